@@ -1,12 +1,13 @@
-//! `cargo xtask bench <name>`: one JSON line a figure on stdout, and on stderr whether it keeps its
-//! limit. Exit code 1 when one breaks: always, or with `--check` where other work on the machine
-//! decides as well.
+//! `cargo xtask bench <name>`: one JSON line per figure on stdout, and on stderr whether it keeps
+//! its limit. Exit code 1 if a limit is broken: always, or only with `--check` for figures that
+//! depend on how busy the machine is.
 
 mod ajv;
 mod catalog;
 mod engine;
 mod figure;
 mod guide;
+mod guide_files;
 mod labels;
 mod loopback;
 mod manifest;
@@ -14,7 +15,6 @@ mod mcp;
 mod peers;
 mod post;
 mod runners;
-mod shelf;
 mod stopwatch;
 mod talk;
 mod turns;
@@ -31,9 +31,9 @@ use crate::workspace::Workspace;
 
 /// How the program is built: as it is shipped.
 const PROGRAM: [&str; 4] = ["--profile", "dist", "--bin", "milepost"];
-/// The least that can be done with what the program is built on.
+/// A minimal server on the same libraries as the program.
 const BARE: [&str; 4] = ["--profile", "dist", "--example", "bare"];
-/// How programs of the benches are built: together, so that what they share is built once.
+/// How the programs of the benches are built: together, so that what they share is built once.
 const EXAMPLES: [&str; 8] = [
     "--profile",
     "dist",
@@ -45,8 +45,8 @@ const EXAMPLES: [&str; 8] = [
     "search_eval",
 ];
 
-/// Names a binary to measure instead of the one of this checkout, so that two versions of the
-/// program can be measured in turns.
+/// Names a binary to measure instead of this checkout's, so that two versions can be measured in
+/// turns.
 const OTHER_BINARY: &str = "MILEPOST_BENCH_BINARY";
 
 /// When a broken limit is a failure.

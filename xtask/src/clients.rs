@@ -1,5 +1,5 @@
-//! The real clients of the server: SDKs and programs of others, which drive the real binary over
-//! stdio and over HTTP. Each is a script that ends with an error at the first surprise.
+//! Real clients of the server: third-party SDKs and programs that drive the real binary over stdio
+//! and over HTTP. Each is a script that fails at the first surprise.
 
 use std::cell::OnceCell;
 use std::fs;
@@ -22,19 +22,19 @@ const CLIENTS_FOLDER: &str = "MILEPOST_CLIENTS";
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Runtime {
     Node,
-    /// A Node that is newer than many machines have.
+    /// A newer Node than many machines have.
     NewerNode,
     Python,
-    /// Python where it has terminals to offer.
+    /// Python, on systems that have terminals.
     PythonWithTerminals,
 }
 
-/// How a client reaches the server. A script is the same for both, but for its transport.
+/// How a client reaches the server. The script is the same for both, except for its transport.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Via {
     /// `milepost mcp`, which the client starts itself.
     Pipe,
-    /// `milepost serve`, which its script starts and ends.
+    /// `milepost serve`, which the script starts and stops.
     Http,
 }
 
@@ -47,8 +47,7 @@ impl Via {
     }
 }
 
-/// A client: what it is called, the folder that it is installed from, its script there, and how
-/// that reaches the server.
+/// A client: its name, the folder it is installed from, its script there, and its transport.
 pub(crate) struct Client {
     pub(crate) stage: &'static str,
     folder: &'static str,
@@ -67,7 +66,7 @@ impl Client {
         Client { stage, folder, script, runtime, via: Via::Pipe }
     }
 
-    /// The same script once more, over HTTP.
+    /// The same script again, over HTTP.
     const fn over_http(self, stage: &'static str) -> Client {
         Client { stage, via: Via::Http, ..self }
     }
@@ -80,7 +79,7 @@ const WORKFLOWS: Client =
     Client::new("python workflows", "python", "workflows.py", Runtime::Python);
 const FASTMCP: Client = Client::new("fastmcp", "python", "fast.py", Runtime::Python);
 
-/// All of them, in the order in which they are tried.
+/// All clients, in the order in which they run.
 pub(crate) const CLIENTS: [Client; 13] = [
     Client::new("typescript client", "typescript", "walk.mjs", Runtime::Node),
     TASKS,
@@ -97,7 +96,7 @@ pub(crate) const CLIENTS: [Client; 13] = [
     Client::new("story", "python", "story.py", Runtime::PythonWithTerminals),
 ];
 
-/// `cargo xtask clients`: all of them.
+/// `cargo xtask clients`: runs all of them.
 pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     let walks = Walks::new(workspace);
     let mut code = ExitCode::SUCCESS;
@@ -122,7 +121,7 @@ impl<'w> Walks<'w> {
         Walks { workspace, binary: OnceCell::new() }
     }
 
-    /// Lets one client walk.
+    /// Runs one client.
     pub(crate) fn walk(&self, client: &Client) -> Result<Verdict> {
         let clients = self.workspace.root().join(FOLDER);
         let script = clients.join(client.folder).join(client.script);
@@ -175,7 +174,7 @@ impl<'w> Walks<'w> {
         Ok(node.and_then(|node| Ok(install::node(&node, &modules?, &text))))
     }
 
-    /// The same build as that of all other stages: nothing is built again.
+    /// The build that all stages share: nothing is built again.
     fn binary(&self) -> Result<&Path> {
         if self.binary.get().is_none() {
             let arguments = ["--workspace", "--all-targets"];

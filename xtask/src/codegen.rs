@@ -1,4 +1,4 @@
-//! Files that the product itself prints and the repository keeps, so that a change shows in review.
+//! Files that the product itself prints and the repository keeps, so that changes show in review.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use crate::report::Verdict;
 use crate::workspace::Workspace;
 
-/// A kept file and the arguments of `milepost` that print it.
+/// A committed file and the arguments of `milepost` that print it.
 struct Generated {
     path: &'static str,
     arguments: &'static [&'static str],
@@ -45,7 +45,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<ExitCode> {
     Ok(if stale.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The check as a stage of the test command: it asks for the build that is there already.
+/// The check as a stage of the test command, which has built the binary already.
 pub(crate) fn stage(workspace: &Workspace) -> Result<Verdict> {
     let stale = stale(workspace, &binary(workspace, &["--workspace", "--all-targets"])?)?;
     for finding in &stale {
@@ -90,7 +90,7 @@ fn printed(binary: &Path, generated: &Generated) -> Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// Names the first line in which a kept file is not what would be written now.
+/// Names the first line in which a committed file differs from what would be written now.
 fn difference(path: &str, kept: Option<&[u8]>, fresh: &[u8]) -> Option<String> {
     let Some(kept) = kept else {
         return Some(format!("{path}:1: is not there: run `cargo xtask codegen` and commit it"));

@@ -1,7 +1,7 @@
-//! The official conformance suite, over HTTP: on its own fixtures, which an example serves with
-//! the stack of the product, and on the product.
+//! The official conformance suite, over HTTP: on its own fixtures, served by an example on the
+//! product's stack, and on the product itself.
 //!
-//! On the fixtures every check must pass. On the product those may fail that need a fixture: they
+//! On the fixtures every check must pass. On the product, checks that need a fixture may fail: they
 //! are listed, and a list that names too much is as wrong as one that names too little.
 
 use std::collections::BTreeSet;
@@ -23,13 +23,14 @@ use crate::workspace::Workspace;
 const HERE: &str = "conformance";
 const SUITE: &str = "node_modules/@modelcontextprotocol/conformance/dist/index.js";
 const TOKEN: &str = "MILEPOST_TOKEN";
-/// Any text of the length that a server wants.
+/// Any text of the length that the server requires.
 const SECRET: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
-/// A revision, and how many checks of it pass on the fixtures: fewer were not made.
+/// A revision, and how many of its checks pass on the fixtures: if there are fewer, some were not
+/// made.
 const REVISIONS: [(&str, usize); 2] = [("2025-11-25", 83), ("2026-07-28", 197)];
 
-/// What stands behind the name of a scenario in that of its folder: a moment.
+/// A folder's name ends with the time, after the name of its scenario.
 const MOMENT: usize = "-2026-01-31T00-00-00-000Z".len();
 
 /// `cargo xtask conformance`: the stage alone.
@@ -57,7 +58,7 @@ pub(crate) fn stage(workspace: &Workspace) -> Result<Verdict> {
             return Ok(Verdict::Skipped { why: why.to_owned() });
         }
     };
-    // The same build as that of all other stages: nothing is built again.
+    // The build that all stages share: nothing is built again.
     let built = |name: &str| workspace.build_binary(name, &["--workspace", "--all-targets"]);
     let folder = workspace.root().join(FOLDER).join(HERE);
     let suite = Suite { node, modules, folder };
@@ -86,12 +87,12 @@ struct Suite {
 }
 
 impl Suite {
-    /// Runs the requirements of a revision against a server, and says how many checks it passed.
+    /// Runs the requirements of a revision against a server, and returns how many checks passed.
     fn check(&self, server: &Server, (revision, count): &(&str, usize)) -> Result<String> {
         let results = tempfile::tempdir().context("cannot create a folder")?;
         let mut command = Command::new(&self.node);
         if server.has_token {
-            // Modules are named by URLs, also where paths have letters of drives.
+            // Modules are named by URLs, even on systems with drive letters.
             let script = self.folder.join("token.mjs");
             command.env(TOKEN, SECRET).arg("--import").arg(format!("file://{}", script.display()));
         }
@@ -126,7 +127,7 @@ impl Suite {
     }
 }
 
-/// What failed must be what was expected to.
+/// The failures must be exactly the expected ones.
 fn compare(expected: &BTreeSet<String>, missed: &BTreeSet<String>) -> Result<()> {
     let list =
         |all: Vec<&String>| all.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -139,10 +140,10 @@ fn compare(expected: &BTreeSet<String>, missed: &BTreeSet<String>) -> Result<()>
     }
 }
 
-/// What the suite wrote down.
+/// What the suite recorded.
 struct Judged {
     passed: usize,
-    /// Scenario and check of all that failed, or that the suite warns of.
+    /// Scenario and check of every failure and warning.
     missed: BTreeSet<String>,
 }
 
@@ -185,7 +186,7 @@ fn scenario(folder: &str) -> Result<&str> {
     name.with_context(|| format!("`{folder}` is no folder of the suite"))
 }
 
-/// A server that serves, until it is dropped.
+/// A running server, stopped on drop.
 struct Server {
     name: &'static str,
     url: String,
@@ -203,7 +204,7 @@ impl Server {
         let mut command = Command::new(program);
         command.args(["serve", "--port", "0"]).current_dir(home).env_clear();
         command.env("HOME", home).env("REGISTRY_CONFIG_PATH", home.join("config.toml"));
-        // What the suite gets wrong on purpose is not worth a line each.
+        // The suite's deliberate mistakes are not worth a line each.
         command.env(TOKEN, SECRET).stdin(Stdio::null()).stderr(Stdio::null());
         Server::start("milepost serve", true, &mut command)
     }
@@ -222,7 +223,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // One that has ended by itself has been heard of: the suite found nobody there.
+        // If it has already ended, the suite has reported that.
         drop(self.child.kill());
         drop(self.child.wait());
     }

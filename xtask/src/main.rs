@@ -12,12 +12,14 @@ mod bench;
 mod clients;
 mod codegen;
 mod conformance;
+mod count;
 mod echo;
 mod install;
 mod mock;
 mod package;
 mod report;
 mod soak;
+mod stress;
 mod suite;
 mod tidy;
 mod tools;
@@ -36,6 +38,7 @@ usage: cargo xtask <chore>
 
   test [--quick]     everything a change must pass; --quick: fmt, tidy, clippy and tests only
   tidy               the rules of this code base that no other tool checks
+  count [--files]    production lines by crate, or by file
   clients            drive the server with the SDKs and the tools of others
   conformance        the official suite of MCP, on its fixtures and on `milepost serve`
   mock               hold the answers of mocks against real documents, by schemathesis
@@ -43,6 +46,7 @@ usage: cargo xtask <chore>
                      the archive and the npm packages of a release, below the build directory
   package --try      the same of the test build, installed by npm and used
   soak <area>        the suites that look for rare things, for as long as that takes
+  stress [filter]    tests that depend on timing, 30 times on busy processors
   codegen [--check]  write the generated files, or compare them with what would be written
   bench <name> [--check]
                      one JSON line a figure; exit code 1 when a limit is broken: of `validate`
@@ -67,6 +71,8 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         ["test"] => Ok(suite::run(&workspace, Extent::Full)),
         ["test", "--quick"] => Ok(suite::run(&workspace, Extent::Quick)),
         ["tidy"] => tidy::run(&workspace),
+        ["count"] => count::run(&workspace, false),
+        ["count", "--files"] => count::run(&workspace, true),
         ["clients"] => clients::run(&workspace),
         ["conformance"] => conformance::run(&workspace),
         ["mock"] => mock::run(&workspace),
@@ -86,6 +92,8 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
             eprintln!("error: name an area: {}", soak::names());
             Ok(ExitCode::from(2))
         }
+        ["stress"] => stress::run(&workspace, None),
+        ["stress", filter] => stress::run(&workspace, Some(filter)),
         // For the benches alone, which start them.
         ["echo"] => echo::run().map(|()| ExitCode::SUCCESS).context("cannot echo"),
         ["usage", program, arguments @ ..] => usage::run(program, arguments),

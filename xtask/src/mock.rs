@@ -1,8 +1,8 @@
-//! The mock before an outside judge: schemathesis asks `milepost catalog mock` whatever real
-//! documents allow, and holds every answer against them.
+//! The mock under an independent judge: schemathesis sends `milepost catalog mock` whatever real
+//! documents allow, and checks every response against them.
 //!
-//! The documents are not part of this project: where they are not, or Python is not, the stage
-//! says so and is left out.
+//! The documents are not part of this project: without them, or without Python, the stage says so
+//! and is skipped.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -19,38 +19,38 @@ use crate::report::Verdict;
 use crate::tools::shout;
 use crate::workspace::Workspace;
 
-/// Where the documents are: in this folder of any folder above the checkout.
+/// The documents are in this folder of any folder above the checkout.
 const CORPUS: &str = "shared/corpus/openapi";
 /// How many documents are checked at a time.
 const AT_ONCE: usize = 2;
 const REPORT: &str = "report.json";
 
-/// What no answer may get wrong: the statuses, the media types and the schemas of the document,
-/// and that what was made is there and what was deleted is not.
+/// What no response may get wrong: the statuses, media types and schemas of the document, and that
+/// created resources exist and deleted ones do not.
 const CHECKS: &str = "status_code_conformance,content_type_conformance,\
     response_schema_conformance,ensure_resource_availability,use_after_free";
 
-/// Examples of the document, the edges of its schemas, and random values.
+/// Examples of the document, the boundaries of its schemas, and random values.
 const ALONE: &str = "examples,coverage,fuzzing";
-/// Also chains, in which one answer gives the values of the next request: no other phase knows the
-/// id of a thing that is there. Only for documents on whose collections the mock and the checker
-/// agree; elsewhere a run would fail or pass by the chains that it happens to try.
+/// Also chains, in which one response supplies the values of the next request: no other phase knows
+/// the id of an existing resource. Only for documents on whose collections the mock and the checker
+/// agree; elsewhere the result would depend on which chains it happens to try.
 const IN_CHAINS: &str = "examples,coverage,fuzzing,stateful";
 
-/// A document and how it is asked for.
+/// A document and how it is tested.
 struct Subject {
     name: &'static str,
     document: &'static str,
-    /// The path of its server, below which the mock answers too.
+    /// The path of its server, below which the mock answers as well.
     base: &'static str,
     phases: &'static str,
-    /// Random requests for each operation: few where there are many operations.
+    /// Random requests per operation: few where there are many operations.
     examples: u16,
-    /// Paths that are not asked for, as a regular expression.
+    /// Paths that are left out, as a regular expression.
     left_out: Option<&'static str>,
 }
 
-/// The slowest first: it is not the one that all others wait for.
+/// The slowest first, so that the others do not wait for it at the end.
 const SUBJECTS: [Subject; 5] = [
     Subject {
         name: "asana",
@@ -58,7 +58,7 @@ const SUBJECTS: [Subject; 5] = [
         base: "/api/1.0",
         phases: ALONE,
         examples: 1,
-        // They document a body of an answer that has none, a 204.
+        // They document a response body for status 204, which has none.
         left_out: Some("removeUser$"),
     },
     Subject {
@@ -119,7 +119,7 @@ pub(crate) fn stage(workspace: &Workspace) -> Result<Verdict> {
         Ok(python) => python,
         Err(why) => return Ok(skipped(why)),
     };
-    // The same build as that of all other stages: nothing is built again.
+    // The build that all stages share: nothing is built again.
     let binary = workspace.build_binary("milepost", &["--workspace", "--all-targets"])?;
     let checked = Checker { binary, python, corpus }.all()?;
     Ok(verdict(&checked))
@@ -134,7 +134,7 @@ fn skipped(why: &str) -> Verdict {
     Verdict::Skipped { why: why.to_owned() }
 }
 
-/// The name of a document, with the requests that its mock stood or what went wrong.
+/// The name of a document, with the number of requests its mock passed or what went wrong.
 type Checked = (&'static str, Result<u64>);
 
 fn verdict(checked: &[Checked]) -> Verdict {
@@ -176,7 +176,7 @@ impl Checker {
         })
     }
 
-    /// Checks the mock of one document and returns how many requests it stood.
+    /// Checks the mock of one document and returns how many requests it passed.
     fn check(&self, subject: &Subject) -> Result<u64> {
         // The checker writes to its working directory, and the mock to its home.
         let folder = tempfile::tempdir().context("cannot create a folder")?;
@@ -187,7 +187,7 @@ impl Checker {
             .arg(&document)
             .args(arguments(subject, &mock.url))
             .current_dir(folder.path())
-            // What is asked of this machine goes past any proxy.
+            // Requests to this machine bypass any proxy.
             .envs([("NO_PROXY", "127.0.0.1"), ("no_proxy", "127.0.0.1"), ("PYTHONUTF8", "1")])
             .stdin(Stdio::null())
             .output()
@@ -224,8 +224,7 @@ fn arguments(subject: &Subject, url: &str) -> Vec<String> {
     arguments
 }
 
-/// Reads the report of a run. One that did not ask for every operation found nothing out, however
-/// well it ended.
+/// Reads the report. A run that did not cover every operation proves nothing, even if it passed.
 fn judge(report: &Value) -> Result<u64> {
     let number = |pointer: &str| {
         report.pointer(pointer).and_then(Value::as_u64).with_context(|| {
@@ -243,7 +242,7 @@ fn judge(report: &Value) -> Result<u64> {
     Ok(requests)
 }
 
-/// A mock that serves, until it is dropped.
+/// A running mock, stopped on drop.
 struct Mock {
     child: Child,
     url: String,
@@ -273,7 +272,7 @@ impl Mock {
 
 impl Drop for Mock {
     fn drop(&mut self) {
-        // One that has ended by itself has been heard of: its checker found nobody there.
+        // If it has already ended, the checker has reported that.
         drop(self.child.kill());
         drop(self.child.wait());
     }
@@ -285,7 +284,7 @@ mod tests {
 
     use super::*;
 
-    /// A report as schemathesis writes it, as far as it is read.
+    /// A schemathesis report, as far as it is read.
     fn report(tested: u64, requests: u64, failures: u64) -> Value {
         json!({
             "operations": {"selected": 3, "tested": tested, "errored": 0},

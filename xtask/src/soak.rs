@@ -1,7 +1,8 @@
-//! `cargo xtask soak <area>`: the suites that look for rare things, with counts that take a while.
+//! `cargo xtask soak <area>`: the suites that look for rare failures, with counts that take a
+//! while.
 //!
-//! What they look for happens once in many times, so every soak looks elsewhere: simulations begin
-//! at a seed of the day.
+//! What they look for happens rarely, so every soak covers new ground: simulations start from a
+//! seed of the day.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
@@ -14,7 +15,7 @@ use crate::workspace::Workspace;
 struct Area {
     name: &'static str,
     package: &'static str,
-    /// The names that its tests begin with; all of the package where there are none.
+    /// The prefixes of its tests; the whole package if empty.
     tests: &'static [&'static str],
     counts: &'static [(&'static str, u64)],
 }
@@ -46,7 +47,7 @@ const AREAS: &[Area] = &[
         tests: &["pauses::"],
         counts: &[("MILEPOST_PAUSES", 200)],
     },
-    // Processes that are stopped for as long as a closed lid, with 48 writes in flight.
+    // Processes that are stopped for nine seconds, like a closed lid, with 48 writes in flight.
     Area {
         name: "runs",
         package: "milepost-cli",
@@ -65,9 +66,9 @@ const AREAS: &[Area] = &[
     },
 ];
 
-/// Where simulations begin.
+/// The first seed of simulations.
 const FIRST_SEED: &str = "MILEPOST_FIRST_SEED";
-/// Seeds that no two days share.
+/// So that no two days share a seed.
 const SEEDS_A_DAY: u64 = 1_000_000;
 
 pub(crate) fn run(workspace: &Workspace, name: &str) -> Result<ExitCode> {
@@ -81,17 +82,17 @@ pub(crate) fn run(workspace: &Workspace, name: &str) -> Result<ExitCode> {
     Ok(if all_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Runs the suites of one package; whether all of it passed.
+/// Runs the suites of one package; returns whether all passed.
 fn soak(workspace: &Workspace, area: &Area) -> Result<bool> {
     let mut command = workspace.cargo();
-    // Not by nextest, which ends what takes minutes.
+    // Not with nextest, which ends tests that take minutes.
     command.args(["test", "--locked", "--package", area.package, "--test", "it", "--"]);
     command.args(area.tests);
     let first = first_seed(SystemTime::now());
     let counts = area.counts.iter().copied().chain([(FIRST_SEED, first)]);
     let mut told = Vec::new();
     for (variable, usual) in counts {
-        // Who wants another count sets the variable.
+        // Set the variable for another count.
         let count = std::env::var(variable).unwrap_or_else(|_| usual.to_string());
         told.push(format!("{variable}={count}"));
         command.env(variable, count);

@@ -69,9 +69,9 @@ fn clippy(workspace: &Workspace) -> Result<Verdict> {
     cargo(workspace, &arguments)
 }
 
-/// The export to a collector, which is in no build unless it is asked for: its tests, with a
-/// collector on loopback. With the features of all crates together, so that nothing but the binary
-/// and what it exports with is built for it.
+/// The tests of the OpenTelemetry export, a feature that is off by default, with a collector on
+/// loopback. Built with the features of all crates together, so that only the binary and the
+/// exporter are built for it.
 fn otlp(workspace: &Workspace) -> Result<Verdict> {
     let feature = ["--features", "milepost-cli/otlp"];
     let only = ["--test", "it", "otlp::"];
@@ -97,8 +97,8 @@ fn documentation(workspace: &Workspace) -> Result<Verdict> {
     judge(&mut command)
 }
 
-/// Licences, bans and sources always count. Advisories need a database that is fetched from
-/// outside the registry, so they count only where it can be had.
+/// Licences, bans and sources always count. Advisories need a database from outside the registry,
+/// so they count only where it can be fetched.
 fn deny(workspace: &Workspace, report: &mut Report) {
     let mut found = None;
     report.stage("deny", || {
@@ -127,9 +127,9 @@ fn deny(workspace: &Workspace, report: &mut Report) {
     });
 }
 
-/// The variable that holds the seed of the property tests.
+/// Sets the seed of the property tests.
 const SEED: &str = "PROPTEST_RNG_SEED";
-/// The variable by which tests that gain by time know that they have it.
+/// Tells tests that benefit from more time that they may take it.
 const FULL: &str = "MILEPOST_TEST_FULL";
 
 fn cargo(workspace: &Workspace, arguments: &[&str]) -> Result<Verdict> {
@@ -138,8 +138,8 @@ fn cargo(workspace: &Workspace, arguments: &[&str]) -> Result<Verdict> {
 
 fn seeded(workspace: &Workspace, extent: Extent) -> Command {
     let mut command = workspace.cargo();
-    // A red run must mean a change and not chance: property tests try the same cases each time.
-    // Who wants other ones sets the seed, or runs `cargo nextest` without it.
+    // A red run must mean a change and not chance, so property tests try the same cases each time.
+    // Set the seed, or run `cargo nextest` without it, to try others.
     if std::env::var_os(SEED).is_none() {
         command.env(SEED, "20240229");
     }

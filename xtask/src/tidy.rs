@@ -5,15 +5,18 @@
 
 mod bounds;
 mod codes;
+mod doc_comments;
 mod exempt;
 mod files;
 mod finding;
 mod ranks;
+mod repetition;
 mod rust;
 mod sql;
 mod statuses;
 mod text;
 mod tokens;
+mod type_names;
 mod wording;
 
 use std::fs;
@@ -25,20 +28,24 @@ use anyhow::{Context, Result};
 use self::codes::Page;
 use self::exempt::Hit;
 use self::files::Listed;
+pub(crate) use self::files::list as list_files;
 use self::finding::Finding;
-use self::tokens::RustFile;
+use self::repetition::Repetition;
+pub(crate) use self::rust::test_lines;
+pub(crate) use self::tokens::{RustFile, crate_of_production};
+use self::type_names::TypeNames;
 use crate::codegen;
 use crate::report::Verdict;
 use crate::workspace::Workspace;
 
-/// `cargo xtask tidy`: the checks below, then the freshness of generated files.
+/// `cargo xtask tidy`: the checks below, then the freshness of generated files, which takes a build
+/// and is therefore left out while there are findings.
 pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     let findings = findings(workspace)?;
     for finding in &findings {
         println!("{finding}");
     }
-    let generated = codegen::check(workspace)?;
-    Ok(if findings.is_empty() { generated } else { ExitCode::FAILURE })
+    if findings.is_empty() { codegen::check(workspace) } else { Ok(ExitCode::FAILURE) }
 }
 
 /// Tidy as a stage of the test command, which checks generated files on its own, after the build.
@@ -65,7 +72,7 @@ fn findings(workspace: &Workspace) -> Result<Vec<Finding>> {
     findings.extend(ranks::misplaced_dependency(&members));
     let mut boundaries = Boundaries::new(root)?;
     for file in listed.iter().filter(|file| file.is_rust() || file.is_page()) {
-        let text = read(root, &file.path)?;
+        let text = read_file(root, &file.path)?;
         if file.is_rust() {
             findings.extend(rust_findings(&file.path, &text, &mut boundaries));
         } else {
@@ -78,7 +85,7 @@ fn findings(workspace: &Workspace) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-fn read(root: &Path, path: &str) -> Result<String> {
+pub(crate) fn read_file(root: &Path, path: &str) -> Result<String> {
     let path = root.join(path);
     fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))
 }
@@ -93,6 +100,7 @@ fn rust_findings(path: &str, source: &str, boundaries: &mut Boundaries) -> Vec<F
             findings.extend(rust::forbidden_attributes(&file));
             findings.extend(rust::forbidden_macros(&file));
             findings.extend(rust::unexplained_length(&file));
+            findings.extend(doc_comments::empty_docs(&file));
             boundaries.read(&file);
         }
         Err(finding) => findings.push(finding),
@@ -100,23 +108,25 @@ fn rust_findings(path: &str, source: &str, boundaries: &mut Boundaries) -> Vec<F
     findings
 }
 
-/// The rules that have exceptions: what they found in all files is judged together.
+/// The rules that need all files, or have exceptions: their findings are judged together.
+#[derive(Default)]
 struct Boundaries {
     commands: Vec<String>,
     sql: Vec<Hit>,
     wording: Vec<Hit>,
     statuses: Vec<Hit>,
     bounds: Vec<Hit>,
+    type_names: TypeNames,
+    repetition: Repetition,
 }
 
 impl Boundaries {
     fn new(root: &Path) -> Result<Boundaries> {
-        let source = read(root, wording::COMMANDS)?;
+        let source = read_file(root, wording::COMMANDS)?;
         let args = RustFile::parse(wording::COMMANDS, &source)
             .map_err(|finding| anyhow::anyhow!("{finding}"))?;
         let commands = wording::commands(&args)?;
-        let none = Vec::new;
-        Ok(Boundaries { commands, sql: none(), wording: none(), statuses: none(), bounds: none() })
+        Ok(Boundaries { commands, ..Boundaries::default() })
     }
 
     fn read(&mut self, file: &RustFile) {
@@ -124,6 +134,8 @@ impl Boundaries {
         self.wording.extend(wording::commands_in_code(file, &self.commands));
         self.statuses.extend(statuses::held_as_text(file));
         self.bounds.extend(bounds::outside_limits(file));
+        self.type_names.read(file);
+        self.repetition.read(file);
     }
 
     fn read_page(&mut self, path: &str, text: &str) {
@@ -137,17 +149,18 @@ impl Boundaries {
             (self.statuses, statuses::EXEMPT, "statuses"),
             (self.bounds, bounds::EXEMPT, "bounds"),
         ];
-        judged.into_iter().flat_map(|(hits, exempt, rule)| {
+        let judged = judged.into_iter().flat_map(|(hits, exempt, rule)| {
             exempt::judge(hits, exempt, &format!("xtask/src/tidy/{rule}.rs"))
-        })
+        });
+        judged.chain(self.type_names.findings()).chain(self.repetition.findings())
     }
 }
 
 fn code_findings(root: &Path, listed: &[Listed]) -> Result<Vec<Finding>> {
-    let source = read(root, codes::TABLE)?;
+    let source = read_file(root, codes::TABLE)?;
     let mut pages = Vec::new();
     for file in listed.iter().filter(|file| codes::is_page(&file.path)) {
-        let text = read(root, &file.path)?;
+        let text = read_file(root, &file.path)?;
         let title = text.lines().next().unwrap_or_default().to_owned();
         pages.push(Page { path: file.path.clone(), title });
     }

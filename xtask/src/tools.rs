@@ -1,4 +1,4 @@
-//! The cargo tools that the test command needs: found where they are, else installed once.
+//! The cargo tools that the test command needs: found on the path, or installed once.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,11 +7,11 @@ use anyhow::{Context, Result, ensure};
 
 use crate::workspace::Workspace;
 
-/// What is installed when no usable version is there.
+/// The version that is installed if no usable one is found.
 const NEXTEST: Pin = Pin { package: "cargo-nextest", version: "0.9.151" };
 const DENY: Pin = Pin { package: "cargo-deny", version: "0.20.2" };
 
-/// The versions of cargo-deny that read `deny.toml` as it is written.
+/// The versions of cargo-deny that understand `deny.toml`.
 const DENY_SERIES: &str = "0.20.";
 
 struct Pin {
@@ -32,7 +32,7 @@ impl Deny {
     }
 }
 
-/// Makes `cargo nextest` available, and says whether it is.
+/// Makes `cargo nextest` available, and returns whether it is.
 pub(crate) fn nextest(workspace: &Workspace) -> Result<bool> {
     if says_its_version(workspace.cargo().arg("nextest")).is_some() {
         return Ok(true);
@@ -40,8 +40,8 @@ pub(crate) fn nextest(workspace: &Workspace) -> Result<bool> {
     install(workspace, &NEXTEST, None)
 }
 
-/// Makes cargo-deny available: the one on the path, else the one in the tools directory of the
-/// user's cache, where it is built at most once. There is none only where no registry answers.
+/// Makes cargo-deny available: the one on the path, or the one in the tools directory of the user's
+/// cache, where it is built at most once. `None` only if no registry answers.
 pub(crate) fn cargo_deny(workspace: &Workspace) -> Result<Option<Deny>> {
     let tools = workspace.cache("tools")?;
     let own = tools.join("bin").join(format!("cargo-deny{}", std::env::consts::EXE_SUFFIX));
@@ -58,7 +58,7 @@ pub(crate) fn cargo_deny(workspace: &Workspace) -> Result<Option<Deny>> {
     Ok(None)
 }
 
-/// Says what would otherwise be missed in the output of the stages.
+/// Prints what would otherwise be missed in the output of the stages.
 pub(crate) fn shout(what: &str) {
     eprintln!("\n!!! {what}\n");
 }
@@ -77,7 +77,7 @@ fn install(workspace: &Workspace, pin: &Pin, root: Option<&Path>) -> Result<bool
     eprintln!("installing {package} {version}: this takes some minutes, once");
     let mut command = workspace.cargo();
     command.args(["install", package, "--version", version, "--locked", "--force"]);
-    // A build directory of the workspace must not fill with the parts of a tool.
+    // The workspace's build directory must not fill up with the parts of a tool.
     command.env_remove("CARGO_TARGET_DIR").env_remove("CARGO_BUILD_TARGET_DIR");
     if let Some(root) = root {
         command.arg("--root").arg(root);
@@ -85,8 +85,8 @@ fn install(workspace: &Workspace, pin: &Pin, root: Option<&Path>) -> Result<bool
     Ok(command.status().context("cannot start cargo install")?.success())
 }
 
-/// Asks outside the workspace, whose lock file would answer for the registry, and not at all in
-/// offline mode, in which the local copy of the index answers for it.
+/// Asks outside the workspace, whose lock file would answer instead of the registry, and never in
+/// offline mode, in which the local index would.
 fn registry_answers(workspace: &Workspace, pin: &Pin) -> Result<bool> {
     if std::env::var_os("CARGO_NET_OFFLINE").is_some_and(|offline| offline == "true") {
         return Ok(false);

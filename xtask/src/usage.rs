@@ -1,8 +1,8 @@
-//! `cargo xtask usage <program> …`: runs a program and tells what it took, as one line of JSON that
-//! ends stderr.
+//! `cargo xtask usage <program> …`: runs a program and reports what it used, as one line of JSON at
+//! the end of stderr.
 //!
-//! A process of its own for each: the system keeps one peak of memory for all that a process has
-//! waited for, so that one child must be all it has.
+//! Each program gets a process of its own: the system keeps one memory peak for all children of a
+//! process.
 
 use std::process::{Command, ExitCode, Output, Stdio};
 use std::time::Instant;
@@ -10,17 +10,16 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-/// What a program took, with all that it started and waited for.
+/// What a program used, including the processes it started and waited for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Usage {
     pub(crate) wall_ms: f64,
-    /// Time of all its threads, in the program and in the system.
+    /// User and system time of all its threads.
     pub(crate) cpu_ms: f64,
-    /// The most memory that one process had.
+    /// The highest memory use of a single process.
     pub(crate) peak_mb: f64,
 }
 
-/// The chore.
 pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<ExitCode> {
     let start = Instant::now();
     let status = Command::new(program).args(arguments).stdin(Stdio::null()).status();
@@ -32,7 +31,7 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<ExitCode> {
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
-/// A command whose use is told; arguments, variables and directory are yet to be given.
+/// A command whose use is reported; arguments, variables and directory are still to be set.
 pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Result<Command> {
     let own = std::env::current_exe().context("cannot tell where this program is")?;
     let mut command = Command::new(own);
@@ -40,7 +39,7 @@ pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Result<Command> {
     Ok(command)
 }
 
-/// Runs such a command, which must end well.
+/// Runs such a command, which must succeed.
 pub(crate) fn measure(command: &mut Command) -> Result<(Usage, Output)> {
     let output = command.stdin(Stdio::null()).output().context("cannot start the chore")?;
     let said = String::from_utf8_lossy(&output.stderr);

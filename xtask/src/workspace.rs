@@ -28,8 +28,8 @@ impl Workspace {
         &self.root
     }
 
-    /// A cargo command at the root. What `cargo run` says about the xtask package is taken out of
-    /// its environment: build scripts that watch those variables would run again for nothing.
+    /// A cargo command at the root. The variables that `cargo run` sets for the xtask package are
+    /// removed: build scripts that watch them would run again for nothing.
     pub(crate) fn cargo(&self) -> Command {
         let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.current_dir(&self.root).stdin(Stdio::null());
@@ -55,7 +55,7 @@ impl Workspace {
         serde_json::from_slice(&output.stdout).context("cargo metadata printed no JSON")
     }
 
-    /// Runs a cargo build and returns the binary of that name which it made.
+    /// Runs a cargo build and returns the binary of that name.
     pub(crate) fn build_binary(&self, name: &str, arguments: &[&str]) -> Result<PathBuf> {
         let output = self
             .cargo()
@@ -103,7 +103,7 @@ fn user_cache() -> Option<PathBuf> {
         .or_else(|| absolute("LOCALAPPDATA"))
 }
 
-/// Reads cargo's one-message-a-line answer for the last binary of that name.
+/// Reads the last binary of that name from cargo's messages, one JSON object per line.
 fn executable_in(messages: &str, name: &str) -> Option<PathBuf> {
     messages
         .lines()

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use milepost_catalog::search::{Entry, Filter, Index};
+use milepost_catalog::search::{Filter, SearchEntry, SearchIndex};
 use milepost_catalog::table::Row;
 
 #[path = "../tests/search/labelled.rs"]
@@ -61,7 +61,7 @@ fn main() -> ExitCode {
 }
 
 /// Makes an index and asks it everything, and says how long that took.
-fn timed(out: &mut impl Write, name: &str, make: impl Fn() -> Index) -> Index {
+fn timed(out: &mut impl Write, name: &str, make: impl Fn() -> SearchIndex) -> SearchIndex {
     let mut index = make();
     let mut built = Duration::MAX;
     for _ in 0..ROUNDS {
@@ -99,9 +99,11 @@ fn large(out: &mut impl Write, tables: &[(String, Vec<Row>)]) {
     let names: Vec<String> = (0..times).map(|time| format!("copy-{time}")).collect();
     let entries = || {
         let rows = || tables.iter().flat_map(|(_, rows)| rows);
-        names.iter().flat_map(move |catalog| rows().map(move |row| Entry::Command { catalog, row }))
+        names
+            .iter()
+            .flat_map(move |catalog| rows().map(move |row| SearchEntry::Command { catalog, row }))
     };
-    timed(out, "large", || Index::new(entries().take(LARGE)));
+    timed(out, "large", || SearchIndex::new(entries().take(LARGE)));
 }
 
 fn report(out: &mut impl Write, half: &str, outcome: &Outcome) {

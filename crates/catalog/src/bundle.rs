@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use milepost_syntax::json::document::{JsonDocument, JsonNode};
 use serde_json::{Map, Value};
 
-use crate::document::{Document, Node, Reading, Unreadable};
-use crate::finding::{Finding, Findings, Rule, part};
+use crate::document::{ParsedDocument, Unreadable};
+use crate::finding::{DocumentFinding, DocumentFindings, DocumentRule, part};
 use crate::limits;
 
 /// The key the other files are kept under.
@@ -14,8 +15,7 @@ const FILES: &str = "x-milepost-files";
 
 /// What became of a file that a reference leads to.
 #[derive(Debug)]
-pub enum Fetched {
-    /// Its bytes.
+pub enum FetchedFile {
     Bytes(Vec<u8>),
     /// It must not be read: the document as a whole is not trusted any more.
     Refused(String),
@@ -26,38 +26,37 @@ pub enum Fetched {
 /// A document that is being put together.
 #[derive(Debug)]
 pub struct Bundle {
-    main: Reading,
-    files: BTreeMap<String, Reading>,
+    main: ParsedDocument,
+    files: BTreeMap<String, ParsedDocument>,
     wanted: Vec<String>,
     asked: Vec<String>,
-    warnings: Findings,
-    violations: Findings,
+    warnings: DocumentFindings,
+    violations: DocumentFindings,
 }
 
 /// A document that stands alone.
 #[derive(Debug)]
 pub struct Bundled {
-    /// The document.
-    pub reading: Reading,
+    pub reading: ParsedDocument,
     /// Whether other files went into it.
     pub changed: bool,
     /// References that lead nowhere.
-    pub warnings: Vec<Finding>,
+    pub warnings: Vec<DocumentFinding>,
     /// References that lead where they must not.
-    pub violations: Vec<Finding>,
+    pub violations: Vec<DocumentFinding>,
 }
 
 impl Bundle {
     /// Looks for references out of the document.
-    pub fn new(main: Reading) -> Bundle {
+    pub fn new(main: ParsedDocument) -> Bundle {
         let wanted = outward(&main.document, "");
         Bundle {
             main,
             files: BTreeMap::new(),
             asked: wanted.clone(),
             wanted,
-            warnings: Findings::default(),
-            violations: Findings::default(),
+            warnings: DocumentFindings::default(),
+            violations: DocumentFindings::default(),
         }
     }
 
@@ -67,20 +66,20 @@ impl Bundle {
     }
 
     /// What became of it.
-    pub fn add(&mut self, file: &str, fetched: Fetched) {
+    pub fn add(&mut self, file: &str, fetched: FetchedFile) {
         let pointer = format!("/{FILES}/{}", part(file));
         let bytes = match fetched {
-            Fetched::Bytes(bytes) => bytes,
-            Fetched::Refused(why) => {
+            FetchedFile::Bytes(bytes) => bytes,
+            FetchedFile::Refused(why) => {
                 let message = format!("a reference leads to `{file}`: {why}");
-                return self.violations.add(pointer, Rule::RefRefused, message);
+                return self.violations.add(pointer, DocumentRule::RefRefused, message);
             }
-            Fetched::Missing(why) => {
+            FetchedFile::Missing(why) => {
                 let message = format!("a reference leads to `{file}`: {why}");
-                return self.warnings.add(pointer, Rule::Ref, message);
+                return self.warnings.add(pointer, DocumentRule::Ref, message);
             }
         };
-        match Document::read(&bytes) {
+        match ParsedDocument::read(&bytes) {
             Ok(reading) => {
                 for next in outward(&reading.document, file) {
                     if !self.asked.contains(&next) && self.asked.len() < limits::FILES {
@@ -92,7 +91,7 @@ impl Bundle {
             }
             Err(error) => {
                 let message = format!("`{file}` cannot be read: {error}");
-                self.warnings.add(pointer, Rule::Ref, message);
+                self.warnings.add(pointer, DocumentRule::Ref, message);
             }
         }
     }
@@ -112,14 +111,14 @@ impl Bundle {
         if let Value::Object(root) = &mut root {
             root.insert(FILES.to_owned(), Value::Object(files));
         }
-        let mut reading = Document::read(root.to_string().as_bytes())?;
+        let mut reading = ParsedDocument::read(root.to_string().as_bytes())?;
         reading.notes.extend(self.main.notes);
         Ok(Bundled { reading, changed: true, warnings, violations })
     }
 }
 
 /// The files that the references of a document lead to, each once.
-fn outward(document: &Document, file: &str) -> Vec<String> {
+fn outward(document: &JsonDocument, file: &str) -> Vec<String> {
     let mut found = Vec::new();
     // Most documents stand alone, and a search through the text is enough to know it.
     if file.is_empty() && !may_lead_out(document.text()) {
@@ -187,7 +186,7 @@ fn joined(file: &str, target: &str) -> String {
 }
 
 /// A value with its references turned to where the files are kept.
-fn turned(node: Node<'_>, file: &str, files: &BTreeMap<String, Reading>) -> Value {
+fn turned(node: JsonNode<'_>, file: &str, files: &BTreeMap<String, ParsedDocument>) -> Value {
     if node.is_list() {
         return node.items().map(|item| turned(item, file, files)).collect();
     }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use milepost_model::commands::Effect;
 use milepost_model::target::CommandId;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// One operation of an API.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Command {
+pub struct ApiCommand {
     /// `group name`.
     pub id: CommandId,
     /// The method, in capitals as it goes on the wire.
@@ -26,18 +26,16 @@ pub struct Command {
     pub summary: String,
     /// More, cleaned and capped.
     pub description: String,
-    /// Its tags, cleaned.
     pub tags: Vec<String>,
     /// Whether its authors advise against it.
     pub deprecated: bool,
     /// Its parameters, in the order of the document; names are unique within a location.
-    pub parameters: Vec<Parameter>,
-    /// Its body.
-    pub body: Option<Body>,
+    pub parameters: Vec<ApiParameter>,
+    pub body: Option<ApiBody>,
     /// Its answers, in the order of the document.
     pub responses: Vec<Response>,
     /// Ways to authenticate: any one of these; an empty one means that none is needed.
-    pub security: Vec<Requirement>,
+    pub security: Vec<SecurityRequirement>,
     /// Where it is reached, best first.
     pub servers: Vec<Server>,
     /// What it does to the world.
@@ -50,7 +48,6 @@ pub struct Command {
 
 /// An HTTP method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the methods of HTTP")]
 pub enum Method {
     Get,
     Head,
@@ -144,7 +141,6 @@ impl Location {
 
 /// How a value becomes text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the styles of OpenAPI; the last two come from 2.0")]
 pub enum Style {
     Simple,
     Label,
@@ -162,10 +158,9 @@ pub enum Style {
 /// A parameter of a command.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "OpenAPI has these four, and each stands alone")]
-pub struct Parameter {
+pub struct ApiParameter {
     /// Its name as it goes on the wire.
     pub name: String,
-    /// Where it travels.
     pub location: Location,
     /// Whether the command works without.
     pub required: bool,
@@ -185,9 +180,27 @@ pub struct Parameter {
     pub schema: Value,
 }
 
+impl ApiParameter {
+    /// A placeholder of a path that the document does not describe: text.
+    pub(crate) fn undeclared(name: &str) -> ApiParameter {
+        ApiParameter {
+            name: name.to_owned(),
+            location: Location::Path,
+            required: true,
+            deprecated: false,
+            description: String::new(),
+            style: Style::Simple,
+            explode: false,
+            allow_reserved: false,
+            content: None,
+            schema: json!({"type": "string"}),
+        }
+    }
+}
+
 /// The body of a command.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Body {
+pub struct ApiBody {
     /// Whether the command works without.
     pub required: bool,
     /// What it is, cleaned and capped.
@@ -212,9 +225,7 @@ pub struct Content {
 /// How one property of a form is written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Encoding {
-    /// The property.
     pub property: String,
-    /// Its media types.
     pub content_type: Option<String>,
     /// How its value becomes text, when a style is given.
     pub style: Option<Style>,
@@ -236,13 +247,12 @@ pub struct Response {
     /// The names of its headers.
     pub headers: Vec<String>,
     /// Operations that its values lead to.
-    pub links: Vec<Link>,
+    pub links: Vec<ResponseLink>,
 }
 
 /// An operation that values of an answer lead to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Link {
-    /// Its name.
+pub struct ResponseLink {
     pub name: String,
     /// The id of the operation, or a reference to it.
     pub operation: String,
@@ -252,14 +262,14 @@ pub struct Link {
 
 /// Schemes that are needed together, with their scopes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Requirement {
+pub struct SecurityRequirement {
     /// The names of the schemes and the scopes of each.
     pub schemes: Vec<(String, Vec<String>)>,
 }
 
 /// A way to authenticate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scheme {
+pub enum SecurityScheme {
     /// A key that is sent with each request.
     ApiKey {
         /// The name of the header, parameter or cookie.
@@ -306,7 +316,6 @@ pub struct Server {
 /// A variable in the URL of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerVariable {
-    /// Its name.
     pub name: String,
     /// Its value unless another is given.
     pub default: String,

@@ -5,25 +5,24 @@ use std::collections::BTreeMap;
 use milepost_model::id::CatalogId;
 use milepost_model::target::CommandId;
 
-use crate::command::{Command, Parameter};
+use crate::command::{ApiCommand, ApiParameter};
 use crate::openapi::Api;
 use crate::table::Row;
 
 /// What an import over an existing catalog changes.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Diff {
+pub struct CatalogDiff {
     /// Commands that are new.
     pub added: Vec<Row>,
     /// Commands that are gone.
     pub removed: Vec<Row>,
     /// Commands that are called or answer in another way.
-    pub changed: Vec<Change>,
+    pub changed: Vec<CommandChange>,
 }
 
 /// What is different in one command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// Its name.
+pub struct CommandChange {
     pub name: String,
     /// Method and path.
     pub key: String,
@@ -35,22 +34,21 @@ pub struct Change {
 
 /// A side of the comparison.
 #[derive(Debug, Clone, Copy)]
-pub struct Side<'a> {
-    /// The document.
+pub struct DiffSide<'a> {
     pub api: &'a Api,
     /// Its table, with names.
     pub rows: &'a [Row],
 }
 
-impl Diff {
+impl CatalogDiff {
     /// Compares two documents operation by operation.
-    pub fn between(group: &CatalogId, old: Side<'_>, new: Side<'_>) -> Diff {
+    pub fn between(group: &CatalogId, old: DiffSide<'_>, new: DiffSide<'_>) -> CatalogDiff {
         let before: BTreeMap<String, &Row> = old.rows.iter().map(|row| (row.key(), row)).collect();
         let after: BTreeMap<String, &Row> = new.rows.iter().map(|row| (row.key(), row)).collect();
         let missing = |side: &BTreeMap<String, &Row>, rows: &[Row]| -> Vec<Row> {
             rows.iter().filter(|row| !side.contains_key(&row.key())).cloned().collect()
         };
-        let mut diff = Diff {
+        let mut diff = CatalogDiff {
             added: missing(&before, new.rows),
             removed: missing(&after, old.rows),
             changed: Vec::new(),
@@ -67,7 +65,7 @@ impl Diff {
             let mut changed = change(&one, &other, key);
             for name in other.security.iter().flat_map(|way| &way.schemes).map(|(name, _)| name) {
                 if schemes.0.get(name) != schemes.1.get(name) {
-                    let changed = changed.get_or_insert_with(|| Change::of(&other, key));
+                    let changed = changed.get_or_insert_with(|| CommandChange::of(&other, key));
                     changed.details.push(format!("the scheme `{name}` is defined differently"));
                     changed.breaking = true;
                 }
@@ -83,18 +81,18 @@ impl Diff {
     }
 }
 
-impl Change {
-    fn of(command: &Command, key: &str) -> Change {
+impl CommandChange {
+    fn of(command: &ApiCommand, key: &str) -> CommandChange {
         let name = command.id.name().to_owned();
-        Change { name, key: key.to_owned(), details: Vec::new(), breaking: false }
+        CommandChange { name, key: key.to_owned(), details: Vec::new(), breaking: false }
     }
 }
 
-fn command(group: &CatalogId, api: &Api, row: &Row) -> Option<Command> {
+fn command(group: &CatalogId, api: &Api, row: &Row) -> Option<ApiCommand> {
     api.command(CommandId::parse(&format!("{group} {}", row.name))?, row)
 }
 
-fn change(old: &Command, new: &Command, key: &str) -> Option<Change> {
+fn change(old: &ApiCommand, new: &ApiCommand, key: &str) -> Option<CommandChange> {
     let mut details = Vec::new();
     let mut breaking = parameters(old, new, &mut details);
     breaking |= body(old, new, &mut details);
@@ -115,13 +113,13 @@ fn change(old: &Command, new: &Command, key: &str) -> Option<Change> {
     if details.is_empty() && old.defs != new.defs {
         details.push("schemas it refers to are different".to_owned());
     }
-    let changed = Change { details, breaking, ..Change::of(new, key) };
+    let changed = CommandChange { details, breaking, ..CommandChange::of(new, key) };
     (!changed.details.is_empty()).then_some(changed)
 }
 
-fn parameters(old: &Command, new: &Command, details: &mut Vec<String>) -> bool {
+fn parameters(old: &ApiCommand, new: &ApiCommand, details: &mut Vec<String>) -> bool {
     let mut breaking = false;
-    let same = |one: &Parameter, other: &Parameter| {
+    let same = |one: &ApiParameter, other: &ApiParameter| {
         one.name == other.name && one.location == other.location
     };
     for parameter in &new.parameters {
@@ -154,7 +152,7 @@ fn parameters(old: &Command, new: &Command, details: &mut Vec<String>) -> bool {
     breaking
 }
 
-fn body(old: &Command, new: &Command, details: &mut Vec<String>) -> bool {
+fn body(old: &ApiCommand, new: &ApiCommand, details: &mut Vec<String>) -> bool {
     let detail = match (&old.body, &new.body) {
         (None, Some(body)) if body.required => "needs a body",
         (None, Some(_)) => {

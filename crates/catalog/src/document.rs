@@ -4,30 +4,18 @@
 //! Reading decides what is JSON or YAML and what is neither. It never looks at what a document
 //! says, and it never opens anything.
 
-mod node;
+use milepost_syntax::json::document::{JsonDocument, JsonKind};
+use milepost_syntax::json::scan::{Dialect, ScanError, ScanErrorKind};
+use milepost_syntax::json::tape::{ReadWarnings, Tape};
 
-use std::borrow::Cow;
-
-use percent_encoding::percent_decode_str;
-
-pub use node::{Kind, Node};
-
-use crate::json::{self, Fault, Remarks, Tape};
 use crate::limits;
 use crate::yaml;
 
-/// A document that was read.
-#[derive(Debug)]
-pub struct Document {
-    text: String,
-    tape: Tape,
-}
-
 /// A document, and what the reader has to say about it.
 #[derive(Debug)]
-pub struct Reading {
+pub struct ParsedDocument {
     /// What was read.
-    pub document: Document,
+    pub document: JsonDocument,
     /// Warnings, in the order of the document.
     pub notes: Vec<Note>,
     /// The YAML it was turned from; none when it was JSON.
@@ -133,14 +121,14 @@ pub enum Unreadable {
     },
 }
 
-impl Document {
+impl ParsedDocument {
     /// Reads a document: JSON or YAML, by what it begins with.
-    pub fn read(bytes: &[u8]) -> Result<Reading, Unreadable> {
-        Document::read_owned(bytes.to_vec())
+    pub fn read(bytes: &[u8]) -> Result<ParsedDocument, Unreadable> {
+        ParsedDocument::read_owned(bytes.to_vec())
     }
 
     /// Reads a document that the caller does not need any more, without a copy of it.
-    pub fn read_owned(bytes: Vec<u8>) -> Result<Reading, Unreadable> {
+    pub fn read_owned(bytes: Vec<u8>) -> Result<ParsedDocument, Unreadable> {
         let text = decoded(bytes)?;
         let start = text.trim_start();
         let end = text.trim_end().len();
@@ -148,113 +136,20 @@ impl Document {
             return Err(Unreadable::Empty);
         }
         refuse_markup(start)?;
-        if is_json(start) {
-            let mut remarks = Remarks::default();
-            let tape = json::read(&text, &mut remarks);
-            let tape = tape.map_err(|fault| refused(&fault, &text, |at| at.min(end)))?;
-            let document = Document { text, tape };
-            let notes = document.notes(remarks, &document.text, |at| at);
-            return Reading { document, notes, written: None }.with_map();
+        if !is_json(start) {
+            return read_yaml(text);
         }
-        read_yaml(text)
+        let mut warnings = ReadWarnings::default();
+        let tape = Tape::read(&text, Dialect::Json, limits::DEPTH, &mut warnings);
+        let tape = tape.map_err(|error| refused(&error, &text, |at| at.min(end)))?;
+        let document = JsonDocument::new(text, tape);
+        let notes = notes(&document, warnings, document.text(), |at| at);
+        ParsedDocument { document, notes, written: None }.with_map()
     }
 
-    /// The value of the whole document, which is a map.
-    pub fn root(&self) -> Node<'_> {
-        Node::new(self, 0)
-    }
-
-    /// The document as JSON; for YAML, what it was turned into.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// The value a JSON pointer (RFC 6901) names.
-    pub fn pointer(&self, pointer: &str) -> Option<Node<'_>> {
-        self.descend(pointer, Cow::Borrowed)
-    }
-
-    /// The value the fragment of a reference names: `#/paths/~1a`, with or without its `#`.
-    ///
-    /// A fragment is percent-encoded as a whole, but there are authors who encode each part, and
-    /// authors who encode nothing.
-    pub fn fragment(&self, fragment: &str) -> Option<Node<'_>> {
-        let fragment = fragment.strip_prefix('#').unwrap_or(fragment);
-        if !fragment.contains('%') {
-            return self.pointer(fragment);
-        }
-        let decode = |text| percent_decode_str(text).decode_utf8_lossy();
-        let whole = self.pointer(&decode(fragment));
-        whole.or_else(|| self.descend(fragment, decode)).or_else(|| self.pointer(fragment))
-    }
-
-    fn descend<'p>(
-        &self,
-        pointer: &'p str,
-        decode: impl Fn(&'p str) -> Cow<'p, str>,
-    ) -> Option<Node<'_>> {
-        if pointer.is_empty() {
-            return Some(self.root());
-        }
-        pointer.strip_prefix('/')?.split('/').try_fold(self.root(), |node, token| {
-            let token = decode(token);
-            let token = match token.contains('~') {
-                true => Cow::Owned(token.replace("~1", "/").replace("~0", "~")),
-                false => token,
-            };
-            node.child(&token)
-        })
-    }
-
-    /// The pointer to the innermost value that has this place of the text; a key is its value's.
-    fn pointer_at(&self, at: usize) -> String {
-        let slots = &self.tape.slots;
-        let mut pointer = String::new();
-        let mut node = self.root();
-        while let Some((token, child)) =
-            node.parts().find(|(_, child)| at < slots[child.index() as usize].end())
-        {
-            let start = slots[child.index() as usize].start();
-            let key = u32::from(node.is_map());
-            if at < slots[(child.index() - key) as usize].start() {
-                break;
-            }
-            pointer.push('/');
-            pointer.push_str(&token.replace('~', "~0").replace('/', "~1"));
-            if at <= start {
-                break;
-            }
-            node = child;
-        }
-        pointer
-    }
-
-    /// The notes of remarks, in the order of the file. `source` is the file, and `origin` says
-    /// where in it a place of the JSON text comes from.
-    fn notes(&self, remarks: Remarks, source: &str, origin: impl Fn(usize) -> usize) -> Vec<Note> {
-        let Remarks { mut kept, left_out } = remarks;
-        kept.sort_by_key(|remark| remark.at);
-        let note = |(pointer, at, rule, message): (String, usize, &'static str, String)| {
-            let (line, column) = place(source, at);
-            Note { pointer, line, column, rule, message }
-        };
-        let mut notes: Vec<Note> = kept
-            .into_iter()
-            .map(|one| (self.pointer_at(one.at), origin(one.at), one.rule, one.message))
-            .map(note)
-            .collect();
-        if left_out > 0 {
-            let message = format!("{left_out} more notes of the reader are left out");
-            notes.push(note((String::new(), 0, "more-notes", message)));
-        }
-        notes
-    }
-}
-
-impl Reading {
-    fn with_map(self) -> Result<Reading, Unreadable> {
+    fn with_map(self) -> Result<ParsedDocument, Unreadable> {
         match self.document.root().kind() {
-            Kind::Map => Ok(self),
+            JsonKind::Map => Ok(self),
             kind => Err(Unreadable::NotAMap { found: kind.name() }),
         }
     }
@@ -297,30 +192,52 @@ fn is_json(start: &str) -> bool {
     start.starts_with('[')
 }
 
-fn read_yaml(written: String) -> Result<Reading, Unreadable> {
-    let (yaml::Written { text, places, mut remarks }, source) = yaml::write(&written)?;
+fn read_yaml(written: String) -> Result<ParsedDocument, Unreadable> {
+    let (yaml::Written { text, places, mut warnings }, source) = yaml::write(&written)?;
     // Keys are what is noted; a value is where its key is.
     let origin = |at: usize| match places.partition_point(|(json, _)| *json as usize <= at) {
         0 => 0,
         after => places[after - 1].1 as usize,
     };
-    let tape = json::read(&text, &mut remarks).map_err(|fault| refused(&fault, &source, origin))?;
-    let document = Document { text, tape };
-    let notes = document.notes(remarks, &source, origin);
+    let tape = Tape::read(&text, Dialect::Json, limits::DEPTH, &mut warnings)
+        .map_err(|error| refused(&error, &source, origin))?;
+    let document = JsonDocument::new(text, tape);
+    let notes = notes(&document, warnings, &source, origin);
     drop(source);
-    Reading { document, notes, written: Some(written) }.with_map()
+    ParsedDocument { document, notes, written: Some(written) }.with_map()
 }
 
-fn refused(fault: &Fault, source: &str, origin: impl Fn(usize) -> usize) -> Unreadable {
-    match *fault {
-        Fault::Syntax { at, message } => {
-            let (line, column) = place(source, origin(at));
-            Unreadable::Syntax { line, column, message: message.to_owned() }
-        }
-        Fault::TooDeep { at } => {
-            let (line, column) = place(source, origin(at));
-            Unreadable::TooDeep { line, column }
-        }
+/// The notes of warnings, in the order of the file. `source` is the file, and `origin` says where
+/// in it a position of the JSON text comes from.
+fn notes(
+    document: &JsonDocument,
+    warnings: ReadWarnings,
+    source: &str,
+    origin: impl Fn(usize) -> usize,
+) -> Vec<Note> {
+    let ReadWarnings { mut kept, left_out } = warnings;
+    kept.sort_by_key(|warning| warning.at);
+    let note = |(pointer, at, rule, message): (String, usize, &'static str, String)| {
+        let (line, column) = place(source, at);
+        Note { pointer, line, column, rule, message }
+    };
+    let mut notes: Vec<Note> = kept
+        .into_iter()
+        .map(|one| (document.pointer_at(one.at), origin(one.at), one.rule, one.message))
+        .map(note)
+        .collect();
+    if left_out > 0 {
+        let message = format!("{left_out} more notes of the reader are left out");
+        notes.push(note((String::new(), 0, "more-notes", message)));
+    }
+    notes
+}
+
+fn refused(error: &ScanError, source: &str, origin: impl Fn(usize) -> usize) -> Unreadable {
+    let (line, column) = place(source, origin(error.start));
+    match error.kind {
+        ScanErrorKind::TooDeep => Unreadable::TooDeep { line, column },
+        _ => Unreadable::Syntax { line, column, message: error.message().to_owned() },
     }
 }
 

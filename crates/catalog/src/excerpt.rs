@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use memchr::memmem;
+use milepost_syntax::json::document::{JsonDocument, JsonNode};
 use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
 
-use crate::document::{Document, Node};
 use crate::limits;
 
 /// Where the parts of a document are in its text.
@@ -31,7 +31,7 @@ const SCHEMES: [&str; 2] = ["/components/securitySchemes", "/securityDefinitions
 
 impl Places {
     /// The places of a document; `None` where reading all of it takes no longer.
-    pub fn of(document: &Document) -> Option<Places> {
+    pub fn of(document: &JsonDocument) -> Option<Places> {
         let length = document.text().len();
         let large = length >= limits::EXCERPT_DOCUMENT_BYTES;
         let length = u32::try_from(length).ok().filter(|_| large)?;
@@ -77,8 +77,8 @@ impl Places {
 }
 
 /// The entries of a map; those that are large maps in parts.
-fn parts(map: Node<'_>, depth: usize) -> Vec<Place> {
-    let place = |(key, node): (std::borrow::Cow<'_, str>, Node<'_>)| {
+fn parts(map: JsonNode<'_>, depth: usize) -> Vec<Place> {
+    let place = |(key, node): (std::borrow::Cow<'_, str>, JsonNode<'_>)| {
         let Range { start, end } = node.range();
         let is_large = node.is_map() && end - start > limits::EXCERPT_PART_BYTES && depth > 1;
         let parts = if is_large { parts(node, depth - 1) } else { Vec::new() };
@@ -183,9 +183,10 @@ fn write_map(out: &mut String, entries: &[Place], taken: &BTreeMap<u32, String>)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::ParsedDocument;
 
     /// A document that is large enough to be parted, around what a test is about.
-    fn document(paths: &str, schemas: &str) -> Document {
+    fn document(paths: &str, schemas: &str) -> JsonDocument {
         let filler = "x".repeat(limits::EXCERPT_DOCUMENT_BYTES);
         let text = format!(
             r#"{{"openapi": "3.0.0", "security": [{{"key": []}}],
@@ -194,10 +195,10 @@ mod tests {
                     "schemas": {{{schemas}, "filler": {{"description": "{filler}"}}}},
                     "securitySchemes": {{"key": {{"type": "http", "scheme": "bearer"}}}}}}}}"#
         );
-        Document::read_owned(text.into_bytes()).expect("a document").document
+        ParsedDocument::read_owned(text.into_bytes()).expect("a document").document
     }
 
-    fn excerpt(document: &Document, pointer: Option<&str>) -> Option<String> {
+    fn excerpt(document: &JsonDocument, pointer: Option<&str>) -> Option<String> {
         let places = Places::of(document).expect("large");
         let text = serde_json::to_string(&places).expect("JSON");
         let places: Places = serde_json::from_str(&text).expect("places");
@@ -211,13 +212,13 @@ mod tests {
     fn check(paths: &str, schemas: &str, expected: &[&str]) {
         let whole = document(paths, schemas);
         let text = excerpt(&whole, Some("/paths/~1a")).expect("an excerpt");
-        let part = Document::read_owned(text.into_bytes()).expect("a document").document;
+        let part = ParsedDocument::read_owned(text.into_bytes()).expect("a document").document;
         for pointer in ["/openapi", "/security", "/components/securitySchemes/key", "/paths/~1a"] {
-            let raw = |document: &Document| document.pointer(pointer).map(Node::to_value);
+            let raw = |document: &JsonDocument| document.pointer(pointer).map(JsonNode::to_value);
             assert_eq!(raw(&part), raw(&whole), "{pointer}");
             assert!(raw(&part).is_some(), "{pointer}");
         }
-        let all = part.pointer("/components/schemas").into_iter().flat_map(Node::entries);
+        let all = part.pointer("/components/schemas").into_iter().flat_map(JsonNode::entries);
         let names: Vec<String> = all.map(|(name, _)| name.into_owned()).collect();
         assert_eq!(names, expected, "{paths}");
         assert!(part.pointer("/paths/~1filler").is_none());
@@ -257,7 +258,7 @@ mod tests {
         let whole = document(r#""/a": {}"#, r#""one": {}"#);
         let places = Places::of(&whole).expect("large");
         assert_eq!(places.excerpt(None, |_| None), None);
-        let small = Document::read(b"{\"openapi\": \"3.0.0\"}").expect("a document");
+        let small = ParsedDocument::read(b"{\"openapi\": \"3.0.0\"}").expect("a document");
         assert_eq!(Places::of(&small.document), None);
     }
 

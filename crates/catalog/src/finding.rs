@@ -5,8 +5,7 @@ use crate::text;
 
 /// Which rule a finding goes back to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "the names on the wire say it")]
-pub enum Rule {
+pub enum DocumentRule {
     Version,
     Info,
     Paths,
@@ -32,74 +31,77 @@ pub enum Rule {
     Credentials,
 }
 
-impl Rule {
+impl DocumentRule {
     /// The word people and models see.
     pub fn name(self) -> &'static str {
         match self {
-            Rule::Version => "version",
-            Rule::Info => "info",
-            Rule::Paths => "paths",
-            Rule::PathItem => "path-item",
-            Rule::Operation => "operation",
-            Rule::Method => "method",
-            Rule::OperationId => "operation-id",
-            Rule::Parameter => "parameter",
-            Rule::PathParameter => "path-parameter",
-            Rule::Body => "body",
-            Rule::Response => "response",
-            Rule::Schema => "schema",
-            Rule::Security => "security",
-            Rule::Server => "server",
-            Rule::ServerScheme => "server-scheme",
-            Rule::Ref => "ref",
-            Rule::RefCycle => "ref-cycle",
-            Rule::RefRefused => "ref-refused",
-            Rule::NoOperations => "no-operations",
-            Rule::Webhooks => "webhooks",
-            Rule::Reader(name) => name,
-            Rule::Specification => "specification",
-            Rule::Credentials => "credentials",
+            DocumentRule::Version => "version",
+            DocumentRule::Info => "info",
+            DocumentRule::Paths => "paths",
+            DocumentRule::PathItem => "path-item",
+            DocumentRule::Operation => "operation",
+            DocumentRule::Method => "method",
+            DocumentRule::OperationId => "operation-id",
+            DocumentRule::Parameter => "parameter",
+            DocumentRule::PathParameter => "path-parameter",
+            DocumentRule::Body => "body",
+            DocumentRule::Response => "response",
+            DocumentRule::Schema => "schema",
+            DocumentRule::Security => "security",
+            DocumentRule::Server => "server",
+            DocumentRule::ServerScheme => "server-scheme",
+            DocumentRule::Ref => "ref",
+            DocumentRule::RefCycle => "ref-cycle",
+            DocumentRule::RefRefused => "ref-refused",
+            DocumentRule::NoOperations => "no-operations",
+            DocumentRule::Webhooks => "webhooks",
+            DocumentRule::Reader(name) => name,
+            DocumentRule::Specification => "specification",
+            DocumentRule::Credentials => "credentials",
         }
     }
 }
 
 /// One thing to tell about a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct DocumentFinding {
     /// JSON pointer.
     pub path: String,
-    /// Which rule.
-    pub rule: Rule,
+    pub rule: DocumentRule,
     /// What is wrong and what was done about it, in one sentence.
     pub message: String,
 }
 
 /// Findings so far. The same thing is told once, and no more than there is use for.
 #[derive(Debug, Default)]
-pub struct Findings {
-    list: Vec<Finding>,
+pub struct DocumentFindings {
+    list: Vec<DocumentFinding>,
     more: usize,
 }
 
-impl Findings {
+impl DocumentFindings {
     /// Adds one.
-    pub fn add(&mut self, path: impl Into<String>, rule: Rule, message: impl AsRef<str>) {
+    pub fn add(&mut self, path: impl Into<String>, rule: DocumentRule, message: impl AsRef<str>) {
         if self.list.len() >= limits::FINDINGS {
             self.more += 1;
             return;
         }
         let message = text::line(message.as_ref(), limits::MESSAGE_CHARS);
-        let finding = Finding { path: path.into(), rule, message };
+        let finding = DocumentFinding { path: path.into(), rule, message };
         if self.list.last() != Some(&finding) {
             self.list.push(finding);
         }
     }
 
     /// What was found.
-    pub fn into_list(mut self) -> Vec<Finding> {
+    pub fn into_list(mut self) -> Vec<DocumentFinding> {
         if self.more > 0 {
             let message = format!("{} more findings are not shown", self.more);
-            self.list.push(Finding { path: String::new(), rule: Rule::Specification, message });
+            self.list.push(DocumentFinding {
+                path: String::new(),
+                rule: DocumentRule::Specification,
+                message,
+            });
         }
         self.list
     }

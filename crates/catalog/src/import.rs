@@ -1,14 +1,14 @@
 //! A document looked at as a whole: what it is, what can be used of it, and what is wrong.
 
+use milepost_syntax::json::document::JsonNode;
 use url::Url;
 
-use crate::document::Node;
-use crate::finding::{Finding, Findings, Rule};
-use crate::naming::{self, Kept};
-use crate::openapi::{Api, Operation, Version};
+use crate::finding::{DocumentFinding, DocumentFindings, DocumentRule};
+use crate::naming::{self, AssignedNames};
+use crate::openapi::{Api, OpenApiVersion, Operation};
 use crate::refs;
 use crate::table::Row;
-use crate::text;
+use crate::text::{self, WordList};
 
 /// What a look at the whole document found.
 #[derive(Debug)]
@@ -20,16 +20,16 @@ pub struct Inspection {
     /// How many operations the document has.
     pub operation_count: usize,
     /// What was left out or guessed.
-    pub warnings: Vec<Finding>,
+    pub warnings: Vec<DocumentFinding>,
     /// Why it cannot be imported.
-    pub violations: Vec<Finding>,
+    pub violations: Vec<DocumentFinding>,
 }
 
 impl Inspection {
     /// Looks at everything once.
     pub fn of(api: &Api) -> Inspection {
-        let mut warnings = Findings::default();
-        let mut violations = Findings::default();
+        let mut warnings = DocumentFindings::default();
+        let mut violations = DocumentFindings::default();
         for note in api.notes() {
             warnings.add(&note.path, note.rule, &note.message);
         }
@@ -42,7 +42,11 @@ impl Inspection {
         same_ids(&rows, &mut warnings);
         refs::dangling(api.document(), &mut warnings);
         if rows.is_empty() && violations.is_empty() {
-            warnings.add("/paths", Rule::NoOperations, "there is nothing that can be called");
+            warnings.add(
+                "/paths",
+                DocumentRule::NoOperations,
+                "there is nothing that can be called",
+            );
         }
         Inspection {
             rows,
@@ -54,7 +58,7 @@ impl Inspection {
     }
 
     /// The table, with names: those that were given before are kept.
-    pub fn into_rows(mut self, kept: &Kept) -> Vec<Row> {
+    pub fn into_rows(mut self, kept: &AssignedNames) -> Vec<Row> {
         naming::assign(&mut self.rows, &self.lists, kept);
         self.rows
     }
@@ -65,37 +69,45 @@ impl Inspection {
     }
 }
 
-fn info(api: &Api, warnings: &mut Findings) {
+fn info(api: &Api, warnings: &mut DocumentFindings) {
     match api.document().root().get("info") {
         Some(info) if info.is_map() && api.title().is_some() => {}
         Some(info) if info.is_map() => {
-            warnings.add("/info/title", Rule::Info, "the API has no title");
+            warnings.add("/info/title", DocumentRule::Info, "the API has no title");
         }
-        _ => warnings.add("/info", Rule::Info, "the document says nothing of itself: no `info`"),
+        _ => warnings.add(
+            "/info",
+            DocumentRule::Info,
+            "the document says nothing of itself: no `info`",
+        ),
     }
 }
 
-fn paths(api: &Api, warnings: &mut Findings, violations: &mut Findings) {
+fn paths(api: &Api, warnings: &mut DocumentFindings, violations: &mut DocumentFindings) {
     let root = api.document().root();
-    let modern = api.version() >= Version::V3_1;
-    let hooks = root.get("webhooks").map_or(0, Node::len);
+    let modern = api.version() >= OpenApiVersion::V3_1;
+    let hooks = root.get("webhooks").map_or(0, JsonNode::len);
     if hooks > 0 {
         let message = format!("{hooks} webhooks are called by the API, not by us: left out");
-        warnings.add("/webhooks", Rule::Webhooks, message);
+        warnings.add("/webhooks", DocumentRule::Webhooks, message);
     }
     match root.get("paths") {
         Some(paths) if paths.is_map() => {}
         None if modern && (root.get("webhooks").is_some() || root.get("components").is_some()) => {}
-        None | Some(_) if root.get("paths").is_none_or(Node::is_null) => {
+        None | Some(_) if root.get("paths").is_none_or(JsonNode::is_null) => {
             let version = api.version().name();
             let message = format!("OpenAPI {version} demands `paths`: a map of paths");
-            violations.add("/paths", Rule::Paths, message);
+            violations.add("/paths", DocumentRule::Paths, message);
         }
-        _ => violations.add("/paths", Rule::Paths, "`paths` must be a map from path to operations"),
+        _ => violations.add(
+            "/paths",
+            DocumentRule::Paths,
+            "`paths` must be a map from path to operations",
+        ),
     }
 }
 
-fn same_ids(rows: &[Row], warnings: &mut Findings) {
+fn same_ids(rows: &[Row], warnings: &mut DocumentFindings) {
     let mut ids: Vec<(String, &Row)> = rows
         .iter()
         .filter_map(|row| Some((row.operation_id.as_deref()?.to_ascii_lowercase(), row)))
@@ -110,30 +122,16 @@ fn same_ids(rows: &[Row], warnings: &mut Findings) {
                 pair[0].1.path,
             );
             let pointer = format!("{}/operationId", pair[1].1.pointer);
-            warnings.add(pointer, Rule::OperationId, message);
+            warnings.add(pointer, DocumentRule::OperationId, message);
         }
     }
 }
 
 /// Names under which a list is often wrapped.
-pub(crate) const WRAPPERS: &[&str] = &[
-    "data",
-    "items",
-    "results",
-    "values",
-    "records",
-    "entries",
-    "content",
-    "elements",
-    "list",
-    "rows",
-    "objects",
-    "resources",
-    "collection",
-    "value",
-    "response",
-    "result",
-];
+pub(crate) const WRAPPERS: WordList = WordList(
+    "data items results values records entries content elements list rows objects resources \
+     collection value response result",
+);
 
 /// Whether an operation answers with a list, bare or wrapped.
 fn answers_list(api: &Api, operation: &Operation<'_>) -> bool {
@@ -153,12 +151,12 @@ fn without_format(part: &str) -> &str {
     }
 }
 
-fn is_list(api: &Api, schema: Node<'_>, last: &str, depth: usize) -> bool {
-    let kind = schema.get("type").and_then(Node::text);
+fn is_list(api: &Api, schema: JsonNode<'_>, last: &str, depth: usize) -> bool {
+    let kind = schema.get("type").and_then(JsonNode::text);
     if kind.as_deref() == Some("array") || (kind.is_none() && schema.get("items").is_some()) {
         return true;
     }
-    let deeper = |node: Node<'_>| {
+    let deeper = |node: JsonNode<'_>| {
         depth < 3 && api.resolve(node).is_ok_and(|node| is_list(api, node, last, depth + 1))
     };
     if schema.get("allOf").is_some_and(|parts| parts.items().any(deeper)) {
@@ -166,8 +164,8 @@ fn is_list(api: &Api, schema: Node<'_>, last: &str, depth: usize) -> bool {
     }
     let Some(properties) = schema.get("properties") else { return false };
     properties.entries().any(|(name, property)| {
-        let named = WRAPPERS.contains(&&*name) || text::kebab(&name).as_deref() == Some(last);
-        let array = |node: Node<'_>| {
+        let named = WRAPPERS.contains(&name) || text::kebab(&name).as_deref() == Some(last);
+        let array = |node: JsonNode<'_>| {
             let node = api.resolve(node).ok();
             node.and_then(|node| node.get("type")?.text()).as_deref() == Some("array")
         };
@@ -177,36 +175,36 @@ fn is_list(api: &Api, schema: Node<'_>, last: &str, depth: usize) -> bool {
 
 /// Where a catalog is reached, and what is wrong with what the document says of it.
 #[derive(Debug, Default)]
-pub struct Base {
+pub struct BaseUrl {
     /// The URL; `None` when somebody has to say one.
     pub url: Option<Url>,
     /// What was left out.
-    pub warnings: Vec<Finding>,
+    pub warnings: Vec<DocumentFinding>,
     /// Why nothing can be used.
-    pub violations: Vec<Finding>,
+    pub violations: Vec<DocumentFinding>,
 }
 
-impl Base {
+impl BaseUrl {
     /// The URL given, else the first server of the document that can be used.
-    pub fn of(api: &Api, given: Option<&str>, source: Option<&Url>) -> Base {
-        let mut warnings = Findings::default();
-        let mut violations = Findings::default();
+    pub fn of(api: &Api, given: Option<&str>, source: Option<&Url>) -> BaseUrl {
+        let mut warnings = DocumentFindings::default();
+        let mut violations = DocumentFindings::default();
         if let Some(given) = given {
             let url = usable(given, None);
             if let Err(why) = &url {
                 let message = format!("`{}` {why}", shown(given));
-                violations.add("/base_url", Rule::Server, message);
+                violations.add("/base_url", DocumentRule::Server, message);
             }
-            return Base::made(url.ok(), warnings, violations);
+            return BaseUrl::made(url.ok(), warnings, violations);
         }
-        let pointer = if api.version() == Version::V2 { "/host" } else { "/servers" };
+        let pointer = if api.version() == OpenApiVersion::V2 { "/host" } else { "/servers" };
         let mut refused = None;
         for (index, server) in api.servers().iter().enumerate() {
             match usable(&server.url, source) {
-                Ok(url) => return Base::made(Some(url), warnings, violations),
+                Ok(url) => return BaseUrl::made(Some(url), warnings, violations),
                 Err(why @ (Unusable::Relative | Unusable::Template)) => {
                     let message = format!("the server `{}` {why}", shown(&server.url));
-                    warnings.add(format!("{pointer}/{index}"), Rule::Server, message);
+                    warnings.add(format!("{pointer}/{index}"), DocumentRule::Server, message);
                 }
                 Err(why) => {
                     let message = format!("the server `{}` {why}", shown(&server.url));
@@ -215,18 +213,18 @@ impl Base {
             }
         }
         if let Some((pointer, message)) = refused {
-            violations.add(pointer, Rule::ServerScheme, message);
+            violations.add(pointer, DocumentRule::ServerScheme, message);
         }
         if violations.is_empty() {
             let message = "the document says no address that can be used: give a base URL \
                 before a command is run";
-            warnings.add(pointer, Rule::Server, message);
+            warnings.add(pointer, DocumentRule::Server, message);
         }
-        Base::made(None, warnings, violations)
+        BaseUrl::made(None, warnings, violations)
     }
 
-    fn made(url: Option<Url>, warnings: Findings, violations: Findings) -> Base {
-        Base { url, warnings: warnings.into_list(), violations: violations.into_list() }
+    fn made(url: Option<Url>, warnings: DocumentFindings, violations: DocumentFindings) -> BaseUrl {
+        BaseUrl { url, warnings: warnings.into_list(), violations: violations.into_list() }
     }
 }
 

@@ -15,55 +15,6 @@ pub const SUMMARY_CHARS: usize = 200;
 /// Characters of a description.
 pub const DESCRIPTION_CHARS: usize = 2_000;
 
-/// Values in an answer that a mock makes up; past it only what is required.
-pub const MOCK_NODES: usize = 3_000;
-/// Nesting to which a mock fills in what is optional.
-pub const MOCK_RICH_DEPTH: usize = 3;
-/// Nesting of an answer that a mock makes up.
-pub const MOCK_DEPTH: usize = 40;
-/// Times a mock makes an answer anew until it fits its schema.
-pub const MOCK_TRIES: usize = 40;
-/// Times one place of an answer is made anew before it is left out.
-pub const MOCK_PLACE_TRIES: u32 = 9;
-/// Faults of an answer that are looked at in one try.
-pub const MOCK_TRY_FAULTS: usize = 64;
-/// Characters of a text that a mock makes up.
-pub const MOCK_TEXT_CHARS: usize = 4_096;
-/// Texts that are made for a pattern until one fits.
-pub const MOCK_PATTERN_TRIES: u64 = 48;
-/// Items of a list that a mock makes up.
-pub const MOCK_LIST_ITEMS: usize = 1_000;
-/// References, parts and choices that apply to one place of an answer.
-pub const MOCK_SCHEMA_PARTS: usize = 512;
-/// Resources that a fresh collection of a mock holds.
-pub const MOCK_FRESH_ITEMS: usize = 3;
-/// Resources in one collection of a mock; the oldest goes first.
-pub const MOCK_COLLECTION_ITEMS: usize = 1_000;
-/// Collections that a mock remembers; the one touched least lately goes first.
-pub const MOCK_COLLECTIONS: usize = 500;
-/// Ids that a collection of a mock remembers to be gone.
-pub const MOCK_GONE_IDS: usize = 1_000;
-/// Resources in one answer of a mock.
-pub const MOCK_PAGE_ITEMS: usize = 100;
-/// Faults of a request that a mock tells.
-pub const MOCK_FAULTS: usize = 50;
-/// Paths that a mock offers for one that is unknown.
-pub const MOCK_NEAR_PATHS: usize = 3;
-/// Compiled schemas that a mock keeps.
-pub const MOCK_SCHEMAS: usize = 512;
-/// Bytes of the schemas that a mock keeps compiled, as JSON; compiled they take several times that.
-pub const MOCK_SCHEMA_BYTES: usize = 8 * 1024 * 1024;
-/// Commands that a mock keeps whole.
-pub const MOCK_COMMANDS: usize = 16;
-/// Rounds in which a mock drops given fields that break the schema of an answer, before it answers
-/// without them.
-pub(crate) const MOCK_OVERLAY_ROUNDS: usize = 12;
-/// Resources that a mock makes up until one has an id that is not taken yet.
-pub(crate) const MOCK_ID_TRIES: usize = 12;
-/// Combinations of a schema's branches that a mock tries to read the text of a parameter by.
-pub(crate) const MOCK_READINGS: usize = 8;
-/// Milliseconds a mock lets wait at most.
-pub const MOCK_DELAY_MS: u64 = 60_000;
 /// Bytes of a compiled pattern of a schema.
 pub const PATTERN_COMPILED_BYTES: usize = 4 * 1024 * 1024;
 /// Steps back that a pattern of a schema may take.
@@ -100,10 +51,6 @@ pub const ALIAS_FACTOR: usize = 4;
 pub const ALIAS_BYTES_FLOOR: usize = 64 * 1024;
 /// Anchors of a YAML document.
 pub const ANCHORS: usize = 100_000;
-/// Notes of the reader that are kept; what is more is counted.
-pub const NOTES: usize = 100;
-/// Entries of a map that are looked through one by one; a larger one has its keys sorted.
-pub const NARROW_MAP: usize = 16;
 /// Bytes of a document of which less is read than the whole: below it, that takes no time.
 pub const EXCERPT_DOCUMENT_BYTES: usize = 256 * 1024;
 /// Bytes of a map that is read whole; a larger one is parted.

@@ -1,8 +1,9 @@
 //! Names of commands: resource path and verb, `orders:refunds:create`. A name once given is kept;
 //! no two commands share one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
 use sha2::{Digest, Sha256};
 
@@ -12,205 +13,32 @@ use crate::table::Row;
 use crate::text;
 
 /// Names that were given before, by method and path.
-pub type Kept = BTreeMap<String, String>;
+pub type AssignedNames = BTreeMap<String, String>;
 
 /// Words that begin the last part of a path when it is something to do, not something there is.
-const ACTIONS: &[&str] = &[
-    "accept",
-    "acknowledge",
-    "activate",
-    "add",
-    "allocate",
-    "apply",
-    "approve",
-    "archive",
-    "assign",
-    "attach",
-    "authenticate",
-    "authorize",
-    "autocomplete",
-    "batch",
-    "block",
-    "bulk",
-    "calculate",
-    "cancel",
-    "capture",
-    "change",
-    "check",
-    "claim",
-    "clear",
-    "clone",
-    "close",
-    "complete",
-    "compute",
-    "confirm",
-    "connect",
-    "convert",
-    "copy",
-    "count",
-    "create",
-    "deactivate",
-    "decline",
-    "decrypt",
-    "delete",
-    "deny",
-    "deploy",
-    "describe",
-    "detach",
-    "disable",
-    "disconnect",
-    "dismiss",
-    "download",
-    "duplicate",
-    "edit",
-    "enable",
-    "encrypt",
-    "estimate",
-    "evaluate",
-    "exchange",
-    "execute",
-    "expire",
-    "export",
-    "fetch",
-    "finalize",
-    "find",
-    "finish",
-    "follow",
-    "forward",
-    "generate",
-    "get",
-    "import",
-    "increment",
-    "initiate",
-    "inspect",
-    "invalidate",
-    "invite",
-    "invoke",
-    "kill",
-    "leave",
-    "link",
-    "list",
-    "lock",
-    "login",
-    "logout",
-    "lookup",
-    "mark",
-    "merge",
-    "migrate",
-    "modify",
-    "move",
-    "mute",
-    "notify",
-    "open",
-    "parse",
-    "patch",
-    "pause",
-    "pin",
-    "ping",
-    "play",
-    "preview",
-    "process",
-    "promote",
-    "provision",
-    "publish",
-    "pull",
-    "purge",
-    "push",
-    "put",
-    "query",
-    "read",
-    "rebuild",
-    "recover",
-    "redeem",
-    "refresh",
-    "refund",
-    "register",
-    "reject",
-    "release",
-    "reload",
-    "remove",
-    "rename",
-    "render",
-    "renew",
-    "reopen",
-    "reorder",
-    "replace",
-    "replay",
-    "reply",
-    "report",
-    "rerun",
-    "resend",
-    "reserve",
-    "reset",
-    "resize",
-    "resolve",
-    "restart",
-    "restore",
-    "resume",
-    "retry",
-    "return",
-    "revert",
-    "review",
-    "revoke",
-    "rotate",
-    "run",
-    "save",
-    "schedule",
-    "search",
-    "send",
-    "set",
-    "share",
-    "sign",
-    "signup",
-    "skip",
-    "snooze",
-    "split",
-    "start",
-    "stop",
-    "stream",
-    "submit",
-    "subscribe",
-    "suggest",
-    "suspend",
-    "swap",
-    "sync",
-    "tag",
-    "terminate",
-    "test",
-    "toggle",
-    "track",
-    "transfer",
-    "translate",
-    "trigger",
-    "unarchive",
-    "unassign",
-    "unblock",
-    "undelete",
-    "undo",
-    "unfollow",
-    "unlink",
-    "unlock",
-    "unmute",
-    "unpin",
-    "unpublish",
-    "unsubscribe",
-    "update",
-    "upgrade",
-    "upload",
-    "upsert",
-    "validate",
-    "verify",
-    "view",
-    "void",
-    "wait",
-    "watch",
-    "withdraw",
-    "write",
-];
+static ACTIONS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let words = "accept acknowledge activate add allocate apply approve archive assign attach authenticate \
+        authorize autocomplete batch block bulk calculate cancel capture change check claim clear \
+        clone close complete compute confirm connect convert copy count create deactivate decline \
+        decrypt delete deny deploy describe detach disable disconnect dismiss download duplicate \
+        edit enable encrypt estimate evaluate exchange execute expire export fetch finalize find \
+        finish follow forward generate get import increment initiate inspect invalidate invite \
+        invoke kill leave link list lock login logout lookup mark merge migrate modify move mute \
+        notify open parse patch pause pin ping play preview process promote provision publish \
+        pull purge push put query read rebuild recover redeem refresh refund register reject \
+        release reload remove rename render renew reopen reorder replace replay reply report \
+        rerun resend reserve reset resize resolve restart restore resume retry return revert \
+        review revoke rotate run save schedule search send set share sign signup skip snooze \
+        split start stop stream submit subscribe suggest suspend swap sync tag terminate test \
+        toggle track transfer translate trigger unarchive unassign unblock undelete undo unfollow \
+        unlink unlock unmute unpin unpublish unsubscribe update upgrade upload upsert validate \
+        verify view void wait watch withdraw write";
+    words.split_whitespace().collect()
+});
 
 /// Gives every row its name: those kept first, then the plain ones, then ties are broken by the
 /// operation's id, and by a short hash. Nothing depends on the order of the document.
-pub fn assign(rows: &mut [Row], lists: &[bool], kept: &Kept) {
+pub fn assign(rows: &mut [Row], lists: &[bool], kept: &AssignedNames) {
     // A name stays with its operation even while that is gone, so that it never means another.
     let mut taken: BTreeSet<String> = kept.values().cloned().collect();
     let mut open: Vec<usize> = Vec::new();
@@ -327,12 +155,12 @@ fn verb(method: Method, item: bool, lists: bool, plural: bool) -> &'static str {
 fn is_action(method: Method, word: &str) -> bool {
     let first = word.split('-').next().unwrap_or(word);
     matches!(method, Method::Get | Method::Post | Method::Put | Method::Patch)
-        && ACTIONS.binary_search(&first).is_ok()
+        && ACTIONS.contains(first)
 }
 
 /// Whether a word is something to do.
 pub(crate) fn is_verb(word: &str) -> bool {
-    ACTIONS.binary_search(&word).is_ok()
+    ACTIONS.contains(word)
 }
 
 /// Whether a word means several things.
@@ -420,7 +248,7 @@ fn hashed(name: &str, row: &Row, digits: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ACTIONS, Kept, assign, is_name};
+    use super::{AssignedNames, assign, is_name};
     use crate::command::Method;
     use crate::table::Row;
 
@@ -441,16 +269,11 @@ mod tests {
         }
     }
 
-    fn names(keys: &[(&str, Option<&str>)], kept: &Kept) -> Vec<String> {
+    fn names(keys: &[(&str, Option<&str>)], kept: &AssignedNames) -> Vec<String> {
         let mut rows: Vec<Row> = keys.iter().map(|(key, id)| row(key, *id)).collect();
         let lists: Vec<bool> = rows.iter().map(|row| super::is_plural(&row.path)).collect();
         assign(&mut rows, &lists, kept);
         rows.into_iter().map(|row| row.name).collect()
-    }
-
-    #[test]
-    fn actions_are_sorted() {
-        assert!(ACTIONS.is_sorted());
     }
 
     #[test]
@@ -476,17 +299,17 @@ mod tests {
             ("GET /v1", "v1:get"),
         ];
         for (key, expected) in cases {
-            assert_eq!(names(&[(key, None)], &Kept::new()), [expected], "{key}");
+            assert_eq!(names(&[(key, None)], &AssignedNames::new()), [expected], "{key}");
         }
     }
 
     #[test]
     fn ties_are_broken_and_names_kept() {
         let both = [("PUT /orders/{id}", None), ("PATCH /orders/{id}", None)];
-        assert_eq!(names(&both, &Kept::new()), ["orders:replace", "orders:update"]);
+        assert_eq!(names(&both, &AssignedNames::new()), ["orders:replace", "orders:update"]);
         let versions = [("GET /v2/orders", Some("listV2")), ("GET /v1/orders", Some("listV1"))];
-        assert_eq!(names(&versions, &Kept::new()), ["list-v2", "orders:list"]);
-        let kept = Kept::from([("GET /v2/orders".to_owned(), "orders:list".to_owned())]);
+        assert_eq!(names(&versions, &AssignedNames::new()), ["list-v2", "orders:list"]);
+        let kept = AssignedNames::from([("GET /v2/orders".to_owned(), "orders:list".to_owned())]);
         assert_eq!(names(&versions, &kept), ["orders:list", "list-v1"]);
         let gone = [("GET /v1/orders", None)];
         let name = &names(&gone, &kept)[0];
@@ -497,7 +320,7 @@ mod tests {
     #[test]
     fn long_paths_are_cut_at_the_front() {
         let key = "GET /organizations/{o}/environments/{e}/deployment-branch-policies/settings/x";
-        let name = &names(&[(key, None)], &Kept::new())[0];
+        let name = &names(&[(key, None)], &AssignedNames::new())[0];
         assert!(name.len() <= 48 && is_name(name), "{name}");
         assert!(name.contains("settings:x:get-"), "{name}");
     }

@@ -1,9 +1,10 @@
 //! Lists that come in pages: how an API pages, and how to ask for the next page. Pure: one answer
-//! in, the change of the next request out. Who fetches pages keeps a [`Walk`], which never goes in
+//! in, the change of the next request out. Who fetches pages keeps a [`PageWalk`], which never goes in
 //! a circle and never goes on for ever.
 
 mod detect;
 mod link;
+pub mod names;
 
 use std::collections::BTreeSet;
 
@@ -18,7 +19,7 @@ use crate::request::Arguments;
 
 /// How an API pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scheme {
+pub enum PagingScheme {
     /// A `Link` header with `rel="next"`.
     Link,
     /// The URL of the next page stands in the body.
@@ -28,7 +29,6 @@ pub enum Scheme {
     },
     /// A value of the body is an argument of the next request.
     Cursor {
-        /// The argument.
         parameter: String,
         /// Where the value stands, as a JSON pointer.
         at: String,
@@ -37,7 +37,6 @@ pub enum Scheme {
     },
     /// A value of the last item is an argument of the next request.
     LastItem {
-        /// The argument.
         parameter: String,
         /// The value of the item.
         field: String,
@@ -46,38 +45,34 @@ pub enum Scheme {
     },
     /// Pages are numbered.
     Page {
-        /// The argument.
         parameter: String,
         /// The number of the first page.
         first: u64,
         /// How many items a page has.
-        size: Option<Size>,
+        size: Option<PageSize>,
     },
     /// Items are numbered.
     Offset {
-        /// The argument.
         parameter: String,
         /// The number of the first item.
         first: u64,
         /// How many items a page has.
-        size: Option<Size>,
+        size: Option<PageSize>,
     },
 }
 
 /// The argument that says how many items a page has.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Size {
-    /// The argument.
+pub struct PageSize {
     pub parameter: String,
     /// Its value unless given.
     pub default: Option<u64>,
-    /// Its largest value.
     pub maximum: Option<u64>,
 }
 
 /// An answer, as far as paging needs it.
 #[derive(Debug, Clone, Copy)]
-pub struct Answer<'a> {
+pub struct PageResponse<'a> {
     /// The URL of the request.
     pub url: &'a Url,
     /// The headers of the answer.
@@ -88,12 +83,11 @@ pub struct Answer<'a> {
 
 /// How to ask for the next page.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Next {
+pub enum NextPage {
     /// The same request with this argument.
     With {
         /// The argument, by the name it has in `with`.
         name: String,
-        /// Its value.
         value: Value,
     },
     /// A GET of this URL, which has the origin of the request.
@@ -102,19 +96,13 @@ pub enum Next {
 
 /// Why there is no next page although there should be.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Stuck {
+pub enum PagingError {
     /// The next page lies on another server.
     #[error("the next page `{url}` is not on the server of the request")]
-    Elsewhere {
-        /// Its URL.
-        url: String,
-    },
+    Elsewhere { url: String },
     /// What should be a URL is none.
     #[error("the next page `{text}` is not a URL")]
-    NoUrl {
-        /// The text.
-        text: String,
-    },
+    NoUrl { text: String },
     /// The server leads back to a page that was fetched already.
     #[error("page {page} leads back to a page that was fetched already")]
     Circle {
@@ -125,34 +113,34 @@ pub enum Stuck {
 
 /// The next page after an answer; nothing when it was the last one.
 pub fn next(
-    scheme: &Scheme,
+    scheme: &PagingScheme,
     arguments: &Arguments,
-    answer: &Answer<'_>,
-) -> Result<Option<Next>, Stuck> {
+    answer: &PageResponse<'_>,
+) -> Result<Option<NextPage>, PagingError> {
     match scheme {
-        Scheme::Link => link::next(answer).map(|next| next.map(Next::Url)),
-        Scheme::NextUrl { at } => match answer.body.pointer(at).and_then(Value::as_str) {
+        PagingScheme::Link => link::next(answer).map(|next| next.map(NextPage::Url)),
+        PagingScheme::NextUrl { at } => match answer.body.pointer(at).and_then(Value::as_str) {
             None | Some("") => Ok(None),
-            Some(text) => link::resolve(answer.url, text).map(|url| Some(Next::Url(url))),
+            Some(text) => link::resolve(answer.url, text).map(|url| Some(NextPage::Url(url))),
         },
-        Scheme::Cursor { parameter, at, more } => {
+        PagingScheme::Cursor { parameter, at, more } => {
             if says_no(answer.body, more.as_deref()) {
                 return Ok(None);
             }
             cursor(parameter, arguments, answer, answer.body.pointer(at))
         }
-        Scheme::LastItem { parameter, field, more } => {
+        PagingScheme::LastItem { parameter, field, more } => {
             if says_no(answer.body, more.as_deref()) {
                 return Ok(None);
             }
             let last = list(answer.body).and_then(|items| items.last()?.get(field));
             cursor(parameter, arguments, answer, last)
         }
-        Scheme::Page { parameter, first, size } => {
+        PagingScheme::Page { parameter, first, size } => {
             let count = Count { parameter, first: *first, size: size.as_ref(), by_page: true };
             counted(&count, arguments, answer)
         }
-        Scheme::Offset { parameter, first, size } => {
+        PagingScheme::Offset { parameter, first, size } => {
             let count = Count { parameter, first: *first, size: size.as_ref(), by_page: false };
             counted(&count, arguments, answer)
         }
@@ -166,9 +154,9 @@ fn says_no(body: &Value, more: Option<&str>) -> bool {
 fn cursor(
     parameter: &str,
     arguments: &Arguments,
-    answer: &Answer<'_>,
+    answer: &PageResponse<'_>,
     value: Option<&Value>,
-) -> Result<Option<Next>, Stuck> {
+) -> Result<Option<NextPage>, PagingError> {
     match value {
         None | Some(Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => Ok(None),
         Some(Value::String(text)) if text.is_empty() => Ok(None),
@@ -176,11 +164,11 @@ fn cursor(
         Some(Value::String(text))
             if text.starts_with("http://") || text.starts_with("https://") =>
         {
-            link::resolve(answer.url, text).map(|url| Some(Next::Url(url)))
+            link::resolve(answer.url, text).map(|url| Some(NextPage::Url(url)))
         }
         Some(value) => {
             let name = given_name(parameter, arguments);
-            Ok(Some(Next::With { name, value: value.clone() }))
+            Ok(Some(NextPage::With { name, value: value.clone() }))
         }
     }
 }
@@ -198,18 +186,18 @@ fn given_name(parameter: &str, arguments: &Arguments) -> String {
 struct Count<'s> {
     parameter: &'s str,
     first: u64,
-    size: Option<&'s Size>,
+    size: Option<&'s PageSize>,
     by_page: bool,
 }
 
 fn counted(
     count: &Count<'_>,
     arguments: &Arguments,
-    answer: &Answer<'_>,
-) -> Result<Option<Next>, Stuck> {
+    answer: &PageResponse<'_>,
+) -> Result<Option<NextPage>, PagingError> {
     // A server that sends links knows best.
     if link::is_there(answer) {
-        return link::next(answer).map(|next| next.map(Next::Url));
+        return link::next(answer).map(|next| next.map(NextPage::Url));
     }
     let found = list(answer.body).map_or(0, Vec::len) as u64;
     if found == 0 || detect::says_last(answer.body) {
@@ -226,7 +214,7 @@ fn counted(
     // Numbers begin at 0 or at 1.
     let seen = seen.map(|total| following.saturating_sub(count.first.min(1)) >= total);
     let ends = seen.unwrap_or_else(|| is_short(count.size, arguments, found));
-    Ok((!ends).then(|| Next::With { name, value: Value::from(following) }))
+    Ok((!ends).then(|| NextPage::With { name, value: Value::from(following) }))
 }
 
 fn number(value: &Value) -> Option<u64> {
@@ -235,7 +223,7 @@ fn number(value: &Value) -> Option<u64> {
 
 /// A page with fewer items than it could have is the last one. A server may give less than was
 /// asked for, so that only a size counts which the document promises.
-fn is_short(size: Option<&Size>, arguments: &Arguments, found: u64) -> bool {
+fn is_short(size: Option<&PageSize>, arguments: &Arguments, found: u64) -> bool {
     let Some(size) = size else { return false };
     let given = arguments.with.get(&given_name(&size.parameter, arguments)).and_then(number);
     let promised = match (given, size.maximum) {
@@ -257,18 +245,18 @@ fn list(body: &Value) -> Option<&Vec<Value>> {
 
 /// What follows a page.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Step {
+pub enum PageStep {
     /// It was the last one.
     End,
     /// There is another one.
-    More(Next),
+    More(NextPage),
     /// There is another one, but the caller wants no more.
     Full,
 }
 
 /// A walk through the pages of one list.
 #[derive(Debug)]
-pub struct Walk {
+pub struct PageWalk {
     pages_max: usize,
     items_max: usize,
     pages: usize,
@@ -279,10 +267,10 @@ pub struct Walk {
     before: Option<[u8; 32]>,
 }
 
-impl Walk {
+impl PageWalk {
     /// Begins. No walk is longer than [`limits::PAGES`] and [`limits::PAGED_ITEMS`].
-    pub fn new(pages_max: Option<usize>, items_max: Option<usize>) -> Walk {
-        Walk {
+    pub fn new(pages_max: Option<usize>, items_max: Option<usize>) -> PageWalk {
+        PageWalk {
             pages_max: pages_max.map_or(limits::PAGES, |max| max.min(limits::PAGES)),
             items_max: items_max.map_or(limits::PAGED_ITEMS, |max| max.min(limits::PAGED_ITEMS)),
             pages: 0,
@@ -300,15 +288,15 @@ impl Walk {
     /// Notes a page and says what follows it.
     pub fn step(
         &mut self,
-        scheme: &Scheme,
+        scheme: &PagingScheme,
         arguments: &Arguments,
-        answer: &Answer<'_>,
-    ) -> Result<Step, Stuck> {
+        answer: &PageResponse<'_>,
+    ) -> Result<PageStep, PagingError> {
         self.pages += 1;
         let items = list(answer.body);
         self.items += items.map_or(0, Vec::len);
-        let Some(next) = next(scheme, arguments, answer)? else { return Ok(Step::End) };
-        let circle = Stuck::Circle { page: self.pages };
+        let Some(next) = next(scheme, arguments, answer)? else { return Ok(PageStep::End) };
+        let circle = PagingError::Circle { page: self.pages };
         // A server that ignores the number of the page sends the first one again and again.
         let hash = items
             .filter(|items| !items.is_empty())
@@ -318,13 +306,13 @@ impl Walk {
         }
         self.before = hash;
         let key = match &next {
-            Next::With { name, value } => format!("{name}={value}"),
-            Next::Url(url) => url.to_string(),
+            NextPage::With { name, value } => format!("{name}={value}"),
+            NextPage::Url(url) => url.to_string(),
         };
-        if !self.asked.insert(key) || matches!(&next, Next::Url(url) if url == answer.url) {
+        if !self.asked.insert(key) || matches!(&next, NextPage::Url(url) if url == answer.url) {
             return Err(circle);
         }
         let full = self.pages >= self.pages_max || self.items >= self.items_max;
-        Ok(if full { Step::Full } else { Step::More(next) })
+        Ok(if full { PageStep::Full } else { PageStep::More(next) })
     }
 }

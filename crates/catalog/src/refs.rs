@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::document::{Document, Node};
-use crate::finding::{Findings, Rule, part};
+use milepost_syntax::json::document::{JsonDocument, JsonNode};
+
+use crate::finding::{DocumentFindings, DocumentRule, part};
 use crate::limits;
 
 /// Why a reference leads nowhere.
@@ -21,12 +22,15 @@ pub enum RefError {
 }
 
 /// The text of a reference, when the value is one.
-pub fn target(node: Node<'_>) -> Option<String> {
+pub fn target(node: JsonNode<'_>) -> Option<String> {
     node.get("$ref")?.text().map(std::borrow::Cow::into_owned)
 }
 
 /// The value behind any number of references.
-pub fn resolve<'d>(document: &'d Document, node: Node<'d>) -> Result<Node<'d>, RefError> {
+pub fn resolve<'d>(
+    document: &'d JsonDocument,
+    node: JsonNode<'d>,
+) -> Result<JsonNode<'d>, RefError> {
     let mut here = node;
     for _ in 0..=limits::REF_HOPS {
         let Some(reference) = target(here) else { return Ok(here) };
@@ -36,7 +40,7 @@ pub fn resolve<'d>(document: &'d Document, node: Node<'d>) -> Result<Node<'d>, R
 }
 
 /// The value one reference points at.
-pub fn follow<'d>(document: &'d Document, reference: &str) -> Result<Node<'d>, RefError> {
+pub fn follow<'d>(document: &'d JsonDocument, reference: &str) -> Result<JsonNode<'d>, RefError> {
     let Some(fragment) = reference.strip_prefix('#') else {
         return Err(RefError::Outside(reference.to_owned()));
     };
@@ -45,7 +49,7 @@ pub fn follow<'d>(document: &'d Document, reference: &str) -> Result<Node<'d>, R
 
 /// Tells every reference within the document that leads nowhere. Most documents have none, and
 /// that is seen from the text, each reference looked up once.
-pub(crate) fn dangling(document: &Document, findings: &mut Findings) {
+pub(crate) fn dangling(document: &JsonDocument, findings: &mut DocumentFindings) {
     let text = document.text();
     let key = memchr::memmem::Finder::new("\"$ref\"");
     let mut known: BTreeMap<&str, bool> = BTreeMap::new();
@@ -67,7 +71,7 @@ pub(crate) fn dangling(document: &Document, findings: &mut Findings) {
         {
             told += 1;
             let message = format!("`{reference}` leads nowhere; anything is taken in its place");
-            findings.add(format!("{pointer}/$ref"), Rule::Ref, message);
+            findings.add(format!("{pointer}/$ref"), DocumentRule::Ref, message);
         }
         let items = node.items().enumerate();
         open.extend(items.map(|(index, item)| (format!("{pointer}/{index}"), item)));

@@ -1,38 +1,36 @@
 //! Where a document departs from the specification, by the schemas its authors publish. Such a
 //! document is read all the same: what is told here is a warning.
 
-use jsonschema::{PatternOptions, ValidationError, Validator};
+use jsonschema::{ValidationError, Validator};
 
-use crate::finding::{Findings, Rule};
+use crate::finding::{DocumentFindings, DocumentRule};
 use crate::limits;
-use crate::openapi::{Api, Version};
+use crate::openapi::{Api, OpenApiVersion};
+use crate::schema;
 
 /// Adds what departs from the specification, the first of it.
-pub fn departures(api: &Api, findings: &mut Findings) {
+pub fn departures(api: &Api, findings: &mut DocumentFindings) {
     if api.document().text().len() > limits::SPECIFICATION_BYTES {
         let message = "the document is too large to be compared with the specification's schema";
-        return findings.add("", Rule::Specification, message);
+        return findings.add("", DocumentRule::Specification, message);
     }
     let Some(validator) = validator(api.version()) else { return };
     let value = api.document().root().to_value();
     for error in validator.iter_errors(&value).take(limits::DEPARTURES) {
-        findings.add(error.instance_path().to_string(), Rule::Specification, told(&error));
+        findings.add(error.instance_path().to_string(), DocumentRule::Specification, told(&error));
     }
 }
 
 /// The schema of a version, compiled. One that does not compile is a fault that tests find.
-fn validator(version: Version) -> Option<Validator> {
+fn validator(version: OpenApiVersion) -> Option<Validator> {
     let text = match version {
-        Version::V2 => include_str!("../schemas/openapi-2.0.json"),
-        Version::V3_0 => include_str!("../schemas/openapi-3.0.json"),
-        Version::V3_1 => include_str!("../schemas/openapi-3.1.json"),
-        Version::V3_2 => include_str!("../schemas/openapi-3.2.json"),
+        OpenApiVersion::V2 => include_str!("../schemas/openapi-2.0.json"),
+        OpenApiVersion::V3_0 => include_str!("../schemas/openapi-3.0.json"),
+        OpenApiVersion::V3_1 => include_str!("../schemas/openapi-3.1.json"),
+        OpenApiVersion::V3_2 => include_str!("../schemas/openapi-3.2.json"),
     };
     let schema = serde_json::from_str(text).ok()?;
-    let patterns = PatternOptions::fancy_regex()
-        .backtrack_limit(limits::PATTERN_STEPS)
-        .size_limit(limits::PATTERN_COMPILED_BYTES);
-    jsonschema::options().with_pattern_options(patterns).build(&schema).ok()
+    schema::options().build(&schema).ok()
 }
 
 /// The keyword that failed, without the values: they can be large, and are others' text.
@@ -46,11 +44,13 @@ fn told(error: &ValidationError<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::validator;
-    use crate::openapi::Version;
+    use crate::openapi::OpenApiVersion;
 
     #[test]
     fn every_schema_compiles() {
-        for version in [Version::V2, Version::V3_0, Version::V3_1, Version::V3_2] {
+        for version in
+            [OpenApiVersion::V2, OpenApiVersion::V3_0, OpenApiVersion::V3_1, OpenApiVersion::V3_2]
+        {
             assert!(validator(version).is_some(), "{}", version.name());
         }
     }

@@ -10,7 +10,6 @@ use crate::command::{Location, Method};
 pub struct Row {
     /// Its name in the catalog: `orders:list`.
     pub name: String,
-    /// The method.
     pub method: Method,
     /// The path template as the document has it.
     pub path: String,
@@ -22,7 +21,6 @@ pub struct Row {
     pub summary: String,
     /// The beginning of the description, cleaned; for search.
     pub description: String,
-    /// Its tags, cleaned.
     pub tags: Vec<String>,
     /// Its parameters in short.
     pub parameters: Vec<RowParameter>,
@@ -44,7 +42,6 @@ impl Row {
 pub struct RowParameter {
     /// Its name as it goes on the wire.
     pub name: String,
-    /// Where it travels.
     pub location: Location,
     /// Whether the command works without.
     pub required: bool,

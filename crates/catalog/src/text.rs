@@ -3,42 +3,25 @@
 
 use std::borrow::Cow;
 
+/// Words, those that are preferred first, written as one text.
+#[derive(Debug, Clone, Copy)]
+pub struct WordList(pub &'static str);
+
+impl WordList {
+    pub fn iter(self) -> impl Iterator<Item = &'static str> + Clone {
+        self.0.split_ascii_whitespace()
+    }
+
+    pub fn contains(self, word: &str) -> bool {
+        self.iter().any(|known| known == word)
+    }
+}
+
 /// Tags that documents put into their texts; anything else in angle brackets is left as it is.
-const TAGS: &[&str] = &[
-    "a",
-    "b",
-    "blockquote",
-    "br",
-    "code",
-    "div",
-    "em",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "hr",
-    "i",
-    "img",
-    "li",
-    "ol",
-    "p",
-    "pre",
-    "small",
-    "span",
-    "strong",
-    "sub",
-    "sup",
-    "table",
-    "tbody",
-    "td",
-    "th",
-    "thead",
-    "tr",
-    "u",
-    "ul",
-];
+const TAGS: WordList = WordList(
+    "a b blockquote br code div em h1 h2 h3 h4 h5 h6 hr i img li ol p pre small span strong sub \
+     sup table tbody td th thead tr u ul",
+);
 
 /// A text without the marks of HTML.
 pub fn without_html(text: &str) -> Cow<'_, str> {
@@ -74,7 +57,7 @@ fn is_tag(inside: &str) -> bool {
     let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
     let (name, behind) = name.split_at(end);
     let ends = behind.is_empty() || behind.starts_with([' ', '/', '\n']);
-    ends && TAGS.contains(&name.to_ascii_lowercase().as_str())
+    ends && TAGS.contains(name.to_ascii_lowercase().as_str())
 }
 
 /// One line of at most `chars` characters.
@@ -180,6 +163,11 @@ pub fn kebab(text: &str) -> Option<String> {
         word.pop();
     }
     (!word.is_empty()).then_some(word)
+}
+
+/// A name without signs and capitals, to compare by: `next_page_token` is `nextPageToken`.
+pub fn bare_word(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 #[cfg(test)]

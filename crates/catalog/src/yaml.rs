@@ -9,9 +9,10 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, StrInput};
+use milepost_syntax::escape::{escape, plain_prefix};
+use milepost_syntax::json::tape::ReadWarnings;
 
 use crate::document::{Unreadable, place};
-use crate::json::{self, Remarks};
 use crate::limits;
 use scalar::{Plain, plain};
 
@@ -20,7 +21,7 @@ pub(crate) struct Written {
     pub(crate) text: String,
     /// Where the keys are: in the JSON text, and in the YAML it comes from.
     pub(crate) places: Vec<(u32, u32)>,
-    pub(crate) remarks: Remarks,
+    pub(crate) warnings: ReadWarnings,
 }
 
 /// Writes a YAML document as JSON; with it, the YAML that was read in the end.
@@ -33,7 +34,7 @@ pub(crate) fn write(source: &str) -> Result<(Written, Cow<'_, str>), Unreadable>
     let Some(first) = source.find(is_refused) else { return Err(error) };
     let clean = source.replace(is_refused, "");
     let mut written = Writer::new(&clean).document()?;
-    written.remarks.add(0, "control-characters", || {
+    written.warnings.add(0, "control-characters", || {
         let count = source.matches(is_refused).count();
         let (line, _) = place(source, first);
         format!("YAML has no control characters: {count} are left out, the first in line {line}")
@@ -56,7 +57,7 @@ struct Writer<'t> {
     /// What is anchored, by the parser's number; `None` while it is being written.
     anchors: Vec<Option<Anchor>>,
     places: Vec<(u32, u32)>,
-    remarks: Remarks,
+    warnings: ReadWarnings,
     /// Bytes that aliases and merge keys have added, and may add.
     added: usize,
     may_add: usize,
@@ -122,7 +123,7 @@ impl<'t> Writer<'t> {
             keys: Vec::new(),
             anchors: Vec::new(),
             places: Vec::new(),
-            remarks: Remarks::default(),
+            warnings: ReadWarnings::default(),
             added: 0,
             may_add: limits::ALIAS_BYTES_FLOOR.max(source.len() * limits::ALIAS_FACTOR),
         }
@@ -156,8 +157,12 @@ impl<'t> Writer<'t> {
                 _ => {}
             }
         }
-        let Writer { out: text, places, remarks, .. } = self;
-        if text.is_empty() { Err(Unreadable::Empty) } else { Ok(Written { text, places, remarks }) }
+        let Writer { out: text, places, warnings, .. } = self;
+        if text.is_empty() {
+            Err(Unreadable::Empty)
+        } else {
+            Ok(Written { text, places, warnings })
+        }
     }
 
     fn event(&mut self, event: Event<'t>, at: usize) -> Outcome {
@@ -230,7 +235,7 @@ impl<'t> Writer<'t> {
                 self.charge(text.len(), at)?;
                 let start = self.key(&text, cut.at);
                 let message = || "a key that is a list or a map is read as its text".to_owned();
-                self.remarks.add(start, "yaml-key", message);
+                self.warnings.add(start, "yaml-key", message);
                 Ok(())
             }
         }
@@ -293,7 +298,7 @@ impl<'t> Writer<'t> {
             Plain::Text => write_string(&mut self.out, text),
             Plain::NotFinite => {
                 let message = || format!("`{text}` is not a JSON number, and is kept as text");
-                self.remarks.add(self.out.len(), "number", message);
+                self.warnings.add(self.out.len(), "number", message);
                 write_string(&mut self.out, text);
             }
         }
@@ -364,8 +369,8 @@ impl<'t> Writer<'t> {
             }
         }
         self.places.truncate(cut.places);
-        for remark in &mut self.remarks.kept {
-            remark.at = remark.at.min(cut.out);
+        for warning in &mut self.warnings.kept {
+            warning.at = warning.at.min(cut.out);
         }
         self.out.split_off(cut.out)
     }
@@ -387,7 +392,7 @@ impl<'t> Writer<'t> {
         }
         let start = self.key("<<", cut.at);
         let message = || "`<<` merges a map or a list of maps; this is kept as a key".to_owned();
-        self.remarks.add(start, "yaml-merge", message);
+        self.warnings.add(start, "yaml-merge", message);
         self.out.push_str(&text);
         self.end(at)
     }
@@ -442,25 +447,7 @@ fn refused(error: &ScanError, source: &str) -> Unreadable {
 /// Writes a text as a JSON string.
 fn write_string(out: &mut String, text: &str) {
     out.push('"');
-    let mut pos = 0;
-    loop {
-        let end = json::plain_until(text.as_bytes(), pos);
-        out.push_str(&text[pos..end]);
-        match text.as_bytes().get(end) {
-            None => break,
-            Some(b'"') => out.push_str("\\\""),
-            Some(b'\\') => out.push_str("\\\\"),
-            Some(b'\n') => out.push_str("\\n"),
-            Some(b'\r') => out.push_str("\\r"),
-            Some(b'\t') => out.push_str("\\t"),
-            Some(byte) => {
-                let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
-                out.push_str("\\u00");
-                out.extend([digit(byte >> 4), digit(byte & 15)]);
-            }
-        }
-        pos = end + 1;
-    }
+    escape(text, |part| out.push_str(part));
     out.push('"');
 }
 
@@ -493,9 +480,12 @@ fn members(text: &str) -> Vec<&str> {
 
 /// Where the string that begins at `pos` ends.
 fn string_end(bytes: &[u8], pos: usize) -> usize {
-    let mut end = json::plain_until(bytes, pos + 1);
-    while bytes.get(end) == Some(&b'\\') {
-        end = json::plain_until(bytes, end + 2);
+    let mut end = pos + 1;
+    loop {
+        end += plain_prefix(&bytes[end..]);
+        if bytes.get(end) != Some(&b'\\') {
+            return end + 1;
+        }
+        end += 2;
     }
-    end + 1
 }

@@ -1,24 +1,17 @@
-//! `milepost completions`: what lets a shell complete these commands.
+//! `milepost completions`: shell completion scripts.
 
 use clap::CommandFactory;
 use serde_json::json;
 
-use crate::args::{Arguments, Completions};
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::session::print;
+use crate::args::{CliArgs, CompletionsArgs};
+use crate::failure::CommandResult;
 use crate::terminal::Terminal;
 
-pub(crate) fn run(arguments: &Completions, terminal: &mut Terminal) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &CompletionsArgs, terminal: &mut Terminal) -> CommandResult {
     let mut bytes = Vec::new();
-    // Every command is made for this, also those that are made only when they are given.
-    clap_complete::generate(arguments.shell, &mut Arguments::command(), "milepost", &mut bytes);
+    // This builds every command, deferred ones included.
+    clap_complete::generate(args.shell, &mut CliArgs::command(), "milepost", &mut bytes);
     let script = String::from_utf8_lossy(&bytes);
-    if arguments.json.json {
-        let shell = arguments.shell.to_string();
-        print(&json!({"shell": shell, "script": script}), terminal)?;
-    } else {
-        terminal.exact(&script)?;
-    }
-    Ok(Exit::Done)
+    let response = json!({"shell": args.shell.to_string(), "script": script});
+    terminal.answer(&response, |terminal| terminal.raw(&bytes))
 }

@@ -1,15 +1,15 @@
-//! The one renderer of findings: the source line, a caret, the message, and the fix.
+//! Renders violations: the source line, a caret, the message and the fix.
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Patch, Renderer, Snippet};
 use milepost_model::finding::Severity;
-use milepost_model::source::Source;
 use milepost_model::violation::Violation;
+use milepost_syntax::source::Source;
 
 use crate::limits;
-use crate::terminal::{safe, wrap};
+use crate::terminal::{safe, wrap_words};
 
-/// Renders one finding. Colours are in it; the stream drops them where they do not belong.
+/// Renders one violation in colour; the stream drops colours if they are not wanted.
 pub(crate) fn render(
     violation: &Violation,
     name: &str,
@@ -22,7 +22,7 @@ pub(crate) fn render(
     };
     let rule = violation.rule.name();
     let indent = violation.severity.name().len() + rule.len() + "[]: ".len();
-    let message = wrap(&safe(&violation.message), width.saturating_sub(indent));
+    let message = wrap_words(&safe(&violation.message), width.saturating_sub(indent));
     let title = level.primary_title(message).id(rule);
     let window = source.map(|source| Window::of(source, violation));
     let name = safe(name);
@@ -34,16 +34,17 @@ pub(crate) fn render(
         Some(window) => title.element(window.snippet(violation).path(name.as_str())),
         None => title.element(origin),
     };
-    // A note stands beside the line number: `1234 = note: `.
+    // A note is indented by the line number: `1234 = note: `.
     let beside = width.saturating_sub(line.to_string().len() + " = note: ".len());
-    let expected = violation.expected.as_ref().filter(|_| !says_it(violation));
+    let expected = violation.expected.as_ref().filter(|_| !suggestion_covers_expected(violation));
     if let Some(expected) = expected {
-        main = main
-            .element(Level::NOTE.message(wrap(&format!("expected {}", safe(expected)), beside)));
+        main = main.element(
+            Level::NOTE.message(wrap_words(&format!("expected {}", safe(expected)), beside)),
+        );
     }
     let mut groups = vec![main];
     if let Some(suggestion) = &violation.suggestion {
-        let suggestion = wrap(&safe(suggestion), width.saturating_sub("help: ".len()));
+        let suggestion = wrap_words(&safe(suggestion), width.saturating_sub("help: ".len()));
         groups.push(help(suggestion, violation, window.as_ref()));
     }
     let renderer = Renderer::styled().decor_style(DecorStyle::Ascii).term_width(width);
@@ -54,14 +55,14 @@ pub(crate) fn render(
     }
 }
 
-/// The renderer marks a second file where none is: between the place and the part of its line.
+/// The renderer marks a second file where there is none: between the origin and the cut line.
 fn without_gap(drawing: &str) -> String {
     let gap = |line: &&str| anstream::adapter::strip_str(line).to_string().trim() == ":::";
     drawing.lines().filter(|line| !gap(line)).collect::<Vec<_>>().join("\n")
 }
 
-/// The suggestion repeats what was expected more often than not.
-fn says_it(violation: &Violation) -> bool {
+/// Whether the suggestion already says what was expected.
+fn suggestion_covers_expected(violation: &Violation) -> bool {
     match (&violation.expected, &violation.suggestion) {
         (Some(expected), Some(suggestion)) => suggestion.contains(expected.as_str()),
         _ => false,
@@ -88,7 +89,7 @@ fn help<'a>(
         })
         .collect();
     match patches {
-        // A change of other lines is said in words; `--fix` makes it.
+        // A change of other lines is only described; `--fix` makes it.
         Some(patches) if !patches.is_empty() => {
             title.element(Snippet::source(window.text).line_start(window.line).patches(patches))
         }
@@ -96,7 +97,7 @@ fn help<'a>(
     }
 }
 
-/// The line a finding is about, cut out so that a large document is not drawn again and again.
+/// The line of a violation, cut out so that a large document is not rendered again and again.
 struct Window<'s> {
     text: &'s str,
     start: usize,
@@ -135,7 +136,7 @@ impl<'s> Window<'s> {
     fn snippet(&self, violation: &Violation) -> Snippet<'s, annotate_snippets::Annotation<'s>> {
         let limit = self.text.len();
         let start = (violation.at.start as usize - self.start).min(limit);
-        // A finding about a whole map points at its first line only.
+        // A violation of a whole map points at its first line only.
         let line_end = self.text[start..].find('\n').map_or(limit, |newline| start + newline);
         let end = (violation.at.end as usize).saturating_sub(self.start).clamp(start, line_end);
         let snippet = Snippet::source(self.text)
@@ -151,7 +152,7 @@ impl<'s> Window<'s> {
     }
 }
 
-/// The nearest place before an offset where a character begins.
+/// The nearest character boundary at or before an offset.
 fn boundary(text: &str, offset: usize) -> usize {
     (0..=offset).rev().find(|offset| text.is_char_boundary(*offset)).unwrap_or(0)
 }

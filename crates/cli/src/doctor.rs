@@ -2,58 +2,47 @@
 
 use milepost_ops::doctor::{self, Check, Report, State};
 
-use crate::args::Doctor;
+use crate::args::DoctorArgs;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::install;
-use crate::session::print;
-use crate::target;
+use crate::failure::CommandResult;
 use crate::terminal::{Terminal, count, safe};
-use crate::wording;
+use crate::{environment, install, wording};
 
-pub(crate) fn run(arguments: &Doctor, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let writer = target::writer(None)?;
-    let files = install::files(&target::locations()?.working);
-    let report = doctor::examine(&writer, std::env::current_exe().ok(), &files, arguments.fix);
-    if arguments.json.json {
-        print(&report, terminal)?;
-    } else {
-        show(&report, arguments.fix, terminal)?;
-    }
-    Ok(if report.faults == 0 { Exit::Done } else { Exit::Failed })
+pub(crate) fn run(args: &DoctorArgs, terminal: &mut Terminal) -> CommandResult {
+    let writer = environment::writer(None)?;
+    let files = install::files(&environment::locations()?.working);
+    let report = doctor::examine(&writer, std::env::current_exe().ok(), &files, args.fix);
+    terminal.answer(&report, |terminal| show(&report, args.fix, terminal))?;
+    Ok(if report.faults == 0 { Exit::DONE } else { Exit::FAILED })
 }
 
-fn show(report: &Report, fixed: bool, terminal: &mut Terminal) -> Result<(), Failure> {
+fn show(report: &Report, fixed: bool, terminal: &mut Terminal) {
     for done in &report.mended {
-        terminal.line(&format!("fixed    {}", safe(done)))?;
+        terminal.line(format!("fixed    {}", safe(done)));
     }
     for failed in &report.not_mended {
-        terminal.line(&format!("not fixed: {}", safe(failed)))?;
+        terminal.line(format!("not fixed: {}", safe(failed)));
     }
-    report.checks.iter().try_for_each(|check| line(check, terminal))?;
+    report.checks.iter().for_each(|check| show_check(check, terminal));
     let faults = count(report.faults, "fault");
-    let warnings = count(report.warnings, "warning");
-    terminal.line(&format!("{faults}, {warnings}"))?;
+    terminal.line(format!("{faults}, {}", count(report.warnings, "warning")));
     if !fixed && report.checks.iter().any(Check::is_mendable) {
         terminal.remark("hint: `milepost doctor --fix` fixes what is safe to fix");
     }
-    Ok(())
 }
 
-fn line(check: &Check, terminal: &mut Terminal) -> Result<(), Failure> {
+fn show_check(check: &Check, terminal: &mut Terminal) {
     let (state, id, what) = (check.state.name(), check.id, safe(&check.what));
     let place = check.place.as_deref().map(safe);
     if check.state == State::Ok {
         let place = place.map(|place| format!(" ({place})")).unwrap_or_default();
-        terminal.line(&format!("{state:<8} {id}: {what}{place}"))?;
-        return Ok(());
+        return terminal.line(format!("{state:<8} {id}: {what}{place}"));
     }
-    terminal.line(&format!("{state:<8} {id}: {what}"))?;
+    terminal.line(format!("{state:<8} {id}: {what}"));
     if let Some(place) = place {
-        terminal.line(&format!("         where: {place}"))?;
+        terminal.line(format!("         where: {place}"));
     }
     if let Some(fix) = &check.fix {
-        terminal.line(&format!("         fix: {}", safe(&wording::said(fix))))?;
+        terminal.line(format!("         fix: {}", safe(&wording::hint_text(fix))));
     }
-    Ok(())
 }

@@ -2,82 +2,54 @@
 
 use milepost_model::problem::{Category, Code, Problem};
 
-/// How a command ended.
+/// How a command ended, as the shell sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Exit {
-    Done,
-    Failed,
-    Usage,
-    WorkflowInvalid,
-    WaitingOnPerson,
-    WaitingOnAgent,
-    NotFound,
-    Conflict,
-    Denied,
-    Upstream,
-    Timeout,
-    StorageFailed,
-    Interrupted,
-}
+pub(crate) struct Exit(u8);
 
 impl Exit {
-    /// The number the shell sees.
+    pub(crate) const DONE: Exit = Exit(0);
+    pub(crate) const FAILED: Exit = Exit(1);
+    pub(crate) const USAGE: Exit = Exit(2);
+    pub(crate) const WORKFLOW_INVALID: Exit = Exit(3);
+    pub(crate) const WAITING_ON_PERSON: Exit = Exit(4);
+    pub(crate) const WAITING_ON_AGENT: Exit = Exit(5);
+    pub(crate) const NOT_FOUND: Exit = Exit(6);
+    pub(crate) const CONFLICT: Exit = Exit(7);
+    const DENIED: Exit = Exit(8);
+    pub(crate) const UPSTREAM: Exit = Exit(9);
+    const TIMEOUT: Exit = Exit(10);
+    pub(crate) const STORAGE_FAILED: Exit = Exit(75);
+    pub(crate) const INTERRUPTED: Exit = Exit(130);
+
     pub(crate) fn code(self) -> u8 {
-        match self {
-            Exit::Done => 0,
-            Exit::Failed => 1,
-            Exit::Usage => 2,
-            Exit::WorkflowInvalid => 3,
-            Exit::WaitingOnPerson => 4,
-            Exit::WaitingOnAgent => 5,
-            Exit::NotFound => 6,
-            Exit::Conflict => 7,
-            Exit::Denied => 8,
-            Exit::Upstream => 9,
-            Exit::Timeout => 10,
-            Exit::StorageFailed => 75,
-            Exit::Interrupted => 130,
-        }
+        self.0
     }
 
-    /// How another process of this program ended.
-    pub(crate) fn passed(code: i32) -> Exit {
-        let all = [
-            Exit::Done,
-            Exit::Usage,
-            Exit::WorkflowInvalid,
-            Exit::WaitingOnPerson,
-            Exit::WaitingOnAgent,
-            Exit::NotFound,
-            Exit::Conflict,
-            Exit::Denied,
-            Exit::Upstream,
-            Exit::Timeout,
-            Exit::StorageFailed,
-            Exit::Interrupted,
-        ];
-        all.into_iter().find(|exit| i32::from(exit.code()) == code).unwrap_or(Exit::Failed)
+    /// The exit of another process of this program; one that a signal ended has none.
+    pub(crate) fn of_process(code: Option<i32>) -> Exit {
+        code.and_then(|code| u8::try_from(code).ok()).map_or(Exit::FAILED, Exit)
     }
 
-    /// The exit a problem ends a command with.
+    /// The exit of a command that a problem ended.
     pub(crate) fn of(problem: &Problem) -> Exit {
         match problem.code {
-            Code::WorkflowInvalid | Code::CriteriaInvalid => Exit::WorkflowInvalid,
-            Code::FileRefused | Code::RequestRefused | Code::AuthFailed | Code::SecretsUnusable => {
-                Exit::Denied
-            }
-            Code::UpstreamFailed | Code::UpstreamRejected => Exit::Upstream,
-            Code::PresenceRequired => Exit::Denied,
-            Code::UpstreamTimeout => Exit::Timeout,
-            // A server that answers with an error may do better later; a file will not.
-            Code::SourceUnreadable if problem.context.contains_key("status") => Exit::Upstream,
-            Code::SourceUnreadable => Exit::Usage,
-            Code::StorageFailed => Exit::StorageFailed,
+            Code::WorkflowInvalid | Code::CriteriaInvalid => Exit::WORKFLOW_INVALID,
+            Code::FileRefused
+            | Code::RequestRefused
+            | Code::AuthFailed
+            | Code::SecretsUnusable
+            | Code::PresenceRequired => Exit::DENIED,
+            Code::UpstreamFailed | Code::UpstreamRejected => Exit::UPSTREAM,
+            Code::UpstreamTimeout => Exit::TIMEOUT,
+            // A server that responds with an error may do better later; a file will not.
+            Code::SourceUnreadable if problem.context.contains_key("status") => Exit::UPSTREAM,
+            Code::SourceUnreadable => Exit::USAGE,
+            Code::StorageFailed => Exit::STORAGE_FAILED,
             code => match code.category() {
-                Category::NotFound => Exit::NotFound,
-                Category::Conflict => Exit::Conflict,
-                Category::Validation => Exit::Usage,
-                Category::Execution | Category::Internal => Exit::Failed,
+                Category::NotFound => Exit::NOT_FOUND,
+                Category::Conflict => Exit::CONFLICT,
+                Category::Validation => Exit::USAGE,
+                Category::Execution | Category::Internal => Exit::FAILED,
             },
         }
     }

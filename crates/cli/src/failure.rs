@@ -1,4 +1,4 @@
-//! What ends a command early: a problem to show, or a reader that went away.
+//! What ends a command early: a problem to show, or output that cannot be written.
 
 use std::ffi::OsStr;
 use std::io;
@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 use crate::exit::Exit;
 use crate::terminal::{Terminal, safe};
 use crate::wording;
+
+/// How every command ends.
+pub(crate) type CommandResult = Result<Exit, Failure>;
 
 /// Why a command did not finish.
 #[derive(Debug)]
@@ -39,7 +42,6 @@ impl From<FileError> for Failure {
 }
 
 impl Failure {
-    /// The problem behind it, when there is one to tell.
     pub(crate) fn problem(&self) -> Option<&Problem> {
         match self {
             Failure::Problem(problem) => Some(problem),
@@ -47,36 +49,33 @@ impl Failure {
         }
     }
 
-    /// The same about a document that the user named: what is wrong with it is shown by a command
-    /// that can be typed as it stands.
+    /// For a document that the user named: the hint shows the command that lists all its errors.
     pub(crate) fn about(mut self, target: &OsStr) -> Failure {
         if let Failure::Problem(problem) = &mut self
             && problem.code == Code::WorkflowInvalid
         {
             let path = target.to_string_lossy().into_owned();
             let validate = Invocation::of("workflow.validate").with("path", path);
-            problem.hint = Hint::text("see every fault with ").call(validate);
+            problem.hint = Hint::text("see every error with ").call(validate);
         }
         self
     }
 
-    /// Tells the user, and says how the command ends.
-    pub(crate) fn show(self, terminal: &mut Terminal, json: bool) -> Exit {
+    /// Prints it, and returns the exit of the command.
+    pub(crate) fn show(self, terminal: &mut Terminal) -> Exit {
         match self {
-            // The reader has what it wanted: `milepost … | head` is no failure.
-            Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
             Failure::Output(error) => {
-                terminal.complain(&format!("error: cannot write the result: {error}"));
-                Exit::StorageFailed
+                terminal.notice(format!("error: cannot write the result: {error}"));
+                Exit::STORAGE_FAILED
             }
             Failure::Problem(problem) => {
                 let exit = Exit::of(&problem);
-                if json {
-                    terminal.complain(&as_json(&problem).to_string());
+                if terminal.is_json() {
+                    terminal.notice(as_json(&problem).to_string());
                 } else {
-                    let more: Vec<String> = told(&problem).iter().map(as_line).collect();
-                    let hint = wording::said(&problem.hint);
-                    trouble(problem.code.name(), &problem.message, &more, &hint, terminal);
+                    let more: Vec<String> = details(&problem).iter().map(as_line).collect();
+                    let hint = wording::hint_text(&problem.hint);
+                    show_problem(problem.code.name(), &problem.message, &more, &hint, terminal);
                 }
                 exit
             }
@@ -84,25 +83,25 @@ impl Failure {
     }
 }
 
-/// What went wrong, in words: what happened, what else is known of it, the next action, and where
-/// more stands. The one place that words a problem for people.
-pub(crate) fn trouble(
+/// The one place that words a problem for people: what happened, details, the next action, and
+/// where to read more.
+pub(crate) fn show_problem(
     code: &str,
     message: &str,
-    more: &[String],
+    details: &[String],
     hint: &str,
     terminal: &mut Terminal,
 ) {
-    terminal.complain(&format!("error[{code}]: {}", safe(message)));
-    more.iter().for_each(|line| terminal.complain(line));
+    terminal.notice(format!("error[{code}]: {}", safe(message)));
+    details.iter().for_each(|line| terminal.notice(line));
     if !hint.is_empty() {
-        terminal.complain(&format!("hint: {}", safe(hint)));
+        terminal.notice(format!("hint: {}", safe(hint)));
     }
-    terminal.complain(&format!("more: milepost docs {code}"));
+    terminal.notice(format!("more: milepost docs {code}"));
 }
 
-/// What is wrong with the arguments, unless the message says all of it.
-fn told(problem: &Problem) -> &[Argument] {
+/// What is wrong with the arguments, unless the message says it all.
+fn details(problem: &Problem) -> &[Argument] {
     match problem.arguments.as_slice() {
         [only] if problem.message.contains(&only.message) => &[],
         arguments => arguments,
@@ -123,7 +122,7 @@ fn argument_json(argument: &Argument) -> Value {
         "rule": argument.rule,
         "message": argument.message,
     });
-    let suggestion = wording::said(&argument.suggestion);
+    let suggestion = wording::hint_text(&argument.suggestion);
     let more = [
         ("expected", &argument.expected),
         ("actual", &argument.actual),
@@ -143,7 +142,7 @@ fn as_json(problem: &Problem) -> Value {
         "category": problem.code.category().name(),
         "message": problem.message,
         "context": problem.context,
-        "suggested_action": wording::said(&problem.hint),
+        "suggested_action": wording::hint_text(&problem.hint),
     });
     if !problem.violations.is_empty() {
         error["violations"] = violation::to_values(&problem.violations);

@@ -2,18 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
-use milepost_ops::catalog::import::{Import, Request};
-use milepost_ops::init::{self, CATALOG, DOCUMENT, FOLDER, WORKFLOW};
-use milepost_store::Locations;
+use milepost_ops::catalog::import::{ImportOpenApi, Request};
+use milepost_store::{FileError, Locations, health, write_atomic};
 use serde::Serialize;
 
-use crate::args::Init;
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::person::Person;
-use crate::session::{Session, print};
-use crate::target;
+use crate::args::InitArgs;
+use crate::environment;
+use crate::failure::{CommandResult, Failure};
+use crate::session::CliSession;
 use crate::terminal::{Terminal, safe, shell_quoted};
+
+/// The workflow of a new project.
+const WORKFLOW: &str = "order-report";
+/// The catalog that it calls.
+const CATALOG: &str = "shop-api";
+/// The folder of a project, below its own.
+const FOLDER: &str = ".milepost";
+/// The document of the catalog, below that.
+const DOCUMENT: &str = "shop.yaml";
 
 /// The files of a project, in the order in which they are written.
 const FILES: &[(&str, &str)] = &[
@@ -24,64 +30,76 @@ const FILES: &[(&str, &str)] = &[
     ("config.toml", include_str!("init/config.toml")),
 ];
 
-/// What was made.
+/// The result, as `--json` shows it.
 #[derive(Debug, Serialize)]
-struct Begun {
+struct NewProject {
     /// The folder of the project.
     project: String,
     /// Files that are new.
     made: Vec<String>,
-    /// Files that were there, and are as they were.
+    /// Files that existed, and were not changed.
     kept: Vec<String>,
     /// What to type next.
     next: String,
 }
 
-pub(crate) fn run(arguments: &Init, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let json = arguments.json.json;
-    let working = target::locations()?.working;
-    let folder = arguments.dir.as_ref().map_or_else(|| working.clone(), |dir| working.join(dir));
-    let laid = init::lay(&folder, FILES)?;
-    let (mut made, mut kept) = (laid.made, laid.kept);
+pub(crate) fn run(args: &InitArgs, terminal: &mut Terminal) -> CommandResult {
+    let working = environment::locations()?.working;
+    let folder = args.dir.as_ref().map_or_else(|| working.clone(), |dir| working.join(dir));
+    let (mut made, mut kept) = write_files(&folder)?;
     let record = folder.join(FOLDER).join("catalogs").join(format!("{CATALOG}.toml"));
     if record.exists() {
         kept.push(record);
     } else {
-        made.push(imported(&folder, json)?);
+        made.push(import_sample(&folder)?);
     }
     let run = format!("milepost run {WORKFLOW} --mock");
-    let next = match &arguments.dir {
+    let next = match &args.dir {
         Some(dir) => format!("cd {} && {run}", shell_quoted(&dir.display().to_string())),
         None => run,
     };
     let project = folder.display().to_string();
-    let begun = Begun { project, made: names(&made), kept: names(&kept), next };
-    if json {
-        print(&begun, terminal)?;
-    } else {
-        begun.made.iter().try_for_each(|path| terminal.line(&format!("made {}", safe(path))))?;
-        begun.kept.iter().try_for_each(|path| terminal.line(&format!("kept {}", safe(path))))?;
-        elsewhere(terminal);
-        terminal.remark(&format!("next: {}", safe(&begun.next)));
+    let project = NewProject { project, made: names(&made), kept: names(&kept), next };
+    terminal.answer(&project, |terminal| {
+        project.made.iter().for_each(|path| terminal.line(format!("created {}", safe(path))));
+        project.kept.iter().for_each(|path| terminal.line(format!("kept {}", safe(path))));
+        warn_of_overrides(terminal);
+        terminal.remark(format!("next: {}", safe(&project.next)));
+    })
+}
+
+/// Writes the files that do not exist yet, the configuration last: a folder without it is no project.
+/// Returns the new paths, and those that were kept.
+fn write_files(folder: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Failure> {
+    let root = folder.join(FOLDER);
+    let (mut made, mut kept) = (Vec::new(), Vec::new());
+    for (name, text) in FILES {
+        let path = root.join(name);
+        health::make(path.parent().unwrap_or(&root), false)?;
+        match write_atomic(&path, text.as_bytes(), false) {
+            Ok(()) => made.push(path),
+            Err(FileError::Exists { .. }) => kept.push(path),
+            Err(error) => return Err(error.into()),
+        }
     }
-    Ok(Exit::Done)
+    Ok((made, kept))
 }
 
 fn names(paths: &[PathBuf]) -> Vec<String> {
     paths.iter().map(|path| path.display().to_string()).collect()
 }
 
-/// Imports the API of the sample into the project, and says where its record is.
-fn imported(folder: &Path, json: bool) -> Result<PathBuf, Failure> {
-    // The project is meant, whatever variables point elsewhere.
+/// Imports the API of the sample into the project, and returns the path of its record.
+fn import_sample(folder: &Path) -> Result<PathBuf, Failure> {
+    // Into the project, even if variables point elsewhere.
     let variable = |name: &str| match name.starts_with("REGISTRY_") {
         true => None,
-        false => target::variable(name),
+        false => environment::variable(name),
     };
-    let session =
-        Session::open_at(Person::new(false, json), Locations::resolve(&variable, folder))?;
+    let locations = Locations::resolve(&variable, folder);
+    let session = CliSession::open_at(locations, environment::variables())?;
     let source = folder.join(FOLDER).join(DOCUMENT).display().to_string();
-    let imported = session.run::<Import>(Request {
+    let imported = session.run::<ImportOpenApi>(Request {
         source,
         source_type: None,
         catalog_title: None,
@@ -95,11 +113,11 @@ fn imported(folder: &Path, json: bool) -> Result<PathBuf, Failure> {
     Ok(PathBuf::from(imported.catalog_path))
 }
 
-/// Says so when the project would not be found.
-fn elsewhere(terminal: &mut Terminal) {
+/// Variables may keep the project from being used.
+fn warn_of_overrides(terminal: &mut Terminal) {
     for name in ["REGISTRY_CONFIG_PATH", "REGISTRY_WORKFLOWS_PATH"] {
-        if target::variable(name).is_some_and(|value| !value.is_empty()) {
-            terminal.remark(&format!("warning: `{name}` is set, and stands before the project"));
+        if environment::variable(name).is_some_and(|value| !value.is_empty()) {
+            terminal.remark(format!("warning: `{name}` is set and overrides the project"));
         }
     }
 }

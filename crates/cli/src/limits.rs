@@ -1,4 +1,4 @@
-//! Every bound of the command line, named once.
+//! Every limit of the command line.
 
 use std::time::Duration;
 
@@ -8,26 +8,26 @@ use std::time::Duration;
 pub(crate) const SPINNER_TICK: Duration = Duration::from_millis(100);
 /// How long something takes before a spinner is shown for it.
 pub(crate) const SPINNER_DELAY: Duration = Duration::from_millis(200);
-/// How long leaving may take before we say what it waits for.
+/// How long releasing runs may take before the user is told what it waits for.
 pub(crate) const LEAVE_DELAY: Duration = Duration::from_millis(200);
 /// Seconds that one request for the events of a run waits for new ones: the longest that the
 /// operation allows.
 pub(crate) const FOLLOW_WAIT_S: u64 = 25;
-/// Events that follow each other within this time are shown together: nobody reads faster.
+/// Events within this time are shown together: nobody reads faster.
 pub(crate) const FOLLOW_GATHER_MS: u64 = 25;
 
 // Columns of a terminal.
 
 /// Columns that the text of a spinner leaves for the spinner, the time, and the spaces between.
 pub(crate) const SPINNER_RESERVED_COLUMNS: usize = 16;
-/// Columns below which text is not wrapped: in fewer nobody reads prose.
+/// Terminals narrower than this are not wrapped for.
 pub(crate) const PROSE_COLUMNS_MIN: usize = 20;
-/// Columns of text that each column of a table keeps, however narrow the terminal.
+/// The minimum width of a column of a table, however narrow the terminal.
 pub(crate) const TABLE_COLUMN_MIN: usize = 10;
 
 // What is shown; of more, how many there are.
 
-/// Lines of each kind in the overview; the commands that it names list all.
+/// Lines of each kind in the overview; the commands it names list all.
 pub(crate) const STATUS_LINES: usize = 10;
 /// Warnings about a catalog that are shown one by one.
 pub(crate) const REMARKS: usize = 20;
@@ -50,7 +50,7 @@ pub(crate) const SERVER_NAME_CHARS: usize = 64;
 pub(crate) const RECEIPT_BYTES: usize = 256 * 1024;
 /// Arrays and objects inside each other in a client's configuration.
 pub(crate) const JSONC_DEPTH: usize = 128;
-/// Seconds that goose waits for an answer: what it writes for servers that it adds itself.
+/// Seconds that goose waits for a response: its own default.
 pub(crate) const GOOSE_TIMEOUT_S: u64 = 300;
 
 // Traces.
@@ -58,7 +58,7 @@ pub(crate) const GOOSE_TIMEOUT_S: u64 = 300;
 /// How long sending the last spans to a collector may take when the process ends.
 #[cfg(feature = "otlp")]
 pub(crate) const OTLP_FLUSH: Duration = Duration::from_secs(5);
-/// Bytes of a collector's answer.
+/// Bytes of a collector's response.
 #[cfg(feature = "otlp")]
 pub(crate) const OTLP_ANSWER_BYTES: usize = 64 << 10;
 
@@ -67,9 +67,9 @@ pub(crate) const OTLP_ANSWER_BYTES: usize = 64 << 10;
 /// Threads of a server that work on calls at a time: one that waits for a disk must not keep others
 /// waiting.
 pub(crate) const SERVER_WORKERS: usize = 4;
-/// How often a server without runs looks whether there are some by now.
+/// How often a server without runs checks whether there are any.
 pub(crate) const TEND_EVERY: Duration = Duration::from_secs(2);
-/// Bytes that English and JSON take for a token, roughly.
+/// Bytes per token of English and JSON, roughly.
 pub(crate) const BYTES_A_TOKEN: usize = 4;
 /// Bytes of a file with the keys of an issuer.
 pub(crate) const JWKS_FILE_BYTES: usize = 256 << 10;

@@ -1,111 +1,110 @@
-//! `milepost`: arguments in, words out. Everything that decides anything is in the crates below.
+//! `milepost`: parses arguments, calls operations, prints their results. Decisions are made in the
+//! crates below.
 
 mod args;
+mod argument_values;
 mod catalog;
 mod command;
 mod completions;
 mod config;
-mod deferred;
+mod deferred_args;
 mod demo;
 mod diagnostics;
 mod docs;
 mod doctor;
+mod document;
+mod environment;
 mod exit;
 mod failure;
 mod guide;
-mod hidden;
 mod init;
 mod inputs;
 mod install;
 mod limits;
 mod log;
 mod manual;
-mod mcp;
-mod person;
-mod prose;
 mod run;
 mod schema;
 mod secret;
-mod serve;
+mod server;
 mod session;
 mod spinner;
 mod status;
 mod table;
-mod target;
 mod terminal;
+mod terminal_user;
+mod tty;
 mod wording;
 mod workflow;
+mod wrap;
 
 use std::process::ExitCode;
 
-use crate::args::{Arguments, Command};
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::args::{CliArgs, CliCommand};
+use crate::failure::CommandResult;
 use crate::terminal::Terminal;
 
-/// A server frees on one thread what it got on another, all day: this one is made for that, and is
-/// the same on every system, a static build included.
+/// A server allocates on one thread and frees on another all day: mimalloc is made for that, and
+/// behaves the same on every system, static builds included.
 #[global_allocator]
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::typed();
-    // Tests see what becomes of runs whose texts break a rule of a later version.
+    let args = CliArgs::from_command_line();
+    // Lets tests see what happens to runs whose texts break a rule of a later version.
     #[cfg(debug_assertions)]
     if std::env::var_os("MILEPOST_ADDED_RULE").is_some() {
         milepost_model::check::added_rule::add();
     }
-    if arguments.every.quiet {
-        terminal::be_quiet();
+    if args.global.quiet {
+        terminal::set_quiet();
     }
-    let mut terminal = Terminal::new();
-    // Kept to the end: what was logged last is written when it goes.
-    let (_log, done) = match log::begin(&arguments.every.log) {
-        Ok(log) => (log, dispatch(&arguments, &mut terminal)),
+    let mut terminal = Terminal::new(args.global.json);
+    // Held to the end: dropping it writes what was logged last.
+    let (_log, result) = match log::begin(&args.global.log) {
+        Ok(log) => (log, dispatch(&args, &mut terminal)),
         Err(failure) => (None, Err(failure)),
     };
-    let exit = match done {
-        Ok(exit) => exit,
-        Err(failure) => failure.show(&mut terminal, arguments.json()),
-    };
+    let result = result.and_then(|exit| terminal.check_output().map(|()| exit));
+    let exit = result.unwrap_or_else(|failure| failure.show(&mut terminal));
     ExitCode::from(exit.code())
 }
 
-fn dispatch(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let Some(command) = &arguments.command else {
-        return status::run(arguments.status.json, terminal);
+fn dispatch(args: &CliArgs, terminal: &mut Terminal) -> CommandResult {
+    let Some(command) = &args.command else {
+        return status::run(terminal);
     };
     match command {
-        Command::Workflow(command) => workflow::run(command, terminal),
-        Command::Guide(command) => guide::run(command, terminal),
-        Command::Catalog(command) => catalog::run(command, terminal),
-        Command::Api(command) => command::run(command, terminal),
-        Command::Secret(command) => secret::run(command, terminal),
-        Command::Run(arguments) => run::start(arguments, terminal),
-        Command::Runs(arguments) => run::runs(arguments, terminal),
-        Command::Show(arguments) => run::show(arguments, terminal),
-        Command::Logs(arguments) => run::logs(arguments, terminal),
-        Command::Cancel(arguments) => run::cancel(arguments, terminal),
-        Command::Pause(arguments) => run::pause(arguments, terminal),
-        Command::Resume(arguments) => run::resume(arguments, terminal),
-        Command::Inbox(arguments) => run::inbox(arguments, terminal),
-        Command::Approve(arguments) => run::verdict(arguments, true, terminal),
-        Command::Reject(arguments) => run::verdict(arguments, false, terminal),
-        Command::Decide(arguments) => run::decide(arguments, terminal),
-        Command::Submit(arguments) => run::submit(arguments, terminal),
-        Command::Backup(arguments) => run::backup(arguments, terminal),
-        Command::Restore(arguments) => run::restore(arguments, terminal),
-        Command::Inputs(command) => run::forget(command, terminal),
-        Command::Person(command) => run::person(command, terminal),
-        Command::Mcp(arguments) => mcp::run(arguments, terminal),
-        Command::Serve(arguments) => serve::run(arguments, terminal),
-        Command::Demo(arguments) => demo::run(arguments, terminal),
-        Command::Init(arguments) => init::run(arguments, terminal),
-        Command::Doctor(arguments) => doctor::run(arguments, terminal),
-        Command::Config(command) => config::run(command, terminal),
-        Command::Docs(arguments) => docs::run(arguments, terminal),
-        Command::Completions(arguments) => completions::run(arguments, terminal),
-        Command::Man(arguments) => manual::run(arguments, terminal),
-        Command::Schema(arguments) => schema::run(arguments, terminal),
+        CliCommand::Workflow(command) => workflow::run(command, terminal),
+        CliCommand::Guide(command) => guide::run(command, terminal),
+        CliCommand::Catalog(command) => catalog::run(command, terminal),
+        CliCommand::Api(command) => command::run(command, terminal),
+        CliCommand::Secret(command) => secret::run(command, terminal),
+        CliCommand::Run(args) => run::start(args, terminal),
+        CliCommand::Runs(args) => run::runs(args, terminal),
+        CliCommand::Show(args) => run::show(args, terminal),
+        CliCommand::Logs(args) => run::logs(args, terminal),
+        CliCommand::Cancel(args) => run::cancel(args, terminal),
+        CliCommand::Pause(args) => run::pause(args, terminal),
+        CliCommand::Resume(args) => run::resume(args, terminal),
+        CliCommand::Inbox => run::inbox(terminal),
+        CliCommand::Approve(args) => run::answer(args, true, terminal),
+        CliCommand::Reject(args) => run::answer(args, false, terminal),
+        CliCommand::Decide(args) => run::decide(args, terminal),
+        CliCommand::Submit(args) => run::submit(args, terminal),
+        CliCommand::Backup(args) => run::backup(args, terminal),
+        CliCommand::Restore(args) => run::restore(args, terminal),
+        CliCommand::Inputs(command) => run::forget(command, terminal),
+        CliCommand::Person(_) => run::set_pin(terminal),
+        CliCommand::Mcp(args) => server::stdio::run(args, terminal),
+        CliCommand::Serve(args) => server::http::run(args, terminal),
+        CliCommand::Demo(args) => demo::run(args, terminal),
+        CliCommand::Init(args) => init::run(args, terminal),
+        CliCommand::Doctor(args) => doctor::run(args, terminal),
+        CliCommand::Config(command) => config::run(command, terminal),
+        CliCommand::Docs(args) => docs::run(args, terminal),
+        CliCommand::Completions(args) => completions::run(args, terminal),
+        CliCommand::Man(args) => manual::run(args, terminal),
+        CliCommand::Schema(args) => schema::run(args, terminal),
     }
 }

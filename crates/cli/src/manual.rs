@@ -1,4 +1,4 @@
-//! `milepost man`: the manual page, and those of all commands.
+//! `milepost man`: the manual page, or one page per command.
 
 use std::path::Path;
 
@@ -7,34 +7,27 @@ use clap_mangen::Man;
 use milepost_store::{health, write_atomic};
 use serde_json::json;
 
-use crate::args::{Arguments, Manual};
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::session::print;
+use crate::args::{CliArgs, ManArgs};
+use crate::failure::{CommandResult, Failure};
 use crate::terminal::{Terminal, count, safe};
 
-pub(crate) fn run(arguments: &Manual, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let mut command = Arguments::command().disable_help_subcommand(true);
-    // Every command is made for this, also those that are made only when they are given.
+pub(crate) fn run(args: &ManArgs, terminal: &mut Terminal) -> CommandResult {
+    let mut command = CliArgs::command().disable_help_subcommand(true);
+    // Builds every command, deferred ones included.
     command.build();
-    let Some(folder) = &arguments.dir else {
+    let Some(folder) = &args.dir else {
         let text = page(&command)?;
-        match arguments.json.json {
-            true => print(&json!({"page": text}), terminal)?,
-            false => terminal.exact(&text)?,
-        }
-        return Ok(Exit::Done);
+        return terminal.answer(&json!({"page": text}), |terminal| {
+            terminal.raw(text.as_bytes());
+        });
     };
     health::make(folder, false)?;
     let mut pages = Vec::new();
     write(&command, folder, &mut pages)?;
-    let shown = folder.display().to_string();
-    if arguments.json.json {
-        print(&json!({"dir": shown, "pages": pages}), terminal)?;
-    } else {
-        terminal.line(&format!("wrote {} to {}", count(pages.len(), "page"), safe(&shown)))?;
-    }
-    Ok(Exit::Done)
+    let dir = folder.display().to_string();
+    terminal.answer(&json!({"dir": dir, "pages": pages}), |terminal| {
+        terminal.line(format!("wrote {} to {}", count(pages.len(), "page"), safe(&dir)));
+    })
 }
 
 fn page(command: &Command) -> Result<String, Failure> {
@@ -43,7 +36,7 @@ fn page(command: &Command) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Writes the page of a command and of all below it. What is there is of an earlier version.
+/// Writes the page of a command and of all its subcommands, over those of earlier versions.
 fn write(command: &Command, folder: &Path, pages: &mut Vec<String>) -> Result<(), Failure> {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name());
     let file = format!("{name}.1");

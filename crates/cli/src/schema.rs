@@ -1,4 +1,4 @@
-//! `milepost schema`: of documents, and of what commands print with `--json`.
+//! `milepost schema`: the schemas of documents, and of what commands print with `--json`.
 
 use milepost_model::problem::{Code, Problem};
 use milepost_model::workflow::Spelling;
@@ -6,41 +6,29 @@ use milepost_model::{schema, suggest};
 use milepost_ops::{Door, OPERATIONS};
 use serde_json::{Map, Value, json};
 
-use crate::args::{Schema, SchemaOf};
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::session::print;
+use crate::args::{SchemaArgs, SchemaKind};
+use crate::failure::{CommandResult, Failure};
 use crate::terminal::Terminal;
 
-/// What commands print that no operation answers, or that is put together from several answers.
+/// Outputs that no operation has, or that combine several responses.
 const OWN: &str = include_str!("outputs.json");
-/// Commands that print an event a line, and the run when it ends or waits.
+/// Commands that print an event per line, and the run when it ends or waits.
 const STREAMS: [&str; 5] = ["run", "resume", "approve", "reject", "decide"];
 
-pub(crate) fn run(arguments: &Schema, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let found = match arguments.of {
-        SchemaOf::Workflow => schema::of(Spelling::Manifest),
-        SchemaOf::Guide => schema::of(Spelling::Guide),
-        SchemaOf::Output if arguments.command.is_empty() => {
-            return list(arguments.json.json, terminal);
+pub(crate) fn run(args: &SchemaArgs, terminal: &mut Terminal) -> CommandResult {
+    let found = match args.of {
+        SchemaKind::Workflow => schema::of(Spelling::Manifest),
+        SchemaKind::Guide => schema::of(Spelling::Guide),
+        SchemaKind::Output if args.command.is_empty() => {
+            let all = outputs();
+            let names: Vec<&String> = all.keys().collect();
+            return terminal.answer(&json!({"commands": names}), |terminal| {
+                names.iter().for_each(|command| terminal.line(command));
+            });
         }
-        SchemaOf::Output => of(&arguments.command.join(" "))?,
+        SchemaKind::Output => of(&args.command.join(" "))?,
     };
-    match arguments.json.json {
-        true => print(&found, terminal)?,
-        false => terminal.line(&format!("{found:#}"))?,
-    }
-    Ok(Exit::Done)
-}
-
-fn list(json: bool, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let all = outputs();
-    if json {
-        print(&json!({"commands": all.keys().collect::<Vec<_>>()}), terminal)?;
-    } else {
-        all.keys().try_for_each(|command| terminal.line(command))?;
-    }
-    Ok(Exit::Done)
+    terminal.answer(&found, |terminal| terminal.line(format!("{found:#}")))
 }
 
 fn of(command: &str) -> Result<Value, Failure> {
@@ -57,7 +45,7 @@ fn of(command: &str) -> Result<Value, Failure> {
     Err(Problem::new(Code::ParamsInvalid, message, hint).into())
 }
 
-/// The schema of what each command prints, by the words that are typed.
+/// The schema of what each command prints, by the command as typed.
 fn outputs() -> Map<String, Value> {
     let mut all = Map::new();
     for operation in OPERATIONS {
@@ -69,20 +57,20 @@ fn outputs() -> Map<String, Value> {
     }
     let run = all.get("show").cloned().unwrap_or_default();
     let event = json!({"type": "object", "required": ["seq", "at_ms", "event"], "properties": {
-        "seq": {"type": "integer", "description": "Its number"},
+        "seq": {"type": "integer", "description": "The number of the event"},
         "at_ms": {"type": "integer", "description": "When, in milliseconds since 1970"},
-        "event": {"type": "string", "description": "What happened; its fields stand beside it"},
+        "event": {"type": "string", "description": "The name of the event; its fields are beside it"},
     }});
     all.insert("logs".to_owned(), event.clone());
     for command in STREAMS {
-        let described = "One object a line: events, and the run when it ends or waits";
+        let described = "One object per line: events, then the run when it ends or waits";
         let mut either = vec![event.clone(), run.clone()];
-        // What a plan says, and what a dry run says.
+        // A plan or a dry run prints something else.
         let dry = if command == "run" { "workflow plan --requests" } else { command };
         either.extend(all.get(dry).filter(|own| **own != run).cloned());
         all.insert(command.to_owned(), json!({"description": described, "anyOf": either}));
     }
-    // A flag that asks for something else has no schema of its own.
+    // A flag that changes the output has no command of its own.
     let (flagged, mut all): (Map<_, _>, Map<_, _>) =
         all.into_iter().partition(|(command, _)| command.contains(" --"));
     for (command, other) in flagged {

@@ -1,127 +1,138 @@
-//! Operations that wait, for a person who waits with them. The one place that blocks.
+//! Runs operations for the person who typed the command. The one place that blocks.
 
 use milepost_model::problem::{Code, Problem};
-use milepost_ops::{Call, Later, Operations, Reader, Writer};
+use milepost_ops::{Caller, Operation, Operations, Reader, Writer};
 use milepost_store::secrets::Environment;
-use milepost_store::{Entry, Locations};
-use serde::Serialize;
+use milepost_store::{LibraryEntry, Locations};
 use tokio::runtime::{Builder, Runtime};
 
+use crate::environment;
 use crate::failure::Failure;
 use crate::limits;
-use crate::person::Person;
-use crate::target;
-use crate::terminal::{Terminal, safe_json};
-use crate::wording;
+use crate::terminal::Terminal;
+use crate::terminal_user::TerminalUser;
 
 /// The operations of one command, and who called it.
-pub(crate) struct Session {
+pub(crate) struct CliSession {
     pub(crate) operations: Operations,
-    pub(crate) person: Person,
+    pub(crate) user: TerminalUser,
     runtime: Runtime,
 }
 
-impl Session {
+/// Runs one operation that asks nothing and drives no runs.
+pub(crate) fn call<T: Operation>(
+    request: T::Request,
+    terminal: &Terminal,
+) -> Result<T::Response, Failure> {
+    CliSession::open(terminal)?.run::<T>(request)
+}
+
+impl CliSession {
     /// Over the directories of this user and working directory.
-    pub(crate) fn open(person: Person) -> Result<Session, Failure> {
-        Session::over(person, target::operations()?, Builder::new_current_thread())
+    pub(crate) fn open(terminal: &Terminal) -> Result<CliSession, Failure> {
+        CliSession::open_confirmed(false, terminal)
+    }
+
+    /// The same; with `yes`, every question is answered with yes.
+    pub(crate) fn open_confirmed(yes: bool, terminal: &Terminal) -> Result<CliSession, Failure> {
+        let user = TerminalUser::new(yes, terminal.is_json());
+        CliSession::new(user, environment::operations()?, Builder::new_current_thread())
     }
 
     /// The same with one more workflow, which the user named by its file.
-    pub(crate) fn open_with(person: Person, entry: Entry) -> Result<Session, Failure> {
-        let operations = Operations::new(target::writer(Some(entry))?);
-        Session::over(person, operations, Builder::new_current_thread())
+    pub(crate) fn open_with(
+        entry: LibraryEntry,
+        terminal: &Terminal,
+    ) -> Result<CliSession, Failure> {
+        let user = TerminalUser::new(false, terminal.is_json());
+        let operations = Operations::new(environment::writer(Some(entry))?);
+        CliSession::new(user, operations, Builder::new_current_thread())
     }
 
-    /// Over other directories, for what a demo does beside what is shown.
-    pub(crate) fn at(
-        person: Person,
+    /// Over other directories, with threads for a server beside it.
+    pub(crate) fn open_at(
         locations: Locations,
         environment: Environment,
-    ) -> Result<Session, Failure> {
+    ) -> Result<CliSession, Failure> {
         let writer = Writer::open(Reader::open(locations), environment);
-        Session::over(person, Operations::new(writer), Builder::new_multi_thread())
+        let user = TerminalUser::new(false, true);
+        CliSession::new(user, Operations::new(writer), Builder::new_multi_thread())
     }
 
-    /// The same over other directories.
-    pub(crate) fn open_at(person: Person, locations: Locations) -> Result<Session, Failure> {
-        let operations = Operations::new(target::writer_at(locations));
-        Session::over(person, operations, Builder::new_current_thread())
+    /// For a server, which answers several requests at once.
+    pub(crate) fn open_server(terminal: &Terminal) -> Result<CliSession, Failure> {
+        let user = TerminalUser::new(false, terminal.is_json());
+        CliSession::new(user, environment::operations()?, Builder::new_multi_thread())
     }
 
-    /// The same for a server, which answers several at once.
-    pub(crate) fn open_server(person: Person) -> Result<Session, Failure> {
-        Session::over(person, target::operations()?, Builder::new_multi_thread())
-    }
-
-    fn over(
-        person: Person,
+    fn new(
+        user: TerminalUser,
         operations: Operations,
         mut builder: Builder,
-    ) -> Result<Session, Failure> {
-        Ok(Session { operations, person, runtime: runtime(&mut builder)? })
+    ) -> Result<CliSession, Failure> {
+        Ok(CliSession { operations, user, runtime: runtime(&mut builder)? })
     }
 
-    /// Does an operation and waits for its end.
-    pub(crate) fn run<T: Later>(&self, request: T::Request) -> Result<T::Response, Failure> {
-        self.run_as::<T>(&self.person, request)
+    /// Runs an operation to its end.
+    pub(crate) fn run<T: Operation>(&self, request: T::Request) -> Result<T::Response, Failure> {
+        self.run_as::<T>(&self.user, request)
     }
 
-    /// The same for somebody else.
-    pub(crate) fn run_as<T: Later>(
+    /// The same for another caller.
+    pub(crate) fn run_as<T: Operation>(
         &self,
-        call: &dyn Call,
+        call: &dyn Caller,
         request: T::Request,
     ) -> Result<T::Response, Failure> {
         Ok(self.wait(self.operations.run::<T>(call, request))?)
     }
 
-    /// The same for somebody who may stop watching; nothing when they did.
-    pub(crate) fn watch<T: Later>(
+    /// The same for a user who may interrupt it; nothing if they did.
+    pub(crate) fn watch<T: Operation>(
         &self,
         request: T::Request,
     ) -> Result<Option<T::Response>, Failure> {
         let watched = async {
             tokio::select! {
-                done = self.operations.run::<T>(&self.person, request) => Some(done),
+                done = self.operations.run::<T>(&self.user, request) => Some(done),
                 () = interrupted() => None,
             }
         };
         Ok(self.wait(watched).transpose()?)
     }
 
-    /// Lets go of all runs, for somebody who was interrupted: nothing new begins, and a request
-    /// that may not be sent again is seen through, unless they interrupt it as well.
-    pub(crate) fn let_go(&self, terminal: &mut Terminal) -> Result<(), Failure> {
-        let let_go = async {
+    /// Releases all runs after an interrupt: nothing new starts, and a request that must not be sent
+    /// again is waited for, unless that is interrupted as well.
+    pub(crate) fn release_runs(&self, terminal: &mut Terminal) -> Result<(), Failure> {
+        let released = async {
             let mut finished = std::pin::pin!(self.operations.finish_runs());
             if tokio::time::timeout(limits::LEAVE_DELAY, &mut finished).await.is_ok() {
                 return;
             }
-            terminal.remark("waiting for the request under way; Ctrl-C again leaves at once");
+            terminal
+                .remark("waiting for the request in flight; press Ctrl-C again to leave at once");
             tokio::select! {
                 () = finished => {}
                 () = interrupted() => {}
             }
         };
-        self.runtime.block_on(let_go);
+        self.runtime.block_on(released);
         Ok(self.runtime.block_on(self.operations.leave_runs())?)
     }
 
-    /// Does something beside what is waited for.
+    /// Runs a task in the background.
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         drop(self.runtime.spawn(work));
     }
 
-    /// Waits for anything.
     pub(crate) fn wait<F: Future>(&self, work: F) -> F::Output {
-        self.runtime.block_on(self.person.wait(work))
+        self.runtime.block_on(self.user.wait(work))
     }
 }
 
-impl Drop for Session {
-    /// A run that a command told something goes on, and so may the run above it: what is under way
-    /// is not left halfway because the command itself has nothing more to say.
+impl Drop for CliSession {
+    /// A run that this command sent a message to continues, and so may its parent run: they are not
+    /// left halfway because the command itself is done.
     fn drop(&mut self) {
         if std::thread::panicking() {
             return;
@@ -135,33 +146,23 @@ impl Drop for Session {
     }
 }
 
-/// Done when somebody wants the command to end: by Ctrl-C, by a signal, or by closing its terminal.
+/// Completes when the user ends the command: by Ctrl-C, a signal, or closing the terminal.
 async fn interrupted() {
-    match crate::serve::stopped() {
+    match crate::server::http::stopped() {
         Ok(stopped) => stopped.await,
-        // Without a way to be told, it is ended from outside.
+        // Without signals, only the system can end it.
         Err(_) => std::future::pending().await,
     }
 }
 
-/// Waits for something that no session is needed for.
-pub(crate) fn waiting_for<F: Future>(work: F) -> Result<F::Output, Failure> {
+/// Waits for something that needs no session.
+pub(crate) fn block_on<F: Future>(work: F) -> Result<F::Output, Failure> {
     Ok(runtime(&mut Builder::new_current_thread())?.block_on(work))
 }
 
 fn runtime(builder: &mut Builder) -> Result<Runtime, Failure> {
     Ok(builder.enable_all().build().map_err(|error| {
-        let message = format!("cannot begin to wait: {error}");
+        let message = format!("cannot start the runtime: {error}");
         Problem::new(Code::Internal, message, "report this with your system's version")
     })?)
-}
-
-/// Prints a response as it is.
-pub(crate) fn print(response: &impl Serialize, terminal: &mut Terminal) -> Result<(), Failure> {
-    let json = wording::scoped(|| serde_json::to_string(response)).map_err(|error| {
-        let message = format!("the answer cannot be written: {error}");
-        Problem::new(Code::Internal, message, "report this with the command")
-    })?;
-    terminal.line(&safe_json(&json))?;
-    Ok(())
 }

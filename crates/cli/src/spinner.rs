@@ -1,5 +1,5 @@
-//! What shows that something goes on, where somebody watches: one line with what it is and for how
-//! long. It appears only while it is waited for, and not before that takes a moment.
+//! The progress line for whoever watches: what is going on, and for how long. It appears only while
+//! something is waited for, and only after a moment.
 
 use std::io::{self, IsTerminal};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,24 +11,23 @@ use crate::limits;
 use crate::table::cut;
 use crate::terminal::{is_quiet, width};
 
-/// A line that turns while something is waited for.
 pub(crate) struct Spinner {
     style: ProgressStyle,
-    now: Mutex<Now>,
+    state: Mutex<SpinnerState>,
 }
 
-struct Now {
-    /// What goes on as it was said, as it is shown, and since when.
-    said: String,
-    what: String,
+struct SpinnerState {
+    /// The message in full, and as it fits the line.
+    message: String,
+    shown: String,
     since: Instant,
-    /// Since when it is waited for, while it is.
-    waits: Option<Instant>,
+    /// When waiting began, while it lasts.
+    waiting_since: Option<Instant>,
     bar: Option<ProgressBar>,
 }
 
 impl Spinner {
-    /// One for somebody who watches. Pipes, CI and those who want no decoration get plain lines.
+    /// A spinner for a terminal. Pipes, CI and `NO_COLOR` get plain lines.
     pub(crate) fn for_watcher(json: bool) -> Option<Spinner> {
         let plain = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let watches = !json && !is_quiet() && io::stderr().is_terminal();
@@ -36,69 +35,69 @@ impl Spinner {
             return None;
         }
         let style = ProgressStyle::with_template("{spinner} {msg}  {elapsed}").ok()?;
-        let what = "working".to_owned();
-        let (said, since) = (what.clone(), Instant::now());
-        let now = Now { said, what, since, waits: None, bar: None };
-        Some(Spinner { style, now: Mutex::new(now) })
+        let message = "working".to_owned();
+        let (shown, since) = (message.clone(), Instant::now());
+        let state = SpinnerState { message, shown, since, waiting_since: None, bar: None };
+        Some(Spinner { style, state: Mutex::new(state) })
     }
 
-    fn now(&self) -> MutexGuard<'_, Now> {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, SpinnerState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waiting begins.
     pub(crate) fn begin(&self) {
-        let mut now = self.now();
-        now.waits = Some(Instant::now());
+        self.state().waiting_since = Some(Instant::now());
     }
 
-    /// Says what goes on. The time counts from when it began.
-    pub(crate) fn say(&self, what: &str) {
-        let mut now = self.now();
-        if now.said != what {
-            what.clone_into(&mut now.said);
-            now.what = cut(what, width().saturating_sub(limits::SPINNER_RESERVED_COLUMNS));
-            now.since = Instant::now();
-            if let Some(bar) = &now.bar {
-                bar.set_message(now.what.clone());
+    /// Sets the message. Its time counts from the first call with it.
+    pub(crate) fn say(&self, message: &str) {
+        let mut state = self.state();
+        if state.message != message {
+            message.clone_into(&mut state.message);
+            state.shown = cut(message, width().saturating_sub(limits::SPINNER_RESERVED_COLUMNS));
+            state.since = Instant::now();
+            if let Some(bar) = &state.bar {
+                bar.set_message(state.shown.clone());
                 bar.reset_elapsed();
             }
         }
-        // Work that does not pause gives no other occasion.
-        let late = now.waits.is_some_and(|since| since.elapsed() >= limits::SPINNER_DELAY);
-        drop(now);
-        if late {
-            self.turn();
+        // Work that never yields has no other occasion to show it.
+        let is_late =
+            state.waiting_since.is_some_and(|since| since.elapsed() >= limits::SPINNER_DELAY);
+        drop(state);
+        if is_late {
+            self.show();
         }
     }
 
     /// Shows it until it is stopped.
-    pub(crate) fn turn(&self) {
-        let mut now = self.now();
-        if now.bar.is_some() {
+    pub(crate) fn show(&self) {
+        let mut state = self.state();
+        if state.bar.is_some() {
             return;
         }
-        let bar = ProgressBar::new_spinner().with_elapsed(now.since.elapsed());
+        let bar = ProgressBar::new_spinner().with_elapsed(state.since.elapsed());
         bar.set_style(self.style.clone());
-        bar.set_message(now.what.clone());
+        bar.set_message(state.shown.clone());
         bar.enable_steady_tick(limits::SPINNER_TICK);
-        now.bar = Some(bar);
+        state.bar = Some(bar);
     }
 
-    /// Waiting has ended, or somebody is asked: the line is free.
+    /// Waiting has ended, or a question needs the line.
     pub(crate) fn stop(&self) {
-        let mut now = self.now();
-        now.waits = None;
-        if let Some(bar) = now.bar.take() {
+        let mut state = self.state();
+        state.waiting_since = None;
+        if let Some(bar) = state.bar.take() {
             bar.finish_and_clear();
         }
     }
 
-    /// Does something that writes to the terminal.
-    pub(crate) fn aside(&self, work: impl FnOnce()) {
-        match &self.now().bar {
-            Some(bar) => bar.suspend(work),
-            None => work(),
+    /// Hides it while something is written to the terminal.
+    pub(crate) fn suspend(&self, write: impl FnOnce()) {
+        match &self.state().bar {
+            Some(bar) => bar.suspend(write),
+            None => write(),
         }
     }
 }

@@ -1,75 +1,60 @@
-//! `milepost` alone: how things stand, and the one command to type next.
+//! `milepost` without a command: open runs, what waits, and the command to type next.
 
 use milepost_ops::Reader;
-use milepost_ops::run::overview::{Asked, AskedKind, Overview, overview};
+use milepost_ops::run::overview::{RunOverview, WaitingItem, WaitingItemKind, overview};
 
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::environment;
+use crate::failure::CommandResult;
 use crate::limits;
 use crate::run;
-use crate::session::{print, waiting_for};
+use crate::session::block_on;
 use crate::table::cut;
-use crate::target;
 use crate::terminal::{Terminal, safe};
 use crate::wording;
 
-pub(crate) fn run(json: bool, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let reader = Reader::open(target::locations()?);
-    let found = waiting_for(overview(&reader))??;
-    if json {
-        print(&found, terminal)?;
-    } else {
-        show(&found, terminal)?;
-    }
-    Ok(Exit::Done)
+pub(crate) fn run(terminal: &mut Terminal) -> CommandResult {
+    let reader = Reader::open(environment::locations()?);
+    let found = block_on(overview(&reader))??;
+    terminal.answer(&found, |terminal| show(&found, terminal))
 }
 
-fn show(found: &Overview, terminal: &mut Terminal) -> Result<(), Failure> {
+fn show(found: &RunOverview, terminal: &mut Terminal) {
     if let Some(fault) = &found.fault {
-        terminal.complain(&format!("warning: the configuration cannot be used: {}", safe(fault)));
+        terminal.notice(format!("warning: cannot use the configuration: {}", safe(fault)));
     }
     if found.open.is_empty() {
-        terminal.line("no run is open")?;
+        terminal.line("no open runs");
     } else {
         let shown = &found.open[..found.open.len().min(limits::STATUS_LINES)];
-        terminal.line(&run::overview("open run", shown, terminal.width()))?;
+        terminal.line(run::runs_table("open run", shown, terminal.width()));
         if found.more || found.open.len() > limits::STATUS_LINES {
-            terminal.line("… and more: milepost runs --open --all")?;
+            terminal.line("… and more: milepost runs --open --all");
         }
     }
-    waiting("waits on you", "milepost inbox", &found.waits_on_you, terminal)?;
-    waiting("waits on an agent", "milepost runs --open", &found.waits_on_agent, terminal)?;
-    terminal.line(&format!("next: {}", safe(&wording::typed(&found.next))))?;
-    Ok(())
+    waiting("waiting for you", "milepost inbox", &found.waits_on_you, terminal);
+    waiting("waiting for an agent", "milepost runs --open", &found.waits_on_agent, terminal);
+    terminal.line(format!("next: {}", safe(&wording::command_text(&found.next))));
 }
 
-/// What kind of thing is waited for, for people.
-fn kind(kind: AskedKind) -> &'static str {
+fn kind(kind: WaitingItemKind) -> &'static str {
     match kind {
-        AskedKind::Waiting(kind) => run::kind(kind),
-        AskedKind::Paused | AskedKind::Damaged => kind.name(),
+        WaitingItemKind::Waiting(kind) => run::waiting_name(kind),
+        WaitingItemKind::Paused | WaitingItemKind::Damaged => kind.name(),
     }
 }
 
-fn waiting(
-    heading: &str,
-    all: &str,
-    asked: &[Asked],
-    terminal: &mut Terminal,
-) -> Result<(), Failure> {
+fn waiting(heading: &str, all: &str, asked: &[WaitingItem], terminal: &mut Terminal) {
     if asked.is_empty() {
-        return Ok(());
+        return;
     }
-    terminal.line(&format!("{heading}:"))?;
-    let width = terminal.width();
+    terminal.line(format!("{heading}:"));
     for one in asked.iter().take(limits::STATUS_LINES) {
         let step = one.step.as_deref().map(|step| format!(" {step}")).unwrap_or_default();
         let message = one.message.lines().next().unwrap_or_default();
         let line = format!("  {}  {}{step}: {message}", one.run_id, kind(one.kind));
-        terminal.line(&cut(&safe(&line), width))?;
+        terminal.line(cut(&safe(&line), terminal.width()));
     }
-    if asked.len() > limits::STATUS_LINES {
-        terminal.line(&format!("  … and {} more: {all}", asked.len() - limits::STATUS_LINES))?;
+    if let Some(rest @ 1..) = asked.len().checked_sub(limits::STATUS_LINES) {
+        terminal.line(format!("  … and {rest} more: {all}"));
     }
-    Ok(())
 }

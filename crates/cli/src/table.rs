@@ -1,11 +1,11 @@
-//! Plain tables: columns as wide as they need to be; where they do not fit, the widest give way.
+//! Plain tables: columns as wide as needed; if they do not fit, the widest ones shrink.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::limits;
 use crate::terminal::safe;
 
-/// Lays rows out under their headings, within a width.
+/// Renders rows under their headings, within a width.
 pub(crate) fn render(headings: &[&str], rows: &[Vec<String>], width: usize) -> String {
     let rows = clean(rows);
     let mut columns = widths(headings, &rows);
@@ -13,8 +13,8 @@ pub(crate) fn render(headings: &[&str], rows: &[Vec<String>], width: usize) -> S
     laid_out(headings, &rows, &columns, width)
 }
 
-/// The same where some columns are worth more than others: `gives` gets narrower, and those of
-/// `drops` go one after the other. All others are shown whole, whatever the width.
+/// The same, but only column `gives` shrinks, and those of `drops` are left out one after the other.
+/// All others are never cut, whatever the width.
 pub(crate) fn render_whole(
     headings: &[&str],
     rows: &[Vec<String>],
@@ -46,13 +46,12 @@ pub(crate) fn render_whole(
     laid_out(&headings, &rows, &columns, usize::MAX)
 }
 
-/// Cells as one line each, without what a terminal would act on.
+/// Cells as one safe line each.
 fn clean(rows: &[Vec<String>]) -> Vec<Vec<String>> {
     let cell = |cell: &String| safe(cell).replace('\n', " ");
     rows.iter().map(|row| row.iter().map(cell).collect()).collect()
 }
 
-/// How wide each column needs to be.
 fn widths(headings: &[&str], rows: &[Vec<String>]) -> Vec<usize> {
     let width = |(index, heading): (usize, &&str)| {
         let cells = rows.iter().filter_map(|row| row.get(index));
@@ -68,8 +67,7 @@ fn laid_out(headings: &[&str], rows: &[Vec<String>], columns: &[usize], width: u
     lines.join("\n")
 }
 
-/// Takes from the widest columns what is too much, and from the first, by which rows are named,
-/// nothing.
+/// Shrinks the widest columns, but never the first, which names the rows.
 fn fit(columns: &mut [usize], width: usize) {
     let mut total: usize = columns.iter().map(|column| column + GAP).sum::<usize>() - GAP;
     while total > width {
@@ -83,7 +81,7 @@ fn fit(columns: &mut [usize], width: usize) {
     }
 }
 
-/// Between two columns.
+/// Spaces between two columns.
 const GAP: usize = 2;
 
 fn line(cells: &[String], columns: &[usize], width: usize) -> String {
@@ -96,7 +94,7 @@ fn line(cells: &[String], columns: &[usize], width: usize) -> String {
     cut(line.trim_end(), width)
 }
 
-/// At most so many columns; what is left out is shown to be.
+/// Cuts a text to a width, with an ellipsis.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();

@@ -1,148 +1,185 @@
 //! Standard output for results, standard error for the rest, and what the terminal can show.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use milepost_model::problem::{Code, Problem};
+use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
-use crate::prose;
+use crate::exit::Exit;
+use crate::failure::{CommandResult, Failure};
+use crate::{table, wording, wrap};
 
 /// The two streams of the process.
 pub(crate) struct Terminal {
     out: anstream::AutoStream<io::StdoutLock<'static>>,
     err: Remarks,
-    /// The reader of the result has gone. What is still to be found out is found out all the same:
-    /// the exit code must not depend on how much was read.
-    gone: bool,
-    /// Nothing is said beside the result but what went wrong.
+    /// Results are printed as JSON.
+    json: bool,
+    /// Nobody reads the result any more, or writing it failed. The command still does its work: the
+    /// exit code must not depend on how much was read.
+    closed: bool,
+    /// Why the result could not be written.
+    output_error: Option<io::Error>,
+    /// Remarks are omitted.
     quiet: bool,
     width: usize,
-    /// Whether results and remarks are read on a terminal, where prose is broken between words.
-    is_read: (bool, bool),
+    /// Whether results and remarks go to a terminal, where prose is wrapped.
+    is_terminal: (bool, bool),
 }
 
-/// Whether `--quiet` was given: said once, before anything else is.
+/// Whether `--quiet` was given: set once, before anything is printed.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// From now on nothing is said but results, questions and what went wrong.
-pub(crate) fn be_quiet() {
+pub(crate) fn set_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Whether nothing else is to be said.
 pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// The variable that tells a command that it is run within a demo.
+/// The variable that tells a command that it runs within a demo.
 pub(crate) const WITHIN_DEMO: &str = "MILEPOST_WITHIN_DEMO";
 
-/// Whether this command is run within a demo, whose runs are not the user's.
+/// Whether this command runs within a demo, whose runs are not the user's.
 static IN_DEMO: LazyLock<bool> = LazyLock::new(|| std::env::var_os(WITHIN_DEMO).is_some());
 
 /// Where remarks go.
 enum Remarks {
-    Apart(anstream::AutoStream<io::Stderr>),
+    Stderr(anstream::AutoStream<io::Stderr>),
     /// Among the results, for those who watch both.
-    Between,
+    Stdout,
 }
 
 impl Terminal {
-    pub(crate) fn new() -> Terminal {
-        let out = anstream::AutoStream::auto(io::stdout().lock());
-        let err = Remarks::Apart(anstream::AutoStream::auto(io::stderr()));
-        let is_read = (io::stdout().is_terminal(), io::stderr().is_terminal());
-        Terminal { out, err, gone: false, quiet: is_quiet(), width: width(), is_read }
+    pub(crate) fn new(json: bool) -> Terminal {
+        Terminal {
+            out: anstream::AutoStream::auto(io::stdout().lock()),
+            err: Remarks::Stderr(anstream::AutoStream::auto(io::stderr())),
+            json,
+            closed: false,
+            output_error: None,
+            quiet: is_quiet(),
+            width: width(),
+            is_terminal: (io::stdout().is_terminal(), io::stderr().is_terminal()),
+        }
     }
 
-    /// With the remarks among the results.
-    pub(crate) fn merged() -> Terminal {
-        Terminal { err: Remarks::Between, ..Terminal::new() }
+    /// The same streams for text, with the remarks among the results.
+    pub(crate) fn merged(&self) -> Terminal {
+        Terminal { err: Remarks::Stdout, closed: self.closed, ..Terminal::new(false) }
     }
 
-    /// The same for whoever reads this one; nothing is said where nobody does.
-    pub(crate) fn merged_for_reader(&self) -> Terminal {
-        Terminal { gone: self.gone, ..Terminal::merged() }
+    /// One that prints nothing.
+    pub(crate) fn silent() -> Terminal {
+        Terminal { err: Remarks::Stdout, closed: true, ..Terminal::new(false) }
     }
 
-    /// For nobody: nothing is said.
-    pub(crate) fn closed() -> Terminal {
-        Terminal { gone: true, ..Terminal::merged() }
+    /// Whether results are printed as JSON.
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
     }
 
-    /// The stream for results; colours are dropped where nobody would see them.
-    pub(crate) fn out(&mut self) -> &mut impl Write {
-        &mut self.out
+    /// Prints the result of a command: as JSON if that was asked for, else as `show` does it.
+    pub(crate) fn answer<T: Serialize>(
+        &mut self,
+        response: &T,
+        show: impl FnOnce(&mut Terminal),
+    ) -> CommandResult {
+        match self.json {
+            true => self.print_json(response)?,
+            false => show(self),
+        }
+        Ok(Exit::DONE)
+    }
+
+    /// Prints one JSON value in a line.
+    pub(crate) fn print_json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+        let json = wording::scoped(|| serde_json::to_string(value)).map_err(|error| {
+            let message = format!("cannot serialize the result: {error}");
+            Problem::new(Code::Internal, message, "report this with the command")
+        })?;
+        self.line(safe_json(&json));
+        Ok(())
+    }
+
+    /// Prints a table that fits the terminal.
+    pub(crate) fn table(&mut self, headings: &[&str], rows: impl Iterator<Item = Vec<String>>) {
+        self.line(table::render(headings, &rows.collect::<Vec<_>>(), self.width));
     }
 
     /// Writes a line of the result.
-    pub(crate) fn line(&mut self, text: &str) -> io::Result<()> {
-        if self.gone {
-            return Ok(());
-        }
+    pub(crate) fn line(&mut self, text: impl AsRef<str>) {
+        let text = text.as_ref();
         let text = match text.starts_with(NEXT) {
             true => typeable(text, *IN_DEMO),
             false => Cow::Borrowed(text),
         };
-        match writeln!(self.out, "{text}") {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                self.gone = true;
-                Ok(())
-            }
-            result => result,
-        }
+        self.write(|terminal| writeln!(terminal.out, "{text}"));
     }
 
     /// Writes paragraphs, as part of the result.
-    pub(crate) fn page(&mut self, text: &str) -> io::Result<()> {
-        match self.is_read.0 {
-            true => self.line(&prose::page(text, self.width)),
+    pub(crate) fn page(&mut self, text: &str) {
+        match self.is_terminal.0 {
+            true => self.line(wrap::page(text, self.width)),
             false => self.line(text),
         }
     }
 
-    /// Writes text of others as it is: for those who pass it on, not for a terminal.
-    pub(crate) fn exact(&mut self, text: &str) -> io::Result<()> {
-        if self.gone {
-            return Ok(());
-        }
+    /// Writes foreign bytes as they are, for a pipe or a file.
+    pub(crate) fn raw(&mut self, bytes: &[u8]) {
         // Past the filter for colours. The lock is ours, and may be taken again.
-        match io::stdout().write_all(text.as_bytes()) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                self.gone = true;
-                Ok(())
-            }
-            result => result,
+        self.write(|_| io::stdout().write_all(bytes));
+    }
+
+    fn write(&mut self, write: impl FnOnce(&mut Terminal) -> io::Result<()>) {
+        if self.closed {
+            return;
+        }
+        if let Err(error) = write(self) {
+            self.closed = true;
+            // The reader has what it wanted: `milepost … | head` is no failure.
+            self.output_error = Some(error).filter(|e| e.kind() != io::ErrorKind::BrokenPipe);
         }
     }
 
-    /// Says what nobody may miss: what went wrong, and what a question is about.
-    pub(crate) fn complain(&mut self, text: &str) {
-        self.say(text);
+    /// Fails if a part of the result could not be written.
+    pub(crate) fn check_output(&mut self) -> Result<(), Failure> {
+        self.output_error.take().map_or(Ok(()), |error| Err(Failure::Output(error)))
     }
 
-    /// Says anything else: how far it is, what is worth knowing, what to do next. Whoever wants
-    /// none of it is not told.
-    pub(crate) fn remark(&mut self, text: &str) {
-        if !(self.quiet && matches!(self.err, Remarks::Apart(_))) {
-            self.say(text);
-        }
-    }
-
-    /// A closed standard error leaves nobody to tell.
-    fn say(&mut self, text: &str) {
-        let text = typeable(text, *IN_DEMO);
-        let is_read = match self.err {
-            Remarks::Apart(_) => self.is_read.1,
-            Remarks::Between => self.is_read.0,
+    /// Prints what nobody may miss: errors, and what a question is about.
+    pub(crate) fn notice(&mut self, text: impl AsRef<str>) {
+        // A closed standard error leaves nobody to tell.
+        let text = typeable(text.as_ref(), *IN_DEMO);
+        let is_terminal = match self.err {
+            Remarks::Stderr(_) => self.is_terminal.1,
+            Remarks::Stdout => self.is_terminal.0,
         };
-        let text = &*if is_read { prose::fitted(&text, self.width) } else { text };
+        let text = &*if is_terminal { wrap::remark(&text, self.width) } else { text };
         match &mut self.err {
             // In one piece: several processes may share a terminal.
-            Remarks::Apart(err) => drop(err.write_all(format!("{text}\n").as_bytes())),
-            Remarks::Between => drop(self.line(text)),
+            Remarks::Stderr(err) => drop(err.write_all(format!("{text}\n").as_bytes())),
+            Remarks::Stdout => self.line(text),
+        }
+    }
+
+    /// Prints anything else: progress, what is worth knowing, what to do next. `--quiet` omits it.
+    pub(crate) fn remark(&mut self, text: impl AsRef<str>) {
+        if !(self.quiet && matches!(self.err, Remarks::Stderr(_))) {
+            self.notice(text);
+        }
+    }
+
+    /// Remarks about what was done all the same.
+    pub(crate) fn warnings(&mut self, warnings: &[String]) {
+        for warning in warnings {
+            self.remark(format!("warning: {}", safe(warning)));
         }
     }
 
@@ -152,13 +189,13 @@ impl Terminal {
     }
 }
 
-/// What is to be done next begins with this.
+/// How the line about what to do next begins.
 const NEXT: &str = "next: ";
-/// The commands that mean the same in a demo and outside of it, or that lead out of it.
+/// Commands that mean the same inside and outside of a demo, or that lead out of it.
 const EVERYWHERE: [&str; 4] = ["demo", "docs", "init", "mcp"];
 
-/// Commands that a text names, as they work where the user is: within a demo, only `milepost demo
-/// -- …` leads to its runs.
+/// Rewrites the commands that a text names so that they work where the user is: within a demo, only
+/// `milepost demo -- …` reaches its runs.
 fn typeable(text: &str, in_demo: bool) -> Cow<'_, str> {
     const PROGRAM: &str = "milepost ";
     if !in_demo || !text.contains(PROGRAM) {
@@ -185,29 +222,29 @@ pub(crate) fn width() -> usize {
     columns.or_else(asked).filter(|width| (20..=400).contains(width)).unwrap_or(100)
 }
 
-/// Whether a terminal would act on a letter, or be fooled by it.
-fn acts(c: char) -> bool {
-    // Marks of direction, and the mark that has no width at all.
+/// Whether a character would make a terminal act, or mislead its reader.
+fn is_unsafe(c: char) -> bool {
+    // Direction marks, and the one without any width.
     let turns = matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}');
     c.is_control() || turns || matches!(c, '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// JSON that says the same without letters that a terminal would act on: they are in strings.
+/// The same JSON with unsafe characters escaped: they can only be in strings.
 pub(crate) fn safe_json(json: &str) -> String {
-    if !json.contains(acts) {
+    if !json.contains(is_unsafe) {
         return json.to_owned();
     }
-    // Every one of them has a code of four digits.
+    // All of them have codes of four digits.
     let code = |c: char| format!("\\u{:04x}", u32::from(c));
-    let parts = json.chars().map(|c| if acts(c) { code(c) } else { c.to_string() });
+    let parts = json.chars().map(|c| if is_unsafe(c) { code(c) } else { c.to_string() });
     parts.collect()
 }
 
-/// Text of others without what a terminal would act on or be fooled by.
+/// Foreign text with unsafe characters escaped.
 pub(crate) fn safe(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        if acts(c) && c != '\n' {
+        if is_unsafe(c) && c != '\n' {
             shown.extend(c.escape_unicode());
         } else {
             shown.push(c);
@@ -217,11 +254,12 @@ pub(crate) fn safe(text: &str) -> String {
 }
 
 /// `1 step`, `2 steps`.
-pub(crate) fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+pub(crate) fn count<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+    let plural = if number == N::from(1) { "" } else { "s" };
+    format!("{number} {noun}{plural}")
 }
 
-/// A word as a shell takes it whole.
+/// A word quoted for a shell, if it needs that.
 pub(crate) fn shell_quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
@@ -230,8 +268,8 @@ pub(crate) fn shell_quoted(word: &str) -> String {
     }
 }
 
-/// Text in lines of at most so many columns, broken between words.
-pub(crate) fn wrap(text: &str, width: usize) -> String {
+/// Wraps text between words, at a width.
+pub(crate) fn wrap_words(text: &str, width: usize) -> String {
     let mut wrapped = String::with_capacity(text.len());
     let mut used = 0;
     for (index, word) in text.split(' ').enumerate() {
@@ -250,7 +288,7 @@ mod tests {
     use super::typeable;
 
     #[test]
-    fn in_a_demo_commands_lead_to_its_runs() {
+    fn within_a_demo_commands_reach_its_runs() {
         let told = |text| typeable(text, true).into_owned();
         assert_eq!(told("next: milepost approve run_1"), "next: milepost demo -- approve run_1");
         assert_eq!(

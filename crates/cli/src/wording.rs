@@ -1,66 +1,63 @@
-//! What hints name, as it is typed: operations as commands, arguments as words and flags.
+//! Words hints for the command line: operations as commands, arguments as words and flags.
 
 use std::sync::{Arc, LazyLock};
 
 use milepost_model::hint::{Hint, Invocation};
 use milepost_model::wording::{self, Neutral, Wording};
-use milepost_ops::run::next::Next;
+use milepost_ops::run::next_action::NextAction;
 use serde_json::{Map, Value};
 
 use crate::terminal::shell_quoted;
 
-/// The command line's words.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CommandLine;
 
-/// The same, where it is shared.
 static SHARED: LazyLock<Arc<dyn Wording>> = LazyLock::new(|| Arc::new(CommandLine));
 
-/// The words of the command line, for operations that answer there.
 pub(crate) fn shared() -> Arc<dyn Wording> {
     Arc::clone(&SHARED)
 }
 
-/// Does work that writes JSON for whoever typed the command.
+/// Runs work that serializes hints, worded for the command line.
 pub(crate) fn scoped<T>(work: impl FnOnce() -> T) -> T {
     wording::scoped(&SHARED, work)
 }
 
 /// A hint as a person reads it.
-pub(crate) fn said(hint: &Hint) -> String {
+pub(crate) fn hint_text(hint: &Hint) -> String {
     hint.worded(&CommandLine)
 }
 
-/// What to type next.
-pub(crate) fn typed(next: &Next) -> String {
+/// The command to type next.
+pub(crate) fn command_text(next: &NextAction) -> String {
     CommandLine.call(&next.0)
 }
 
-/// A command for an operation.
-struct Typed {
+/// The command of an operation.
+struct CommandSpec {
     operation: &'static str,
     command: &'static str,
-    /// The arguments that its words are, in order.
-    words: &'static [&'static str],
-    /// The argument that its name says.
-    says: Option<(&'static str, bool)>,
+    /// The arguments that are positional, in order.
+    positional: &'static [&'static str],
+    /// The argument that its name implies.
+    implied: Option<(&'static str, bool)>,
 }
 
 const fn typed_as(
     operation: &'static str,
     command: &'static str,
-    words: &'static [&'static str],
-) -> Typed {
-    Typed { operation, command, words, says: None }
+    positional: &'static [&'static str],
+) -> CommandSpec {
+    CommandSpec { operation, command, positional, implied: None }
 }
 
-const fn switch(command: &'static str, enabled: bool) -> Typed {
-    let (operation, words) = ("catalog.set_enabled", &["catalog_id"]);
-    Typed { operation, command, words, says: Some(("enabled", enabled)) }
+const fn switch(command: &'static str, enabled: bool) -> CommandSpec {
+    let (operation, positional) = ("catalog.set_enabled", &["catalog_id"]);
+    CommandSpec { operation, command, positional, implied: Some(("enabled", enabled)) }
 }
 
-/// Every operation that hints may name. Of two commands for one, the first whose words are given.
-const COMMANDS: &[Typed] = &[
+/// Every operation that hints may name. Of two commands for one, the first whose arguments are given.
+const COMMANDS: &[CommandSpec] = &[
     typed_as("workflow.list", "workflow list", &[]),
     typed_as("workflow.get", "workflow show", &["workflow_id"]),
     typed_as("workflow.validate", "workflow validate", &["path"]),
@@ -120,15 +117,15 @@ const COMMANDS: &[Typed] = &[
 enum Flag {
     /// A flag alone, for `true`.
     Switch(&'static str),
-    /// A flag alone, for one of several words.
+    /// A flag alone, for one of several values.
     Choice(&'static str, &'static str),
     /// A flag and its value; several values repeat it.
     Value(&'static str),
-    /// A flag and `name=value`, for each of them.
+    /// A flag and `name=value`, for each member.
     Pairs(&'static str),
     /// A flag and an object.
     Object(&'static str),
-    /// A flag of its own for each name.
+    /// A flag for each member.
     Names,
     /// Nothing: the command does it anyway.
     Silent,
@@ -165,29 +162,30 @@ const FLAGS: &[(&str, Flag)] = &[
 impl Wording for CommandLine {
     fn call(&self, call: &Invocation) -> String {
         let given = |name: &str| call.arguments.contains_key(name);
-        let fits = |typed: &&Typed| {
-            let says = typed.says.is_none_or(|(name, says)| {
-                call.arguments.get(name).is_none_or(|value| *value == says)
+        let fits = |typed: &&CommandSpec| {
+            let is_implied = typed.implied.is_none_or(|(name, implied)| {
+                call.arguments.get(name).is_none_or(|value| *value == implied)
             });
-            typed.operation == call.operation && says
+            typed.operation == call.operation && is_implied
         };
         let mut fitting = COMMANDS.iter().filter(fits);
         let first = fitting.next();
-        // Without its word, the other command is meant.
-        let other = fitting.next().filter(|other| other.words.is_empty());
-        let lacks = first.is_some_and(|first| !first.words.iter().all(|word| given(word)));
+        // Without its argument, use the other command.
+        let other = fitting.next().filter(|other| other.positional.is_empty());
+        let lacks = first.is_some_and(|first| !first.positional.iter().all(|word| given(word)));
         let Some(typed) = other.filter(|_| lacks).or(first) else { return Neutral.call(call) };
-        let said = typed.says.map(|(name, _)| name);
+        let implied = typed.implied.map(|(name, _)| name);
         let mut flags = Vec::new();
         for (name, value) in &call.arguments {
-            if !typed.words.contains(&name.as_str()) && said != Some(name) {
+            if !typed.positional.contains(&name.as_str()) && implied != Some(name) {
                 flags.extend(flag(name, value));
             }
         }
-        let words = typed.words.iter().filter_map(|name| Some((*name, call.arguments.get(*name)?)));
+        let words =
+            typed.positional.iter().filter_map(|name| Some((*name, call.arguments.get(*name)?)));
         let mut words: Vec<String> = words.filter_map(|(name, value)| word(name, value)).collect();
-        // What it is about has yet to be named.
-        if words.is_empty() && !typed.words.is_empty() && !flags.is_empty() {
+        // What it is about has yet to be filled in.
+        if words.is_empty() && !typed.positional.is_empty() && !flags.is_empty() {
             words.push("…".to_owned());
         }
         let line = ["milepost".to_owned(), typed.command.to_owned()].into_iter();
@@ -208,10 +206,10 @@ impl Wording for CommandLine {
     }
 }
 
-/// An argument as a word of a command.
+/// A positional argument.
 fn word(name: &str, value: &Value) -> Option<String> {
     match (name, value) {
-        // What a step came to is handed in as a file.
+        // The result of a step is submitted as a file.
         ("output", _) => Some("<file>".to_owned()),
         (_, Value::String(text)) if text.is_empty() => None,
         _ => Some(shown(value)),
@@ -253,7 +251,7 @@ fn flag(name: &str, value: &Value) -> Vec<String> {
     }
 }
 
-/// A value as it is typed; one that is still to be put in stays as it is.
+/// A value as it is typed; a placeholder stays as it is.
 fn shown(value: &Value) -> String {
     match value {
         Value::String(text) if text.contains('…') || text.starts_with('<') => text.clone(),
@@ -272,7 +270,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::args::Arguments;
+    use crate::args::CliArgs;
 
     fn line(operation: &'static str, arguments: &Value) -> String {
         let arguments = arguments.as_object().cloned().unwrap_or_default();
@@ -348,23 +346,23 @@ mod tests {
 
     #[test]
     fn arguments_are_typed_as_flags() {
-        let said = |arguments: Value| {
+        let text = |arguments: Value| {
             CommandLine.arguments(&arguments.as_object().cloned().unwrap_or_default())
         };
-        assert_eq!(said(json!({"overwrite": true})), "--overwrite");
-        assert_eq!(said(json!({"catalog_title": null})), "--title");
-        assert_eq!(said(json!({"mode": "only"})), "--only");
-        assert_eq!(said(json!({"version": "latest"})), "--latest");
-        assert_eq!(said(json!({"inputs": {"name": "value"}})), "-i name=value");
-        assert_eq!(said(json!({"output": "null"})), "--output null");
+        assert_eq!(text(json!({"overwrite": true})), "--overwrite");
+        assert_eq!(text(json!({"catalog_title": null})), "--title");
+        assert_eq!(text(json!({"mode": "only"})), "--only");
+        assert_eq!(text(json!({"version": "latest"})), "--latest");
+        assert_eq!(text(json!({"inputs": {"name": "value"}})), "-i name=value");
+        assert_eq!(text(json!({"output": "null"})), "--output null");
         let again = json!({"overwrite": true, "base_url": "https://…"});
-        assert_eq!(said(again), "--overwrite --base-url https://…");
+        assert_eq!(text(again), "--overwrite --base-url https://…");
     }
 
-    /// A command that a hint names can be typed.
+    /// Every command in the table exists.
     #[test]
-    fn every_command_is_there() {
-        let mut root = Arguments::command();
+    fn every_command_exists() {
+        let mut root = CliArgs::command();
         root.build();
         for typed in COMMANDS {
             let found = typed.command.split(' ').try_fold(&root, |command, word| {
@@ -388,7 +386,7 @@ mod tests {
         }
     }
 
-    /// Whatever is named in a hint has its command.
+    /// Every operation that a hint names has a command.
     #[test]
     fn every_operation_that_hints_name_can_be_typed() {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -5,14 +5,14 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use milepost_engine::Flow;
-use milepost_engine::event::Entry;
+use milepost_engine::event::JournalEntry;
 use milepost_engine::ports::Durability;
 use milepost_engine::state::State;
 use milepost_model::id::RunId;
 use tokio::sync::Notify;
 
 use crate::limits;
-use crate::snapshot::{Progress, Snapshot};
+use crate::snapshot::{RunProgress, Snapshot};
 
 /// A run as far as it is in the journal.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ pub(crate) struct WrittenRun {
     pub(crate) state: Arc<State>,
     pub(crate) relaxed: bool,
     /// The last events, of a run that is driven here.
-    recent: VecDeque<Arc<Entry>>,
+    recent: VecDeque<Arc<JournalEntry>>,
 }
 
 impl WrittenRun {
@@ -32,7 +32,7 @@ impl WrittenRun {
     }
 
     /// With the events that led to it.
-    pub(crate) fn with(mut self, entries: Vec<Entry>) -> WrittenRun {
+    pub(crate) fn with(mut self, entries: Vec<JournalEntry>) -> WrittenRun {
         self.keep(entries.into_iter().map(Arc::new));
         self
     }
@@ -41,7 +41,7 @@ impl WrittenRun {
         if self.relaxed { Durability::Relaxed } else { Durability::Full }
     }
 
-    fn keep(&mut self, entries: impl Iterator<Item = Arc<Entry>>) {
+    fn keep(&mut self, entries: impl Iterator<Item = Arc<JournalEntry>>) {
         self.recent.extend(entries);
         let over = self.recent.len().saturating_sub(limits::RECENT_EVENTS);
         self.recent.drain(..over);
@@ -63,7 +63,7 @@ impl WrittenRun {
     }
 
     /// The events behind one of them; `None` when not all of them are kept.
-    pub(crate) fn behind(&self, seq: u64) -> Option<Vec<Arc<Entry>>> {
+    pub(crate) fn behind(&self, seq: u64) -> Option<Vec<Arc<JournalEntry>>> {
         let first = self.recent.front().map_or(self.state.seq + 1, |entry| entry.seq);
         let known = usize::try_from((seq + 1).checked_sub(first)?).ok()?;
         Some(self.recent.iter().skip(known).cloned().collect())
@@ -104,7 +104,7 @@ struct Shown {
     written: WrittenRun,
     /// How many of the last events are not applied to its state yet.
     unseen: usize,
-    progress: Progress,
+    progress: RunProgress,
     /// Its driver is done with it, and this is all that is in the journal.
     left: bool,
 }
@@ -113,7 +113,7 @@ impl ActiveRun {
     pub(crate) fn new(written: WrittenRun) -> ActiveRun {
         let (told, moved, turned) = (Notify::new(), Notify::new(), Notify::new());
         let (stalled, writing) = (AtomicBool::new(false), tokio::sync::Mutex::new(()));
-        let progress = Progress::of(&written.flow, &written.state);
+        let progress = RunProgress::of(&written.flow, &written.state);
         let shown = Mutex::new(Shown { written, unseen: 0, progress, left: false });
         ActiveRun { told, moved, turned, stalled, writing, shown }
     }
@@ -132,21 +132,21 @@ impl ActiveRun {
         look(&shown.written)
     }
 
-    pub(crate) fn progress(&self) -> Progress {
+    pub(crate) fn progress(&self) -> RunProgress {
         self.shown().progress.clone()
     }
 
     /// The events behind one of them, if they are kept, and how far the run was with the last.
-    pub(crate) fn news(&self, seq: u64) -> (Option<Vec<Arc<Entry>>>, String, Progress) {
+    pub(crate) fn news(&self, seq: u64) -> (Option<Vec<Arc<JournalEntry>>>, String, RunProgress) {
         let shown = self.shown();
-        let nonce = shown.written.state.head.seal.clone();
+        let nonce = shown.written.state.head.nonce.clone();
         (shown.written.behind(seq), nonce, shown.progress.clone())
     }
 
     /// Shows what was written down, and how far the run is since.
-    pub(crate) fn show(&self, flow: &Flow, state: &State, entries: Vec<Entry>) {
+    pub(crate) fn show(&self, flow: &Flow, state: &State, entries: Vec<JournalEntry>) {
         let mut shown = self.shown();
-        shown.progress = Progress::of(flow, state);
+        shown.progress = RunProgress::of(flow, state);
         shown.written.flow = flow.clone();
         // What would no longer be kept has to be applied now.
         if shown.unseen + entries.len() > limits::RECENT_EVENTS {
@@ -165,7 +165,7 @@ impl ActiveRun {
     /// Takes over what the driver had of the run, which is driven no longer.
     pub(crate) fn hand_over(&self, flow: Flow, state: State) {
         let mut shown = self.shown();
-        shown.progress = Progress::of(&flow, &state);
+        shown.progress = RunProgress::of(&flow, &state);
         (shown.written.flow, shown.written.state) = (flow, Arc::new(state));
         (shown.unseen, shown.left) = (0, true);
     }

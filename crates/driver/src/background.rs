@@ -6,16 +6,16 @@ use std::sync::{Arc, PoisonError};
 use milepost_engine::ports::{JournalError, Takeover};
 use milepost_model::id::RunId;
 
-use crate::driver::{Driver, Inner};
+use crate::driver::{Driver, DriverInner};
 use crate::error::RunError;
-use crate::heartbeat::Permit;
+use crate::heartbeat::HeartbeatPermit;
 use crate::limits;
-use crate::sleepers::Due;
+use crate::sleepers::DueRun;
 
 impl Driver {
     /// The right to begin something now. Where the last sign of life has run out, another one is
     /// acknowledged first.
-    pub(crate) async fn permit(&self) -> Result<Permit, JournalError> {
+    pub(crate) async fn permit(&self) -> Result<HeartbeatPermit, JournalError> {
         self.announce().await?;
         loop {
             if let Some(permit) = self.inner.heartbeat.permit() {
@@ -27,7 +27,7 @@ impl Driver {
 
     /// Says that this process is alive, and waits until that is known.
     async fn beat(&self) -> Result<(), JournalError> {
-        let Inner { heartbeat, journal, holder, .. } = &*self.inner;
+        let DriverInner { heartbeat, journal, holder, .. } = &*self.inner;
         let sent = heartbeat.sends();
         let counts_for = journal.beat(holder).await?;
         heartbeat.acknowledged(sent, counts_for);
@@ -37,7 +37,7 @@ impl Driver {
     /// Lets others know of this process, and listens for them, from the first run on.
     async fn announce(&self) -> Result<(), JournalError> {
         let first = || async {
-            let Inner { heartbeat, journal, holder, .. } = &*self.inner;
+            let DriverInner { heartbeat, journal, holder, .. } = &*self.inner;
             let sent = heartbeat.sends();
             let counts_for = journal.announce(holder).await?;
             heartbeat.acknowledged(sent, counts_for);
@@ -69,7 +69,7 @@ impl Driver {
     }
 
     async fn tick(&self) {
-        let Inner { heartbeat, watcher, journal, holder, acquiring, .. } = &*self.inner;
+        let DriverInner { heartbeat, watcher, journal, holder, acquiring, .. } = &*self.inner;
         heartbeat.looks();
         if let Ok(_nobody) = acquiring.try_write()
             && watcher.is_empty()
@@ -86,13 +86,6 @@ impl Driver {
             if journal.disown(holder, watcher.driven_runs()).await.is_err() {
                 heartbeat.returns_again();
             }
-        }
-    }
-
-    /// A run waits for a time from here on, and for nothing else.
-    pub(crate) fn put_to_sleep(&self, run: &RunId, wake_ms: u64, now_ms: u64) {
-        if !self.ends() {
-            self.inner.watcher.sleepers.add(run, wake_ms, now_ms, self.now_ms());
         }
     }
 
@@ -123,7 +116,7 @@ impl Driver {
     /// Wakes the runs whose time has come.
     async fn wake_due(&self) {
         let (due, others) = self.inner.watcher.sleepers.due(self.now_ms());
-        for Due { run, wake_ms } in due {
+        for DueRun { run, wake_ms } in due {
             let turn = Arc::clone(&self.inner.waking).acquire_owned().await;
             let delivery = self.inner.watcher.deliver();
             let driver = self.clone();
@@ -147,7 +140,7 @@ impl Driver {
     /// Takes up those of the sleeping runs that somebody told something, so that who tells them
     /// need not stay until they wake.
     async fn hear_sleepers(&self) {
-        let Inner { journal, watcher, .. } = &*self.inner;
+        let DriverInner { journal, watcher, .. } = &*self.inner;
         // What cannot be found out now is done by whoever told them.
         let found = journal.orphaned(None, limits::LEFT_ALONE, Takeover::Free).await;
         for run in found.unwrap_or_default() {
@@ -160,7 +153,8 @@ impl Driver {
     /// Wakes a run a little later than at its time, because it could not be done then.
     fn wake_later(&self, run: &RunId, wake_ms: u64) {
         let later = u64::try_from(limits::WRITE_AGAIN.as_millis()).unwrap_or(u64::MAX);
-        self.put_to_sleep(run, wake_ms, wake_ms.saturating_sub(later));
+        let now_ms = wake_ms.saturating_sub(later);
+        self.inner.watcher.sleepers.add(run, wake_ms, now_ms, self.now_ms());
     }
 
     /// Drives whatever nobody drives, and learns when the next run is due. Runs that this process
@@ -170,7 +164,7 @@ impl Driver {
         if self.ends() {
             return Ok(());
         }
-        let Inner { journal, heartbeat, swept, watcher, .. } = &*self.inner;
+        let DriverInner { journal, heartbeat, swept, watcher, .. } = &*self.inner;
         let (mut swept, mut left_alone) = (swept.lock().await, 0);
         loop {
             let takeover = heartbeat.takeover();

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use milepost_engine::event::{Budget, ChildOutcome, Parent};
-use milepost_engine::interpreter::World;
+use milepost_engine::interpreter::WorldView;
 use milepost_engine::ports::{ChildRun, JournalError, MessageId, RunContext};
 use milepost_engine::resume::{self, Needs, ResumePlan, ResumeRequest};
 use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::state::{End, Phase, State};
-use milepost_engine::{Failure, Flow, Key, Spent, engine};
+use milepost_engine::{BudgetUsage, Failure, Flow, StepKey, engine_actor};
 use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::RunId;
 use milepost_model::problem::Code;
@@ -16,14 +16,14 @@ use milepost_model::problem::Code;
 use crate::active::WrittenRun;
 use crate::driver::Driver;
 use crate::error::RunError;
-use crate::heartbeat::Permit;
+use crate::heartbeat::HeartbeatPermit;
 use crate::limits;
 
 /// A workflow that a step runs.
 #[derive(Debug, Clone)]
 pub(crate) struct Child {
     pub(crate) parent: RunId,
-    pub(crate) key: Key,
+    pub(crate) key: StepKey,
     pub(crate) run: RunId,
     pub(crate) workflow: String,
     pub(crate) inputs: serde_json::Map<String, serde_json::Value>,
@@ -32,7 +32,7 @@ pub(crate) struct Child {
     /// The run did not succeed and is to go on: how often its step was begun again.
     pub(crate) again: Option<u32>,
     /// Without it, the run is looked for and not begun.
-    pub(crate) permit: Option<Permit>,
+    pub(crate) permit: Option<HeartbeatPermit>,
 }
 
 /// Why a run could not be begun or gone on with for its step.
@@ -84,7 +84,7 @@ impl From<Failure> for Hindrance {
 #[derive(Debug)]
 pub(crate) struct ChildEnd {
     outcome: ChildOutcome,
-    spent: Spent,
+    spent: BudgetUsage,
 }
 
 impl ChildEnd {
@@ -111,11 +111,11 @@ impl ChildEnd {
     fn untold(message: String) -> ChildEnd {
         let hint = "find out at its API what it did, then say whether the step happened";
         let failure = Failure::new(Code::OutcomeUnknown, message, hint);
-        ChildEnd { outcome: ChildOutcome::Gone { failure }, spent: Spent::default() }
+        ChildEnd { outcome: ChildOutcome::Gone { failure }, spent: BudgetUsage::default() }
     }
 
     fn failed(failure: Failure) -> ChildEnd {
-        ChildEnd { outcome: ChildOutcome::Failed { failure }, spent: Spent::default() }
+        ChildEnd { outcome: ChildOutcome::Failed { failure }, spent: BudgetUsage::default() }
     }
 }
 
@@ -197,7 +197,7 @@ impl Driver {
     /// that it pauses, or that it goes on after it was paused from there.
     async fn align(&self, child: &Child, state: &State) -> Result<(), RunError> {
         let above = self.inner.watcher.written(&child.parent).await?.state;
-        let by = engine("parent");
+        let by = engine_actor("parent");
         let signal = match (above.paused, state.paused) {
             (true, false) => Signal::Pause { by },
             (false, true) if state.paused_by.as_ref() == Some(&by) => Signal::Unpause { by },
@@ -245,7 +245,7 @@ impl Driver {
             Err(error) => return Err(error.into()),
         };
         let Ok(id) = message(&format!("pause:{run}:{seq}:{last}")) else { return Ok(false) };
-        let signal = Signal::Pause { by: engine("parent") };
+        let signal = Signal::Pause { by: engine_actor("parent") };
         let told = self.tell(run, &id, &signal, limits::CHILD_TOLD).await?;
         // One that has ended refuses, and nothing begins in it either.
         Ok(matches!(told, Some(Reply::Done | Reply::Refused { .. })))
@@ -257,7 +257,7 @@ impl Driver {
             return Ok(());
         }
         if above.state.canceling.is_some() && !above.flow.is_finally(&child.key) {
-            let end = ChildEnd { outcome: ChildOutcome::Canceled, spent: Spent::default() };
+            let end = ChildEnd { outcome: ChildOutcome::Canceled, spent: BudgetUsage::default() };
             self.child_ended(child, 0, end).await;
             return Ok(());
         }
@@ -276,7 +276,7 @@ impl Driver {
         });
         let prepared = prepared.await?;
         // One that is not begun is begun when the run above is driven on.
-        if child.permit.as_ref().is_some_and(Permit::holds) {
+        if child.permit.as_ref().is_some_and(HeartbeatPermit::holds) {
             self.start_run(prepared).await?;
         }
         Ok(())
@@ -300,7 +300,7 @@ pub(crate) fn context(run: &RunId, flow: &Flow, state: &State) -> RunContext {
     let head = &state.head;
     RunContext {
         run: run.clone(),
-        nonce: head.seal.clone(),
+        nonce: head.nonce.clone(),
         defaulted: head.defaulted.clone(),
         flow: flow.clone(),
         mock: head.mock,
@@ -309,13 +309,13 @@ pub(crate) fn context(run: &RunId, flow: &Flow, state: &State) -> RunContext {
 
 /// What going on with the run of a step would do.
 pub fn plan_continuation(
-    world: &dyn World,
+    world: &dyn WorldView,
     flow: &Flow,
     state: &State,
     rest: &BTreeMap<Budget, u64>,
     now_ms: u64,
 ) -> Result<ResumePlan, Failure> {
-    let mut wanted = ResumeRequest::of(state, engine("parent"));
+    let mut wanted = ResumeRequest::of(state, engine_actor("parent"));
     wanted.deadline_ms = now_ms + flow.allowed_ms();
     // What is left above may have become less; whether it may spend more, a person decides.
     let left = rest.iter().map(|(budget, rest)| (*budget, state.spent.of(*budget) + rest));

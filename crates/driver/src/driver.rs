@@ -7,16 +7,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use milepost_engine::event::{Entry, Event, RunCreated};
+use milepost_engine::event::{Event, JournalEntry, RunCreated};
 use milepost_engine::interpreter::{Decision, Input, Interpreter};
 use milepost_engine::ports::{
-    BoxFuture, Created, Dispatch, HolderId, Journal, Message, MessageId, NewRun, OpenWorld,
-    PinnedText, PreparedRun, RequestSender, RunFilter, RunPage, Subscription, Tally, WorldPin,
+    BoxFuture, Created, Dispatch, HolderId, InboxMessage, Journal, MessageId, NewRun, OpenWorld,
+    PinnedText, PreparedRun, RequestSender, RunRecord, Subscription, WorldPin,
 };
 use milepost_engine::signal::{Reply, Signal};
-use milepost_engine::state::{State, StepStatus};
+use milepost_engine::state::State;
+use milepost_engine::view;
 use milepost_engine::world::RunWorld;
-use milepost_engine::{Key, view};
+use milepost_model::digest::Digest;
 use milepost_model::id::RunId;
 use tokio::sync::{OnceCell, RwLock, Semaphore};
 use tokio::time::Instant;
@@ -27,17 +28,16 @@ use crate::children::failure_of;
 use crate::clock::{MonotonicClock, RunClock, WallClock};
 use crate::error::RunError;
 use crate::heartbeat::Heartbeat;
-use crate::no_world::NoWorld;
+use crate::missing_world::MissingWorldSender;
 use crate::run_task::{RunHold, RunTask};
-use crate::service::{Answer, News, RunReader, RunService, Tell, Wait};
-use crate::snapshot::Snapshot;
+use crate::service::{RunFuture, RunReader, RunService, SignalRequest};
 use crate::watcher::RunWatcher;
 use crate::{ids, limits, load, trace};
 
 /// The runs of a journal, as one process drives them. A clone is the same.
 #[derive(Debug, Clone)]
 pub struct Driver {
-    pub(crate) inner: Arc<Inner>,
+    pub(crate) inner: Arc<DriverInner>,
 }
 
 /// What a driver stands on.
@@ -62,7 +62,7 @@ impl fmt::Debug for DriverPorts {
     }
 }
 
-pub(crate) struct Inner {
+pub(crate) struct DriverInner {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) dispatch: Arc<dyn Dispatch>,
     pub(crate) sender: Arc<dyn RequestSender>,
@@ -103,13 +103,13 @@ struct Taken {
     lacks_world: bool,
 }
 
-impl fmt::Debug for Inner {
+impl fmt::Debug for DriverInner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Driver").field("holder", &self.holder).finish_non_exhaustive()
     }
 }
 
-impl Drop for Inner {
+impl Drop for DriverInner {
     /// A process that ends in an orderly way leaves nothing behind that others have to look at.
     fn drop(&mut self) {
         if self.announced.initialized() {
@@ -124,7 +124,7 @@ impl Driver {
     pub fn new(ports: DriverPorts) -> Result<Driver, RunError> {
         let DriverPorts { journal, dispatch, sender, watcher, clock, monotonic } = ports;
         let heartbeat = Arc::new(Heartbeat::new(monotonic, Arc::clone(&clock)));
-        let inner = Inner {
+        let inner = DriverInner {
             journal,
             dispatch,
             sender,
@@ -158,7 +158,7 @@ impl Driver {
         let permit = self.permit().await?;
         let now = self.now_ms();
         let event = Event::RunCreated(Box::new(prepared.created));
-        let first = Entry { seq: 1, at_ms: now, event };
+        let first = JournalEntry { seq: 1, at_ms: now, event };
         let state = State::begin(&first)?;
         let parent = state.head.parent.clone();
         let sender = self.world(&prepared.id, &state.head).await?.sender;
@@ -167,20 +167,22 @@ impl Driver {
         let mut entries = vec![first];
         entries.extend(decision.entries.iter().cloned());
         let head = &interpreter.state().head;
-        let new = NewRun {
+        let record = RunRecord {
             id: prepared.id.clone(),
             workflow: prepared.workflow,
             title: prepared.title,
-            text: prepared.text,
-            pinned: prepared.pinned,
+            text: Digest::of(prepared.text.as_bytes()),
             actor: view::who(&head.actor),
             workspace: head.workspace.clone(),
             parent: parent.and_then(|parent| RunId::parse(&parent.run).ok()),
             durability: prepared.durability,
             created_ms: now,
             standing: load::standing(&interpreter),
-            entries: entries.clone(),
+            last_seq: entries.last().map_or(0, |entry| entry.seq),
+            quarantined: false,
         };
+        let (text, pinned) = (prepared.text, prepared.pinned);
+        let new = NewRun { record, text, pinned, entries: entries.clone() };
         let Created { already, lease } = inner.journal.create(new, &inner.holder).await?;
         trace::started(&prepared.id, &interpreter.state().head.workflow, already);
         if let Some(lease) = lease.filter(|_| !already) {
@@ -303,7 +305,7 @@ impl Driver {
             return Err(error);
         }
         let (failure, sender) = (failure_of(&error), Arc::clone(&self.inner.sender));
-        Ok(OpenWorld { sender: Arc::new(NoWorld { failure, sender }), pin: None })
+        Ok(OpenWorld { sender: Arc::new(MissingWorldSender { failure, sender }), pin: None })
     }
 
     /// The world that a run has, or is to get.
@@ -420,7 +422,7 @@ impl Driver {
 }
 
 /// Whether a message ends a run, or moves it to another world.
-pub(crate) fn leaves_world(message: &Message) -> bool {
+pub(crate) fn leaves_world(message: &InboxMessage) -> bool {
     match &message.signal {
         Ok(Signal::Cancel { .. }) => true,
         Ok(Signal::Resume { resumption, .. }) => resumption.world.is_some(),
@@ -429,11 +431,11 @@ pub(crate) fn leaves_world(message: &Message) -> bool {
 }
 
 impl RunService for Driver {
-    fn start(&self, run: PreparedRun) -> Answer<'_, RunId> {
+    fn start(&self, run: PreparedRun) -> RunFuture<'_, RunId> {
         Box::pin(self.start_run(run))
     }
 
-    fn send<'a>(&'a self, run: &'a RunId, what: Tell) -> Answer<'a, Option<Reply>> {
+    fn send<'a>(&'a self, run: &'a RunId, what: SignalRequest) -> RunFuture<'a, Option<Reply>> {
         Box::pin(async move {
             let id = match what.id {
                 Some(id) => id,
@@ -446,11 +448,11 @@ impl RunService for Driver {
         })
     }
 
-    fn acquire<'a>(&'a self, run: &'a RunId) -> Answer<'a, bool> {
+    fn acquire<'a>(&'a self, run: &'a RunId) -> RunFuture<'a, bool> {
         Box::pin(self.acquire_run(run))
     }
 
-    fn adopt_orphans(&self) -> Answer<'_, ()> {
+    fn adopt_orphans(&self) -> RunFuture<'_, ()> {
         Box::pin(self.adopt())
     }
 
@@ -467,7 +469,7 @@ impl RunService for Driver {
         Box::pin(self.inner.watcher.delivered())
     }
 
-    fn shutdown(&self, grace: Duration) -> Answer<'_, ()> {
+    fn shutdown(&self, grace: Duration) -> RunFuture<'_, ()> {
         Box::pin(async move {
             self.inner.ends.store(true, Ordering::SeqCst);
             self.inner.watcher.wake();
@@ -485,46 +487,8 @@ impl RunService for Driver {
     }
 }
 
-/// Whoever may drive runs may look at them: through the same watcher.
-impl RunReader for Driver {
-    fn find<'a>(&'a self, named: &'a str) -> Answer<'a, RunId> {
-        self.inner.watcher.find(named)
-    }
-
-    fn snapshot<'a>(&'a self, run: &'a RunId) -> Answer<'a, Snapshot> {
-        self.inner.watcher.snapshot(run)
-    }
-
-    fn wait<'a>(&'a self, run: &'a RunId, wait: Wait) -> Answer<'a, ()> {
-        self.inner.watcher.wait(run, wait)
-    }
-
-    fn follow<'a>(
-        &'a self,
-        run: &'a RunId,
-        patience: Duration,
-        told: &'a (dyn Fn(&Key, StepStatus) + Sync),
-    ) -> Answer<'a, Snapshot> {
-        self.inner.watcher.follow(run, patience, told)
-    }
-
-    fn events<'a>(&'a self, run: &'a RunId, after: u64) -> Answer<'a, News> {
-        self.inner.watcher.events(run, after)
-    }
-
-    fn list<'a>(&'a self, filter: &'a RunFilter, limit: usize) -> Answer<'a, RunPage> {
-        self.inner.watcher.list(filter, limit)
-    }
-
-    fn is_orphaned<'a>(&'a self, run: &'a RunId) -> Answer<'a, bool> {
-        self.inner.watcher.is_orphaned(run)
-    }
-
-    fn tally(&self) -> Answer<'_, Tally> {
-        self.inner.watcher.tally()
-    }
-
-    fn health(&self) -> Answer<'_, ()> {
-        self.inner.watcher.health()
+impl AsRef<RunWatcher> for Driver {
+    fn as_ref(&self) -> &RunWatcher {
+        &self.inner.watcher
     }
 }

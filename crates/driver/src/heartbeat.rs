@@ -115,11 +115,11 @@ impl Heartbeat {
     }
 
     /// The right to begin something, unless a sign of life has to be acknowledged first.
-    pub(crate) fn permit(self: &Arc<Heartbeat>) -> Option<Permit> {
+    pub(crate) fn permit(self: &Arc<Heartbeat>) -> Option<HeartbeatPermit> {
         let beating = self.beating();
         let valid = beating.valid_until.is_some_and(|until| (self.clock)() < until);
         let incarnation = beating.incarnation;
-        valid.then(|| Permit { heartbeat: Arc::clone(self), incarnation })
+        valid.then(|| HeartbeatPermit { heartbeat: Arc::clone(self), incarnation })
     }
 
     /// From whom this process may take runs now.
@@ -151,18 +151,20 @@ impl Heartbeat {
 
 /// The right to begin what was decided in one incarnation of this process.
 #[derive(Clone)]
-pub(crate) struct Permit {
+pub(crate) struct HeartbeatPermit {
     heartbeat: Arc<Heartbeat>,
     incarnation: u64,
 }
 
-impl fmt::Debug for Permit {
+impl fmt::Debug for HeartbeatPermit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Permit").field("incarnation", &self.incarnation).finish_non_exhaustive()
+        f.debug_struct("HeartbeatPermit")
+            .field("incarnation", &self.incarnation)
+            .finish_non_exhaustive()
     }
 }
 
-impl Permit {
+impl HeartbeatPermit {
     pub(crate) fn holds(&self) -> bool {
         // Read first: what passes after this is at most what the caller needs to act.
         let beating = self.heartbeat.beating();

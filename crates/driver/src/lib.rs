@@ -14,7 +14,7 @@ mod heartbeat;
 mod ids;
 pub mod limits;
 mod load;
-mod no_world;
+mod missing_world;
 mod run_task;
 mod service;
 mod sleepers;
@@ -26,7 +26,9 @@ pub use children::plan_continuation;
 pub use driver::{Driver, DriverPorts};
 pub use error::RunError;
 pub use ids::{new_nonce, new_run_id};
-pub use load::{Loaded, compile, load};
-pub use service::{Answer, News, RunReader, RunService, Tell, Until, Wait, Watch};
+pub use load::{LoadedRun, compile, load};
+pub use service::{
+    RunFuture, RunReader, RunService, RunUpdates, SignalRequest, Until, WaitOptions, Watch,
+};
 pub use snapshot::Snapshot;
 pub use watcher::RunWatcher;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use milepost_engine::Flow;
-use milepost_engine::event::{Entry, Resumption, RunCreated};
+use milepost_engine::event::{JournalEntry, Resumption, RunCreated};
 use milepost_engine::interpreter::Interpreter;
-use milepost_engine::ports::{Journal, RunRecord, RunStatus, Standing};
+use milepost_engine::ports::{Journal, RunRecord, RunStatus, RunSummary};
 use milepost_engine::state::{State, Status};
 use milepost_engine::view::{self, Waiting};
 use milepost_model::digest::Digest;
@@ -17,7 +17,7 @@ use crate::limits;
 
 /// A run as its journal has it.
 #[derive(Debug, Clone)]
-pub struct Loaded {
+pub struct LoadedRun {
     /// Its record in the index.
     pub record: RunRecord,
     /// What its events have come to.
@@ -27,13 +27,13 @@ pub struct Loaded {
 }
 
 /// Reads a run.
-pub async fn load(journal: &dyn Journal, run: &RunId) -> Result<Loaded, RunError> {
+pub async fn load(journal: &dyn Journal, run: &RunId) -> Result<LoadedRun, RunError> {
     let record = journal.run(run).await?;
     let entries = entries(journal, run, 0).await?;
     let state = State::fold(&entries).map_err(|error| damaged(run, error.to_string()))?;
     let state = state.ok_or_else(|| damaged(run, "its journal is empty".to_owned()))?;
     let flow = flow(journal, run, &Pin::of(&state.head)).await?;
-    Ok(Loaded { record, state, flow })
+    Ok(LoadedRun { record, state, flow })
 }
 
 /// The events of a run behind a number.
@@ -41,8 +41,8 @@ pub(crate) async fn entries(
     journal: &dyn Journal,
     run: &RunId,
     mut after: u64,
-) -> Result<Vec<Entry>, RunError> {
-    let mut entries: Vec<Entry> = Vec::new();
+) -> Result<Vec<JournalEntry>, RunError> {
+    let mut entries: Vec<JournalEntry> = Vec::new();
     loop {
         let page = journal.events(run, after, limits::EVENTS_PAGE).await?;
         entries.extend(page.entries);
@@ -109,9 +109,9 @@ pub fn compile(text: &str) -> Option<Flow> {
 }
 
 /// The state of a run for the index.
-pub(crate) fn standing(interpreter: &Interpreter) -> Standing {
+pub(crate) fn standing(interpreter: &Interpreter) -> RunSummary {
     let (state, status) = (interpreter.state(), interpreter.status());
-    Standing {
+    RunSummary {
         status: match status {
             // Nobody has to drive it before its time comes.
             Status::Running if interpreter.is_asleep() => RunStatus::Waiting,

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use milepost_engine::event::{Entry, Event, RunCreated};
-use milepost_engine::interpreter::{Decision, Effect, Input, Interpreter, Outcome};
+use milepost_engine::event::{Event, JournalEntry, RunCreated};
+use milepost_engine::interpreter::{AttemptOutcome, Decision, Input, Interpreter, RunEffect};
 use milepost_engine::ports::{
-    Append, Durability, JournalError, Lease, MessageId, RequestSender, RunStatus, Sending,
+    Append, Durability, JournalError, Lease, MessageId, OutgoingRequest, RequestSender, RunStatus,
 };
 use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::state::{Phase, State, Status};
 use milepost_engine::world::RunWorld;
-use milepost_engine::{Failure, Flow, Key, Trouble, engine};
+use milepost_engine::{Failure, FailureKind, Flow, StepKey, engine_actor};
 use milepost_model::id::RunId;
 use milepost_model::problem::Code;
 use tokio::sync::{RwLock, mpsc};
@@ -24,7 +24,7 @@ use crate::active::ActiveRun;
 use crate::children::{self, Child, ChildEnd};
 use crate::clock::RunClock;
 use crate::driver::{Driver, leaves_world};
-use crate::heartbeat::Permit;
+use crate::heartbeat::HeartbeatPermit;
 use crate::load::Pin;
 use crate::{limits, load, trace};
 
@@ -45,7 +45,7 @@ pub(crate) struct RunTask {
     /// The status that was last told.
     told: Option<Status>,
     /// Requests in flight, each with its attempt.
-    calls: HashMap<Key, (u64, AbortHandle)>,
+    calls: HashMap<StepKey, (u64, AbortHandle)>,
     sender: mpsc::Sender<Ended>,
     outcomes: mpsc::Receiver<Ended>,
     /// The disk is full: what is under way is taken in, and nothing new begins until there is room.
@@ -63,7 +63,7 @@ pub(crate) struct RunTask {
 pub(crate) struct RunHold {
     pub(crate) lease: Lease,
     /// What follows from the lease may begin for as long as this holds.
-    pub(crate) permit: Permit,
+    pub(crate) permit: HeartbeatPermit,
     pub(crate) sender: Arc<dyn RequestSender>,
     pub(crate) durability: Durability,
     /// The least time it can be: it has been so late already.
@@ -73,7 +73,7 @@ pub(crate) struct RunHold {
 }
 
 /// A run that is driven no longer, as it is on disk.
-pub(crate) struct Left {
+pub(crate) struct ReleasedRun {
     pub(crate) flow: Flow,
     pub(crate) state: State,
     /// When it goes on by itself, and the time that it is for the run.
@@ -82,9 +82,9 @@ pub(crate) struct Left {
 
 /// A request that came to its end.
 struct Ended {
-    key: Key,
+    key: StepKey,
     attempt: u64,
-    outcome: Outcome,
+    outcome: AttemptOutcome,
 }
 
 impl RunTask {
@@ -97,10 +97,7 @@ impl RunTask {
         let RunHold { lease, sender: requests, durability, least_ms, lacks_world, .. } = held;
         let (sender, outcomes) = mpsc::channel(limits::OUTCOMES);
         let clock = driver.clock_of(interpreter.state().now_ms.max(least_ms));
-        let told = None;
-        let (calls, postponed) = (HashMap::new(), HashSet::new());
         let (acknowledge, acknowledged) = mpsc::channel(limits::OUTCOMES);
-        let telling = Arc::default();
         RunTask {
             driver,
             lease,
@@ -110,21 +107,25 @@ impl RunTask {
             lacks_world,
             active,
             clock,
-            told,
-            calls,
+            told: None,
+            calls: HashMap::new(),
             sender,
             outcomes,
             full: false,
-            postponed,
+            postponed: HashSet::new(),
             acknowledge,
             acknowledged,
-            telling,
+            telling: Arc::default(),
         }
     }
 
     /// Drives until the run ends, waits for somebody, or belongs to another process. What is
     /// returned is the run as it is on disk, unless it is another's now.
-    pub(crate) async fn drive(mut self, permit: Permit, decision: Decision) -> Option<Left> {
+    pub(crate) async fn drive(
+        mut self,
+        permit: HeartbeatPermit,
+        decision: Decision,
+    ) -> Option<ReleasedRun> {
         let mut begun = self.commit(Some(permit), decision).await;
         if begun.is_ok() {
             begun = self.hear().await;
@@ -233,7 +234,7 @@ impl RunTask {
         self.commit(permit, Decision { answers: vec![(id, reply)], ..Decision::default() }).await
     }
 
-    fn child(&self, key: Key, run: RunId, workflow: String) -> Child {
+    fn child(&self, key: StepKey, run: RunId, workflow: String) -> Child {
         let parent = self.lease.run.clone();
         let step = self.interpreter.state().step(&key);
         let inner = step.and_then(|step| step.child.as_deref());
@@ -365,7 +366,7 @@ impl RunTask {
     /// The right to begin what is written down from now on: it belongs to this incarnation of the
     /// process, whenever it would begin. Nothing when the disk is full: no sign of life can be
     /// written, and so nothing begins.
-    async fn permit(&self) -> Result<Option<Permit>, JournalError> {
+    async fn permit(&self) -> Result<Option<HeartbeatPermit>, JournalError> {
         loop {
             match self.driver.permit().await {
                 Err(JournalError::Full) => return Ok(None),
@@ -376,7 +377,7 @@ impl RunTask {
     }
 
     /// Whether the request of a step is under way, or about to be, and only reads.
-    fn reads(&self, key: &Key) -> bool {
+    fn reads(&self, key: &StepKey) -> bool {
         let phase = self.interpreter.state().phase(key);
         matches!(phase, Phase::Calling(one) if one.repeatable && !one.write)
     }
@@ -385,14 +386,13 @@ impl RunTask {
     /// the answer of a request that only read as well. Should the process end before it is, nothing
     /// is lost but two requests that are sent again. They are not counted then, which no budget
     /// would allow.
-    async fn send_reads(&mut self, permit: &Permit, decision: &mut Decision) {
+    async fn send_reads(&mut self, permit: &HeartbeatPermit, decision: &mut Decision) {
         let relaxed = self.durability == Durability::Relaxed && decision.answers.is_empty();
         if !relaxed || !self.interpreter.state().head.budget.is_empty() {
             return;
         }
-        let reads =
-            |effect: &mut Effect| matches!(effect, Effect::Call { key, .. } if self.reads(key));
-        let reads: Vec<Effect> = decision.effects.extract_if(.., reads).collect();
+        let reads = |effect: &mut RunEffect| matches!(effect, RunEffect::Call { key, .. } if self.reads(key));
+        let reads: Vec<RunEffect> = decision.effects.extract_if(.., reads).collect();
         if !reads.is_empty() {
             reads.into_iter().for_each(|effect| self.perform(permit, effect));
             // They are on their way before this thread has something else to do.
@@ -404,7 +404,7 @@ impl RunTask {
     /// written.
     async fn commit(
         &mut self,
-        permit: Option<Permit>,
+        permit: Option<HeartbeatPermit>,
         decision: Decision,
     ) -> Result<(), JournalError> {
         let Decision { mut entries, mut answers, mut effects } = decision;
@@ -451,9 +451,10 @@ impl RunTask {
     fn postpone(
         &mut self,
         answers: &mut Vec<(String, Reply)>,
-        effects: &[Effect],
+        effects: &[RunEffect],
     ) -> Option<Vec<String>> {
-        let pauses = |effect: &Effect| matches!(effect, Effect::PauseChild { resume: false, .. });
+        let pauses =
+            |effect: &RunEffect| matches!(effect, RunEffect::PauseChild { resume: false, .. });
         effects.iter().any(pauses).then(|| {
             let done = answers.extract_if(.., |(_, reply)| *reply == Reply::Done);
             let told: Vec<String> = done.map(|(id, _)| id).collect();
@@ -480,7 +481,7 @@ impl RunTask {
         });
     }
 
-    fn append(&self, entries: &[Entry], answers: &[(String, Reply)]) -> Append {
+    fn append(&self, entries: &[JournalEntry], answers: &[(String, Reply)]) -> Append {
         let answers = answers.iter().filter_map(|(id, reply)| {
             // An id that is none was never sent to the run.
             Some((MessageId::parse(id).ok()?, reply.clone()))
@@ -500,7 +501,7 @@ impl RunTask {
     /// Writes down what was decided; not when the disk is full.
     async fn write(
         &self,
-        entries: &[Entry],
+        entries: &[JournalEntry],
         answers: &[(String, Reply)],
     ) -> Result<bool, JournalError> {
         loop {
@@ -515,7 +516,7 @@ impl RunTask {
 
     /// Writes how requests ended although the disk is full. Should there be no reserve left, nobody
     /// is told that they are written, and it is tried until they are.
-    async fn write_outcomes(&self, entries: &[Entry]) -> Result<(), JournalError> {
+    async fn write_outcomes(&self, entries: &[JournalEntry]) -> Result<(), JournalError> {
         while !entries.is_empty() {
             let mut append = self.append(entries, &[]);
             // What follows from it is not decided yet.
@@ -534,12 +535,17 @@ impl RunTask {
         Ok(())
     }
 
-    /// Goes back to the run as it is written, and begins nothing.
-    async fn fall_back(&mut self) -> Result<(), JournalError> {
+    async fn reload(&mut self) -> Result<(), JournalError> {
         let run = &self.lease.run;
         let loaded = load::load(&*self.driver.inner.journal, run).await;
         let loaded = loaded.map_err(|_| JournalError::Quarantined { run: run.clone() })?;
         self.interpreter = Interpreter::load(loaded.flow, loaded.state);
+        Ok(())
+    }
+
+    /// Goes back to the run as it is written, and begins nothing.
+    async fn fall_back(&mut self) -> Result<(), JournalError> {
+        self.reload().await?;
         self.interpreter.hold();
         self.full = true;
         self.say_stalled(self.calls.is_empty());
@@ -558,10 +564,7 @@ impl RunTask {
         }
         self.say_stalled(false);
         self.full = false;
-        let run = &self.lease.run;
-        let loaded = load::load(&*self.driver.inner.journal, run).await;
-        let loaded = loaded.map_err(|_| JournalError::Quarantined { run: run.clone() })?;
-        self.interpreter = Interpreter::load(loaded.flow, loaded.state);
+        self.reload().await?;
         self.handle(Input::Tick).await?;
         self.hear().await
     }
@@ -572,14 +575,14 @@ impl RunTask {
         self.active.moved.notify_waiters();
     }
 
-    fn perform(&mut self, permit: &Permit, effect: Effect) {
+    fn perform(&mut self, permit: &HeartbeatPermit, effect: RunEffect) {
         match effect {
-            Effect::Call { key, attempt, number, call, idempotency_key, digest } => {
+            RunEffect::Call { key, attempt, number, call, idempotency_key, digest } => {
                 let span = trace::step(&key, &call.command, number);
                 let state = self.interpreter.state();
                 let context = children::context(&self.lease.run, self.interpreter.flow(), state);
                 let (attempt_number, permit) = (number, permit.of_sending());
-                let sending = Sending {
+                let sending = OutgoingRequest {
                     context,
                     call,
                     digest,
@@ -589,7 +592,7 @@ impl RunTask {
                 };
                 self.send(key, attempt, sending, span);
             }
-            Effect::Abort { key, attempt } => {
+            RunEffect::Abort { key, attempt } => {
                 let is_own = |(own, _): &(u64, AbortHandle)| *own == attempt;
                 if self.calls.get(&key).is_some_and(is_own)
                     && let Some((_, call)) = self.calls.remove(&key)
@@ -601,7 +604,7 @@ impl RunTask {
                     });
                 }
             }
-            Effect::StartChild { key, run, workflow, inputs, rest } => {
+            RunEffect::StartChild { key, run, workflow, inputs, rest } => {
                 let Ok(run) = RunId::parse(&run) else { return };
                 let permit = Some(permit.clone());
                 let child = Child { inputs, rest, permit, ..self.child(key, run, workflow) };
@@ -611,27 +614,27 @@ impl RunTask {
                     driver.child(child).await;
                 });
             }
-            Effect::CancelChild { run } => {
-                let signal = Signal::Cancel { by: engine("parent"), reason: None };
+            RunEffect::CancelChild { run } => {
+                let signal = Signal::Cancel { by: engine_actor("parent"), reason: None };
                 self.tell_child(permit, &run, &format!("cancel:{run}"), signal);
             }
-            Effect::PauseChild { run, resume: true, seq } => {
-                let signal = Signal::Unpause { by: engine("parent") };
+            RunEffect::PauseChild { run, resume: true, seq } => {
+                let signal = Signal::Unpause { by: engine_actor("parent") };
                 self.tell_child(permit, &run, &format!("resume:{run}:{seq}"), signal);
             }
             // All of them together, before it is acknowledged.
-            Effect::PauseChild { resume: false, .. } => {}
+            RunEffect::PauseChild { resume: false, .. } => {}
         }
     }
 
-    fn send(&mut self, key: Key, attempt: u64, sending: Sending, span: Span) {
+    fn send(&mut self, key: StepKey, attempt: u64, sending: OutgoingRequest, span: Span) {
         let (requests, sender) = (Arc::clone(&self.requests), self.sender.clone());
         let own = key.clone();
         let task = async move {
             let mock = sending.context.mock;
             let outcome = match sending.permit.holds() {
                 true => requests.send(sending).await,
-                false => Outcome::lapsed(),
+                false => AttemptOutcome::lapsed(),
             };
             trace::called(&outcome, mock);
             // Without a receiver nobody drives the run here any more.
@@ -642,7 +645,7 @@ impl RunTask {
     }
 
     /// Tells the run of a step something; the same message is taken in once.
-    fn tell_child(&self, permit: &Permit, run: &str, message: &str, signal: Signal) {
+    fn tell_child(&self, permit: &HeartbeatPermit, run: &str, message: &str, signal: Signal) {
         let (Ok(run), Ok(id)) = (RunId::parse(run), MessageId::parse(message)) else { return };
         let (driver, telling) = (self.driver.clone(), Arc::clone(&self.telling));
         let permit = permit.clone();
@@ -657,7 +660,7 @@ impl RunTask {
     }
 
     /// Releases a run that has ended or waits, and tells the run above it.
-    async fn leave(mut self) -> Left {
+    async fn leave(mut self) -> ReleasedRun {
         let sleeps = self.falls_asleep().await;
         let state = self.interpreter.state();
         let above = state.head.parent.clone().zip(ChildEnd::of(state));
@@ -676,7 +679,7 @@ impl RunTask {
             self.driver.deliver(async move { driver.child_ended(&child, seq, end).await });
         }
         let (flow, state) = self.interpreter.into_parts();
-        Left { flow, state, sleeps }
+        ReleasedRun { flow, state, sleeps }
     }
 
     /// When the run goes on by itself, where it only waits for a time, and the time that it is.
@@ -702,7 +705,7 @@ impl RunTask {
 
     /// Another process drives it now, or it cannot be written: nothing more is done here. Whoever
     /// can is to go on with it.
-    async fn give_up(self, error: &JournalError) -> Option<Left> {
+    async fn give_up(self, error: &JournalError) -> Option<ReleasedRun> {
         self.calls.values().for_each(|(_, call)| call.abort());
         if !matches!(error, JournalError::Fenced { .. } | JournalError::Failed) {
             // A lease that is not given back runs out.
@@ -720,8 +723,13 @@ fn is_outcome(event: &Event) -> bool {
     )
 }
 
-fn aborted() -> Outcome {
+fn aborted() -> AttemptOutcome {
     let message = "the request was given up because the run was canceled";
     let failure = Failure::new(Code::RunCanceled, message, "find out whether it took effect");
-    Outcome::Failed { failure, trouble: Trouble::Timeout, unsent: false, retry_after_ms: None }
+    AttemptOutcome::Failed {
+        failure,
+        trouble: FailureKind::Timeout,
+        unsent: false,
+        retry_after_ms: None,
+    }
 }

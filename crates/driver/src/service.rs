@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use milepost_engine::Key;
-use milepost_engine::event::Entry;
-use milepost_engine::ports::{BoxFuture, MessageId, PreparedRun, RunFilter, RunPage, Tally};
+use milepost_engine::StepKey;
+use milepost_engine::event::JournalEntry;
+use milepost_engine::ports::{BoxFuture, MessageId, PreparedRun, RunCounts, RunFilter, RunPage};
 use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::state::{Status, StepStatus};
 use milepost_model::id::RunId;
@@ -15,18 +15,18 @@ use crate::error::RunError;
 use crate::snapshot::Snapshot;
 
 /// What a service answers.
-pub type Answer<'a, T> = BoxFuture<'a, Result<T, RunError>>;
+pub type RunFuture<'a, T> = BoxFuture<'a, Result<T, RunError>>;
 
 /// Runs, for those who only look: nothing here starts, changes or acquires one.
 pub trait RunReader: Send + Sync + fmt::Debug {
     /// A run by its id or a prefix of it.
-    fn find<'a>(&'a self, named: &'a str) -> Answer<'a, RunId>;
+    fn find<'a>(&'a self, named: &'a str) -> RunFuture<'a, RunId>;
 
     /// A run as it is in the journal now.
-    fn snapshot<'a>(&'a self, run: &'a RunId) -> Answer<'a, Snapshot>;
+    fn snapshot<'a>(&'a self, run: &'a RunId) -> RunFuture<'a, Snapshot>;
 
     /// Waits until a run has changed.
-    fn wait<'a>(&'a self, run: &'a RunId, wait: Wait) -> Answer<'a, ()>;
+    fn wait<'a>(&'a self, run: &'a RunId, wait: WaitOptions) -> RunFuture<'a, ()>;
 
     /// A run once it has ended or waits for somebody, at most after a time. Until then `told` hears
     /// of the step it is at.
@@ -34,23 +34,23 @@ pub trait RunReader: Send + Sync + fmt::Debug {
         &'a self,
         run: &'a RunId,
         patience: Duration,
-        told: &'a (dyn Fn(&Key, StepStatus) + Sync),
-    ) -> Answer<'a, Snapshot>;
+        told: &'a (dyn Fn(&StepKey, StepStatus) + Sync),
+    ) -> RunFuture<'a, Snapshot>;
 
     /// What happened in a run behind an event.
-    fn events<'a>(&'a self, run: &'a RunId, after: u64) -> Answer<'a, News>;
+    fn events<'a>(&'a self, run: &'a RunId, after: u64) -> RunFuture<'a, RunUpdates>;
 
     /// Runs, newest first.
-    fn list<'a>(&'a self, filter: &'a RunFilter, limit: usize) -> Answer<'a, RunPage>;
+    fn list<'a>(&'a self, filter: &'a RunFilter, limit: usize) -> RunFuture<'a, RunPage>;
 
     /// Whether a run has something to do and no living process drives it.
-    fn is_orphaned<'a>(&'a self, run: &'a RunId) -> Answer<'a, bool>;
+    fn is_orphaned<'a>(&'a self, run: &'a RunId) -> RunFuture<'a, bool>;
 
     /// How many runs there are, from the index alone.
-    fn tally(&self) -> Answer<'_, Tally>;
+    fn tally(&self) -> RunFuture<'_, RunCounts>;
 
     /// Whether the journal answers.
-    fn health(&self) -> Answer<'_, ()>;
+    fn health(&self) -> RunFuture<'_, ()>;
 }
 
 impl dyn RunReader + '_ {
@@ -64,17 +64,17 @@ impl dyn RunReader + '_ {
 pub trait RunService: RunReader {
     /// Starts a run. When this resolves it is durable, and driven by this process. A run with this
     /// id that exists already stays as it is.
-    fn start(&self, run: PreparedRun) -> Answer<'_, RunId>;
+    fn start(&self, run: PreparedRun) -> RunFuture<'_, RunId>;
 
     /// Tells a run something. The message is durable before anything else happens; the answer is
     /// `None` when the run has not taken it in before the patience ran out.
-    fn send<'a>(&'a self, run: &'a RunId, what: Tell) -> Answer<'a, Option<Reply>>;
+    fn send<'a>(&'a self, run: &'a RunId, what: SignalRequest) -> RunFuture<'a, Option<Reply>>;
 
     /// Drives a run if nobody does; whether this process drives it now.
-    fn acquire<'a>(&'a self, run: &'a RunId) -> Answer<'a, bool>;
+    fn acquire<'a>(&'a self, run: &'a RunId) -> RunFuture<'a, bool>;
 
     /// Drives runs that have something to do and that nobody drives.
-    fn adopt_orphans(&self) -> Answer<'_, ()>;
+    fn adopt_orphans(&self) -> RunFuture<'_, ()>;
 
     /// Waits until no run that this process drives goes on by itself.
     fn idle(&self) -> BoxFuture<'_, ()>;
@@ -85,7 +85,7 @@ pub trait RunService: RunReader {
     /// Releases every run, for a process that ends: nothing new begins, and a request that must not
     /// be sent again is seen through, for as long as the grace allows. After that, the leases are
     /// given back at once.
-    fn shutdown(&self, grace: Duration) -> Answer<'_, ()>;
+    fn shutdown(&self, grace: Duration) -> RunFuture<'_, ()>;
 
     /// The same service for those who only look.
     fn reader(&self) -> Arc<dyn RunReader>;
@@ -93,7 +93,7 @@ pub trait RunService: RunReader {
 
 /// Something that is told to a run.
 #[derive(Debug, Clone)]
-pub struct Tell {
+pub struct SignalRequest {
     /// What.
     pub signal: Signal,
     /// Its identity: telling it twice is telling it once. A new one where there is none.
@@ -106,7 +106,7 @@ pub struct Tell {
 
 /// What is waited for.
 #[derive(Debug, Clone, Copy)]
-pub struct Wait {
+pub struct WaitOptions {
     /// The last event that is known.
     pub after: u64,
     /// What ends the wait besides a later event.
@@ -121,16 +121,16 @@ pub struct Wait {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Until {
     /// Nothing.
-    News,
+    NextEvent,
     /// The run has come to rest, also where that is no event of its own.
     Rest,
 }
 
 /// What happened in a run behind an event, and its status after that.
 #[derive(Debug)]
-pub struct News {
+pub struct RunUpdates {
     /// The events.
-    pub entries: Vec<Arc<Entry>>,
+    pub entries: Vec<Arc<JournalEntry>>,
     /// What the placeholders for the run's secrets are made with.
     pub nonce: String,
     /// The status of the run after them.
@@ -151,7 +151,7 @@ impl Watch<'_> {
     pub async fn next(&mut self, patience: Duration) -> Result<Snapshot, RunError> {
         if let Some(after) = self.seq {
             let gather = Duration::ZERO;
-            let wait = Wait { after, until: Until::Rest, patience, gather };
+            let wait = WaitOptions { after, until: Until::Rest, patience, gather };
             self.reader.wait(&self.run, wait).await?;
         }
         let snapshot = self.reader.snapshot(&self.run).await?;

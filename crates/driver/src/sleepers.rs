@@ -42,7 +42,7 @@ struct Alarm {
 
 /// A run whose time has come, and the time that it is for the run, at the least.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Due {
+pub(crate) struct DueRun {
     pub(crate) run: RunId,
     pub(crate) wake_ms: u64,
 }
@@ -125,7 +125,7 @@ impl Sleepers {
 
     /// Takes out the runs whose time has come, and whether one of others is due. Each of them is to
     /// be [tried](Sleepers::tried).
-    pub(crate) fn due(&self, wall_now_ms: u64) -> (Vec<Due>, bool) {
+    pub(crate) fn due(&self, wall_now_ms: u64) -> (Vec<DueRun>, bool) {
         let mut sleeping = self.sleeping();
         let mut due = Vec::new();
         while let Some((wall_ms, run)) = sleeping.order.first().cloned() {
@@ -137,7 +137,7 @@ impl Sleepers {
             sleeping.order.pop_first();
             sleeping.by_run.remove(&run);
             sleeping.waking.insert(run.clone());
-            due.extend(alarm.map(|alarm| Due { run, wake_ms: alarm.wake_ms }));
+            due.extend(alarm.map(|alarm| DueRun { run, wake_ms: alarm.wake_ms }));
         }
         let others = sleeping.others_ms.is_some_and(|at| at <= wall_now_ms);
         if others {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use milepost_engine::state::{Phase, State, Status, StepStatus};
-use milepost_engine::view::{self, Brief, Waiting};
-use milepost_engine::{Flow, Key};
+use milepost_engine::view::{self, StepBrief, Waiting};
+use milepost_engine::{Flow, StepKey};
 use milepost_model::id::RunId;
 
 /// A run at one moment: its workflow, its state, and what only its surroundings tell.
@@ -36,7 +36,7 @@ impl Snapshot {
     }
 
     /// The steps that agents may work on now.
-    pub fn due(&self) -> Vec<Brief> {
+    pub fn due(&self) -> Vec<StepBrief> {
         view::briefs(&self.flow, &self.state)
     }
 
@@ -53,7 +53,7 @@ impl Snapshot {
 
 /// How far a run is, in short.
 #[derive(Debug, Clone)]
-pub(crate) struct Progress {
+pub(crate) struct RunProgress {
     pub(crate) seq: u64,
     pub(crate) status: Status,
     /// The runs of its steps, when nothing else goes on.
@@ -61,15 +61,15 @@ pub(crate) struct Progress {
     /// Whether a request is in flight: in a paused run there may be one too.
     pub(crate) calls: bool,
     /// The first step that is open.
-    pub(crate) at: Option<(Key, StepStatus)>,
+    pub(crate) at: Option<(StepKey, StepStatus)>,
 }
 
-impl Progress {
-    pub(crate) fn of(flow: &Flow, state: &State) -> Progress {
+impl RunProgress {
+    pub(crate) fn of(flow: &Flow, state: &State) -> RunProgress {
         let at = state.open().next().map(|(key, step)| (key.clone(), step.phase.status()));
         let status = view::status(flow, state);
         let calls = state.open().any(|(_, step)| matches!(step.phase, Phase::Calling(_)));
-        Progress { seq: state.seq, status, children: children(state), calls, at }
+        RunProgress { seq: state.seq, status, children: children(state), calls, at }
     }
 }
 

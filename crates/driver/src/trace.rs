@@ -1,9 +1,9 @@
 //! What runs leave in the log and in the counters. Ids, words and numbers alone: what a run was
 //! given, sends and gets back is in its journal, and nowhere else.
 
-use milepost_engine::Key;
-use milepost_engine::event::Entry;
-use milepost_engine::interpreter::Outcome;
+use milepost_engine::StepKey;
+use milepost_engine::event::JournalEntry;
+use milepost_engine::interpreter::AttemptOutcome;
 use milepost_engine::state::Status;
 use milepost_model::id::RunId;
 use tracing::Span;
@@ -18,7 +18,7 @@ pub(super) fn run(run: &RunId, workflow: &str) -> Span {
 }
 
 /// One try of a step.
-pub(super) fn step(key: &Key, command: &str, attempt: u32) -> Span {
+pub(super) fn step(key: &StepKey, command: &str, attempt: u32) -> Span {
     tracing::info_span!(target: TARGET, "step", step_id = key.as_str(), command, attempt)
 }
 
@@ -41,13 +41,13 @@ pub(super) fn stands(before: Option<Status>, status: Status) {
 }
 
 /// A try has ended.
-pub(super) fn called(outcome: &Outcome, mock: bool) {
+pub(super) fn called(outcome: &AttemptOutcome, mock: bool) {
     match outcome {
-        Outcome::Answered { answer, duration_ms } => {
+        AttemptOutcome::Answered { answer, duration_ms } => {
             let status = answer.status;
             tracing::debug!(target: TARGET, mock, status, duration_ms, "step answered");
         }
-        Outcome::Failed { failure, unsent, .. } => {
+        AttemptOutcome::Failed { failure, unsent, .. } => {
             let error_code = failure.code.as_str();
             tracing::debug!(target: TARGET, mock, error_code, unsent, "step not answered");
         }
@@ -55,10 +55,10 @@ pub(super) fn called(outcome: &Outcome, mock: bool) {
 }
 
 /// What was written down: the name of each event and whose it is.
-pub(super) fn happened(entries: &[Entry]) {
+pub(super) fn happened(entries: &[JournalEntry]) {
     for entry in entries {
         let (event, seq) = (entry.event.name(), entry.seq);
-        let step = entry.event.key().map(Key::as_str);
+        let step = entry.event.key().map(StepKey::as_str);
         tracing::debug!(target: TARGET, seq, event, step_id = step, "event");
         match event {
             "step_succeeded" => milepost_metrics::STEPS.add("succeeded"),

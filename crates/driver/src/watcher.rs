@@ -4,14 +4,15 @@
 //! What is seen is in the journal: a driven run is shown as far as it was written down.
 
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use milepost_engine::Key;
+use milepost_engine::StepKey;
 use milepost_engine::event::RunCreated;
 use milepost_engine::ports::{
-    BoxFuture, Journal, JournalError, RunFilter, RunPage, RunRecord, RunStatus, Tally,
+    BoxFuture, Journal, JournalError, RunCounts, RunFilter, RunPage, RunRecord, RunStatus,
 };
 use milepost_engine::state::{State, Status, StepStatus};
 use milepost_model::id::RunId;
@@ -22,10 +23,10 @@ use crate::active::{ActiveRun, WrittenRun};
 use crate::error::RunError;
 use crate::limits;
 use crate::load::{self, Pin};
-use crate::run_task::Left;
-use crate::service::{Answer, News, RunReader, Until, Wait};
+use crate::run_task::ReleasedRun;
+use crate::service::{RunFuture, RunReader, RunUpdates, Until, WaitOptions};
 use crate::sleepers::Sleepers;
-use crate::snapshot::{Progress, Snapshot, children};
+use crate::snapshot::{RunProgress, Snapshot, children};
 
 /// The runs of a journal, for those who look.
 #[derive(Debug)]
@@ -74,9 +75,9 @@ struct InFlight {
 
 /// Something on its way between two runs; it has arrived when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Delivery(Arc<RunWatcher>);
+pub(crate) struct DeliveryGuard(Arc<RunWatcher>);
 
-impl Drop for Delivery {
+impl Drop for DeliveryGuard {
     fn drop(&mut self) {
         self.0.in_flight.done.fetch_add(1, Ordering::SeqCst);
         self.0.done.notify_waiters();
@@ -151,14 +152,14 @@ impl RunWatcher {
         Ok(!self.journal.is_driven(run).await?)
     }
 
-    async fn news(&self, run: &RunId, seq: u64) -> Result<News, RunError> {
+    async fn news(&self, run: &RunId, seq: u64) -> Result<RunUpdates, RunError> {
         // The status is of no later moment than the events.
         let (kept, nonce, progress) = if let Some(active) = self.active(run) {
             active.news(seq)
         } else {
             let look = |written: &WrittenRun| {
-                let progress = Progress::of(&written.flow, &written.state);
-                (written.behind(seq), written.state.head.seal.clone(), progress)
+                let progress = RunProgress::of(&written.flow, &written.state);
+                (written.behind(seq), written.state.head.nonce.clone(), progress)
             };
             self.look(run, look).await?
         };
@@ -170,14 +171,14 @@ impl RunWatcher {
         };
         let waits = progress.status == Status::Running && self.waits_below(run).await?;
         let status = if waits { Status::Waiting } else { progress.status };
-        Ok(News { entries, nonce, status })
+        Ok(RunUpdates { entries, nonce, status })
     }
 
     async fn follow_run(
         &self,
         run: &RunId,
         patience: Duration,
-        told: &(dyn Fn(&Key, StepStatus) + Sync),
+        told: &(dyn Fn(&StepKey, StepStatus) + Sync),
     ) -> Result<Snapshot, RunError> {
         let deadline = Instant::now() + patience;
         let (mut last, mut followed) = (None, None);
@@ -187,7 +188,7 @@ impl RunWatcher {
             if let Some(end) = followed.as_ref().and_then(|active| active.end()) {
                 return Ok(end);
             }
-            let Progress { seq, status, children, at, .. } = self.progress(run).await?;
+            let RunProgress { seq, status, children, at, .. } = self.progress(run).await?;
             if at.is_some() && last != at {
                 if let Some((key, does)) = &at {
                     told(key, *does);
@@ -220,10 +221,10 @@ impl RunWatcher {
         }
     }
 
-    async fn progress(&self, run: &RunId) -> Result<Progress, RunError> {
+    async fn progress(&self, run: &RunId) -> Result<RunProgress, RunError> {
         match self.active(run) {
             Some(active) => Ok(active.progress()),
-            None => self.look(run, |written| Progress::of(&written.flow, &written.state)).await,
+            None => self.look(run, |written| RunProgress::of(&written.flow, &written.state)).await,
         }
     }
 
@@ -406,9 +407,9 @@ impl RunWatcher {
     }
 
     /// Something is on its way to a run, until the delivery is dropped.
-    pub(crate) fn deliver(self: &Arc<RunWatcher>) -> Delivery {
+    pub(crate) fn deliver(self: &Arc<RunWatcher>) -> DeliveryGuard {
         self.in_flight.begun.fetch_add(1, Ordering::SeqCst);
-        Delivery(Arc::clone(self))
+        DeliveryGuard(Arc::clone(self))
     }
 
     /// Waits until nothing that this process drives goes on by itself: every run has ended, waits
@@ -462,7 +463,7 @@ impl RunWatcher {
         let driven: Vec<(RunId, Arc<ActiveRun>)> =
             self.driven().iter().map(|(run, active)| (run.clone(), Arc::clone(active))).collect();
         for (run, active) in &driven {
-            let Progress { status, calls, .. } = active.progress();
+            let RunProgress { status, calls, .. } = active.progress();
             let goes_on = status == Status::Running && !self.waits_below(run).await.unwrap_or(true);
             // One that has ended is about to tell the run above it.
             let moves = goes_on || calls || status.has_ended();
@@ -508,7 +509,7 @@ impl RunWatcher {
         &self,
         run: &RunId,
         active: &Arc<ActiveRun>,
-        last: Option<Left>,
+        last: Option<ReleasedRun>,
         sleeps: Option<(u64, u64, u64)>,
     ) {
         let mut driven = self.driven();
@@ -517,7 +518,7 @@ impl RunWatcher {
                 self.sleepers.add(run, wake_ms, now_ms, wall_now_ms);
             }
             driven.remove(run);
-            if let Some(Left { flow, state, .. }) = last {
+            if let Some(ReleasedRun { flow, state, .. }) = last {
                 active.hand_over(flow, state);
                 self.remember(run, Recent::Left(Arc::clone(active)));
             }
@@ -529,19 +530,27 @@ impl RunWatcher {
     }
 }
 
-impl RunReader for RunWatcher {
-    fn find<'a>(&'a self, named: &'a str) -> Answer<'a, RunId> {
-        Box::pin(self.find_run(named))
+impl AsRef<RunWatcher> for RunWatcher {
+    fn as_ref(&self) -> &RunWatcher {
+        self
+    }
+}
+
+/// Whoever may drive runs may look at them too, through the same watcher.
+impl<T: AsRef<RunWatcher> + fmt::Debug + Send + Sync> RunReader for T {
+    fn find<'a>(&'a self, named: &'a str) -> RunFuture<'a, RunId> {
+        Box::pin(self.as_ref().find_run(named))
     }
 
-    fn snapshot<'a>(&'a self, run: &'a RunId) -> Answer<'a, Snapshot> {
-        self.snapshot_of(run)
+    fn snapshot<'a>(&'a self, run: &'a RunId) -> RunFuture<'a, Snapshot> {
+        self.as_ref().snapshot_of(run)
     }
 
-    fn wait<'a>(&'a self, run: &'a RunId, wait: Wait) -> Answer<'a, ()> {
+    fn wait<'a>(&'a self, run: &'a RunId, wait: WaitOptions) -> RunFuture<'a, ()> {
         Box::pin(async move {
-            self.until(run, wait.after, wait.patience, wait.until).await?;
-            self.gather(run, wait.gather).await;
+            let watcher = self.as_ref();
+            watcher.until(run, wait.after, wait.patience, wait.until).await?;
+            watcher.gather(run, wait.gather).await;
             Ok(())
         })
     }
@@ -550,28 +559,28 @@ impl RunReader for RunWatcher {
         &'a self,
         run: &'a RunId,
         patience: Duration,
-        told: &'a (dyn Fn(&Key, StepStatus) + Sync),
-    ) -> Answer<'a, Snapshot> {
-        Box::pin(self.follow_run(run, patience, told))
+        told: &'a (dyn Fn(&StepKey, StepStatus) + Sync),
+    ) -> RunFuture<'a, Snapshot> {
+        Box::pin(self.as_ref().follow_run(run, patience, told))
     }
 
-    fn events<'a>(&'a self, run: &'a RunId, after: u64) -> Answer<'a, News> {
-        Box::pin(self.news(run, after))
+    fn events<'a>(&'a self, run: &'a RunId, after: u64) -> RunFuture<'a, RunUpdates> {
+        Box::pin(self.as_ref().news(run, after))
     }
 
-    fn list<'a>(&'a self, filter: &'a RunFilter, limit: usize) -> Answer<'a, RunPage> {
-        Box::pin(async move { Ok(self.journal.list(filter, limit).await?) })
+    fn list<'a>(&'a self, filter: &'a RunFilter, limit: usize) -> RunFuture<'a, RunPage> {
+        Box::pin(async move { Ok(self.as_ref().journal.list(filter, limit).await?) })
     }
 
-    fn is_orphaned<'a>(&'a self, run: &'a RunId) -> Answer<'a, bool> {
-        Box::pin(self.is_orphan(run))
+    fn is_orphaned<'a>(&'a self, run: &'a RunId) -> RunFuture<'a, bool> {
+        Box::pin(self.as_ref().is_orphan(run))
     }
 
-    fn tally(&self) -> Answer<'_, Tally> {
-        Box::pin(async move { Ok(self.journal.tally().await?) })
+    fn tally(&self) -> RunFuture<'_, RunCounts> {
+        Box::pin(async move { Ok(self.as_ref().journal.tally().await?) })
     }
 
-    fn health(&self) -> Answer<'_, ()> {
-        Box::pin(async move { Ok(self.journal.health().await?) })
+    fn health(&self) -> RunFuture<'_, ()> {
+        Box::pin(async move { Ok(self.as_ref().journal.health().await?) })
     }
 }

@@ -3,21 +3,28 @@
 //! Events are facts and decisions, never progress. An old event is never edited: a field that is
 //! added later has a default, and one whose meaning changes becomes another event.
 
+pub(crate) mod cause;
+pub(crate) mod failure;
+mod sent_request;
+pub(crate) mod step_key;
+pub mod upcast;
+
 use std::collections::BTreeMap;
 
 use milepost_model::hint::Hint;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::budget::Spent;
-use crate::failure::Failure;
-use crate::key::Key;
-pub use crate::sent_request::SentRequest;
+use crate::event::failure::Failure;
+use crate::event::step_key::StepKey;
+use crate::interpreter::budget::BudgetUsage;
+use crate::named_enum::named_enum;
 use crate::world::RunWorld;
+pub use sent_request::SentRequest;
 
 /// An event with its place in the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct JournalEntry {
     /// Its number in the run, from 1.
     pub seq: u64,
     /// When it happened, in milliseconds since 1970; never before the one in front of it.
@@ -40,7 +47,7 @@ pub enum Event {
     /// The list of a step over a list, evaluated once: what it runs over is settled.
     StepScheduled {
         /// The step.
-        key: Key,
+        key: StepKey,
         /// The items.
         items: Vec<Value>,
     },
@@ -49,16 +56,16 @@ pub enum Event {
     /// It was answered.
     AttemptSucceeded {
         /// The step.
-        key: Key,
+        key: StepKey,
         /// The answer.
-        answer: Answer,
+        answer: CallAnswer,
         /// How long it took.
         duration_ms: u64,
     },
     /// It was not, or the answer says no.
     AttemptFailed {
         /// The step.
-        key: Key,
+        key: StepKey,
         /// Why.
         failure: Failure,
         /// When it is tried again; never means the step fails.
@@ -71,14 +78,14 @@ pub enum Event {
     /// Nobody knows whether it took effect, and it must not be repeated.
     AttemptUnknown {
         /// The step.
-        key: Key,
+        key: StepKey,
         /// What is known.
         failure: Failure,
     },
     /// A person said what became of it.
     OutcomeDecided {
         /// The step.
-        key: Key,
+        key: StepKey,
         /// Who.
         by: Actor,
         /// What.
@@ -90,7 +97,7 @@ pub enum Event {
     /// Its condition does not hold, or what it needs was skipped.
     StepSkipped {
         /// The step.
-        key: Key,
+        key: StepKey,
         /// Why.
         reason: String,
         /// The values that decided.
@@ -100,7 +107,7 @@ pub enum Event {
     /// It is done.
     StepSucceeded {
         /// The step.
-        key: Key,
+        key: StepKey,
         /// Its output, unless the answer of the last attempt or the submission is it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<Value>,
@@ -108,19 +115,19 @@ pub enum Event {
     /// It is over without success.
     StepFailed {
         /// The step.
-        key: Key,
+        key: StepKey,
         /// Why.
         failure: Failure,
     },
     /// It was under way, or due, when the run was canceled.
     StepCanceled {
         /// The step.
-        key: Key,
+        key: StepKey,
     },
     /// An agent may work on it.
     PromptOffered {
         /// The step.
-        key: Key,
+        key: StepKey,
         /// Which try, from 1.
         attempt: u32,
     },
@@ -129,13 +136,13 @@ pub enum Event {
     /// It was looked at and will not do.
     SubmissionRejected {
         /// The step.
-        key: Key,
+        key: StepKey,
         /// Which try.
         attempt: u32,
         /// What was submitted, as a digest.
         digest: String,
         /// Everything that is wrong with it.
-        issues: Vec<Issue>,
+        issues: Vec<SubmissionIssue>,
         /// Whether it uses up one of the tries.
         counted: bool,
     },
@@ -149,45 +156,45 @@ pub enum Event {
         values: Map<String, Value>,
     },
     /// A person is asked.
-    ApprovalRequested(Box<Request>),
+    ApprovalRequested(Box<ApprovalRequest>),
     /// A person said yes.
-    Approved(Box<Verdict>),
+    Approved(Box<ApprovalDecision>),
     /// A person said no, or nobody answered in time.
-    Rejected(Box<Verdict>),
+    Rejected(Box<ApprovalDecision>),
     /// What was approved is no longer what would be done.
     ApprovalVoided {
         /// The question.
-        key: Key,
+        key: StepKey,
         /// What differs.
-        changes: Vec<Change>,
+        changes: Vec<ApprovalChange>,
     },
     /// A rejection goes back: these steps run again.
     WentBack {
         /// The question.
-        from: Key,
+        from: StepKey,
         /// The step it goes back to.
-        to: Key,
+        to: StepKey,
         /// What the person said.
         reason: String,
         /// The steps that are forgotten.
-        reset: Vec<Key>,
+        reset: Vec<StepKey>,
     },
     /// Something happens at a time.
     TimerSet {
         /// The step.
-        key: Key,
+        key: StepKey,
         /// When.
         at_ms: u64,
     },
     /// The time has come.
     TimerFired {
         /// The step.
-        key: Key,
+        key: StepKey,
     },
     /// Another workflow was started.
     ChildStarted {
         /// The step.
-        key: Key,
+        key: StepKey,
         /// The run.
         run: String,
         /// A digest of what it was given.
@@ -200,12 +207,12 @@ pub enum Event {
     /// It ended.
     ChildFinished {
         /// The step.
-        key: Key,
+        key: StepKey,
         /// How.
         outcome: ChildOutcome,
         /// What it spent from its beginning on.
-        #[serde(default, skip_serializing_if = "Spent::is_nothing")]
-        spent: Spent,
+        #[serde(default, skip_serializing_if = "BudgetUsage::is_nothing")]
+        spent: BudgetUsage,
     },
     /// Most of a budget is spent.
     BudgetWarned {
@@ -255,7 +262,7 @@ pub enum Event {
         failure: Failure,
         /// The step that failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        key: Option<Key>,
+        key: Option<StepKey>,
     },
     /// Its end: somebody stopped it.
     RunCanceled,
@@ -274,8 +281,9 @@ pub struct RunCreated {
     pub plan_hash: String,
     /// Its inputs; secret ones as sentinels.
     pub inputs: Map<String, Value>,
-    /// What nobody outside can know, so that nobody can forge the place of a secret.
-    pub seal: String,
+    /// Random and secret, so that nobody outside can forge a placeholder for a secret.
+    #[serde(rename = "seal")]
+    pub nonce: String,
     /// The inputs that are secrets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,
@@ -318,7 +326,7 @@ pub struct Parent {
     /// The run.
     pub run: String,
     /// The step.
-    pub key: Key,
+    pub key: StepKey,
     /// How many runs are above.
     pub depth: u32,
 }
@@ -381,7 +389,7 @@ impl Proof {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
     /// The step.
-    pub key: Key,
+    pub key: StepKey,
     /// Which try of this execution, from 1.
     pub attempt: u32,
     /// What tells a server that two requests are one.
@@ -404,7 +412,7 @@ pub struct Attempt {
 
 /// What came back.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct CallAnswer {
     /// The body.
     pub output: Value,
     /// The status.
@@ -438,7 +446,7 @@ pub enum Settlement {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Submission {
     /// The step.
-    pub key: Key,
+    pub key: StepKey,
     /// Which try.
     pub attempt: u32,
     /// A digest of it.
@@ -457,7 +465,7 @@ pub struct Submission {
 
 /// What is wrong with a submission.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Issue {
+pub struct SubmissionIssue {
     /// What.
     pub message: String,
     /// What to do.
@@ -466,9 +474,9 @@ pub struct Issue {
 
 /// What a person is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Request {
+pub struct ApprovalRequest {
     /// The step.
-    pub key: Key,
+    pub key: StepKey,
     /// The question.
     pub message: String,
     /// What will be done after a yes, as far as it is known.
@@ -476,7 +484,7 @@ pub struct Request {
     pub shown: Vec<ShownCall>,
     /// Steps that will send something after a yes of which it was not known what.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unshown: Vec<Key>,
+    pub unshown: Vec<StepKey>,
     /// A digest of all that was shown.
     pub digest: String,
     /// When it lapses.
@@ -484,12 +492,12 @@ pub struct Request {
     pub expires_at_ms: Option<u64>,
     /// What differs from what was approved before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<Change>,
+    pub changes: Vec<ApprovalChange>,
 }
 
-impl Request {
+impl ApprovalRequest {
     /// Whether it was known that a step would send something.
-    pub(crate) fn names(&self, key: &Key) -> bool {
+    pub(crate) fn names(&self, key: &StepKey) -> bool {
         let listed = key.list().is_some_and(|(list, _)| self.unshown.contains(&list));
         listed || self.unshown.contains(key) || self.shown.iter().any(|shown| shown.key == *key)
     }
@@ -499,7 +507,7 @@ impl Request {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ShownCall {
     /// The step.
-    pub key: Key,
+    pub key: StepKey,
     /// A digest of the request.
     pub digest: String,
     /// The request in short.
@@ -513,9 +521,9 @@ pub struct ShownCall {
 
 /// Something that differs from what was approved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Change {
+pub struct ApprovalChange {
     /// The step.
-    pub key: Key,
+    pub key: StepKey,
     /// What was shown.
     pub before: Value,
     /// What it would be.
@@ -524,9 +532,9 @@ pub struct Change {
 
 /// What a person decided.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Verdict {
+pub struct ApprovalDecision {
     /// The question.
-    pub key: Key,
+    pub key: StepKey,
     /// The digest of what was shown.
     pub digest: String,
     /// Who.
@@ -542,6 +550,21 @@ pub struct Verdict {
     /// The signature over the decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
+}
+
+impl ApprovalDecision {
+    /// A decision that the engine makes without a person.
+    pub(crate) fn by_engine(request: &ApprovalRequest, name: &str) -> Box<ApprovalDecision> {
+        Box::new(ApprovalDecision {
+            key: request.key.clone(),
+            digest: request.digest.clone(),
+            by: crate::engine_actor(name),
+            comment: None,
+            answer: None,
+            presence: Presence::Policy,
+            signature: None,
+        })
+    }
 }
 
 /// How a run that another one started ended.
@@ -567,26 +590,16 @@ pub enum ChildOutcome {
     },
 }
 
-/// What a run can spend.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Budget {
-    /// Requests.
-    HttpCalls,
-    /// Requests that change something.
-    Writes,
-    /// Tries of all kinds, submissions included.
-    Attempts,
-}
-
-impl Budget {
-    /// As a manifest names it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Budget::HttpCalls => "http_calls",
-            Budget::Writes => "writes",
-            Budget::Attempts => "attempts",
-        }
+named_enum! {
+    /// What a run can spend; named as in a manifest.
+    #[derive(PartialOrd, Ord)]
+    Budget {
+        /// Requests.
+        HttpCalls = "http_calls",
+        /// Requests that change something.
+        Writes = "writes",
+        /// Tries of all kinds, submissions included.
+        Attempts = "attempts",
     }
 }
 
@@ -598,13 +611,13 @@ pub struct Resumption {
     /// What was asked for: `failed`, `start`, or a step.
     pub from: String,
     /// The steps that are forgotten and run again.
-    pub reset: Vec<Key>,
+    pub reset: Vec<StepKey>,
     /// Lists and loops that go on where they broke off: what succeeded of them is kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub reopen: Vec<Key>,
+    pub reopen: Vec<StepKey>,
     /// Outputs that a person put in the place of a step's own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub overrides: BTreeMap<Key, Value>,
+    pub overrides: BTreeMap<StepKey, Value>,
     /// Inputs that differ from now on.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub inputs: Map<String, Value>,
@@ -643,45 +656,6 @@ impl Resumption {
 }
 
 impl Event {
-    /// The names of all kinds of events that this version knows.
-    pub const KINDS: &[&str] = &[
-        "run_created",
-        "step_scheduled",
-        "attempt_started",
-        "attempt_succeeded",
-        "attempt_failed",
-        "attempt_unknown",
-        "outcome_decided",
-        "step_skipped",
-        "step_succeeded",
-        "step_failed",
-        "step_canceled",
-        "prompt_offered",
-        "submission_received",
-        "submission_rejected",
-        "submission_accepted",
-        "context_added",
-        "approval_requested",
-        "approved",
-        "rejected",
-        "approval_voided",
-        "went_back",
-        "timer_set",
-        "timer_fired",
-        "child_started",
-        "child_finished",
-        "budget_warned",
-        "budget_reached",
-        "cancel_requested",
-        "paused",
-        "resumed",
-        "run_resumed_from",
-        "world_pinned",
-        "run_succeeded",
-        "run_failed",
-        "run_canceled",
-    ];
-
     /// The world that a run has from this event on.
     pub fn world(&self) -> Option<&RunWorld> {
         match self {
@@ -707,7 +681,7 @@ impl Event {
     }
 
     /// The execution it is about; those that put several back are about the run.
-    pub fn key(&self) -> Option<&Key> {
+    pub fn key(&self) -> Option<&StepKey> {
         match self {
             Event::StepScheduled { key, .. }
             | Event::AttemptSucceeded { key, .. }
@@ -746,45 +720,56 @@ impl Event {
             | Event::RunCanceled => None,
         }
     }
+}
 
-    /// The word for it, as it stands in the journal.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Event::RunCreated(_) => "run_created",
-            Event::WorldPinned { .. } => "world_pinned",
-            Event::StepScheduled { .. } => "step_scheduled",
-            Event::AttemptStarted(_) => "attempt_started",
-            Event::AttemptSucceeded { .. } => "attempt_succeeded",
-            Event::AttemptFailed { .. } => "attempt_failed",
-            Event::AttemptUnknown { .. } => "attempt_unknown",
-            Event::OutcomeDecided { .. } => "outcome_decided",
-            Event::StepSkipped { .. } => "step_skipped",
-            Event::StepSucceeded { .. } => "step_succeeded",
-            Event::StepFailed { .. } => "step_failed",
-            Event::StepCanceled { .. } => "step_canceled",
-            Event::PromptOffered { .. } => "prompt_offered",
-            Event::SubmissionReceived(_) => "submission_received",
-            Event::SubmissionRejected { .. } => "submission_rejected",
-            Event::SubmissionAccepted(_) => "submission_accepted",
-            Event::ContextAdded { .. } => "context_added",
-            Event::ApprovalRequested(_) => "approval_requested",
-            Event::Approved(_) => "approved",
-            Event::Rejected(_) => "rejected",
-            Event::ApprovalVoided { .. } => "approval_voided",
-            Event::WentBack { .. } => "went_back",
-            Event::TimerSet { .. } => "timer_set",
-            Event::TimerFired { .. } => "timer_fired",
-            Event::ChildStarted { .. } => "child_started",
-            Event::ChildFinished { .. } => "child_finished",
-            Event::BudgetWarned { .. } => "budget_warned",
-            Event::BudgetReached { .. } => "budget_reached",
-            Event::CancelRequested { .. } => "cancel_requested",
-            Event::Paused { .. } => "paused",
-            Event::Resumed { .. } => "resumed",
-            Event::RunResumedFrom(_) => "run_resumed_from",
-            Event::RunSucceeded { .. } => "run_succeeded",
-            Event::RunFailed { .. } => "run_failed",
-            Event::RunCanceled => "run_canceled",
+/// The name of each kind of event, as it stands in the journal.
+macro_rules! event_names {
+    ($($variant:ident = $name:literal),* $(,)?) => {
+        impl Event {
+            /// The names of all kinds of events that this version knows.
+            pub const KINDS: &[&str] = &[$($name),*];
+
+            pub fn name(&self) -> &'static str {
+                match self { $(Event::$variant { .. } => $name),* }
+            }
         }
-    }
+    };
+}
+
+event_names! {
+    RunCreated = "run_created",
+    WorldPinned = "world_pinned",
+    StepScheduled = "step_scheduled",
+    AttemptStarted = "attempt_started",
+    AttemptSucceeded = "attempt_succeeded",
+    AttemptFailed = "attempt_failed",
+    AttemptUnknown = "attempt_unknown",
+    OutcomeDecided = "outcome_decided",
+    StepSkipped = "step_skipped",
+    StepSucceeded = "step_succeeded",
+    StepFailed = "step_failed",
+    StepCanceled = "step_canceled",
+    PromptOffered = "prompt_offered",
+    SubmissionReceived = "submission_received",
+    SubmissionRejected = "submission_rejected",
+    SubmissionAccepted = "submission_accepted",
+    ContextAdded = "context_added",
+    ApprovalRequested = "approval_requested",
+    Approved = "approved",
+    Rejected = "rejected",
+    ApprovalVoided = "approval_voided",
+    WentBack = "went_back",
+    TimerSet = "timer_set",
+    TimerFired = "timer_fired",
+    ChildStarted = "child_started",
+    ChildFinished = "child_finished",
+    BudgetWarned = "budget_warned",
+    BudgetReached = "budget_reached",
+    CancelRequested = "cancel_requested",
+    Paused = "paused",
+    Resumed = "resumed",
+    RunResumedFrom = "run_resumed_from",
+    RunSucceeded = "run_succeeded",
+    RunFailed = "run_failed",
+    RunCanceled = "run_canceled",
 }

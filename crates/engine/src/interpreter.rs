@@ -8,6 +8,17 @@
 //!
 //! Length: every input of a run and what follows from it; the order of these is what matters.
 
+pub(crate) mod budget;
+pub mod command;
+mod condition_trace;
+pub(crate) mod evaluator;
+pub(crate) mod flow;
+mod frontier;
+pub(crate) mod output_contract;
+pub(crate) mod retry;
+pub(crate) mod scope;
+pub(crate) mod step_action;
+
 use std::collections::BTreeMap;
 
 use milepost_model::document::hex;
@@ -17,41 +28,38 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::act::polls_until;
-use crate::board::Board;
-use crate::budget;
-use crate::command::{Asking, Call, Calling, Command, Starting};
-use crate::engine;
+use crate::admission;
+use crate::engine_actor;
+use crate::event::cause::Cause;
+use crate::event::failure::Failure;
+use crate::event::step_key::StepKey;
 use crate::event::{
-    Actor, ActorKind, Answer, Attempt, Budget, Change, Entry, Event, Presence, Request, Resumption,
-    SentRequest, Settlement, ShownCall, Submission, Verdict,
+    Actor, ActorKind, ApprovalChange, ApprovalDecision, ApprovalRequest, Attempt, Budget,
+    CallAnswer, Event, JournalEntry, Resumption, SentRequest, Settlement, ShownCall, Submission,
 };
-use crate::failure::Failure;
-use crate::failures::Cause;
-use crate::flow::Flow;
-use crate::key::Key;
-use crate::next::Look;
+use crate::interpreter::command::{ApprovalDraft, ChildStart, KeyedCall, NextCommand, StepCall};
+use crate::interpreter::evaluator::RunEvaluator;
+use crate::interpreter::flow::Flow;
+use crate::interpreter::frontier::Frontier;
+use crate::interpreter::retry::{FailureKind, Tried};
+use crate::interpreter::step_action::polls_until;
 use crate::resume::{self, Needs};
-use crate::retry::{self, Tried, Trouble};
 use crate::signal::{Reply, Signal, resumed_text, settled_text};
 use crate::state::{IllegalEvent, Phase, State, Status, StepState};
 use crate::world::RunWorld;
-use crate::{DEADLINE, judge, limits, sentinel};
+use crate::{DEADLINE, limits, secret_placeholder};
 
 /// What the interpreter asks of the world. Both are pure as far as a run is concerned.
-pub trait World {
+pub trait WorldView {
     /// A request as it would be sent, or why it cannot be.
-    fn prepare(&self, call: &Call, mock: bool) -> Result<Prepared, Failure>;
+    fn prepare(&self, call: &StepCall, mock: bool) -> Result<PreparedCall, Failure>;
 
     /// Whether a command changes something, whatever its arguments; nothing when that is not known.
     fn writes(&self, command: &str, mock: bool) -> Option<bool> {
-        let bare = Call {
+        let bare = StepCall {
             command: command.to_owned(),
-            with: Map::new(),
-            body: None,
-            headers: Map::new(),
-            idempotent: None,
             timeout_ms: limits::ATTEMPT_MS,
+            ..StepCall::default()
         };
         self.prepare(&bare, mock).ok().map(|prepared| prepared.write)
     }
@@ -71,7 +79,7 @@ pub trait World {
 
 /// A request as it would be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prepared {
+pub struct PreparedCall {
     /// A digest of all of it.
     pub digest: String,
     /// It in short: `POST /refunds`.
@@ -96,12 +104,12 @@ pub enum Input {
     /// A request came to its end.
     Called {
         /// The execution.
-        key: Key,
+        key: StepKey,
         /// The attempt: the number of the event that began it. The outcome of an earlier attempt
         /// is never taken for that of a later one.
         attempt: u64,
         /// Its end.
-        outcome: Outcome,
+        outcome: AttemptOutcome,
     },
     /// Somebody told the run something.
     Signal {
@@ -115,11 +123,11 @@ pub enum Input {
 /// How a request came to its end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum Outcome {
+pub enum AttemptOutcome {
     /// With an answer that is no error.
     Answered {
         /// The answer.
-        answer: Answer,
+        answer: CallAnswer,
         /// How long it took.
         duration_ms: u64,
     },
@@ -128,7 +136,7 @@ pub enum Outcome {
         /// Why.
         failure: Failure,
         /// Of which kind.
-        trouble: Trouble,
+        trouble: FailureKind,
         /// Whether it certainly had no effect.
         unsent: bool,
         /// What the server asked for.
@@ -136,30 +144,30 @@ pub enum Outcome {
     },
 }
 
-impl Outcome {
+impl AttemptOutcome {
     /// Of a request that was not sent, because its process was away for too long.
-    pub fn lapsed() -> Outcome {
+    pub fn lapsed() -> AttemptOutcome {
         let message = "the request was not sent: this process had been stopped for too long";
         let failure = Failure::new(Code::UpstreamFailed, message, "it is sent again by itself");
-        let (trouble, retry_after_ms) = (Trouble::Lapsed, None);
-        Outcome::Failed { failure, trouble, unsent: true, retry_after_ms }
+        let (trouble, retry_after_ms) = (FailureKind::Lapsed, None);
+        AttemptOutcome::Failed { failure, trouble, unsent: true, retry_after_ms }
     }
 }
 
 /// Something to do once what was decided is on disk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "snake_case")]
-pub enum Effect {
+pub enum RunEffect {
     /// Send a request.
     Call {
         /// The execution.
-        key: Key,
+        key: StepKey,
         /// The attempt, which its outcome names: the number of the event that began it.
         attempt: u64,
         /// Which try of the execution it is, from 1.
         number: u32,
         /// The request.
-        call: Call,
+        call: StepCall,
         /// What tells a server that two requests are one.
         idempotency_key: String,
         /// The digest of the request that was recorded: nothing else may be sent.
@@ -168,14 +176,14 @@ pub enum Effect {
     /// Give a request up; its end is still to be told.
     Abort {
         /// The execution.
-        key: Key,
+        key: StepKey,
         /// The attempt.
         attempt: u64,
     },
     /// Start another run, or go on with it.
     StartChild {
         /// The execution.
-        key: Key,
+        key: StepKey,
         /// The run.
         run: String,
         /// Its workflow.
@@ -205,11 +213,11 @@ pub enum Effect {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
     /// What to write down.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<JournalEntry>,
     /// What to answer, to whom.
     pub answers: Vec<(String, Reply)>,
     /// What to do after that.
-    pub effects: Vec<Effect>,
+    pub effects: Vec<RunEffect>,
 }
 
 /// Decides what a run does next. All it knows is the run's workflow and state; the frontier only
@@ -218,7 +226,7 @@ pub struct Decision {
 pub struct Interpreter {
     flow: Flow,
     state: State,
-    board: Board,
+    frontier: Frontier,
     /// Whether nothing is sent or started any more.
     held: bool,
 }
@@ -227,8 +235,8 @@ impl Interpreter {
     /// A run as its journal has it. Nothing is decided: a new run begins with the first
     /// [`Input::Tick`], and one whose driver is gone goes on with [`Interpreter::declare_lost`].
     pub fn load(flow: Flow, state: State) -> Interpreter {
-        let board = Board::of(&flow, &state);
-        Interpreter { flow, state, board, held: false }
+        let frontier = Frontier::of(&flow, &state);
+        Interpreter { flow, state, frontier, held: false }
     }
 
     /// Takes a run over whose driver is gone: the outcomes of its requests in flight will never be
@@ -236,7 +244,7 @@ impl Interpreter {
     pub fn declare_lost(
         &mut self,
         now_ms: u64,
-        world: &dyn World,
+        world: &dyn WorldView,
     ) -> Result<Decision, IllegalEvent> {
         let mut turn = Turn::of(self, now_ms, world);
         turn.recover()?;
@@ -248,7 +256,7 @@ impl Interpreter {
         &mut self,
         pinned: RunWorld,
         now_ms: u64,
-        world: &dyn World,
+        world: &dyn WorldView,
     ) -> Result<Decision, IllegalEvent> {
         let mut turn = Turn::of(self, now_ms, world);
         turn.record(Event::WorldPinned { world: Box::new(pinned) })?;
@@ -273,7 +281,7 @@ impl Interpreter {
     /// Another text, which a resumption of the run names.
     pub fn set_flow(&mut self, flow: Flow) {
         self.flow = flow;
-        self.board = Board::of(&self.flow, &self.state);
+        self.frontier = Frontier::of(&self.flow, &self.state);
     }
 
     /// Sends and starts nothing from now on, for a driver that ends: what happens is still taken
@@ -292,7 +300,7 @@ impl Interpreter {
         &mut self,
         input: Input,
         now_ms: u64,
-        world: &dyn World,
+        world: &dyn WorldView,
     ) -> Result<Decision, IllegalEvent> {
         let mut turn = Turn::of(self, now_ms, world);
         match input {
@@ -311,33 +319,33 @@ impl Interpreter {
     /// What the run wants of the runs of its steps, as it stands: that they begin, go on, or end.
     /// It follows from the state alone, so whoever drives the run derives it again. What is wanted
     /// twice is done once.
-    pub fn children(&self) -> Vec<Effect> {
+    pub fn children(&self) -> Vec<RunEffect> {
         let children = self.state.open().filter_map(|(key, step)| match &step.phase {
             Phase::Child(run) => Some((key, run, step)),
             _ => None,
         });
         let mut effects = Vec::new();
         for (key, run, step) in children {
-            let Some(Starting { workflow, inputs, .. }) = self.starting(key) else {
+            let Some(ChildStart { workflow, inputs, .. }) = self.starting(key) else {
                 // It was started by a text that can no longer be told: its end is still awaited.
                 continue;
             };
             let rest = step.child.as_ref().map(|child| child.rest.clone()).unwrap_or_default();
             let (key, run) = (key.clone(), run.clone());
             let canceled = self.state.canceling.is_some() && !self.flow.is_finally(&key);
-            effects.push(Effect::StartChild { key, run: run.clone(), workflow, inputs, rest });
-            effects.extend(canceled.then_some(Effect::CancelChild { run }));
+            effects.push(RunEffect::StartChild { key, run: run.clone(), workflow, inputs, rest });
+            effects.extend(canceled.then_some(RunEffect::CancelChild { run }));
         }
         effects
     }
 
     /// The child of an execution, as it was started.
-    fn starting(&self, key: &Key) -> Option<Starting> {
+    fn starting(&self, key: &StepKey) -> Option<ChildStart> {
         let step = self.flow.of_key(key)?;
-        let look = Look::of(&self.flow, &self.state);
+        let look = RunEvaluator::of(&self.flow, &self.state);
         let names = look.locals(key, step);
-        match look.act(&crate::next::One { key, step, names }) {
-            Command::Child(starting) => Some(*starting),
+        match look.act(&crate::interpreter::evaluator::Execution { key, step, names }) {
+            NextCommand::Child(starting) => Some(*starting),
             _ => None,
         }
     }
@@ -374,15 +382,15 @@ impl Interpreter {
 /// One turn: an input and all that follows from it.
 struct Turn<'t> {
     interpreter: &'t mut Interpreter,
-    world: &'t dyn World,
+    world: &'t dyn WorldView,
     decision: Decision,
     /// Messages that wait for the verdict on a submission, and have no answer yet.
-    awaited: Vec<(Key, String)>,
+    awaited: Vec<(StepKey, String)>,
     now_ms: u64,
 }
 
 impl<'t> Turn<'t> {
-    fn of(interpreter: &'t mut Interpreter, now_ms: u64, world: &'t dyn World) -> Turn<'t> {
+    fn of(interpreter: &'t mut Interpreter, now_ms: u64, world: &'t dyn WorldView) -> Turn<'t> {
         let open = interpreter.state.open().filter(|(_, step)| !step.awaiting.is_empty());
         let awaited = open.flat_map(|(key, step)| {
             step.awaiting.iter().map(|message| (key.clone(), message.clone()))
@@ -404,14 +412,19 @@ impl Turn<'_> {
         &self.interpreter.state
     }
 
+    /// The time of the run. The clock of a machine may be set back; that of a run is not.
+    fn now(&self) -> u64 {
+        self.now_ms.max(self.state().now_ms)
+    }
+
     fn record(&mut self, event: Event) -> Result<(), IllegalEvent> {
-        let Interpreter { flow, state, board, .. } = &mut *self.interpreter;
-        // The clock of a machine may be set back; the time of a run is not.
-        let entry = Entry { seq: state.seq + 1, at_ms: self.now_ms.max(state.now_ms), event };
+        let at_ms = self.now();
+        let Interpreter { flow, state, frontier, .. } = &mut *self.interpreter;
+        let entry = JournalEntry { seq: state.seq + 1, at_ms, event };
         state.apply(&entry)?;
-        board.follow(flow, state, &entry.event);
+        frontier.follow(flow, state, &entry.event);
         debug_assert!(
-            flow.nodes().len() > limits::COMPARED || *board == Board::of(flow, state),
+            flow.nodes().len() > limits::COMPARED || *frontier == Frontier::of(flow, state),
             "what is kept along the way is what follows from the state: {entry:?}",
         );
         self.decision.entries.push(entry);
@@ -420,7 +433,7 @@ impl Turn<'_> {
 
     /// What was on its way when nobody was there to see how it ended.
     fn recover(&mut self) -> Result<(), IllegalEvent> {
-        let now = self.now_ms.max(self.state().now_ms);
+        let now = self.now();
         for event in lost(self.state(), now) {
             self.record(event)?;
         }
@@ -437,15 +450,15 @@ impl Turn<'_> {
         if self.state().end.is_some() {
             return Ok(());
         }
-        let now = self.now_ms.max(self.state().now_ms);
+        let now = self.now();
         if now >= self.state().head.deadline_ms && self.state().canceling.is_none() {
-            self.cancel(Actor { kind: ActorKind::Engine, name: DEADLINE.to_owned() }, None)?;
+            self.cancel(engine_actor(DEADLINE), None)?;
         }
         let due = self
             .state()
             .open()
             .filter(|(_, step)| step.phase.wakes_at().is_some_and(|at| at <= now));
-        let due: Vec<Key> = due.map(|(key, _)| key.clone()).collect();
+        let due: Vec<StepKey> = due.map(|(key, _)| key.clone()).collect();
         for key in due {
             self.record(Event::TimerFired { key })?;
         }
@@ -455,9 +468,9 @@ impl Turn<'_> {
         Ok(())
     }
 
-    fn next(&self) -> Option<Command> {
-        let Interpreter { flow, state, board, .. } = &*self.interpreter;
-        Look::with(flow, state, board).next()
+    fn next(&self) -> Option<NextCommand> {
+        let Interpreter { flow, state, frontier, .. } = &*self.interpreter;
+        RunEvaluator::with(flow, state, frontier).next()
     }
 
     /// Does whatever follows, until the run has to wait for something.
@@ -465,7 +478,7 @@ impl Turn<'_> {
         while let Some(command) = self.next() {
             match command {
                 // An agent does not act on a yes to something else, no more than a request does.
-                Command::Record(event) if matches!(*event, Event::PromptOffered { .. }) => {
+                NextCommand::Record(event) if matches!(*event, Event::PromptOffered { .. }) => {
                     let Event::PromptOffered { key, attempt } = *event else { continue };
                     let tries = |budget| budget == Budget::Attempts;
                     if let Some((budget, limit)) = budget::reached(self.state(), tries) {
@@ -474,18 +487,18 @@ impl Turn<'_> {
                         self.record(Event::PromptOffered { key, attempt })?;
                     }
                 }
-                Command::Record(event) => {
-                    let judged = crate::judge::verdict(&event);
+                NextCommand::Record(event) => {
+                    let judged = crate::admission::verdict(&event);
                     self.record(*event)?;
                     if let Some((key, issues)) = judged {
                         self.tell(&key, issues);
                         self.warn()?;
                     }
                 }
-                Command::Call(_) | Command::Child(_) if self.interpreter.held => break,
-                Command::Call(calling) => self.call(*calling)?,
-                Command::Ask(asking) => self.ask(*asking)?,
-                Command::Child(starting) => self.child(*starting)?,
+                NextCommand::Call(_) | NextCommand::Child(_) if self.interpreter.held => break,
+                NextCommand::Call(calling) => self.call(*calling)?,
+                NextCommand::Ask(asking) => self.ask(*asking)?,
+                NextCommand::Child(starting) => self.child(*starting)?,
             }
         }
         self.dismiss();
@@ -495,8 +508,9 @@ impl Turn<'_> {
     /// Answers those who wait for a verdict that will not come.
     fn dismiss(&mut self) {
         let state = &self.interpreter.state;
-        let waits =
-            |key: &Key, id: &String| state.step(key).is_some_and(|step| step.awaiting.contains(id));
+        let waits = |key: &StepKey, id: &String| {
+            state.step(key).is_some_and(|step| step.awaiting.contains(id))
+        };
         let ended = state.end.is_some() || state.canceling.is_some();
         for (key, id) in self.awaited.extract_if(.., |(key, id)| !waits(key, id)) {
             let cause = if ended { Cause::HasEnded } else { Cause::not_due(key.as_str(), None) };
@@ -505,15 +519,15 @@ impl Turn<'_> {
     }
 
     /// Answers those who wait for the verdict on a submission.
-    fn tell(&mut self, key: &Key, issues: Vec<crate::event::Issue>) {
-        let reply = judge::reply(&self.interpreter.flow, &self.interpreter.state, key, issues);
+    fn tell(&mut self, key: &StepKey, issues: Vec<crate::event::SubmissionIssue>) {
+        let reply = admission::reply(&self.interpreter.flow, &self.interpreter.state, key, issues);
         for (_, id) in self.awaited.extract_if(.., |(of, _)| of == key) {
             self.decision.answers.push((id, reply.clone()));
         }
     }
 
-    fn call(&mut self, calling: Calling) -> Result<(), IllegalEvent> {
-        let Calling { key, call } = calling;
+    fn call(&mut self, calling: KeyedCall) -> Result<(), IllegalEvent> {
+        let KeyedCall { key, call } = calling;
         if self.voided(&key)? {
             return Ok(());
         }
@@ -531,7 +545,7 @@ impl Turn<'_> {
         let attempt = step.map_or(0, |step| step.attempts) + 1;
         let idempotency_key = idempotency_key(&state.head.run, &key, step);
         let (number, digest) = (attempt, prepared.digest.clone());
-        let sent = prepared.sent.map(|sent| Box::new(sent.shown(&state.head.seal)));
+        let sent = prepared.sent.map(|sent| Box::new(sent.shown(&state.head.nonce)));
         self.record(Event::AttemptStarted(Attempt {
             key: key.clone(),
             attempt,
@@ -545,7 +559,7 @@ impl Turn<'_> {
         }))?;
         let attempt = self.state().seq;
         self.warn()?;
-        let call = Effect::Call { key, attempt, number, call, idempotency_key, digest };
+        let call = RunEffect::Call { key, attempt, number, call, idempotency_key, digest };
         self.decision.effects.push(call);
         Ok(())
     }
@@ -559,7 +573,7 @@ impl Turn<'_> {
     }
 
     /// Whether an approval above an execution no longer holds; then it is asked again.
-    fn voided(&mut self, key: &Key) -> Result<bool, IllegalEvent> {
+    fn voided(&mut self, key: &StepKey) -> Result<bool, IllegalEvent> {
         let flow = &self.interpreter.flow;
         let approved = self.state().approved().filter_map(|key| flow.index(key.as_str()));
         let mut approved: Vec<usize> = approved.collect();
@@ -570,7 +584,7 @@ impl Turn<'_> {
         approved.retain(|approval| above.contains(approval));
         approved.sort_unstable();
         let approvals = approved.into_iter().map(|index| flow.nodes()[index].key.clone());
-        let approvals: Vec<Key> = approvals.collect();
+        let approvals: Vec<StepKey> = approvals.collect();
         for approval in approvals {
             let changes = self.changes(&approval, key);
             if !changes.is_empty() {
@@ -582,32 +596,40 @@ impl Turn<'_> {
     }
 
     /// What differs from what a person approved, when something is about to be sent.
-    fn changes(&self, approval: &Key, sending: &Key) -> Vec<Change> {
+    fn changes(&self, approval: &StepKey, sending: &StepKey) -> Vec<ApprovalChange> {
         let state = self.state();
-        let look = Look::of(&self.interpreter.flow, state);
+        let look = RunEvaluator::of(&self.interpreter.flow, state);
         let Some(step) = self.interpreter.flow.of_key(approval) else { return Vec::new() };
         let before = state.step(approval).and_then(|step| step.request.as_deref());
         let Some(before) = before else { return Vec::new() };
-        let one = crate::next::One { key: approval, step, names: look.names(approval) };
+        let one = crate::interpreter::evaluator::Execution {
+            key: approval,
+            step,
+            names: look.names(approval),
+        };
         let asking = match look.act(&one) {
-            Command::Ask(asking) => *asking,
+            NextCommand::Ask(asking) => *asking,
             // A confirmation shows what an agent handed in, and what hangs on it.
-            _ => Asking {
+            _ => ApprovalDraft {
                 key: approval.clone(),
                 message: before.message.clone(),
                 deeds: look.deeds_below(approval),
                 expires_at_ms: None,
-                changes: Vec::new(),
             },
         };
         self.differences(before, &self.request(asking), Some(sending))
     }
 
-    fn differences(&self, before: &Request, after: &Request, sending: Option<&Key>) -> Vec<Change> {
+    fn differences(
+        &self,
+        before: &ApprovalRequest,
+        after: &ApprovalRequest,
+        sending: Option<&StepKey>,
+    ) -> Vec<ApprovalChange> {
         let mut changes = Vec::new();
         if before.message != after.message {
             let (key, before) = (before.key.clone(), json!(before.message));
-            changes.push(Change { key, before, after: json!(after.message) });
+            changes.push(ApprovalChange { key, before, after: json!(after.message) });
         }
         for shown in &before.shown {
             // What has begun since was sent as it was shown, or it would not have begun. What is
@@ -624,73 +646,68 @@ impl Turn<'_> {
                 before = json!([before, {"digest": shown.digest}]);
                 after = json!([after, {"digest": now.digest}]);
             }
-            changes.push(Change { key: shown.key.clone(), before, after });
+            changes.push(ApprovalChange { key: shown.key.clone(), before, after });
         }
         changes.extend(self.unseen(before, after));
         changes
     }
 
     /// Steps that would send something and were not there when a person was asked.
-    fn unseen(&self, before: &Request, after: &Request) -> Vec<Change> {
-        let senders = Look::of(&self.interpreter.flow, self.state()).senders_below(&before.key);
-        let begun = |key: &Key| self.state().step(key).is_some_and(|step| step.began_ms.is_some());
+    fn unseen(&self, before: &ApprovalRequest, after: &ApprovalRequest) -> Vec<ApprovalChange> {
+        let senders =
+            RunEvaluator::of(&self.interpreter.flow, self.state()).senders_below(&before.key);
+        let begun =
+            |key: &StepKey| self.state().step(key).is_some_and(|step| step.began_ms.is_some());
         let unseen = senders.into_iter().filter(|key| !before.names(key) && !begun(key));
-        let change = |key: Key| {
+        let change = |key: StepKey| {
             let shown = after.shown.iter().find(|shown| shown.key == key);
             let arguments = shown.map_or(Value::Null, |shown| shown.arguments.clone());
             let request = shown.map_or_else(|| key.to_string(), |shown| shown.request.clone());
-            Change { key, before: Value::Null, after: json!({request: arguments}) }
+            ApprovalChange { key, before: Value::Null, after: json!({request: arguments}) }
         };
         unseen.map(change).collect()
     }
 
-    fn request(&self, asking: Asking) -> Request {
+    fn request(&self, asking: ApprovalDraft) -> ApprovalRequest {
         let head = &self.state().head;
         let shown = asking.deeds.iter().filter_map(|deed| deed.shown(head, self.world));
         let shown: Vec<ShownCall> = shown.collect();
-        let message = sentinel::shown_text(&head.seal, &asking.message);
+        let message = secret_placeholder::mask_text(&head.nonce, &asking.message);
         let generation = self.state().generation(&asking.key);
         let told = self.state().step(&asking.key).and_then(|step| step.submission.as_ref());
         let digest = digest(&json!({
             "run": head.run,
             "key": asking.key,
             "generation": generation,
-            "at": self.now_ms.max(self.state().now_ms),
+            "at": self.now(),
             "message": message,
             "shown": shown,
             "submission": told.map(|told| &told.digest),
         }));
-        let mut unshown = Look::of(&self.interpreter.flow, self.state()).senders_below(&asking.key);
+        let mut unshown =
+            RunEvaluator::of(&self.interpreter.flow, self.state()).senders_below(&asking.key);
         unshown.retain(|key| shown.iter().all(|shown| shown.key != *key));
-        let (key, expires_at_ms, changes) = (asking.key, asking.expires_at_ms, asking.changes);
-        Request { key, message, shown, unshown, digest, expires_at_ms, changes }
+        let (key, expires_at_ms, changes) = (asking.key, asking.expires_at_ms, Vec::new());
+        ApprovalRequest { key, message, shown, unshown, digest, expires_at_ms, changes }
     }
 
-    fn ask(&mut self, asking: Asking) -> Result<(), IllegalEvent> {
+    fn ask(&mut self, asking: ApprovalDraft) -> Result<(), IllegalEvent> {
         let before = self.state().step(&asking.key).filter(|step| step.verdict.is_some());
         let before = before.and_then(|step| step.request.as_deref()).cloned();
         let mut request = self.request(asking);
         if let Some(before) = before {
             request.changes = self.differences(&before, &request, None);
         }
-        let (key, digest) = (request.key.clone(), request.digest.clone());
+        let approved = ApprovalDecision::by_engine(&request, "policy");
         self.record(Event::ApprovalRequested(Box::new(request)))?;
-        if judge::is_unattended(&self.interpreter.flow, self.state(), &key) {
-            self.record(Event::Approved(Box::new(Verdict {
-                key,
-                digest,
-                by: judge::engine("policy"),
-                comment: None,
-                answer: None,
-                presence: Presence::Policy,
-                signature: None,
-            })))?;
+        if admission::is_unattended(&self.interpreter.flow, self.state(), &approved.key) {
+            self.record(Event::Approved(approved))?;
         }
         Ok(())
     }
 
-    fn child(&mut self, starting: Starting) -> Result<(), IllegalEvent> {
-        let Starting { key, workflow, inputs } = starting;
+    fn child(&mut self, starting: ChildStart) -> Result<(), IllegalEvent> {
+        let ChildStart { key, workflow, inputs } = starting;
         if self.voided(&key)? {
             return Ok(());
         }
@@ -715,11 +732,16 @@ impl Turn<'_> {
             given: Some(given),
             rest: rest.clone(),
         })?;
-        self.decision.effects.push(Effect::StartChild { key, run, workflow, inputs, rest });
+        self.decision.effects.push(RunEffect::StartChild { key, run, workflow, inputs, rest });
         Ok(())
     }
 
-    fn called(&mut self, key: &Key, of: u64, outcome: Outcome) -> Result<(), IllegalEvent> {
+    fn called(
+        &mut self,
+        key: &StepKey,
+        of: u64,
+        outcome: AttemptOutcome,
+    ) -> Result<(), IllegalEvent> {
         let current = self.state().step(key).filter(|step| step.attempt_seq == Some(of));
         let Some(Phase::Calling(attempt)) = current.map(|step| step.phase.clone()) else {
             // Somebody settled it meanwhile: what comes late changes nothing.
@@ -727,25 +749,29 @@ impl Turn<'_> {
         };
         let key = key.clone();
         match outcome {
-            Outcome::Answered { answer, duration_ms } => {
+            AttemptOutcome::Answered { answer, duration_ms } => {
                 self.record(Event::AttemptSucceeded { key, answer, duration_ms })
             }
-            Outcome::Failed { failure, trouble: Trouble::Withheld, .. } => {
+            AttemptOutcome::Failed { failure, trouble: FailureKind::Withheld, .. } => {
                 self.withheld(key, failure)
             }
-            Outcome::Failed { failure, trouble: Trouble::Changed | Trouble::Lapsed, .. } => {
-                let retry_at_ms = Some(self.now_ms.max(self.state().now_ms));
+            AttemptOutcome::Failed {
+                failure,
+                trouble: FailureKind::Changed | FailureKind::Lapsed,
+                ..
+            } => {
+                let retry_at_ms = Some(self.now());
                 self.record(Event::AttemptFailed { key, failure, retry_at_ms, interrupted: true })
             }
-            Outcome::Failed { failure, trouble, unsent, retry_after_ms } => {
+            AttemptOutcome::Failed { failure, trouble, unsent, retry_after_ms } => {
                 let step = self.interpreter.flow.of_key(&key);
                 let certain = match trouble {
-                    Trouble::Status(status) => {
+                    FailureKind::Status(status) => {
                         step.is_none_or(|step| !retry::is_ambiguous(step, status))
                     }
-                    Trouble::Withheld | Trouble::Changed | Trouble::Lapsed => true,
+                    FailureKind::Withheld | FailureKind::Changed | FailureKind::Lapsed => true,
                     // An answer that cannot be used says nothing about the effect either.
-                    Trouble::Unsendable | Trouble::Network | Trouble::Timeout => unsent,
+                    FailureKind::Unsendable | FailureKind::Network | FailureKind::Timeout => unsent,
                 };
                 if !attempt.repeatable && !certain {
                     return self.record(Event::AttemptUnknown { key, failure });
@@ -758,18 +784,18 @@ impl Turn<'_> {
     }
 
     /// Nothing was sent, and nobody failed: the run stands still until somebody gives what lacks.
-    fn withheld(&mut self, key: Key, failure: Failure) -> Result<(), IllegalEvent> {
+    fn withheld(&mut self, key: StepKey, failure: Failure) -> Result<(), IllegalEvent> {
         let canceled = self.state().canceling.is_some();
-        let now = self.now_ms.max(self.state().now_ms);
+        let now = self.now();
         let retry_at_ms = (!canceled).then_some(now);
         self.record(Event::AttemptFailed { key, failure, retry_at_ms, interrupted: true })?;
         if !canceled && !self.state().paused {
-            self.record(Event::Paused { by: judge::engine("secrets") })?;
+            self.record(Event::Paused { by: admission::engine_actor("secrets") })?;
         }
         Ok(())
     }
 
-    fn pause(&self, attempt: &Attempt, trouble: Trouble, asked: Option<u64>) -> Option<u64> {
+    fn pause(&self, attempt: &Attempt, trouble: FailureKind, asked: Option<u64>) -> Option<u64> {
         let state = self.state();
         let step = self.interpreter.flow.of_key(&attempt.key)?;
         if state.canceling.is_some() && !self.interpreter.flow.is_finally(&attempt.key) {
@@ -782,7 +808,7 @@ impl Turn<'_> {
             retry_after_ms: asked,
             seed: &attempt.idempotency_key,
         };
-        let now = self.now_ms.max(state.now_ms);
+        let now = self.now();
         let began = state.step(&attempt.key).and_then(|step| step.began_ms).unwrap_or(now);
         let until = match &step.action {
             Action::Run(run) => run.repeat.as_ref().and_then(|repeat| polls_until(repeat, began)),
@@ -795,12 +821,15 @@ impl Turn<'_> {
     fn signal(&mut self, id: String, signal: Signal) -> Result<(), IllegalEvent> {
         let reply = match signal {
             Signal::Submit(submitted) => {
-                let read =
-                    judge::submission(&self.interpreter.flow, &self.interpreter.state, submitted);
+                let read = admission::submission(
+                    &self.interpreter.flow,
+                    &self.interpreter.state,
+                    submitted,
+                );
                 return self.submit(id, read);
             }
             Signal::Decide(decided) => {
-                match judge::decision(
+                match admission::decision(
                     &self.interpreter.flow,
                     &self.interpreter.state,
                     self.world,
@@ -813,7 +842,7 @@ impl Turn<'_> {
             }
             Signal::Settle { key, asked, by, decision, proof } => {
                 let text = settled_text(&self.state().head.run, &key, asked, &decision);
-                let proven = || judge::proven(self.state(), self.world, proof.as_ref(), &text);
+                let proven = || admission::proven(self.state(), self.world, proof.as_ref(), &text);
                 let settled = self.settled(&key, asked, &by, &decision);
                 match settled.and_then(|()| proven()) {
                     Ok(()) => self.done(Event::OutcomeDecided { key, by, decision, proof })?,
@@ -863,12 +892,12 @@ impl Turn<'_> {
     /// Whether a person says what became of a step, of this try of it, and can know it.
     fn settled(
         &self,
-        key: &Key,
+        key: &StepKey,
         asked: Option<u64>,
         by: &Actor,
         decision: &Settlement,
     ) -> Result<(), Failure> {
-        judge::settlement(&self.interpreter.flow, self.state(), key, by)?;
+        admission::settlement(&self.interpreter.flow, self.state(), key, by)?;
         let current = self.state().step(key).and_then(|step| step.asked);
         // A signed word is about one try, and says which.
         let signed = self.state().head.person.is_some();
@@ -882,20 +911,20 @@ impl Turn<'_> {
     }
 
     /// Whether no request of an execution, or of those below it, may still take effect.
-    fn has_all_arrived(&self, key: &Key) -> Result<(), Failure> {
+    fn has_all_arrived(&self, key: &StepKey) -> Result<(), Failure> {
         let below = self.state().below(key).map(|(below, _)| below);
         std::iter::once(key).chain(below).try_for_each(|key| self.has_arrived(key))
     }
 
     /// Whether a request that nobody saw the end of can no longer take effect: before that, nobody
     /// can know that it did not happen.
-    fn has_arrived(&self, key: &Key) -> Result<(), Failure> {
+    fn has_arrived(&self, key: &StepKey) -> Result<(), Failure> {
         let step = self.state().step(key);
         let Some((at_ms, timeout_ms)) = step.and_then(StepState::doubtful_ms) else {
             return Ok(());
         };
         let from_ms = at_ms.saturating_add(self.world.arrives_within_ms(timeout_ms));
-        match self.now_ms.max(self.state().now_ms) < from_ms {
+        match self.now() < from_ms {
             true => Err(Cause::MayStillArrive { key: key.clone(), from_ms }.into()),
             false => Ok(()),
         }
@@ -912,7 +941,7 @@ impl Turn<'_> {
             Needs::Proof(_) => {}
         }
         let text = resumed_text(&self.state().head.run, seq, resumption);
-        judge::proven(self.state(), self.world, resumption.proof.as_ref(), &text)
+        admission::proven(self.state(), self.world, resumption.proof.as_ref(), &text)
     }
 
     fn done(&mut self, event: Event) -> Result<Reply, IllegalEvent> {
@@ -924,7 +953,7 @@ impl Turn<'_> {
     /// above goes on.
     fn may_go_on(&self, by: &Actor) -> bool {
         let state = self.state();
-        let theirs = *by == engine("parent") && state.paused_by.as_ref() != Some(by);
+        let theirs = *by == engine_actor("parent") && state.paused_by.as_ref() != Some(by);
         state.paused && !theirs
     }
 
@@ -945,26 +974,26 @@ impl Turn<'_> {
     fn tell_children(&mut self, resume: bool) {
         let seq = self.state().seq;
         let children = self.state().open().filter_map(|(_, step)| match &step.phase {
-            Phase::Child(run) => Some(Effect::PauseChild { run: run.clone(), resume, seq }),
+            Phase::Child(run) => Some(RunEffect::PauseChild { run: run.clone(), resume, seq }),
             _ => None,
         });
-        let effects: Vec<Effect> = children.collect();
+        let effects: Vec<RunEffect> = children.collect();
         self.decision.effects.extend(effects);
     }
 
-    fn submit(&mut self, id: String, read: judge::Read) -> Result<(), IllegalEvent> {
+    fn submit(&mut self, id: String, read: admission::Admission) -> Result<(), IllegalEvent> {
         match read {
-            judge::Read::Answer(reply) => self.decision.answers.push((id, reply)),
-            judge::Read::Wait(submission) => self.await_verdict(id, submission)?,
-            judge::Read::Context(event) => {
+            admission::Admission::Answer(reply) => self.decision.answers.push((id, reply)),
+            admission::Admission::Wait(submission) => self.await_verdict(id, submission)?,
+            admission::Admission::Context(event) => {
                 self.record(event)?;
                 self.decision.answers.push((id, Reply::Done));
             }
-            judge::Read::Take(Event::SubmissionReceived(submission)) => {
+            admission::Admission::Take(Event::SubmissionReceived(submission)) => {
                 self.await_verdict(id, submission)?;
             }
-            judge::Read::Take(event) => {
-                let verdict = judge::verdict(&event);
+            admission::Admission::Take(event) => {
+                let verdict = admission::verdict(&event);
                 self.record(event)?;
                 if let Some((key, issues)) = verdict {
                     self.awaited.push((key.clone(), id));
@@ -985,15 +1014,15 @@ impl Turn<'_> {
     }
 
     fn cancel(&mut self, by: Actor, reason: Option<String>) -> Result<(), IllegalEvent> {
-        let busy: Vec<Effect> = self
+        let busy: Vec<RunEffect> = self
             .state()
             .open()
             .filter(|(key, _)| !self.interpreter.flow.is_finally(key))
-            .filter_map(|(key, step): (&Key, &StepState)| match &step.phase {
+            .filter_map(|(key, step): (&StepKey, &StepState)| match &step.phase {
                 Phase::Calling(_) => {
-                    Some(Effect::Abort { key: key.clone(), attempt: step.attempt_seq? })
+                    Some(RunEffect::Abort { key: key.clone(), attempt: step.attempt_seq? })
                 }
-                Phase::Child(run) => Some(Effect::CancelChild { run: run.clone() }),
+                Phase::Child(run) => Some(RunEffect::CancelChild { run: run.clone() }),
                 _ => None,
             })
             .collect();
@@ -1029,17 +1058,8 @@ pub(crate) fn lapsed(state: &State, now_ms: u64) -> Vec<Event> {
     let asking = state.open().filter(|(_, step)| step.phase == Phase::Asking);
     let asked = asking.filter_map(|(_, step)| step.request.as_deref());
     let lapsed = asked.filter(|request| request.expires_at_ms.is_some_and(|at| at <= now_ms));
-    let rejected = lapsed.map(|request| {
-        Event::Rejected(Box::new(Verdict {
-            key: request.key.clone(),
-            digest: request.digest.clone(),
-            by: Actor { kind: ActorKind::Engine, name: DEADLINE.to_owned() },
-            comment: None,
-            answer: None,
-            presence: Presence::Policy,
-            signature: None,
-        }))
-    });
+    let rejected =
+        lapsed.map(|request| Event::Rejected(ApprovalDecision::by_engine(request, DEADLINE)));
     rejected.collect()
 }
 
@@ -1051,7 +1071,7 @@ fn side(shown: &ShownCall) -> Value {
 
 /// What tells a server that two requests are one: the same over all tries of one execution, and
 /// another for every pass of polling and whenever somebody wants it done again.
-fn idempotency_key(run: &str, key: &Key, step: Option<&StepState>) -> String {
+fn idempotency_key(run: &str, key: &StepKey, step: Option<&StepState>) -> String {
     let generation = step.map_or(0, |step| step.generation);
     let pass = step.map_or(0, |step| step.passes);
     let again = if generation > 0 { format!("~{generation}") } else { String::new() };
@@ -1061,9 +1081,11 @@ fn idempotency_key(run: &str, key: &Key, step: Option<&StepState>) -> String {
 
 /// The run that a step starts: the same however often it is started, and another for every pass of
 /// polling and whenever somebody wants it done again.
-fn child_run(run: &str, key: &Key, step: Option<&StepState>) -> String {
+fn child_run(run: &str, key: &StepKey, step: Option<&StepState>) -> String {
     let digest = Sha256::digest(idempotency_key(run, key, step));
-    crate::run_name(&digest[..16])
+    let mut id = [0; 16];
+    id.copy_from_slice(&digest[..16]);
+    milepost_model::id::RunId::from_bytes(id).to_string()
 }
 
 /// A digest of a value, as text.

@@ -1,56 +1,42 @@
-//! Durable runs of workflows.
+//! Durable runs of workflows, as pure code: no clock, no randomness, no I/O, no hash map order.
 //!
-//! A run's state is the fold of its events ([`state`]), and what to do next is a function of the
-//! state ([`next()`]). An [`interpreter`] turns what happens into events to write down and effects
-//! to carry out after that. All of this is pure: no clock, no randomness, no I/O, no order of a
-//! hash map. What a driver needs from the world is named in [`ports`].
+//! - [`event`]: what the journal of a run holds, and how events of earlier versions are read.
+//! - [`state`]: what a run has come to, as the fold of its events.
+//! - [`interpreter`]: turns what happens into events to record and effects to carry out after that;
+//!   what to do next is a function of the workflow and the state ([`next()`]).
+//! - [`signal`]: messages to a run and its replies; `admission` decides which messages are accepted.
+//! - [`resume`]: how a run that has ended or stands still goes on, and what that costs.
+//! - [`view`]: a run as people and agents see it.
+//! - [`ports`]: what a driver needs from the world, such as a journal and a sender of requests.
 
-mod act;
-mod board;
-mod budget;
-pub mod command;
-mod contract;
-mod decisive;
+mod admission;
 pub mod event;
-mod failure;
-mod failures;
-mod flow;
 pub mod interpreter;
-mod judge;
-mod key;
 pub mod limits;
-mod names;
-mod next;
+mod named_enum;
 pub mod ports;
 pub mod resume;
-mod retry;
-mod sent_request;
-mod sentinel;
+mod secret_placeholder;
 pub mod signal;
 pub mod state;
 pub mod time;
-pub mod upcast;
 pub mod view;
 pub mod world;
 
-pub use budget::Spent;
-pub use failure::Failure;
-pub use failures::Cause;
-pub use flow::{Flow, Node};
-pub use judge::engine;
-pub use key::Key;
-pub use next::next;
-pub use retry::Trouble;
-pub use sentinel::{
-    into_shown, names_in, replaced_in, replaced_in_map, sentinel, shown, shown_text,
+pub use admission::engine_actor;
+pub use event::cause::Cause;
+pub use event::failure::Failure;
+pub use event::step_key::StepKey;
+pub use event::upcast;
+pub use interpreter::budget::BudgetUsage;
+pub use interpreter::command;
+pub use interpreter::evaluator::next;
+pub use interpreter::flow::{Flow, FlowNode};
+pub use interpreter::retry::FailureKind;
+pub use secret_placeholder::{
+    mask_secrets, mask_text, replace_secrets, replace_secrets_in_map, secret_names_in,
+    secret_placeholder,
 };
 
-/// What the engine is called when it ends a run that takes too long.
+/// The name of the engine as the actor that ends a run which takes too long.
 pub(crate) const DEADLINE: &str = "deadline";
-
-/// The name of a run.
-pub(crate) fn run_name(bytes: &[u8]) -> String {
-    let mut fixed = [0; 16];
-    fixed.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-    milepost_model::id::RunId::from_bytes(fixed).as_str().to_owned()
-}

@@ -5,33 +5,35 @@
 //! never promise less than what then happens: a write that may be done twice is named, and what
 //! cannot be known before is a range.
 
-mod choice;
+mod authority;
 mod forecast;
-mod meaning;
-mod needs;
 mod refusal;
+mod selection;
+mod step_equality;
 
 use std::collections::BTreeMap;
 
 use milepost_model::step::{Action, ActionKind, Step};
 use milepost_model::suggest;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::event::{Actor, Budget, Entry, Event, Resumption};
-use crate::failure::Failure;
-use crate::failures::Cause;
-use crate::flow::Flow;
-use crate::interpreter::World;
-use crate::key::Key;
+use crate::admission;
+use crate::event::cause::Cause;
+use crate::event::failure::Failure;
+use crate::event::step_key::StepKey;
+use crate::event::{Actor, Budget, Event, JournalEntry, Resumption};
+use crate::interpreter;
+use crate::interpreter::WorldView;
+use crate::interpreter::flow::Flow;
+use crate::interpreter::output_contract;
+use crate::named_enum::named_enum;
 use crate::state::{Phase, State};
 use crate::world::RunWorld;
-use crate::{contract, interpreter, judge};
 
-use choice::Choice;
-use forecast::{Fate, Outlook};
-pub use forecast::{Forecast, Saved, Tally};
-pub use needs::{Needs, needs};
+pub use authority::{Needs, needs};
+pub use forecast::{Forecast, ForecastRange, SavedCost};
+use forecast::{Outlook, StepFate};
+use selection::StepSelection;
 
 /// Where a run goes on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -115,104 +117,37 @@ pub struct ResumePlan {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepPlan {
     /// The step.
-    pub key: Key,
+    pub key: StepKey,
     /// The key that says what it does: `run`, `prompt` and so on.
     pub kind: ActionKind,
     /// What becomes of it.
-    pub verdict: Verdict,
+    pub verdict: StepOutlook,
+    /// The write that may be repeated, in short: `POST /refunds`.
+    pub repeats: Option<String>,
     /// Why.
     pub why: String,
 }
 
-/// What becomes of a step.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
-    /// What it came to stays.
-    Kept,
-    /// It runs.
-    WillRun,
-    /// It runs if its condition, or what it depends on, lets it.
-    MayRun,
-    /// It runs, and a write that took effect, or may have, would be done once more.
-    MayRepeatWrite {
-        /// The write in short: `POST /refunds`.
-        request: String,
-    },
-    /// It keeps the output that a person gives.
-    Overridden,
-    /// Its condition, or what it depends on, leaves it out.
-    WillSkip,
-    /// It cannot be done: it reads what will not be there.
-    WillFail,
-    /// It is not reached this time.
-    Left,
-    /// A person has to say first what became of a request.
-    WillAsk,
-}
-
-impl Verdict {
-    /// Which one it is, without what belongs to it.
-    pub fn kind(&self) -> VerdictKind {
-        match self {
-            Verdict::Kept => VerdictKind::Kept,
-            Verdict::WillRun => VerdictKind::WillRun,
-            Verdict::MayRun => VerdictKind::MayRun,
-            Verdict::MayRepeatWrite { .. } => VerdictKind::MayRepeatWrite,
-            Verdict::Overridden => VerdictKind::Overridden,
-            Verdict::WillSkip => VerdictKind::WillSkip,
-            Verdict::WillFail => VerdictKind::WillFail,
-            Verdict::Left => VerdictKind::Left,
-            Verdict::WillAsk => VerdictKind::WillAsk,
-        }
-    }
-}
-
-/// What becomes of a step, in a word. Without the write that may be repeated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum VerdictKind {
-    /// What it came to stays.
-    #[serde(rename = "kept")]
-    Kept,
-    /// It runs.
-    #[serde(rename = "will run")]
-    WillRun,
-    /// It runs if its condition, or what it depends on, lets it.
-    #[serde(rename = "may run")]
-    MayRun,
-    /// It runs, and a write that took effect, or may have, would be done once more.
-    #[serde(rename = "may repeat a write")]
-    MayRepeatWrite,
-    /// It keeps the output that a person gives.
-    #[serde(rename = "overridden")]
-    Overridden,
-    /// Its condition, or what it depends on, leaves it out.
-    #[serde(rename = "will be skipped")]
-    WillSkip,
-    /// It cannot be done: it reads what will not be there.
-    #[serde(rename = "will fail")]
-    WillFail,
-    /// It is not reached this time.
-    #[serde(rename = "left")]
-    Left,
-    /// A person has to say first what became of a request.
-    #[serde(rename = "will ask a person")]
-    WillAsk,
-}
-
-impl VerdictKind {
-    /// The words for it.
-    pub fn words(self) -> &'static str {
-        match self {
-            VerdictKind::Kept => "kept",
-            VerdictKind::WillRun => "will run",
-            VerdictKind::MayRun => "may run",
-            VerdictKind::MayRepeatWrite => "may repeat a write",
-            VerdictKind::Overridden => "overridden",
-            VerdictKind::WillSkip => "will be skipped",
-            VerdictKind::WillFail => "will fail",
-            VerdictKind::Left => "left",
-            VerdictKind::WillAsk => "will ask a person",
-        }
+named_enum! {
+    /// What becomes of a step.
+    StepOutlook {
+        /// What it came to stays.
+        Kept = "kept",
+        WillRun = "will run",
+        /// It runs if its condition, or what it depends on, lets it.
+        MayRun = "may run",
+        /// It runs, and a write that took effect, or may have, would be done once more.
+        MayRepeatWrite = "may repeat a write",
+        /// It keeps the output that a person gives.
+        Overridden = "overridden",
+        /// Its condition, or what it depends on, leaves it out.
+        WillSkip = "will be skipped",
+        /// It cannot be done: it reads what will not be there.
+        WillFail = "will fail",
+        /// It is not reached this time.
+        Left = "left",
+        /// A person has to say first what became of a request.
+        WillAsk = "will ask a person",
     }
 }
 
@@ -221,21 +156,22 @@ pub fn plan(
     old: &Flow,
     new: &Flow,
     state: &State,
-    world: &dyn World,
+    world: &dyn WorldView,
     request: &ResumeRequest,
 ) -> Result<ResumePlan, Failure> {
-    let wish = Wish::read(new, state, request)?;
+    let wish = ResolvedRequest::read(new, state, request)?;
     refusal::of_run(old, state, request)?;
     refusal::of_wish(new, state, &wish)?;
-    let choice = Choice::of(new, old, state, &wish);
+    let choice = StepSelection::of(new, old, state, &wish);
     if request.latest {
-        meaning::keeps(old, new, state, &wish)?;
+        step_equality::keeps(old, new, state, &wish)?;
     }
     refusal::of_choice(new, state, &choice, &wish)?;
     let resumption = resumption(old, new, state, &wish, &choice);
     refusal::of_open(state, &resumption)?;
     let after = after(state, &resumption)?;
-    let teller = Teller { flow: new, before: state, after: &after, choice: &choice, wish: &wish };
+    let teller =
+        StepPlanner { flow: new, before: state, after: &after, choice: &choice, wish: &wish };
     let (steps, forecast) = teller.tell(world);
     Ok(ResumePlan { resumption, steps, forecast })
 }
@@ -245,37 +181,41 @@ pub fn plan(
 pub fn ahead(
     flow: &Flow,
     state: &State,
-    world: &dyn World,
+    world: &dyn WorldView,
     now_ms: u64,
 ) -> Result<(Vec<StepPlan>, Forecast), Failure> {
-    let request = ResumeRequest::of(state, judge::engine("driver"));
-    let wish = Wish::read(flow, state, &request)?;
+    let request = ResumeRequest::of(state, admission::engine_actor("driver"));
+    let wish = ResolvedRequest::read(flow, state, &request)?;
     let at_ms = now_ms.max(state.now_ms);
     let mut after = state.clone();
     for event in
         interpreter::lost(state, at_ms).into_iter().chain(interpreter::lapsed(state, at_ms))
     {
-        let entry = Entry { seq: after.seq + 1, at_ms, event };
+        let entry = JournalEntry { seq: after.seq + 1, at_ms, event };
         after.apply(&entry).map_err(|illegal| refusal::illegal(&illegal))?;
     }
-    let choice = Choice::default();
-    let teller = Teller { flow, before: state, after: &after, choice: &choice, wish: &wish };
+    let choice = StepSelection::default();
+    let teller = StepPlanner { flow, before: state, after: &after, choice: &choice, wish: &wish };
     Ok(teller.tell(world))
 }
 
 /// A request with its steps found.
-pub(crate) struct Wish<'r> {
+pub(crate) struct ResolvedRequest<'r> {
     pub(crate) request: &'r ResumeRequest,
     /// Steps that were named, by id.
     pub(crate) asked: Vec<String>,
     /// Inputs whose value differs.
     pub(crate) changed: Vec<&'r str>,
     /// The only step that runs.
-    pub(crate) only: Option<Key>,
+    pub(crate) only: Option<StepKey>,
 }
 
-impl<'r> Wish<'r> {
-    fn read(flow: &Flow, state: &State, request: &'r ResumeRequest) -> Result<Wish<'r>, Failure> {
+impl<'r> ResolvedRequest<'r> {
+    fn read(
+        flow: &Flow,
+        state: &State,
+        request: &'r ResumeRequest,
+    ) -> Result<ResolvedRequest<'r>, Failure> {
         let mut asked = Vec::new();
         if let Origin::Step(named) = &request.origin {
             asked.push(named.clone());
@@ -291,13 +231,13 @@ impl<'r> Wish<'r> {
         let changed = request.inputs.iter().filter(|(name, value)| was(name) != Some(value));
         let changed = changed.map(|(name, _)| name.as_str()).collect();
         let only = if request.only { Some(only(flow, state, request)?) } else { None };
-        Ok(Wish { request, asked, changed, only })
+        Ok(ResolvedRequest { request, asked, changed, only })
     }
 }
 
 /// A step of the top level by its name.
 fn find<'f>(flow: &'f Flow, named: &str) -> Result<&'f Step, Failure> {
-    match (flow.index(named), flow.step(Key::of_walk(named).step())) {
+    match (flow.index(named), flow.step(StepKey::of_walk(named).step())) {
         (Some(_), Some(step)) => Ok(step),
         (_, Some(_)) => Err(refusal::inside(named)),
         (_, None) => {
@@ -312,13 +252,13 @@ fn find<'f>(flow: &'f Flow, named: &str) -> Result<&'f Step, Failure> {
 
 /// Whether an output may stand in the place of a step's own.
 fn fits(flow: &Flow, named: &str, output: &Value) -> Result<(), Failure> {
-    let (step, key) = (find(flow, named)?, Key::of_walk(named));
+    let (step, key) = (find(flow, named)?, StepKey::of_walk(named));
     let schema = match &step.action {
         Action::Approve(_) => return Err(refusal::forged(&key)),
         Action::Prompt(prompt) => prompt.output_schema.as_ref(),
         _ => None,
     };
-    if let Some(failure) = contract::misfit(&key, step, output) {
+    if let Some(failure) = output_contract::misfit(&key, step, output) {
         return Err(failure);
     }
     let misfits = schema.map(|schema| schema.misfits(output));
@@ -333,17 +273,17 @@ fn fits(flow: &Flow, named: &str, output: &Value) -> Result<(), Failure> {
 }
 
 /// The one step that is wanted.
-fn only(flow: &Flow, state: &State, request: &ResumeRequest) -> Result<Key, Failure> {
+fn only(flow: &Flow, state: &State, request: &ResumeRequest) -> Result<StepKey, Failure> {
     if !request.redo.is_empty() || !request.overrides.is_empty() {
         return Err(refusal::only_one());
     }
     match &request.origin {
-        Origin::Step(named) => Ok(Key::of_walk(named)),
+        Origin::Step(named) => Ok(StepKey::of_walk(named)),
         Origin::Start => Err(refusal::only_one()),
         Origin::Failed => {
             let nodes = flow.nodes().iter().enumerate();
             let mut failed =
-                nodes.filter(|(index, _)| choice::broke(flow, state, *index).is_some());
+                nodes.filter(|(index, _)| selection::broke(flow, state, *index).is_some());
             match (failed.next(), failed.next()) {
                 (Some((_, node)), None) => Ok(node.key.clone()),
                 _ => Err(refusal::only_one()),
@@ -356,8 +296,8 @@ fn resumption(
     old: &Flow,
     new: &Flow,
     state: &State,
-    wish: &Wish<'_>,
-    choice: &Choice,
+    wish: &ResolvedRequest<'_>,
+    choice: &StepSelection,
 ) -> Resumption {
     let request = wish.request;
     let from = match (&wish.only, &request.origin) {
@@ -366,8 +306,8 @@ fn resumption(
         (None, Origin::Start) => Resumption::START.to_owned(),
         (None, Origin::Step(named)) => named.clone(),
     };
-    let begun = |key: &Key| state.steps.keys().any(|other| other.is_within(key));
-    let mut reset: Vec<Key> = Vec::new();
+    let begun = |key: &StepKey| state.steps.keys().any(|other| other.is_within(key));
+    let mut reset: Vec<StepKey> = Vec::new();
     let mut reopen = Vec::new();
     for index in choice.why.keys() {
         let key = &new.nodes()[*index].key;
@@ -376,7 +316,7 @@ fn resumption(
             reopen.push(key.clone());
         }
     }
-    let given = request.overrides.keys().map(|named| Key::of_walk(named));
+    let given = request.overrides.keys().map(|named| StepKey::of_walk(named));
     let gone = old.nodes().iter().filter(|node| new.index(node.key.as_str()).is_none());
     let gone = gone.map(|node| node.key.clone());
     reset.extend(given.chain(gone).filter(|key| begun(key)));
@@ -388,7 +328,7 @@ fn resumption(
         from,
         reset,
         reopen,
-        overrides: overrides.map(|(name, value)| (Key::of_walk(name), value.clone())).collect(),
+        overrides: overrides.map(|(name, value)| (StepKey::of_walk(name), value.clone())).collect(),
         inputs: request
             .inputs
             .iter()
@@ -412,22 +352,22 @@ fn resumption(
 fn after(state: &State, resumption: &Resumption) -> Result<State, Failure> {
     let mut after = state.clone();
     let event = Event::RunResumedFrom(Box::new(resumption.clone()));
-    let entry = Entry { seq: state.seq + 1, at_ms: state.now_ms, event };
+    let entry = JournalEntry { seq: state.seq + 1, at_ms: state.now_ms, event };
     after.apply(&entry).map_err(|illegal| refusal::illegal(&illegal))?;
     Ok(after)
 }
 
 /// Says of each step what becomes of it.
-struct Teller<'t> {
+struct StepPlanner<'t> {
     flow: &'t Flow,
     before: &'t State,
     after: &'t State,
-    choice: &'t Choice,
-    wish: &'t Wish<'t>,
+    choice: &'t StepSelection,
+    wish: &'t ResolvedRequest<'t>,
 }
 
-impl Teller<'_> {
-    fn tell(&self, world: &dyn World) -> (Vec<StepPlan>, Forecast) {
+impl StepPlanner<'_> {
+    fn tell(&self, world: &dyn WorldView) -> (Vec<StepPlan>, Forecast) {
         let outlook = Outlook::of(self.flow, self.after, world);
         let nodes = self.flow.nodes().iter().enumerate();
         let steps = nodes.filter_map(|(index, _)| self.step(index, &outlook)).collect();
@@ -439,26 +379,29 @@ impl Teller<'_> {
         let kind = self.flow.of_key(&key)?.action.kind();
         let (verdict, why) = match outlook.fate(index) {
             _ if self.wish.request.overrides.contains_key(key.as_str()) => {
-                (Verdict::Overridden, "a person gives its output".to_owned())
+                (StepOutlook::Overridden, "a person gives its output".to_owned())
             }
-            Fate::Over => (Verdict::Kept, self.kept(index, outlook)),
-            Fate::Skips(why) => (Verdict::WillSkip, why.clone()),
-            Fate::Fails(why) => (Verdict::WillFail, why.clone()),
-            Fate::Left => (Verdict::Left, "it is not reached this time".to_owned()),
-            Fate::Runs if self.unknown(&key).is_some() => {
-                (Verdict::WillAsk, self.unknown(&key).unwrap_or_default())
+            StepFate::Over => (StepOutlook::Kept, self.kept(index, outlook)),
+            StepFate::Skips(why) => (StepOutlook::WillSkip, why.clone()),
+            StepFate::Fails(why) => (StepOutlook::WillFail, why.clone()),
+            StepFate::Left => (StepOutlook::Left, "it is not reached this time".to_owned()),
+            StepFate::Runs if self.unknown(&key).is_some() => {
+                (StepOutlook::WillAsk, self.unknown(&key).unwrap_or_default())
             }
-            Fate::Runs => (self.runs(&key, Verdict::WillRun), self.why(index, &key)),
-            Fate::MayRun(unless) => {
+            StepFate::Runs => (StepOutlook::WillRun, self.why(index, &key)),
+            StepFate::MayRun(unless) => {
                 let why = format!("{}; {unless}", self.why(index, &key));
-                (self.runs(&key, Verdict::MayRun), why)
+                (StepOutlook::MayRun, why)
             }
         };
-        Some(StepPlan { key, kind, verdict, why })
+        let runs = matches!(verdict, StepOutlook::WillRun | StepOutlook::MayRun);
+        let repeats = self.repeated_write(&key).filter(|_| runs);
+        let verdict = if repeats.is_some() { StepOutlook::MayRepeatWrite } else { verdict };
+        Some(StepPlan { key, kind, verdict, repeats, why })
     }
 
     /// What a person has to say of it, where nobody knows whether a request took effect.
-    fn unknown(&self, key: &Key) -> Option<String> {
+    fn unknown(&self, key: &StepKey) -> Option<String> {
         let mut within = self.after.open().filter(|(other, _)| other.is_within(key));
         within.find_map(|(_, step)| match &step.phase {
             Phase::Unknown(failure) => Some(failure.message().into_owned()),
@@ -466,15 +409,13 @@ impl Teller<'_> {
         })
     }
 
-    fn runs(&self, key: &Key, plain: Verdict) -> Verdict {
-        let wrote = self.after.steps.iter().find_map(|(other, step)| {
-            let again = other.is_within(key) && !step.phase.is_closed();
-            step.wrote.as_ref().filter(|_| again)
-        });
-        match wrote {
-            Some(wrote) => Verdict::MayRepeatWrite { request: wrote.request.clone() },
-            None => plain,
-        }
+    fn repeated_write(&self, key: &StepKey) -> Option<String> {
+        let mut again = self
+            .after
+            .steps
+            .iter()
+            .filter(|(other, step)| other.is_within(key) && !step.phase.is_closed());
+        again.find_map(|(_, step)| Some(step.wrote.as_ref()?.request.clone()))
     }
 
     fn kept(&self, index: usize, outlook: &Outlook<'_>) -> String {
@@ -492,7 +433,7 @@ impl Teller<'_> {
         }
     }
 
-    fn why(&self, index: usize, key: &Key) -> String {
+    fn why(&self, index: usize, key: &StepKey) -> String {
         let Some(why) = self.choice.why.get(&index) else {
             let open = self.before.step(key).is_some_and(crate::state::StepState::is_open);
             return if open { "it is under way" } else { "it has not run yet" }.to_owned();

@@ -3,22 +3,22 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::event::{Actor, Issue, Presence, Proof, Resumption, Settlement};
-use crate::failure::Failure;
-use crate::key::Key;
+use crate::event::failure::Failure;
+use crate::event::step_key::StepKey;
+use crate::event::{Actor, Presence, Proof, Resumption, Settlement, SubmissionIssue};
 
 /// Something that somebody tells a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "signal", rename_all = "snake_case")]
 pub enum Signal {
     /// An agent hands in what it did, or adds variables, or both.
-    Submit(Submitted),
+    Submit(SubmissionSignal),
     /// A person decides on a question.
-    Decide(Decided),
+    Decide(DecisionSignal),
     /// A person says what became of a step.
     Settle {
         /// The step.
-        key: Key,
+        key: StepKey,
         /// The event that left it open, so that a word that comes late or twice does not settle
         /// what became of the next try.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,20 +59,20 @@ pub enum Signal {
     /// A run that this one started has ended.
     ChildEnded {
         /// The step.
-        key: Key,
+        key: StepKey,
         /// The run.
         run: String,
         /// How.
         outcome: crate::event::ChildOutcome,
         /// What it spent from its beginning on.
-        #[serde(default, skip_serializing_if = "crate::Spent::is_nothing")]
-        spent: crate::Spent,
+        #[serde(default, skip_serializing_if = "crate::BudgetUsage::is_nothing")]
+        spent: crate::BudgetUsage,
     },
 }
 
 /// What an agent hands in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Submitted {
+pub struct SubmissionSignal {
     /// The step; the one that is due unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
@@ -91,9 +91,9 @@ pub struct Submitted {
 
 /// A person's yes or no.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Decided {
+pub struct DecisionSignal {
     /// The question.
-    pub key: Key,
+    pub key: StepKey,
     /// The digest of what was shown.
     pub digest: String,
     /// Yes or no.
@@ -113,7 +113,7 @@ pub struct Decided {
     pub signature: Option<String>,
 }
 
-impl Decided {
+impl DecisionSignal {
     /// What is signed: this decision on this question of this run, and on nothing else.
     pub fn signed_text(&self, run: &str) -> String {
         let word = if self.approve { "approve" } else { "reject" };
@@ -125,7 +125,7 @@ impl Decided {
 }
 
 /// What is signed when a person says what became of a step: this word on this try of this run.
-pub fn settled_text(run: &str, key: &Key, asked: Option<u64>, decision: &Settlement) -> String {
+pub fn settled_text(run: &str, key: &StepKey, asked: Option<u64>, decision: &Settlement) -> String {
     let asked = asked.map(|seq| seq.to_string()).unwrap_or_default();
     let word = serde_json::to_string(decision).unwrap_or_default();
     signed("settlement", &[run, key.as_str(), &asked, &word])
@@ -154,14 +154,14 @@ pub enum Reply {
     /// What was submitted will do.
     Accepted {
         /// The step.
-        key: Key,
+        key: StepKey,
     },
     /// What was submitted will not do.
     Rejected {
         /// The step.
-        key: Key,
+        key: StepKey,
         /// Everything that is wrong with it.
-        issues: Vec<Issue>,
+        issues: Vec<SubmissionIssue>,
         /// Tries that are left.
         attempts_left: u32,
     },

@@ -26,28 +26,28 @@
 //!
 //! Length: the table above in code, one arm for each event; parted, it would be read in two places.
 
-mod found;
+mod index;
 mod step;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::budget::{self, Spent};
+use crate::event::cause::Cause;
+use crate::event::failure::Failure;
+use crate::event::step_key::StepKey;
 use crate::event::{
-    Actor, Answer, Attempt, Budget, Entry, Event, Resumption, RunCreated, Settlement, Submission,
+    Actor, Attempt, Budget, CallAnswer, Event, JournalEntry, Resumption, RunCreated, Settlement,
+    Submission,
 };
-use crate::failure::Failure;
-use crate::failures::Cause;
-use crate::key::Key;
+use crate::interpreter::budget::{self, BudgetUsage};
+use crate::named_enum::named_enum;
 use crate::{limits, time};
 
-use found::Found;
+use index::StepIndex;
+pub use step::{ChildState, JudgedSubmission, Phase, StepState, StepStatus};
 use step::{ITEMS, is_closable, misfit};
-pub use step::{Inner, Judged, Phase, StepState, StepStatus};
 
 /// An event that cannot have happened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -61,46 +61,24 @@ pub struct IllegalEvent {
     pub why: String,
 }
 
-/// How a run stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Something is under way, or due.
-    Running,
-    /// Somebody named has to do something.
-    Waiting,
-    /// Nothing new begins until it is resumed.
-    Paused,
-    /// It did what it should.
-    Succeeded,
-    /// It could not.
-    Failed,
-    /// Somebody stopped it.
-    Canceled,
+named_enum! {
+    /// The status of a run.
+    Status {
+        /// Something is under way, or due.
+        Running = "running",
+        /// A person or an agent has to act.
+        Waiting = "waiting",
+        /// Nothing new begins until it is resumed.
+        Paused = "paused",
+        Succeeded = "succeeded",
+        Failed = "failed",
+        Canceled = "canceled",
+    }
 }
 
 impl Status {
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Status::Running => "running",
-            Status::Waiting => "waiting",
-            Status::Paused => "paused",
-            Status::Succeeded => "succeeded",
-            Status::Failed => "failed",
-            Status::Canceled => "canceled",
-        }
-    }
-
-    /// Whether it is over.
     pub fn has_ended(self) -> bool {
         matches!(self, Status::Succeeded | Status::Failed | Status::Canceled)
-    }
-}
-
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 
@@ -116,11 +94,11 @@ pub struct State {
     /// When the run began.
     pub began_ms: u64,
     /// Executions that have begun, or were forgotten.
-    pub steps: BTreeMap<Key, StepState>,
+    pub steps: BTreeMap<StepKey, StepState>,
     /// Variables that were added to a guide's.
     pub context: Map<String, Value>,
     /// What has been spent.
-    pub spent: Spent,
+    pub spent: BudgetUsage,
     /// Budgets that have been warned of.
     pub warned: Vec<Budget>,
     /// A budget that is used up.
@@ -132,13 +110,13 @@ pub struct State {
     /// Who paused it last, for as long as it is.
     pub paused_by: Option<Actor>,
     /// Only this step runs.
-    pub only: Option<Key>,
+    pub only: Option<StepKey>,
     /// How it ended.
     pub end: Option<End>,
     /// What expressions see: `inputs`, `steps`, `env` and `run`.
     names: Map<String, Value>,
     /// Executions that are found without a look at all of them.
-    found: Found,
+    found: StepIndex,
 }
 
 /// How a run ended.
@@ -154,7 +132,7 @@ pub enum End {
 
 impl State {
     /// The state after the first event.
-    pub fn begin(entry: &Entry) -> Result<State, IllegalEvent> {
+    pub fn begin(entry: &JournalEntry) -> Result<State, IllegalEvent> {
         let illegal = |why: &str| IllegalEvent {
             seq: entry.seq,
             event: entry.event.name(),
@@ -173,7 +151,7 @@ impl State {
             began_ms: entry.at_ms,
             steps: BTreeMap::new(),
             context: Map::new(),
-            spent: Spent::default(),
+            spent: BudgetUsage::default(),
             warned: Vec::new(),
             parked: None,
             canceling: None,
@@ -182,13 +160,13 @@ impl State {
             only: None,
             end: None,
             names: names(created, entry.at_ms),
-            found: Found::default(),
+            found: StepIndex::default(),
         })
     }
 
     /// The state after all of these.
     pub fn fold<'e>(
-        entries: impl IntoIterator<Item = &'e Entry>,
+        entries: impl IntoIterator<Item = &'e JournalEntry>,
     ) -> Result<Option<State>, IllegalEvent> {
         let mut entries = entries.into_iter();
         let Some(first) = entries.next() else { return Ok(None) };
@@ -198,18 +176,18 @@ impl State {
     }
 
     /// One execution, if it has begun.
-    pub fn step(&self, key: &Key) -> Option<&StepState> {
+    pub fn step(&self, key: &StepKey) -> Option<&StepState> {
         self.steps.get(key)
     }
 
     /// Where an execution stands.
-    pub fn phase(&self, key: &Key) -> &Phase {
+    pub fn phase(&self, key: &StepKey) -> &Phase {
         static PENDING: Phase = Phase::Pending;
         self.steps.get(key).map_or(&PENDING, |step| &step.phase)
     }
 
     /// How often an execution was begun again.
-    pub fn generation(&self, key: &Key) -> u32 {
+    pub fn generation(&self, key: &StepKey) -> u32 {
         self.steps.get(key).map_or(0, |step| step.generation)
     }
 
@@ -219,31 +197,34 @@ impl State {
     }
 
     /// Executions that have begun and are not over.
-    pub fn open(&self) -> impl Iterator<Item = (&Key, &StepState)> {
+    pub fn open(&self) -> impl Iterator<Item = (&StepKey, &StepState)> {
         self.of(&self.found.open)
     }
 
     /// Executions that failed.
-    pub(crate) fn failed(&self) -> impl Iterator<Item = (&Key, &StepState)> {
+    pub(crate) fn failed(&self) -> impl Iterator<Item = (&StepKey, &StepState)> {
         self.of(&self.found.failed)
     }
 
     /// Executions that are over, and that a person said yes to.
-    pub(crate) fn approved(&self) -> impl Iterator<Item = &Key> {
+    pub(crate) fn approved(&self) -> impl Iterator<Item = &StepKey> {
         self.found.approved.iter()
     }
 
-    fn of<'s>(&'s self, keys: &'s BTreeSet<Key>) -> impl Iterator<Item = (&'s Key, &'s StepState)> {
+    fn of<'s>(
+        &'s self,
+        keys: &'s BTreeSet<StepKey>,
+    ) -> impl Iterator<Item = (&'s StepKey, &'s StepState)> {
         keys.iter().filter_map(|key| self.steps.get_key_value(key))
     }
 
     /// Executions below another one.
-    pub fn below(&self, key: &Key) -> impl Iterator<Item = (&Key, &StepState)> {
+    pub fn below(&self, key: &StepKey) -> impl Iterator<Item = (&StepKey, &StepState)> {
         key.below().into_iter().flat_map(|range| self.steps.range(range))
     }
 
     /// Notes how an execution stands now.
-    fn note(&mut self, key: &Key) {
+    fn note(&mut self, key: &StepKey) {
         self.found.note(key, self.steps.get(key));
     }
 
@@ -252,7 +233,7 @@ impl State {
     }
 
     /// Takes in what happened next.
-    pub fn apply(&mut self, entry: &Entry) -> Result<(), IllegalEvent> {
+    pub fn apply(&mut self, entry: &JournalEntry) -> Result<(), IllegalEvent> {
         let (seq, event) = (entry.seq, entry.event.name());
         let illegal = |why: String| IllegalEvent { seq, event, why };
         if entry.seq != self.seq + 1 {
@@ -401,7 +382,7 @@ impl State {
             Event::ChildStarted { key, run, given, rest } => {
                 let step = self.from(key, at, |phase| *phase == Phase::Pending)?;
                 let left = step.left.take().filter(|left| left.run == *run);
-                step.child = Some(Box::new(Inner {
+                step.child = Some(Box::new(ChildState {
                     run: run.clone(),
                     given: given.clone(),
                     rest: rest.clone(),
@@ -448,7 +429,7 @@ impl State {
         Ok(())
     }
 
-    fn decided(&mut self, key: &Key, at: u64, decision: &Settlement) -> Result<(), String> {
+    fn decided(&mut self, key: &StepKey, at: u64, decision: &Settlement) -> Result<(), String> {
         let fits = |phase: &Phase| matches!(phase, Phase::Unknown(_) | Phase::Rejected);
         let step = self.from(key, at, fits)?;
         // An agent has no tries left.
@@ -458,7 +439,7 @@ impl State {
         step.in_doubt = step.in_doubt.take().filter(|_| *decision == Settlement::GiveUp);
         step.phase = match decision {
             Settlement::Happened { output } => {
-                step.answer = Some(Answer { output: output.clone(), ..Answer::default() });
+                step.answer = Some(CallAnswer { output: output.clone(), ..CallAnswer::default() });
                 if exhausted { Phase::Accepted } else { Phase::Answered }
             }
             Settlement::DidNot if exhausted => {
@@ -499,7 +480,12 @@ impl State {
             Event::SubmissionAccepted(submission) => {
                 let step = self.submitted(submission, at)?;
                 let (attempt, digest) = (submission.attempt, submission.digest.clone());
-                step.judged.push(Judged { attempt, digest, issues: Vec::new(), checked: false });
+                step.judged.push(JudgedSubmission {
+                    attempt,
+                    digest,
+                    issues: Vec::new(),
+                    checked: false,
+                });
                 step.submission = Some(submission.clone());
                 // A person's word was about an earlier one.
                 step.verdict = None;
@@ -516,7 +502,7 @@ impl State {
                 let step = self.from(key, at, fits)?;
                 let (digest, issues) = (digest.clone(), issues.clone());
                 let checked = !matches!(step.phase, Phase::Offered(_));
-                step.judged.push(Judged { attempt: *attempt, digest, issues, checked });
+                step.judged.push(JudgedSubmission { attempt: *attempt, digest, issues, checked });
                 step.refused += u32::from(*counted);
                 step.attempts += u32::from(*counted);
                 step.submission = None;
@@ -677,11 +663,11 @@ impl State {
         self.canceling = None;
         (self.paused, self.paused_by) = (false, None);
         self.end = None;
-        self.only = resumption.only.then(|| Key::of_walk(&resumption.from));
+        self.only = resumption.only.then(|| StepKey::of_walk(&resumption.from));
     }
 
     /// Lets a list or a loop go on, with what succeeded of it.
-    fn reopen(&mut self, key: &Key) {
+    fn reopen(&mut self, key: &StepKey) {
         let Some(step) = self.steps.get_mut(key) else { return };
         (step.phase, step.ended_ms) = (Phase::Listed, None);
         (step.output, step.failure) = (None, None);
@@ -690,7 +676,7 @@ impl State {
         }
         // A name inside a loop stands for its last pass that is over: it may be an earlier one now.
         self.note(key);
-        let mut kept: Vec<(Option<u64>, Key)> = self
+        let mut kept: Vec<(Option<u64>, StepKey)> = self
             .below(key)
             .filter(|(_, step)| step.phase.is_closed())
             .map(|(other, step)| (step.ended_ms, other.clone()))
@@ -708,7 +694,7 @@ impl State {
     }
 
     /// The execution, begun now if it has not.
-    fn begun(&mut self, key: &Key, at: u64) -> &mut StepState {
+    fn begun(&mut self, key: &StepKey, at: u64) -> &mut StepState {
         let step = self.steps.entry(key.clone()).or_default();
         step.began_ms.get_or_insert(at);
         step
@@ -716,7 +702,7 @@ impl State {
 
     fn from(
         &mut self,
-        key: &Key,
+        key: &StepKey,
         at: u64,
         fits: impl Fn(&Phase) -> bool,
     ) -> Result<&mut StepState, String> {
@@ -727,7 +713,7 @@ impl State {
         Ok(self.begun(key, at))
     }
 
-    fn close(&mut self, key: &Key, phase: Phase, at: u64) {
+    fn close(&mut self, key: &StepKey, phase: Phase, at: u64) {
         let step = self.begun(key, at);
         step.phase = phase;
         step.ended_ms = Some(at);
@@ -737,7 +723,7 @@ impl State {
     }
 
     /// Notes with a list that one of its items is over, so that nobody has to look at all of them.
-    fn count(&mut self, key: &Key) {
+    fn count(&mut self, key: &StepKey) {
         let Some((list, index)) = key.list() else { return };
         let Some(stands) = self.steps.get(&list) else { return };
         let mut over = stands.items_over;
@@ -752,9 +738,9 @@ impl State {
     }
 
     /// Notes that an item of a list is to be done again.
-    fn uncount(&mut self, key: &Key) {
+    fn uncount(&mut self, key: &StepKey) {
         let Some((list, index)) = key.list() else { return };
-        let of_list = |other: &Key| other.list().is_some_and(|(of, _)| of == list);
+        let of_list = |other: &StepKey| other.list().is_some_and(|(of, _)| of == list);
         let failed = self.failed().find(|(other, _)| of_list(other));
         let failed = failed.and_then(|(other, _)| other.list()).map(|(_, index)| index);
         if let Some(step) = self.steps.get_mut(&list) {
@@ -764,13 +750,13 @@ impl State {
     }
 
     /// Whether something is on its way, here or below, whose end is still to be told.
-    pub fn is_busy(&self, key: &Key) -> bool {
+    pub fn is_busy(&self, key: &StepKey) -> bool {
         let mut within = self.open().filter(|(other, _)| other.is_within(key));
         within.any(|(_, step)| step.phase.is_busy())
     }
 
     /// What is on its way cannot be forgotten: its end would be taken for that of the next try.
-    fn forgettable<'k>(&self, keys: impl IntoIterator<Item = &'k Key>) -> Result<(), String> {
+    fn forgettable<'k>(&self, keys: impl IntoIterator<Item = &'k StepKey>) -> Result<(), String> {
         match keys.into_iter().find(|key| self.is_busy(key)) {
             Some(key) => Err(misfit(key, self.phase(key))),
             None => Ok(()),
@@ -778,10 +764,10 @@ impl State {
     }
 
     /// Puts an execution back to where it has not begun, with all that is below it.
-    fn forget(&mut self, key: &Key) {
+    fn forget(&mut self, key: &StepKey) {
         let own = self.steps.get_key_value(key).map(|(own, _)| own);
         let within = own.into_iter().chain(self.below(key).map(|(below, _)| below));
-        let within: Vec<Key> = within.cloned().collect();
+        let within: Vec<StepKey> = within.cloned().collect();
         for key in within {
             if let Some(step) = self.steps.get_mut(&key) {
                 let generation = step.generation + 1;
@@ -814,13 +800,13 @@ impl State {
     }
 
     /// The checks of an earlier claim say nothing about a new one.
-    fn forget_below(&mut self, key: &Key) {
-        let checks: Vec<Key> = self.below(key).map(|(below, _)| below.clone()).collect();
+    fn forget_below(&mut self, key: &StepKey) {
+        let checks: Vec<StepKey> = self.below(key).map(|(below, _)| below.clone()).collect();
         checks.iter().for_each(|check| self.forget(check));
     }
 
     /// Makes an execution visible to expressions.
-    fn show(&mut self, key: &Key) {
+    fn show(&mut self, key: &StepKey) {
         if !is_shown(key) {
             return;
         }
@@ -851,7 +837,7 @@ impl State {
 }
 
 /// Whether an execution is a step to expressions: an item of a list or a check is none.
-fn is_shown(key: &Key) -> bool {
+fn is_shown(key: &StepKey) -> bool {
     !key.as_str().rsplit("::").next().unwrap_or_default().contains('@')
 }
 

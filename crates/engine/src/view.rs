@@ -1,45 +1,44 @@
 //! A run as people and agents see it.
 
-use std::fmt;
-
-use milepost_model::brief;
+use milepost_model::agent_prompt;
 use milepost_model::step::{Action, Prompt, PromptText, Step};
-use milepost_model::walk::{self, Blocked, Position};
-use serde::{Deserialize, Serialize};
+use milepost_model::walk::{self, BlockedStep, WalkPosition};
 use serde_json::{Map, Value};
 
-use crate::event::{Actor, ActorKind, Issue, Request};
-use crate::failure::Failure;
-use crate::flow::Flow;
-use crate::key::Key;
-use crate::names::Names;
-use crate::next::{Look, context, loop_context};
+use crate::admission;
+use crate::event::failure::Failure;
+use crate::event::step_key::StepKey;
+use crate::event::{Actor, ActorKind, ApprovalRequest, SubmissionIssue};
+use crate::interpreter::evaluator::{RunEvaluator, context, loop_context};
+use crate::interpreter::flow::Flow;
+use crate::interpreter::scope::RunScope;
+use crate::limits;
+use crate::named_enum::named_enum;
 use crate::state::{End, Phase, State, Status};
-use crate::{judge, limits};
 
 /// Who has to do what before a run goes on.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Waiting {
     /// A person decides.
-    Approval(Box<Request>),
+    Approval(Box<ApprovalRequest>),
     /// A person says what became of a request.
     Unknown {
         /// The step.
-        key: Key,
+        key: StepKey,
         /// What is known.
         failure: Failure,
     },
     /// A person decides what becomes of a step that no submission was good enough for.
     Exhausted {
         /// The step.
-        key: Key,
+        key: StepKey,
         /// What was wrong last.
-        issues: Vec<Issue>,
+        issues: Vec<SubmissionIssue>,
     },
     /// A person gives more, or gives up.
     Budget(crate::event::Budget),
     /// An agent works on a step.
-    Agent(Key),
+    Agent(StepKey),
     /// An agent gives a variable.
     Variable {
         /// The step that needs it.
@@ -52,11 +51,6 @@ pub enum Waiting {
 }
 
 impl Waiting {
-    /// Whether a person has to act.
-    pub fn is_for_person(&self) -> bool {
-        !self.kind().is_for_agent()
-    }
-
     /// What kind of thing is waited for.
     pub fn kind(&self) -> WaitingKind {
         match self {
@@ -70,44 +64,30 @@ impl Waiting {
     }
 }
 
-/// What kind of thing a run waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WaitingKind {
-    /// A person answers a question.
-    Approval,
-    /// The time to answer a question has passed. Nothing drove the run then, so its journal does
-    /// not say so yet.
-    Lapsed,
-    /// A person says what became of a request.
-    Decision,
-    /// A person decides what becomes of a step that no submission was good enough for.
-    Person,
-    /// A person raises a limit.
-    Budget,
-    /// A process has to drive the run: none does.
-    Adrift,
-    /// An agent works on a step.
-    Agent,
-    /// An agent gives a variable.
-    Variable,
+named_enum! {
+    /// What kind of thing a run waits for.
+    WaitingKind {
+        /// A person answers a question.
+        Approval = "approval",
+        /// The time to answer a question has passed. Nothing drove the run then, so its journal
+        /// does not say so yet.
+        Lapsed = "lapsed",
+        /// A person says what became of a request.
+        Decision = "decision",
+        /// A person decides what becomes of a step for which no submission was good enough.
+        Person = "person",
+        /// A person raises a limit.
+        Budget = "budget",
+        /// A process has to drive the run: none does.
+        Adrift = "adrift",
+        /// An agent works on a step.
+        Agent = "agent",
+        /// An agent gives a variable.
+        Variable = "variable",
+    }
 }
 
 impl WaitingKind {
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            WaitingKind::Approval => "approval",
-            WaitingKind::Lapsed => "lapsed",
-            WaitingKind::Decision => "decision",
-            WaitingKind::Person => "person",
-            WaitingKind::Budget => "budget",
-            WaitingKind::Adrift => "adrift",
-            WaitingKind::Agent => "agent",
-            WaitingKind::Variable => "variable",
-        }
-    }
-
     /// Whether an agent has to act.
     pub fn is_for_agent(self) -> bool {
         matches!(self, WaitingKind::Agent | WaitingKind::Variable)
@@ -122,12 +102,6 @@ impl WaitingKind {
                 | WaitingKind::Person
                 | WaitingKind::Budget
         )
-    }
-}
-
-impl fmt::Display for WaitingKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 
@@ -169,7 +143,7 @@ pub fn waiting(flow: &Flow, state: &State) -> Vec<Waiting> {
                 all.push(Waiting::Unknown { key: key.clone(), failure: (**failure).clone() });
             }
             Phase::Offered(_) => all.push(Waiting::Agent(key.clone())),
-            Phase::Rejected if judge::is_exhausted(flow, state, key) => {
+            Phase::Rejected if admission::is_exhausted(flow, state, key) => {
                 let issues = step.judged.last().map(|judged| judged.issues.clone());
                 let issues = issues.unwrap_or_default();
                 all.push(Waiting::Exhausted { key: key.clone(), issues });
@@ -188,20 +162,21 @@ pub fn waiting(flow: &Flow, state: &State) -> Vec<Waiting> {
 }
 
 /// Conditions of a guide, or of a loop, that wait for a variable.
-fn blocked(flow: &Flow, state: &State) -> Vec<Blocked> {
-    let look = Look::of(flow, state);
+fn blocked(flow: &Flow, state: &State) -> Vec<BlockedStep> {
+    let look = RunEvaluator::of(flow, state);
     let variables = Value::Object(context(state));
-    let of = |position: Position<'_, '_>| match position {
-        Position::Blocked(blocked) => blocked,
-        Position::Due(_) | Position::Complete { .. } => Vec::new(),
+    let of = |position: WalkPosition<'_, '_>| match position {
+        WalkPosition::Blocked(blocked) => blocked,
+        WalkPosition::Due(_) | WalkPosition::Complete { .. } => Vec::new(),
     };
     if flow.is_walked() {
         let completed = look.completed(None);
         return match walk::next(flow.workflow(), &completed, &variables) {
             Ok(found) => of(found.position),
             Err(walk::WalkError::Variable { variable, .. }) => {
-                let wanted = milepost_model::condition::Wanted { variable, expected: None };
-                vec![Blocked { step: flow.workflow().id.value.to_string(), wanted }]
+                let wanted =
+                    milepost_model::condition::MissingVariable { variable, expected: None };
+                vec![BlockedStep { step: flow.workflow().id.value.to_string(), wanted }]
             }
             Err(_) => Vec::new(),
         };
@@ -220,12 +195,12 @@ fn blocked(flow: &Flow, state: &State) -> Vec<Blocked> {
 }
 
 /// The variables of a guide as an execution sees them, those of the loops around included.
-pub(crate) fn variables(flow: &Flow, state: &State, key: &Key) -> Value {
-    let look = Look::of(flow, state);
+pub(crate) fn variables(flow: &Flow, state: &State, key: &StepKey) -> Value {
+    let look = RunEvaluator::of(flow, state);
     let variables = Value::Object(context(state));
     let (top, walked) = (key.top(), flow.is_walked());
     let completed =
-        if walked { look.completed(None) } else { look.completed(Some(&Key::of_walk(top))) };
+        if walked { look.completed(None) } else { look.completed(Some(&StepKey::of_walk(top))) };
     let context = loop_context(state);
     let found = match flow.step(top) {
         _ if walked => walk::next(flow.workflow(), &completed, &variables),
@@ -235,7 +210,7 @@ pub(crate) fn variables(flow: &Flow, state: &State, key: &Key) -> Value {
         _ => return variables,
     };
     match found.map(|found| found.position) {
-        Ok(Position::Due(due)) if due.key == key.as_str() => {
+        Ok(WalkPosition::Due(due)) if due.key == key.as_str() => {
             milepost_model::condition::Variables::to_value(&due.scope)
         }
         _ => variables,
@@ -244,9 +219,9 @@ pub(crate) fn variables(flow: &Flow, state: &State, key: &Key) -> Value {
 
 /// What an agent is told of a step.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Brief {
+pub struct StepBrief {
     /// The execution.
-    pub key: Key,
+    pub key: StepKey,
     /// Its name for people.
     pub title: Option<String>,
     /// What to do.
@@ -264,18 +239,18 @@ pub struct Brief {
     /// Tries that are left, this one included.
     pub attempts_left: u32,
     /// What was wrong with the last one.
-    pub issues: Vec<Issue>,
+    pub issues: Vec<SubmissionIssue>,
     /// What a person said when it was sent back.
     pub feedback: Option<String>,
 }
 
 /// The steps an agent may work on now, with all it needs; nothing of any later one.
-pub fn briefs(flow: &Flow, state: &State) -> Vec<Brief> {
-    let due = judge::due(flow, state);
+pub fn briefs(flow: &Flow, state: &State) -> Vec<StepBrief> {
+    let due = admission::due(flow, state);
     due.iter().filter_map(|key| brief(flow, state, key)).collect()
 }
 
-fn brief(flow: &Flow, state: &State, key: &Key) -> Option<Brief> {
+fn brief(flow: &Flow, state: &State, key: &StepKey) -> Option<StepBrief> {
     let step = flow.of_key(key)?;
     let Action::Prompt(prompt) = &step.action else { return None };
     let stands = state.step(key)?;
@@ -290,10 +265,10 @@ fn brief(flow: &Flow, state: &State, key: &Key) -> Option<Brief> {
         check.message.clone().unwrap_or_else(|| format!("{} : {source}", check.run.value))
     });
     checks.get_or_insert_with(Vec::new).extend(verified);
-    Some(Brief {
+    Some(StepBrief {
         key: key.clone(),
         title: step.title.clone(),
-        prompt: crate::shown_text(&state.head.seal, &told(state, step, prompt, key, &variables)),
+        prompt: crate::mask_text(&state.head.nonce, &told(state, step, prompt, key, &variables)),
         role: prompt.agent_role.clone(),
         guidance: prompt.guidance.clone(),
         checks: checks.unwrap_or_default(),
@@ -311,14 +286,14 @@ fn brief(flow: &Flow, state: &State, key: &Key) -> Option<Brief> {
 }
 
 /// The prompt with its variables filled in.
-fn told(state: &State, step: &Step, prompt: &Prompt, key: &Key, variables: &Value) -> String {
+fn told(state: &State, step: &Step, prompt: &Prompt, key: &StepKey, variables: &Value) -> String {
     match &prompt.text {
         PromptText::Guide { .. } => {
-            let text = brief::prompt(prompt, variables).unwrap_or_default();
-            brief::fill(&text, variables).text
+            let text = agent_prompt::assemble(prompt, variables).unwrap_or_default();
+            agent_prompt::fill(&text, variables).text
         }
         PromptText::Template(text) => {
-            let mut names = Names::of(state);
+            let mut names = RunScope::of(state);
             // What a run is given may have any name; these always mean the same.
             let own = |name: &str| !matches!(name, "inputs" | "steps" | "env" | "run");
             let variables = variables.as_object().into_iter().flatten();
@@ -335,16 +310,16 @@ fn told(state: &State, step: &Step, prompt: &Prompt, key: &Key, variables: &Valu
 }
 
 /// The item of an execution over a list.
-pub(crate) fn item(state: &State, key: &Key) -> Option<(usize, Value)> {
+pub(crate) fn item(state: &State, key: &StepKey) -> Option<(usize, Value)> {
     let (list, index) = key.as_str().rsplit_once('@')?;
     let index: usize = index.parse().ok()?;
-    let items = state.step(&Key::of_walk(list))?.items.as_ref()?;
+    let items = state.step(&StepKey::of_walk(list))?.items.as_ref()?;
     Some((index, items.get(index)?.clone()))
 }
 
 /// Variables and inputs as they may be shown.
 pub fn shown_inputs(state: &State) -> Map<String, Value> {
-    let shown = crate::shown(&state.head.seal, &Value::Object(state.head.inputs.clone()));
+    let shown = crate::mask_secrets(&state.head.nonce, &Value::Object(state.head.inputs.clone()));
     shown.as_object().cloned().unwrap_or_default()
 }
 

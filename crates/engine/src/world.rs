@@ -5,10 +5,11 @@
 //! stop the run.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use milepost_model::digest::Digest;
 use serde::{Deserialize, Serialize};
+
+use crate::named_enum::named_enum;
 
 /// The layout of [`RunWorld`] that this program writes, and the newest one it can read.
 pub const WORLD_VERSION: u32 = 1;
@@ -110,35 +111,17 @@ impl WorldChange {
     }
 }
 
-/// A part of a world.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WorldPart {
-    /// Where the API of a catalog is reached.
-    Address,
-    /// The names of the credentials of a catalog.
-    Credentials,
-    /// The document of a catalog, by its hash.
-    Document,
-    /// The text of a workflow that a step runs, by its hash.
-    Workflow,
-}
-
-impl WorldPart {
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            WorldPart::Address => "address",
-            WorldPart::Credentials => "credentials",
-            WorldPart::Document => "document",
-            WorldPart::Workflow => "workflow",
-        }
-    }
-}
-
-impl fmt::Display for WorldPart {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+named_enum! {
+    /// A part of a world.
+    WorldPart {
+        /// Where the API of a catalog is reached.
+        Address = "address",
+        /// The names of the credentials of a catalog.
+        Credentials = "credentials",
+        /// The document of a catalog, by its hash.
+        Document = "document",
+        /// The text of a workflow that a step runs, by its hash.
+        Workflow = "workflow",
     }
 }
 

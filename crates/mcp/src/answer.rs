@@ -1,14 +1,14 @@
 //! Answers as bytes, appended to a buffer. No answer holds a line end.
 
-use milepost_model::escape;
 use milepost_ops::Response;
+use milepost_syntax::escape;
 use serde_json::Value;
 
-use crate::fault::Fault;
 use crate::message::Id;
+use crate::rpc_error::RpcError;
 
 /// What a request is answered with when it is not a fault.
-pub(crate) enum Reply<'c> {
+pub(crate) enum RpcResult<'c> {
     /// JSON text that does not change.
     Fixed(&'static str),
     /// JSON text that was made for this answer.
@@ -20,26 +20,26 @@ pub(crate) enum Reply<'c> {
     /// What a tool gave, in the wrapping of `tools/call`.
     Gave(Response),
     /// Why a tool gave nothing, for the model to read.
-    Failed(Fault),
+    Failed(RpcError),
 }
 
-pub(crate) fn reply(out: &mut Vec<u8>, id: Id<'_>, reply: &Reply<'_>) {
+pub(crate) fn reply(out: &mut Vec<u8>, id: Id<'_>, reply: &RpcResult<'_>) {
     begin(out, id);
     out.extend_from_slice(b",\"result\":");
     match reply {
-        Reply::Fixed(result) => out.extend_from_slice(result.as_bytes()),
-        Reply::Made(result) => json(out, result),
-        Reply::Plain(result) => json(out, result.json()),
-        Reply::Tools(tools) => {
+        RpcResult::Fixed(result) => out.extend_from_slice(result.as_bytes()),
+        RpcResult::Made(result) => json(out, result),
+        RpcResult::Plain(result) => json(out, result.json()),
+        RpcResult::Tools(tools) => {
             out.extend_from_slice(b"{\"tools\":");
             json(out, tools);
             out.push(b'}');
         }
-        Reply::Gave(result) => {
+        RpcResult::Gave(result) => {
             content(out, result);
             out.push(b'}');
         }
-        Reply::Failed(fault) => {
+        RpcResult::Failed(fault) => {
             content(out, &object(fault).into());
             out.extend_from_slice(b",\"isError\":true}");
         }
@@ -47,7 +47,7 @@ pub(crate) fn reply(out: &mut Vec<u8>, id: Id<'_>, reply: &Reply<'_>) {
     out.push(b'}');
 }
 
-pub(crate) fn fault(out: &mut Vec<u8>, id: Id<'_>, fault: &Fault) {
+pub(crate) fn fault(out: &mut Vec<u8>, id: Id<'_>, fault: &RpcError) {
     begin(out, id);
     out.extend_from_slice(b",\"error\":");
     out.extend_from_slice(object(fault).as_bytes());
@@ -75,7 +75,7 @@ fn content(out: &mut Vec<u8>, result: &Response) {
     json(out, text);
 }
 
-fn object(fault: &Fault) -> String {
+fn object(fault: &RpcError) -> String {
     let message = Value::from(fault.message.as_ref());
     let data =
         if fault.data.is_null() { String::new() } else { format!(",\"data\":{}", fault.data) };

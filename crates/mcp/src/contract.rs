@@ -3,7 +3,7 @@
 use milepost_ops::Response;
 use serde_json::{Map, Value};
 
-use crate::fault::Fault;
+use crate::rpc_error::RpcError;
 
 /// A set of tools. The edge knows no tool by name; a contract knows nothing of JSON-RPC.
 pub trait Contract: Send + Sync {
@@ -25,20 +25,5 @@ pub trait Contract: Send + Sync {
         tool: &str,
         arguments: Map<String, Value>,
         log: &mut String,
-    ) -> Result<Response, Fault>;
-
-    /// The same from the text of an object, where a contract can read it without making values of
-    /// it; `None` has [`call`](Contract::call) read it.
-    fn call_text(
-        &self,
-        _tool: &str,
-        _arguments: &str,
-        _log: &mut String,
-    ) -> Option<Result<Response, Fault>> {
-        None
-    }
-
-    /// Whatever is called from here on was sent before now, until this is told again: what a
-    /// contract looks at, it may look at once for all of these calls.
-    fn arrived(&self) {}
+    ) -> Result<Response, RpcError>;
 }

@@ -7,14 +7,14 @@ use milepost_model::problem::{Argument, Code, Problem};
 use milepost_model::violation;
 use milepost_model::wording::Wording;
 use milepost_ops::{
-    Alone, Call, OPERATIONS, Operation, Operations, Reader, Response, Safety, Writer,
+    Caller, OPERATIONS, OperationSpec, Operations, Reader, Response, Safety, SilentCaller, Writer,
 };
 use milepost_store::Locations;
 use milepost_store::secrets::Environment;
 use serde_json::{Map, Value, json};
 
 use crate::contract::Contract;
-use crate::fault::{self, Fault};
+use crate::rpc_error::{self, RpcError};
 
 /// The five tools over one set of workflows.
 #[derive(Debug)]
@@ -24,25 +24,13 @@ pub struct Guides {
     tools: OnceLock<String>,
     /// Warnings of the last call that had any: what is known is not logged again.
     warned: Mutex<HashSet<String>>,
-    /// Whether these are the only door of the operations: calls that came with one read then share
-    /// one look at the library.
-    is_only_door: Mutex<bool>,
 }
 
 impl Guides {
     /// The tools of these operations.
     pub fn new(operations: Operations) -> Guides {
-        let names = OPERATIONS.iter().filter_map(Operation::guide_tool).collect();
-        let (tools, warned, is_only_door) = (OnceLock::new(), Mutex::default(), Mutex::new(true));
-        Guides { operations, names, tools, warned, is_only_door }
-    }
-
-    /// There are other doors from here on, such as runs that go on by themselves: every call looks
-    /// at the library as it is then.
-    pub(crate) fn open_other_doors(&self) {
-        let mut is_only_door = self.is_only_door.lock().unwrap_or_else(PoisonError::into_inner);
-        *is_only_door = false;
-        self.operations.scattered();
+        let names = OPERATIONS.iter().filter_map(OperationSpec::guide_tool).collect();
+        Guides { operations, names, tools: OnceLock::new(), warned: Mutex::default() }
     }
 
     /// What the tools are tools of.
@@ -92,50 +80,31 @@ impl Contract for Guides {
         tool: &str,
         arguments: Map<String, Value>,
         log: &mut String,
-    ) -> Result<Response, Fault> {
-        let Some(operation) = of(tool) else { return Err(Fault::method_not_found(tool)) };
-        let call = Told { warnings: Mutex::default() };
+    ) -> Result<Response, RpcError> {
+        let Some(operation) = of(tool) else { return Err(RpcError::method_not_found(tool)) };
+        let call = GuideCaller { warnings: Mutex::default() };
         let called = self.operations.call(operation.name, &call, Value::Object(arguments));
         self.log_new(call.into_warnings(), log);
         called.map_err(|problem| fault(&problem, self.operations.wording()))
     }
-
-    fn call_text(
-        &self,
-        tool: &str,
-        arguments: &str,
-        log: &mut String,
-    ) -> Option<Result<Response, Fault>> {
-        let call = Told { warnings: Mutex::default() };
-        let called = self.operations.call_text(of(tool)?, &call, arguments)?;
-        self.log_new(call.into_warnings(), log);
-        Some(called.map_err(|problem| fault(&problem, self.operations.wording())))
-    }
-
-    fn arrived(&self) {
-        let is_only_door = self.is_only_door.lock().unwrap_or_else(PoisonError::into_inner);
-        if *is_only_door {
-            self.operations.arrived();
-        }
-    }
 }
 
-fn of(tool: &str) -> Option<&'static Operation> {
+fn of(tool: &str) -> Option<&'static OperationSpec> {
     OPERATIONS.iter().find(|operation| operation.guide_tool() == Some(tool))
 }
 
 /// A client of the contract: it cannot be asked, and warnings go to the log.
-struct Told {
+struct GuideCaller {
     warnings: Mutex<Vec<String>>,
 }
 
-impl Told {
+impl GuideCaller {
     fn into_warnings(self) -> Vec<String> {
         self.warnings.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Call for Told {
+impl Caller for GuideCaller {
     fn progress(&self, _message: &str) {}
 
     fn warn(&self, message: &str) {
@@ -154,10 +123,10 @@ impl Call for Told {
 
 /// An operation as a tool of the contract. Its example is a call that anybody can make, with the
 /// answer they will get: it is about what comes with the program.
-fn tool(operation: &Operation, builtin: &Operations) -> Option<Value> {
+fn tool(operation: &OperationSpec, builtin: &Operations) -> Option<Value> {
     let name = operation.guide_tool()?;
     let request = (operation.example)();
-    let response = builtin.call(operation.name, &Alone, request.clone()).ok()?;
+    let response = builtin.call(operation.name, &SilentCaller, request.clone()).ok()?;
     let response: Value = serde_json::from_str(response.json()).ok()?;
     let is_safe = operation.safety == Safety::Safe;
     Some(json!({
@@ -202,18 +171,18 @@ fn number(code: Code) -> (i32, &'static str) {
         Code::StateInvalid | Code::WorkflowExists => (-32005, "State error"),
         Code::StorageFailed | Code::FileNotFound => (-32006, "Storage error"),
         Code::IdInvalid | Code::FileRefused => (-32007, "Security error"),
-        Code::ParamsInvalid | Code::InputInvalid => (fault::INVALID_PARAMS, "Invalid params"),
-        Code::ParseError => (fault::PARSE_ERROR, "Parse error"),
-        Code::RequestInvalid => (fault::INVALID_REQUEST, "Invalid Request"),
-        Code::MethodNotFound => (fault::METHOD_NOT_FOUND, "Method not found"),
-        Code::Internal => (fault::INTERNAL_ERROR, "Internal error"),
+        Code::ParamsInvalid | Code::InputInvalid => (rpc_error::INVALID_PARAMS, "Invalid params"),
+        Code::ParseError => (rpc_error::PARSE_ERROR, "Parse error"),
+        Code::RequestInvalid => (rpc_error::INVALID_REQUEST, "Invalid Request"),
+        Code::MethodNotFound => (rpc_error::METHOD_NOT_FOUND, "Method not found"),
+        Code::Internal => (rpc_error::INTERNAL_ERROR, "Internal error"),
         // None of the others is one that a guide can end with.
-        _ => (fault::SERVER_ERROR, "Server error"),
+        _ => (rpc_error::SERVER_ERROR, "Server error"),
     }
 }
 
 /// A problem as a fault of the contract: the text is fixed, the specifics are data.
-fn fault(problem: &Problem, wording: &dyn Wording) -> Fault {
+fn fault(problem: &Problem, wording: &dyn Wording) -> RpcError {
     let (code, message) = number(problem.code);
     let mut data = Map::new();
     for (key, value) in problem.context.iter() {
@@ -245,7 +214,7 @@ fn fault(problem: &Problem, wording: &dyn Wording) -> Fault {
     if !problem.violations.is_empty() {
         data.insert("violations".into(), violation::to_values(&problem.violations));
     }
-    Fault::new(code, message, Value::Object(data))
+    RpcError::new(code, message, Value::Object(data))
 }
 
 fn argument(argument: &Argument) -> Value {

@@ -7,30 +7,29 @@
 
 mod answer;
 mod contract;
-pub mod fault;
 pub mod frame;
 pub mod guide;
 pub mod http;
 pub mod limits;
 pub mod message;
-mod observed;
 mod params;
 mod pipe;
 mod request;
+pub mod rpc_error;
 mod runtime;
-mod scan;
 mod session;
 mod signals;
 mod stdio;
 mod trace;
+mod traced_handler;
 mod version;
 pub mod workflows;
 
 pub use contract::Contract;
-pub use fault::Fault;
+pub use rpc_error::RpcError;
 pub use runtime::LazyRuntime;
 #[cfg(unix)]
 pub use signals::UntilStopped;
 pub use signals::{raw_stdout, stdin_until_signal};
-pub use stdio::{ServeError, Tables, serve_stdio};
-pub use version::{Options, Revision, Surface};
+pub use stdio::{Contracts, ServeError, serve_stdio};
+pub use version::{Revision, SessionOptions, Surface};

@@ -17,8 +17,6 @@ pub const READ_BYTES: usize = 64 << 10;
 pub const UNSENT_BYTES: usize = 32 << 10;
 /// A buffer that a large line or answer made larger than this is given back.
 pub const KEPT_BYTES: usize = 256 << 10;
-/// Significant digits before a number is looked at again: it may be too large for a float.
-pub(crate) const PLAIN_DIGITS: usize = 300;
 /// How long the input must be quiet after a signal before the server ends.
 pub const QUIET: Duration = Duration::from_millis(20);
 /// How long after a signal the server still answers what keeps arriving.

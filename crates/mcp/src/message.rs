@@ -6,10 +6,10 @@
 use std::borrow::Cow;
 use std::str;
 
-use crate::fault::Fault;
+use milepost_syntax::json::scan::{self, Dialect, ScanError, ScanErrorKind, Scanner};
+
 use crate::limits;
-use crate::params::CallMembers;
-use crate::scan::{self, Scanner, SyntaxFault, What};
+use crate::rpc_error::RpcError;
 
 /// What a line holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,16 +17,16 @@ pub enum Incoming<'a> {
     /// White space.
     Nothing,
     /// One message.
-    One(Message<'a>),
+    One(RpcMessage<'a>),
     /// An array of messages, at least one.
-    Batch(Vec<Message<'a>>),
+    Batch(Vec<RpcMessage<'a>>),
     /// No message at all.
-    Unreadable(Fault),
+    Unreadable(RpcError),
 }
 
 /// One message from the client.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Message<'a> {
+pub enum RpcMessage<'a> {
     /// Wants an answer.
     Request(Request<'a>),
     /// Wants none, whatever is wrong with it.
@@ -38,7 +38,7 @@ pub enum Message<'a> {
         /// The id, where it could be read.
         id: Id<'a>,
         /// What is wrong.
-        fault: Fault,
+        fault: RpcError,
     },
 }
 
@@ -51,8 +51,6 @@ pub struct Request<'a> {
     pub method: Cow<'a, str>,
     /// With what.
     pub params: Params<'a>,
-    /// What of that is the call of a tool.
-    pub(crate) call: CallMembers<'a>,
 }
 
 impl Request<'_> {
@@ -102,32 +100,47 @@ pub enum Params<'a> {
 /// Reads one line.
 pub fn read(line: &[u8]) -> Incoming<'_> {
     match str::from_utf8(line) {
-        Ok(text) => read_text(text).unwrap_or_else(|fault| unreadable(text, fault)),
+        Ok(text) if text.starts_with('\u{feff}') => {
+            unreadable("", "Unexpected token in JSON: a byte order mark")
+        }
+        Ok(text) => read_text(text)
+            .unwrap_or_else(|error| unreadable(&text[..error.at], &description(error))),
         Err(error) => {
             let (valid, _) = line.split_at(error.valid_up_to());
-            let text = str::from_utf8(valid).unwrap_or_default();
-            unreadable(text, SyntaxFault { at: text.len(), what: What::NoUtf8 })
+            let before = str::from_utf8(valid).unwrap_or_default();
+            unreadable(before, "Unexpected token in JSON: bytes that are not UTF-8")
         }
     }
 }
 
-fn unreadable(text: &str, fault: SyntaxFault) -> Incoming<'_> {
-    let before = &text[..fault.at];
+fn description(error: ScanError) -> String {
+    let token = "Unexpected token in JSON";
+    match error.kind {
+        ScanErrorKind::TooDeep => format!("{token}: more than {} levels deep", limits::DEPTH),
+        ScanErrorKind::LoneSurrogate => format!("{token}: half a surrogate pair"),
+        ScanErrorKind::NumberTooLarge => format!("{token}: a number out of range"),
+        _ if error.is_end => "Unexpected end of JSON input".to_owned(),
+        _ => token.to_owned(),
+    }
+}
+
+fn unreadable(before: &str, description: &str) -> Incoming<'static> {
     // Only what came over HTTP has more than one line.
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    let details = format!("{} at line {line}, column {column}", fault.what);
-    Incoming::Unreadable(Fault::parse_error(&details))
+    let details = format!("{description} at line {line}, column {column}");
+    Incoming::Unreadable(RpcError::parse_error(&details))
 }
 
-fn read_text(text: &str) -> Result<Incoming<'_>, SyntaxFault> {
+fn message_scanner(text: &str) -> Scanner<'_> {
+    Scanner::new(text, Dialect::Json, limits::DEPTH)
+}
+
+fn read_text(text: &str) -> Result<Incoming<'_>, ScanError> {
     if text.trim_ascii().is_empty() {
         return Ok(Incoming::Nothing);
     }
-    if text.starts_with('\u{feff}') {
-        return Err(SyntaxFault { at: 0, what: What::ByteOrderMark });
-    }
-    let mut scanner = Scanner::new(text);
+    let mut scanner = message_scanner(text);
     let incoming = match scanner.peek()? {
         b'{' => Incoming::One(Envelope::scan(&mut scanner)?.message(text)),
         b'[' => batch(&mut scanner)?,
@@ -140,32 +153,35 @@ fn read_text(text: &str) -> Result<Incoming<'_>, SyntaxFault> {
     Ok(incoming)
 }
 
-fn no_object() -> Message<'static> {
-    Message::Bad { id: Id::NULL, fault: Fault::invalid_request("a message must be an object") }
+fn no_object() -> RpcMessage<'static> {
+    RpcMessage::Bad {
+        id: Id::NULL,
+        fault: RpcError::invalid_request("a message must be an object"),
+    }
 }
 
-fn batch<'a>(scanner: &mut Scanner<'a>) -> Result<Incoming<'a>, SyntaxFault> {
+fn batch<'a>(scanner: &mut Scanner<'a>) -> Result<Incoming<'a>, ScanError> {
     let mut members = Vec::new();
     let mut count = 0;
-    scanner.array(|member| {
+    scanner.list(|member| {
         count += 1;
         if count <= limits::BATCH_MESSAGES {
             members.push(member);
         }
     })?;
     if count == 0 {
-        let fault = Fault::invalid_request("a batch must hold a message");
+        let fault = RpcError::invalid_request("a batch must hold a message");
         return Ok(Incoming::Unreadable(fault));
     }
     if count > limits::BATCH_MESSAGES {
         let details = "the batch holds more messages than it may";
-        return Ok(Incoming::Unreadable(Fault::over_limit(details, limits::BATCH_MESSAGES)));
+        return Ok(Incoming::Unreadable(RpcError::over_limit(details, limits::BATCH_MESSAGES)));
     }
     let messages = members.into_iter().map(|member| {
         if !member.starts_with('{') {
             return Ok(no_object());
         }
-        Ok(Envelope::scan(&mut Scanner::new(member))?.message(member))
+        Ok(Envelope::scan(&mut message_scanner(member))?.message(member))
     });
     messages.collect::<Result<_, _>>().map(Incoming::Batch)
 }
@@ -177,7 +193,6 @@ struct Envelope<'a> {
     id: Option<&'a str>,
     method: Option<&'a str>,
     params: Option<&'a str>,
-    call: CallMembers<'a>,
     /// There is a `result` or an `error`.
     answers: bool,
     /// A member that is there twice: which of the two is meant cannot be known.
@@ -185,18 +200,10 @@ struct Envelope<'a> {
 }
 
 impl<'a> Envelope<'a> {
-    fn scan(scanner: &mut Scanner<'a>) -> Result<Envelope<'a>, SyntaxFault> {
+    fn scan(scanner: &mut Scanner<'a>) -> Result<Envelope<'a>, ScanError> {
         let mut envelope = Envelope::default();
-        scanner.members(|scanner, key| {
-            let value = match (key, scanner.peek()?) {
-                // Looked into on the way: most lines are calls, and their arguments are long.
-                ("\"params\"", b'{') => {
-                    let (start, call) = (scanner.at(), &mut envelope.call);
-                    scanner.object(|key, value| call.put(key, value))?;
-                    scanner.since(start)
-                }
-                _ => scanner.value()?,
-            };
+        scanner.entries(|scanner, key| {
+            let value = scanner.value()?;
             envelope.put(key, value);
             Ok(())
         })?;
@@ -223,22 +230,20 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    fn message(self, text: &'a str) -> Message<'a> {
+    fn message(self, text: &'a str) -> RpcMessage<'a> {
         if self.method.is_none() && self.answers {
-            return Message::Response(text);
+            return RpcMessage::Response(text);
         }
         let method = self.method.and_then(scan::decode);
         if self.id.is_none()
             && let Some(method) = method
         {
-            return Message::Notification(Notification { method, text });
+            return RpcMessage::Notification(Notification { method, text });
         }
         let id = self.id();
         match self.request(method) {
-            Ok((method, params)) => {
-                Message::Request(Request { id, method, params, call: self.call })
-            }
-            Err(fault) => Message::Bad { id, fault },
+            Ok((method, params)) => RpcMessage::Request(Request { id, method, params }),
+            Err(fault) => RpcMessage::Bad { id, fault },
         }
     }
 
@@ -249,27 +254,30 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    fn request(&self, method: Option<Cow<'a, str>>) -> Result<(Cow<'a, str>, Params<'a>), Fault> {
+    fn request(
+        &self,
+        method: Option<Cow<'a, str>>,
+    ) -> Result<(Cow<'a, str>, Params<'a>), RpcError> {
         if let Some(name) = self.twice {
-            return Err(Fault::invalid_request(format!("`{name}` is there twice")));
+            return Err(RpcError::invalid_request(format!("`{name}` is there twice")));
         }
         if self.id.is_some_and(|id| !is_id(id)) {
-            return Err(Fault::invalid_request("id must be a string or a number"));
+            return Err(RpcError::invalid_request("id must be a string or a number"));
         }
         if self.jsonrpc.and_then(scan::decode).as_deref() != Some("2.0") {
-            return Err(Fault::invalid_request("jsonrpc must be \"2.0\""));
+            return Err(RpcError::invalid_request("jsonrpc must be \"2.0\""));
         }
         let Some(method) = method else {
             let details = match self.method {
                 None => "method is required",
                 Some(_) => "method must be a string",
             };
-            return Err(Fault::invalid_request(details));
+            return Err(RpcError::invalid_request(details));
         };
         Ok((method, self.params()?))
     }
 
-    fn params(&self) -> Result<Params<'a>, Fault> {
+    fn params(&self) -> Result<Params<'a>, RpcError> {
         match self.params {
             None | Some("null") => Ok(Params::None),
             Some(text) if text.starts_with('{') => Ok(Params::Object(text)),
@@ -277,7 +285,7 @@ impl<'a> Envelope<'a> {
                 let is_empty = text[1..].trim_ascii_start() == "]";
                 Ok(if is_empty { Params::None } else { Params::Array(text) })
             }
-            Some(_) => Err(Fault::invalid_request("params must be an object or an array")),
+            Some(_) => Err(RpcError::invalid_request("params must be an object or an array")),
         }
     }
 }

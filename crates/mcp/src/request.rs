@@ -10,10 +10,10 @@ use rmcp::model::{
 use rmcp::service::{RoleServer, TxJsonRpcMessage};
 use serde_json::{Map, Value, json};
 
-use crate::fault::Fault;
 use crate::message::Id;
+use crate::rpc_error::RpcError;
 use crate::session;
-use crate::version::{Options, Revision};
+use crate::version::{Revision, SessionOptions};
 
 /// The methods whose parameters `rmcp` knows: one it does not understand has wrong ones.
 const STANDARD: &[&str] = &[
@@ -101,9 +101,9 @@ pub(crate) fn understood(
     method: &str,
     params: Map<String, Value>,
     era: Era,
-) -> Result<ClientRequest, Fault> {
+) -> Result<ClientRequest, RpcError> {
     if era.lacks(method) {
-        return Err(Fault::method_not_found(method));
+        return Err(RpcError::method_not_found(method));
     }
     if era == Era::OlderTasks && method == CREATE {
         return understood("tools/call", created(params), era);
@@ -111,12 +111,12 @@ pub(crate) fn understood(
     let older = era.is_older(method, &params).then(|| params.clone());
     match read(method, params) {
         Ok(ClientRequest::CustomRequest(_)) | Err(_) if STANDARD.contains(&method) => {
-            Err(Fault::invalid_params(format!("these are not parameters of {method}")))
+            Err(RpcError::invalid_params(format!("these are not parameters of {method}")))
         }
         read => match (read, older) {
             (_, Some(params)) => read_older(method, params),
             (Ok(ClientRequest::CustomRequest(_)) | Err(_), None) => {
-                Err(Fault::method_not_found(method))
+                Err(RpcError::method_not_found(method))
             }
             (Ok(read), None) => Ok(read),
         },
@@ -131,8 +131,8 @@ fn created(mut params: Map<String, Value>) -> Map<String, Value> {
     params
 }
 
-fn read_older(method: &str, params: Map<String, Value>) -> Result<ClientRequest, Fault> {
-    read(&format!("{OLDER}{method}"), params).map_err(|_| Fault::method_not_found(method))
+fn read_older(method: &str, params: Map<String, Value>) -> Result<ClientRequest, RpcError> {
+    read(&format!("{OLDER}{method}"), params).map_err(|_| RpcError::method_not_found(method))
 }
 
 fn read(method: &str, params: Map<String, Value>) -> serde_json::Result<ClientRequest> {
@@ -152,8 +152,8 @@ fn read(method: &str, params: Map<String, Value>) -> serde_json::Result<ClientRe
 /// Checks a handshake, so that `rmcp` sees only one that it will accept.
 pub(crate) fn handshake(
     mut params: Map<String, Value>,
-    options: Options,
-) -> Result<(Revision, Map<String, Value>), Fault> {
+    options: SessionOptions,
+) -> Result<(Revision, Map<String, Value>), RpcError> {
     let revision = session::requested(&params, options)?;
     params.insert("protocolVersion".into(), revision.as_str().into());
     params.entry("clientInfo").or_insert_with(|| json!({"name": "unknown", "version": "0"}));
@@ -161,14 +161,14 @@ pub(crate) fn handshake(
 }
 
 /// An id as `rmcp` has it: MCP allows strings and integers.
-pub(crate) fn id(id: Id<'_>) -> Result<NumberOrString, Fault> {
+pub(crate) fn id(id: Id<'_>) -> Result<NumberOrString, RpcError> {
     let number = match serde_json::from_str(id.as_json()) {
         Ok(Value::String(text)) => return Ok(NumberOrString::String(text.into())),
         Ok(Value::Number(number)) => number.as_i64(),
         _ => None,
     };
     let number = number.map(NumberOrString::Number);
-    number.ok_or_else(|| Fault::invalid_request("id must be a string or an integer"))
+    number.ok_or_else(|| RpcError::invalid_request("id must be a string or an integer"))
 }
 
 /// The answer to `initialize` with the tasks of its era in the place of those of the next; every
@@ -258,7 +258,7 @@ mod tests {
         let read = |text: &str| {
             let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{text},\"method\":\"a\"}}");
             match crate::message::read(line.as_bytes()) {
-                crate::message::Incoming::One(crate::message::Message::Request(request)) => {
+                crate::message::Incoming::One(crate::message::RpcMessage::Request(request)) => {
                     id(request.id).ok()
                 }
                 _ => None,

@@ -6,7 +6,7 @@
 //! new         initialize that is refused          new
 //! new         ping, server/discover, a fault      new
 //! agreed      initialize                          agreed (refused)
-//! any         shutdown                            over (Flow::Exit)
+//! any         shutdown                            over (SessionFlow::Exit)
 //! ```
 //!
 //! A session reads nothing and writes nothing by itself: whoever owns the pipe drives it.
@@ -20,16 +20,16 @@ use milepost_ops::Response;
 use milepost_ops::correlation::{self, Correlation};
 use serde_json::{Map, Value};
 
-use crate::answer::{self, Reply};
+use crate::answer::{self, RpcResult};
 use crate::contract::Contract;
-use crate::fault::{self, Fault};
 use crate::frame::Frame;
 use crate::limits;
-use crate::message::{self, Id, Incoming, Message, Params, Request};
+use crate::message::{self, Id, Incoming, Params, Request, RpcMessage};
 use crate::params;
-use crate::stdio::Workflows;
-use crate::trace::{self, Outcome};
-use crate::version::{Options, Revision, Surface};
+use crate::rpc_error::{self, RpcError};
+use crate::stdio::WorkflowBackend;
+use crate::trace::{self, RequestOutcome};
+use crate::version::{Revision, SessionOptions, Surface};
 
 /// What a request of the era without a handshake has in its `_meta`.
 const STANDS_ALONE: &str = "io.modelcontextprotocol/protocolVersion";
@@ -37,7 +37,7 @@ const STANDS_ALONE: &str = "io.modelcontextprotocol/protocolVersion";
 /// Whether more lines are wanted.
 #[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flow {
+pub(crate) enum SessionFlow {
     /// The next line may come.
     Continue,
     /// What is in the output is the last there is.
@@ -48,7 +48,7 @@ pub(crate) enum Flow {
 
 /// What a session has to say; its owner sends it and empties it.
 #[derive(Debug, Default)]
-pub(crate) struct Output {
+pub(crate) struct SessionOutput {
     /// Whole lines for the client.
     pub(crate) answers: Vec<u8>,
     /// Whole lines for the people who run the server.
@@ -56,44 +56,44 @@ pub(crate) struct Output {
 }
 
 /// One connection.
-pub(crate) struct Session<'c> {
+pub(crate) struct GuideSession<'c> {
     contract: &'c dyn Contract,
     /// The table of everything that is no guide, where there is one.
-    workflows: Option<&'c Workflows>,
-    options: Options,
+    workflows: Option<&'c WorkflowBackend>,
+    options: SessionOptions,
     /// The revision that a handshake settled.
     agreed: Option<Revision>,
 }
 
-impl<'c> Session<'c> {
+impl<'c> GuideSession<'c> {
     /// A connection on which nothing was said yet.
     pub(crate) fn new(
         contract: &'c dyn Contract,
-        workflows: Option<&'c Workflows>,
-        options: Options,
-    ) -> Session<'c> {
-        Session { contract, workflows, options, agreed: None }
+        workflows: Option<&'c WorkflowBackend>,
+        options: SessionOptions,
+    ) -> GuideSession<'c> {
+        GuideSession { contract, workflows, options, agreed: None }
     }
 
     /// Answers one line, in full, before it returns.
-    pub(crate) fn line(&mut self, frame: Frame<'_>, output: &mut Output) -> Flow {
+    pub(crate) fn line(&mut self, frame: Frame<'_>, output: &mut SessionOutput) -> SessionFlow {
         let incoming = match frame {
             Frame::Line(line) => message::read(line),
-            Frame::Oversized => Incoming::Unreadable(Fault::oversized_line()),
+            Frame::Oversized => Incoming::Unreadable(RpcError::oversized_line()),
         };
-        if let Incoming::One(Message::Request(request)) = &incoming
+        if let Incoming::One(RpcMessage::Request(request)) = &incoming
             && self.is_for_another(request)
         {
-            return Flow::HandOver;
+            return SessionFlow::HandOver;
         }
         let before = output.answers.len();
         let flow = match incoming {
-            Incoming::Nothing => Flow::Continue,
+            Incoming::Nothing => SessionFlow::Continue,
             Incoming::One(message) => self.message(&message, output),
             Incoming::Batch(messages) => self.batch(&messages, output),
             Incoming::Unreadable(fault) => {
                 answer::fault(&mut output.answers, Id::NULL, &fault);
-                Flow::Continue
+                SessionFlow::Continue
             }
         };
         if output.answers.len() > before {
@@ -120,26 +120,21 @@ impl<'c> Session<'c> {
         }
     }
 
-    /// Lines that are answered from here on were sent before now, until this is told again.
-    pub(crate) fn arrived(&self) {
-        self.contract.arrived();
-    }
-
-    fn batch(&mut self, messages: &[Message<'_>], output: &mut Output) -> Flow {
+    fn batch(&mut self, messages: &[RpcMessage<'_>], output: &mut SessionOutput) -> SessionFlow {
         if self.agreed.is_some_and(|revision| !revision.has_batches()) {
-            let fault = Fault::invalid_request("this protocol version has no batches");
+            let fault = RpcError::invalid_request("this protocol version has no batches");
             answer::fault(&mut output.answers, Id::NULL, &fault);
-            return Flow::Continue;
+            return SessionFlow::Continue;
         }
-        let mut flow = Flow::Continue;
+        let mut flow = SessionFlow::Continue;
         let first = output.answers.len();
         for message in messages {
             let before = output.answers.len();
             // Opens the array before the first answer and parts the others.
             output.answers.push(if before == first { b'[' } else { b',' });
             let opened = output.answers.len();
-            if self.member(message, first, output) == Flow::Exit {
-                flow = Flow::Exit;
+            if self.member(message, first, output) == SessionFlow::Exit {
+                flow = SessionFlow::Exit;
             }
             if output.answers.len() == opened {
                 output.answers.truncate(before);
@@ -152,46 +147,51 @@ impl<'c> Session<'c> {
     }
 
     /// One message of a batch whose answers begin at `first`.
-    fn member(&mut self, message: &Message<'_>, first: usize, output: &mut Output) -> Flow {
-        let Message::Request(request) = message else { return self.message(message, output) };
+    fn member(
+        &mut self,
+        message: &RpcMessage<'_>,
+        first: usize,
+        output: &mut SessionOutput,
+    ) -> SessionFlow {
+        let RpcMessage::Request(request) = message else { return self.message(message, output) };
         let fault = if request.method == "initialize" {
-            Fault::invalid_request("initialize must not be in a batch")
+            RpcError::invalid_request("initialize must not be in a batch")
         } else if output.answers.len() - first > limits::BATCH_ANSWER_BYTES {
             let details = "the answers before this one are as long as those of a batch may be";
-            Fault::over_limit(details, limits::BATCH_ANSWER_BYTES)
+            RpcError::over_limit(details, limits::BATCH_ANSWER_BYTES)
         } else {
             return self.message(message, output);
         };
         answer::fault(&mut output.answers, request.id, &fault);
-        Flow::Continue
+        SessionFlow::Continue
     }
 
-    fn message(&mut self, message: &Message<'_>, output: &mut Output) -> Flow {
+    fn message(&mut self, message: &RpcMessage<'_>, output: &mut SessionOutput) -> SessionFlow {
         let request = match message {
             // There is none yet that would change anything, and we ask clients nothing.
-            Message::Notification(_) | Message::Response(_) => return Flow::Continue,
-            Message::Bad { id, fault } => {
+            RpcMessage::Notification(_) | RpcMessage::Response(_) => return SessionFlow::Continue,
+            RpcMessage::Bad { id, fault } => {
                 answer::fault(&mut output.answers, *id, fault);
-                return Flow::Continue;
+                return SessionFlow::Continue;
             }
-            Message::Request(request) => request,
+            RpcMessage::Request(request) => request,
         };
         let began = Instant::now();
         let replied = Correlation::current().within(|| self.reply(request, &mut output.log));
         let outcome = match &replied {
-            Ok(Reply::Failed(_)) => Outcome::Failed,
-            Ok(_) => Outcome::Ok,
-            Err(_) => Outcome::Fault,
+            Ok(RpcResult::Failed(_)) => RequestOutcome::Failed,
+            Ok(_) => RequestOutcome::Ok,
+            Err(_) => RequestOutcome::RpcError,
         };
         trace::answered(self.method(request), outcome, began);
         match replied {
             Ok(reply) => {
                 answer::reply(&mut output.answers, request.id, &reply);
-                if request.method == "shutdown" { Flow::Exit } else { Flow::Continue }
+                if request.method == "shutdown" { SessionFlow::Exit } else { SessionFlow::Continue }
             }
             Err(fault) => {
                 answer::fault(&mut output.answers, request.id, &fault);
-                Flow::Continue
+                SessionFlow::Continue
             }
         }
     }
@@ -202,40 +202,44 @@ impl<'c> Session<'c> {
         if self.contract.names().contains(&method) { trace::GUIDE } else { method }
     }
 
-    fn reply(&mut self, request: &Request<'_>, log: &mut String) -> Result<Reply<'c>, Fault> {
+    fn reply(
+        &mut self,
+        request: &Request<'_>,
+        log: &mut String,
+    ) -> Result<RpcResult<'c>, RpcError> {
         let (method, params) = (request.method.as_ref(), request.params);
         match method {
-            "ping" => return Ok(Reply::Fixed("{}")),
+            "ping" => return Ok(RpcResult::Fixed("{}")),
             "initialize" => return self.initialize(params),
             // The stateless era opens with it; that it is unknown tells a client to shake hands.
-            "server/discover" => return Err(Fault::method_not_found(method)),
-            _ if self.agreed.is_none() => return Err(Fault::not_initialized()),
+            "server/discover" => return Err(RpcError::method_not_found(method)),
+            _ if self.agreed.is_none() => return Err(RpcError::not_initialized()),
             _ => {}
         }
         match method {
-            "shutdown" => Ok(Reply::Fixed("null")),
+            "shutdown" => Ok(RpcResult::Fixed("null")),
             "tools/call" => self.call_tool(request, log),
-            "tools/list" => one_page(params, Reply::Tools(self.contract.tools())),
-            "resources/list" => one_page(params, Reply::Fixed("{\"resources\":[]}")),
+            "tools/list" => one_page(params, RpcResult::Tools(self.contract.tools())),
+            "resources/list" => one_page(params, RpcResult::Fixed("{\"resources\":[]}")),
             "resources/templates/list" => {
-                one_page(params, Reply::Fixed("{\"resourceTemplates\":[]}"))
+                one_page(params, RpcResult::Fixed("{\"resourceTemplates\":[]}"))
             }
-            "prompts/list" => one_page(params, Reply::Fixed("{\"prompts\":[]}")),
+            "prompts/list" => one_page(params, RpcResult::Fixed("{\"prompts\":[]}")),
             _ if self.contract.names().contains(&method) => {
                 let arguments = params::object(params)?;
-                self.call(method, arguments, log)?.map(Reply::Plain)
+                self.call(method, arguments, log)?.map(RpcResult::Plain)
             }
-            _ => Err(Fault::method_not_found(method)),
+            _ => Err(RpcError::method_not_found(method)),
         }
     }
 
-    fn initialize(&mut self, params: Params<'_>) -> Result<Reply<'c>, Fault> {
+    fn initialize(&mut self, params: Params<'_>) -> Result<RpcResult<'c>, RpcError> {
         if self.agreed.is_some() {
-            return Err(Fault::invalid_request("the session is initialized already"));
+            return Err(RpcError::invalid_request("the session is initialized already"));
         }
         let revision = requested(&params::object(params)?, self.options)?;
         self.agreed = Some(revision);
-        Ok(Reply::Made(format!(
+        Ok(RpcResult::Made(format!(
             concat!(
                 r#"{{"protocolVersion":"{}","capabilities":{{"tools":{{"listChanged":false,"#,
                 r#""notifyProgress":false}},"resources":{{"listChanged":false}}}},"serverInfo":"#,
@@ -257,19 +261,11 @@ impl<'c> Session<'c> {
         }
     }
 
-    fn call_tool(&self, request: &Request<'_>, log: &mut String) -> Result<Reply<'c>, Fault> {
-        if let Some((tool, arguments)) = request.call.plain()
-            && self.contract.names().contains(&tool)
-        {
-            let called = guarded(tool, log, |log| {
-                self.contract.call_text(tool, arguments, log).transpose()
-            })?;
-            match called {
-                Ok(Some(result)) => return Ok(Reply::Gave(result)),
-                Ok(None) => {}
-                Err(fault) => return Ok(Reply::Failed(fault)),
-            }
-        }
+    fn call_tool(
+        &self,
+        request: &Request<'_>,
+        log: &mut String,
+    ) -> Result<RpcResult<'c>, RpcError> {
         let mut params = params::object(request.params)?;
         let arguments = match params.get_mut("arguments").map(Value::take) {
             None | Some(Value::Null) => Map::new(),
@@ -278,21 +274,21 @@ impl<'c> Session<'c> {
         };
         let tool = required(&params, "name")?
             .as_str()
-            .ok_or_else(|| Fault::invalid_params("name is required: it must be a string"))?;
+            .ok_or_else(|| RpcError::invalid_params("name is required: it must be a string"))?;
         let names = self.contract.names();
         if !names.contains(&tool) {
             let beyond =
                 |_: &mut String| Ok(self.workflows.and_then(|all| all.call(tool, arguments)));
             if let Some(result) = guarded(tool, log, beyond)?? {
-                return result.map(Reply::Made);
+                return result.map(RpcResult::Made);
             }
             let nearest = suggest::nearest(tool, names.iter().copied());
-            return Err(Fault::unknown_tool(tool, nearest));
+            return Err(RpcError::unknown_tool(tool, nearest));
         }
         // A failure of the tool is a result: a model reads results, and mends its arguments.
         Ok(match self.call(tool, arguments, log)? {
-            Ok(result) => Reply::Gave(result),
-            Err(fault) => Reply::Failed(fault),
+            Ok(result) => RpcResult::Gave(result),
+            Err(fault) => RpcResult::Failed(fault),
         })
     }
 
@@ -302,17 +298,20 @@ impl<'c> Session<'c> {
         tool: &str,
         arguments: Map<String, Value>,
         log: &mut String,
-    ) -> Result<Result<Response, Fault>, Fault> {
+    ) -> Result<Result<Response, RpcError>, RpcError> {
         guarded(tool, log, |log| self.contract.call(tool, arguments, log))
     }
 }
 
 /// The revision that an `initialize` with these parameters gets.
-pub(crate) fn requested(params: &Map<String, Value>, options: Options) -> Result<Revision, Fault> {
+pub(crate) fn requested(
+    params: &Map<String, Value>,
+    options: SessionOptions,
+) -> Result<Revision, RpcError> {
     let requested = required(params, "protocolVersion")?;
     let requested = requested
         .as_str()
-        .ok_or_else(|| Fault::invalid_params("protocolVersion must be a string"))?;
+        .ok_or_else(|| RpcError::invalid_params("protocolVersion must be a string"))?;
     if !required(params, "capabilities")?.is_object() {
         return Err(params::not_an_object("capabilities"));
     }
@@ -323,13 +322,13 @@ pub(crate) fn requested(params: &Map<String, Value>, options: Options) -> Result
 pub(crate) fn guarded<T>(
     tool: &str,
     log: &mut String,
-    work: impl FnOnce(&mut String) -> Result<T, Fault>,
-) -> Result<Result<T, Fault>, Fault> {
+    work: impl FnOnce(&mut String) -> Result<T, RpcError>,
+) -> Result<Result<T, RpcError>, RpcError> {
     // The contract promises nothing about its state after a panic but that it is `Sync`: what
     // it shares between calls is behind locks, which say for themselves that they are poisoned.
     let called = catch_unwind(AssertUnwindSafe(|| work(log)));
     let cause = match called {
-        Ok(Err(fault)) if fault.code == fault::INTERNAL_ERROR => fault.data.to_string(),
+        Ok(Err(fault)) if fault.code == rpc_error::INTERNAL_ERROR => fault.data.to_string(),
         Ok(result) => return Ok(result),
         Err(panic) => said(&*panic),
     };
@@ -337,20 +336,20 @@ pub(crate) fn guarded<T>(
     let id = correlation::id();
     trace::internal(&id, tool);
     log.extend(["internal error ", &id, ": tool `", tool, "`: ", &cause, "\n"]);
-    Err(Fault::internal(&id))
+    Err(RpcError::internal(&id))
 }
 
 /// A list that fits one page: nobody was ever given a cursor into it.
-fn one_page<'c>(params: Params<'_>, reply: Reply<'c>) -> Result<Reply<'c>, Fault> {
+fn one_page<'c>(params: Params<'_>, reply: RpcResult<'c>) -> Result<RpcResult<'c>, RpcError> {
     match params::object(params)?.get("cursor") {
         None | Some(Value::Null) => Ok(reply),
-        Some(_) => Err(Fault::invalid_params("cursor is not known")),
+        Some(_) => Err(RpcError::invalid_params("cursor is not known")),
     }
 }
 
-fn required<'m>(params: &'m Map<String, Value>, name: &str) -> Result<&'m Value, Fault> {
+fn required<'m>(params: &'m Map<String, Value>, name: &str) -> Result<&'m Value, RpcError> {
     let given = params.get(name).filter(|value| !value.is_null());
-    given.ok_or_else(|| Fault::invalid_params(format!("{name} is required")))
+    given.ok_or_else(|| RpcError::invalid_params(format!("{name} is required")))
 }
 
 /// What a panic said, as one line.

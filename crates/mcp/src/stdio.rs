@@ -1,7 +1,7 @@
 //! The server of a pipe: it reads every line once, and answers it from one of two tables.
 //!
 //! ```text
-//! stdin -> frames -> Session (guides): answered here, in order
+//! stdin -> frames -> GuideSession (guides): answered here, in order
 //!             \----> pipe (workflows): rmcp behind its framing
 //! ```
 //!
@@ -13,13 +13,13 @@ use std::io::{self, Read, Write};
 use serde_json::{Map, Value};
 
 use crate::contract::Contract;
-use crate::fault::{self, Fault};
 use crate::frame::{self, Frame, Framer};
 use crate::limits;
 use crate::pipe;
+use crate::rpc_error::{self, RpcError};
 use crate::runtime::LazyRuntime;
-use crate::session::{Flow, Output, Session};
-use crate::version::{Options, Surface};
+use crate::session::{GuideSession, SessionFlow, SessionOutput};
+use crate::version::{SessionOptions, Surface};
 use crate::workflows::WorkflowServer;
 
 /// Why serving ended early.
@@ -37,51 +37,50 @@ pub enum ServeError {
 }
 
 /// The tables that a pipe is served from.
-pub struct Tables<'s> {
+pub struct Contracts<'s> {
     guides: &'s dyn Contract,
-    workflows: Option<Workflows>,
+    workflows: Option<WorkflowBackend>,
 }
 
 /// The contract for writing and running workflows, and the threads its calls wait on.
-pub(crate) struct Workflows {
+pub(crate) struct WorkflowBackend {
     pub(crate) server: WorkflowServer,
     pub(crate) runtime: LazyRuntime,
     /// The same server, where names that both contracts have are those of the guides.
     beside_guides: WorkflowServer,
 }
 
-impl std::fmt::Debug for Tables<'_> {
+impl std::fmt::Debug for Contracts<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Tables").field("has_workflows", &self.workflows.is_some()).finish()
+        f.debug_struct("Contracts").field("has_workflows", &self.workflows.is_some()).finish()
     }
 }
 
-impl<'s> Tables<'s> {
+impl<'s> Contracts<'s> {
     /// One contract, for every client.
-    pub fn guides(guides: &'s dyn Contract) -> Tables<'s> {
-        Tables { guides, workflows: None }
+    pub fn guides(guides: &'s dyn Contract) -> Contracts<'s> {
+        Contracts { guides, workflows: None }
     }
 
     /// Both tables of a server: the guides, and everything else as soon as a client calls for it.
-    pub fn both(server: &'s WorkflowServer, runtime: LazyRuntime) -> Tables<'s> {
+    pub fn both(server: &'s WorkflowServer, runtime: LazyRuntime) -> Contracts<'s> {
         let (own, beside_guides) = (server.clone(), server.beside_guides());
-        let workflows = Workflows { server: own, runtime, beside_guides };
-        Tables { guides: server.guides(), workflows: Some(workflows) }
+        let workflows = WorkflowBackend { server: own, runtime, beside_guides };
+        Contracts { guides: server.guides(), workflows: Some(workflows) }
     }
 }
 
-impl Workflows {
+impl WorkflowBackend {
     /// Calls a tool for a client of the guides, whose table does not have it; `None` when this one
     /// does not either. The result is the JSON text of a whole result.
     pub(crate) fn call(
         &self,
         tool: &str,
         arguments: Map<String, Value>,
-    ) -> Option<Result<String, Fault>> {
+    ) -> Option<Result<String, RpcError>> {
         if !self.beside_guides.has(tool) {
             return None;
         }
-        self.beside_guides.opens();
         let called = match self.runtime.get() {
             Ok(runtime) => runtime.block_on(self.beside_guides.call_for_guides(tool, arguments)),
             Err(error) => Err(internal(&error)),
@@ -94,17 +93,17 @@ impl Workflows {
     }
 }
 
-fn internal(error: &dyn std::error::Error) -> Fault {
+fn internal(error: &dyn std::error::Error) -> RpcError {
     let data = serde_json::json!({"details": error.to_string()});
-    Fault::new(fault::INTERNAL_ERROR, "Internal error", data)
+    RpcError::new(rpc_error::INTERNAL_ERROR, "Internal error", data)
 }
 
 /// Serves one client until it closes its end, asks for `shutdown`, or cannot be reached.
 ///
 /// An error is on the log already when it is returned: the caller turns it into an exit code.
 pub fn serve_stdio(
-    tables: &Tables<'_>,
-    options: Options,
+    tables: &Contracts<'_>,
+    options: SessionOptions,
     stdin: impl Read,
     stdout: impl Write + Send,
     mut log: impl Write,
@@ -118,21 +117,21 @@ pub fn serve_stdio(
 }
 
 fn serve(
-    tables: &Tables<'_>,
-    options: Options,
+    tables: &Contracts<'_>,
+    options: SessionOptions,
     stdin: impl Read,
     stdout: impl Write + Send,
     log: impl Write,
 ) -> Result<(), ServeError> {
-    let mut frames = Frames::new(stdin);
+    let mut frames = FrameReader::new(stdin);
     let workflows = tables.workflows.as_ref();
     let opens_with_guides = matches!(options.surface, Surface::Auto | Surface::Workflowlookup);
     let workflows = match workflows.filter(|_| !opens_with_guides) {
         Some(workflows) => return pipe::serve(workflows, options, None, frames, stdout),
         None => workflows,
     };
-    let mut session = Session::new(tables.guides, workflows, options);
-    let mut answers = Answers { stdout, log, output: Output::default() };
+    let mut session = GuideSession::new(tables.guides, workflows, options);
+    let mut answers = Answers { stdout, log, output: SessionOutput::default() };
     let other = answered(&mut session, &mut frames, &mut answers)?;
     match workflows.zip(other) {
         Some((workflows, line)) => {
@@ -144,17 +143,16 @@ fn serve(
 
 /// Answers lines in order, until nothing follows or one is not for the guides, which is returned.
 fn answered(
-    session: &mut Session<'_>,
-    frames: &mut Frames<impl Read>,
+    session: &mut GuideSession<'_>,
+    frames: &mut FrameReader<impl Read>,
     answers: &mut Answers<impl Write, impl Write>,
 ) -> Result<Option<Vec<u8>>, ServeError> {
     while frames.fill()? {
-        session.arrived();
         while let Some(frame) = frames.next() {
             match session.line(frame, &mut answers.output) {
-                Flow::Continue => {}
-                Flow::Exit => return answers.flush().map(|()| None),
-                Flow::HandOver => {
+                SessionFlow::Continue => {}
+                SessionFlow::Exit => return answers.flush().map(|()| None),
+                SessionFlow::HandOver => {
                     answers.flush()?;
                     let Frame::Line(line) = frame else { return Ok(None) };
                     return Ok(Some(line.to_owned()));
@@ -170,7 +168,7 @@ fn answered(
 }
 
 /// The lines of a client, in the order in which they came.
-pub(crate) struct Frames<R> {
+pub(crate) struct FrameReader<R> {
     stdin: R,
     framer: Framer,
     chunk: Vec<u8>,
@@ -179,10 +177,10 @@ pub(crate) struct Frames<R> {
     has_ended: bool,
 }
 
-impl<R: Read> Frames<R> {
-    fn new(stdin: R) -> Frames<R> {
+impl<R: Read> FrameReader<R> {
+    fn new(stdin: R) -> FrameReader<R> {
         let chunk = vec![0; limits::READ_BYTES];
-        Frames { stdin, framer: Framer::default(), chunk, unread: 0..0, has_ended: false }
+        FrameReader { stdin, framer: Framer::default(), chunk, unread: 0..0, has_ended: false }
     }
 
     /// Waits for more, once every line of what is there was taken. `false`: nothing follows.
@@ -220,7 +218,7 @@ impl<R: Read> Frames<R> {
 struct Answers<W, L> {
     stdout: W,
     log: L,
-    output: Output,
+    output: SessionOutput,
 }
 
 impl<W: Write, L: Write> Answers<W, L> {

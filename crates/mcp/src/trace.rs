@@ -18,21 +18,21 @@ pub(crate) const GUIDE: &str = "guide";
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum RequestOutcome {
     /// With what was asked for.
     Ok,
     /// With why that could not be done.
     Failed,
     /// It is not one that could be done.
-    Fault,
+    RpcError,
 }
 
-impl Outcome {
+impl RequestOutcome {
     fn name(self) -> &'static str {
         match self {
-            Outcome::Ok => "ok",
-            Outcome::Failed => "failed",
-            Outcome::Fault => "fault",
+            RequestOutcome::Ok => "ok",
+            RequestOutcome::Failed => "failed",
+            RequestOutcome::RpcError => "fault",
         }
     }
 }
@@ -56,13 +56,13 @@ pub(crate) fn try_request<T, E, F: Future<Output = Result<T, E>> + Send>(
     method: &str,
     work: F,
 ) -> impl Future<Output = Result<T, E>> + Send + use<T, E, F> {
-    observed(method, work, |outcome| outcome == Outcome::Ok)
+    observed(method, work, |outcome| outcome == RequestOutcome::Ok)
 }
 
 fn observed<T, E, F: Future<Output = Result<T, E>> + Send>(
     method: &str,
     work: F,
-    is_told: fn(Outcome) -> bool,
+    is_told: fn(RequestOutcome) -> bool,
 ) -> impl Future<Output = Result<T, E>> + Send + use<T, E, F> {
     let (method, began) = (known(method), Instant::now());
     let (correlation, failed) = (Correlation::current(), Arc::new(AtomicBool::new(false)));
@@ -71,9 +71,9 @@ fn observed<T, E, F: Future<Output = Result<T, E>> + Send>(
     let work = FAILED.scope(Arc::clone(&failed), work).instrument(span.clone());
     correlation.scope(work).map(move |done| {
         let outcome = match (&done, failed.load(Ordering::Relaxed)) {
-            (_, true) => Outcome::Failed,
-            (Ok(_), false) => Outcome::Ok,
-            (Err(_), false) => Outcome::Fault,
+            (_, true) => RequestOutcome::Failed,
+            (Ok(_), false) => RequestOutcome::Ok,
+            (Err(_), false) => RequestOutcome::RpcError,
         };
         if is_told(outcome) {
             span.in_scope(|| answered(method, outcome, began));
@@ -83,7 +83,7 @@ fn observed<T, E, F: Future<Output = Result<T, E>> + Send>(
 }
 
 /// Tells of a request that has its answer.
-pub(crate) fn answered(method: &str, outcome: Outcome, began: Instant) {
+pub(crate) fn answered(method: &str, outcome: RequestOutcome, began: Instant) {
     milepost_metrics::MCP.add(method, outcome.name());
     let (method, outcome) = (known(method), outcome.name());
     let duration_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);

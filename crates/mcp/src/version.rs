@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 
 use serde_json::json;
 
-use crate::fault::{Fault, SERVER_ERROR};
+use crate::rpc_error::{RpcError, SERVER_ERROR};
 
 /// A revision of MCP, named by its date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,16 +72,16 @@ pub enum Surface {
 
 /// How a session behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Options {
+pub struct SessionOptions {
     /// What is served to whom.
     pub surface: Surface,
     /// The one revision that is spoken; all of them when there is none.
     pub protocol: Option<Revision>,
 }
 
-impl Options {
+impl SessionOptions {
     /// The revision that answers a client's `protocolVersion`.
-    pub fn negotiate(&self, requested: &str) -> Result<Revision, Fault> {
+    pub fn negotiate(&self, requested: &str) -> Result<Revision, RpcError> {
         let spoken = match &self.protocol {
             Some(one) => std::slice::from_ref(one),
             None => &Revision::ALL,
@@ -109,10 +109,10 @@ impl Surface {
     }
 }
 
-fn unsupported(spoken: &[Revision], requested: &str) -> Fault {
+fn unsupported(spoken: &[Revision], requested: &str) -> RpcError {
     let spoken: Vec<&str> = spoken.iter().map(|revision| revision.as_str()).collect();
     let data = json!({ "supportedVersions": spoken, "requestedVersion": requested });
-    Fault::new(SERVER_ERROR, "Unsupported protocol version", data)
+    RpcError::new(SERVER_ERROR, "Unsupported protocol version", data)
 }
 
 /// Whether a version is a date after that of our newest revision.

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::text::{Kind, Text};
+use crate::text::{MetricKind, MetricsText};
 
 /// Upper ends of the buckets of [`Durations`], in microseconds and as they are written.
 const BUCKETS: [(u64, &str); 12] = [
@@ -63,8 +63,8 @@ impl<const N: usize> Counts<N> {
         self.counts[place(&self.words, word)].get()
     }
 
-    pub(crate) fn write(&self, text: &mut Text, name: &str, label: &str, help: &str) {
-        text.family(name, Kind::Counter, help);
+    pub(crate) fn write(&self, text: &mut MetricsText, name: &str, label: &str, help: &str) {
+        text.family(name, MetricKind::Counter, help);
         for (word, count) in self.words.iter().zip(&self.counts) {
             text.sample(name, &[(label, word)], count.get());
         }
@@ -100,8 +100,8 @@ impl<const R: usize, const C: usize> Grid<R, C> {
     }
 
     /// Pairs that never were are left out: most never will be.
-    pub(crate) fn write(&self, text: &mut Text, name: &str, labels: [&str; 2], help: &str) {
-        text.family(name, Kind::Counter, help);
+    pub(crate) fn write(&self, text: &mut MetricsText, name: &str, labels: [&str; 2], help: &str) {
+        text.family(name, MetricKind::Counter, help);
         for (row, counts) in self.rows.iter().zip(&self.counts) {
             for (column, count) in self.columns.iter().zip(counts) {
                 if count.get() > 0 {
@@ -139,8 +139,8 @@ impl Durations {
         self.sum_us.add(us);
     }
 
-    pub(crate) fn write(&self, text: &mut Text, name: &str, help: &str) {
-        text.family(name, Kind::Histogram, help);
+    pub(crate) fn write(&self, text: &mut MetricsText, name: &str, help: &str) {
+        text.family(name, MetricKind::Histogram, help);
         let bucket = format!("{name}_bucket");
         let mut below = 0;
         let ends = BUCKETS.iter().map(|(_, end)| *end).chain(["+Inf"]);
@@ -165,7 +165,7 @@ mod tests {
         for ms in [1, 5, 6, 700, 60_000] {
             durations.add(Duration::from_millis(ms));
         }
-        let mut text = Text::default();
+        let mut text = MetricsText::default();
         durations.write(&mut text, "took", "How long.");
         let text = text.finish();
         for line in [

@@ -11,7 +11,7 @@ use std::fmt::Display;
 use std::time::Duration;
 
 pub use counts::{Counter, Counts, Durations, Grid};
-use text::{Kind, Text};
+use text::{MetricKind, MetricsText};
 
 /// The content type of [`text`].
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -81,7 +81,7 @@ pub static EVENTS: Counter = Counter::new();
 
 /// What is known only at the moment somebody asks.
 #[derive(Debug, Clone, Default)]
-pub struct Now {
+pub struct ProcessMetrics {
     /// The version of the program.
     pub version: &'static str,
     /// How long the server has been there.
@@ -89,12 +89,12 @@ pub struct Now {
     /// Clients that shook hands and did not end.
     pub sessions: usize,
     /// The journal, unless it cannot be read.
-    pub journal: Option<Journal>,
+    pub journal: Option<JournalMetrics>,
 }
 
 /// What the journal of all processes holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Journal {
+pub struct JournalMetrics {
     /// Runs by how they stand.
     pub runs: Vec<(&'static str, u64)>,
     /// Runs that wait, by whom they wait for.
@@ -104,42 +104,42 @@ pub struct Journal {
 }
 
 /// Everything there is to read.
-pub fn text(now: &Now) -> String {
-    let mut text = Text::default();
-    text.family("milepost_build_info", Kind::Gauge, "The program that answers.");
+pub fn text(now: &ProcessMetrics) -> String {
+    let mut text = MetricsText::default();
+    text.family("milepost_build_info", MetricKind::Gauge, "The program that answers.");
     text.sample("milepost_build_info", &[("version", now.version)], 1);
-    one(&mut text, "milepost_uptime_seconds", Kind::Gauge, "Age of the server.", {
+    one(&mut text, "milepost_uptime_seconds", MetricKind::Gauge, "Age of the server.", {
         now.uptime.as_secs_f64()
     });
     let up = u8::from(now.journal.is_some());
-    one(&mut text, "milepost_journal_up", Kind::Gauge, "Whether the journal answers.", up);
+    one(&mut text, "milepost_journal_up", MetricKind::Gauge, "Whether the journal answers.", up);
     if let Some(journal) = &now.journal {
         of_journal(&mut text, journal);
     }
     let sessions = now.sessions;
-    one(&mut text, "milepost_sessions", Kind::Gauge, "MCP sessions that are open.", sessions);
+    one(&mut text, "milepost_sessions", MetricKind::Gauge, "MCP sessions that are open.", sessions);
     of_process(&mut text);
     text.finish()
 }
 
-fn of_journal(text: &mut Text, journal: &Journal) {
+fn of_journal(text: &mut MetricsText, journal: &JournalMetrics) {
     let name = "milepost_runs";
-    text.family(name, Kind::Gauge, "Runs in the journal by status.");
+    text.family(name, MetricKind::Gauge, "Runs in the journal by status.");
     for (status, count) in &journal.runs {
         text.sample(name, &[("status", status)], count);
     }
     let name = "milepost_runs_waiting";
-    text.family(name, Kind::Gauge, "Runs that wait, by whom they wait for.");
+    text.family(name, MetricKind::Gauge, "Runs that wait, by whom they wait for.");
     for (whom, count) in &journal.waiting {
         text.sample(name, &[("for", whom)], count);
     }
     let help = "Messages to runs that were not taken in yet.";
-    one(text, "milepost_inbox_messages", Kind::Gauge, help, journal.inbox);
+    one(text, "milepost_inbox_messages", MetricKind::Gauge, help, journal.inbox);
 }
 
-fn of_process(text: &mut Text) {
+fn of_process(text: &mut MetricsText) {
     let help = "Runs started by this process.";
-    one(text, "milepost_runs_started_total", Kind::Counter, help, RUNS_STARTED.get());
+    one(text, "milepost_runs_started_total", MetricKind::Counter, help, RUNS_STARTED.get());
     let help = "Runs that ended in this process.";
     RUNS_ENDED.write(text, "milepost_runs_ended_total", "outcome", help);
     STEPS.write(text, "milepost_steps_total", "outcome", "Steps that ended in this process.");
@@ -152,12 +152,12 @@ fn of_process(text: &mut Text) {
     let help = "Requests of MCP clients.";
     MCP.write(text, "milepost_mcp_requests_total", ["method", "outcome"], help);
     let help = "Transactions committed to the journal.";
-    one(text, "milepost_journal_commits_total", Kind::Counter, help, COMMITS.get());
+    one(text, "milepost_journal_commits_total", MetricKind::Counter, help, COMMITS.get());
     let help = "Events written to the journal.";
-    one(text, "milepost_journal_events_total", Kind::Counter, help, EVENTS.get());
+    one(text, "milepost_journal_events_total", MetricKind::Counter, help, EVENTS.get());
 }
 
-fn one(text: &mut Text, name: &str, kind: Kind, help: &str, value: impl Display) {
+fn one(text: &mut MetricsText, name: &str, kind: MetricKind, help: &str, value: impl Display) {
     text.family(name, kind, help);
     text.sample(name, &[], value);
 }
@@ -180,10 +180,10 @@ mod tests {
 
     #[test]
     fn without_a_journal_all_else_is_told() {
-        let told = text(&Now { version: "1", ..Now::default() });
+        let told = text(&ProcessMetrics { version: "1", ..ProcessMetrics::default() });
         assert!(told.contains("milepost_journal_up 0\n") && !told.contains("milepost_runs{"));
-        let journal = Journal { runs: vec![("failed", 2)], ..Journal::default() };
-        let told = text(&Now { journal: Some(journal), ..Now::default() });
+        let journal = JournalMetrics { runs: vec![("failed", 2)], ..JournalMetrics::default() };
+        let told = text(&ProcessMetrics { journal: Some(journal), ..ProcessMetrics::default() });
         assert!(told.contains("milepost_runs{status=\"failed\"} 2\n"), "{told}");
     }
 }

@@ -4,29 +4,29 @@ use std::fmt::{Display, Write};
 
 /// What a family of samples is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum MetricKind {
     Counter,
     Gauge,
     Histogram,
 }
 
-impl Kind {
+impl MetricKind {
     fn name(self) -> &'static str {
         match self {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Histogram => "histogram",
+            MetricKind::Counter => "counter",
+            MetricKind::Gauge => "gauge",
+            MetricKind::Histogram => "histogram",
         }
     }
 }
 
 /// A text that grows by whole families.
 #[derive(Debug, Default)]
-pub(crate) struct Text(String);
+pub(crate) struct MetricsText(String);
 
-impl Text {
+impl MetricsText {
     /// Begins a family; its samples follow.
-    pub(crate) fn family(&mut self, name: &str, kind: Kind, help: &str) {
+    pub(crate) fn family(&mut self, name: &str, kind: MetricKind, help: &str) {
         let help = help.replace('\\', "\\\\").replace('\n', "\\n");
         self.line(format_args!("# HELP {name} {help}"));
         self.line(format_args!("# TYPE {name} {}", kind.name()));
@@ -61,8 +61,8 @@ mod tests {
 
     #[test]
     fn what_would_end_a_label_is_escaped() {
-        let mut text = Text::default();
-        text.family("a", Kind::Gauge, "One \\ two\nthree");
+        let mut text = MetricsText::default();
+        text.family("a", MetricKind::Gauge, "One \\ two\nthree");
         text.sample("a", &[("b", "c\"d\\e\nf"), ("g", "")], 1.5);
         let expected = "# HELP a One \\\\ two\\nthree\n# TYPE a gauge\n\
                         a{b=\"c\\\"d\\\\e\\nf\",g=\"\"} 1.5\n";

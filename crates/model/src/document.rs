@@ -1,26 +1,28 @@
 //! A document from bytes to a workflow, with every finding on the way.
 
 use std::collections::HashSet;
+use std::fmt::Write as _;
 
-use sha2::{Digest, Sha256};
+use milepost_syntax::fault::{Faults, SyntaxFault};
+use milepost_syntax::fix;
+use milepost_syntax::source::{Format, Source};
+use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
+use milepost_syntax::{json, yaml};
 
 use crate::check::{self, Unchecked, World};
 use crate::commands::NoCommands;
 use crate::decode::{Decode, Entries, Report, Spot};
+use crate::digest::Digest;
 use crate::finding::{Finding, Rule, Severity};
-use crate::fix;
 use crate::guide::{self, GuideDoc};
 use crate::id::WorkflowId;
 use crate::lazy::Lazy;
 use crate::limits;
 use crate::manifest::{self, Draft, ManifestDoc};
-use crate::source::{Format, Source};
 use crate::step::Step;
 use crate::suggest;
-use crate::tree::{Kind, Node};
 use crate::violation::{self, Violation};
 use crate::workflow::{GuideFields, Spelling, Workflow};
-use crate::{json, yaml};
 
 /// A document that has been read and checked.
 #[derive(Debug)]
@@ -38,7 +40,7 @@ pub struct Document {
     pub violations: Vec<Violation>,
     /// Commands that could not be checked.
     pub unchecked: Vec<Unchecked>,
-    root: Option<Node>,
+    root: Option<SyntaxNode>,
 }
 
 impl Document {
@@ -46,7 +48,7 @@ impl Document {
     pub fn read(bytes: &[u8], format: Option<Format>, world: World<'_>) -> Document {
         match Source::decode(bytes, format) {
             Ok(source) => Document::of(source, None, world),
-            Err(finding) => Document::unreadable(*finding),
+            Err(fault) => Document::unreadable(*fault),
         }
     }
 
@@ -54,22 +56,27 @@ impl Document {
     pub fn read_guide(text: &str, world: World<'_>) -> Document {
         match Source::decode(text.as_bytes(), Some(Format::Json)) {
             Ok(source) => Document::of(source, Some(Spelling::Guide), world),
-            Err(finding) => Document::unreadable(*finding),
+            Err(fault) => Document::unreadable(*fault),
         }
     }
 
     /// The answer for a document that is larger than any may be, without reading it.
     pub fn too_large(bytes: Option<usize>) -> Document {
-        Document::unreadable(*crate::source::too_large(bytes))
+        Document::unreadable(*milepost_syntax::source::too_large(bytes))
     }
 
-    fn unreadable(finding: Finding) -> Document {
+    fn unreadable(fault: SyntaxFault) -> Document {
+        Document::invalid(violation::resolve(fault.into(), None, None, &[]), None)
+    }
+
+    /// A document without a tree.
+    fn invalid(violation: Violation, source: Option<Source>) -> Document {
         Document {
-            source: None,
+            source,
             spelling: None,
             id: None,
             workflow: None,
-            violations: vec![violation::unreadable(finding)],
+            violations: vec![violation],
             unchecked: Vec::new(),
             root: None,
         }
@@ -79,14 +86,10 @@ impl Document {
         let mut report = Report::of_text(source.text());
         let root = match tree(&source, &mut report) {
             Ok(root) => root,
-            Err(finding) => {
-                // What was found before belongs to a tree that never came to be.
-                let violations = vec![violation::resolve(*finding, &source, None, &[])];
-                return Document {
-                    violations,
-                    source: Some(source),
-                    ..Document::unreadable_parts()
-                };
+            Err(fault) => {
+                // Earlier findings are about a tree that does not exist.
+                let violation = violation::resolve((*fault).into(), Some(&source), None, &[]);
+                return Document::invalid(violation, Some(source));
             }
         };
         let spelling = match spelling {
@@ -114,7 +117,7 @@ impl Document {
     }
 
     /// The workflow and the tree of a text, whatever is wrong with it: no rule is applied.
-    pub(crate) fn decoded(source: &Source) -> Option<(Workflow, Node)> {
+    pub(crate) fn decoded(source: &Source) -> Option<(Workflow, SyntaxNode)> {
         let mut report = Report::of_text(source.text());
         let root = tree(source, &mut report).ok()?;
         let spelling = detect(&root, &mut report)?;
@@ -122,37 +125,24 @@ impl Document {
         Some((draft.workflow, root))
     }
 
-    fn unreadable_parts() -> Document {
-        Document {
-            source: None,
-            spelling: None,
-            id: None,
-            workflow: None,
-            violations: Vec::new(),
-            unchecked: Vec::new(),
-            root: None,
-        }
-    }
-
     /// No errors; warnings may be there.
     pub fn is_valid(&self) -> bool {
-        !has_errors(&self.violations)
+        self.violations.iter().all(|violation| violation.severity != Severity::Error)
     }
 
     /// The errors in the validation criteria of a step, which make that it cannot be judged.
     pub fn criteria_faults(&self, step: &Step) -> Vec<&Violation> {
-        let errors = self.violations.iter().filter(|one| one.severity == Severity::Error);
-        let mut errors = errors.peekable();
-        if errors.peek().is_none() {
+        if self.is_valid() {
             return Vec::new();
         }
+        let errors = self.violations.iter().filter(|one| one.severity == Severity::Error);
         let owner = format!("{}/{CRITERIA}", self.pointer(step.at));
         errors.filter(|one| is_within(&one.path, &owner)).collect()
     }
 
     /// The document's data without places, once it parses.
     pub fn parsed(&self) -> Option<serde_json::Value> {
-        self.root.as_ref().map(Node::to_value)
+        self.root.as_ref().map(SyntaxNode::to_value)
     }
 
     /// How many steps its author wrote at the top level.
@@ -161,12 +151,12 @@ impl Document {
     }
 
     /// What stands at a place, as its author wrote it: a step, for those who show steps whole.
-    pub fn authored(&self, at: crate::tree::At) -> Option<serde_json::Value> {
-        self.root.as_ref()?.node_at(at).map(Node::to_value)
+    pub fn authored(&self, at: milepost_syntax::span::Span) -> Option<serde_json::Value> {
+        self.root.as_ref()?.node_at(at).map(SyntaxNode::to_value)
     }
 
     /// The JSON pointer of a place.
-    pub fn pointer(&self, at: crate::tree::At) -> String {
+    pub fn pointer(&self, at: milepost_syntax::span::Span) -> String {
         self.root.as_ref().map_or_else(String::new, |root| root.pointer(at))
     }
 
@@ -206,39 +196,35 @@ impl Document {
 }
 
 /// The data of a text with their places.
-fn tree(source: &Source, report: &mut Report) -> Result<Node, Box<Finding>> {
-    match (source.fence(), source.format()) {
-        (Some(finding), _) => Err(finding),
-        (None, Format::Json) => json::read(source, report),
-        (None, Format::Yaml) => yaml::read(source, report),
-    }
+fn tree(source: &Source, report: &mut Report) -> Result<SyntaxNode, Box<SyntaxFault>> {
+    let mut faults = Faults::default();
+    let root = match (source.fence(), source.format()) {
+        (Some(fault), _) => Err(fault),
+        (None, Format::Json) => json::read_tree(source, &mut faults),
+        (None, Format::Yaml) => yaml::read(source, &mut faults),
+    }?;
+    faults.kept.into_iter().for_each(|fault| report.add(fault.into()));
+    (0..faults.left_out).for_each(|_| report.leave_out(Severity::Error));
+    Ok(root)
 }
 
 /// The version of a document: the hash of its bytes.
 pub fn version(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
+    Digest::of(bytes).to_string()
 }
 
 /// Bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        for digit in [byte >> 4, byte & 15] {
-            text.push(char::from(DIGITS[usize::from(digit)]));
-        }
-    }
-    text
-}
-
-fn has_errors(violations: &[Violation]) -> bool {
-    violations.iter().any(|violation| violation.severity == Severity::Error)
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 const CRITERIA: &str = "validationCriteria";
 
 /// Whether a workflow can be used although its document has errors.
-fn is_usable(violations: &[Violation], spelling: Option<Spelling>, root: &Node) -> bool {
+fn is_usable(violations: &[Violation], spelling: Option<Spelling>, root: &SyntaxNode) -> bool {
     let mut errors = violations.iter().filter(|one| one.severity == Severity::Error).peekable();
     if errors.peek().is_none() {
         return true;
@@ -252,8 +238,8 @@ fn is_usable(violations: &[Violation], spelling: Option<Spelling>, root: &Node) 
 }
 
 /// The pointers of all validation criteria of a guide.
-fn collect_criteria(steps: Option<&Node>, pointer: &str, found: &mut Vec<String>) {
-    for (index, step) in steps.map_or(&[] as &[Node], Node::items).iter().enumerate() {
+fn collect_criteria(steps: Option<&SyntaxNode>, pointer: &str, found: &mut Vec<String>) {
+    for (index, step) in steps.map_or(&[] as &[SyntaxNode], SyntaxNode::items).iter().enumerate() {
         let here = format!("{pointer}/{index}");
         if step.get(CRITERIA).is_some() {
             found.push(format!("{here}/{CRITERIA}"));
@@ -267,8 +253,8 @@ fn is_within(path: &str, owner: &str) -> bool {
 }
 
 /// A document that has to be a guide; a manifest is told where it belongs.
-fn as_guide(root: &Node, report: &mut Report) -> Option<Spelling> {
-    if !matches!(root.kind, Kind::Map(_) | Kind::Bad) {
+fn as_guide(root: &SyntaxNode, report: &mut Report) -> Option<Spelling> {
+    if !matches!(root.kind, SyntaxKind::Map(_) | SyntaxKind::Bad) {
         let message = format!("expected an object, found {}", root.noun());
         report.add(
             Finding::error(root.at, Rule::DocumentKind, message)
@@ -286,7 +272,7 @@ fn as_guide(root: &Node, report: &mut Report) -> Option<Spelling> {
     None
 }
 
-fn resolve(mut report: Report, source: &Source, root: &Node) -> Vec<Violation> {
+fn resolve(mut report: Report, source: &Source, root: &SyntaxNode) -> Vec<Violation> {
     if report.left_out > 0 {
         let message = format!("{} more findings are not shown", report.left_out);
         // Warnings, however many, do not make a workflow unusable.
@@ -301,8 +287,9 @@ fn resolve(mut report: Report, source: &Source, root: &Node) -> Vec<Violation> {
     let mended = report.findings.iter().any(|finding| finding.mend.is_some());
     let aliases = if mended { fix::aliases(source, root) } else { Vec::new() };
     let findings = report.findings.into_iter();
-    let mut violations: Vec<Violation> =
-        findings.map(|finding| violation::resolve(finding, source, Some(root), &aliases)).collect();
+    let mut violations: Vec<Violation> = findings
+        .map(|finding| violation::resolve(finding, Some(source), Some(root), &aliases))
+        .collect();
     violations.sort_by_key(|violation| (violation.at.start, violation.severity));
     // What stands under an anchor is read again for each alias and still is one fault.
     let mut seen = HashSet::new();
@@ -310,7 +297,7 @@ fn resolve(mut report: Report, source: &Source, root: &Node) -> Vec<Violation> {
     violations
 }
 
-fn authored_id(root: &Node, spelling: Spelling) -> Option<String> {
+fn authored_id(root: &SyntaxNode, spelling: Spelling) -> Option<String> {
     let text = root.get(id_key(spelling))?.text()?;
     Some(text.chars().take(limits::ID_CHARS).collect())
 }
@@ -332,11 +319,11 @@ fn plain_id(id: &WorkflowId, format: Format) -> String {
 }
 
 /// Which spelling a document is in, by the keys at its top.
-fn detect(root: &Node, report: &mut Report) -> Option<Spelling> {
-    let Kind::Map(entries) = &root.kind else {
-        if root.kind != Kind::Bad {
+fn detect(root: &SyntaxNode, report: &mut Report) -> Option<Spelling> {
+    let SyntaxKind::Map(entries) = &root.kind else {
+        if root.kind != SyntaxKind::Bad {
             let (message, then) = match root.kind {
-                Kind::Null => ("the document is empty".to_owned(), "write a workflow"),
+                SyntaxKind::Null => ("the document is empty".to_owned(), "write a workflow"),
                 _ => (format!("expected a map, found {}", root.noun()), "write `workflow: <id>`"),
             };
             let fault = Finding::error(root.at, Rule::DocumentKind, message);
@@ -358,7 +345,7 @@ fn detect(root: &Node, report: &mut Report) -> Option<Spelling> {
     }
     let only = ["inputs", "finally", "final_output", "requires", "budget", "concurrency"];
     let guide_only = ["preconditions", "clarificationPrompts", "metaGuidance"];
-    let steps = root.get("steps").map_or(&[] as &[Node], Node::items);
+    let steps = root.get("steps").map_or(&[] as &[SyntaxNode], SyntaxNode::items);
     let acts = ["run", "approve", "set", "wait", "fail", "for_each", "depends_on"];
     let acts = steps.iter().any(|step| acts.iter().any(|key| step.get(key).is_some()));
     if acts || (only.iter().any(|key| has(key)) && !has("name")) {
@@ -375,14 +362,14 @@ fn detect(root: &Node, report: &mut Report) -> Option<Spelling> {
     None
 }
 
-fn draft(root: &Node, spelling: Spelling, report: &mut Report) -> Option<Draft> {
+fn draft(root: &SyntaxNode, spelling: Spelling, report: &mut Report) -> Option<Draft> {
     match spelling {
         Spelling::Manifest => ManifestDoc::decode(root, report).and_then(manifest::draft),
         Spelling::Guide => guide_draft(root, report),
     }
 }
 
-fn guide_draft(root: &Node, report: &mut Report) -> Option<Draft> {
+fn guide_draft(root: &SyntaxNode, report: &mut Report) -> Option<Draft> {
     let doc = GuideDoc::decode(root, report)?;
     guide::check_version(&doc, root.at, root, report);
     let steps = guide::steps(&doc, root, report);
@@ -412,7 +399,7 @@ fn guide_draft(root: &Node, report: &mut Report) -> Option<Draft> {
             meta_guidance: doc.meta_guidance,
             min_server: doc.min_server_version,
         }),
-        places: Lazy::default(),
+        step_index: Lazy::default(),
     };
     Some(Draft { workflow, unread_inputs: Vec::new() })
 }

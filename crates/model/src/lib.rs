@@ -3,59 +3,35 @@
 //! Nothing in this crate touches a file, a clock, the network or the environment. Bytes go in
 //! through [`document::Document::read`]; a [`workflow::Workflow`] and every
 //! [`violation::Violation`] come out.
+//!
+//! The way of a document: `milepost-syntax` reads bytes to a tree, `decode` turns the tree into the
+//! types of `language`, `check` applies the rules that need the whole workflow, and `findings` words
+//! what they found. [`plan`] orders the steps of a workflow, [`graph`] draws them, [`expr`] evaluates
+//! their expressions, and `agent` serves those who work them off step by step.
 
-mod align;
-pub mod blanks;
-pub mod brief;
+mod agent;
 pub mod check;
-pub mod commands;
-pub mod condition;
-pub mod criteria;
-pub mod decimal;
 pub mod decode;
-pub mod digest;
 pub mod document;
-pub mod duration;
-pub mod escape;
 pub mod expr;
-pub mod finding;
-pub mod fix;
+mod findings;
 pub mod graph;
-pub mod guide;
-pub mod hint;
-pub mod id;
-pub mod input;
-mod json;
-pub mod json_schema;
-pub mod judge;
+mod language;
 mod lazy;
 pub mod limits;
-pub mod manifest;
-mod order;
-mod pattern;
-mod pattern_size;
-pub mod pinned;
 pub mod plan;
-pub mod problem;
-pub mod reading;
-pub mod rendered;
-mod repair;
-mod report;
-pub mod retry;
-pub mod schema;
 pub mod secret;
-pub mod source;
-pub mod step;
-pub mod suggest;
-pub mod target;
-pub mod template;
-pub mod templated;
-pub mod tree;
-pub mod version;
-pub mod violation;
-pub mod wait;
-pub mod walk;
-pub mod wording;
-pub mod workflow;
-mod yaml;
-mod yaml_fault;
+
+pub use agent::{agent_prompt, decimal, output_check, placeholders, rendered, walk};
+pub use check::catalog_lookup as commands;
+pub use decode::{schema, suggest};
+pub use findings::{finding, hint, problem, violation, wording};
+pub use language::{
+    condition, criteria, duration, guide, id, input, json_schema, manifest, retry, step, target,
+    template, templated, version, wait, workflow,
+};
+pub use plan::{digest, pinned};
+
+pub(crate) use decode::{named_enum, report};
+pub(crate) use language::{pattern, pattern_size};
+pub(crate) use plan::order;

@@ -2,28 +2,12 @@
 //!
 //! A limit is inclusive: the value itself is accepted, one more is refused.
 
-/// Bytes of one workflow document.
-pub const DOCUMENT_BYTES: usize = 1024 * 1024;
-/// Bytes read again, in all, while the mends of a YAML document that does not parse are gathered.
-pub const REPAIR_BYTES: usize = 2 * DOCUMENT_BYTES;
-/// Lines before a fault that are searched for its cause.
-pub const LOOK_BACK_LINES: usize = 40;
-/// Nesting of lists and maps in a document.
-pub const DEPTH: usize = 64;
-/// Nodes that all aliases of a YAML document may add up to.
-pub const ALIAS_NODES: usize = 1_000;
-/// Anchors of a YAML document.
-pub const ANCHORS: usize = 1_000;
-/// Keys and values of one document.
-pub const NODES: usize = 100_000;
 /// Findings kept for one document; more are counted, not kept.
 pub const FINDINGS: usize = 1_000;
 /// Findings kept for one text, which may hold very many expressions.
 pub const FINDINGS_IN_TEXT: usize = 50;
 /// Characters of a message; of a longer one the middle is left out.
 pub const MESSAGE_CHARS: usize = 400;
-/// Bytes of a text that a fix rewrites.
-pub const FIX_BYTES: usize = 64 * 1024;
 /// Rings of steps that are reported at once.
 pub const RINGS: usize = 20;
 /// Steps of one workflow, loop bodies included.
@@ -94,11 +78,6 @@ pub(crate) const EXCERPT_CHARS: usize = 120;
 /// Room that is set aside for the key of a step: most keys fit, so that few of them are copied as
 /// they grow.
 pub(crate) const WALK_KEY_CAPACITY_BYTES: usize = 128;
-/// Bytes from the beginning of a line within which an unquoted `!` is taken for a negation. It is
-/// asked for every tag, and a longer line holds no such key.
-pub(crate) const NEGATION_COLUMN_BYTES: usize = 512;
-/// Lines, from the one where the parser gave up and upwards, that are searched for the mistake.
-pub(crate) const CAUSE_LINES: usize = 20;
 
 // Estimates of how large a compiled regular expression gets, all on the safe side.
 
@@ -114,7 +93,7 @@ pub(crate) const PATTERN_RANGE_STATES: usize = 27;
 /// Loops inside loops that are drawn as such; a deeper one is drawn in the last that fits.
 pub(crate) const GRAPH_NESTING: usize = 16;
 /// Boxes and place holders of one level; past it, long links are drawn straight.
-pub(crate) const GRAPH_PLACES: usize = 4_000;
+pub(crate) const GRAPH_CELLS: usize = 4_000;
 /// A trunk that serves at least this many boxes of a row does so by a bus: one horizontal line.
 pub(crate) const GRAPH_BUS_BRANCHES_MIN: usize = 3;
 /// Rounds in which crossings of links are reduced.

@@ -17,9 +17,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use milepost_ops::catalog::import::{self, Import};
-use milepost_ops::command::run::{self, Run};
-use milepost_ops::{Alone, Call, Caller, Operations, Problem, Reader, Writer};
+use milepost_ops::catalog::import::{self, ImportOpenApi};
+use milepost_ops::command::run::{self, RunCommand};
+use milepost_ops::{Caller, CallerKind, Operations, Problem, Reader, SilentCaller, Writer};
 use milepost_store::Locations;
 use milepost_store::secrets::Environment;
 use serde_json::json;
@@ -54,25 +54,25 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// A person, whose word it is that the API is on this machine.
 struct Person;
 
-impl Call for Person {
+impl Caller for Person {
     fn progress(&self, message: &str) {
-        Alone.progress(message);
+        SilentCaller.progress(message);
     }
 
     fn warn(&self, message: &str) {
-        Alone.warn(message);
+        SilentCaller.warn(message);
     }
 
     fn ask(&self, question: &str) -> Option<bool> {
-        Alone.ask(question)
+        SilentCaller.ask(question)
     }
 
     fn cancelled(&self) -> bool {
         false
     }
 
-    fn caller(&self) -> Caller {
-        Caller::Person
+    fn kind(&self) -> CallerKind {
+        CallerKind::Person
     }
 }
 
@@ -109,8 +109,10 @@ async fn import(
     fs::write(&path, document.to_string())?;
     let request = json!({"source": path, "base_url": format!("http://{address}/v1")});
     let request: import::Request = serde_json::from_value(request)?;
-    let imported =
-        operations.run::<Import>(&Person, request).await.map_err(|problem| words(&problem))?;
+    let imported = operations
+        .run::<ImportOpenApi>(&Person, request)
+        .await
+        .map_err(|problem| words(&problem))?;
     assert_eq!(imported.command_count, 1);
     Ok(())
 }
@@ -135,7 +137,7 @@ async fn call(operations: &Operations, times: usize) -> Result<(), Problem> {
         let mut request = run::Request { command: "orders/get".to_owned(), ..Default::default() };
         request.with.insert("id".to_owned(), json!(format!("o-{number}")));
         request.with.insert("expand".to_owned(), json!("items"));
-        let answer = operations.run::<Run>(&Person, request).await?;
+        let answer = operations.run::<RunCommand>(&Person, request).await?;
         // A fast wrong answer is no figure.
         assert_eq!(answer.status, Some(200));
         assert_eq!(answer.body.expect("a body")["state"], "paid");

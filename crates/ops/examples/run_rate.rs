@@ -19,19 +19,20 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use milepost_model::digest::Digest;
 use milepost_model::id::WorkflowId;
 use milepost_model::wording::Neutral;
-use milepost_ops::catalog::import::{self, Import};
-use milepost_ops::run::list::{self, List};
-use milepost_ops::run::start::{self, Start};
-use milepost_ops::run::status::{self, Status};
+use milepost_ops::catalog::import::{self, ImportOpenApi};
+use milepost_ops::run::list::{self, ListRuns};
+use milepost_ops::run::start::{self, StartRun};
+use milepost_ops::run::status::{self, GetRunStatus};
 use milepost_ops::run::view;
-use milepost_ops::{Alone, Call, Caller, Code, Operations, Problem, Reader, Writer};
-use milepost_outbound::{Client, Outgoing, Policy, Sending};
+use milepost_ops::{Caller, CallerKind, Code, Operations, Problem, Reader, SilentCaller, Writer};
+use milepost_outbound::{Client, Outgoing, Policy, SendOptions};
 use milepost_store::Locations;
 use milepost_store::runs::{
-    Append, Durability, HolderId, Lease, NewEvent, NewRun, OpenOptions, RunFilter, RunStatus, Runs,
-    RunsError, Standing,
+    AppendRows, Durability, HolderId, Lease, NewEvent, NewRunRow, OpenOptions, Pins, RunFilter,
+    RunRecord, RunStatus, RunSummary, Runs, RunsError,
 };
 use milepost_store::secrets::Environment;
 use serde_json::{Value, json};
@@ -69,25 +70,25 @@ fn main() -> Outcome<()> {
 /// A person, whose word it is that the API is on this machine.
 struct Person;
 
-impl Call for Person {
+impl Caller for Person {
     fn progress(&self, message: &str) {
-        Alone.progress(message);
+        SilentCaller.progress(message);
     }
 
     fn warn(&self, message: &str) {
-        Alone.warn(message);
+        SilentCaller.warn(message);
     }
 
     fn ask(&self, question: &str) -> Option<bool> {
-        Alone.ask(question)
+        SilentCaller.ask(question)
     }
 
     fn cancelled(&self) -> bool {
         false
     }
 
-    fn caller(&self) -> Caller {
-        Caller::Person
+    fn kind(&self) -> CallerKind {
+        CallerKind::Person
     }
 }
 
@@ -158,7 +159,7 @@ async fn import(operations: &Operations, home: &Path, address: SocketAddr) -> Ou
     fs::write(&path, document.to_string())?;
     let request = json!({"source": path, "base_url": format!("http://{address}")});
     let request: import::Request = serde_json::from_value(request)?;
-    let imported = operations.run::<Import>(&Person, request).await;
+    let imported = operations.run::<ImportOpenApi>(&Person, request).await;
     imported.map_err(|problem| words(&problem))?;
     Ok(())
 }
@@ -185,11 +186,11 @@ async fn together(operations: &Arc<Operations>) -> Outcome<Duration> {
 
 async fn one(operations: &Operations, manifest: Option<Value>) -> Result<view::RunStatus, Problem> {
     let request = start::Request { manifest, wait_s: 25, ..start::Request::default() };
-    let mut run = operations.run::<Start>(&Person, request).await?;
+    let mut run = operations.run::<StartRun>(&Person, request).await?;
     while run.status == view::RunStatus::Running {
         let request =
             status::Request { run_id: Some(run.run_id), wait_s: 25, ..status::Request::default() };
-        match operations.run::<Status>(&Person, request).await? {
+        match operations.run::<GetRunStatus>(&Person, request).await? {
             status::Response::Run(next) => run = *next,
             status::Response::Open { .. } => {
                 return Err(Problem::new(Code::Internal, "a list came back", "report this"));
@@ -274,11 +275,11 @@ impl Load {
         wait(|done| runs.release(lease, done)).await;
     }
 
-    fn append(&self, lease: Lease, written: usize, events: &[NewEvent]) -> Append {
+    fn append(&self, lease: Lease, written: usize, events: &[NewEvent]) -> AppendRows {
         let before = self.appends[..written].iter().map(Vec::len).sum::<usize>();
         let last = written + 1 == self.appends.len();
         let status = if last { RunStatus::Succeeded } else { RunStatus::Running };
-        Append {
+        AppendRows {
             lease,
             after_seq: (self.create.len() + before) as u64,
             events: events.to_vec(),
@@ -286,23 +287,26 @@ impl Load {
             answers: Vec::new(),
             at_ms: 1,
             durability: Durability::Full,
+            pins: Pins::default(),
         }
     }
 
-    fn run(&self, status: RunStatus, events: Vec<NewEvent>) -> Outcome<NewRun> {
-        Ok(NewRun {
+    fn run(&self, status: RunStatus, events: Vec<NewEvent>) -> Outcome<NewRunRow> {
+        let record = RunRecord {
             id: Runs::new_id()?,
             workflow: WorkflowId::parse("chain")?,
             title: "chain".to_owned(),
-            text: self.text.clone(),
+            text: Digest::of(self.text.as_bytes()),
             actor: "person".to_owned(),
             workspace: "/home/user/project".to_owned(),
             parent: None,
             durability: Durability::Full,
             created_ms: 1,
             standing: standing(status),
-            events,
-        })
+            last_seq: 0,
+            quarantined: false,
+        };
+        Ok(NewRunRow { record, text: self.text.clone(), events, pins: Pins::default() })
     }
 }
 
@@ -323,7 +327,7 @@ impl Calls {
     async fn send(&self, step: usize) {
         let url = format!("http://{}/items/i{step}", self.address);
         let request = Outgoing::get(url.parse().expect("it is an address"));
-        let answer = self.client.send(&request, &Sending::default()).await;
+        let answer = self.client.send(&request, &SendOptions::default()).await;
         let answer = answer.expect("the server answers");
         drop(serde_json::from_slice::<Value>(&answer.body).expect("it answers with JSON"));
     }
@@ -338,10 +342,10 @@ async fn wait<T: Send + 'static>(
     outcome.await.expect("the journal answers").expect("it is written")
 }
 
-fn standing(status: RunStatus) -> Standing {
+fn standing(status: RunStatus) -> RunSummary {
     let ended_ms = (status != RunStatus::Running).then_some(2);
     let wake_ms = ended_ms.is_none().then_some(86_400_000);
-    Standing { status, waiting: None, wake_ms, ended_ms, updated_ms: 2 }
+    RunSummary { status, waiting: None, wake_ms, ended_ms, updated_ms: 2 }
 }
 
 /// Makes finished runs, and times pages of their list, in the middle.
@@ -371,7 +375,7 @@ fn fill(home: &Path) -> Outcome<Value> {
     for _ in 0..PAGES {
         let began = Instant::now();
         let request = list::Request { all_workspaces: true, cursor, ..list::Request::default() };
-        let page = runtime.block_on(operations.run::<List>(&Person, request));
+        let page = runtime.block_on(operations.run::<ListRuns>(&Person, request));
         let page = page.map_err(|problem| words(&problem))?;
         times.push(began.elapsed().as_secs_f64() * 1e3);
         assert_eq!(page.runs.len(), 50);

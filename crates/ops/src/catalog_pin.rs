@@ -6,28 +6,28 @@ use std::sync::{Arc, OnceLock, PoisonError};
 use milepost_catalog::import::Inspection;
 use milepost_engine::ports::PinnedText;
 use milepost_engine::world::PinnedCatalog;
-use milepost_model::hint::{Hint, Invocation};
-use milepost_model::problem::{Code, Problem};
-use milepost_store::catalogs::{Catalogs, Mark, ProfileName, Record, StoredDocument};
+use milepost_store::catalogs::{
+    CatalogRecord, Catalogs, DocumentMark, ProfileName, StoredDocument,
+};
 use milepost_store::{Digest, KeptDocuments};
 
-use crate::problems;
-use crate::shelf::{Loaded, Shelf, Table, Whole, whole};
+use crate::catalog_cache::{CatalogCache, CommandTable, LoadedCatalog, WholeDocument, whole};
+use crate::prelude::*;
 
 /// A version of a catalog.
 #[derive(Debug)]
 pub(crate) struct CatalogPin {
-    pub(crate) record: Arc<Record>,
+    pub(crate) record: Arc<CatalogRecord>,
     pub(crate) document: Digest,
     /// The record as it is kept for runs.
     pub(crate) text: PinnedText,
     /// What its document is known by again, where it is that of the catalog.
-    mark: Option<Mark>,
-    loaded: OnceLock<Arc<Loaded>>,
+    mark: Option<DocumentMark>,
+    loaded: OnceLock<Arc<LoadedCatalog>>,
 }
 
 impl CatalogPin {
-    fn new(record: Arc<Record>, document: Digest, mark: Option<Mark>) -> CatalogPin {
+    fn new(record: Arc<CatalogRecord>, document: Digest, mark: Option<DocumentMark>) -> CatalogPin {
         let text = record.pinned_text();
         let text = PinnedText { hash: Digest::of(text.as_bytes()), text: text.into() };
         CatalogPin { record, document, text, mark, loaded: OnceLock::new() }
@@ -35,7 +35,7 @@ impl CatalogPin {
 
     /// The version of a record that was kept; `None` when it is none.
     pub(crate) fn of_kept(text: &str, document: Digest) -> Option<CatalogPin> {
-        let record = Arc::new(Record::of_pinned(text)?);
+        let record = Arc::new(CatalogRecord::of_pinned(text)?);
         let text = PinnedText { hash: Digest::of(text.as_bytes()), text: text.into() };
         Some(CatalogPin { record, document, text, mark: None, loaded: OnceLock::new() })
     }
@@ -54,10 +54,13 @@ impl CatalogPin {
     }
 }
 
-impl Shelf {
+impl CatalogCache {
     /// The version that a catalog has now, with its document kept for runs. What was found out at
     /// the last call counts for as long as nobody touches the files.
-    pub(crate) fn newest_pin(&self, record: &Arc<Record>) -> Result<Arc<CatalogPin>, Problem> {
+    pub(crate) fn newest_pin(
+        &self,
+        record: &Arc<CatalogRecord>,
+    ) -> Result<Arc<CatalogPin>, Problem> {
         let known = self.newest().get(&record.id).cloned();
         let known = known.filter(|pin| Arc::ptr_eq(&pin.record, record));
         if let Some(pin) = known.as_ref()
@@ -76,7 +79,10 @@ impl Shelf {
     }
 
     /// The hash of a catalog's document, which is kept for runs from now on.
-    fn document_version(&self, record: &Arc<Record>) -> Result<(Digest, Option<Mark>), Problem> {
+    fn document_version(
+        &self,
+        record: &Arc<CatalogRecord>,
+    ) -> Result<(Digest, Option<DocumentMark>), Problem> {
         let (catalogs, kept) = (self.catalogs(), self.documents());
         // One that was read whole before need not be read for its hash.
         let mark = self.load(record)?.mark();
@@ -84,10 +90,9 @@ impl Shelf {
         if mark.is_some() && kept.renew(record.source_sha256) {
             return Ok((record.source_sha256, mark));
         }
-        let now = catalogs.document_now(record).map_err(|error| problems::of_file(&error))?;
+        let now = catalogs.document_now(record).or_problem()?;
         if !kept.renew(now.sha256) {
-            let done = kept.keep(now.sha256, &now.bytes);
-            done.map_err(|error| problems::of_file(&error))?;
+            kept.keep(now.sha256, &now.bytes).or_problem()?;
         }
         let as_imported = now.sha256 == record.source_sha256;
         if let Some(mark) = now.mark.filter(|_| as_imported) {
@@ -97,7 +102,7 @@ impl Shelf {
     }
 
     /// A version in memory; loaded once.
-    pub(crate) fn load_pinned(&self, pin: &CatalogPin) -> Result<Arc<Loaded>, Problem> {
+    pub(crate) fn load_pinned(&self, pin: &CatalogPin) -> Result<Arc<LoadedCatalog>, Problem> {
         if let Some(loaded) = pin.loaded.get() {
             return Ok(Arc::clone(loaded));
         }
@@ -105,7 +110,7 @@ impl Shelf {
         Ok(Arc::clone(pin.loaded.get_or_init(|| fresh)))
     }
 
-    fn read_pinned(&self, pin: &CatalogPin) -> Result<Loaded, Problem> {
+    fn read_pinned(&self, pin: &CatalogPin) -> Result<LoadedCatalog, Problem> {
         let CatalogPin { record, document, .. } = pin;
         let pinned = Some((*document, self.documents().clone()));
         // What is derived belongs to the document that was imported.
@@ -116,11 +121,11 @@ impl Shelf {
             return Ok(self.of_parts(record, parts, OnceLock::new(), pinned));
         }
         let read = pinned_document(&self.catalogs(), record, *document, self.documents())?;
-        let table = Table::of(&read.api, Inspection::of(&read.api), &record.names);
+        let table = CommandTable::of(&read.api, Inspection::of(&read.api), &record.names);
         Ok(self.of_parts(record, (Arc::new(table), None), OnceLock::from(read.api), pinned))
     }
 
-    fn newest(&self) -> std::sync::MutexGuard<'_, crate::shelf::PinsById> {
+    fn newest(&self) -> std::sync::MutexGuard<'_, crate::catalog_cache::PinsById> {
         self.newest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -128,11 +133,11 @@ impl Shelf {
 /// The document that runs are pinned to: as it is kept for them, or where it still is.
 pub(crate) fn pinned_document(
     catalogs: &Catalogs,
-    record: &Record,
+    record: &CatalogRecord,
     hash: Digest,
     kept: &KeptDocuments,
-) -> Result<Whole, Problem> {
-    let bytes = kept.read(hash).map_err(|error| problems::of_file(&error))?;
+) -> Result<WholeDocument, Problem> {
+    let bytes = kept.read(hash).or_problem()?;
     let stored = match bytes {
         Some(bytes) => Some(StoredDocument {
             path: kept.file(hash),

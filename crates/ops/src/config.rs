@@ -1,13 +1,13 @@
-//! The configuration key by key, and every place there is. For people, and offered to no model.
+//! The configuration key by key, and where everything is stored. For people, never for models.
 
 use milepost_model::hint::{Hint, Invocation};
 use milepost_model::problem::{Code, Problem};
 use milepost_store::person::Person;
-use milepost_store::{ConfigFile, KeyError, Locations, Origin};
+use milepost_store::{ConfigFile, KeyError, LocationOrigin, Locations};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::call::Call;
+use crate::framework::Caller;
 use crate::problems;
 use crate::run::person::{of_person, untyped};
 
@@ -60,7 +60,7 @@ pub fn places(locations: &Locations, variable: &dyn Fn(&str) -> Option<String>) 
 #[derive(Debug)]
 pub struct Configuration {
     file: ConfigFile,
-    from: Origin,
+    from: LocationOrigin,
 }
 
 impl Configuration {
@@ -72,7 +72,7 @@ impl Configuration {
         let file = ConfigFile::open(locations).map_err(|error| problems::of_config(&error))?;
         let explained = locations.explained(variable);
         let chosen = explained.iter().find(|one| one.path == locations.config);
-        Ok(Configuration { file, from: chosen.map_or(Origin::Default, |one| one.from) })
+        Ok(Configuration { file, from: chosen.map_or(LocationOrigin::Default, |one| one.from) })
     }
 
     /// Every key there is.
@@ -90,7 +90,7 @@ impl Configuration {
     /// is a person's decision: where a PIN is set, it is signed with it.
     pub fn set_for(
         &mut self,
-        call: &dyn Call,
+        call: &dyn Caller,
         locations: &Locations,
         key: &str,
         value: Option<&str>,
@@ -98,7 +98,7 @@ impl Configuration {
         let person = Person::of(&locations.data);
         let pinned = person.key().map_err(|error| of_person(&error))?.is_some();
         if let Some(value) = value.filter(|_| key == UNATTENDED && pinned) {
-            let question = format!("PIN to let {value} approve by itself: ");
+            let question = format!("PIN to let {value} run without approval: ");
             let pin = call.ask_pin(&question).map_err(untyped)?;
             let named: Vec<&str> = value.split(',').map(str::trim).collect();
             person.grant(&pin, &named).map_err(|error| of_person(&error))?;
@@ -112,8 +112,8 @@ impl Configuration {
         Ok(self.setting(set))
     }
 
-    fn setting(&self, one: milepost_store::Setting) -> Setting {
-        let from = if one.given { self.from } else { Origin::Default };
+    fn setting(&self, one: milepost_store::ConfigSetting) -> Setting {
+        let from = if one.given { self.from } else { LocationOrigin::Default };
         let path = self.file.path().display().to_string();
         Setting { key: one.key, value: one.value, from: from.name(), path }
     }
@@ -124,9 +124,7 @@ fn of_key(error: &KeyError) -> Problem {
         KeyError::Unknown { meant, .. } => {
             let hint = match meant {
                 Some(meant) => problems::meant(meant),
-                None => Hint::default()
-                    .call(Invocation::of("config.get"))
-                    .then(" lists the keys there are"),
+                None => Hint::default().call(Invocation::of("config.get")).then(" lists all keys"),
             };
             let problem = Problem::new(Code::ParamsInvalid, error.to_string(), hint);
             match meant {

@@ -5,56 +5,47 @@
 //! into a request, call [`Operations::call`], and show the result or the [`Problem`]. Errors of the
 //! crates below become problems here and nowhere else.
 
-mod arguments;
 pub mod author;
-mod call;
 pub mod catalog;
+mod catalog_cache;
+mod catalog_client;
+mod catalog_commands;
 mod catalog_pin;
-mod choices;
+mod choice_cache;
 pub mod command;
-mod commands;
-mod compiled;
+mod command_index;
+mod compiled_workflow;
 pub mod config;
-pub mod correlation;
 pub mod doctor;
-mod finder;
+mod enum_names;
+mod framework;
 pub mod guide;
-pub mod init;
 pub mod inputs;
-mod later;
 mod limits;
-mod named;
-mod operation;
-mod plain;
+mod prelude;
 pub mod preview;
 mod problems;
 pub mod prompts;
 pub mod provider;
 mod reader;
-mod response;
 pub mod run;
+mod run_summary;
 pub mod secret;
-mod send;
-mod shelf;
 mod source;
-mod standing;
 mod strict;
-mod tool;
-mod trace;
 pub mod workflow;
 mod writer;
 
-pub use call::{Alone, Call, Caller, Elicited, Untyped};
-pub use commands::Known;
-pub use later::Later;
+pub use catalog_commands::CatalogCommands;
+pub use framework::{
+    Caller, CallerKind, Door, ElicitedCaller, OPERATIONS, Operation, OperationSpec, Operations,
+    Profile, PromptError, Response, Safety, SilentCaller, Task, Tool, correlation,
+};
 pub use milepost_engine::time::rfc3339;
 pub use milepost_model::problem::{Code, Problem};
 pub use milepost_store::Confirm;
-pub use operation::{Door, OPERATIONS, Operation, Operations, Safety};
 pub use problems::{of_file as file_problem, of_invalid as invalid_file_problem};
 pub use reader::Reader;
-pub use response::Response;
 pub use source::SourceType;
 pub use strict::Strict;
-pub use tool::{Profile, Task, Tool};
 pub use writer::Writer;

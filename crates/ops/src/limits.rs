@@ -112,8 +112,6 @@ pub(crate) const DOCTOR_RUNS: usize = 20;
 pub(crate) const CLOCK_SKEW_MS: u64 = 60_000;
 /// Invalid files that are named; of more, their number.
 pub(crate) const DOCTOR_FILES: usize = 50;
-/// Bytes of a client's configuration. Some clients keep years of history in it.
-pub(crate) const CLIENT_CONFIG_BYTES: usize = 64 << 20;
 /// Levels of a client's configuration that are searched for servers: Claude Code keeps those of a
 /// project below a key and a path.
 pub(crate) const CLIENT_CONFIG_DEPTH: usize = 3;

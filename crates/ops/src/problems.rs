@@ -1,20 +1,65 @@
 //! Errors of the crates below as problems.
 
-use crate::limits;
-use milepost_catalog::command::Command;
+use milepost_catalog::command::ApiCommand;
 use milepost_catalog::request::Misuse;
+use milepost_driver::RunError;
+use milepost_engine::ports::JournalError;
 use milepost_model::document::Document;
-use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::CatalogId;
-use milepost_model::judge::Undecidable;
-use milepost_model::problem::{Argument, Code, Problem};
+use milepost_model::output_check::Undecidable;
+use milepost_model::problem::Argument;
 use milepost_model::suggest;
 use milepost_model::walk::WalkError;
-use milepost_outbound::{AuthError, CallError, Fault, SecretError as SecretPortError, SendError};
-use milepost_store::catalogs::{CatalogError, Conflict, SaveError};
+use milepost_outbound::{
+    AuthError, CallError, SecretSourceError as SecretPortError, SendError, SendFault,
+};
+use milepost_store::catalogs::{CatalogConflict, CatalogError, SaveError};
+use milepost_store::person::PersonError;
 use milepost_store::secrets::SecretError;
-use milepost_store::{Cause, ConfigError, FileError, Invalid, SourceError};
-use serde_json::{Value, json};
+use milepost_store::{ConfigError, FileError, InvalidCause, InvalidFile, SourceError};
+
+use crate::prelude::*;
+use crate::run::{errors, person};
+
+/// An error of a crate below, as whoever called is told it.
+pub(crate) trait ToProblem {
+    fn to_problem(&self) -> Problem;
+}
+
+/// A result of a crate below, its error as a problem.
+pub(crate) trait OrProblem<T> {
+    fn or_problem(self) -> Result<T, Problem>;
+}
+
+impl<T, E: ToProblem> OrProblem<T> for Result<T, E> {
+    fn or_problem(self) -> Result<T, Problem> {
+        self.map_err(|error| error.to_problem())
+    }
+}
+
+macro_rules! to_problem {
+    ($($error:ty => $problem:path,)*) => {
+        $(impl ToProblem for $error {
+            fn to_problem(&self) -> Problem {
+                $problem(self)
+            }
+        })*
+    };
+}
+
+to_problem! {
+    FileError => of_file,
+    ConfigError => of_config,
+    SourceError => of_source,
+    CatalogError => of_catalog,
+    SaveError => of_save,
+    SecretError => of_secret,
+    SendError => of_send,
+    AuthError => of_auth,
+    JournalError => errors::of_journal,
+    RunError => errors::of_run,
+    PersonError => person::of_person,
+}
 
 /// What is wrong with a file, for whoever named it.
 pub fn of_file(error: &FileError) -> Problem {
@@ -63,19 +108,23 @@ pub(crate) fn no_workflow(id: &str, broken: usize, near: Option<&str>) -> Proble
 }
 
 /// What is wrong with the only file that has an id.
-pub fn of_invalid(id: &str, invalid: &Invalid) -> Problem {
+pub fn of_invalid(id: &str, invalid: &InvalidFile) -> Problem {
     let (code, hint) = match invalid.cause {
-        Cause::Text => {
+        InvalidCause::Text => {
             let validate = Invocation::of("workflow.validate");
             let hint = Hint::text("correct the file; ").call(validate).then(" shows every fault");
             (Code::WorkflowInvalid, hint)
         }
-        Cause::Place => (Code::FileRefused, "put a regular file inside the directory".into()),
-        Cause::System => (Code::StorageFailed, "make the file readable, then try again".into()),
+        InvalidCause::Place => {
+            (Code::FileRefused, "put a regular file inside the directory".into())
+        }
+        InvalidCause::System => {
+            (Code::StorageFailed, "make the file readable, then try again".into())
+        }
     };
     let message = match invalid.cause {
-        Cause::Text => format!("`{}`: {}", invalid.path.display(), invalid.reason),
-        Cause::Place | Cause::System => invalid.reason.clone(),
+        InvalidCause::Text => format!("`{}`: {}", invalid.path.display(), invalid.reason),
+        InvalidCause::Place | InvalidCause::System => invalid.reason.clone(),
     };
     let mut problem = Problem::new(code, message, hint)
         .context("workflow_id", id)
@@ -191,10 +240,10 @@ pub(crate) fn of_save(error: &SaveError) -> Problem {
         SaveError::Exists { id, title, by } => {
             let title = title.as_deref().unwrap_or("unreadable");
             let (message, hint) = match by {
-                Conflict::Id => {
+                CatalogConflict::Id => {
                     (format!("catalog `{id}` ({title}) is there already"), replace_or_rename())
                 }
-                Conflict::Title => (
+                CatalogConflict::Title => (
                     format!("the title `{title}` is that of catalog `{id}`"),
                     Hint::text("give another ")
                         .argument("catalog_title")
@@ -289,7 +338,7 @@ pub(crate) fn no_base_url(id: &CatalogId) -> Problem {
 }
 
 /// What is wrong with the arguments of a command, every fault at once.
-pub(crate) fn of_misuse(command: &Command, faults: &[Misuse]) -> Problem {
+pub(crate) fn of_misuse(command: &ApiCommand, faults: &[Misuse]) -> Problem {
     let first = faults.first();
     let message = first.map(ToString::to_string).unwrap_or_default();
     let message = match faults.len() {
@@ -363,10 +412,10 @@ pub(crate) fn of_auth(error: &AuthError) -> Problem {
 /// Why a request has no answer.
 pub(crate) fn of_send(error: &SendError) -> Problem {
     let (code, hint) = match &error.fault {
-        Fault::Refused(refusal) if refusal.rule() == "scheme" => {
+        SendFault::Refused(refusal) if refusal.rule() == "scheme" => {
             (Code::RequestRefused, "give an http or https URL".into())
         }
-        Fault::Refused(refusal) => (
+        SendFault::Refused(refusal) => (
             Code::RequestRefused,
             format!(
                 "if you trust it, add the host to `allow_private` in the configuration, or give \
@@ -375,18 +424,18 @@ pub(crate) fn of_send(error: &SendError) -> Problem {
             )
             .into(),
         ),
-        Fault::RedirectRefused { .. } | Fault::TooManyRedirects { .. } => {
+        SendFault::RedirectRefused { .. } | SendFault::TooManyRedirects { .. } => {
             (Code::RequestRefused, "use the address that the server points to".into())
         }
-        Fault::Invalid(_) => (Code::ArgumentsInvalid, "change the argument".into()),
-        Fault::Timeout { .. } => {
+        SendFault::Invalid(_) => (Code::ArgumentsInvalid, "change the argument".into()),
+        SendFault::Timeout { .. } => {
             let hint = Hint::text("try again, or give it more time with ").argument("timeout_s");
             (Code::UpstreamTimeout, hint)
         }
-        Fault::TooLarge { .. } => {
+        SendFault::TooLarge { .. } => {
             (Code::UpstreamFailed, "ask for less: most APIs take a limit or fewer fields".into())
         }
-        Fault::Dns { .. } | Fault::Connect { .. } | Fault::Tls { .. } => {
+        SendFault::Dns { .. } | SendFault::Connect { .. } | SendFault::Tls { .. } => {
             (Code::UpstreamFailed, "check the address and that the API is up".into())
         }
         _ => (Code::UpstreamFailed, "try again; if it stays, ask the API's operators".into()),

@@ -8,34 +8,33 @@ use milepost_driver::RunReader;
 use milepost_model::check::World;
 use milepost_model::commands::NoCommands;
 use milepost_model::id::CatalogId;
-use milepost_model::problem::Problem;
 use milepost_store::secrets::Environment;
 use milepost_store::{
-    Config, Entry, Found, Library, Listing, LiveConfig, LocalSource, Locations, SourceKind, Trust,
+    Config, Library, LibraryEntry, LibraryMatch, Listing, LiveConfig, LocalSource, Locations,
+    SourceKind, Trust,
 };
 
-use crate::call::{Call, Caller};
+use crate::catalog_cache::CatalogCache;
 use crate::catalog_pin::CatalogPin;
-use crate::compiled::Lately;
-use crate::finder::Finder;
-use crate::inputs::{NoPast, Past};
-use crate::problems;
-use crate::run::open::RunPorts;
-use crate::shelf::Shelf;
+use crate::command_index::CommandIndex;
+use crate::compiled_workflow::CompiledCache;
+use crate::inputs::{NoPastRuns, PastRuns};
+use crate::prelude::*;
+use crate::run::ports::RunPorts;
 
 /// The read side of the product. Cheap to clone: everything in it is shared.
 #[derive(Debug, Clone)]
 pub struct Reader {
     library: Arc<Library>,
     /// A workflow from elsewhere that counts as one of the library, and wins.
-    given: Option<Arc<Entry>>,
+    given: Option<Arc<LibraryEntry>>,
     locations: Arc<Locations>,
-    shelf: Arc<Shelf>,
-    finder: Arc<Mutex<Option<Arc<Finder>>>>,
+    shelf: Arc<CatalogCache>,
+    finder: Arc<Mutex<Option<Arc<CommandIndex>>>>,
     environment: Arc<Environment>,
-    past: Arc<dyn Past>,
+    past: Arc<dyn PastRuns>,
     runs: RunPorts,
-    lately: Arc<Lately>,
+    lately: Arc<CompiledCache>,
     live_config: Arc<LiveConfig>,
 }
 
@@ -48,12 +47,12 @@ impl Reader {
         Reader {
             library: Arc::new(Library::open(locations.clone())),
             given: None,
-            shelf: Arc::new(Shelf::open(&locations)),
+            shelf: Arc::new(CatalogCache::open(&locations)),
             runs: RunPorts::at(&locations.data),
             locations: Arc::new(locations),
             finder: Arc::default(),
             environment: Arc::default(),
-            past: Arc::new(NoPast),
+            past: Arc::new(NoPastRuns),
             lately: Arc::default(),
             live_config: Arc::default(),
         }
@@ -73,7 +72,7 @@ impl Reader {
 
     /// The same with what earlier runs left behind.
     #[must_use]
-    pub fn with_past(self, past: Arc<dyn Past>) -> Reader {
+    pub fn with_past(self, past: Arc<dyn PastRuns>) -> Reader {
         Reader { past, ..self }
     }
 
@@ -83,7 +82,7 @@ impl Reader {
     }
 
     /// What earlier runs left behind.
-    pub(crate) fn past(&self) -> &dyn Past {
+    pub(crate) fn past(&self) -> &dyn PastRuns {
         &*self.past
     }
 
@@ -98,7 +97,7 @@ impl Reader {
     }
 
     /// The workflows that were read lately.
-    pub(crate) fn lately(&self) -> &Lately {
+    pub(crate) fn lately(&self) -> &CompiledCache {
         &self.lately
     }
 
@@ -114,25 +113,25 @@ impl Reader {
 
     /// The same with one more workflow: a file that somebody named.
     #[must_use]
-    pub fn with(self, entry: Entry) -> Reader {
+    pub fn with(self, entry: LibraryEntry) -> Reader {
         Reader { given: Some(Arc::new(entry)), ..self }
     }
 
     /// The workflow of an id.
-    pub fn workflow(&self, id: &str) -> Result<Arc<Entry>, Problem> {
+    pub fn workflow(&self, id: &str) -> Result<Arc<LibraryEntry>, Problem> {
         match self.found(id)? {
-            Some(Found::Workflow(entry)) => Ok(entry),
-            Some(Found::Invalid(invalid)) => Err(problems::of_invalid(id, &invalid)),
+            Some(LibraryMatch::Workflow(entry)) => Ok(entry),
+            Some(LibraryMatch::Invalid(invalid)) => Err(problems::of_invalid(id, &invalid)),
             None => Err(self.no_workflow(id)),
         }
     }
 
     /// What there is under an id, a workflow or a file that is none.
-    pub(crate) fn found(&self, id: &str) -> Result<Option<Found>, Problem> {
+    pub(crate) fn found(&self, id: &str) -> Result<Option<LibraryMatch>, Problem> {
         if let Some(given) = self.given.as_ref().filter(|given| given.id == id) {
-            return Ok(Some(Found::Workflow(Arc::clone(given))));
+            return Ok(Some(LibraryMatch::Workflow(Arc::clone(given))));
         }
-        self.library.get(id, WORLD).map_err(|error| problems::of_file(&error))
+        self.library.get(id, WORLD).or_problem()
     }
 
     /// The kind of source that a file is in.
@@ -142,28 +141,18 @@ impl Reader {
         source.map_or(SourceKind::BuiltIn, |(kind, _)| *kind)
     }
 
-    /// Whatever is asked from here on was asked for before now, until this is told again.
-    pub(crate) fn arrived(&self) {
-        self.library.arrived();
-    }
-
     /// Another one when a workflow came or went.
     pub(crate) fn stamp(&self) -> u64 {
         self.library.stamp()
     }
 
-    /// Every call looks for itself from here on.
-    pub(crate) fn scattered(&self) {
-        self.library.scattered();
-    }
-
     /// Every workflow and every file that is none.
     pub fn listing(&self) -> Result<Arc<Listing>, Problem> {
-        self.library.listing(WORLD).map_err(|error| problems::of_file(&error))
+        self.library.listing(WORLD).or_problem()
     }
 
     /// The catalogs.
-    pub(crate) fn shelf(&self) -> &Shelf {
+    pub(crate) fn shelf(&self) -> &CatalogCache {
         &self.shelf
     }
 
@@ -174,26 +163,26 @@ impl Reader {
 
     /// What the configuration says now.
     pub(crate) fn config(&self) -> Result<Config, Problem> {
-        Config::read(&self.locations).map_err(|error| problems::of_config(&error))
+        Config::read(&self.locations).or_problem()
     }
 
     /// The same, read only if somebody touched the file: every request of a run asks.
     pub(crate) fn live_config(&self) -> Result<Arc<Config>, Problem> {
-        self.live_config.read(&self.locations).map_err(|error| problems::of_config(&error))
+        self.live_config.read(&self.locations).or_problem()
     }
 
     /// A file that arguments of a command name; who called decides what may be read.
-    pub(crate) fn file(&self, path: &str, call: &dyn Call) -> Result<Vec<u8>, Problem> {
-        let trust = match call.caller() {
-            Caller::Person => Trust::user(&self.locations),
-            Caller::Agent => Trust::agent(&self.locations, &self.config()?),
+    pub(crate) fn file(&self, path: &str, call: &dyn Caller) -> Result<Vec<u8>, Problem> {
+        let trust = match call.kind() {
+            CallerKind::Person => Trust::user(&self.locations),
+            CallerKind::Agent => Trust::agent(&self.locations, &self.config()?),
         };
         let opened = LocalSource::open(path.as_ref(), &trust);
-        opened.map(|opened| opened.bytes).map_err(|error| problems::of_source(&error))
+        opened.map(|opened| opened.bytes).or_problem()
     }
 
     /// The index over all that can be found now.
-    pub(crate) fn finder(&self) -> Result<Arc<Finder>, Problem> {
+    pub(crate) fn finder(&self) -> Result<Arc<CommandIndex>, Problem> {
         let loaded = self.shelf.enabled()?;
         let listing = self.listing()?;
         let workflows: Vec<_> = listing
@@ -208,7 +197,7 @@ impl Reader {
         if let Some(finder) = kept.as_ref().filter(|finder| finder.is_of(&loaded, &workflows)) {
             return Ok(Arc::clone(finder));
         }
-        let finder = Arc::new(Finder::new(loaded, workflows));
+        let finder = Arc::new(CommandIndex::new(loaded, workflows));
         *kept = Some(Arc::clone(&finder));
         Ok(finder)
     }

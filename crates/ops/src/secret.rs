@@ -1,20 +1,15 @@
 //! Operations on secrets: names are shown, values never. None of them is offered to models.
 
-use milepost_model::hint::{Hint, Invocation};
-use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::Secret;
 use milepost_model::suggest;
 use milepost_store::secrets::{SecretError, SecretName, Vault};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use url::{Origin, Url};
 
-use crate::problems;
-use crate::writer::Writer;
+use crate::prelude::*;
 
 /// A secret by name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Item {
+pub struct SecretItem {
     /// Its name.
     pub name: String,
     /// Where it is kept: `file`, `keyring` or `env`.
@@ -28,14 +23,14 @@ pub struct Item {
 
 /// The secrets of a process, for a person.
 #[derive(Debug)]
-pub struct Secrets<'w> {
+pub struct SecretOperations<'w> {
     writer: &'w Writer,
 }
 
-impl<'w> Secrets<'w> {
+impl<'w> SecretOperations<'w> {
     /// Those of the process.
-    pub fn of(writer: &'w Writer) -> Secrets<'w> {
-        Secrets { writer }
+    pub fn of(writer: &'w Writer) -> SecretOperations<'w> {
+        SecretOperations { writer }
     }
 
     fn vault(&self) -> Result<Vault, Problem> {
@@ -43,9 +38,9 @@ impl<'w> Secrets<'w> {
     }
 
     /// Every secret by name.
-    pub fn list(&self) -> Result<Vec<Item>, Problem> {
-        let entries = self.vault()?.list().map_err(|error| problems::of_secret(&error))?;
-        let item = |entry: milepost_store::secrets::SecretEntry| Item {
+    pub fn list(&self) -> Result<Vec<SecretItem>, Problem> {
+        let entries = self.vault()?.list().or_problem()?;
+        let item = |entry: milepost_store::secrets::SecretEntry| SecretItem {
             name: entry.name.as_str().to_owned(),
             from: entry.from.name().to_owned(),
             shadowed: entry.shadowed,
@@ -64,8 +59,7 @@ impl<'w> Secrets<'w> {
     pub fn set(&self, name: &str, value: Secret, origin: Option<&str>) -> Result<(), Problem> {
         let name = parsed(name)?;
         let origin = origin.map(origin_of).transpose()?;
-        let set = self.vault()?.set(&name, value, origin.as_ref());
-        set.map_err(|error| problems::of_secret(&error))
+        self.vault()?.set(&name, value, origin.as_ref()).or_problem()
     }
 
     /// Lets go of a secret.
@@ -78,7 +72,7 @@ impl<'w> Secrets<'w> {
     }
 }
 
-impl Secrets<'_> {
+impl SecretOperations<'_> {
     /// Nobody wants to set what they want to remove.
     fn none_to_remove(&self, name: &str, error: &SecretError) -> Problem {
         let all = self.list().unwrap_or_default();

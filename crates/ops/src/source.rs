@@ -1,21 +1,16 @@
 //! Reading the document somebody named: a file or a URL, and the files it is made of. Who named
 //! it decides what may be read.
 
-use milepost_catalog::bundle::{Bundle, Bundled, Fetched};
-use milepost_catalog::document::Document;
-use milepost_catalog::finding::Finding;
+use milepost_catalog::bundle::{Bundle, Bundled, FetchedFile};
+use milepost_catalog::document::ParsedDocument;
+use milepost_catalog::finding::DocumentFinding;
 use milepost_catalog::openapi::Api;
-use milepost_model::problem::{Code, Problem};
-use milepost_outbound::{Client, Outgoing, Policy, Sending};
-use milepost_store::catalogs::Source;
-use milepost_store::{Config, LocalSource, RefRoot, SourceError, Trust};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use milepost_outbound::{Client, Outgoing, Policy, SendOptions};
+use milepost_store::catalogs::CatalogSource;
+use milepost_store::{Config, LocalSource, ReferenceRoot, SourceError, Trust};
 use url::Url;
 
-use crate::call::{Call, Caller};
-use crate::problems;
-use crate::reader::Reader;
+use crate::prelude::*;
 
 /// Where a document is read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -29,7 +24,7 @@ pub enum SourceType {
 
 /// A document that somebody named, and how it may be read.
 #[derive(Debug, Clone)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct DocumentSource<'a> {
     pub(crate) source: &'a str,
     pub(crate) source_type: Option<SourceType>,
     /// Hosts that references may lead to.
@@ -40,33 +35,37 @@ pub(crate) struct Wanted<'a> {
 
 /// A document that was read.
 #[derive(Debug)]
-pub(crate) struct Read {
+pub(crate) struct SourceDocument {
     /// The document, standing alone.
     pub(crate) bundled: Bundled,
     /// What a record says of where it came from.
-    pub(crate) origin: Source,
+    pub(crate) origin: CatalogSource,
     /// Where it was found in the end, when it is a URL.
     pub(crate) url: Option<Url>,
 }
 
 /// Why there is no document: not every reason is a fault of the caller's.
 #[derive(Debug)]
-pub(crate) enum Unread {
+pub(crate) enum SourceFailure {
     /// It cannot be had.
     Problem(Problem),
     /// It was read and is no document.
-    NotADocument(Finding),
+    NotADocument(DocumentFinding),
 }
 
-impl From<Problem> for Unread {
-    fn from(problem: Problem) -> Unread {
-        Unread::Problem(problem)
+impl From<Problem> for SourceFailure {
+    fn from(problem: Problem) -> SourceFailure {
+        SourceFailure::Problem(problem)
     }
 }
 
-impl Wanted<'_> {
+impl DocumentSource<'_> {
     /// Reads it, and everything it is made of.
-    pub(crate) async fn read(&self, reader: &Reader, call: &dyn Call) -> Result<Read, Unread> {
+    pub(crate) async fn read(
+        &self,
+        reader: &Reader,
+        call: &dyn Caller,
+    ) -> Result<SourceDocument, SourceFailure> {
         call.progress(&format!("reading {}", self.source));
         if self.is_url() {
             self.read_url(reader, call).await
@@ -82,7 +81,11 @@ impl Wanted<'_> {
         }
     }
 
-    async fn read_url(&self, reader: &Reader, call: &dyn Call) -> Result<Read, Unread> {
+    async fn read_url(
+        &self,
+        reader: &Reader,
+        call: &dyn Caller,
+    ) -> Result<SourceDocument, SourceFailure> {
         let url = Url::parse(self.source).map_err(|_| {
             let message = format!("`{}` is not a URL", self.source);
             Problem::new(Code::SourceUnreadable, message, "give a file or a URL with https://")
@@ -95,7 +98,7 @@ impl Wanted<'_> {
         let config = reader.config()?;
         let client = Client::new(policy(&config, call, Some(&url)));
         let bytes = fetch(&client, &url).await?;
-        let origin = Source::Url(without_tokens(&url).to_string());
+        let origin = CatalogSource::Url(without_tokens(&url).to_string());
         let mut bundle = begin(bytes)?;
         while let Some(file) = bundle.wanted() {
             let fetched = self.follow(&client, &url, &file).await;
@@ -105,32 +108,35 @@ impl Wanted<'_> {
     }
 
     /// A file that a document at a URL refers to.
-    async fn follow(&self, client: &Client, from: &Url, file: &str) -> Fetched {
+    async fn follow(&self, client: &Client, from: &Url, file: &str) -> FetchedFile {
         let Ok(url) = from.join(file) else {
-            return Fetched::Missing("it is not a URL".to_owned());
+            return FetchedFile::Missing("it is not a URL".to_owned());
         };
         if !matches!(url.scheme(), "http" | "https") {
-            return Fetched::Refused("only http and https are read".to_owned());
+            return FetchedFile::Refused("only http and https are read".to_owned());
         }
         if url.origin() != from.origin() && !self.allows(&url) {
-            return Fetched::Missing(not_allowed(&url));
+            return FetchedFile::Missing(not_allowed(&url));
         }
         match fetch(client, &url).await {
-            Ok(bytes) => Fetched::Bytes(bytes),
-            Err(problem) => Fetched::Missing(problem.message),
+            Ok(bytes) => FetchedFile::Bytes(bytes),
+            Err(problem) => FetchedFile::Missing(problem.message),
         }
     }
 
-    async fn read_path(&self, reader: &Reader, call: &dyn Call) -> Result<Read, Unread> {
+    async fn read_path(
+        &self,
+        reader: &Reader,
+        call: &dyn Caller,
+    ) -> Result<SourceDocument, SourceFailure> {
         let config = reader.config()?;
         let locations = reader.locations();
-        let trust = match (call.caller(), self.refs_root) {
-            (Caller::Person, Some(root)) => Trust::user_with_root(locations, root.as_ref()),
-            (Caller::Person, None) => Trust::user(locations),
-            (Caller::Agent, _) => Trust::agent(locations, &config),
+        let trust = match (call.kind(), self.refs_root) {
+            (CallerKind::Person, Some(root)) => Trust::user_with_root(locations, root.as_ref()),
+            (CallerKind::Person, None) => Trust::user(locations),
+            (CallerKind::Agent, _) => Trust::agent(locations, &config),
         };
-        let opened = LocalSource::open(self.source.as_ref(), &trust);
-        let opened = opened.map_err(|error| problems::of_source(&error))?;
+        let opened = LocalSource::open(self.source.as_ref(), &trust).or_problem()?;
         let LocalSource { path, bytes, mut references } = opened;
         let client = Client::new(policy(&config, call, None));
         let mut bundle = begin(bytes)?;
@@ -138,30 +144,35 @@ impl Wanted<'_> {
             let fetched = self.follow_file(&client, &mut references, &file).await;
             bundle.add(&file, fetched);
         }
-        finish(bundle, Source::File(path), None)
+        finish(bundle, CatalogSource::File(path), None)
     }
 
     /// A file that a local document refers to.
-    async fn follow_file(&self, client: &Client, files: &mut RefRoot, file: &str) -> Fetched {
+    async fn follow_file(
+        &self,
+        client: &Client,
+        files: &mut ReferenceRoot,
+        file: &str,
+    ) -> FetchedFile {
         if let Ok(url) = Url::parse(file) {
             if !matches!(url.scheme(), "http" | "https") {
                 let why = "it was not opened: only files near the document and URLs are read";
-                return Fetched::Refused(why.to_owned());
+                return FetchedFile::Refused(why.to_owned());
             }
             if !self.allows(&url) {
-                return Fetched::Missing(not_allowed(&url));
+                return FetchedFile::Missing(not_allowed(&url));
             }
             return match fetch(client, &url).await {
-                Ok(bytes) => Fetched::Bytes(bytes),
-                Err(problem) => Fetched::Missing(problem.message),
+                Ok(bytes) => FetchedFile::Bytes(bytes),
+                Err(problem) => FetchedFile::Missing(problem.message),
             };
         }
         match files.read(file) {
-            Ok(bytes) => Fetched::Bytes(bytes.to_vec()),
+            Ok(bytes) => FetchedFile::Bytes(bytes.to_vec()),
             Err(error @ (SourceError::Reference { .. } | SourceError::NotOpen { .. })) => {
-                Fetched::Refused(format!("it was not opened: {error}"))
+                FetchedFile::Refused(format!("it was not opened: {error}"))
             }
-            Err(error) => Fetched::Missing(error.to_string()),
+            Err(error) => FetchedFile::Missing(error.to_string()),
         }
     }
 
@@ -177,13 +188,13 @@ fn not_allowed(url: &Url) -> String {
 }
 
 /// Where documents may be read from: a URL that a person typed may lead anywhere.
-fn policy(config: &Config, call: &dyn Call, url: Option<&Url>) -> Policy {
+fn policy(config: &Config, call: &dyn Caller, url: Option<&Url>) -> Policy {
     let mut policy = Policy::public();
     for host in &config.allow_private {
         // It was parsed when the configuration was read.
         let _ = policy.allow_private(&host.to_string());
     }
-    if let (Caller::Person, Some(url)) = (call.caller(), url) {
+    if let (CallerKind::Person, Some(url)) = (call.kind(), url) {
         policy.allow_url(url);
     }
     policy
@@ -213,10 +224,11 @@ fn without_tokens(url: &Url) -> Url {
 async fn fetch(client: &Client, url: &Url) -> Result<Vec<u8>, Problem> {
     let request = Outgoing::get(url.clone())
         .header("Accept", "application/json, application/yaml, */*;q=0.5");
-    let sending =
-        Sending { body_bytes: milepost_catalog::limits::DOCUMENT_BYTES, ..Sending::default() };
-    let response =
-        client.send(&request, &sending).await.map_err(|error| problems::of_send(&error))?;
+    let sending = SendOptions {
+        body_bytes: milepost_catalog::limits::DOCUMENT_BYTES,
+        ..SendOptions::default()
+    };
+    let response = client.send(&request, &sending).await.or_problem()?;
     if !(200..300).contains(&response.status) {
         let message = format!("`{url}` answered {}", response.status);
         let problem = Problem::new(
@@ -229,34 +241,40 @@ async fn fetch(client: &Client, url: &Url) -> Result<Vec<u8>, Problem> {
     Ok(response.body.to_vec())
 }
 
-fn begin(bytes: Vec<u8>) -> Result<Bundle, Unread> {
-    match Document::read_owned(bytes) {
+fn begin(bytes: Vec<u8>) -> Result<Bundle, SourceFailure> {
+    match ParsedDocument::read_owned(bytes) {
         Ok(reading) => Ok(Bundle::new(reading)),
         Err(error) => Err(not_a_document(&error)),
     }
 }
 
-fn not_a_document(error: &milepost_catalog::document::Unreadable) -> Unread {
-    Unread::NotADocument(Finding {
+fn not_a_document(error: &milepost_catalog::document::Unreadable) -> SourceFailure {
+    SourceFailure::NotADocument(DocumentFinding {
         path: String::new(),
-        rule: milepost_catalog::finding::Rule::Reader("unreadable"),
+        rule: milepost_catalog::finding::DocumentRule::Reader("unreadable"),
         message: error.to_string(),
     })
 }
 
-fn finish(bundle: Bundle, origin: Source, url: Option<Url>) -> Result<Read, Unread> {
+fn finish(
+    bundle: Bundle,
+    origin: CatalogSource,
+    url: Option<Url>,
+) -> Result<SourceDocument, SourceFailure> {
     let bundled = bundle.finish().map_err(|error| not_a_document(&error))?;
-    Ok(Read { bundled, origin, url })
+    Ok(SourceDocument { bundled, origin, url })
 }
 
 /// The API of a document that was read.
-pub(crate) fn api(bundled: Bundled) -> Result<(Api, Vec<Finding>, Vec<Finding>), Finding> {
+pub(crate) fn api(
+    bundled: Bundled,
+) -> Result<(Api, Vec<DocumentFinding>, Vec<DocumentFinding>), DocumentFinding> {
     let (warnings, violations) = (bundled.warnings, bundled.violations);
     match Api::new(bundled.reading) {
         Ok(api) => Ok((api, warnings, violations)),
-        Err(error) => Err(Finding {
+        Err(error) => Err(DocumentFinding {
             path: String::new(),
-            rule: milepost_catalog::finding::Rule::Version,
+            rule: milepost_catalog::finding::DocumentRule::Version,
             message: error.to_string(),
         }),
     }

@@ -17,17 +17,6 @@ impl<'de> Deserialize<'de> for Strict {
     }
 }
 
-/// An object that may be left out or null.
-pub(crate) fn object<'de, D: Deserializer<'de>>(
-    reader: D,
-) -> Result<Option<Map<String, Value>>, D::Error> {
-    match Reader.deserialize(reader)? {
-        Value::Null => Ok(None),
-        Value::Object(map) => Ok(Some(map)),
-        _ => Err(D::Error::custom("not an object")),
-    }
-}
-
 #[derive(Clone, Copy)]
 struct Reader;
 

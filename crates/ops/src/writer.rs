@@ -8,18 +8,15 @@ use milepost_driver::clock::{monotonic, now_ms};
 use milepost_driver::{Driver, DriverPorts, RunService};
 use milepost_engine::ports::RequestSender;
 use milepost_model::id::CatalogId;
-use milepost_model::problem::Problem;
-use milepost_store::catalogs::{Catalogs, Derived};
+use milepost_store::catalogs::{Catalogs, DerivedCache};
 use milepost_store::secrets::{Environment, Vault};
-use milepost_store::workflows::Workflows;
+use milepost_store::workflows::WorkflowStore;
 use milepost_store::{Blobs, Locations};
 
 use crate::catalog_pin::CatalogPin;
-use crate::choices::Choices;
-use crate::problems;
-use crate::reader::Reader;
-use crate::run::errors::of_run;
-use crate::run::person::Unsigned;
+use crate::choice_cache::ChoiceCache;
+use crate::prelude::*;
+use crate::run::person::UnsignedRuns;
 use crate::run::request_sender::CatalogSender;
 
 /// The write side of the product, with the read side beside it.
@@ -27,14 +24,14 @@ use crate::run::request_sender::CatalogSender;
 pub struct Writer {
     pub(crate) reader: Reader,
     pub(crate) catalogs: Arc<Catalogs>,
-    pub(crate) derived: Arc<Derived>,
-    pub(crate) choices: Arc<Choices>,
-    pub(crate) workflows: Arc<Workflows>,
+    pub(crate) derived: Arc<DerivedCache>,
+    pub(crate) choices: Arc<ChoiceCache>,
+    pub(crate) workflows: Arc<WorkflowStore>,
     blobs: Blobs,
     environment: Environment,
     /// The service of runs, from its first use on: a process has one.
     service: Arc<OnceLock<Service>>,
-    unsigned: Arc<Unsigned>,
+    unsigned: Arc<UnsignedRuns>,
 }
 
 /// The service of runs, and what it sends with.
@@ -50,8 +47,8 @@ impl Writer {
         let catalogs = reader.shelf().catalogs();
         let derived = reader.shelf().derived();
         let blobs = Blobs::open(reader.locations());
-        let choices = Arc::new(Choices::open(reader.locations()));
-        let workflows = Arc::new(Workflows::open(reader.locations()));
+        let choices = Arc::new(ChoiceCache::open(reader.locations()));
+        let workflows = Arc::new(WorkflowStore::open(reader.locations()));
         let reader = reader.with_environment(environment.clone());
         let (service, unsigned) = (Arc::default(), Arc::default());
         Writer {
@@ -83,8 +80,7 @@ impl Writer {
     /// Where secrets are kept.
     pub(crate) fn vault(&self) -> Result<Vault, Problem> {
         let config = self.reader.config()?;
-        let vault = Vault::open(self.reader.locations(), config.secrets, self.environment.clone());
-        vault.map_err(|error| problems::of_secret(&error))
+        Vault::open(self.reader.locations(), config.secrets, self.environment.clone()).or_problem()
     }
 
     /// The service of runs.
@@ -112,8 +108,8 @@ impl Writer {
             watcher: Arc::clone(&ports.watcher),
             clock: Arc::new(now_ms),
             monotonic: Arc::new(monotonic),
-        });
-        let runs = runs.map_err(|error| of_run(&error))?;
+        })
+        .or_problem()?;
         Ok(self.service.get_or_init(|| Service { runs, sender }))
     }
 
@@ -123,7 +119,7 @@ impl Writer {
     }
 
     /// Runs that are known to need no signature.
-    pub(crate) fn unsigned(&self) -> &Unsigned {
+    pub(crate) fn unsigned(&self) -> &UnsignedRuns {
         &self.unsigned
     }
 
@@ -134,6 +130,6 @@ impl Writer {
 
     /// Keeps bytes that are no text, and says where.
     pub(crate) fn keep_blob(&self, bytes: &[u8]) -> Result<PathBuf, Problem> {
-        self.blobs.keep(bytes).map_err(|error| problems::of_file(&error))
+        self.blobs.keep(bytes).or_problem()
     }
 }

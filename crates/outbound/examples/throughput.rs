@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Instant;
 
-use milepost_outbound::{Client, Outgoing, Policy, Sending};
+use milepost_outbound::{Client, Outgoing, Policy, SendOptions};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use url::Url;
@@ -46,7 +46,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 async fn send(client: &Client, request: &Outgoing, times: usize) {
-    let sending = Sending::default();
+    let sending = SendOptions::default();
     for _ in 0..times {
         client.send(request, &sending).await.expect("the server answers");
     }

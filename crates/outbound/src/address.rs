@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Why an address is no address of the internet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Range {
+pub enum AddressRange {
     /// `0.0.0.0/8`, `::`.
     Unspecified,
     /// `127.0.0.0/8`, `::1`.
@@ -44,95 +44,95 @@ pub enum Range {
     NotGlobal,
 }
 
-impl Range {
+impl AddressRange {
     /// Its name in plain words: "a … address".
     pub fn name(self) -> &'static str {
         match self {
-            Range::Unspecified => "unspecified",
-            Range::Loopback => "loopback",
-            Range::Private => "private",
-            Range::LinkLocal => "link-local",
-            Range::Shared => "shared (CGNAT)",
-            Range::UniqueLocal => "unique-local",
-            Range::SiteLocal => "site-local",
-            Range::Multicast => "multicast",
-            Range::Broadcast => "broadcast",
-            Range::Reserved => "reserved",
-            Range::Special => "special-purpose",
-            Range::Documentation => "documentation",
-            Range::Nat64 => "NAT64",
-            Range::SixToFour => "6to4",
-            Range::Teredo => "Teredo",
-            Range::Mapped => "IPv4-in-IPv6",
-            Range::NotGlobal => "non-global",
+            AddressRange::Unspecified => "unspecified",
+            AddressRange::Loopback => "loopback",
+            AddressRange::Private => "private",
+            AddressRange::LinkLocal => "link-local",
+            AddressRange::Shared => "shared (CGNAT)",
+            AddressRange::UniqueLocal => "unique-local",
+            AddressRange::SiteLocal => "site-local",
+            AddressRange::Multicast => "multicast",
+            AddressRange::Broadcast => "broadcast",
+            AddressRange::Reserved => "reserved",
+            AddressRange::Special => "special-purpose",
+            AddressRange::Documentation => "documentation",
+            AddressRange::Nat64 => "NAT64",
+            AddressRange::SixToFour => "6to4",
+            AddressRange::Teredo => "Teredo",
+            AddressRange::Mapped => "IPv4-in-IPv6",
+            AddressRange::NotGlobal => "non-global",
         }
     }
 }
 
-impl fmt::Display for Range {
+impl fmt::Display for AddressRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
 /// Why an address is no address of the internet; `None` when it is one.
-pub fn not_public(address: IpAddr) -> Option<Range> {
+pub fn not_public(address: IpAddr) -> Option<AddressRange> {
     match address {
         IpAddr::V4(address) => not_public_v4(address),
         IpAddr::V6(address) => not_public_v6(address),
     }
 }
 
-fn not_public_v4(address: Ipv4Addr) -> Option<Range> {
+fn not_public_v4(address: Ipv4Addr) -> Option<AddressRange> {
     let range = match address.octets() {
-        [0, ..] => Range::Unspecified,
-        [127, ..] => Range::Loopback,
-        [10, ..] | [172, 16..=31, ..] | [192, 168, ..] => Range::Private,
-        [169, 254, ..] => Range::LinkLocal,
-        [100, 64..=127, ..] => Range::Shared,
-        [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _] => Range::Documentation,
+        [0, ..] => AddressRange::Unspecified,
+        [127, ..] => AddressRange::Loopback,
+        [10, ..] | [172, 16..=31, ..] | [192, 168, ..] => AddressRange::Private,
+        [169, 254, ..] => AddressRange::LinkLocal,
+        [100, 64..=127, ..] => AddressRange::Shared,
+        [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _] => AddressRange::Documentation,
         // Protocol assignments, the old 6to4 relays, AS112, AMT, and the networks for benchmarks.
         [192, 0, 0, _]
         | [192, 88, 99, _]
         | [192, 31, 196, _]
         | [192, 52, 193, _]
         | [192, 175, 48, _]
-        | [198, 18..=19, ..] => Range::Special,
-        [224..=239, ..] => Range::Multicast,
-        [255, 255, 255, 255] => Range::Broadcast,
-        [240..=255, ..] => Range::Reserved,
+        | [198, 18..=19, ..] => AddressRange::Special,
+        [224..=239, ..] => AddressRange::Multicast,
+        [255, 255, 255, 255] => AddressRange::Broadcast,
+        [240..=255, ..] => AddressRange::Reserved,
         _ => return None,
     };
     Some(range)
 }
 
-fn not_public_v6(address: Ipv6Addr) -> Option<Range> {
+fn not_public_v6(address: Ipv6Addr) -> Option<AddressRange> {
     let range = match address.segments() {
-        [0, 0, 0, 0, 0, 0, 0, 0] => Range::Unspecified,
-        [0, 0, 0, 0, 0, 0, 0, 1] => Range::Loopback,
+        [0, 0, 0, 0, 0, 0, 0, 0] => AddressRange::Unspecified,
+        [0, 0, 0, 0, 0, 0, 0, 1] => AddressRange::Loopback,
         // Mapped, translated (SIIT) and compatible: the kernel connects to the IPv4 address. No
         // server is reached that way alone, so none of them is needed, whatever is inside.
         [0, 0, 0, 0, 0, 0xffff | 0, ..] | [0, 0, 0, 0, 0xffff, 0, ..] => {
-            return embedded(address, 12).or(Some(Range::Mapped));
+            return embedded(address, 12).or(Some(AddressRange::Mapped));
         }
-        [0x64, 0xff9b, 0, 0, 0, 0, ..] | [0x64, 0xff9b, 1, ..] => Range::Nat64,
-        [0x2001, 0, ..] => Range::Teredo,
-        [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Range::Documentation,
-        [0x100, 0, 0, ..] | [0x2001, 0x1..=0x1ff, ..] | [0x5f00, ..] => Range::Special,
-        [0x2002, ..] => Range::SixToFour,
-        [0xfc00..=0xfdff, ..] => Range::UniqueLocal,
-        [0xfe80..=0xfebf, ..] => Range::LinkLocal,
-        [0xfec0..=0xfeff, ..] => Range::SiteLocal,
-        [0xff00..=0xffff, ..] => Range::Multicast,
+        [0x64, 0xff9b, 0, 0, 0, 0, ..] | [0x64, 0xff9b, 1, ..] => AddressRange::Nat64,
+        [0x2001, 0, ..] => AddressRange::Teredo,
+        [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => AddressRange::Documentation,
+        [0x100, 0, 0, ..] | [0x2001, 0x1..=0x1ff, ..] | [0x5f00, ..] => AddressRange::Special,
+        [0x2002, ..] => AddressRange::SixToFour,
+        [0xfc00..=0xfdff, ..] => AddressRange::UniqueLocal,
+        [0xfe80..=0xfebf, ..] => AddressRange::LinkLocal,
+        [0xfec0..=0xfeff, ..] => AddressRange::SiteLocal,
+        [0xff00..=0xffff, ..] => AddressRange::Multicast,
         [0x2000..=0x3fff, ..] => return isatap(address),
-        _ => Range::NotGlobal,
+        _ => AddressRange::NotGlobal,
     };
     Some(range)
 }
 
 /// The same for an address that a name server gave. In networks that have IPv6 only, it writes
 /// every IPv4 address as one of `64:ff9b::/96`: such an address is judged by what is inside.
-pub fn not_public_answer(address: IpAddr) -> Option<Range> {
+pub fn not_public_answer(address: IpAddr) -> Option<AddressRange> {
     match address {
         IpAddr::V6(v6) if matches!(v6.segments(), [0x64, 0xff9b, 0, 0, 0, 0, ..]) => {
             embedded(v6, 12)
@@ -142,16 +142,16 @@ pub fn not_public_answer(address: IpAddr) -> Option<Range> {
 }
 
 /// What is wrong with the IPv4 address that stands at a byte of an IPv6 address.
-fn embedded(address: Ipv6Addr, at: usize) -> Option<Range> {
+fn embedded(address: Ipv6Addr, at: usize) -> Option<AddressRange> {
     let bytes = address.octets();
     not_public_v4(Ipv4Addr::new(bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]))
 }
 
 /// `…:0:5efe:a.b.c.d` is a tunnel to the IPv4 address.
-fn isatap(address: Ipv6Addr) -> Option<Range> {
+fn isatap(address: Ipv6Addr) -> Option<AddressRange> {
     let segments = address.segments();
     let tunnel = matches!(segments[4], 0 | 0x200) && segments[5] == 0x5efe;
-    if tunnel { embedded(address, 12).map(|_| Range::Mapped) } else { None }
+    if tunnel { embedded(address, 12).map(|_| AddressRange::Mapped) } else { None }
 }
 
 #[cfg(test)]
@@ -160,31 +160,40 @@ mod tests {
     use proptest::prelude::*;
 
     #[track_caller]
-    fn check(addresses: &[&str], expected: Option<Range>) {
+    fn check(addresses: &[&str], expected: Option<AddressRange>) {
         for address in addresses {
             let parsed = address.parse().expect("an address");
             assert_eq!(not_public(parsed), expected, "{address}");
         }
     }
 
-    const PRIVATE: Option<Range> = Some(Range::Private);
+    const PRIVATE: Option<AddressRange> = Some(AddressRange::Private);
 
     #[test]
     fn ranges_begin_and_end_where_they_should() {
-        check(&["0.0.0.0", "0.255.255.255", "::"], Some(Range::Unspecified));
-        check(&["127.0.0.0", "127.255.255.255", "::1"], Some(Range::Loopback));
+        check(&["0.0.0.0", "0.255.255.255", "::"], Some(AddressRange::Unspecified));
+        check(&["127.0.0.0", "127.255.255.255", "::1"], Some(AddressRange::Loopback));
         check(&["10.0.0.0", "10.255.255.255", "172.16.0.0", "172.31.255.255"], PRIVATE);
         check(&["192.168.0.0", "192.168.255.255"], PRIVATE);
-        check(&["169.254.0.0", "169.254.255.255", "fe80::", "febf::1"], Some(Range::LinkLocal));
-        check(&["100.64.0.0", "100.127.255.255"], Some(Range::Shared));
-        check(&["fc00::", "fdff:ffff::1"], Some(Range::UniqueLocal));
-        check(&["fec0::", "feff::1"], Some(Range::SiteLocal));
-        check(&["224.0.0.0", "239.255.255.255", "ff00::", "ffff::1"], Some(Range::Multicast));
-        check(&["240.0.0.0", "255.255.255.254"], Some(Range::Reserved));
-        check(&["255.255.255.255"], Some(Range::Broadcast));
-        check(&["192.0.0.1", "198.18.0.0", "198.19.255.255", "100::1"], Some(Range::Special));
-        check(&["192.0.2.1", "2001:db8::1", "3fff::1"], Some(Range::Documentation));
-        check(&["4000::1", "1::1", "fe00::1"], Some(Range::NotGlobal));
+        check(
+            &["169.254.0.0", "169.254.255.255", "fe80::", "febf::1"],
+            Some(AddressRange::LinkLocal),
+        );
+        check(&["100.64.0.0", "100.127.255.255"], Some(AddressRange::Shared));
+        check(&["fc00::", "fdff:ffff::1"], Some(AddressRange::UniqueLocal));
+        check(&["fec0::", "feff::1"], Some(AddressRange::SiteLocal));
+        check(
+            &["224.0.0.0", "239.255.255.255", "ff00::", "ffff::1"],
+            Some(AddressRange::Multicast),
+        );
+        check(&["240.0.0.0", "255.255.255.254"], Some(AddressRange::Reserved));
+        check(&["255.255.255.255"], Some(AddressRange::Broadcast));
+        check(
+            &["192.0.0.1", "198.18.0.0", "198.19.255.255", "100::1"],
+            Some(AddressRange::Special),
+        );
+        check(&["192.0.2.1", "2001:db8::1", "3fff::1"], Some(AddressRange::Documentation));
+        check(&["4000::1", "1::1", "fe00::1"], Some(AddressRange::NotGlobal));
     }
 
     #[test]
@@ -198,13 +207,19 @@ mod tests {
 
     #[test]
     fn addresses_inside_addresses_are_judged() {
-        check(&["::ffff:127.0.0.1", "::127.0.0.1", "::ffff:0:127.0.0.1"], Some(Range::Loopback));
-        check(&["::ffff:8.8.8.8", "::8.8.8.8"], Some(Range::Mapped));
-        check(&["64:ff9b::10.0.0.1", "64:ff9b:1::8.8.8.8"], Some(Range::Nat64));
-        check(&["64:ff9b::8.8.8.8"], Some(Range::Nat64));
-        check(&["2002:7f00:1::", "2002:a00:1::1", "2002:808:808::1"], Some(Range::SixToFour));
-        check(&["2001::1", "2001:0:808:808::"], Some(Range::Teredo));
-        check(&["2606:4700::5efe:10.0.0.1"], Some(Range::Mapped));
+        check(
+            &["::ffff:127.0.0.1", "::127.0.0.1", "::ffff:0:127.0.0.1"],
+            Some(AddressRange::Loopback),
+        );
+        check(&["::ffff:8.8.8.8", "::8.8.8.8"], Some(AddressRange::Mapped));
+        check(&["64:ff9b::10.0.0.1", "64:ff9b:1::8.8.8.8"], Some(AddressRange::Nat64));
+        check(&["64:ff9b::8.8.8.8"], Some(AddressRange::Nat64));
+        check(
+            &["2002:7f00:1::", "2002:a00:1::1", "2002:808:808::1"],
+            Some(AddressRange::SixToFour),
+        );
+        check(&["2001::1", "2001:0:808:808::"], Some(AddressRange::Teredo));
+        check(&["2606:4700::5efe:10.0.0.1"], Some(AddressRange::Mapped));
     }
 
     proptest! {
@@ -220,7 +235,7 @@ mod tests {
             let [a, b, c, d] = v4.octets();
             let pair = |high, low| u16::from_be_bytes([high, low]);
             let nat64 = Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, pair(a, b), pair(c, d));
-            prop_assert_eq!(not_public(nat64.into()), Some(Range::Nat64));
+            prop_assert_eq!(not_public(nat64.into()), Some(AddressRange::Nat64));
             prop_assert_eq!(not_public_answer(nat64.into()), not_public_v4(v4));
         }
     }

@@ -1,46 +1,42 @@
 //! An API as its catalog uses it: one client, its credentials, and as many tries as a request may
 //! have.
 
-use milepost_catalog::command::Requirement;
+use milepost_catalog::command::SecurityRequirement;
 use milepost_model::secret::Mask;
 
-use crate::auth::{Auth, AuthError, Choice};
-use crate::client::{Client, Response, Sending};
+use crate::auth::{AuthChoice, AuthError, Authenticator};
+use crate::client::{Client, Response, SendOptions};
 use crate::fault::SendError;
 use crate::oauth::TokenId;
 use crate::outgoing::Outgoing;
-use crate::retry::{Attempt, Retry, Tries};
+use crate::retry::{HttpAttempt, Retry, Tries};
 
 /// The client and the credentials of one catalog.
-pub struct Api {
-    /// What sends.
+pub struct ApiClient {
     pub client: Client,
-    /// Who is asking.
-    pub auth: Auth,
+    pub auth: Authenticator,
 }
 
 /// A request with all that decides how it is sent.
-pub struct Call<'a> {
+pub struct ApiCall<'a> {
     /// The request, without credentials.
     pub request: &'a Outgoing,
     /// Ways to authenticate, as the command has them.
-    pub security: &'a [Requirement],
-    /// When it is tried again.
+    pub security: &'a [SecurityRequirement],
     pub retry: &'a Retry,
     /// Its limits, and the secrets that stand in it.
-    pub sending: Sending,
+    pub sending: SendOptions,
     /// Is told of every try when it has ended.
-    pub watch: &'a (dyn Fn(&Attempt) + Sync),
+    pub watch: &'a (dyn Fn(&HttpAttempt) + Sync),
 }
 
 /// An answer, with what has to be hidden before it is shown.
 #[derive(Debug)]
-pub struct Called {
+pub struct ApiResponse {
     /// The answer of the last try, whatever its status: the body of an error is worth reading.
     pub response: Response,
     /// Every secret that was sent: APIs do repeat them in their answers.
     pub mask: Mask,
-    /// How many tries it took.
     pub attempts: u32,
 }
 
@@ -50,7 +46,6 @@ pub enum CallError {
     /// It cannot be said who is asking. Nothing was sent to the API itself.
     #[error(transparent)]
     Auth(#[from] AuthError),
-    /// There was no answer.
     #[error(transparent)]
     Send(#[from] SendError),
 }
@@ -65,9 +60,9 @@ impl CallError {
     }
 }
 
-impl Api {
+impl ApiClient {
     /// Sends a request, as often as it may be. A token that is refused is replaced once.
-    pub async fn call(&self, call: Call<'_>) -> Result<Called, CallError> {
+    pub async fn call(&self, call: ApiCall<'_>) -> Result<ApiResponse, CallError> {
         let choice = self.auth.choose(call.security)?;
         let mut mask = call.sending.mask.clone();
         let mut renewed = false;
@@ -81,15 +76,15 @@ impl Api {
                 result = self.once(&call, &choice, &mut mask, tries.number()).await?.0;
             }
             if !tries.again(&result).await {
-                return Ok(Called { response: result?, mask, attempts: tries.number() });
+                return Ok(ApiResponse { response: result?, mask, attempts: tries.number() });
             }
         }
     }
 
     async fn once(
         &self,
-        call: &Call<'_>,
-        choice: &Choice,
+        call: &ApiCall<'_>,
+        choice: &AuthChoice,
         mask: &mut Mask,
         attempt: u32,
     ) -> Result<(Result<Response, SendError>, Vec<TokenId>), AuthError> {
@@ -99,7 +94,7 @@ impl Api {
         let credentials = Some(ready.credentials);
         // Tries of a run are the run's: of those this is the first and only one.
         let attempt = call.sending.attempt.max(attempt);
-        let sending = Sending { credentials, attempt, ..call.sending.clone() };
+        let sending = SendOptions { credentials, attempt, ..call.sending.clone() };
         Ok((self.client.send(call.request, &sending).await, ready.tokens))
     }
 }

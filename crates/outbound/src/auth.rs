@@ -9,29 +9,26 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use milepost_catalog::command::{Location, Requirement, Scheme};
+use milepost_catalog::command::{Location, SecurityRequirement, SecurityScheme};
 use milepost_model::id::CatalogId;
 use milepost_model::secret::{Mask, Secret, mark};
 use url::Url;
 
 use crate::client::Client;
-use crate::fault::SendError;
-use crate::oauth::{Grant, TokenId, Tokens};
-use crate::outgoing::{self, Credentials, Outgoing, Place, Placed};
-use crate::secrets::{SecretError, Secrets};
+use crate::fault::{SendError, colon};
+use crate::oauth::{Grant, TokenCache, TokenId};
+use crate::outgoing::{self, CredentialPlace, Credentials, Outgoing, PlacedCredential};
+use crate::secrets::{SecretSource, SecretSourceError};
 
 /// What the user gave for one scheme.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credential {
     /// A key or token.
-    Key {
-        /// The name of the secret.
-        secret: String,
-    },
+    Key { secret: String },
     /// A name and a password.
     Basic {
         /// The user; some APIs take their key here.
-        user: Named,
+        user: CredentialValue,
         /// The name of the secret that is the password; none is an empty one.
         password: Option<String>,
     },
@@ -42,11 +39,9 @@ pub enum Credential {
 /// A client of a token server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientCredential {
-    /// Its id.
-    pub id: Named,
+    pub id: CredentialValue,
     /// The name of the secret that is its secret.
     pub secret: String,
-    /// How it says who it is.
     pub style: ClientStyle,
     /// The scopes it asks for; those of the command when not given.
     pub scopes: Option<Vec<String>>,
@@ -69,7 +64,7 @@ pub enum ClientStyle {
 
 /// A value that is a secret or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Named {
+pub enum CredentialValue {
     /// The value itself.
     Plain(String),
     /// The name of the secret.
@@ -77,15 +72,15 @@ pub enum Named {
 }
 
 /// Whether a scheme needs more than a token that is given: digests and signatures of requests.
-fn is_beyond(scheme: &Scheme) -> bool {
-    matches!(scheme, Scheme::Other { kind } if kind.starts_with("http "))
+fn is_beyond(scheme: &SecurityScheme) -> bool {
+    matches!(scheme, SecurityScheme::Other { kind } if kind.starts_with("http "))
 }
 
-impl Named {
+impl CredentialValue {
     fn secret_name(&self) -> Option<String> {
         match self {
-            Named::Plain(_) => None,
-            Named::Secret(name) => Some(name.clone()),
+            CredentialValue::Plain(_) => None,
+            CredentialValue::Secret(name) => Some(name.clone()),
         }
     }
 }
@@ -93,134 +88,103 @@ impl Named {
 /// Why a request cannot say who is asking.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuthError {
-    /// No way to authenticate has credentials.
     #[error("no credentials for {}", ticked(schemes))]
     NoCredentials {
-        /// The catalog.
         catalog: CatalogId,
         /// The ways there are; the schemes of one way are joined by ` + `.
         schemes: Vec<String>,
-        /// The first scheme that lacks them.
         scheme: String,
-        /// The parts that it takes.
         takes: &'static [&'static str],
     },
     /// Credentials of another kind than the scheme takes.
     #[error("the scheme `{scheme}` takes {wants}")]
-    WrongKind {
-        /// The catalog.
-        catalog: CatalogId,
-        /// The scheme.
-        scheme: String,
-        /// What it takes.
-        wants: &'static str,
-    },
-    /// A secret cannot be had.
+    WrongKind { catalog: CatalogId, scheme: String, wants: &'static str },
     #[error(transparent)]
-    Secret(#[from] SecretError),
+    Secret(#[from] SecretSourceError),
     /// The request goes to another origin than the credentials are for.
     #[error(
         "the credentials of `{catalog}` are for `{bound}` and are not sent to `{asked}`: \
          set the base URL of the catalog if that is meant"
     )]
-    OtherOrigin {
-        /// The catalog.
-        catalog: CatalogId,
-        /// The origin they are for.
-        bound: String,
-        /// The origin of the request.
-        asked: String,
-    },
+    OtherOrigin { catalog: CatalogId, bound: String, asked: String },
     /// The document names a token server that the user did not.
     #[error("the client's secret is not sent to `{url}`, which only the document names")]
-    UntrustedAuthority {
-        /// The catalog.
-        catalog: CatalogId,
-        /// The token server.
-        url: String,
-    },
+    UntrustedAuthority { catalog: CatalogId, url: String },
     /// A token server without TLS, outside of this machine and what the user named.
     #[error("the client's secret is not sent to `{url}` without TLS")]
-    ClearText {
-        /// The token server.
-        url: String,
-    },
+    ClearText { url: String },
     /// The token server or its description cannot be reached.
     #[error("no token for `{scheme}`: {source}")]
-    Unreachable {
-        /// The scheme.
-        scheme: String,
-        /// Why not.
-        source: Box<SendError>,
-    },
-    /// The token server gives no token.
+    Unreachable { scheme: String, source: Box<SendError> },
     #[error("no token for `{scheme}`: `{url}` answered {status}{}", colon(reason))]
     NoToken {
-        /// The scheme.
         scheme: String,
-        /// The token server.
         url: String,
-        /// The status of its answer.
         status: u16,
         /// What it says, cleaned and capped, or what is missing in its answer.
         reason: String,
     },
     /// What the document says about the token server is no URL.
     #[error("the document's token server for `{scheme}` is not a URL")]
-    BadUrl {
-        /// The scheme.
-        scheme: String,
-    },
+    BadUrl { scheme: String },
 }
 
 /// The credentials of one catalog.
-pub struct Auth {
+pub struct Authenticator {
     pub(crate) catalog: CatalogId,
     pub(crate) base: Url,
-    schemes: BTreeMap<String, Scheme>,
+    schemes: BTreeMap<String, SecurityScheme>,
     credentials: BTreeMap<String, Credential>,
-    secrets: Arc<dyn Secrets>,
-    tokens: Tokens,
+    secrets: Arc<dyn SecretSource>,
+    tokens: TokenCache,
 }
 
 /// The way to authenticate that was chosen: schemes, with the scopes of each.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Choice {
+pub struct AuthChoice {
     schemes: Vec<(String, Vec<String>)>,
 }
 
 /// Credentials and the tokens among them, to be replaced when they are refused.
-pub(crate) struct Ready {
+pub(crate) struct ReadyCredentials {
     pub(crate) credentials: Credentials,
     pub(crate) tokens: Vec<TokenId>,
 }
 
-impl Auth {
+impl Authenticator {
     /// The credentials of a catalog whose requests go to this base URL.
     pub fn new(
         catalog: CatalogId,
         base: Url,
-        schemes: BTreeMap<String, Scheme>,
+        schemes: BTreeMap<String, SecurityScheme>,
         credentials: BTreeMap<String, Credential>,
-        secrets: Arc<dyn Secrets>,
-    ) -> Auth {
-        Auth { catalog, base, schemes, credentials, secrets, tokens: Tokens::default() }
+        secrets: Arc<dyn SecretSource>,
+    ) -> Authenticator {
+        Authenticator {
+            catalog,
+            base,
+            schemes,
+            credentials,
+            secrets,
+            tokens: TokenCache::default(),
+        }
     }
 
     /// The first way all of whose schemes have credentials; none when none is needed.
-    pub fn choose(&self, ways: &[Requirement]) -> Result<Choice, AuthError> {
+    pub fn choose(&self, ways: &[SecurityRequirement]) -> Result<AuthChoice, AuthError> {
         let has = |(name, _): &(String, Vec<String>)| {
             let known = self.schemes.get(name).filter(|scheme| !is_beyond(scheme));
             known.is_some() && self.credentials.contains_key(name)
         };
-        let usable = |way: &&Requirement| !way.schemes.is_empty() && way.schemes.iter().all(has);
+        let usable =
+            |way: &&SecurityRequirement| !way.schemes.is_empty() && way.schemes.iter().all(has);
         if let Some(way) = ways.iter().find(usable) {
-            return Ok(Choice { schemes: way.schemes.clone() });
+            return Ok(AuthChoice { schemes: way.schemes.clone() });
         }
         if ways.is_empty() || ways.iter().any(|way| way.schemes.is_empty()) {
-            return Ok(Choice::default());
+            return Ok(AuthChoice::default());
         }
-        let names = |way: &Requirement| -> String {
+        let names = |way: &SecurityRequirement| -> String {
             let names: Vec<_> = way.schemes.iter().map(|(name, _)| name.as_str()).collect();
             names.join(" + ")
         };
@@ -234,17 +198,17 @@ impl Auth {
     /// The parts that the credentials for a scheme are made of.
     fn takes(&self, name: &str) -> &'static [&'static str] {
         match self.schemes.get(name) {
-            Some(Scheme::ApiKey { .. }) => &["key"],
-            Some(Scheme::Basic) => &["username", "password"],
-            Some(Scheme::ClientCredentials { .. } | Scheme::OpenIdConnect { .. }) => {
-                &["client_id", "client_secret"]
-            }
-            Some(Scheme::Bearer | Scheme::Other { .. }) | None => &["token"],
+            Some(SecurityScheme::ApiKey { .. }) => &["key"],
+            Some(SecurityScheme::Basic) => &["username", "password"],
+            Some(
+                SecurityScheme::ClientCredentials { .. } | SecurityScheme::OpenIdConnect { .. },
+            ) => &["client_id", "client_secret"],
+            Some(SecurityScheme::Bearer | SecurityScheme::Other { .. }) | None => &["token"],
         }
     }
 
     /// The names of the secrets that a choice needs.
-    pub fn secrets_of(&self, choice: &Choice) -> Vec<String> {
+    pub fn secrets_of(&self, choice: &AuthChoice) -> Vec<String> {
         let mut names = Vec::new();
         for (scheme, _) in &choice.schemes {
             match self.credentials.get(scheme) {
@@ -265,7 +229,7 @@ impl Auth {
 
     /// The request as it would be sent, with the names of the secrets in place of their values.
     /// Nothing is read and nothing is sent.
-    pub fn preview(&self, request: &Outgoing, choice: &Choice) -> Result<Outgoing, AuthError> {
+    pub fn preview(&self, request: &Outgoing, choice: &AuthChoice) -> Result<Outgoing, AuthError> {
         self.check_origin(request, choice)?;
         let mut shown = request.clone();
         for (name, _) in &choice.schemes {
@@ -277,7 +241,7 @@ impl Auth {
                 (_, Credential::Client(_)) => {
                     (authorization(), format!("Bearer {}", mark(&token_name(name))))
                 }
-                (Scheme::ApiKey { .. }, Credential::Key { secret }) => {
+                (SecurityScheme::ApiKey { .. }, Credential::Key { secret }) => {
                     (self.key_place(name, scheme)?, mark(secret))
                 }
                 (_, Credential::Key { secret }) => {
@@ -294,13 +258,13 @@ impl Auth {
         &self,
         client: &Client,
         request: &Outgoing,
-        choice: &Choice,
+        choice: &AuthChoice,
         timeout: Duration,
-    ) -> Result<Ready, AuthError> {
+    ) -> Result<ReadyCredentials, AuthError> {
         self.check_origin(request, choice)?;
         let origin = self.base.origin();
         let credentials = Credentials { origin, placed: Vec::new(), mask: Mask::new() };
-        let mut ready = Ready { credentials, tokens: Vec::new() };
+        let mut ready = ReadyCredentials { credentials, tokens: Vec::new() };
         for scheme in &choice.schemes {
             self.add(client, scheme, timeout, &mut ready).await?;
         }
@@ -312,7 +276,7 @@ impl Auth {
         client: &Client,
         (name, scopes): &(String, Vec<String>),
         timeout: Duration,
-        ready: &mut Ready,
+        ready: &mut ReadyCredentials,
     ) -> Result<(), AuthError> {
         let (scheme, credential) = self.both(name)?;
         let Credentials { placed, mask, .. } = &mut ready.credentials;
@@ -320,7 +284,7 @@ impl Auth {
             Credential::Key { secret } => {
                 let value = self.secret(secret, mask)?;
                 match scheme {
-                    Scheme::ApiKey { .. } => (self.key_place(name, scheme)?, value),
+                    SecurityScheme::ApiKey { .. } => (self.key_place(name, scheme)?, value),
                     _ => (authorization(), bearer(&value)),
                 }
             }
@@ -336,7 +300,7 @@ impl Auth {
                 (authorization(), bearer(&token))
             }
         };
-        placed.push(Placed { place, value });
+        placed.push(PlacedCredential { place, value });
         Ok(())
     }
 
@@ -348,23 +312,27 @@ impl Auth {
     }
 
     /// A secret, without the line break that files end in, and known to the mask from here on.
-    pub(crate) fn secret(&self, name: &str, mask: &mut Mask) -> Result<Secret, SecretError> {
+    pub(crate) fn secret(&self, name: &str, mask: &mut Mask) -> Result<Secret, SecretSourceError> {
         let secret = self.secrets.secret(name)?;
         let secret = Secret::new(secret.reveal().trim_end_matches(['\r', '\n']));
         mask.add(name, &secret);
         Ok(secret)
     }
 
-    pub(crate) fn named(&self, named: &Named, mask: &mut Mask) -> Result<String, SecretError> {
+    pub(crate) fn named(
+        &self,
+        named: &CredentialValue,
+        mask: &mut Mask,
+    ) -> Result<String, SecretSourceError> {
         Ok(match named {
-            Named::Plain(value) => value.clone(),
-            Named::Secret(name) => self.secret(name, mask)?.reveal().to_owned(),
+            CredentialValue::Plain(value) => value.clone(),
+            CredentialValue::Secret(name) => self.secret(name, mask)?.reveal().to_owned(),
         })
     }
 
     fn basic(
         &self,
-        user: &Named,
+        user: &CredentialValue,
         password: Option<&str>,
         mask: &mut Mask,
     ) -> Result<Secret, AuthError> {
@@ -381,7 +349,7 @@ impl Auth {
     }
 
     /// A scheme and what was given for it, when they fit.
-    fn both(&self, name: &str) -> Result<(&Scheme, &Credential), AuthError> {
+    fn both(&self, name: &str) -> Result<(&SecurityScheme, &Credential), AuthError> {
         let pair = self.schemes.get(name).zip(self.credentials.get(name));
         let (scheme, credential) = pair.ok_or_else(|| AuthError::NoCredentials {
             catalog: self.catalog.clone(),
@@ -389,11 +357,13 @@ impl Auth {
             scheme: name.to_owned(),
             takes: self.takes(name),
         })?;
-        let by_token_server =
-            matches!(scheme, Scheme::ClientCredentials { .. } | Scheme::OpenIdConnect { .. });
+        let by_token_server = matches!(
+            scheme,
+            SecurityScheme::ClientCredentials { .. } | SecurityScheme::OpenIdConnect { .. }
+        );
         let wants = match credential {
-            Credential::Basic { .. } if *scheme == Scheme::Basic => None,
-            _ if *scheme == Scheme::Basic => Some("a user and a password"),
+            Credential::Basic { .. } if *scheme == SecurityScheme::Basic => None,
+            _ if *scheme == SecurityScheme::Basic => Some("a user and a password"),
             Credential::Key { .. } => None,
             Credential::Client(_) if by_token_server => None,
             Credential::Basic { .. } if by_token_server => Some("a client or a token"),
@@ -402,11 +372,17 @@ impl Auth {
         wants.map_or(Ok((scheme, credential)), |wants| Err(self.wrong_kind(name, wants)))
     }
 
-    fn key_place(&self, name: &str, scheme: &Scheme) -> Result<Place, AuthError> {
+    fn key_place(&self, name: &str, scheme: &SecurityScheme) -> Result<CredentialPlace, AuthError> {
         match scheme {
-            Scheme::ApiKey { name, location: Location::Header } => Ok(Place::Header(name.clone())),
-            Scheme::ApiKey { name, location: Location::Query } => Ok(Place::Query(name.clone())),
-            Scheme::ApiKey { name, location: Location::Cookie } => Ok(Place::Cookie(name.clone())),
+            SecurityScheme::ApiKey { name, location: Location::Header } => {
+                Ok(CredentialPlace::Header(name.clone()))
+            }
+            SecurityScheme::ApiKey { name, location: Location::Query } => {
+                Ok(CredentialPlace::Query(name.clone()))
+            }
+            SecurityScheme::ApiKey { name, location: Location::Cookie } => {
+                Ok(CredentialPlace::Cookie(name.clone()))
+            }
             _ => Err(self.wrong_kind(name, "a place that is a header, a query or a cookie")),
         }
     }
@@ -416,7 +392,7 @@ impl Auth {
         AuthError::WrongKind { catalog, scheme: scheme.to_owned(), wants }
     }
 
-    fn check_origin(&self, request: &Outgoing, choice: &Choice) -> Result<(), AuthError> {
+    fn check_origin(&self, request: &Outgoing, choice: &AuthChoice) -> Result<(), AuthError> {
         if choice.schemes.is_empty() {
             return Ok(());
         }
@@ -432,8 +408,8 @@ impl Auth {
     }
 }
 
-fn authorization() -> Place {
-    Place::Header("Authorization".to_owned())
+fn authorization() -> CredentialPlace {
+    CredentialPlace::Header("Authorization".to_owned())
 }
 
 fn bearer(token: &Secret) -> Secret {
@@ -444,20 +420,16 @@ fn token_name(scheme: &str) -> String {
     format!("token of {scheme}")
 }
 
-fn basic_name(user: &Named, password: Option<&str>) -> String {
+fn basic_name(user: &CredentialValue, password: Option<&str>) -> String {
     match (user, password) {
         (_, Some(password)) => password.to_owned(),
-        (Named::Secret(name), None) => name.clone(),
-        (Named::Plain(user), None) => user.clone(),
+        (CredentialValue::Secret(name), None) => name.clone(),
+        (CredentialValue::Plain(user), None) => user.clone(),
     }
 }
 
-fn basic_mark(user: &Named, password: Option<&str>) -> String {
+fn basic_mark(user: &CredentialValue, password: Option<&str>) -> String {
     mark(&basic_name(user, password))
-}
-
-pub(crate) fn colon(detail: &str) -> String {
-    if detail.is_empty() { String::new() } else { format!(": {detail}") }
 }
 
 fn ticked(names: &[String]) -> String {

@@ -13,20 +13,22 @@ use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::Instant;
 use url::Url;
 
-use crate::fault::{Delivery, Failure, Fault, Invalid, Part, RedirectRefusal, SendError};
+use crate::fault::{
+    AnswerPart, Delivery, InvalidRequest, RedirectRefusal, SendError, SendFailure, SendFault,
+};
 use crate::fault::{of_body, of_request};
 use crate::guard::{Policy, Reach};
 use crate::limits;
 use crate::outgoing::{Credentials, Outgoing, masked_url};
-use crate::permit::Permit;
+use crate::permit::SendPermit;
 use crate::redirect;
-use crate::resolver::{Guarded, Lookup, SystemLookup};
+use crate::resolver::{DnsLookup, GuardedResolver, SystemLookup};
 use crate::trace;
 
 /// The HTTP client of one catalog: one policy, one set of connections.
 pub struct Client {
     policy: Policy,
-    lookup: Arc<dyn Lookup>,
+    lookup: Arc<dyn DnsLookup>,
     lanes: Lanes,
     in_flight: Semaphore,
 }
@@ -34,17 +36,11 @@ pub struct Client {
 /// Connections to addresses of the internet, and those to hosts that the user named: kept apart,
 /// so that none is used where it would not have been made. Those with TLS are apart as well,
 /// because reading the system's certificates takes time that others need not spend.
-#[derive(Default)]
-struct Lanes {
-    public: OnceCell<reqwest::Client>,
-    public_tls: OnceCell<reqwest::Client>,
-    anywhere: OnceCell<reqwest::Client>,
-    anywhere_tls: OnceCell<reqwest::Client>,
-}
+type Lanes = [OnceCell<reqwest::Client>; 4];
 
 /// How one request is sent.
 #[derive(Debug, Clone)]
-pub struct Sending {
+pub struct SendOptions {
     /// How long it may take in all, redirects and body included.
     pub timeout: Duration,
     /// Bytes of the answer's body, unpacked.
@@ -62,12 +58,12 @@ pub struct Sending {
     /// Nothing is told of it: what carries the log away must not fill it.
     pub untold: bool,
     /// Whether it may still be sent; it may, unless somebody is to be asked.
-    pub permit: Option<Permit>,
+    pub permit: Option<SendPermit>,
 }
 
-impl Default for Sending {
-    fn default() -> Sending {
-        Sending {
+impl Default for SendOptions {
+    fn default() -> SendOptions {
+        SendOptions {
             timeout: limits::TIMEOUT,
             body_bytes: limits::BODY_BYTES,
             oversize: Oversize::Fail,
@@ -81,7 +77,7 @@ impl Default for Sending {
     }
 }
 
-impl Sending {
+impl SendOptions {
     /// Every secret that this request knows.
     fn all_secrets(&self) -> Mask {
         let mut mask = self.mask.clone();
@@ -104,20 +100,16 @@ pub enum Oversize {
 /// An answer.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Response {
-    /// Its status.
     pub status: u16,
     /// Its headers in order, names in small letters.
     pub headers: Vec<(String, String)>,
     /// Its body, unpacked.
     pub body: Bytes,
-    /// Whether the body was cut.
     pub truncated: bool,
     /// The URL that answered: the last one, after redirects. May hold secrets of the request's
     /// own URL, never a placed credential.
     pub url: Url,
-    /// How many redirects were followed.
     pub redirects: usize,
-    /// How long it took.
     pub elapsed: Duration,
 }
 
@@ -145,7 +137,6 @@ impl fmt::Debug for Response {
 
 /// How far a request has come, for the moment it fails or its time is up.
 struct Progress {
-    /// Where a redirect led.
     asked: Option<Url>,
     delivery: Delivery,
 }
@@ -157,7 +148,7 @@ impl Client {
     }
 
     /// A client that finds addresses in another way.
-    pub fn with_lookup(policy: Policy, lookup: Arc<dyn Lookup>) -> Client {
+    pub fn with_lookup(policy: Policy, lookup: Arc<dyn DnsLookup>) -> Client {
         Client {
             policy,
             lookup,
@@ -172,13 +163,17 @@ impl Client {
     }
 
     /// Sends a request once and reads its answer. An answer of any status is one.
-    pub async fn send(&self, request: &Outgoing, sending: &Sending) -> Result<Response, SendError> {
+    pub async fn send(
+        &self,
+        request: &Outgoing,
+        sending: &SendOptions,
+    ) -> Result<Response, SendError> {
         let mask = sending.all_secrets();
         let began = Instant::now();
         let mut progress = Progress { asked: None, delivery: Delivery::NotSent };
         let exchange = self.exchange(request, sending, &mask, &mut progress);
         let result = tokio::time::timeout(sending.timeout, exchange).await;
-        let late = || Err((Fault::Timeout { after: sending.timeout }, progress.delivery));
+        let late = || Err((SendFault::Timeout { after: sending.timeout }, progress.delivery));
         let result = result.unwrap_or_else(|_| late()).map_err(|(fault, delivery)| SendError {
             method: mask.text(&request.method).into(),
             url: masked_url(progress.asked.as_ref().unwrap_or(&request.url), &mask).as_str().into(),
@@ -195,10 +190,10 @@ impl Client {
     async fn exchange(
         &self,
         request: &Outgoing,
-        sending: &Sending,
+        sending: &SendOptions,
         mask: &Mask,
         progress: &mut Progress,
-    ) -> Result<Response, Failure> {
+    ) -> Result<Response, SendFailure> {
         let began = Instant::now();
         let permit = self.in_flight.acquire().await;
         let _permit = permit.map_err(|error| (setup(&error), Delivery::NotSent))?;
@@ -220,26 +215,27 @@ impl Client {
             let next = next.map_err(|why| {
                 let target = redirect::target(&request.url, &location);
                 let why = RedirectRefusal::Unfollowed(why);
-                (Fault::RedirectRefused { target, why }, Delivery::Answered)
+                (SendFault::RedirectRefused { target, why }, Delivery::Answered)
             })?;
             request = Cow::Owned(next);
         }
-        Err((Fault::TooManyRedirects { limit: limits::REDIRECTS }, Delivery::Answered))
+        Err((SendFault::TooManyRedirects { limit: limits::REDIRECTS }, Delivery::Answered))
     }
 
     async fn hop(
         &self,
         request: &Outgoing,
-        sending: &Sending,
-    ) -> Result<reqwest::Response, Failure> {
+        sending: &SendOptions,
+    ) -> Result<reqwest::Response, SendFailure> {
         let not_sent = |fault| (fault, Delivery::NotSent);
-        let reach = self.policy.check(&request.url).map_err(|why| not_sent(Fault::Refused(why)))?;
+        let reach =
+            self.policy.check(&request.url).map_err(|why| not_sent(SendFault::Refused(why)))?;
         let body = request.body.clone();
         let request = match &sending.credentials {
             Some(credentials) => build(&credentials.placed_on(request)),
             None => build(request),
         };
-        let mut request = request.map_err(|why| not_sent(Fault::Invalid(why)))?;
+        let mut request = request.map_err(|why| not_sent(SendFault::Invalid(why)))?;
         let client = self.connections(reach, request.url()).await.map_err(not_sent)?;
         let Some(permit) = &sending.permit else {
             return client.execute(request).await.map_err(|error| of_request(&error));
@@ -250,42 +246,37 @@ impl Client {
             withheld
         });
         if !permit.begins() {
-            return Err(not_sent(Fault::Lapsed));
+            return Err(not_sent(SendFault::Lapsed));
         }
         client.execute(request).await.map_err(|error| {
             match withheld.is_some_and(|withheld| withheld.is_so()) {
-                true => not_sent(Fault::Lapsed),
+                true => not_sent(SendFault::Lapsed),
                 false => of_request(&error),
             }
         })
     }
 
-    async fn connections(&self, reach: Reach, url: &Url) -> Result<&reqwest::Client, Fault> {
+    async fn connections(&self, reach: Reach, url: &Url) -> Result<&reqwest::Client, SendFault> {
         let secure = url.scheme() == "https";
-        let lane = match (reach, secure) {
-            (Reach::Public, false) => &self.lanes.public,
-            (Reach::Public, true) => &self.lanes.public_tls,
-            (Reach::Anywhere, false) => &self.lanes.anywhere,
-            (Reach::Anywhere, true) => &self.lanes.anywhere_tls,
-        };
-        let lookup = || Guarded { lookup: Arc::clone(&self.lookup), reach };
+        let lane = usize::from(reach == Reach::Anywhere) * 2 + usize::from(secure);
+        let lookup = || GuardedResolver { lookup: Arc::clone(&self.lookup), reach };
         let build = async || if secure { with_tls(lookup) } else { without_tls(lookup) };
-        lane.get_or_try_init(build).await
+        self.lanes[lane].get_or_try_init(build).await
     }
 }
 
 /// Connections with TLS. On a system without certificates they trust nobody.
-fn with_tls(lookup: impl Fn() -> Guarded) -> Result<reqwest::Client, Fault> {
+fn with_tls(lookup: impl Fn() -> GuardedResolver) -> Result<reqwest::Client, SendFault> {
     builder(lookup()).build().or_else(|_| without_tls(&lookup))
 }
 
 /// Connections that trust nobody, for those who need not.
-fn without_tls(lookup: impl Fn() -> Guarded) -> Result<reqwest::Client, Fault> {
+fn without_tls(lookup: impl Fn() -> GuardedResolver) -> Result<reqwest::Client, SendFault> {
     let built = builder(lookup()).tls_certs_only([]).build();
     built.map_err(|error| setup(&error.without_url()))
 }
 
-fn builder(lookup: Guarded) -> reqwest::ClientBuilder {
+fn builder(lookup: GuardedResolver) -> reqwest::ClientBuilder {
     // Fails only when one is installed already, which is as good.
     drop(rustls::crypto::ring::default_provider().install_default());
     let builder = reqwest::Client::builder();
@@ -304,34 +295,34 @@ fn builder(lookup: Guarded) -> reqwest::ClientBuilder {
         .http2_max_header_list_size(limits::HEADER_BYTES as u32)
 }
 
-fn setup(error: &dyn std::error::Error) -> Fault {
-    Fault::Setup { detail: error.to_string() }
+fn setup(error: &dyn std::error::Error) -> SendFault {
+    SendFault::Setup { detail: error.to_string() }
 }
 
 /// What a failure means for the whole when redirects were followed before: the first request did
 /// arrive, and a place that is refused is the redirect's fault.
-fn after_redirects(failure: Failure, request: &Outgoing, redirects: usize) -> Failure {
+fn after_redirects(failure: SendFailure, request: &Outgoing, redirects: usize) -> SendFailure {
     match failure {
         failure if redirects == 0 => failure,
-        (Fault::Refused(why), _) => {
+        (SendFault::Refused(why), _) => {
             let target = redirect::target(&request.url, "");
             let why = RedirectRefusal::Refused(why);
-            (Fault::RedirectRefused { target, why }, Delivery::Answered)
+            (SendFault::RedirectRefused { target, why }, Delivery::Answered)
         }
         (fault, _) => (fault, Delivery::Unknown),
     }
 }
 
-fn build(request: &Outgoing) -> Result<reqwest::Request, Invalid> {
+fn build(request: &Outgoing) -> Result<reqwest::Request, InvalidRequest> {
     let method = reqwest::Method::from_bytes(request.method.as_bytes());
     let method = method.ok().filter(|method| *method != reqwest::Method::CONNECT);
-    let method = method.ok_or_else(|| Invalid::Method { method: request.method.clone() })?;
+    let method = method.ok_or_else(|| InvalidRequest::Method { method: request.method.clone() })?;
     let mut built = reqwest::Request::new(method, request.url.clone());
     for (name, value) in &request.headers {
-        let wrong = || Invalid::Header { name: name.clone() };
+        let wrong = || InvalidRequest::Header { name: name.clone() };
         let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
         if is_reserved(&header, value, request.body.len()) {
-            return Err(Invalid::Reserved { name: name.clone() });
+            return Err(InvalidRequest::Reserved { name: name.clone() });
         }
         if header == reqwest::header::CONTENT_LENGTH {
             continue;
@@ -367,12 +358,15 @@ fn is_reserved(name: &HeaderName, value: &str, body_bytes: usize) -> bool {
 }
 
 /// Reads an answer within the limits. The body is counted as it comes out of its packing.
-async fn read(mut answer: reqwest::Response, sending: &Sending) -> Result<Response, Failure> {
-    let too_large = |part, limit| (Fault::TooLarge { part, limit }, Delivery::Answered);
+async fn read(
+    mut answer: reqwest::Response,
+    sending: &SendOptions,
+) -> Result<Response, SendFailure> {
+    let too_large = |part, limit| (SendFault::TooLarge { part, limit }, Delivery::Answered);
     let headers = headers(answer.headers());
     let bytes: usize = headers.iter().map(|(name, value)| name.len() + value.len()).sum();
     if bytes > limits::HEADER_BYTES {
-        return Err(too_large(Part::Headers, limits::HEADER_BYTES));
+        return Err(too_large(AnswerPart::Headers, limits::HEADER_BYTES));
     }
     let limit = sending.body_bytes;
     let mut body = BytesMut::new();
@@ -380,7 +374,7 @@ async fn read(mut answer: reqwest::Response, sending: &Sending) -> Result<Respon
     while let Some(chunk) = answer.chunk().await.map_err(|error| of_body(&error))? {
         if chunk.len() > limit - body.len() {
             if sending.oversize == Oversize::Fail {
-                return Err(too_large(Part::Body, limit));
+                return Err(too_large(AnswerPart::Body, limit));
             }
             body.extend_from_slice(&chunk[..limit - body.len()]);
             truncated = true;

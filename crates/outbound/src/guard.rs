@@ -2,12 +2,11 @@
 //! every address that a name stands for, and for every redirect.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::net::IpAddr;
 
 use url::{Host, Url};
 
-use crate::address::{Range, not_public, not_public_answer};
+use crate::address::{AddressRange, not_public, not_public_answer};
 
 /// Where requests of one client may go.
 ///
@@ -29,8 +28,7 @@ struct Allowed {
 /// A text that names no host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a valid host: write `name`, `name:port`, an address, or `[ipv6]:port`")]
-pub struct NoHost {
-    /// The text.
+pub struct InvalidHost {
     pub text: String,
 }
 
@@ -41,8 +39,8 @@ impl Policy {
     }
 
     /// Allows a host that the user named, `host` or `host:port`, also where it is private.
-    pub fn allow_private(&mut self, text: &str) -> Result<(), NoHost> {
-        let no_host = || NoHost { text: text.to_owned() };
+    pub fn allow_private(&mut self, text: &str) -> Result<(), InvalidHost> {
+        let no_host = || InvalidHost { text: text.to_owned() };
         let (host, port) = split_port(text).ok_or_else(no_host)?;
         let host = Host::parse(host).map_err(|_| no_host())?;
         self.private.insert(Allowed { host: plain_name(&host.to_string()), port });
@@ -59,27 +57,27 @@ impl Policy {
     }
 
     /// Whether a request may be sent to a URL, and to which of its addresses.
-    pub fn check(&self, url: &Url) -> Result<Reach, Refusal> {
+    pub fn check(&self, url: &Url) -> Result<Reach, GuardRefusal> {
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(Refusal::Scheme { scheme: url.scheme().to_owned() });
+            return Err(GuardRefusal::Scheme { scheme: url.scheme().to_owned() });
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(Refusal::UserInfo);
+            return Err(GuardRefusal::UserInfo);
         }
-        let text = url.host_str().filter(|host| !host.is_empty()).ok_or(Refusal::NoHost)?;
+        let text = url.host_str().filter(|host| !host.is_empty()).ok_or(GuardRefusal::NoHost)?;
         if self.allows(text, url.port_or_known_default()) {
             return Ok(Reach::Anywhere);
         }
-        let address = match url.host().ok_or(Refusal::NoHost)? {
+        let address = match url.host().ok_or(GuardRefusal::NoHost)? {
             Host::Ipv4(address) => IpAddr::V4(address),
             Host::Ipv6(address) => IpAddr::V6(address),
             Host::Domain(name) if is_localhost(name) => {
-                return Err(Refusal::Name { name: name.to_owned() });
+                return Err(GuardRefusal::Name { name: name.to_owned() });
             }
             Host::Domain(_) => return Ok(Reach::Public),
         };
         match not_public(address) {
-            Some(range) => Err(Refusal::Address { address, range, name: None }),
+            Some(range) => Err(GuardRefusal::Address { address, range, name: None }),
             None => Ok(Reach::Public),
         }
     }
@@ -105,7 +103,7 @@ pub enum Reach {
 impl Reach {
     /// Whether a name may stand for these addresses. One that is not of the internet refuses all:
     /// whoever mixes them wants the wrong one to be taken.
-    pub fn check(self, name: &str, addresses: &[IpAddr]) -> Result<(), Refusal> {
+    pub fn check(self, name: &str, addresses: &[IpAddr]) -> Result<(), GuardRefusal> {
         if self == Reach::Anywhere {
             return Ok(());
         }
@@ -113,7 +111,7 @@ impl Reach {
         let wrong = addresses.iter().find_map(judge);
         let name = Some(name.to_owned());
         match wrong {
-            Some((address, range)) => Err(Refusal::Address { address, range, name }),
+            Some((address, range)) => Err(GuardRefusal::Address { address, range, name }),
             None => Ok(()),
         }
     }
@@ -121,66 +119,45 @@ impl Reach {
 
 /// Why a request may not go somewhere.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// Only `http` and `https` are spoken.
+pub enum GuardRefusal {
     #[error("`{scheme}` is neither http nor https")]
-    Scheme {
-        /// The scheme.
-        scheme: String,
-    },
+    Scheme { scheme: String },
     /// A name or password before the host, which hides where a URL leads.
     #[error("a URL must not carry a user name or password: give credentials by name")]
     UserInfo,
-    /// There is no host.
     #[error("the URL has no host")]
     NoHost,
-    /// A name that means this machine.
     #[error("`{name}` is this machine; allow the host in the configuration if that is meant")]
-    Name {
-        /// The name.
-        name: String,
-    },
+    Name { name: String },
     /// An address that is not of the internet.
     #[error(
         "{}; allow the host in the configuration if that is meant",
-        Place { address, range, name }
+        described(*address, *range, name.as_deref())
     )]
     Address {
-        /// The address.
         address: IpAddr,
-        /// What it is.
-        range: Range,
+        range: AddressRange,
         /// The name that stands for it, when it was asked for by name.
         name: Option<String>,
     },
 }
 
-impl Refusal {
+impl GuardRefusal {
     /// The rule, in one word.
     pub fn rule(&self) -> &'static str {
         match self {
-            Refusal::Scheme { .. } => "scheme",
-            Refusal::UserInfo => "userinfo",
-            Refusal::NoHost => "no-host",
-            Refusal::Name { .. } => "localhost",
-            Refusal::Address { .. } => "address",
+            GuardRefusal::Scheme { .. } => "scheme",
+            GuardRefusal::UserInfo => "userinfo",
+            GuardRefusal::NoHost => "no-host",
+            GuardRefusal::Name { .. } => "localhost",
+            GuardRefusal::Address { .. } => "address",
         }
     }
 }
 
-struct Place<'a> {
-    address: &'a IpAddr,
-    range: &'a Range,
-    name: &'a Option<String>,
-}
-
-impl fmt::Display for Place<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(name) = self.name {
-            write!(f, "`{name}` stands for ")?;
-        }
-        write!(f, "`{}`, which is not a public address ({})", self.address, self.range)
-    }
+fn described(address: IpAddr, range: AddressRange, name: Option<&str>) -> String {
+    let stands_for = name.map(|name| format!("`{name}` stands for ")).unwrap_or_default();
+    format!("{stands_for}`{address}`, which is not a public address ({range})")
 }
 
 /// `host:port`, where a host of IPv6 stands in brackets.

@@ -2,7 +2,7 @@
 //!
 //! Everything that Milepost sends goes through [`Client::send`]: the URL, every address its name
 //! stands for and every redirect pass the [`guard`]; the answer is bounded in bytes and time.
-//! [`Api`] adds what a catalog needs: credentials bound to its origin, and retries.
+//! [`ApiClient`] adds what a catalog needs: credentials bound to its origin, and retries.
 //!
 //! Nothing that this crate returns as an error or prints for debugging holds a secret.
 
@@ -12,7 +12,6 @@ mod auth;
 mod client;
 mod fault;
 pub mod guard;
-mod http_date;
 pub mod limits;
 mod oauth;
 mod outgoing;
@@ -23,14 +22,17 @@ mod retry;
 mod secrets;
 mod trace;
 
-pub use api::{Api, Call, CallError, Called};
-pub use auth::{Auth, AuthError, Choice, ClientCredential, ClientStyle, Credential, Named};
-pub use client::{Client, Oversize, Response, Sending};
-pub use fault::{Delivery, Fault, Invalid, Part, RedirectRefusal, SendError};
-pub use guard::{Policy, Refusal};
-pub use outgoing::{Credentials, Outgoing, Place, masked, masked_url};
-pub use permit::Permit;
-pub use redirect::Unfollowed;
-pub use resolver::{Addresses, Lookup, SystemLookup};
-pub use retry::{Attempt, Outcome, Retry};
-pub use secrets::{SecretError, Secrets};
+pub use api::{ApiCall, ApiClient, ApiResponse, CallError};
+pub use auth::{
+    AuthChoice, AuthError, Authenticator, ClientCredential, ClientStyle, Credential,
+    CredentialValue,
+};
+pub use client::{Client, Oversize, Response, SendOptions};
+pub use fault::{AnswerPart, Delivery, InvalidRequest, RedirectRefusal, SendError, SendFault};
+pub use guard::{GuardRefusal, Policy};
+pub use outgoing::{CredentialPlace, Credentials, Outgoing, masked, masked_url};
+pub use permit::SendPermit;
+pub use redirect::UnfollowedRedirect;
+pub use resolver::{Addresses, DnsLookup, SystemLookup};
+pub use retry::{AttemptOutcome, HttpAttempt, Retry};
+pub use secrets::{SecretSource, SecretSourceError};

@@ -10,24 +10,24 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use milepost_catalog::command::Scheme;
+use milepost_catalog::command::SecurityScheme;
 use milepost_model::secret::{Mask, Secret};
 use serde_json::Value;
 use tokio::time::Instant;
 use url::Url;
 use url::form_urlencoded::{Serializer, byte_serialize};
 
-use crate::auth::{Auth, AuthError, ClientCredential, ClientStyle};
-use crate::client::{Client, Response, Sending};
+use crate::auth::{AuthError, Authenticator, ClientCredential, ClientStyle};
+use crate::client::{Client, Response, SendOptions};
 use crate::guard::Reach;
 use crate::limits;
-use crate::outgoing::{Credentials, Outgoing, Place, Placed, masked_url};
+use crate::outgoing::{CredentialPlace, Credentials, Outgoing, PlacedCredential, masked_url};
 use crate::retry::{Retry, Tries};
 
 /// What a token is asked for with.
 pub(crate) struct Grant<'a> {
     pub(crate) scheme_name: &'a str,
-    pub(crate) scheme: &'a Scheme,
+    pub(crate) scheme: &'a SecurityScheme,
     pub(crate) credential: &'a ClientCredential,
     pub(crate) scopes: &'a [String],
     /// How long one request to the token server may take.
@@ -36,7 +36,7 @@ pub(crate) struct Grant<'a> {
 
 /// A token that was used.
 pub(crate) struct TokenId {
-    slot: Arc<Slot>,
+    slot: Arc<TokenSlot>,
     token: Secret,
 }
 
@@ -45,12 +45,12 @@ type Key = (String, Vec<String>);
 
 /// The tokens of a catalog, one for each scheme and set of scopes.
 #[derive(Default)]
-pub(crate) struct Tokens {
-    slots: Mutex<BTreeMap<Key, Arc<Slot>>>,
+pub(crate) struct TokenCache {
+    slots: Mutex<BTreeMap<Key, Arc<TokenSlot>>>,
 }
 
 #[derive(Default)]
-struct Slot {
+struct TokenSlot {
     /// Requests that ended, well or not.
     rounds: AtomicU64,
     /// Held while a token is asked for: that is how others come to wait for it.
@@ -68,11 +68,11 @@ struct Token {
     renew_at: Instant,
 }
 
-impl Tokens {
+impl TokenCache {
     /// A token that is good for a while.
     pub(crate) async fn token(
         &self,
-        auth: &Auth,
+        auth: &Authenticator,
         client: &Client,
         grant: &Grant<'_>,
         mask: &mut Mask,
@@ -112,7 +112,7 @@ impl Tokens {
         }
     }
 
-    fn slot(&self, grant: &Grant<'_>) -> Arc<Slot> {
+    fn slot(&self, grant: &Grant<'_>) -> Arc<TokenSlot> {
         let mut scopes = grant.scopes.to_vec();
         scopes.sort_unstable();
         scopes.dedup();
@@ -127,7 +127,7 @@ impl Tokens {
 }
 
 async fn fetch(
-    auth: &Auth,
+    auth: &Authenticator,
     client: &Client,
     grant: &Grant<'_>,
     mask: &mut Mask,
@@ -143,17 +143,21 @@ async fn fetch(
 
 /// Where tokens are given. The client's secret goes to the catalog's own origin or to the server
 /// that the user named: a document must not be able to send it anywhere else.
-async fn token_url(auth: &Auth, client: &Client, grant: &Grant<'_>) -> Result<Url, AuthError> {
+async fn token_url(
+    auth: &Authenticator,
+    client: &Client,
+    grant: &Grant<'_>,
+) -> Result<Url, AuthError> {
     let bad_url = |_| AuthError::BadUrl { scheme: grant.scheme_name.to_owned() };
     let authority = grant.credential.authority.clone();
     match grant.scheme {
-        Scheme::OpenIdConnect { url } => {
+        SecurityScheme::OpenIdConnect { url } => {
             let url = authority.map_or_else(|| auth.base.join(url), Ok).map_err(bad_url)?;
             check_trust(auth, grant, &url)?;
             check_secure(client, &url)?;
             discover(client, grant, url).await
         }
-        Scheme::ClientCredentials { token_url, .. } => {
+        SecurityScheme::ClientCredentials { token_url, .. } => {
             let url = authority.map_or_else(|| auth.base.join(token_url), Ok).map_err(bad_url)?;
             check_trust(auth, grant, &url)?;
             Ok(url)
@@ -162,7 +166,7 @@ async fn token_url(auth: &Auth, client: &Client, grant: &Grant<'_>) -> Result<Ur
     }
 }
 
-fn check_trust(auth: &Auth, grant: &Grant<'_>, url: &Url) -> Result<(), AuthError> {
+fn check_trust(auth: &Authenticator, grant: &Grant<'_>, url: &Url) -> Result<(), AuthError> {
     let origin = url.origin();
     let named = grant.credential.authority.as_ref().is_some_and(|named| named.origin() == origin);
     if named || auth.base.origin() == origin {
@@ -203,12 +207,12 @@ async fn ask(
     credentials: Option<Credentials>,
     mask: &Mask,
 ) -> Result<Response, AuthError> {
-    let sending = Sending {
+    let sending = SendOptions {
         timeout: grant.timeout,
         body_bytes: limits::TOKEN_BYTES,
         credentials,
         mask: mask.clone(),
-        ..Sending::default()
+        ..SendOptions::default()
     };
     // Asking twice for a token gives two tokens and does no harm.
     let retry = Retry::of(true);
@@ -249,8 +253,9 @@ fn token_request(
             let pair = format!("{}:{}", encode(id), encode(secret.reveal()));
             let value = STANDARD.encode(pair);
             mask.add(&grant.credential.secret, &Secret::new(value.as_str()));
-            let place = Place::Header("Authorization".to_owned());
-            let placed = vec![Placed { place, value: Secret::new(format!("Basic {value}")) }];
+            let place = CredentialPlace::Header("Authorization".to_owned());
+            let placed =
+                vec![PlacedCredential { place, value: Secret::new(format!("Basic {value}")) }];
             credentials = Some(Credentials { origin: url.origin(), placed, mask: mask.clone() });
         }
     }

@@ -12,7 +12,6 @@ use url::{Origin, Url};
 pub struct Outgoing {
     /// The method, in capitals as it goes on the wire.
     pub method: String,
-    /// Where it goes.
     pub url: Url,
     /// Its headers, in order.
     pub headers: Vec<(String, String)>,
@@ -75,7 +74,7 @@ pub fn masked_url(url: &Url, mask: &Mask) -> Url {
 
 /// Where a credential is written in a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum CredentialPlace {
     /// In this header.
     Header(String),
     /// In this parameter behind the `?`.
@@ -86,8 +85,8 @@ pub enum Place {
 
 /// A credential that is ready to be sent, to one origin.
 #[derive(Debug, Clone)]
-pub(crate) struct Placed {
-    pub(crate) place: Place,
+pub(crate) struct PlacedCredential {
+    pub(crate) place: CredentialPlace,
     pub(crate) value: Secret,
 }
 
@@ -96,7 +95,7 @@ pub(crate) struct Placed {
 #[derive(Debug, Clone)]
 pub struct Credentials {
     pub(crate) origin: Origin,
-    pub(crate) placed: Vec<Placed>,
+    pub(crate) placed: Vec<PlacedCredential>,
     pub(crate) mask: Mask,
 }
 
@@ -112,7 +111,7 @@ impl Credentials {
             return Cow::Borrowed(request);
         }
         let mut request = request.clone();
-        for Placed { place, value } in &self.placed {
+        for PlacedCredential { place, value } in &self.placed {
             put(&mut request, place, value.reveal());
         }
         Cow::Owned(request)
@@ -120,22 +119,22 @@ impl Credentials {
 }
 
 /// Writes a credential into a request, in place of what stands there under the same name.
-pub(crate) fn put(request: &mut Outgoing, place: &Place, value: &str) {
+pub(crate) fn put(request: &mut Outgoing, place: &CredentialPlace, value: &str) {
     match place {
-        Place::Header(name) => {
+        CredentialPlace::Header(name) => {
             request.headers.retain(|(other, _)| !other.eq_ignore_ascii_case(name));
             request.headers.push((name.clone(), value.to_owned()));
         }
-        Place::Query(name) => put_query(&mut request.url, name, &encoded(value)),
-        Place::Cookie(name) => put_cookie(&mut request.headers, name, value),
+        CredentialPlace::Query(name) => put_query(&mut request.url, name, &encoded(value)),
+        CredentialPlace::Cookie(name) => put_cookie(&mut request.headers, name, value),
     }
 }
 
 /// The same with a text that stands for the credential and is to be read, not sent.
-pub(crate) fn put_shown(request: &mut Outgoing, place: &Place, text: &str) {
+pub(crate) fn put_shown(request: &mut Outgoing, place: &CredentialPlace, text: &str) {
     match place {
-        Place::Query(name) => put_query(&mut request.url, name, text),
-        Place::Header(_) | Place::Cookie(_) => put(request, place, text),
+        CredentialPlace::Query(name) => put_query(&mut request.url, name, text),
+        CredentialPlace::Header(_) | CredentialPlace::Cookie(_) => put(request, place, text),
     }
 }
 

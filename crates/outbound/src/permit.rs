@@ -19,18 +19,18 @@ type Question = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// Whether a request may begin, and whether one that has begun may go on.
 #[derive(Clone)]
-pub struct Permit {
+pub struct SendPermit {
     begins: Question,
     goes_on: Question,
 }
 
-impl Permit {
+impl SendPermit {
     /// Asked again each time.
     pub fn new(
         begins: impl Fn() -> bool + Send + Sync + 'static,
         goes_on: impl Fn() -> bool + Send + Sync + 'static,
-    ) -> Permit {
-        Permit { begins: Arc::new(begins), goes_on: Arc::new(goes_on) }
+    ) -> SendPermit {
+        SendPermit { begins: Arc::new(begins), goes_on: Arc::new(goes_on) }
     }
 
     /// Whether a request may begin now.
@@ -42,11 +42,11 @@ impl Permit {
     pub(crate) fn guarded(&self, body: Bytes) -> (reqwest::Body, Withheld) {
         let withheld = Withheld::default();
         let (permit, refused) = (self.clone(), Arc::clone(&withheld.0));
-        (reqwest::Body::wrap(Guarded { rest: body, begun: false, permit, refused }), withheld)
+        (reqwest::Body::wrap(GuardedBody { rest: body, begun: false, permit, refused }), withheld)
     }
 }
 
-impl fmt::Debug for Permit {
+impl fmt::Debug for SendPermit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Permit")
     }
@@ -62,10 +62,10 @@ impl Withheld {
     }
 }
 
-struct Guarded {
+struct GuardedBody {
     rest: Bytes,
     begun: bool,
-    permit: Permit,
+    permit: SendPermit,
     refused: Arc<AtomicBool>,
 }
 
@@ -73,7 +73,7 @@ struct Guarded {
 #[error("the process was away for too long")]
 struct Away;
 
-impl http_body::Body for Guarded {
+impl http_body::Body for GuardedBody {
     type Data = Bytes;
     type Error = Away;
 

@@ -9,14 +9,11 @@ use crate::outgoing::Outgoing;
 
 /// Why a redirect is not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unfollowed {
-    /// Its target is no URL.
+pub enum UnfollowedRedirect {
     #[error("its target is not a URL")]
     NoUrl,
-    /// From `https` to `http`.
     #[error("it leads from https to http")]
     Downgrade,
-    /// A secret would reach another origin.
     #[error("it would carry a secret to another origin")]
     CarriesSecret,
 }
@@ -32,10 +29,10 @@ pub(crate) fn follow(
     status: u16,
     location: &str,
     mask: &Mask,
-) -> Result<Outgoing, Unfollowed> {
-    let url = request.url.join(location).map_err(|_| Unfollowed::NoUrl)?;
+) -> Result<Outgoing, UnfollowedRedirect> {
+    let url = request.url.join(location).map_err(|_| UnfollowedRedirect::NoUrl)?;
     if request.url.scheme() == "https" && url.scheme() == "http" {
-        return Err(Unfollowed::Downgrade);
+        return Err(UnfollowedRedirect::Downgrade);
     }
     let mut next = Outgoing { url, ..request.clone() };
     next.url.set_fragment(None);
@@ -47,7 +44,7 @@ pub(crate) fn follow(
     if next.url.origin() != request.url.origin() {
         next.headers.retain(|(name, _)| may_cross(name));
         if carries_secret(&next, mask) {
-            return Err(Unfollowed::CarriesSecret);
+            return Err(UnfollowedRedirect::CarriesSecret);
         }
     }
     Ok(next)
@@ -108,7 +105,7 @@ mod tests {
         .header("Authorization", "Bearer user-typed")
     }
 
-    fn go(method: &str, status: u16, location: &str) -> Result<Outgoing, Unfollowed> {
+    fn go(method: &str, status: u16, location: &str) -> Result<Outgoing, UnfollowedRedirect> {
         follow(&request(method, "https://a.test/x/y"), status, location, &Mask::new())
     }
 
@@ -149,8 +146,8 @@ mod tests {
 
     #[test]
     fn https_never_becomes_http() {
-        assert_eq!(go("GET", 302, "http://a.test/"), Err(Unfollowed::Downgrade));
-        assert_eq!(go("GET", 302, "https://[::g]/"), Err(Unfollowed::NoUrl));
+        assert_eq!(go("GET", 302, "http://a.test/"), Err(UnfollowedRedirect::Downgrade));
+        assert_eq!(go("GET", 302, "https://[::g]/"), Err(UnfollowedRedirect::NoUrl));
     }
 
     #[test]
@@ -173,10 +170,10 @@ mod tests {
         let go = |status, location| follow(&from, status, location, &mask);
         assert!(go(302, "/z?key=s3cr%2Fet").is_ok());
         for location in ["https://b.test/?key=s3cr%2Fet", "https://b.test/s3cr/et/z"] {
-            assert_eq!(go(302, location), Err(Unfollowed::CarriesSecret), "{location}");
+            assert_eq!(go(302, location), Err(UnfollowedRedirect::CarriesSecret), "{location}");
         }
         let body = Outgoing { body: Bytes::from_static(b"{\"k\":\"s3cr\\/et\"}"), ..from };
         let crossed = follow(&body, 307, "https://b.test/", &mask);
-        assert_eq!(crossed, Err(Unfollowed::CarriesSecret));
+        assert_eq!(crossed, Err(UnfollowedRedirect::CarriesSecret));
     }
 }

@@ -16,7 +16,7 @@ use crate::limits;
 pub type Addresses = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
 
 /// Where the addresses of names come from.
-pub trait Lookup: Send + Sync {
+pub trait DnsLookup: Send + Sync {
     /// The addresses a name stands for.
     fn lookup(&self, name: &str) -> Addresses;
 }
@@ -25,7 +25,7 @@ pub trait Lookup: Send + Sync {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemLookup;
 
-impl Lookup for SystemLookup {
+impl DnsLookup for SystemLookup {
     fn lookup(&self, name: &str) -> Addresses {
         let name = name.to_owned();
         Box::pin(async move {
@@ -46,12 +46,12 @@ pub(crate) struct NoAddress {
 }
 
 /// A lookup that gives only addresses that may be connected to.
-pub(crate) struct Guarded {
-    pub(crate) lookup: Arc<dyn Lookup>,
+pub(crate) struct GuardedResolver {
+    pub(crate) lookup: Arc<dyn DnsLookup>,
     pub(crate) reach: Reach,
 }
 
-impl Resolve for Guarded {
+impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let addresses = self.lookup.lookup(name.as_str());
         let reach = self.reach;

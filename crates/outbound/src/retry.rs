@@ -6,43 +6,26 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime};
 
 use milepost_model::limits::RETRY_ATTEMPTS;
-use milepost_model::retry::{self, Backoff, RetryOn};
+use milepost_model::retry;
 
 use crate::client::Response;
-use crate::fault::{Delivery, Fault, SendError};
-use crate::{http_date, limits};
+use crate::fault::{Delivery, SendError, SendFault};
+use crate::limits;
 
-/// When a request is tried again.
+/// When a request is tried again: pauses double, and vary by half so that many callers spread out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retry {
     /// Tries in all, the first one included.
     pub max_attempts: u32,
-    /// How the pauses grow.
-    pub backoff: Backoff,
     /// The first pause.
     pub first: Duration,
-    /// The longest pause that the server does not ask for.
-    pub max: Duration,
-    /// Whether pauses vary.
-    pub jitter: bool,
-    /// What is worth another try.
-    pub on: Vec<RetryOn>,
 }
 
 impl Retry {
-    /// The rule unless another is given: three tries of what may be repeated, one of the rest.
+    /// Three tries of what may be repeated, one of the rest.
     pub fn of(may_repeat: bool) -> Retry {
-        Retry {
-            max_attempts: if may_repeat { RETRY_ATTEMPTS } else { 1 },
-            backoff: Backoff::Exponential,
-            first: limits::BACKOFF_FIRST,
-            max: limits::BACKOFF_MAX,
-            jitter: true,
-            on: [RetryOn::Network]
-                .into_iter()
-                .chain(retry::STATUSES.map(RetryOn::Status))
-                .collect(),
-        }
+        let max_attempts = if may_repeat { RETRY_ATTEMPTS } else { 1 };
+        Retry { max_attempts, first: limits::BACKOFF_FIRST }
     }
 
     /// One try.
@@ -54,62 +37,50 @@ impl Retry {
     ///
     /// A server that asks for a longer pause than [`limits::RETRY_AFTER_MAX`] is not asked again:
     /// an earlier try would only be refused too.
-    pub fn next(&self, tried: u32, outcome: &Outcome, chance: f64) -> Option<Duration> {
-        if tried >= self.max_attempts.min(limits::ATTEMPTS_MAX) || !self.covers(outcome) {
+    pub fn next(&self, tried: u32, outcome: &AttemptOutcome, chance: f64) -> Option<Duration> {
+        if tried >= self.max_attempts.min(limits::ATTEMPTS_MAX) || !outcome.is_passing() {
             return None;
         }
-        if let Outcome::Answered { retry_after: Some(asked), .. } = outcome {
+        if let AttemptOutcome::Answered { retry_after: Some(asked), .. } = outcome {
             return (*asked <= limits::RETRY_AFTER_MAX).then_some(*asked);
         }
-        let pause = match self.backoff {
-            Backoff::Fixed => self.first,
-            Backoff::Exponential => {
-                self.first.saturating_mul(2_u32.saturating_pow(tried.saturating_sub(1)))
-            }
-        };
-        let pause = pause.min(self.max);
+        let pause = self.first.saturating_mul(2_u32.saturating_pow(tried.saturating_sub(1)));
         // Half of it is certain: a pause of nothing would be no pause.
-        Some(if self.jitter { pause.mul_f64(0.5 + chance.clamp(0.0, 1.0) / 2.0) } else { pause })
-    }
-
-    fn covers(&self, outcome: &Outcome) -> bool {
-        self.on.iter().any(|on| match (on, outcome) {
-            (on, Outcome::Answered { status, .. }) => on.is_status(*status),
-            (RetryOn::Timeout, Outcome::Failed { fault: Fault::Timeout { .. }, .. }) => true,
-            // Time that ran out while connecting is a matter of the network.
-            (RetryOn::Network, Outcome::Failed { fault: Fault::Timeout { .. }, delivery }) => {
-                *delivery == Delivery::NotSent
-            }
-            (RetryOn::Network, Outcome::Failed { fault, .. }) => fault.is_passing(),
-            _ => false,
-        })
+        Some(pause.min(limits::BACKOFF_MAX).mul_f64(0.5 + chance.clamp(0.0, 1.0) / 2.0))
     }
 }
 
 /// What a try came to, as far as another one depends on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum AttemptOutcome {
     /// An answer.
     Answered {
-        /// Its status.
         status: u16,
         /// How long the server asks to be left alone.
         retry_after: Option<Duration>,
     },
     /// None.
-    Failed {
-        /// Why.
-        fault: Fault,
-        /// Whether the request arrived.
-        delivery: Delivery,
-    },
+    Failed { fault: SendFault, delivery: Delivery },
 }
 
-impl Outcome {
+impl AttemptOutcome {
+    /// Whether another try could end otherwise.
+    fn is_passing(&self) -> bool {
+        match self {
+            AttemptOutcome::Answered { status, .. } => retry::STATUSES.contains(status),
+            // Time that ran out while connecting is a matter of the network; later, the server may
+            // be at work.
+            AttemptOutcome::Failed { fault: SendFault::Timeout { .. }, delivery } => {
+                *delivery == Delivery::NotSent
+            }
+            AttemptOutcome::Failed { fault, .. } => fault.is_passing(),
+        }
+    }
+
     /// What a try came to.
-    pub fn of(result: &Result<Response, SendError>) -> Outcome {
+    pub fn of(result: &Result<Response, SendError>) -> AttemptOutcome {
         match result {
-            Ok(response) => Outcome::Answered {
+            Ok(response) => AttemptOutcome::Answered {
                 status: response.status,
                 retry_after: retry_after(
                     response.header("retry-after"),
@@ -117,32 +88,32 @@ impl Outcome {
                     SystemTime::now(),
                 ),
             },
-            Err(error) => Outcome::Failed { fault: error.fault.clone(), delivery: error.delivery },
+            Err(error) => {
+                AttemptOutcome::Failed { fault: error.fault.clone(), delivery: error.delivery }
+            }
         }
     }
 }
 
 /// A try, for whoever watches.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Attempt {
+pub struct HttpAttempt {
     /// Its number, from 1.
     pub number: u32,
-    /// What it came to.
-    pub outcome: Outcome,
-    /// When the next one begins.
+    pub outcome: AttemptOutcome,
     pub next_in: Option<Duration>,
 }
 
 /// The tries of one request.
 pub(crate) struct Tries<'a> {
     retry: &'a Retry,
-    watch: &'a (dyn Fn(&Attempt) + Sync),
+    watch: &'a (dyn Fn(&HttpAttempt) + Sync),
     chance: fn() -> f64,
     number: u32,
 }
 
 impl<'a> Tries<'a> {
-    pub(crate) fn new(retry: &'a Retry, watch: &'a (dyn Fn(&Attempt) + Sync)) -> Tries<'a> {
+    pub(crate) fn new(retry: &'a Retry, watch: &'a (dyn Fn(&HttpAttempt) + Sync)) -> Tries<'a> {
         Tries { retry, watch, chance, number: 1 }
     }
 
@@ -153,9 +124,9 @@ impl<'a> Tries<'a> {
 
     /// Tells of a try that ended, and waits for the next one. Whether there is one.
     pub(crate) async fn again(&mut self, result: &Result<Response, SendError>) -> bool {
-        let outcome = Outcome::of(result);
+        let outcome = AttemptOutcome::of(result);
         let next_in = self.retry.next(self.number, &outcome, (self.chance)());
-        (self.watch)(&Attempt { number: self.number, outcome, next_in });
+        (self.watch)(&HttpAttempt { number: self.number, outcome, next_in });
         let Some(pause) = next_in else { return false };
         tokio::time::sleep(pause).await;
         self.number += 1;
@@ -170,9 +141,9 @@ fn retry_after(value: Option<&str>, date: Option<&str>, now: SystemTime) -> Opti
     if let Ok(seconds) = value.parse() {
         return Some(Duration::from_secs(seconds));
     }
-    let now = || now.duration_since(SystemTime::UNIX_EPOCH).ok();
-    let now = date.and_then(http_date::parse).or_else(now)?;
-    Some(http_date::parse(value)?.saturating_sub(now))
+    let parse = |text| httpdate::parse_http_date(text).ok();
+    let now = date.and_then(parse).unwrap_or(now);
+    Some(parse(value)?.duration_since(now).unwrap_or_default())
 }
 
 /// A number from 0 to 1 that spreads the tries of many callers. It need not be a good one.
@@ -187,12 +158,12 @@ fn chance() -> f64 {
 mod tests {
     use super::*;
 
-    fn answered(status: u16) -> Outcome {
-        Outcome::Answered { status, retry_after: None }
+    fn answered(status: u16) -> AttemptOutcome {
+        AttemptOutcome::Answered { status, retry_after: None }
     }
 
-    fn failed(fault: Fault, delivery: Delivery) -> Outcome {
-        Outcome::Failed { fault, delivery }
+    fn failed(fault: SendFault, delivery: Delivery) -> AttemptOutcome {
+        AttemptOutcome::Failed { fault, delivery }
     }
 
     #[test]
@@ -212,15 +183,12 @@ mod tests {
     #[test]
     fn only_passing_faults_are_tried_again() {
         let retry = Retry::of(true);
-        let lost = || Fault::Lost { detail: String::new() };
+        let lost = || SendFault::Lost { detail: String::new() };
         assert!(retry.next(1, &failed(lost(), Delivery::Unknown), 0.0).is_some());
-        let late = || Fault::Timeout { after: Duration::from_secs(1) };
+        let late = || SendFault::Timeout { after: Duration::from_secs(1) };
         assert!(retry.next(1, &failed(late(), Delivery::NotSent), 0.0).is_some());
         assert_eq!(retry.next(1, &failed(late(), Delivery::Unknown), 0.0), None);
-        let on_timeout = Retry { on: vec![RetryOn::Timeout], ..retry.clone() };
-        assert!(on_timeout.next(1, &failed(late(), Delivery::Unknown), 0.0).is_some());
-        assert_eq!(on_timeout.next(1, &failed(lost(), Delivery::Unknown), 0.0), None);
-        let tls = Fault::Tls { detail: String::new() };
+        let tls = SendFault::Tls { detail: String::new() };
         assert_eq!(retry.next(1, &failed(tls, Delivery::NotSent), 0.0), None);
     }
 
@@ -233,13 +201,11 @@ mod tests {
         assert_eq!((pause(1, 0.0), pause(2, 0.0)), (ms(250), ms(500)));
         assert_eq!((pause(6, 1.0), pause(99, 1.0)), (ms(10_000), ms(10_000)));
         assert_eq!(pause(100, 1.0), None);
-        let fixed = Retry { backoff: Backoff::Fixed, jitter: false, ..retry };
-        assert_eq!(fixed.next(7, &answered(503), 0.3), ms(500));
     }
 
     #[test]
     fn the_servers_wish_is_granted_within_reason() {
-        let asked = |seconds| Outcome::Answered {
+        let asked = |seconds| AttemptOutcome::Answered {
             status: 503,
             retry_after: Some(Duration::from_secs(seconds)),
         };
@@ -280,7 +246,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn tries_are_told_and_waited_for() {
         let told = std::sync::Mutex::new(Vec::new());
-        let watch = |attempt: &Attempt| {
+        let watch = |attempt: &HttpAttempt| {
             told.lock().expect("is whole").push((attempt.number, attempt.next_in));
         };
         let retry = Retry { max_attempts: 4, ..Retry::of(true) };

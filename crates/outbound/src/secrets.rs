@@ -3,35 +3,28 @@
 use milepost_model::secret::Secret;
 
 /// Where secrets are kept.
-pub trait Secrets: Send + Sync {
+pub trait SecretSource: Send + Sync {
     /// The secret of this name.
-    fn secret(&self, name: &str) -> Result<Secret, SecretError>;
+    fn secret(&self, name: &str) -> Result<Secret, SecretSourceError>;
 }
 
 /// Why a secret cannot be had. Says its name, never its value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SecretError {
-    /// There is none of this name.
+pub enum SecretSourceError {
     #[error("there is no secret `{name}`")]
-    Missing {
-        /// The name.
-        name: String,
-    },
+    Missing { name: String },
     /// It is kept somewhere that is not open.
     #[error("the secret `{name}` cannot be read: {why}")]
-    Unreadable {
-        /// The name.
-        name: String,
-        /// What the store says.
-        why: String,
-    },
+    Unreadable { name: String, why: String },
 }
 
-impl SecretError {
+impl SecretSourceError {
     /// The name of the secret.
     pub fn name(&self) -> &str {
         match self {
-            SecretError::Missing { name } | SecretError::Unreadable { name, .. } => name,
+            SecretSourceError::Missing { name } | SecretSourceError::Unreadable { name, .. } => {
+                name
+            }
         }
     }
 }

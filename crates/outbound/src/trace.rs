@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use milepost_model::secret::Mask;
 
-use crate::client::{Response, Sending};
-use crate::fault::{Fault, SendError};
+use crate::client::{Response, SendOptions};
+use crate::fault::{SendError, SendFault};
 use crate::outgoing::Outgoing;
 
 /// Tells of one try.
 pub(crate) fn sent(
     request: &Outgoing,
-    sending: &Sending,
+    sending: &SendOptions,
     mask: &Mask,
     result: &Result<Response, SendError>,
     took: Duration,
@@ -46,8 +46,10 @@ fn outcome(result: &Result<Response, SendError>) -> &'static str {
             500.. => "5xx",
         },
         Err(error) => match &error.fault {
-            Fault::Timeout { .. } => "timeout",
-            Fault::Refused(_) | Fault::RedirectRefused { .. } | Fault::Invalid(_) => "refused",
+            SendFault::Timeout { .. } => "timeout",
+            SendFault::Refused(_) | SendFault::RedirectRefused { .. } | SendFault::Invalid(_) => {
+                "refused"
+            }
             _ => "unanswered",
         },
     }

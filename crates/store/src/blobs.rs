@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
+use crate::file::{self, FileError, FileMode, WriteOptions};
 use crate::locations::Locations;
 use milepost_model::digest::Digest;
 
@@ -25,11 +25,9 @@ impl Blobs {
 
     /// Keeps bytes, and says where. The same bytes are kept once.
     pub fn keep(&self, bytes: &[u8]) -> Result<PathBuf, FileError> {
-        file::make_directory(&self.path, Readers::Owner)?;
+        file::make_directory(&self.path, FileMode::Owner)?;
         let path = self.path.join(Digest::of(bytes).to_string());
-        let manner =
-            Manner { replace: Replace::No, readers: Readers::Owner, lasting: Lasting::Synced };
-        match file::write(&path, bytes, manner) {
+        match file::write(&path, bytes, WriteOptions::PRIVATE_NEW) {
             Ok(()) => Ok(path),
             Err(FileError::Exists { .. }) => {
                 // Whoever clears away must see that somebody is about to refer to it.

@@ -5,23 +5,22 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::directory::Directory;
-use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
+use crate::file::{self, FileError, FileMode, WriteOptions};
 use crate::limits;
 use crate::locations::Locations;
 use milepost_model::digest::Digest;
 
 /// The choices of all providers.
 #[derive(Debug)]
-pub struct Choices {
+pub struct ChoiceCache {
     path: PathBuf,
 }
 
 /// Choices as they were kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptChoices {
+pub struct CachedChoices {
     /// How long ago. A clock that was set back makes them new.
     pub age: Duration,
-    /// What was kept.
     pub bytes: Vec<u8>,
 }
 
@@ -29,14 +28,14 @@ pub struct KeptChoices {
 const MAGIC: &[u8; 8] = b"mpchoic1";
 const HEAD: usize = MAGIC.len() + 8 + 32;
 
-impl Choices {
+impl ChoiceCache {
     /// Those in the cache. Looks at nothing yet.
-    pub fn open(locations: &Locations) -> Choices {
-        Choices { path: locations.cache.join("choices") }
+    pub fn open(locations: &Locations) -> ChoiceCache {
+        ChoiceCache { path: locations.cache.join("choices") }
     }
 
     /// What was kept under a key; `None` whenever it is not there whole.
-    pub fn read(&self, key: &str) -> Option<KeptChoices> {
+    pub fn read(&self, key: &str) -> Option<CachedChoices> {
         let directory = Directory::open(&self.path).ok()??;
         let limit = limits::CHOICES_BYTES + HEAD;
         let mut bytes = directory.read(Path::new(&file_name(key)), limit).ok()?;
@@ -49,7 +48,7 @@ impl Choices {
         let then = UNIX_EPOCH + Duration::from_secs(u64::from_le_bytes(*when));
         let age = SystemTime::now().duration_since(then).unwrap_or_default();
         bytes.drain(..HEAD);
-        Some(KeptChoices { age, bytes })
+        Some(CachedChoices { age, bytes })
     }
 
     /// Keeps choices instead of those that were kept under the same key.
@@ -61,7 +60,7 @@ impl Choices {
         if bytes.len() > limits::CHOICES_BYTES {
             return Err(FileError::TooLarge { path, bytes: bytes.len() as u64 });
         }
-        file::make_directory(&self.path, Readers::Owner)?;
+        file::make_directory(&self.path, FileMode::Owner)?;
         self.make_room();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let when = now.to_le_bytes();
@@ -72,9 +71,7 @@ impl Choices {
         whole.extend(bytes);
         // What is there is of no worth: a link is replaced, not written through.
         file::remove(&path)?;
-        let manner =
-            Manner { replace: Replace::Yes, readers: Readers::Owner, lasting: Lasting::Unsynced };
-        file::write(&path, &whole, manner)
+        file::write(&path, &whole, WriteOptions::CACHE)
     }
 
     /// Lets go of the oldest when there are as many as may be.
@@ -102,9 +99,9 @@ fn file_name(key: &str) -> String {
 mod tests {
     use super::*;
 
-    fn choices() -> (tempfile::TempDir, Choices) {
+    fn choices() -> (tempfile::TempDir, ChoiceCache) {
         let folder = tempfile::tempdir().expect("a folder");
-        let choices = Choices { path: folder.path().join("choices") };
+        let choices = ChoiceCache { path: folder.path().join("choices") };
         (folder, choices)
     }
 

@@ -10,30 +10,25 @@ use crate::file::{self, FileError};
 use crate::hosts::PrivateHost;
 use crate::limits;
 use crate::locations::Locations;
-use crate::settings::{self, Fault, Field, Table, UnknownKey};
-use crate::stamp::{Seen, Stamp};
+use crate::settings::{self, TomlError, TomlField, TomlTable, UnknownKey};
+use crate::stamp::{FileStamp, ObservedStamp};
 
 /// What the configuration says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Config {
-    /// Private hosts that may be called.
     pub allow_private: Vec<PrivateHost>,
     /// Directories that a model may name documents in, beside the project and the working
     /// directory.
     pub source_roots: Vec<PathBuf>,
-    /// Environment variables that workflows may read.
     pub env_allow: Vec<String>,
-    /// Where secrets are kept.
     pub secrets: SecretsBackend,
     /// Days that the secret inputs of a run are kept for, sealed; none at all when 0.
     pub secret_inputs_days: Option<u64>,
-    /// How runs are approved.
     pub approvals: Approvals,
     /// What agents are asked to confirm, and who may carry the yes.
     pub confirm: Confirm,
     /// What a run may spend whose workflow does not say.
     pub budget: Budgets,
-    /// Keys that mean nothing.
     pub warnings: Vec<UnknownKey>,
 }
 
@@ -73,11 +68,8 @@ pub enum LeastPresence {
 /// What a run may spend; no bound where nothing is said.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Budgets {
-    /// Requests.
     pub http_calls: Option<u64>,
-    /// Requests that change something.
     pub writes: Option<u64>,
-    /// Tries of all kinds.
     pub attempts: Option<u64>,
 }
 
@@ -96,17 +88,11 @@ pub enum SecretsBackend {
 /// Why there is no configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The file cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
     /// The file says what it must not.
     #[error("`{}`: {fault}", path.display())]
-    Fault {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        fault: Fault,
-    },
+    Fault { path: PathBuf, fault: TomlError },
 }
 
 const KEYS: &[&str] =
@@ -138,14 +124,14 @@ impl SecretsBackend {
 /// the file.
 #[derive(Debug, Default)]
 pub struct LiveConfig {
-    known: Mutex<Option<(Seen, Arc<Config>)>>,
+    known: Mutex<Option<(ObservedStamp, Arc<Config>)>>,
 }
 
 impl LiveConfig {
     /// What the configuration says now.
     pub fn read(&self, locations: &Locations) -> Result<Arc<Config>, ConfigError> {
         let clock = SystemTime::now();
-        let stamp = std::fs::metadata(&locations.config).ok().map(Stamp::of_file);
+        let stamp = std::fs::metadata(&locations.config).ok().map(FileStamp::of_file);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((seen, config)) = known.as_ref()
             && stamp.is_some_and(|stamp| seen.is_still(stamp))
@@ -156,7 +142,7 @@ impl LiveConfig {
         // What says the same is the same: what was made with it stays.
         let same = known.take().map(|(_, config)| config).filter(|config| **config == read);
         let config = same.unwrap_or_else(|| Arc::new(read));
-        let seen = stamp.unwrap_or_else(Stamp::nothing).seen(clock);
+        let seen = stamp.unwrap_or_else(FileStamp::nothing).seen(clock);
         *known = Some((seen, Arc::clone(&config)));
         Ok(config)
     }
@@ -171,18 +157,19 @@ impl Config {
 
     /// Reads a file, which need not be the one that counts; `None` when there is none.
     pub fn read_at(path: &Path, home: Option<&Path>) -> Result<Option<Config>, ConfigError> {
-        let bytes = match file::read_document(path, limits::CONFIG_BYTES) {
-            Ok(bytes) => bytes,
-            Err(FileError::NotFound { .. }) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
+        let bytes = file::if_present(file::read_document(path, limits::CONFIG_BYTES))?;
+        let Some(bytes) = bytes else { return Ok(None) };
         let folder = path.parent().unwrap_or(Path::new("."));
         let config = Config::parse(&bytes, folder, home);
         config.map(Some).map_err(|fault| ConfigError::Fault { path: path.to_owned(), fault })
     }
 
-    pub(crate) fn parse(bytes: &[u8], folder: &Path, home: Option<&Path>) -> Result<Config, Fault> {
-        let mut top = Table::read(settings::decoded(bytes)?)?;
+    pub(crate) fn parse(
+        bytes: &[u8],
+        folder: &Path,
+        home: Option<&Path>,
+    ) -> Result<Config, TomlError> {
+        let mut top = TomlTable::read(settings::decoded(bytes)?)?;
         let mut config = Config::default();
         if let Some(field) = top.take("allow_private") {
             config.allow_private = field.parsed_list(PrivateHost::EXPECTED, PrivateHost::parse)?;
@@ -197,10 +184,11 @@ impl Config {
         if let Some(field) = top.take("secrets") {
             let mut secrets = field.table()?;
             let backend = secrets.take("backend");
-            let backend = backend.map(|field: Field| field.parsed(BACKEND, SecretsBackend::parse));
+            let backend =
+                backend.map(|field: TomlField| field.parsed(BACKEND, SecretsBackend::parse));
             config.secrets = backend.transpose()?.unwrap_or_default();
             config.secret_inputs_days =
-                secrets.take("inputs_days").map(Field::count).transpose()?;
+                secrets.take("inputs_days").map(TomlField::count).transpose()?;
             secrets.unknown(SECRETS_KEYS, &mut config.warnings);
         }
         if let Some(field) = top.take("approvals") {
@@ -223,7 +211,10 @@ impl Config {
 }
 
 impl Approvals {
-    fn read(mut table: Table<'_>, warnings: &mut Vec<UnknownKey>) -> Result<Approvals, Fault> {
+    fn read(
+        mut table: TomlTable<'_>,
+        warnings: &mut Vec<UnknownKey>,
+    ) -> Result<Approvals, TomlError> {
         let mut approvals = Approvals::default();
         if let Some(field) = table.take("unattended") {
             let parse = |text: &str| WorkflowId::parse(text).ok();
@@ -243,8 +234,11 @@ impl Approvals {
 }
 
 impl Budgets {
-    fn read(mut table: Table<'_>, warnings: &mut Vec<UnknownKey>) -> Result<Budgets, Fault> {
-        let mut count = |name: &str| table.take(name).map(Field::count).transpose();
+    fn read(
+        mut table: TomlTable<'_>,
+        warnings: &mut Vec<UnknownKey>,
+    ) -> Result<Budgets, TomlError> {
+        let mut count = |name: &str| table.take(name).map(TomlField::count).transpose();
         let budgets = Budgets {
             http_calls: count("http_calls")?,
             writes: count("writes")?,

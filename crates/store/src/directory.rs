@@ -11,7 +11,7 @@ use cap_std::fs::OpenOptionsExt;
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 
 use crate::file::{self, FileError};
-use crate::stamp::{Seen, Stamp};
+use crate::stamp::{FileStamp, ObservedStamp};
 
 /// A directory that can only be read below itself: no `..`, no link out, regular files only.
 #[derive(Debug)]
@@ -22,15 +22,15 @@ pub struct Directory {
 
 /// The names in one folder that count: hidden ones and other kinds of files do not.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct FolderNames {
     pub(crate) documents: Vec<OsString>,
     pub(crate) folders: Vec<OsString>,
 }
 
 /// The stamp of the directory at a path now; `None` when there is none.
-pub(crate) fn stamp_at(path: &Path) -> Result<Option<Stamp>, FileError> {
+pub(crate) fn stamp_at(path: &Path) -> Result<Option<FileStamp>, FileError> {
     match fs::metadata(path) {
-        Ok(metadata) => Ok(Some(Stamp::of_file(metadata))),
+        Ok(metadata) => Ok(Some(FileStamp::of_file(metadata))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(FileError::of(path, error)),
     }
@@ -46,7 +46,6 @@ impl Directory {
         }
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -54,19 +53,7 @@ impl Directory {
     /// Reads a file below the directory.
     pub fn read(&self, relative: &Path, limit: usize) -> Result<Vec<u8>, FileError> {
         let (file, metadata) = self.open_regular(relative)?;
-        // A file of the standard library is read into memory that nobody has to clear before.
         file::bounded(&self.path.join(relative), file.into_std(), metadata.len(), limit)
-    }
-
-    /// Whether a file below the directory holds exactly these bytes; it is read only as far as it
-    /// does, and not kept.
-    pub(crate) fn holds(&self, relative: &Path, bytes: &[u8]) -> Result<bool, FileError> {
-        let (file, metadata) = self.open_regular(relative)?;
-        if metadata.len() != bytes.len() as u64 {
-            return Ok(false);
-        }
-        let same = file::is_of(file, bytes);
-        same.map_err(|error| FileError::of(&self.path.join(relative), error))
     }
 
     /// Reads a file below the directory, with the stamp it had before that.
@@ -74,25 +61,25 @@ impl Directory {
         &self,
         relative: &Path,
         limit: usize,
-    ) -> Result<(Seen, Vec<u8>), FileError> {
+    ) -> Result<(ObservedStamp, Vec<u8>), FileError> {
         let clock = SystemTime::now();
         let (file, metadata) = self.open_regular(relative)?;
-        let seen = Stamp::of(&metadata).seen(clock);
+        let seen = FileStamp::of(&metadata).seen(clock);
         let path = self.path.join(relative);
         let bytes = file::bounded(&path, file.into_std(), metadata.len(), limit)?;
         Ok((seen, bytes))
     }
 
     /// Opens a file below the directory, with the stamp it has now.
-    pub(crate) fn open_stamped(&self, relative: &Path) -> Result<(fs::File, Stamp), FileError> {
+    pub(crate) fn open_stamped(&self, relative: &Path) -> Result<(fs::File, FileStamp), FileError> {
         let (file, metadata) = self.open_regular(relative)?;
-        Ok((file.into_std(), Stamp::of(&metadata)))
+        Ok((file.into_std(), FileStamp::of(&metadata)))
     }
 
     /// The stamp of a file or folder below the directory; links are followed.
-    pub(crate) fn stamp(&self, relative: &Path) -> Result<Stamp, FileError> {
+    pub(crate) fn stamp(&self, relative: &Path) -> Result<FileStamp, FileError> {
         match self.metadata(relative) {
-            Ok(metadata) => Ok(Stamp::of(&metadata)),
+            Ok(metadata) => Ok(FileStamp::of(&metadata)),
             Err(error) => Err(refuse(&self.path.join(relative), error)),
         }
     }
@@ -103,10 +90,10 @@ impl Directory {
     }
 
     /// The names in a folder below the directory, or in the directory itself: the empty path.
-    pub(crate) fn names(&self, folder: &Path) -> Result<Names, FileError> {
+    pub(crate) fn names(&self, folder: &Path) -> Result<FolderNames, FileError> {
         let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let fail = |error| FileError::of(&self.path.join(folder), error);
-        let mut names = Names::default();
+        let mut names = FolderNames::default();
         for entry in self.dir.read_dir(here).map_err(fail)? {
             let entry = entry.map_err(fail)?;
             let name = entry.file_name();

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use milepost_catalog::limits::DOCUMENT_BYTES;
 use milepost_model::digest::Digest;
 
-use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
+use crate::file::{self, FileError, FileMode, WriteOptions};
 use crate::limits;
 
 /// The folder of them.
@@ -40,10 +40,8 @@ impl KeptDocuments {
 
     /// Keeps a document under its hash, once.
     pub fn keep(&self, hash: Digest, bytes: &[u8]) -> Result<(), FileError> {
-        file::make_directory(&self.path, Readers::Owner)?;
-        let manner =
-            Manner { replace: Replace::No, readers: Readers::Owner, lasting: Lasting::Synced };
-        match file::write(&self.file(hash), bytes, manner) {
+        file::make_directory(&self.path, FileMode::Owner)?;
+        match file::write(&self.file(hash), bytes, WriteOptions::PRIVATE_NEW) {
             Err(FileError::Exists { .. }) => Ok(()),
             written => written,
         }
@@ -51,11 +49,8 @@ impl KeptDocuments {
 
     /// A document; `None` where it is not there as it was kept.
     pub fn read(&self, hash: Digest) -> Result<Option<Vec<u8>>, FileError> {
-        match file::read_document(&self.file(hash), DOCUMENT_BYTES) {
-            Ok(bytes) => Ok((Digest::of(&bytes) == hash).then_some(bytes)),
-            Err(FileError::NotFound { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        let bytes = file::if_present(file::read_document(&self.file(hash), DOCUMENT_BYTES))?;
+        Ok(bytes.filter(|bytes| Digest::of(bytes) == hash))
     }
 
     /// Where a document is.

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::file::{self, FileError, Lasting, Manner, Readers, Replace, read_document};
+use crate::file::{self, FileError, FileMode, Replace, SyncMode, WriteOptions, read_document};
 
 /// Why a file is not changed; each variant is another thing to do about it.
 #[derive(Debug, thiserror::Error)]
@@ -15,36 +15,21 @@ pub enum EditError {
     File(#[from] FileError),
     /// Its mode says that it is not to be written, which renaming another over it would ignore.
     #[error("`{}` is read-only", path.display())]
-    ReadOnly {
-        /// The path.
-        path: PathBuf,
-    },
+    ReadOnly { path: PathBuf },
     /// It belongs to somebody else, and would belong to this user afterwards.
     #[error("`{}` belongs to another user", path.display())]
-    NotOurs {
-        /// The path.
-        path: PathBuf,
-    },
-    /// A link with nothing behind it.
+    NotOurs { path: PathBuf },
     #[error("`{}` is a link that leads nowhere", path.display())]
-    Dangling {
-        /// The path.
-        path: PathBuf,
-    },
+    Dangling { path: PathBuf },
     /// Somebody wrote to it since it was read.
     #[error("`{}` was changed by another program meanwhile", path.display())]
-    Changed {
-        /// The path.
-        path: PathBuf,
-    },
+    Changed { path: PathBuf },
 }
 
 /// A file as it was read, or the place where there is none yet.
 #[derive(Debug)]
 pub struct EditedFile {
-    /// What the user calls it.
     path: PathBuf,
-    /// What stands behind links.
     target: PathBuf,
     limit: usize,
     bytes: Option<Vec<u8>>,
@@ -87,15 +72,15 @@ impl EditedFile {
     /// be for its owner alone.
     pub fn replace(&self, bytes: &[u8], private: bool) -> Result<(), EditError> {
         self.check()?;
-        let (replace, readers) = match (&self.bytes, private) {
-            (Some(_), _) => (Replace::Yes, Readers::Same),
-            (None, true) => (Replace::No, Readers::Owner),
-            (None, false) => (Replace::No, Readers::Same),
+        let (replace, mode) = match (&self.bytes, private) {
+            (Some(_), _) => (Replace::Yes, FileMode::Same),
+            (None, true) => (Replace::No, FileMode::Owner),
+            (None, false) => (Replace::No, FileMode::Same),
         };
         if let Some(parent) = self.target.parent().filter(|_| self.bytes.is_none()) {
-            file::make_directory(parent, readers)?;
+            file::make_directory(parent, mode)?;
         }
-        file::write(&self.target, bytes, Manner { replace, readers, lasting: Lasting::Synced })?;
+        file::write(&self.target, bytes, WriteOptions { replace, mode, sync: SyncMode::Synced })?;
         Ok(())
     }
 
@@ -135,11 +120,7 @@ impl EditedFile {
 }
 
 fn read(path: &Path, limit: usize) -> Result<Option<Vec<u8>>, FileError> {
-    match read_document(path, limit) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(FileError::NotFound { .. }) => Ok(None),
-        Err(error) => Err(error),
-    }
+    file::if_present(read_document(path, limit))
 }
 
 /// The path without links, also of what is not there yet.

@@ -12,47 +12,22 @@ pub use fault::file_faults;
 pub use fault::{FileFault, FileFaults, FilePoint};
 pub(crate) use fault::{at, write_all};
 
-use crate::limits;
-
 /// Why a file could not be read or written; each variant is another thing to do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// There is nothing at this path.
     #[error("there is no file `{}`", path.display())]
-    NotFound {
-        /// The path.
-        path: PathBuf,
-    },
+    NotFound { path: PathBuf },
     /// A directory, a device, a pipe or a socket.
     #[error("`{}` is not a regular file", path.display())]
-    NotRegular {
-        /// The path.
-        path: PathBuf,
-    },
-    /// A link that leaves its directory.
+    NotRegular { path: PathBuf },
     #[error("`{}` leads out of its directory", path.display())]
-    Outside {
-        /// The path.
-        path: PathBuf,
-    },
-    /// Larger than any document may be.
+    Outside { path: PathBuf },
     #[error("`{}` is too large: {bytes} bytes", path.display())]
-    TooLarge {
-        /// The path.
-        path: PathBuf,
-        /// Its size.
-        bytes: u64,
-    },
-    /// Something is there already.
+    TooLarge { path: PathBuf, bytes: u64 },
     #[error("`{}` exists", path.display())]
-    Exists {
-        /// The path.
-        path: PathBuf,
-    },
-    /// The system refused.
+    Exists { path: PathBuf },
     #[error("cannot use `{}`", path.display())]
     Io {
-        /// The path.
         path: PathBuf,
         /// Why.
         #[source]
@@ -87,6 +62,32 @@ pub fn read_document(path: &Path, limit: usize) -> Result<Vec<u8>, FileError> {
     bounded(path, file, metadata.len(), limit)
 }
 
+/// `None` for a file that does not exist.
+pub(crate) fn if_present<T>(read: Result<T, FileError>) -> Result<Option<T>, FileError> {
+    match read {
+        Ok(found) => Ok(Some(found)),
+        Err(FileError::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The mode of a file that others than its owner may use.
+pub(crate) fn exposed_mode(path: &Path) -> Result<Option<u32>, FileError> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+
+        let metadata = fs::metadata(path).map_err(|error| FileError::of(path, error))?;
+        let mode = metadata.permissions().mode() & 0o777;
+        Ok((mode & 0o077 != 0).then_some(mode))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        Ok(None)
+    }
+}
+
 pub(crate) fn bounded(
     path: &Path,
     file: impl Read,
@@ -97,61 +98,34 @@ pub(crate) fn bounded(
     if size > limit as u64 {
         return Err(too_large(size));
     }
-    let bytes = if size == 0 { to_its_end(file, limit) } else { as_much(file, size as usize) };
-    let bytes = bytes.map_err(|error| FileError::of(path, error))?;
+    // One byte more than allowed tells that it grew; a file that tells no size is read to its end.
+    let mut bytes = Vec::with_capacity(size as usize);
+    let read = file.take(limit as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(|error| FileError::of(path, error))?;
     if bytes.len() > limit {
         return Err(too_large(bytes.len() as u64));
     }
     Ok(bytes)
 }
 
-/// What a file has that told its size, in as few pieces as the system gives.
-fn as_much(mut file: impl Read, size: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; size];
-    let mut filled = 0;
-    while filled < size {
-        match file.read(&mut bytes[filled..]) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    bytes.truncate(filled);
-    Ok(bytes)
-}
-
-/// What a file has that tells no size, and one byte more than it may.
-fn to_its_end(file: impl Read, limit: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    file.take(limit as u64 + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// Whether a file holds exactly these bytes.
-pub(crate) fn is_of(mut file: impl Read, bytes: &[u8]) -> io::Result<bool> {
-    let mut chunk = vec![0; limits::COMPARED_BYTES];
-    let mut rest = bytes;
-    loop {
-        let count = match file.read(&mut chunk) {
-            Ok(count) => count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        match (rest.split_at_checked(count), count) {
-            (_, 0) => return Ok(rest.is_empty()),
-            (Some((same, more)), _) if same == &chunk[..count] => rest = more,
-            _ => return Ok(false),
-        }
-    }
-}
-
 /// How a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Manner {
+pub(crate) struct WriteOptions {
     pub(crate) replace: Replace,
-    pub(crate) readers: Readers,
-    pub(crate) lasting: Lasting,
+    pub(crate) mode: FileMode,
+    pub(crate) sync: SyncMode,
+}
+
+impl WriteOptions {
+    /// Synced, for its owner alone; replaces what exists.
+    pub(crate) const PRIVATE: WriteOptions =
+        WriteOptions { replace: Replace::Yes, mode: FileMode::Owner, sync: SyncMode::Synced };
+    /// The same, but fails when something exists.
+    pub(crate) const PRIVATE_NEW: WriteOptions =
+        WriteOptions { replace: Replace::No, ..WriteOptions::PRIVATE };
+    /// For what can be made again: not synced.
+    pub(crate) const CACHE: WriteOptions =
+        WriteOptions { sync: SyncMode::Unsynced, ..WriteOptions::PRIVATE };
 }
 
 /// Whether a file that is there may be replaced.
@@ -163,7 +137,7 @@ pub(crate) enum Replace {
 
 /// Who may read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Readers {
+pub(crate) enum FileMode {
     /// Those who may read the file it replaces; of a new one, whoever the system lets.
     Same,
     /// Its owner alone, from the first byte.
@@ -172,7 +146,7 @@ pub(crate) enum Readers {
 
 /// What a crash of the machine may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lasting {
+pub(crate) enum SyncMode {
     /// Nothing: what was written is on the disk.
     Synced,
     /// The file: it can be made again.
@@ -183,11 +157,11 @@ pub(crate) enum Lasting {
 /// directory synced. With `overwrite` false a file that is there is left alone.
 pub fn write_atomic(path: &Path, bytes: &[u8], overwrite: bool) -> Result<(), FileError> {
     let replace = if overwrite { Replace::Yes } else { Replace::No };
-    write(path, bytes, Manner { replace, readers: Readers::Same, lasting: Lasting::Synced })
+    write(path, bytes, WriteOptions { replace, mode: FileMode::Same, sync: SyncMode::Synced })
 }
 
-/// Writes a file whole or not at all, in the manner asked for.
-pub(crate) fn write(path: &Path, bytes: &[u8], manner: Manner) -> Result<(), FileError> {
+/// Writes a file whole or not at all, as the options say.
+pub(crate) fn write(path: &Path, bytes: &[u8], options: WriteOptions) -> Result<(), FileError> {
     // A link is written through, not replaced by a file; one that leads nowhere stays.
     let target = match fs::canonicalize(path) {
         Ok(target) => target,
@@ -200,16 +174,16 @@ pub(crate) fn write(path: &Path, bytes: &[u8], manner: Manner) -> Result<(), Fil
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
         _ => PathBuf::from("."),
     };
-    let (temporary, mut file) = create_beside(&target, &parent, manner.readers)?;
-    let result = fill(&mut file, bytes, &target, &temporary, manner);
+    let (temporary, mut file) = create_beside(&target, &parent, options.mode)?;
+    let result = fill(&mut file, bytes, &target, &temporary, options);
     if result.is_err() {
         // What went wrong is told; a file left behind would only add to it.
         drop(fs::remove_file(&temporary));
     }
     result.map_err(|error| FileError::of(path, error))?;
-    match manner.lasting {
-        Lasting::Synced => sync_directory(&parent),
-        Lasting::Unsynced => Ok(()),
+    match options.sync {
+        SyncMode::Synced => sync_directory(&parent),
+        SyncMode::Unsynced => Ok(()),
     }
 }
 
@@ -225,19 +199,19 @@ fn fill(
     bytes: &[u8],
     target: &Path,
     temporary: &Path,
-    manner: Manner,
+    options: WriteOptions,
 ) -> io::Result<()> {
     // Before the text is in it: what only its owner may read is never there for others.
-    if manner.readers == Readers::Same
+    if options.mode == FileMode::Same
         && let Ok(metadata) = fs::metadata(target)
     {
         file.set_permissions(metadata.permissions())?;
     }
     write_all(file, bytes)?;
-    if manner.lasting == Lasting::Synced {
+    if options.sync == SyncMode::Synced {
         at(FilePoint::Sync, || file.sync_all())?;
     }
-    match manner.replace {
+    match options.replace {
         Replace::Yes => at(FilePoint::Rename, || fs::rename(temporary, target)),
         // Linking fails where renaming would silently replace.
         Replace::No => {
@@ -251,11 +225,11 @@ fn fill(
 fn create_beside(
     target: &Path,
     parent: &Path,
-    readers: Readers,
+    readers: FileMode,
 ) -> Result<(PathBuf, File), FileError> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    if readers == Readers::Owner {
+    if readers == FileMode::Owner {
         owner_only(&mut options);
     }
     let name = target.file_name().map_or_else(OsString::new, ToOwned::to_owned);
@@ -283,11 +257,11 @@ pub(crate) fn owner_only(options: &mut OpenOptions) {
 }
 
 /// Makes a directory and those above it; new ones are for their owner alone if asked.
-pub(crate) fn make_directory(path: &Path, readers: Readers) -> Result<(), FileError> {
+pub(crate) fn make_directory(path: &Path, readers: FileMode) -> Result<(), FileError> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
-    if readers == Readers::Owner {
+    if readers == FileMode::Owner {
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     }
     #[cfg(not(unix))]
@@ -332,23 +306,5 @@ pub(crate) fn remove(path: &Path) -> Result<bool, FileError> {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(FileError::of(path, error)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_is_of_the_bytes_it_holds_and_of_no_others() {
-        let held: Vec<u8> = (0..3 * limits::COMPARED_BYTES + 5).map(|at| at as u8).collect();
-        let is_of = |bytes: &[u8]| is_of(&held[..], bytes).expect("reads");
-        assert!(is_of(&held));
-        assert!(!is_of(&held[..held.len() - 1]));
-        assert!(!is_of(&[&held[..], b"x"].concat()));
-        let mut other = held.clone();
-        *other.last_mut().expect("is not empty") ^= 1;
-        assert!(!is_of(&other));
-        assert!(super::is_of(&b""[..], b"").expect("reads"));
     }
 }

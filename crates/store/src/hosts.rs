@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::{Serialize, Serializer};
 use url::Host;
 
 /// A host in a private network, with one port or all of them.
@@ -34,7 +35,6 @@ impl PrivateHost {
         named.then_some(PrivateHost { host, port })
     }
 
-    /// The host.
     pub fn host(&self) -> &Host<String> {
         &self.host
     }
@@ -51,6 +51,12 @@ impl fmt::Display for PrivateHost {
             Some(port) => write!(f, "{}:{port}", self.host),
             None => write!(f, "{}", self.host),
         }
+    }
+}
+
+impl Serialize for PrivateHost {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

@@ -7,7 +7,7 @@ use milepost_model::check::World;
 use milepost_model::commands::NoCommands;
 use milepost_model::document::Document;
 use milepost_model::limits::ID_CHARS;
-use milepost_model::source::Format;
+use milepost_syntax::source::Format;
 use serde::de::{Deserialize, Deserializer, IgnoredAny};
 
 /// The format a file's name promises.

@@ -8,7 +8,7 @@ use std::collections::hash_map::Entry;
 use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::SystemTime;
 
 use milepost_model::check::World;
 use milepost_model::document::Document;
@@ -16,10 +16,9 @@ use milepost_model::document::Document;
 use crate::builtin;
 use crate::directory::{self, Directory};
 use crate::file::FileError;
-use crate::limits;
-use crate::listing::{Refusal, Summary};
+use crate::listing::{InvalidReason, WorkflowSummary};
 use crate::locations::{Locations, SourceKind};
-use crate::look::{self, Look, Reading, Trace, Whole};
+use crate::look::{self, FileChange, FileReading, FileTrace, WholeFile};
 use crate::spread::spread;
 use crate::tree::Tree;
 
@@ -30,38 +29,34 @@ pub(crate) struct FileId(u64);
 
 /// What is known of a file.
 #[derive(Debug)]
-pub(crate) struct Record {
-    /// The number of its source.
+pub(crate) struct FileRecord {
     pub(crate) source: usize,
-    /// Its path below the source.
     pub(crate) path: Arc<Path>,
-    /// The id it counts under.
     pub(crate) id: String,
-    pub(crate) verdict: Verdict,
-    trace: Trace,
+    pub(crate) verdict: Validity,
+    trace: FileTrace,
 }
 
 /// Whether a file is a workflow.
 #[derive(Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum Validity {
     /// Nobody has asked yet.
     Open,
-    Valid(Arc<Summary>),
+    Valid(Arc<WorkflowSummary>),
     /// It is none, for this reason.
-    Invalid(Refusal),
+    Invalid(InvalidReason),
 }
 
-impl Verdict {
-    fn is_refusal(&self, refusal: Option<&Refusal>) -> bool {
-        matches!((self, refusal), (Verdict::Invalid(known), Some(refusal)) if known == refusal)
+impl Validity {
+    fn is_refusal(&self, refusal: Option<&InvalidReason>) -> bool {
+        matches!((self, refusal), (Validity::Invalid(known), Some(refusal)) if known == refusal)
     }
 }
 
 /// A directory that holds workflows, or the program itself.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub(crate) struct WorkflowSource {
     pub(crate) kind: SourceKind,
-    /// None of the program itself.
     pub(crate) path: Option<PathBuf>,
     /// None when there is no such directory.
     pub(crate) directory: Option<Directory>,
@@ -70,7 +65,7 @@ pub(crate) struct Source {
 }
 
 /// A file that was read whole, and judged.
-pub(crate) struct Judged {
+pub(crate) struct ValidatedFile {
     pub(crate) file: FileId,
     /// None when it could not be read.
     pub(crate) document: Option<Document>,
@@ -78,21 +73,19 @@ pub(crate) struct Judged {
 
 /// Every file of every source.
 #[derive(Debug)]
-pub(crate) struct Index {
-    sources: Vec<Source>,
-    files: HashMap<FileId, Record>,
+pub(crate) struct WorkflowIndex {
+    sources: Vec<WorkflowSource>,
+    files: HashMap<FileId, FileRecord>,
     /// The files that count under an id, the one that wins first.
     by_id: HashMap<String, Vec<FileId>>,
     next: u64,
     changes: u64,
-    /// When every folder was looked at last.
-    looked: Option<Instant>,
 }
 
-impl Index {
+impl WorkflowIndex {
     /// An index of nothing yet: the first look fills it.
-    pub(crate) fn new(locations: &Locations) -> Index {
-        let source = |kind, path| Source {
+    pub(crate) fn new(locations: &Locations) -> WorkflowIndex {
+        let source = |kind, path| WorkflowSource {
             kind,
             path,
             directory: None,
@@ -102,33 +95,32 @@ impl Index {
         let directories = locations.directories.iter();
         let directories = directories.map(|(kind, path)| source(*kind, Some(path.clone())));
         let sources = std::iter::once(source(SourceKind::BuiltIn, None)).chain(directories);
-        Index {
+        WorkflowIndex {
             sources: sources.collect(),
             files: HashMap::new(),
             by_id: HashMap::new(),
             next: 0,
             changes: 0,
-            looked: None,
         }
     }
 
     /// Every source, the least first.
-    pub(crate) fn sources(&self) -> &[Source] {
+    pub(crate) fn sources(&self) -> &[WorkflowSource] {
         &self.sources
     }
 
     /// Every file, in no order.
-    pub(crate) fn files(&self) -> impl Iterator<Item = (FileId, &Record)> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = (FileId, &FileRecord)> {
         self.files.iter().map(|(file, record)| (*file, record))
     }
 
     /// What is known of a file, while it is as it was.
-    pub(crate) fn record(&self, file: FileId) -> Option<&Record> {
+    pub(crate) fn record(&self, file: FileId) -> Option<&FileRecord> {
         self.files.get(&file)
     }
 
     /// The path of a file; of what comes with the program only the name.
-    pub(crate) fn path(&self, record: &Record) -> PathBuf {
+    pub(crate) fn path(&self, record: &FileRecord) -> PathBuf {
         match &self.sources[record.source].path {
             Some(source) => source.join(&record.path),
             None => record.path.to_path_buf(),
@@ -148,86 +140,70 @@ impl Index {
     /// Looks at what may have changed which file an id has: the files that count under it, and
     /// the folders. The number of files has no part in what this costs.
     pub(crate) fn look_for(&mut self, id: &str) -> Result<(), FileError> {
-        self.look_at_folders(Some(id))?;
+        self.look_at_folders()?;
         self.look_at(&self.candidates(id));
         Ok(())
     }
 
     /// Looks at every folder and every file.
     pub(crate) fn look_at_everything(&mut self) -> Result<(), FileError> {
-        self.look_at_folders(None)?;
+        self.look_at_folders()?;
         let files: Vec<FileId> = self.files.keys().copied().collect();
         self.look_at(&files);
         Ok(())
     }
 
     /// Reads a file whole and judges it; `None` when it has gone.
-    pub(crate) fn judge(&mut self, file: FileId, world: World<'_>) -> Option<Judged> {
+    pub(crate) fn judge(&mut self, file: FileId, world: World<'_>) -> Option<ValidatedFile> {
         let record = self.files.get(&file)?;
         let whole = match &self.sources[record.source].directory {
             Some(directory) => look::for_document(directory, &record.path, world),
             None => Ok(look::for_built_in(built_in(&record.path)?, &record.path, world)),
         };
-        let Whole { reading, document, bytes } = match whole {
+        let WholeFile { reading, document, bytes } = match whole {
             Ok(whole) => whole,
             Err(look) => {
                 let file = self.apply(file, *look)?;
-                return Some(Judged { file, document: None });
+                return Some(ValidatedFile { file, document: None });
             }
         };
         let verdict = match &document.workflow {
             Some(workflow) => {
                 let source = self.sources[record.source].kind;
-                let summary = Summary::of(&document, workflow, &bytes, source, self.path(record));
-                Verdict::Valid(Arc::new(summary))
+                let summary =
+                    WorkflowSummary::of(&document, workflow, &bytes, source, self.path(record));
+                Validity::Valid(Arc::new(summary))
             }
-            None => Verdict::Invalid(Refusal::of_document(&document)),
+            None => Validity::Invalid(InvalidReason::of_document(&document)),
         };
         let same = record.trace.hash == reading.trace.hash && record.id == reading.id;
-        let look = if same { Look::Touched(reading.trace) } else { Look::Read(reading) };
+        let look =
+            if same { FileChange::Touched(reading.trace) } else { FileChange::Read(reading) };
         let file = self.apply(file, look)?;
         self.files.get_mut(&file)?.verdict = verdict;
-        Some(Judged { file, document: Some(document) })
+        Some(ValidatedFile { file, document: Some(document) })
     }
 
-    /// Looks at the folders; with an id and very many folders, mostly at those that matter to it.
-    fn look_at_folders(&mut self, id: Option<&str>) -> Result<(), FileError> {
+    fn look_at_folders(&mut self) -> Result<(), FileError> {
         if self.next == 0 {
             self.add_built_in();
         }
-        let folders: usize = self.sources.iter().map(|source| source.tree.len()).sum();
-        let due = self.looked.is_none_or(|at| at.elapsed() >= limits::FOLDERS_EVERY);
-        let near = match id {
-            Some(id) if folders > limits::FOLDERS && !due => Some(self.candidates(id)),
-            _ => None,
-        };
-        if near.is_none() {
-            self.looked = Some(Instant::now());
-        }
         for number in 0..self.sources.len() {
-            if !self.is_still(number, near.as_deref())? {
+            if !self.is_unchanged(number)? {
                 self.look_again(number)?;
             }
         }
         Ok(())
     }
 
-    /// Whether a source has the folders it had: all of them, or at least its own and those of some
-    /// files.
-    fn is_still(&self, number: usize, near: Option<&[FileId]>) -> Result<bool, FileError> {
+    /// Whether a source has the folders it had.
+    fn is_unchanged(&self, number: usize) -> Result<bool, FileError> {
         let source = &self.sources[number];
-        let (tree, directory) = match (&source.path, &source.directory) {
-            (None, _) => return Ok(true),
-            (Some(path), None) => return Ok(directory::stamp_at(path)?.is_none()),
-            (Some(_), Some(directory)) => (&source.tree, directory),
-        };
-        let Some(near) = near else { return Ok(tree.is_all_still(directory)) };
-        let records = near.iter().filter_map(|file| self.files.get(file));
-        let folders = records
-            .filter(|record| record.source == number)
-            .map(|record| record.path.parent().unwrap_or(Path::new("")));
-        let mut folders = std::iter::once(Path::new("")).chain(folders);
-        Ok(folders.all(|folder| tree.is_still(directory, folder)))
+        match (&source.path, &source.directory) {
+            (None, _) => Ok(true),
+            (Some(path), None) => Ok(directory::stamp_at(path)?.is_none()),
+            (Some(_), Some(directory)) => Ok(source.tree.is_all_still(directory)),
+        }
     }
 
     /// Lists the folders of a source that changed and looks at the files in them.
@@ -279,7 +255,7 @@ impl Index {
         let Some(directory) = &self.sources[number].directory else { return };
         let looks = spread(paths, |path| look::for_id(directory, path, None));
         for (path, look) in paths.iter().zip(looks) {
-            if let Look::Read(reading) = look {
+            if let FileChange::Read(reading) = look {
                 self.insert(number, Arc::clone(path), reading);
             }
         }
@@ -288,7 +264,7 @@ impl Index {
     fn add_built_in(&mut self) {
         for (name, text) in builtin::WORKFLOWS {
             let path = Path::new(name);
-            self.insert(0, Arc::from(path), Reading::of_built_in(text, path));
+            self.insert(0, Arc::from(path), FileReading::of_built_in(text, path));
         }
     }
 
@@ -299,32 +275,32 @@ impl Index {
         }
     }
 
-    fn look(&self, file: FileId) -> Look {
-        let Some(record) = self.files.get(&file) else { return Look::Same };
+    fn look(&self, file: FileId) -> FileChange {
+        let Some(record) = self.files.get(&file) else { return FileChange::Same };
         match &self.sources[record.source].directory {
             Some(directory) => look::for_id(directory, &record.path, Some(record.trace)),
-            None => Look::Same,
+            None => FileChange::Same,
         }
     }
 
     /// Takes over what a look came to; the answer is the file as it is now, unless it has gone.
-    fn apply(&mut self, file: FileId, look: Look) -> Option<FileId> {
+    fn apply(&mut self, file: FileId, look: FileChange) -> Option<FileId> {
         let record = self.files.get_mut(&file)?;
         match look {
-            Look::Same => Some(file),
-            Look::Touched(trace) => {
+            FileChange::Same => Some(file),
+            FileChange::Touched(trace) => {
                 record.trace = trace;
                 Some(file)
             }
-            Look::Gone => {
+            FileChange::Gone => {
                 self.remove(file);
                 None
             }
             // Refused as before: it was tried again because nothing else tells.
-            Look::Read(reading) if record.verdict.is_refusal(reading.refused.as_ref()) => {
+            FileChange::Read(reading) if record.verdict.is_refusal(reading.refused.as_ref()) => {
                 Some(file)
             }
-            Look::Read(reading) => {
+            FileChange::Read(reading) => {
                 let (source, path) = (record.source, Arc::clone(&record.path));
                 self.remove(file);
                 Some(self.insert(source, path, reading))
@@ -332,15 +308,15 @@ impl Index {
         }
     }
 
-    fn insert(&mut self, source: usize, path: Arc<Path>, reading: Reading) -> FileId {
+    fn insert(&mut self, source: usize, path: Arc<Path>, reading: FileReading) -> FileId {
         let file = FileId(self.next);
         self.next += 1;
         self.changes += 1;
-        let verdict = reading.refused.map_or(Verdict::Open, Verdict::Invalid);
-        let Reading { id, trace, .. } = reading;
-        let rank = |record: &Record| (Reverse(record.source), Arc::clone(&record.path));
+        let verdict = reading.refused.map_or(Validity::Open, Validity::Invalid);
+        let FileReading { id, trace, .. } = reading;
+        let rank = |record: &FileRecord| (Reverse(record.source), Arc::clone(&record.path));
         let held = self.by_id.entry(id.clone()).or_default();
-        let record = Record { source, path: Arc::clone(&path), id, verdict, trace };
+        let record = FileRecord { source, path: Arc::clone(&path), id, verdict, trace };
         let at = held.partition_point(|other| {
             self.files.get(other).is_some_and(|other| rank(other) < rank(&record))
         });

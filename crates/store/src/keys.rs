@@ -8,10 +8,10 @@ use serde_json::Value as Json;
 use toml_edit::{Array, Decor, DocumentMut, Item, RawString, TableLike, Value};
 
 use crate::config::{Config, ConfigError};
-use crate::file::{self, FileError, Readers};
+use crate::file::{self, FileError, FileMode};
 use crate::limits;
 use crate::locations::Locations;
-use crate::settings::{self, Fault};
+use crate::settings::{self, TomlError};
 
 /// What a key takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,12 +43,11 @@ const KEYS: &[(&str, Kind)] = &[
 
 /// A key and what it says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting {
+pub struct ConfigSetting {
     /// The key, with the table it is in.
     pub key: &'static str,
     /// What counts: what the file says, else what goes without saying. None is no bound.
     pub value: Json,
-    /// Whether the file says it.
     pub given: bool,
 }
 
@@ -56,26 +55,13 @@ pub struct Setting {
 /// wrote where its name belongs.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// There is no such key.
     #[error("there is no key `{key}` in the configuration")]
-    Unknown {
-        /// What was asked for.
-        key: String,
-        /// The key that was probably meant.
-        meant: Option<&'static str>,
-    },
-    /// The key takes something else.
+    Unknown { key: String, meant: Option<&'static str> },
     #[error("`{key}` must be {expected}")]
-    Unfit {
-        /// The key.
-        key: String,
-        /// What it takes.
-        expected: &'static str,
-    },
+    Unfit { key: String, expected: &'static str },
     /// The file cannot be read, or is at fault elsewhere.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The file cannot be written.
     #[error(transparent)]
     File(#[from] FileError),
 }
@@ -92,38 +78,33 @@ impl ConfigFile {
     /// Reads the file; one that is not there says nothing.
     pub fn open(locations: &Locations) -> Result<ConfigFile, ConfigError> {
         let path = locations.config.clone();
-        let bytes = match file::read_document(&path, limits::CONFIG_BYTES) {
-            Ok(bytes) => bytes,
-            Err(FileError::NotFound { .. }) => Vec::new(),
-            Err(error) => return Err(error.into()),
-        };
+        let bytes = file::if_present(file::read_document(&path, limits::CONFIG_BYTES))?;
+        let bytes = bytes.unwrap_or_default();
         let fault = |fault| ConfigError::Fault { path: path.clone(), fault };
         let text = settings::decoded(&bytes).map_err(fault)?;
         // What is no TOML is told with its place by the reader that knows places.
-        settings::Table::read(text).map_err(fault)?;
-        let document = text.parse().map_err(|_| fault(Fault::NotText))?;
+        settings::TomlTable::read(text).map_err(fault)?;
+        let document = text.parse().map_err(|_| fault(TomlError::NotText))?;
         Ok(ConfigFile { path, home: locations.home.clone(), document })
     }
 
-    /// Where it is.
     pub fn path(&self) -> &std::path::Path {
         &self.path
     }
 
     /// Every key there is.
-    pub fn all(&self) -> Vec<Setting> {
+    pub fn all(&self) -> Vec<ConfigSetting> {
         KEYS.iter().map(|(key, kind)| self.setting(key, *kind)).collect()
     }
 
-    /// One key.
-    pub fn get(&self, key: &str) -> Result<Setting, KeyError> {
+    pub fn get(&self, key: &str) -> Result<ConfigSetting, KeyError> {
         let (key, kind) = known(key)?;
         Ok(self.setting(key, kind))
     }
 
     /// Says something else, or nothing any more, and writes the file. What would not be read again
     /// is not written.
-    pub fn set(&mut self, key: &str, text: Option<&str>) -> Result<Setting, KeyError> {
+    pub fn set(&mut self, key: &str, text: Option<&str>) -> Result<ConfigSetting, KeyError> {
         let (key, kind) = known(key)?;
         match text {
             Some(text) => self.put(key, value_of(key, kind, text)?)?,
@@ -133,19 +114,20 @@ impl ConfigFile {
         let folder = self.path.parent().unwrap_or(std::path::Path::new("."));
         match Config::parse(text.as_bytes(), folder, self.home.as_deref()) {
             Ok(_) => {}
-            Err(Fault::Value { key: at, expected, .. } | Fault::Type { key: at, expected, .. })
-                if at == key || at.strip_prefix(key).is_some_and(|rest| rest.starts_with('[')) =>
-            {
+            Err(
+                TomlError::Value { key: at, expected, .. }
+                | TomlError::Type { key: at, expected, .. },
+            ) if at == key || at.strip_prefix(key).is_some_and(|rest| rest.starts_with('[')) => {
                 return Err(KeyError::Unfit { key: at, expected });
             }
             Err(fault) => return Err(ConfigError::Fault { path: self.path.clone(), fault }.into()),
         }
-        file::make_directory(folder, Readers::Same)?;
+        file::make_directory(folder, FileMode::Same)?;
         file::write_atomic(&self.path, text.as_bytes(), true)?;
         Ok(self.setting(key, kind))
     }
 
-    fn setting(&self, key: &'static str, kind: Kind) -> Setting {
+    fn setting(&self, key: &'static str, kind: Kind) -> ConfigSetting {
         let (table, name) = parts(key);
         let table: Option<&dyn TableLike> = match table {
             None => Some(self.document.as_table()),
@@ -159,7 +141,7 @@ impl ConfigFile {
             Kind::CountOr(usual) => usual.into(),
             Kind::List => Json::Array(Vec::new()),
         });
-        Setting { key, value, given }
+        ConfigSetting { key, value, given }
     }
 
     fn put(&mut self, key: &'static str, mut value: Value) -> Result<(), KeyError> {

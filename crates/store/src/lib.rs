@@ -30,14 +30,13 @@ mod settings;
 mod sources;
 mod spread;
 mod stamp;
-mod together;
 pub mod token;
 mod tree;
 mod user;
 pub mod workflows;
 
 pub use blobs::Blobs;
-pub use choices::{Choices, KeptChoices};
+pub use choices::{CachedChoices, ChoiceCache};
 pub use config::{
     Approvals, Budgets, Config, ConfigError, Confirm, LeastPresence, LiveConfig, SecretsBackend,
 };
@@ -51,12 +50,12 @@ pub use file::{FileError, open_log, read_document, write_atomic};
 #[doc(hidden)]
 pub use file::{FileFault, FileFaults, FilePoint};
 pub use hosts::PrivateHost;
-pub use keys::{ConfigFile, KeyError, Setting};
-pub use library::{Entry, Found, Library};
-pub use listing::{Cause, Invalid, Listing, SourceReport, Summary};
-pub use locations::{Explained, Locations, Origin, SourceKind};
+pub use keys::{ConfigFile, ConfigSetting, KeyError};
+pub use library::{Library, LibraryEntry, LibraryMatch};
+pub use listing::{InvalidCause, InvalidFile, Listing, SourceReport, WorkflowSummary};
+pub use locations::{ExplainedLocation, LocationOrigin, Locations, SourceKind};
 pub use milepost_model::digest::Digest;
 pub use sealed_inputs::{SealError, SealedInputs};
-pub use settings::{Fault, Place, UnknownKey};
-pub use sources::{AgentTrust, LocalSource, RefRoot, SourceError, Trust, UserTrust};
+pub use settings::{TomlError, TomlPosition, UnknownKey};
+pub use sources::{AgentTrust, LocalSource, ReferenceRoot, SourceError, Trust, UserTrust};
 pub use user::user;

@@ -11,16 +11,14 @@ use milepost_model::check::World;
 use milepost_model::document::Document;
 
 use crate::file::FileError;
-use crate::index::{FileId, Index, Judged, Verdict};
-use crate::listing::{Invalid, Listing};
+use crate::index::{FileId, ValidatedFile, Validity, WorkflowIndex};
+use crate::listing::{InvalidFile, Listing};
 use crate::locations::{Locations, SourceKind};
 use crate::recent::Recent;
-use crate::together::Together;
 
 /// A workflow of the library.
 #[derive(Debug)]
-pub struct Entry {
-    /// Its id.
+pub struct LibraryEntry {
     pub id: String,
     /// Which kind of source it comes from.
     pub source: SourceKind,
@@ -28,17 +26,15 @@ pub struct Entry {
     pub path: PathBuf,
     /// Its version: the hash of its bytes.
     pub version: String,
-    /// What the file says.
     pub document: Arc<Document>,
 }
 
 /// What there is under an id.
 #[derive(Debug, Clone)]
-pub enum Found {
-    /// The workflow.
-    Workflow(Arc<Entry>),
+pub enum LibraryMatch {
+    Workflow(Arc<LibraryEntry>),
     /// Only a file that is no workflow.
-    Invalid(Arc<Invalid>),
+    Invalid(Arc<InvalidFile>),
 }
 
 /// Every workflow of some directories and of the program, for as long as a process lives.
@@ -58,7 +54,6 @@ impl Library {
         Library { locations, state }
     }
 
-    /// Where it looks.
     pub fn locations(&self) -> &Locations {
         &self.locations
     }
@@ -68,15 +63,8 @@ impl Library {
     ///
     /// A source that cannot be listed is an error: to deny a workflow that may be there would be
     /// worse.
-    pub fn get(&self, id: &str, world: World<'_>) -> Result<Option<Found>, FileError> {
+    pub fn get(&self, id: &str, world: World<'_>) -> Result<Option<LibraryMatch>, FileError> {
         self.state().get(id, world)
-    }
-
-    /// Whatever is asked from here on was asked for before now, until this is told again: one look
-    /// serves all calls for an id. To be told by the only door of a library, if at all: what came
-    /// in at another may have been asked for later than a look.
-    pub fn arrived(&self) {
-        self.state().together.begin();
     }
 
     /// Another one when a file came to one of the directories or went from it.
@@ -89,12 +77,6 @@ impl Library {
         std::hash::Hasher::finish(&hasher)
     }
 
-    /// There is another door from here on, such as a run that goes on by itself: every call looks.
-    pub fn scattered(&self) {
-        self.state().together.end();
-    }
-
-    /// Everything there is.
     pub fn listing(&self, world: World<'_>) -> Result<Arc<Listing>, FileError> {
         self.state().listing(world)
     }
@@ -112,30 +94,20 @@ impl Library {
 
 #[derive(Debug)]
 struct State {
-    index: Index,
+    index: WorkflowIndex,
     recent: Recent,
-    together: Together,
     /// The last listing, and at how many changes of the index it was made.
     listing: Option<(u64, Arc<Listing>)>,
 }
 
 impl State {
     fn new(locations: &Locations) -> State {
-        State {
-            index: Index::new(locations),
-            recent: Recent::default(),
-            together: Together::default(),
-            listing: None,
-        }
+        State { index: WorkflowIndex::new(locations), recent: Recent::default(), listing: None }
     }
 
-    fn get(&mut self, id: &str, world: World<'_>) -> Result<Option<Found>, FileError> {
-        if let Some(found) = self.together.get(id, self.index.changes()) {
-            return Ok(Some(found));
-        }
+    fn get(&mut self, id: &str, world: World<'_>) -> Result<Option<LibraryMatch>, FileError> {
         self.index.look_for(id)?;
         if let Some(found) = self.winner(id, world) {
-            self.together.put(id, &found, self.index.changes());
             return Ok(Some(found));
         }
         // A file that had another id when it was looked at may have this one now.
@@ -150,7 +122,8 @@ impl State {
         {
             return Ok(Arc::clone(listing));
         }
-        let open = self.index.files().filter(|(_, record)| matches!(record.verdict, Verdict::Open));
+        let open =
+            self.index.files().filter(|(_, record)| matches!(record.verdict, Validity::Open));
         let open: Vec<FileId> = open.map(|(file, _)| file).collect();
         for file in open {
             self.index.judge(file, world);
@@ -161,13 +134,13 @@ impl State {
     }
 
     /// The first workflow of those that count under an id, else the first file that is none.
-    fn winner(&mut self, id: &str, world: World<'_>) -> Option<Found> {
+    fn winner(&mut self, id: &str, world: World<'_>) -> Option<LibraryMatch> {
         for file in self.index.candidates(id) {
             let known = self.index.record(file).map(|record| &record.verdict);
-            if matches!(known, None | Some(Verdict::Invalid(_))) {
+            if matches!(known, None | Some(Validity::Invalid(_))) {
                 continue;
             }
-            if let Some(found @ Found::Workflow(_)) = self.found(file, id, world) {
+            if let Some(found @ LibraryMatch::Workflow(_)) = self.found(file, id, world) {
                 return Some(found);
             }
         }
@@ -176,28 +149,30 @@ impl State {
     }
 
     /// What a file is; `None` when it has gone, or has another id by now.
-    fn found(&mut self, file: FileId, id: &str, world: World<'_>) -> Option<Found> {
+    fn found(&mut self, file: FileId, id: &str, world: World<'_>) -> Option<LibraryMatch> {
         if let Some(found) = self.recent.get(file) {
             return Some(found);
         }
-        let Judged { file, document } = self.index.judge(file, world)?;
+        let ValidatedFile { file, document } = self.index.judge(file, world)?;
         let record = self.index.record(file).filter(|record| record.id == id)?;
         let bytes = document.as_ref().and_then(|document| document.source.as_ref());
         let bytes = bytes.map_or(0, |source| source.text().len());
         let document = document.map(Arc::new);
         let found = match (&record.verdict, document) {
-            (Verdict::Valid(summary), Some(document)) => Found::Workflow(Arc::new(Entry {
-                id: summary.id.clone(),
-                source: summary.source,
-                path: summary.path.clone(),
-                version: summary.version.clone(),
-                document,
-            })),
-            (Verdict::Invalid(refusal), document) => {
-                let path = self.index.path(record);
-                Found::Invalid(Arc::new(refusal.clone().at(path, document)))
+            (Validity::Valid(summary), Some(document)) => {
+                LibraryMatch::Workflow(Arc::new(LibraryEntry {
+                    id: summary.id.clone(),
+                    source: summary.source,
+                    path: summary.path.clone(),
+                    version: summary.version.clone(),
+                    document,
+                }))
             }
-            (Verdict::Open | Verdict::Valid(_), _) => return None,
+            (Validity::Invalid(refusal), document) => {
+                let path = self.index.path(record);
+                LibraryMatch::Invalid(Arc::new(refusal.clone().at(path, document)))
+            }
+            (Validity::Open | Validity::Valid(_), _) => return None,
         };
         self.recent.put(file, found.clone(), bytes);
         Some(found)

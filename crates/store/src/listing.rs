@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use milepost_model::document::{self, Document};
 use milepost_model::finding::Severity;
-use milepost_model::source::Format;
 use milepost_model::step::Action;
 use milepost_model::target::Target;
 use milepost_model::violation::Violation;
 use milepost_model::workflow::{Spelling, Workflow};
+use milepost_syntax::source::Format;
 
 use crate::file::FileError;
-use crate::index::{Index, Record, Verdict};
+use crate::index::{FileRecord, Validity, WorkflowIndex};
 use crate::limits;
 use crate::locations::SourceKind;
 
@@ -22,37 +22,28 @@ use crate::locations::SourceKind;
 #[derive(Debug)]
 pub struct Listing {
     /// Every workflow, sorted by id.
-    pub items: Vec<Arc<Summary>>,
+    pub items: Vec<Arc<WorkflowSummary>>,
     /// Every file that is no workflow, without its document.
-    pub invalid: Vec<Invalid>,
+    pub invalid: Vec<InvalidFile>,
     /// What each source holds, least first.
     pub sources: Vec<SourceReport>,
 }
 
 /// A workflow in short.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Summary {
-    /// Its id.
+pub struct WorkflowSummary {
     pub id: String,
-    /// The name people see.
     pub title: String,
-    /// What it does.
     pub description: Option<String>,
-    /// What it belongs to.
     pub category: Option<String>,
-    /// Labels.
     pub tags: Vec<String>,
     /// Whose steps it has: `agent`, `command`, `approval`.
     pub kinds: Vec<&'static str>,
-    /// The workflows that it runs.
     pub runs: Vec<String>,
-    /// The version its author gave it.
     pub version_label: Option<String>,
     /// Its version: the hash of its bytes.
     pub version: String,
-    /// How it is spelt.
     pub spelling: Spelling,
-    /// How it is written down.
     pub format: Option<Format>,
     /// How many steps it has, those of loops included.
     pub steps: usize,
@@ -66,7 +57,7 @@ pub struct Summary {
 
 /// What keeps a file from being a workflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
+pub enum InvalidCause {
     /// What it says, or that its id is taken.
     Text,
     /// Where it is or what it is: it leads out of its directory, or is no regular file.
@@ -77,62 +68,64 @@ pub enum Cause {
 
 /// Why a file is no workflow.
 #[derive(Debug, Clone)]
-pub(crate) struct Refusal {
-    pub(crate) cause: Cause,
+pub(crate) struct InvalidReason {
+    pub(crate) cause: InvalidCause,
     pub(crate) reason: Box<str>,
     violations: Arc<Vec<Violation>>,
 }
 
-impl PartialEq for Refusal {
+impl PartialEq for InvalidReason {
     /// The violations follow from what the file says, as the reason does.
-    fn eq(&self, other: &Refusal) -> bool {
+    fn eq(&self, other: &InvalidReason) -> bool {
         (self.cause, &self.reason) == (other.cause, &other.reason)
     }
 }
 
-impl Refusal {
-    pub(crate) fn of_text(reason: String) -> Refusal {
-        Refusal { cause: Cause::Text, reason: reason.into(), violations: Arc::default() }
+impl InvalidReason {
+    pub(crate) fn of_text(reason: String) -> InvalidReason {
+        InvalidReason {
+            cause: InvalidCause::Text,
+            reason: reason.into(),
+            violations: Arc::default(),
+        }
     }
 
     /// A document with errors: the first one is the reason.
-    pub(crate) fn of_document(document: &Document) -> Refusal {
+    pub(crate) fn of_document(document: &Document) -> InvalidReason {
         let errors = document.violations.iter().filter(|one| one.severity == Severity::Error);
         let errors: Vec<Violation> = errors.take(limits::VIOLATIONS_LISTED).cloned().collect();
         let reason = errors.first().map(|fault| format!("line {}: {}", fault.line, fault.message));
-        let cause = Cause::Text;
+        let cause = InvalidCause::Text;
         let reason = reason.unwrap_or_default().into();
-        Refusal { cause, reason, violations: Arc::new(errors) }
+        InvalidReason { cause, reason, violations: Arc::new(errors) }
     }
 
     /// With the system's words where it was the system that refused.
-    pub(crate) fn of_file(error: &FileError) -> Refusal {
+    pub(crate) fn of_file(error: &FileError) -> InvalidReason {
         let (cause, reason) = match error {
-            FileError::Io { source, .. } => (Cause::System, format!("{error}: {source}")),
+            FileError::Io { source, .. } => (InvalidCause::System, format!("{error}: {source}")),
             FileError::NotRegular { .. } | FileError::Outside { .. } => {
-                (Cause::Place, error.to_string())
+                (InvalidCause::Place, error.to_string())
             }
             FileError::NotFound { .. } | FileError::Exists { .. } => {
-                (Cause::System, error.to_string())
+                (InvalidCause::System, error.to_string())
             }
-            FileError::TooLarge { .. } => (Cause::Text, error.to_string()),
+            FileError::TooLarge { .. } => (InvalidCause::Text, error.to_string()),
         };
-        Refusal { cause, reason: reason.into(), violations: Arc::default() }
+        InvalidReason { cause, reason: reason.into(), violations: Arc::default() }
     }
 
-    pub(crate) fn at(self, path: PathBuf, document: Option<Arc<Document>>) -> Invalid {
-        let Refusal { cause, reason, violations } = self;
-        Invalid { path, cause, reason: reason.into(), violations, document }
+    pub(crate) fn at(self, path: PathBuf, document: Option<Arc<Document>>) -> InvalidFile {
+        let InvalidReason { cause, reason, violations } = self;
+        InvalidFile { path, cause, reason: reason.into(), violations, document }
     }
 }
 
 /// A file that is no workflow, or whose id is taken.
 #[derive(Debug, Clone)]
-pub struct Invalid {
-    /// The file.
+pub struct InvalidFile {
     pub path: PathBuf,
-    /// What keeps it from being one.
-    pub cause: Cause,
+    pub cause: InvalidCause,
     /// Why, in one sentence.
     pub reason: String,
     /// The first errors of what it says.
@@ -144,29 +137,25 @@ pub struct Invalid {
 /// What one source holds.
 #[derive(Debug, Clone)]
 pub struct SourceReport {
-    /// Its kind.
     pub kind: SourceKind,
     /// Its directory; none for what comes with the program.
     pub path: Option<PathBuf>,
-    /// Whether the directory is there.
     pub exists: bool,
-    /// How many workflows it holds.
     pub count: usize,
     /// Ids that a later source has too, with that source's kind.
     pub shadowed: Vec<(String, SourceKind)>,
-    /// Not every file was looked at.
     pub cut: bool,
 }
 
-impl Summary {
+impl WorkflowSummary {
     pub(crate) fn of(
         document: &Document,
         workflow: &Workflow,
         bytes: &[u8],
         source: SourceKind,
         path: PathBuf,
-    ) -> Summary {
-        Summary {
+    ) -> WorkflowSummary {
+        WorkflowSummary {
             id: workflow.id.value.to_string(),
             title: workflow.display_title().to_owned(),
             description: workflow.description.clone(),
@@ -177,7 +166,7 @@ impl Summary {
             version_label: workflow.version.clone(),
             version: document::version(bytes),
             spelling: workflow.spelling,
-            format: document.source.as_ref().map(milepost_model::source::Source::format),
+            format: document.source.as_ref().map(milepost_syntax::source::Source::format),
             steps: workflow.all_steps().len(),
             agent_only: workflow.is_agent_only(),
             source,
@@ -213,9 +202,9 @@ fn runs(workflow: &Workflow) -> Vec<String> {
 
 impl Listing {
     /// What an index knows, once every file of it is judged.
-    pub(crate) fn of(index: &Index) -> Listing {
+    pub(crate) fn of(index: &WorkflowIndex) -> Listing {
         let mut draft = Draft { winners: HashMap::new(), invalid: Vec::new(), sources: Vec::new() };
-        let mut records: Vec<&Record> = index.files().map(|(_, record)| record).collect();
+        let mut records: Vec<&FileRecord> = index.files().map(|(_, record)| record).collect();
         records.sort_by_key(|record| (record.source, Arc::clone(&record.path)));
         let mut records = records.into_iter().peekable();
         for (number, source) in index.sources().iter().enumerate() {
@@ -230,14 +219,14 @@ impl Listing {
             for (folder, error) in source.tree.refused() {
                 let path =
                     source.path.as_deref().map_or_else(PathBuf::new, |path| path.join(folder));
-                draft.invalid.push(Refusal::of_file(error).at(path, None));
+                draft.invalid.push(InvalidReason::of_file(error).at(path, None));
             }
             while let Some(record) = records.next_if(|record| record.source == number) {
                 draft.add(number, index.path(record), &record.verdict);
             }
         }
         let Draft { winners, invalid, sources } = draft;
-        let mut items: Vec<Arc<Summary>> =
+        let mut items: Vec<Arc<WorkflowSummary>> =
             winners.into_values().map(|(_, summary)| Arc::clone(summary)).collect();
         items.sort_by(|one, other| one.id.cmp(&other.id));
         Listing { items, invalid, sources }
@@ -246,26 +235,26 @@ impl Listing {
 
 struct Draft<'i> {
     /// By id: the number of the source, and the workflow.
-    winners: HashMap<&'i str, (usize, &'i Arc<Summary>)>,
-    invalid: Vec<Invalid>,
+    winners: HashMap<&'i str, (usize, &'i Arc<WorkflowSummary>)>,
+    invalid: Vec<InvalidFile>,
     sources: Vec<SourceReport>,
 }
 
 impl<'i> Draft<'i> {
-    fn add(&mut self, number: usize, path: PathBuf, verdict: &'i Verdict) {
+    fn add(&mut self, number: usize, path: PathBuf, verdict: &'i Validity) {
         let summary = match verdict {
-            Verdict::Valid(summary) => summary,
-            Verdict::Invalid(refusal) => {
+            Validity::Valid(summary) => summary,
+            Validity::Invalid(refusal) => {
                 self.invalid.push(refusal.clone().at(path, None));
                 return;
             }
             // It went while the others were judged.
-            Verdict::Open => return,
+            Validity::Open => return,
         };
         if let Some((held, other)) = self.winners.get(summary.id.as_str()) {
             if *held == number {
                 let reason = format!("id `{}` is taken by `{}`", summary.id, other.path.display());
-                self.invalid.push(Refusal::of_text(reason).at(path, None));
+                self.invalid.push(InvalidReason::of_text(reason).at(path, None));
                 return;
             }
             self.sources[*held].shadowed.push((summary.id.clone(), summary.source));

@@ -30,18 +30,15 @@ impl SourceKind {
 
 /// A place, and what decided on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Explained {
-    /// What it is for.
+pub struct ExplainedLocation {
     pub name: &'static str,
-    /// Where it is.
     pub path: PathBuf,
-    /// What decided.
-    pub from: Origin,
+    pub from: LocationOrigin,
 }
 
 /// What decided on a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum LocationOrigin {
     /// This variable of the environment.
     Environment(&'static str),
     /// The project up the tree.
@@ -52,22 +49,22 @@ pub enum Origin {
     Default,
 }
 
-impl Origin {
+impl LocationOrigin {
     /// The word people see.
     pub fn name(self) -> &'static str {
         match self {
-            Origin::Environment(_) => "environment",
-            Origin::Project => "project",
-            Origin::User => "user",
-            Origin::Default => "default",
+            LocationOrigin::Environment(_) => "environment",
+            LocationOrigin::Project => "project",
+            LocationOrigin::User => "user",
+            LocationOrigin::Default => "default",
         }
     }
 
     /// The variable, when it was one.
     pub fn variable(self) -> Option<&'static str> {
         match self {
-            Origin::Environment(name) => Some(name),
-            Origin::Project | Origin::User | Origin::Default => None,
+            LocationOrigin::Environment(name) => Some(name),
+            LocationOrigin::Project | LocationOrigin::User | LocationOrigin::Default => None,
         }
     }
 }
@@ -75,21 +72,17 @@ impl Origin {
 /// The directories, least first: a later one wins by id.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Locations {
-    /// The configuration file.
     pub config: PathBuf,
     /// The configuration file of the user, whether it is the one or not.
     pub user_config: PathBuf,
-    /// The directories that hold workflows.
     pub directories: Vec<(SourceKind, PathBuf)>,
     /// What belongs to the user and to no project: the secrets.
     pub data: PathBuf,
     /// What can be made again at any time.
     pub cache: PathBuf,
-    /// The working directory.
     pub working: PathBuf,
     /// The nearest folder up the tree that holds a `.milepost/config.toml`.
     pub project: Option<PathBuf>,
-    /// The user's home.
     pub home: Option<PathBuf>,
 }
 
@@ -156,36 +149,45 @@ impl Locations {
 
     /// Every place, with what decided on it. `variable` reads the environment that the places were
     /// worked out with.
-    pub fn explained(&self, variable: &dyn Fn(&str) -> Option<String>) -> Vec<Explained> {
+    pub fn explained(&self, variable: &dyn Fn(&str) -> Option<String>) -> Vec<ExplainedLocation> {
         let set = |name: &'static str| {
             let there = variable(name).is_some_and(|value| !value.is_empty());
-            there.then_some(Origin::Environment(name))
+            there.then_some(LocationOrigin::Environment(name))
         };
-        let whose = if self.project.is_some() { Origin::Project } else { Origin::User };
+        let whose =
+            if self.project.is_some() { LocationOrigin::Project } else { LocationOrigin::User };
         let config = set("REGISTRY_CONFIG_PATH").unwrap_or(whose);
-        let by_default = |name| set(name).unwrap_or(Origin::Default);
+        let by_default = |name| set(name).unwrap_or(LocationOrigin::Default);
         let mut all = vec![
-            Explained { name: "config", path: self.config.clone(), from: config },
-            Explained {
+            ExplainedLocation { name: "config", path: self.config.clone(), from: config },
+            ExplainedLocation {
                 name: "user config",
                 path: self.user_config.clone(),
                 from: by_default("XDG_CONFIG_HOME"),
             },
-            Explained {
+            ExplainedLocation {
                 name: "workflows",
                 path: self.runtime().to_owned(),
                 from: set("REGISTRY_WORKFLOWS_PATH").unwrap_or(config),
             },
-            Explained { name: "catalogs", path: self.catalogs(), from: config },
-            Explained { name: "data", path: self.data.clone(), from: by_default("XDG_DATA_HOME") },
-            Explained {
+            ExplainedLocation { name: "catalogs", path: self.catalogs(), from: config },
+            ExplainedLocation {
+                name: "data",
+                path: self.data.clone(),
+                from: by_default("XDG_DATA_HOME"),
+            },
+            ExplainedLocation {
                 name: "cache",
                 path: self.cache.clone(),
                 from: by_default("XDG_CACHE_HOME"),
             },
         ];
         if let Some(project) = &self.project {
-            all.push(Explained { name: "project", path: project.clone(), from: Origin::Project });
+            all.push(ExplainedLocation {
+                name: "project",
+                path: project.clone(),
+                from: LocationOrigin::Project,
+            });
         }
         all
     }

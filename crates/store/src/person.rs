@@ -14,7 +14,7 @@ use milepost_model::secret::Secret;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
 
-use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
+use crate::file::{self, FileError, FileMode, WriteOptions};
 use crate::limits::{self, PIN_CHARS_MIN, PIN_TRIES};
 use crate::lock::Lock;
 use crate::runs::{self, RunsError};
@@ -25,27 +25,17 @@ const PURPOSE: &str = "person";
 /// Why something cannot be signed.
 #[derive(Debug, thiserror::Error)]
 pub enum PersonError {
-    /// No PIN is set.
     #[error("no PIN is set")]
     NotSet,
     /// The PIN is not the one that was set.
     #[error("this is not the PIN; {left} tries are left")]
-    Wrong {
-        /// Tries that are left.
-        left: u32,
-    },
-    /// Too many were wrong.
+    Wrong { left: u32 },
     #[error("the PIN is locked after {PIN_TRIES} wrong tries")]
     Locked,
-    /// It is too easy to guess.
     #[error("a PIN has at least {PIN_CHARS_MIN} characters")]
     TooShort,
-    /// The file is no such file.
     #[error("`{}` is damaged", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-    },
+    Damaged { path: PathBuf },
     /// The system has no randomness to give.
     #[error("the system gives no random numbers")]
     NoRandomness,
@@ -58,7 +48,7 @@ pub enum PersonError {
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Kept {
+struct PersonFile {
     salt: String,
     cost: u8,
     key: String,
@@ -71,7 +61,7 @@ struct Kept {
     mac: String,
 }
 
-impl Kept {
+impl PersonFile {
     fn told(&self) -> String {
         format!("{} {} {} {}", self.salt, self.cost, self.key, self.wrong)
     }
@@ -117,7 +107,7 @@ impl Person {
         let key = hex(pair.public_key().as_ref());
         let _lock = self.lock()?;
         let (salt, granted, mac) = (hex(&salt), BTreeMap::new(), String::new());
-        self.keep(Kept { salt, cost: limits::PIN_SCRYPT_LOG_N, key, wrong: 0, granted, mac })
+        self.keep(PersonFile { salt, cost: limits::PIN_SCRYPT_LOG_N, key, wrong: 0, granted, mac })
     }
 
     /// Lets these workflows, and no others, approve by themselves.
@@ -128,7 +118,7 @@ impl Person {
         }
         let _lock = self.lock()?;
         let kept = self.kept()?.ok_or(PersonError::NotSet)?;
-        self.keep(Kept { granted, ..kept })
+        self.keep(PersonFile { granted, ..kept })
     }
 
     /// Whether the person said that a workflow may approve by itself; nobody is asked where no PIN
@@ -161,30 +151,28 @@ impl Person {
     }
 
     fn lock(&self) -> Result<Lock, PersonError> {
-        file::make_directory(&self.directory, Readers::Owner)?;
+        file::make_directory(&self.directory, FileMode::Owner)?;
         Ok(Lock::of(&self.directory)?)
     }
 
-    fn kept(&self) -> Result<Option<Kept>, PersonError> {
+    fn kept(&self) -> Result<Option<PersonFile>, PersonError> {
         let path = self.path();
         let bytes = match std::fs::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(FileError::of(&path, error).into()),
         };
-        let kept: Kept = serde_json::from_slice(&bytes).map_err(|_| self.damaged())?;
+        let kept: PersonFile = serde_json::from_slice(&bytes).map_err(|_| self.damaged())?;
         let sound = runs::is_coded(&self.directory, PURPOSE, &kept.told(), &kept.mac);
         let sound = sound.map_err(chain)?;
         if sound { Ok(Some(kept)) } else { Err(self.damaged()) }
     }
 
     /// The caller holds the lock.
-    fn keep(&self, mut kept: Kept) -> Result<(), PersonError> {
+    fn keep(&self, mut kept: PersonFile) -> Result<(), PersonError> {
         kept.mac = runs::coded(&self.directory, PURPOSE, &kept.told()).map_err(chain)?;
         let bytes = serde_json::to_vec_pretty(&kept).map_err(|_| self.damaged())?;
-        let manner =
-            Manner { replace: Replace::Yes, readers: Readers::Owner, lasting: Lasting::Synced };
-        Ok(file::write(&self.path(), &bytes, manner)?)
+        Ok(file::write(&self.path(), &bytes, WriteOptions::PRIVATE)?)
     }
 
     fn damaged(&self) -> PersonError {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::index::FileId;
-use crate::library::Found;
+use crate::library::LibraryMatch;
 use crate::limits;
 
 /// The documents asked for last, the latest at the end.
@@ -16,13 +16,13 @@ pub(crate) struct Recent {
 #[derive(Debug)]
 struct Held {
     file: FileId,
-    found: Found,
+    found: LibraryMatch,
     bytes: usize,
 }
 
 impl Recent {
     /// What is held of a file, which is then the latest.
-    pub(crate) fn get(&mut self, file: FileId) -> Option<Found> {
+    pub(crate) fn get(&mut self, file: FileId) -> Option<LibraryMatch> {
         let at = self.held.iter().rposition(|held| held.file == file)?;
         if let Some(held) = self.held.remove(at) {
             self.held.push_back(held);
@@ -32,7 +32,7 @@ impl Recent {
 
     /// Holds what was found, and lets go of what was not asked for longest. The latest is always
     /// held, however large it is.
-    pub(crate) fn put(&mut self, file: FileId, found: Found, bytes: usize) {
+    pub(crate) fn put(&mut self, file: FileId, found: LibraryMatch, bytes: usize) {
         self.held.push_back(Held { file, found, bytes });
         self.bytes += bytes;
         while self.held.len() > 1

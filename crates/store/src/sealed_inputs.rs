@@ -12,7 +12,7 @@ use milepost_model::id::RunId;
 use milepost_model::secret::Secret;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 
-use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
+use crate::file::{self, FileError, FileMode, WriteOptions};
 use crate::limits;
 use crate::lock::Lock;
 use crate::runs::{RunsError, derived_key, derived_key_or_made};
@@ -32,7 +32,6 @@ pub enum SealError {
     /// The file cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The system gives no random numbers.
     #[error("the system gives no random numbers")]
     NoRandomness,
     /// They are larger than any may be.
@@ -40,10 +39,7 @@ pub enum SealError {
     TooLarge,
     /// It was sealed with another key, or for another run, or was changed since.
     #[error("`{}` does not open", path.display())]
-    Shut {
-        /// The file.
-        path: PathBuf,
-    },
+    Shut { path: PathBuf },
 }
 
 /// The secret inputs of the runs of a data directory.
@@ -74,7 +70,7 @@ impl SealedInputs {
         inputs: &BTreeMap<String, Secret>,
         expires_ms: u64,
     ) -> Result<(), SealError> {
-        file::make_directory(&self.data, Readers::Owner)?;
+        file::make_directory(&self.data, FileMode::Owner)?;
         let key = {
             let _lock = Lock::of(&self.data)?;
             derived_key_or_made(&self.data, PURPOSE)?
@@ -96,21 +92,16 @@ impl SealedInputs {
             )
             .map_err(|_| SealError::TooLarge)?;
         let bytes = [&expiry[..], &nonce, &text].concat();
-        file::make_directory(&self.folder(), Readers::Owner)?;
-        let manner =
-            Manner { replace: Replace::Yes, readers: Readers::Owner, lasting: Lasting::Synced };
-        Ok(file::write(&self.path(run), &bytes, manner)?)
+        file::make_directory(&self.folder(), FileMode::Owner)?;
+        Ok(file::write(&self.path(run), &bytes, WriteOptions::PRIVATE)?)
     }
 
     /// The secret inputs that are kept of a run; none when there are none any more.
     pub fn get(&self, run: &RunId, now_ms: u64) -> Result<BTreeMap<String, Secret>, SealError> {
         let path = self.path(run);
         let room = EXPIRY_BYTES + NONCE_LEN + CHACHA20_POLY1305.tag_len();
-        let bytes = match file::read_document(&path, limits::SEALED_INPUTS_BYTES + room) {
-            Ok(bytes) => bytes,
-            Err(FileError::NotFound { .. }) => return Ok(BTreeMap::new()),
-            Err(error) => return Err(error.into()),
-        };
+        let bytes = file::read_document(&path, limits::SEALED_INPUTS_BYTES + room);
+        let Some(bytes) = file::if_present(bytes)? else { return Ok(BTreeMap::new()) };
         let shut = || SealError::Shut { path: path.clone() };
         let (expiry, rest) = bytes.split_first_chunk::<EXPIRY_BYTES>().ok_or_else(shut)?;
         if u64::from_le_bytes(*expiry) <= now_ms {

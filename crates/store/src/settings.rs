@@ -12,14 +12,12 @@ use toml::de::{DeTable, DeValue};
 
 /// Where something stands in a file, counted from 1; the column in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
-    /// The line.
+pub struct TomlPosition {
     pub line: usize,
-    /// The column.
     pub column: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TomlPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}, column {}", self.line, self.column)
     }
@@ -27,56 +25,25 @@ impl fmt::Display for Place {
 
 /// What is wrong with a file, at the first place that is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
-    /// Bytes that are no text.
+pub enum TomlError {
     #[error("it is not UTF-8 text: save it as UTF-8")]
     NotText,
-    /// No TOML.
     #[error("{at}: it is not valid TOML: {message}")]
-    Syntax {
-        /// Where.
-        at: Place,
-        /// What the reader says.
-        message: String,
-    },
-    /// A value of another type.
+    Syntax { at: TomlPosition, message: String },
     #[error("{at}: `{key}` must be {expected}, not {found}")]
-    Type {
-        /// Where.
-        at: Place,
-        /// The key, with those above it.
-        key: String,
-        /// What it must be.
-        expected: &'static str,
-        /// The type it is.
-        found: &'static str,
-    },
+    Type { at: TomlPosition, key: String, expected: &'static str, found: &'static str },
     /// A value of the right type that does not fit.
     #[error("{at}: `{key}` must be {expected}")]
-    Value {
-        /// Where.
-        at: Place,
-        /// The key, with those above it.
-        key: String,
-        /// What it must be.
-        expected: &'static str,
-    },
-    /// A key that is not there.
+    Value { at: TomlPosition, key: String, expected: &'static str },
     #[error("`{key}` is missing: add it")]
-    Missing {
-        /// The key, with those above it.
-        key: String,
-    },
+    Missing { key: String },
 }
 
 /// A key that means nothing here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownKey {
-    /// Where.
-    pub at: Place,
-    /// The key, with those above it.
+    pub at: TomlPosition,
     pub key: String,
-    /// The key that was probably meant.
     pub meant: Option<&'static str>,
 }
 
@@ -93,7 +60,7 @@ impl fmt::Display for UnknownKey {
 
 /// A table whose values are taken out one by one; what is left is unknown.
 #[derive(Debug)]
-pub(crate) struct Table<'t> {
+pub(crate) struct TomlTable<'t> {
     text: &'t str,
     /// The keys above it, with a dot behind; empty at the top.
     prefix: String,
@@ -102,48 +69,49 @@ pub(crate) struct Table<'t> {
 
 /// A value that was taken out of a table.
 #[derive(Debug)]
-pub(crate) struct Field<'t> {
+pub(crate) struct TomlField<'t> {
     text: &'t str,
-    /// The key it stood under.
     pub(crate) key: String,
     offset: usize,
     value: DeValue<'t>,
 }
 
 /// Bytes as text, without a byte order mark in front.
-pub(crate) fn decoded(bytes: &[u8]) -> Result<&str, Fault> {
-    let text = std::str::from_utf8(bytes).map_err(|_| Fault::NotText)?;
+pub(crate) fn decoded(bytes: &[u8]) -> Result<&str, TomlError> {
+    let text = std::str::from_utf8(bytes).map_err(|_| TomlError::NotText)?;
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
-impl<'t> Table<'t> {
+impl<'t> TomlTable<'t> {
     /// Reads a whole file.
-    pub(crate) fn read(text: &'t str) -> Result<Table<'t>, Fault> {
+    pub(crate) fn read(text: &'t str) -> Result<TomlTable<'t>, TomlError> {
         match DeTable::parse(text) {
-            Ok(values) => Ok(Table { text, prefix: String::new(), values: values.into_inner() }),
+            Ok(values) => {
+                Ok(TomlTable { text, prefix: String::new(), values: values.into_inner() })
+            }
             Err(error) => {
                 let offset = error.span().map_or(0, |span| span.start);
                 let message = error.message().to_owned();
-                Err(Fault::Syntax { at: place(text, offset), message })
+                Err(TomlError::Syntax { at: place(text, offset), message })
             }
         }
     }
 
     /// Takes a value out.
-    pub(crate) fn take(&mut self, key: &str) -> Option<Field<'t>> {
+    pub(crate) fn take(&mut self, key: &str) -> Option<TomlField<'t>> {
         let value = self.values.remove(key)?;
         Some(self.field(key, value))
     }
 
     /// Takes a value out that must be there.
-    pub(crate) fn need(&mut self, key: &str) -> Result<Field<'t>, Fault> {
-        let missing = || Fault::Missing { key: format!("{}{key}", self.prefix) };
+    pub(crate) fn need(&mut self, key: &str) -> Result<TomlField<'t>, TomlError> {
+        let missing = || TomlError::Missing { key: format!("{}{key}", self.prefix) };
         let value = self.values.remove(key).ok_or_else(missing)?;
         Ok(self.field(key, value))
     }
 
     /// Every value that is left, in the order of the keys.
-    pub(crate) fn fields(mut self) -> impl Iterator<Item = (Cow<'t, str>, Field<'t>)> {
+    pub(crate) fn fields(mut self) -> impl Iterator<Item = (Cow<'t, str>, TomlField<'t>)> {
         let values = std::mem::take(&mut self.values);
         values.into_iter().map(move |(key, value)| {
             let field = self.field(key.get_ref(), value);
@@ -160,16 +128,15 @@ impl<'t> Table<'t> {
         }));
     }
 
-    fn field(&self, key: &str, value: Spanned<DeValue<'t>>) -> Field<'t> {
+    fn field(&self, key: &str, value: Spanned<DeValue<'t>>) -> TomlField<'t> {
         let offset = value.span().start;
         let key = format!("{}{}", self.prefix, key);
-        Field { text: self.text, key, offset, value: value.into_inner() }
+        TomlField { text: self.text, key, offset, value: value.into_inner() }
     }
 }
 
-impl<'t> Field<'t> {
-    /// `true` or `false`.
-    pub(crate) fn flag(self) -> Result<bool, Fault> {
+impl<'t> TomlField<'t> {
+    pub(crate) fn flag(self) -> Result<bool, TomlError> {
         match self.value {
             DeValue::Boolean(flag) => Ok(flag),
             _ => Err(self.wrong_type("`true` or `false`")),
@@ -177,7 +144,7 @@ impl<'t> Field<'t> {
     }
 
     /// A number of things.
-    pub(crate) fn count(self) -> Result<u64, Fault> {
+    pub(crate) fn count(self) -> Result<u64, TomlError> {
         const EXPECTED: &str = "a whole number, 0 or more";
         match &self.value {
             DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix())
@@ -186,23 +153,21 @@ impl<'t> Field<'t> {
         }
     }
 
-    /// A table.
-    pub(crate) fn table(self) -> Result<Table<'t>, Fault> {
+    pub(crate) fn table(self) -> Result<TomlTable<'t>, TomlError> {
         match self.value {
             DeValue::Table(values) => {
-                Ok(Table { text: self.text, prefix: format!("{}.", self.key), values })
+                Ok(TomlTable { text: self.text, prefix: format!("{}.", self.key), values })
             }
             _ => Err(self.wrong_type("a table")),
         }
     }
 
-    /// A list.
-    pub(crate) fn list(self) -> Result<Vec<Field<'t>>, Fault> {
+    pub(crate) fn list(self) -> Result<Vec<TomlField<'t>>, TomlError> {
         let DeValue::Array(items) = self.value else { return Err(self.wrong_type("a list")) };
-        let Field { text, key, .. } = self;
+        let TomlField { text, key, .. } = self;
         let item = |(number, value): (usize, Spanned<DeValue<'t>>)| {
             let (key, offset) = (format!("{key}[{number}]"), value.span().start);
-            Field { text, key, offset, value: value.into_inner() }
+            TomlField { text, key, offset, value: value.into_inner() }
         };
         Ok(items.into_iter().enumerate().map(item).collect())
     }
@@ -212,7 +177,7 @@ impl<'t> Field<'t> {
         self,
         expected: &'static str,
         parse: impl FnOnce(&str) -> Option<T>,
-    ) -> Result<T, Fault> {
+    ) -> Result<T, TomlError> {
         match &self.value {
             DeValue::String(text) => parse(text).ok_or_else(|| self.wrong_value(expected)),
             _ => Err(self.wrong_type(expected)),
@@ -224,7 +189,7 @@ impl<'t> Field<'t> {
         self,
         expected: &'static str,
         parse: impl Fn(&str) -> Option<T>,
-    ) -> Result<Vec<T>, Fault> {
+    ) -> Result<Vec<T>, TomlError> {
         self.list()?.into_iter().map(|item| item.parsed(expected, &parse)).collect()
     }
 
@@ -234,12 +199,12 @@ impl<'t> Field<'t> {
     }
 
     /// The fault of a value that does not fit.
-    pub(crate) fn wrong_value(&self, expected: &'static str) -> Fault {
+    pub(crate) fn wrong_value(&self, expected: &'static str) -> TomlError {
         let at = place(self.text, self.offset);
-        Fault::Value { at, key: suggest::excerpt(&self.key), expected }
+        TomlError::Value { at, key: suggest::excerpt(&self.key), expected }
     }
 
-    fn wrong_type(&self, expected: &'static str) -> Fault {
+    fn wrong_type(&self, expected: &'static str) -> TomlError {
         let at = place(self.text, self.offset);
         let found = match &self.value {
             DeValue::String(_) => "a text",
@@ -249,12 +214,15 @@ impl<'t> Field<'t> {
             DeValue::Array(_) => "a list",
             DeValue::Table(_) => "a table",
         };
-        Fault::Type { at, key: suggest::excerpt(&self.key), expected, found }
+        TomlError::Type { at, key: suggest::excerpt(&self.key), expected, found }
     }
 }
 
-fn place(text: &str, offset: usize) -> Place {
+fn place(text: &str, offset: usize) -> TomlPosition {
     let before = text.get(..offset).unwrap_or(text);
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    Place { line: before.matches('\n').count() + 1, column: before[start..].chars().count() + 1 }
+    TomlPosition {
+        line: before.matches('\n').count() + 1,
+        column: before[start..].chars().count() + 1,
+    }
 }

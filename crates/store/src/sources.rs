@@ -52,7 +52,6 @@ struct AgentRoot {
 /// Why a document or a file it refers to was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// The file cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
     /// A file that a tool call may not read, whether it is there or not.
@@ -61,26 +60,13 @@ pub enum SourceError {
          or add its folder to `source_roots` in the configuration",
         path.display()
     )]
-    NotOpen {
-        /// The file.
-        path: PathBuf,
-    },
+    NotOpen { path: PathBuf },
     /// The document does not lie below the root that was given for it.
     #[error("`{}` does not lie below the root `{}`", path.display(), root.display())]
-    NotBelowRoot {
-        /// The document.
-        path: PathBuf,
-        /// The root.
-        root: PathBuf,
-    },
+    NotBelowRoot { path: PathBuf, root: PathBuf },
     /// A reference to a file that a document may not refer to.
     #[error("`{reference}` leads out of `{}` or to a hidden file", root.display())]
-    Reference {
-        /// The reference.
-        reference: String,
-        /// The root.
-        root: PathBuf,
-    },
+    Reference { reference: String, root: PathBuf },
     /// More files than a document may consist of.
     #[error("the document consists of more than {} files", limits::REFERENCED_FILES)]
     TooManyFiles,
@@ -131,10 +117,8 @@ fn canonical(path: &Path) -> Option<PathBuf> {
 pub struct LocalSource {
     /// The file under its one name: no links, no `..`.
     pub path: PathBuf,
-    /// What it says.
     pub bytes: Vec<u8>,
-    /// The files it may refer to.
-    pub references: RefRoot,
+    pub references: ReferenceRoot,
 }
 
 impl LocalSource {
@@ -160,7 +144,7 @@ impl UserTrust {
         let Ok(base) = folder.strip_prefix(&root) else {
             return Err(SourceError::NotBelowRoot { path, root });
         };
-        let references = RefRoot::below(&root, base)?;
+        let references = ReferenceRoot::below(&root, base)?;
         Ok(LocalSource { path, bytes, references })
     }
 
@@ -197,7 +181,7 @@ impl AgentTrust {
         let directory = Directory::open(&root)?.ok_or_else(not_open)?;
         let bytes = directory.read(&below, DOCUMENT_BYTES)?;
         let folder = found.parent().unwrap_or(&found);
-        let references = RefRoot::below(folder, Path::new(""))?;
+        let references = ReferenceRoot::below(folder, Path::new(""))?;
         Ok(LocalSource { bytes, references, path: found })
     }
 
@@ -213,7 +197,7 @@ impl AgentTrust {
 
 /// The files that a document may refer to: those below a root, a bounded number of them.
 #[derive(Debug)]
-pub struct RefRoot {
+pub struct ReferenceRoot {
     directory: Directory,
     /// The folder of the document below the root.
     base: PathBuf,
@@ -222,13 +206,12 @@ pub struct RefRoot {
     bytes: usize,
 }
 
-impl RefRoot {
+impl ReferenceRoot {
     /// The files below the folder of a document.
-    pub fn open(folder: &Path) -> Result<RefRoot, SourceError> {
-        RefRoot::below(folder, Path::new(""))
+    pub fn open(folder: &Path) -> Result<ReferenceRoot, SourceError> {
+        ReferenceRoot::below(folder, Path::new(""))
     }
 
-    /// The root.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
@@ -267,10 +250,10 @@ impl RefRoot {
         Ok(bytes)
     }
 
-    fn below(root: &Path, base: &Path) -> Result<RefRoot, SourceError> {
+    fn below(root: &Path, base: &Path) -> Result<ReferenceRoot, SourceError> {
         let missing = || FileError::NotFound { path: root.to_owned() };
         let directory = Directory::open(root)?.ok_or_else(missing)?;
-        Ok(RefRoot { directory, base: base.to_owned(), read: BTreeMap::new(), bytes: 0 })
+        Ok(ReferenceRoot { directory, base: base.to_owned(), read: BTreeMap::new(), bytes: 0 })
     }
 
     /// Where a reference leads below the root; `None` when it leads out or to what is hidden.

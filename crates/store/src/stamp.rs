@@ -11,7 +11,7 @@ use crate::limits;
 
 /// Two looks at a file with one stamp between them saw the same file, if the first is settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Stamp {
+pub(crate) struct FileStamp {
     length: u64,
     modified_ns: i64,
     /// Set by the system alone, where there is such a time: who sets back the time of a write
@@ -21,16 +21,16 @@ pub(crate) struct Stamp {
     device: u64,
 }
 
-impl Stamp {
+impl FileStamp {
     /// Of what the standard library tells.
-    pub(crate) fn of_file(metadata: std::fs::Metadata) -> Stamp {
-        Stamp::of(&Metadata::from_just_metadata(metadata))
+    pub(crate) fn of_file(metadata: std::fs::Metadata) -> FileStamp {
+        FileStamp::of(&Metadata::from_just_metadata(metadata))
     }
 
     #[cfg(unix)]
-    pub(crate) fn of(metadata: &Metadata) -> Stamp {
+    pub(crate) fn of(metadata: &Metadata) -> FileStamp {
         let ns = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000) + rest;
-        Stamp {
+        FileStamp {
             length: metadata.len(),
             modified_ns: ns(metadata.mtime(), metadata.mtime_nsec()),
             changed_ns: ns(metadata.ctime(), metadata.ctime_nsec()),
@@ -40,11 +40,11 @@ impl Stamp {
     }
 
     #[cfg(not(unix))]
-    pub(crate) fn of(metadata: &Metadata) -> Stamp {
+    pub(crate) fn of(metadata: &Metadata) -> FileStamp {
         let modified = metadata.modified().map_or(UNIX_EPOCH, |time| time.into_std());
         let created = metadata.created().map_or(UNIX_EPOCH, |time| time.into_std());
         let modified_ns = since_epoch_ns(modified);
-        Stamp {
+        FileStamp {
             length: metadata.len(),
             modified_ns,
             changed_ns: modified_ns,
@@ -55,8 +55,8 @@ impl Stamp {
     }
 
     /// Of a file that is not there.
-    pub(crate) fn nothing() -> Stamp {
-        Stamp { length: 0, modified_ns: 0, changed_ns: 0, inode: 0, device: 0 }
+    pub(crate) fn nothing() -> FileStamp {
+        FileStamp { length: 0, modified_ns: 0, changed_ns: 0, inode: 0, device: 0 }
     }
 
     /// Bytes of the file.
@@ -69,30 +69,30 @@ impl Stamp {
     /// A write after the look bears a time of at least `clock`, to the accuracy of the file
     /// system. Unless the last change lies well before it, such a write could bear the time of
     /// that change.
-    pub(crate) fn seen(self, clock: SystemTime) -> Seen {
+    pub(crate) fn seen(self, clock: SystemTime) -> ObservedStamp {
         let age = since_epoch_ns(clock).saturating_sub(self.changed_ns);
         let whole_seconds = self.changed_ns % 1_000_000_000 == 0;
         let enough =
             if whole_seconds { limits::SETTLED_AFTER_COARSE } else { limits::SETTLED_AFTER };
-        Seen { stamp: self, settled: age >= as_ns(enough) }
+        ObservedStamp { stamp: self, settled: age >= as_ns(enough) }
     }
 }
 
 /// A stamp and whether an equal one will mean that nothing changed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Seen {
-    stamp: Stamp,
+pub(crate) struct ObservedStamp {
+    stamp: FileStamp,
     settled: bool,
 }
 
-impl Seen {
+impl ObservedStamp {
     /// The stamp, if an equal one will mean that nothing changed.
-    pub(crate) fn settled(&self) -> Option<Stamp> {
+    pub(crate) fn settled(&self) -> Option<FileStamp> {
         self.settled.then_some(self.stamp)
     }
 
     /// Whether a look now finds what the earlier one found.
-    pub(crate) fn is_still(&self, now: Stamp) -> bool {
+    pub(crate) fn is_still(&self, now: FileStamp) -> bool {
         self.settled && self.stamp == now
     }
 }
@@ -109,8 +109,8 @@ fn as_ns(duration: Duration) -> i64 {
 mod tests {
     use super::*;
 
-    fn stamp(changed_ns: i64) -> Stamp {
-        Stamp { length: 1, modified_ns: 0, changed_ns, inode: 1, device: 1 }
+    fn stamp(changed_ns: i64) -> FileStamp {
+        FileStamp { length: 1, modified_ns: 0, changed_ns, inode: 1, device: 1 }
     }
 
     fn check_settled(changed_ns: i64, looked_ns: i64, expected: bool) {
@@ -137,7 +137,7 @@ mod tests {
         let seen = stamp(1).seen(UNIX_EPOCH + Duration::from_mins(1));
         assert!(seen.is_still(stamp(1)));
         assert!(!seen.is_still(stamp(2)));
-        assert!(!seen.is_still(Stamp { length: 2, ..stamp(1) }));
-        assert!(!seen.is_still(Stamp { inode: 2, ..stamp(1) }));
+        assert!(!seen.is_still(FileStamp { length: 2, ..stamp(1) }));
+        assert!(!seen.is_still(FileStamp { inode: 2, ..stamp(1) }));
     }
 }

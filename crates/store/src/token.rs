@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use milepost_model::document::hex;
 use milepost_model::secret::Secret;
 
-use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
+use crate::file::{self, FileError, FileMode, WriteOptions};
 use crate::limits::{self, TOKEN_CHARS_MIN};
 
 /// The file of it in the data directory.
@@ -14,18 +14,11 @@ pub const FILE: &str = "http-token";
 /// Why there is no token.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
-    /// It could be guessed.
     #[error("the token in `{}` is shorter than {TOKEN_CHARS_MIN} characters", path.display())]
-    TooShort {
-        /// The file.
-        path: PathBuf,
-    },
+    TooShort { path: PathBuf },
     /// It could not be sent in a header.
     #[error("the token in `{}` has characters that no header may have", path.display())]
-    NoHeader {
-        /// The file.
-        path: PathBuf,
-    },
+    NoHeader { path: PathBuf },
     /// The system has no randomness to give.
     #[error("the system gives no random numbers")]
     NoRandomness,
@@ -36,43 +29,38 @@ pub enum TokenError {
 
 /// A token, and whether it is there for the first time.
 #[derive(Debug)]
-pub struct Token {
-    /// What clients show.
+pub struct HttpToken {
     pub secret: Secret,
-    /// Where it is kept.
     pub path: PathBuf,
-    /// Nobody has seen it yet.
     pub is_new: bool,
 }
 
-impl Token {
+impl HttpToken {
     /// The token of a data directory; made if there is none.
-    pub fn of(directory: &Path) -> Result<Token, TokenError> {
+    pub fn of(directory: &Path) -> Result<HttpToken, TokenError> {
         let path = directory.join(FILE);
-        match Token::read(&path) {
+        match HttpToken::read(&path) {
             Err(TokenError::File(FileError::NotFound { .. })) => {}
             read => return read,
         }
-        file::make_directory(directory, Readers::Owner)?;
+        file::make_directory(directory, FileMode::Owner)?;
         let mut bytes = [0; limits::TOKEN_BYTES];
         getrandom::fill(&mut bytes).map_err(|_| TokenError::NoRandomness)?;
         let text = hex(&bytes);
-        let manner =
-            Manner { replace: Replace::No, readers: Readers::Owner, lasting: Lasting::Synced };
-        match file::write(&path, format!("{text}\n").as_bytes(), manner) {
-            Ok(()) => Ok(Token { secret: Secret::new(text), path, is_new: true }),
+        match file::write(&path, format!("{text}\n").as_bytes(), WriteOptions::PRIVATE_NEW) {
+            Ok(()) => Ok(HttpToken { secret: Secret::new(text), path, is_new: true }),
             // Another server was faster, and clients know its token.
-            Err(FileError::Exists { .. }) => Token::read(&path),
+            Err(FileError::Exists { .. }) => HttpToken::read(&path),
             Err(error) => Err(error.into()),
         }
     }
 
     /// The token in a file.
-    pub fn read(path: &Path) -> Result<Token, TokenError> {
+    pub fn read(path: &Path) -> Result<HttpToken, TokenError> {
         let bytes = file::read_document(path, limits::TOKEN_FILE_BYTES)?;
         let text = String::from_utf8_lossy(&bytes).trim().to_owned();
         check(&text, path)?;
-        Ok(Token { secret: Secret::new(text), path: path.to_owned(), is_new: false })
+        Ok(HttpToken { secret: Secret::new(text), path: path.to_owned(), is_new: false })
     }
 }
 
@@ -95,7 +83,7 @@ mod tests {
     fn a_token_is_made_once_for_its_owner_alone() {
         let folder = tempfile::tempdir().expect("a folder");
         let data = folder.path().join("data");
-        let made = Token::of(&data).expect("is made");
+        let made = HttpToken::of(&data).expect("is made");
         assert!(made.is_new);
         assert_eq!(made.secret.reveal().len(), 2 * limits::TOKEN_BYTES);
         #[cfg(unix)]
@@ -104,10 +92,10 @@ mod tests {
             let bits = std::fs::metadata(&made.path).expect("is there").permissions().mode();
             assert_eq!(bits & 0o777, 0o600);
         }
-        let again = Token::of(&data).expect("is read");
+        let again = HttpToken::of(&data).expect("is read");
         assert!(!again.is_new);
         assert_eq!(again.secret.reveal(), made.secret.reveal());
-        let other = Token::of(&folder.path().join("other")).expect("is made");
+        let other = HttpToken::of(&folder.path().join("other")).expect("is made");
         assert_ne!(other.secret.reveal(), made.secret.reveal());
     }
 
@@ -117,7 +105,7 @@ mod tests {
         let path = folder.path().join("token");
         let read = |text: &str| {
             std::fs::write(&path, text).expect("writes");
-            Token::read(&path).map(|token| token.secret.reveal().to_owned())
+            HttpToken::read(&path).map(|token| token.secret.reveal().to_owned())
         };
         let right = "a".repeat(TOKEN_CHARS_MIN);
         assert_eq!(read(&format!("  {right}\r\n")).expect("is one"), right);
@@ -126,7 +114,7 @@ mod tests {
         assert!(matches!(read(&format!("{right} {right}")), Err(TokenError::NoHeader { .. })));
         assert!(matches!(read(&format!("{right}ä")), Err(TokenError::NoHeader { .. })));
         assert!(matches!(
-            Token::read(&folder.path().join("none")),
+            HttpToken::read(&folder.path().join("none")),
             Err(TokenError::File(FileError::NotFound { .. }))
         ));
     }

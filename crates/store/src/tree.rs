@@ -5,24 +5,23 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::directory::{self, Directory, Names};
-use crate::file::FileError;
+use crate::directory::{self, Directory, FolderNames};
+use crate::file::{self, FileError};
 use crate::limits;
-use crate::stamp::Seen;
+use crate::stamp::ObservedStamp;
 
 /// The folders of a source by their path below it; the source itself is the empty path.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     folders: HashMap<PathBuf, Folder>,
-    /// Not everything was looked at.
     pub(crate) cut: bool,
 }
 
 #[derive(Debug)]
 struct Folder {
     /// None when not even that could be told.
-    seen: Option<Seen>,
-    names: Names,
+    seen: Option<ObservedStamp>,
+    names: FolderNames,
     /// Why its names could not be read.
     refused: Option<FileError>,
 }
@@ -37,7 +36,7 @@ impl Tree {
     pub(crate) fn grown(
         mut self,
         directory: &Directory,
-        root: Seen,
+        root: ObservedStamp,
     ) -> Result<(Tree, HashSet<PathBuf>), FileError> {
         if self.cut {
             // What was left out for want of room may have room now.
@@ -48,16 +47,6 @@ impl Tree {
         let mut walk = Walk { directory, root, known, tree, count: 0, listed: HashSet::new() };
         walk.folder(PathBuf::new(), 0)?;
         Ok((walk.tree, walk.listed))
-    }
-
-    /// How many folders there are.
-    pub(crate) fn len(&self) -> usize {
-        self.folders.len()
-    }
-
-    /// Whether a folder is still as it was listed.
-    pub(crate) fn is_still(&self, directory: &Directory, path: &Path) -> bool {
-        self.folders.get(path).is_some_and(|folder| folder.is_still(directory, path))
     }
 
     /// Whether every folder is still as it was listed.
@@ -100,7 +89,7 @@ impl Folder {
 
 struct Walk<'d> {
     directory: &'d Directory,
-    root: Seen,
+    root: ObservedStamp,
     known: HashMap<PathBuf, Folder>,
     tree: Tree,
     count: usize,
@@ -136,11 +125,7 @@ impl Walk<'_> {
             return Ok(Some(known));
         }
         self.listed.insert(path.to_owned());
-        match self.list(path, depth) {
-            Ok(folder) => Ok(Some(folder)),
-            Err(FileError::NotFound { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        file::if_present(self.list(path, depth))
     }
 
     fn list(&self, path: &Path, depth: usize) -> Result<Folder, FileError> {
@@ -154,7 +139,7 @@ impl Walk<'_> {
         match stamp.and_then(|_| self.directory.names(path)) {
             Ok(names) => Ok(Folder { seen, names, refused: None }),
             Err(error @ FileError::NotFound { .. }) => Err(error),
-            Err(error) => Ok(Folder { seen, names: Names::default(), refused: Some(error) }),
+            Err(error) => Ok(Folder { seen, names: FolderNames::default(), refused: Some(error) }),
         }
     }
 }

@@ -59,7 +59,7 @@ fn installed(directory: &Path) -> bool {
 
 fn install(directory: &Path) -> Result<bool> {
     written(directory, "package.json", b"{\"private\": true}\n")?;
-    // Npm's answer goes to stderr like all else that is no figure.
+    // npm's output goes to stderr like everything that is not a figure.
     let output = Command::new(NPM)
         .current_dir(directory)
         .args(["install", "--no-audit", "--no-fund", "--ignore-scripts"])

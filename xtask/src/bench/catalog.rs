@@ -1,8 +1,8 @@
-//! What catalogs cost: importing GitHub's document beside two programs that make tools of it,
+//! What catalogs cost: importing GitHub's document beside two programs that turn it into tools,
 //! loading it again, calling a command, and searching.
 //!
-//! Imports are timed in turns, so that noise hits all alike; the best run counts, because other
-//! work on the machine only ever adds. Of memory the worst counts.
+//! Imports are timed in turns, so that noise hits all alike; the best time counts, because other
+//! work on the machine only ever adds. For memory, the worst counts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,12 +19,12 @@ use crate::tools::shout;
 use crate::usage::{self, Usage};
 use crate::workspace::Workspace;
 
-/// How often everybody imports.
+/// How often each program imports.
 const ROUNDS: usize = 3;
-/// How often we alone do between two imports of the others: ours are short, and noise is not.
+/// How often we import between two imports of the others: ours are short, so noise weighs more.
 const OWN_RUNS: usize = 4;
 const LOADS: usize = 20;
-/// One command, by what the document calls it.
+/// One command, by its operation id.
 const SHOW: [&str; 4] = ["command", "show", "--json", "pulls/create"];
 const QUERIES: [&str; 3] = ["create pull request", "list issues of a repo", "add a collaborator"];
 
@@ -52,11 +52,11 @@ struct Bench {
     binary: PathBuf,
     npm: Npm,
     fastmcp: Option<FastMcp>,
-    /// The home of a user who has imported the document, once that is done.
+    /// The home of a user who has imported the document.
     home: PathBuf,
-    /// What the generator writes.
+    /// The output of the generator.
     project: PathBuf,
-    /// How many operations the document has.
+    /// The number of operations in the document.
     operations: usize,
 }
 
@@ -124,7 +124,7 @@ impl Bench {
         Ok(usage)
     }
 
-    /// A fast wrong answer is no figure: every operation must have become something.
+    /// A fast wrong answer is not a figure: every operation must have become a command.
     fn ensure_all(&self, who: &str, count: Option<u64>) -> Result<()> {
         let expected = u64::try_from(self.operations).ok();
         ensure!(count == expected, "{who} made {count:?} of {} operations", self.operations);

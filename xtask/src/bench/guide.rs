@@ -1,4 +1,4 @@
-//! What the guide server costs, beside the least that Node can do and the least that can be done.
+//! What the guide server costs, beside a minimal Node server and a minimal echo.
 //!
 //! All subjects are timed in turns, so that noise hits them alike; a figure is a median.
 
@@ -10,8 +10,8 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use super::figure::{Figure, Limit};
+use super::guide_files::GuideFiles;
 use super::program;
-use super::shelf::Shelf;
 use super::talk::{Server, request};
 use super::turns::{Subject, figure, in_turns, median, tell};
 use crate::install;
@@ -19,18 +19,18 @@ use crate::tools::shout;
 use crate::workspace::Workspace;
 
 const STARTS: usize = 20;
-/// Requests under way: one at a time, and as a busy client would.
+/// Requests in flight: one at a time, and as many as a busy client has.
 const WINDOWS: [usize; 2] = [1, 64];
 const PEER: &str = include_str!("../../peers/empty-tool.mjs");
 
 pub(crate) fn run(workspace: &Workspace) -> Result<Vec<Figure>> {
     let binary = program(workspace)?;
-    let shelf = Shelf::fill(workspace)?;
+    let files = GuideFiles::fill(workspace)?;
     let modules = install::node_modules(workspace, "typescript")?;
     if let Err(why) = modules {
         shout(&format!("the figures beside Node are skipped: {why}"));
     }
-    let bench = Bench { binary, shelf, modules: modules.ok() };
+    let bench = Bench { binary, files, modules: modules.ok() };
     let (next, validate) = bench.requests()?;
     let mut figures = bench.start()?;
     figures.extend(bench.memory(&next, &validate)?);
@@ -41,8 +41,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Vec<Figure>> {
 
 struct Bench {
     binary: PathBuf,
-    shelf: Shelf,
-    /// The folder of the TypeScript SDK, where there is one.
+    files: GuideFiles,
+    /// The folder of the TypeScript SDK, if it is available.
     modules: Option<PathBuf>,
 }
 
@@ -52,31 +52,31 @@ impl Bench {
         let mut command = Command::new(&self.binary);
         command
             .args(["mcp", "--surface", "workflowlookup"])
-            .current_dir(&self.shelf.home)
+            .current_dir(&self.files.home)
             .env_clear()
-            .env("HOME", &self.shelf.home)
-            .env("REGISTRY_CONFIG_PATH", self.shelf.home.join("config.toml"))
+            .env("HOME", &self.files.home)
+            .env("REGISTRY_CONFIG_PATH", self.files.home.join("config.toml"))
             .env("WORKFLOW_STORAGE_PATH", folder);
         command
     }
 
     fn few(&self) -> Command {
-        self.ours(&self.shelf.few)
+        self.ours(&self.files.few)
     }
 
     fn many(&self) -> Command {
-        self.ours(&self.shelf.many)
+        self.ours(&self.files.many)
     }
 
     fn node(&self) -> Option<Command> {
         self.modules.as_ref().map(|modules| install::node(Path::new("node"), modules, PEER))
     }
 
-    /// The two calls that are timed: one in the midst of a walk, one of the most rules.
+    /// The two calls that are timed: one in the middle of a walk, one with the most criteria.
     fn requests(&self) -> Result<(Vec<u8>, Vec<u8>)> {
         let (mut server, _) = Server::greet(&mut self.few())?;
         let mut completed: Vec<Value> = Vec::new();
-        let id = self.shelf.id();
+        let id = self.files.id();
         let next = |completed: &[Value]| json!({"workflowId": id, "completedSteps": completed});
         for _ in 0..5 {
             let mut step = server.call("workflow_next", &next(&completed))?;
@@ -86,13 +86,13 @@ impl Bench {
             request("tools/call", &json!({"name": name, "arguments": arguments}))
         };
         let output = "Two causes are likely. H1: the cache is read before it is filled. ".repeat(4);
-        let step = self.shelf.judged()?;
+        let step = self.files.judged()?;
         let judged = json!({"workflowId": id, "stepId": step, "output": output});
         server.call("workflow_validate", &judged)?;
         Ok((call("workflow_next", &next(&completed)), call("workflow_validate", &judged)))
     }
 
-    /// From start to the answer of the handshake.
+    /// From start to the answer to the handshake.
     fn start(&self) -> Result<Vec<Figure>> {
         let (mut ours, mut node) = (Vec::new(), Vec::new());
         for _ in 0..=STARTS {
@@ -111,7 +111,7 @@ impl Bench {
         Ok(figures)
     }
 
-    /// The most memory that a thousand calls of each kind take.
+    /// Peak memory over a thousand calls of each kind.
     fn memory(&self, next: &[u8], validate: &[u8]) -> Result<Vec<Figure>> {
         let (mut server, _) = Server::greet(&mut self.few())?;
         server.rate(next, 1_000, 64)?;
@@ -120,7 +120,7 @@ impl Bench {
         Ok(figure.into_iter().collect())
     }
 
-    /// Calls a second and processor time a call, in turns with Node and the echo.
+    /// Calls per second and processor time per call, in turns with Node and the echo.
     fn calls(&self, next: &[u8], validate: &[u8]) -> Result<Vec<Figure>> {
         let empty = request("tools/call", &json!({"name": "empty", "arguments": {}}));
         let mut subjects = vec![
@@ -140,10 +140,10 @@ impl Bench {
                 let cpu = timed.cpu_us.map_or_else(String::new, |cpu| format!(", {cpu:.1} µs CPU"));
                 eprintln!("window {window:>2}: {:<8} {rate:>9.0} calls/s{cpu}", subject.name);
             }
-            // One call at a time is mostly the system's work of handing over from one process to
-            // the other: a loop that only echoes does 2.6 times the calls of Node, so that no
-            // server does 3 times as many. It is measured by that loop, of which an answer that
-            // looks at the files it depends on takes three times the processor time.
+            // One call at a time is mostly the system switching between processes: a loop that only
+            // echoes makes 2.6 times as many calls as Node, so no server can make 3 times as many.
+            // Ours is measured against that loop; an answer that checks the files it depends on
+            // takes three times the loop's processor time.
             if window == 1 {
                 for (subject, name) in timed.iter().zip(ALONE) {
                     let percent = 100.0 * subject.ratio(&timed[ECHO]);
@@ -191,10 +191,10 @@ impl Bench {
     }
 }
 
-/// Which of the subjects echoes, and which is Node.
+/// Which subject is the echo, and which is Node.
 const ECHO: usize = 2;
 const NODE: usize = 3;
-/// One call at a time: what part of the echo's calls the first subjects do.
+/// One call at a time: calls of the first subjects as a share of the echo's.
 const ALONE: [&str; 2] = ["next_alone_percent", "validate_alone_percent"];
 /// A busy client: how many times faster than Node they are.
 const BUSY: [&str; 2] = ["next_node_ratio", "validate_node_ratio"];

@@ -1,5 +1,5 @@
-//! How well and how fast search answers the labelled queries: the program that asks them is an
-//! example of the catalog crate; its words are read here.
+//! How well and how fast search answers the labelled queries. An example of the catalog crate runs
+//! them; its output is parsed here.
 
 use std::env;
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ use super::figure::{Figure, Limit};
 use crate::tools::shout;
 use crate::workspace::Workspace;
 
-/// The documents beside GitHub's, by the names the labels have for them.
+/// The documents besides GitHub's, by their names in the labels.
 const DOCUMENTS: [(&str, &str); 2] = [
     ("stripe", "guru__stripe.com_2022-11-15_openapi.yaml"),
     ("kubernetes", "guru__kubernetes.io_v1.10.0_swagger.yaml"),
@@ -41,21 +41,21 @@ pub(crate) fn figures(workspace: &Workspace, github: &Path) -> Result<Vec<Figure
         .stderr(Stdio::inherit())
         .output()
         .context("cannot start search_eval")?;
-    // Its exit code says that a target is missed, which the figures say as well.
+    // Its exit code says that a target was missed, which the figures say as well.
     let said = String::from_utf8_lossy(&output.stdout);
     eprint!("{said}");
     let told = Told::read(&said).context("search_eval told less than it should")?;
     Ok(told.figures())
 }
 
-/// What the program tells of all documents together.
+/// The totals over all documents.
 #[derive(Debug, PartialEq)]
 struct Told {
-    /// Of the half that weights were chosen by, then of the half that was held back: how many of a
-    /// hundred queries had their answer first, and among the first five.
+    /// For the half that weights were tuned on, then for the held-out half: how many of a hundred
+    /// queries had their answer first, and among the first five.
     halves: [(f64, f64); 2],
     nonsense: f64,
-    /// The mean and the slowest of all queries, of five thousand commands.
+    /// The mean and the slowest of all queries, over five thousand commands.
     query_ms: (f64, f64),
 }
 
@@ -100,7 +100,7 @@ fn between(line: &str, before: &str, after: &str) -> Option<f64> {
     rest.split_once(after)?.0.parse().ok()
 }
 
-/// A time as Rust writes it for people.
+/// A duration as Rust prints it for people.
 fn milliseconds(time: &str) -> Option<f64> {
     let units = [("ms", 1.0), ("µs", 1e-3), ("ns", 1e-6), ("s", 1e3)];
     let (number, unit) =
@@ -136,7 +136,7 @@ all
     #[test]
     fn a_line_that_is_not_there_is_no_figure() {
         for line in SAID.lines().filter(|line| !line.starts_with("github") && !line.is_empty()) {
-            // What one document lacks, the sum of all may still have.
+            // What one document lacks, the total may still have.
             if !line.contains("nonsense") && !line.contains("40") && !line.contains("38") {
                 assert_eq!(Told::read(&SAID.replace(line, "")), None, "{line}");
             }

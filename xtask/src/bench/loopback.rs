@@ -1,5 +1,5 @@
-//! A server on loopback that answers every request alike and counts them: the same one for all
-//! that are measured beside each other.
+//! A server on loopback that answers every request alike and counts them, shared by everything that
+//! is measured side by side.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -30,14 +30,14 @@ impl Loopback {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let count = Arc::clone(&count);
-                // Who breaks off has all the answers it wanted.
+                // A client that disconnects has all the answers it wanted.
                 thread::spawn(move || drop(serve(stream, &count)));
             }
         });
         Ok(Loopback { url, answered })
     }
 
-    /// Requests that were answered so far.
+    /// Requests answered so far.
     pub(crate) fn answered(&self) -> usize {
         self.answered.load(Ordering::SeqCst)
     }

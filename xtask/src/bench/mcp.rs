@@ -31,7 +31,7 @@ const CLIENTS: usize = 200;
 const POSTS_EACH: usize = 20;
 const EMPTY_NODE: &str = include_str!("../../peers/empty-tool.mjs");
 const EMPTY_PYTHON: &str = include_str!("../../peers/empty_tool.py");
-/// What clients show; the guard wants one that cannot be guessed.
+/// The token of the clients; the guard requires one that cannot be guessed.
 const TOKEN: &str = "bench-0123456789abcdef0123456789abcdef";
 
 pub(crate) fn run(workspace: &Workspace) -> Result<Vec<Figure>> {
@@ -51,7 +51,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// Our program with nothing of this user.
+    /// Our program with an empty home.
     fn milepost(&self) -> Command {
         let mut command = Command::new(&self.binary);
         command.current_dir(&self.home).env_clear().env("HOME", &self.home);
@@ -93,7 +93,7 @@ impl Bench {
         Ok(figures)
     }
 
-    /// One client that asks one thing after the other, then many at once.
+    /// One client that sends one request after the other, then many at once.
     fn http(&self) -> Result<Vec<Figure>> {
         let mut command = self.milepost();
         command.args(["serve", "--port", "0"]).env("MILEPOST_TOKEN", TOKEN);
@@ -122,7 +122,7 @@ impl Bench {
         Ok(figures)
     }
 
-    /// From start to the answer of the handshake, beside a large catalog.
+    /// From start to the answer to the handshake, beside a large catalog.
     fn start(&self, workspace: &Workspace) -> Result<Vec<Figure>> {
         let Some(npm) = Npm::prepare(workspace)? else {
             shout("start_ms skipped: GitHub's document cannot be had");
@@ -145,7 +145,7 @@ impl Bench {
 const NODE: &str = "Node";
 const ROUNDS: usize = 5;
 
-/// Clients at once, each with a session of its own; what went wrong.
+/// Concurrent clients, each with a session of its own; returns what went wrong.
 fn many(address: &str, call: &serde_json::Value) -> Vec<String> {
     let client = || -> Result<()> {
         let mut client = Post::connect(address, TOKEN)?;

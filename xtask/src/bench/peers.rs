@@ -17,15 +17,14 @@ const NPM_PACKAGES: [&str; 2] = ["@octokit/openapi@23.0.2", "openapi-mcp-generat
 const PYTHON_PACKAGE: &str = "fastmcp==4.1.2";
 const SCRIPT: &str = include_str!("../../peers/from_openapi.py");
 
-/// GitHub's document and what else npm brings.
+/// GitHub's document and the packages that come with it.
 pub(crate) struct Npm {
     modules: PathBuf,
-    /// The document.
     pub(crate) document: PathBuf,
 }
 
 impl Npm {
-    /// None where npm is not, or brings nothing.
+    /// `None` if there is no npm, or it cannot fetch them.
     pub(crate) fn prepare(workspace: &Workspace) -> Result<Option<Npm>> {
         let versions = [Command::new("node"), Command::new(NPM)];
         if !versions.into_iter().all(|mut program| runs(program.arg("--version"))) {
@@ -45,7 +44,7 @@ impl Npm {
         Ok(Some(Npm { modules, document }))
     }
 
-    /// `openapi-mcp-generator`, which writes a project into a folder that is not there yet.
+    /// `openapi-mcp-generator`, which writes a project into a new folder.
     pub(crate) fn generator(&self, into: &Path) -> Result<Command> {
         let mut command = usage::command("node")?;
         command
@@ -58,7 +57,7 @@ impl Npm {
     }
 }
 
-/// How many tools a generated project has: each is an entry of a map.
+/// The number of tools in a generated project: each is an entry of a map.
 pub(crate) fn generated(project: &Path) -> Result<usize> {
     let path = project.join("src/index.ts");
     let text =
@@ -76,7 +75,7 @@ pub(crate) struct FastMcp {
 }
 
 impl FastMcp {
-    /// None where Python is not, or the package cannot be had.
+    /// `None` if there is no Python, or the package cannot be fetched.
     pub(crate) fn prepare(workspace: &Workspace) -> Result<Option<FastMcp>> {
         if !runs(Command::new(PYTHON).args(["-c", PYTHON_PROBE])) {
             return Ok(None);
@@ -91,14 +90,14 @@ impl FastMcp {
         Ok(or_shout(folder).map(|folder| FastMcp { python: python_of(&folder) }))
     }
 
-    /// A program on it.
+    /// A program that uses it.
     pub(crate) fn script(&self, text: &str) -> Command {
         let mut command = Command::new(&self.python);
         command.args(["-c", text]);
         command
     }
 
-    /// A server of the document and the list of its tools.
+    /// Serves the document and lists its tools.
     pub(crate) fn tools(&self, document: &Path) -> Result<Command> {
         let mut command = usage::command(&self.python)?;
         command.args(["-c", SCRIPT]).arg(document);
@@ -106,7 +105,7 @@ impl FastMcp {
     }
 }
 
-/// What the script of `FastMCP` printed.
+/// The output of the `FastMCP` script.
 pub(crate) fn listed(output: &Output) -> Result<Value> {
     serde_json::from_slice(&output.stdout).context("the script of FastMCP printed no JSON")
 }

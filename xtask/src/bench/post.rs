@@ -1,5 +1,4 @@
-//! A client of Streamable HTTP that does as little as it can: one connection, one session, one
-//! request after the other.
+//! A minimal client of Streamable HTTP: one connection, one session, one request after the other.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,18 +8,18 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
-/// When a server that says nothing counts as hung.
+/// When a silent server counts as hung.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 pub(crate) struct Post {
     stream: BufReader<TcpStream>,
-    /// The part of every head that does not change.
+    /// The constant part of every request head.
     head: String,
     asked: u64,
 }
 
 impl Post {
-    /// Connects and shakes hands.
+    /// Connects and performs the handshake.
     pub(crate) fn connect(address: &str, token: &str) -> Result<Post> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
@@ -68,7 +67,7 @@ impl Post {
         Ok(self.stream.get_mut().write_all(text.as_bytes())?)
     }
 
-    /// The status and the body of an answer; a session that it opens is kept.
+    /// The status and body of an answer; keeps the session that it opens.
     fn receive(&mut self) -> Result<(u16, Vec<u8>)> {
         let status = self.line()?;
         let status = status.split(' ').nth(1).and_then(|word| word.parse().ok());

@@ -1,5 +1,5 @@
-//! Others that run workflows of requests. Each is kept in the user's cache, every version in a
-//! folder of its own; one that a machine cannot have is said aloud and left out.
+//! Other programs that run workflows of requests. Each is kept in the user's cache, every version
+//! in a folder of its own; one that cannot be installed is reported and left out.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub(crate) struct Runner {
 }
 
 impl Runner {
-    /// Runs the workflow of so many steps.
+    /// Runs the workflow with this many steps.
     pub(crate) fn command(&self, steps: usize) -> Command {
         let mut command = match self.name {
             RESPECT => Command::new("node"),
@@ -35,13 +35,13 @@ impl Runner {
         match self.name {
             HURL => command.arg(format!("{steps}.hurl")),
             RESPECT => {
-                // It asks its maker for news otherwise, and tells of what it does.
+                // Otherwise it asks its vendor for news, and reports what it does.
                 command.env("REDOCLY_SUPPRESS_UPDATE_NOTICE", "true");
                 command.env("REDOCLY_TELEMETRY", "off");
                 command.arg(&self.program).arg("respect").arg(format!("{steps}.arazzo.yaml"))
             }
             _ => {
-                // Its own program names the folder that it was installed in, which was another one.
+                // Its launcher contains the folder of its installation, which was another one.
                 command.args(["-m", "arazzo_runner", "--log-level", "ERROR", "execute-workflow"]);
                 command.arg(format!("{steps}.arazzo.yaml"));
                 command.args(["--workflow-id", "chain", "--inputs", "{}"])
@@ -51,7 +51,7 @@ impl Runner {
     }
 }
 
-/// All that can be had here.
+/// All that can be installed here.
 pub(crate) fn prepare(workspace: &Workspace) -> Result<Vec<Runner>> {
     let cache = workspace.cache("bench")?;
     let found =
@@ -66,7 +66,8 @@ pub(crate) fn prepare(workspace: &Workspace) -> Result<Vec<Runner>> {
     Ok(runners.collect())
 }
 
-/// The one on the path, else built: its package for npm only fetches one from elsewhere.
+/// The one on the path, or built from source: its npm package only downloads a binary from
+/// elsewhere.
 fn hurl(workspace: &Workspace, cache: &Path) -> Result<PathBuf> {
     if runs(Command::new("hurl").arg("--version")) {
         return Ok(PathBuf::from("hurl"));
@@ -74,7 +75,7 @@ fn hurl(workspace: &Workspace, cache: &Path) -> Result<PathBuf> {
     let folder = installed(cache, "hurl", HURL_VERSION.as_bytes(), |into| {
         let mut cargo = workspace.cargo();
         cargo.args(["install", "hurl", "--version", HURL_VERSION, "--locked", "--root"]).arg(into);
-        // A build directory of the workspace must not fill with the parts of a tool.
+        // The workspace's build directory must not fill up with the parts of a tool.
         cargo.env_remove("CARGO_TARGET_DIR").env_remove("CARGO_BUILD_TARGET_DIR");
         done(&mut cargo).context("its build needs libclang and the headers of libxml2 and libcurl")
     })?;

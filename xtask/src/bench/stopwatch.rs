@@ -19,7 +19,7 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// Runs it once and returns what it printed, for a look at the answer before any timing.
+    /// Runs it once and returns its output, to check the answer before any timing.
     pub(crate) fn answer(&self) -> Result<Output> {
         let output = self.command().output().with_context(|| self.failure())?;
         ensure!(

@@ -1,7 +1,8 @@
-//! A server over pipes and a client that times it: as many requests under way as a window allows.
+//! A server over pipes and a client that times it, with as many requests in flight as a window
+//! allows.
 //!
-//! The client never sleeps: it asks again and again whether an answer is there. On a machine whose
-//! cores go to sleep, waking it would take longer than most answers, and hide what they cost.
+//! The client never sleeps: it polls for answers. On a machine whose cores go to sleep, waking it
+//! would take longer than most answers, and hide what they cost.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -11,7 +12,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-/// What requests under way may take together: more could fill both pipes, and then both sides wait.
+/// The total size of requests in flight: more could fill both pipes, and then both sides would
+/// wait.
 const UNDER_WAY_BYTES_MAX: usize = 60_000;
 
 pub(crate) struct Server {
@@ -19,7 +21,7 @@ pub(crate) struct Server {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     line: Vec<u8>,
-    /// Requests sent, each with a number of its own: servers refuse one that is still under way.
+    /// Requests sent, each with its own number: servers refuse a number that is still in use.
     asked: usize,
 }
 
@@ -37,7 +39,7 @@ impl Server {
         Ok(Server { child, input, output, line: Vec::new(), asked: 0 })
     }
 
-    /// Starts a server and shakes hands; the time is that from start to answer.
+    /// Starts a server and performs the handshake; the time is that from start to answer.
     pub(crate) fn greet(command: &mut Command) -> Result<(Server, Duration)> {
         let start = Instant::now();
         let mut server = Server::start(command)?;
@@ -53,7 +55,7 @@ impl Server {
         Ok((server, elapsed))
     }
 
-    /// The next line that it says.
+    /// The next line that it prints.
     pub(crate) fn line(&mut self) -> Result<String> {
         self.receive()?;
         Ok(String::from_utf8_lossy(&self.line).into_owned())
@@ -75,7 +77,7 @@ impl Server {
         Ok(result["structuredContent"].take())
     }
 
-    /// How many times a second a request is answered, with so many under way.
+    /// How many requests per second are answered, with this many in flight.
     pub(crate) fn rate(&mut self, request: &[u8], calls: usize, window: usize) -> Result<f64> {
         ensure!(request.len() * window < UNDER_WAY_BYTES_MAX, "the request is too long");
         let at = memchr::memmem::find(request, ID).context("a request has a number")?;
@@ -132,13 +134,13 @@ impl Server {
         }
     }
 
-    /// The most memory it has had, in megabytes; none where the system does not tell.
+    /// Its peak memory in megabytes; `None` if the system does not tell.
     pub(crate) fn peak_mb(&self) -> Option<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         Some(peak_kib(&status)? * 1_024.0 / 1e6)
     }
 
-    /// The processor time it has taken, in seconds; none where the system does not tell.
+    /// Its processor time in seconds; `None` if the system does not tell.
     pub(crate) fn cpu_s(&self) -> Option<f64> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).ok()?;
         Some(cpu_ticks(&stat)? / f64::from(TICKS_A_SECOND))
@@ -147,19 +149,19 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It has nothing left to lose; that it is gone already is as good.
+        // It has nothing left to lose, and may be gone already.
         drop(self.child.kill());
         drop(self.child.wait());
     }
 }
 
-/// The number of a request that is sent once.
+/// The id of a request that is sent once.
 const ID: &[u8] = b"\"id\":7";
 
-/// `USER_HZ`, which Linux has fixed for programs.
+/// `USER_HZ`, which is fixed on Linux.
 const TICKS_A_SECOND: u32 = 100;
 
-/// Returns when there is something to read, or the end, without sleeping until then.
+/// Returns when there is something to read, or the end of input, without sleeping.
 #[cfg(unix)]
 fn spin(output: &ChildStdout) -> Result<()> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -170,7 +172,7 @@ fn spin(output: &ChildStdout) -> Result<()> {
     Ok(())
 }
 
-/// Elsewhere the read that follows waits.
+/// Elsewhere, the following read waits.
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "it can fail where it does something")]
 fn spin(_: &ChildStdout) -> Result<()> {
@@ -188,7 +190,7 @@ fn peak_kib(status: &str) -> Option<f64> {
     line.trim().strip_suffix(" kB")?.parse().ok()
 }
 
-/// User and system time. The name of the program comes before, and may have any signs in it.
+/// User and system time. The program's name comes before and may contain any characters.
 fn cpu_ticks(stat: &str) -> Option<f64> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     let mut ticks = || fields.next()?.parse::<f64>().ok();

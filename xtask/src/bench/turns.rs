@@ -8,15 +8,15 @@ use crate::tools::shout;
 
 pub(crate) const ROUNDS: usize = 7;
 const CALLS: usize = 4_000;
-/// Of a server that takes more than half a millisecond for one.
+/// For a server that takes more than half a millisecond per call.
 const CALLS_SLOW: usize = 400;
 
-/// A server with the request that it is timed by.
+/// A server with the request that it is timed with.
 pub(crate) struct Subject {
     pub(crate) name: &'static str,
     pub(crate) server: Server,
     pub(crate) request: Vec<u8>,
-    /// In a round; a quarter of them before the first.
+    /// Per round; a quarter of them before the first round.
     calls: usize,
 }
 
@@ -41,7 +41,7 @@ impl Subject {
 }
 
 pub(crate) struct Timed {
-    /// Calls a second, round by round.
+    /// Calls per second, round by round.
     pub(crate) rates: Vec<f64>,
     pub(crate) cpu_us: Option<f64>,
 }
@@ -58,7 +58,7 @@ impl Timed {
     }
 }
 
-/// Times each subject in every round; processor time is counted over all of them.
+/// Times each subject in every round; processor time is summed over all rounds.
 pub(crate) fn in_turns(subjects: &mut [Subject], window: usize) -> Result<Vec<Timed>> {
     let before: Vec<_> = subjects.iter().map(|subject| subject.server.cpu_s()).collect();
     let mut rates = vec![Vec::with_capacity(ROUNDS); subjects.len()];
@@ -80,7 +80,7 @@ pub(crate) fn figure(name: &'static str, value: f64, unit: &'static str, limit: 
     Figure { name, value, unit, limit }
 }
 
-/// A figure that only some systems tell.
+/// A figure that only some systems report.
 pub(crate) fn tell(
     value: Option<f64>,
     name: &'static str,

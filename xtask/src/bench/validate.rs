@@ -87,7 +87,7 @@ fn validate_arguments(files: &[PathBuf]) -> Vec<OsString> {
     fixed.into_iter().chain(files.iter().map(OsString::from)).collect()
 }
 
-/// A fast wrong answer is no figure: the answer must speak of every file.
+/// A fast wrong answer is not a figure: the answer must mention every file.
 fn ensure_files(answer: &[u8], expected: usize) -> Result<()> {
     let answer: Value = serde_json::from_slice(answer).context("validate printed no JSON")?;
     let files = answer["files"].as_array().map_or(0, Vec::len);
@@ -95,7 +95,7 @@ fn ensure_files(answer: &[u8], expected: usize) -> Result<()> {
     Ok(())
 }
 
-/// The guides that the corpus lists, or none where there is no corpus.
+/// The guides that the corpus lists, or none without the corpus.
 fn guides(workspace: &Workspace) -> Result<Option<Vec<PathBuf>>> {
     let corpus = env::var_os("MILEPOST_CORPUS")
         .map_or_else(|| workspace.root().join("../shared/corpus"), PathBuf::from);

@@ -1,7 +1,7 @@
-//! `cargo xtask package [--target <triple>]`: what is handed to others, in `package` below the
-//! build directory: an archive with everything in it, packages for npm, and the sums of all.
+//! `cargo xtask package [--target <triple>]`: release files in `package` below the build directory:
+//! an archive with everything, the npm packages, and checksums.
 //!
-//! Nothing is uploaded anywhere.
+//! Nothing is uploaded.
 
 mod npm;
 mod sbom;
@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use crate::workspace::Workspace;
 pub(crate) use trial::{stage, try_out};
 
-/// Who gets completions, and what their file is called.
+/// Shells with completions, and the names of their files.
 const SHELLS: [(&str, &str); 5] = [
     ("bash", "milepost.bash"),
     ("zsh", "_milepost"),
@@ -26,10 +26,10 @@ const SHELLS: [(&str, &str); 5] = [
     ("powershell", "_milepost.ps1"),
     ("elvish", "milepost.elv"),
 ];
-/// What is put beside the program as it is.
+/// Files that are put beside the program unchanged.
 const TEXTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
-/// The chore. Prints the path of everything that was made.
+/// Prints the path of every file that was made.
 pub(crate) fn run(workspace: &Workspace, target: Option<&str>) -> Result<ExitCode> {
     let target = match target {
         Some(target) => target.to_owned(),
@@ -73,7 +73,7 @@ pub(crate) struct Build<'b> {
 }
 
 impl Build<'_> {
-    /// Asks the binary itself for what belongs to it.
+    /// Asks the binary itself for its completions, manual pages and the like.
     fn says(&self, arguments: &[&str]) -> Result<Vec<u8>> {
         let output = Command::new(self.binary).args(arguments).stdin(Stdio::null()).output();
         let output = output.context("cannot start the binary that was built")?;
@@ -81,7 +81,7 @@ impl Build<'_> {
         Ok(output.stdout)
     }
 
-    /// Puts the texts of the checkout into a folder.
+    /// Copies the texts of the checkout into a folder.
     fn texts(&self, names: &[&str], folder: &Path) -> Result<()> {
         for name in names {
             fs::copy(self.workspace.root().join(name), folder.join(name))
@@ -91,7 +91,7 @@ impl Build<'_> {
     }
 }
 
-/// The archive: program, texts, completions, manual pages and what it is made of.
+/// The archive: program, texts, completions, manual pages and component list.
 fn archive(build: &Build, folder: &Path) -> Result<PathBuf> {
     let name = format!("milepost-{}-{}", build.version, build.target);
     let scratch = tempfile::tempdir().context("cannot make a folder")?;
@@ -117,7 +117,7 @@ fn archive(build: &Build, folder: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// One line for each file, as `sha256sum --check` reads it.
+/// One line per file, as `sha256sum --check` reads it.
 fn sums(folder: &Path, files: &[PathBuf]) -> Result<PathBuf> {
     let mut lines = String::new();
     for path in files {
@@ -141,7 +141,7 @@ fn version(metadata: &serde_json::Value) -> Result<String> {
     Ok(version.context("no version")?.to_owned())
 }
 
-/// The platform of the compiler itself.
+/// The compiler's own platform.
 fn host(workspace: &Workspace) -> Result<String> {
     let mut rustc = Command::new("rustc");
     let output = rustc.arg("-vV").current_dir(workspace.root()).output();
@@ -151,8 +151,8 @@ fn host(workspace: &Workspace) -> Result<String> {
     Ok(host.context("rustc tells no host")?.to_owned())
 }
 
-/// Whether a binary can be told to let things go wrong, which is for tests alone: it names a
-/// variable by which that is told.
+/// Whether a binary contains the fault injection that is meant for tests: it names the variable
+/// that enables it.
 fn has_faults(bytes: &[u8]) -> bool {
     let names: [&[u8]; 5] = [
         b"MILEPOST_FAIL",
@@ -165,7 +165,7 @@ fn has_faults(bytes: &[u8]) -> bool {
     bytes.windows(19).any(is_name)
 }
 
-/// Whether an ELF file of 64 bits asks for no loader.
+/// Whether a 64-bit ELF file needs no loader.
 fn is_static(bytes: &[u8]) -> bool {
     let number = |at: usize, size: usize| -> Option<u64> {
         let field = bytes.get(at..at + size)?;

@@ -1,5 +1,5 @@
 //! What the program is made of, as `CycloneDX` 1.5: every crate that is linked into it on a
-//! platform, with its version, licence and the sum it was checked against.
+//! platform, with its version, licence and checksum.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use crate::workspace::Workspace;
 
-/// The crate whose dependencies are told.
+/// The crate whose dependencies are listed.
 const PROGRAM: &str = "milepost-cli";
 
-/// The parts of the program for a platform.
+/// The components of the program for a platform.
 pub(super) fn of(workspace: &Workspace, target: &str) -> Result<Value> {
     let mut cargo = workspace.cargo();
     cargo.args(["metadata", "--format-version", "1", "--locked", "--filter-platform", target]);
@@ -84,7 +84,7 @@ fn library(package: &Value, sums: &BTreeMap<(String, String), String>) -> Value 
         "purl": purl(package),
     });
     if let Some(licence) = package["license"].as_str() {
-        // As crates wrote it before there were expressions.
+        // The notation from before licence expressions.
         library["licenses"] = json!([{"expression": licence.replace('/', " OR ")}]);
     }
     if let Some(sum) = sums.get(&(name, version)) {
@@ -98,7 +98,7 @@ fn purl(package: &Value) -> String {
     format!("pkg:cargo/{}@{}", text("name"), text("version"))
 }
 
-/// The sums of the lock file, by name and version.
+/// The checksums of the lock file, by name and version.
 fn checksums(lock: &str) -> BTreeMap<(String, String), String> {
     let packages = lock.split("[[package]]").skip(1);
     let field = |package: &str, key: &str| {
@@ -135,7 +135,7 @@ mod tests {
             let sum = library["hashes"][0]["content"].as_str().unwrap_or_default();
             assert_eq!(sum.len(), if own { 0 } else { 64 }, "{library}");
         }
-        // Tests and build scripts are no part of it.
+        // Tests and build scripts are not part of it.
         for name in ["expect-test", "proptest", "cc", "xtask"] {
             assert!(named(name).is_none(), "{name} is not shipped");
         }

@@ -1,4 +1,4 @@
-//! The packages of npm, tried: made with the binary of the tests, installed from their files alone
+//! A trial of the npm packages: made with the binary of the tests, installed from their files alone
 //! into an empty folder, and used as people and clients use them.
 
 use std::fs;
@@ -51,7 +51,7 @@ pub(crate) fn stage(workspace: &Workspace) -> Result<Verdict> {
     Ok(Verdict::Passed { note: "archive, npm install, npx, MCP and signals".to_owned() })
 }
 
-/// The archive has everything in it, and the sums are right.
+/// The archive is complete, and the checksums are right.
 fn whole(build: &Build, packages: &[PathBuf], folder: &Path) -> Result<()> {
     let path = archive(build, folder)?;
     let output = Command::new("tar").arg("-tzf").arg(&path).output().context("cannot start tar")?;
@@ -77,13 +77,13 @@ fn whole(build: &Build, packages: &[PathBuf], folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Somebody who has installed packages and nothing else.
+/// A user who has installed the packages and nothing else.
 struct Consumer {
     folder: PathBuf,
 }
 
 impl Consumer {
-    /// Without a registry: what is not in the files is not there.
+    /// Without a registry: only the files are available.
     fn install(folder: &Path, packages: &[PathBuf]) -> Result<Consumer> {
         fs::create_dir_all(folder.join("home")).context("cannot make a folder")?;
         fs::write(folder.join("package.json"), "{\"private\": true}\n").context("cannot write")?;
@@ -150,7 +150,7 @@ impl Consumer {
         Ok(())
     }
 
-    /// Ends the script, and looks whether the program ended in its own orderly way.
+    /// Stops the script, and checks that the program shut down in order.
     fn passes_signals_on(&self) -> Result<()> {
         for signal in ["-TERM", "-INT"] {
             let mut script = self.script();
@@ -187,7 +187,7 @@ struct Ended(Child);
 
 impl Drop for Ended {
     fn drop(&mut self) {
-        // After an orderly end there is nothing to end.
+        // After an orderly shutdown there is nothing to stop.
         drop(self.0.kill());
         drop(self.0.wait());
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::finding::Finding;
 
 /// The file whose rows `Variant = "CODE", …` declare the codes.
-pub(crate) const TABLE: &str = "crates/model/src/problem.rs";
+pub(crate) const TABLE: &str = "crates/model/src/findings/problem.rs";
 const PAGES: &str = "docs/errors/";
 
 /// A code and the line that declares it.
@@ -118,7 +118,7 @@ mod tests {
         ];
         let expected = ["docs/errors/NOT_FOUND.md:1", "docs/errors/GONE.md:1"];
         assert_eq!(places(&unpaired(&declared(ROWS), &pages)), expected);
-        let expected = ["crates/model/src/problem.rs:4"];
+        let expected = ["crates/model/src/findings/problem.rs:4"];
         assert_eq!(places(&unpaired(&declared(ROWS), &pages[..1])), expected);
     }
 
@@ -126,8 +126,8 @@ mod tests {
     fn a_code_declared_twice_and_an_empty_table_are_findings() {
         let twice = "A = \"SAME\",\nB = \"SAME\",\n";
         let findings = unpaired(&declared(twice), &[page("SAME", "# SAME")]);
-        assert_eq!(places(&findings), ["crates/model/src/problem.rs:2"]);
-        assert_eq!(places(&unpaired(&[], &[])), ["crates/model/src/problem.rs:1"]);
+        assert_eq!(places(&findings), ["crates/model/src/findings/problem.rs:2"]);
+        assert_eq!(places(&unpaired(&[], &[])), ["crates/model/src/findings/problem.rs:1"]);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Rules on the form of a Rust file: how long it and its functions are, and what hides a result.
 
-use proc_macro2::{Group, TokenStream, TokenTree};
+use std::collections::BTreeSet;
+
+use proc_macro2::{Group, TokenTree};
 
 use super::finding::Finding;
 use super::tokens::{
@@ -78,7 +80,7 @@ pub(crate) fn unexplained_length(file: &RustFile) -> Option<Finding> {
     if is_test_path(&file.path) {
         return None;
     }
-    let lines = production_lines(&file.source, &file.tokens);
+    let lines = production_lines(file);
     let mut doc = file.source.lines().take_while(|line| line.starts_with("//!"));
     (lines > PRODUCTION_LINES_MAX && !doc.any(|line| line.contains("Length:"))).then(|| {
         let message = format!(
@@ -89,31 +91,35 @@ pub(crate) fn unexplained_length(file: &RustFile) -> Option<Finding> {
     })
 }
 
-fn production_lines(source: &str, tokens: &TokenStream) -> usize {
-    let level = trees(tokens);
-    if attributes(&level).any(|attribute| attribute.inner && attribute.is_for_tests()) {
-        return 0;
-    }
-    source.lines().count().saturating_sub(lines_for_tests(&level))
+fn production_lines(file: &RustFile) -> usize {
+    file.source.lines().count() - test_lines(file).len()
 }
 
-/// Adds up the lines of items under `#[cfg(test)]`, attribute included.
-fn lines_for_tests(level: &[TokenTree]) -> usize {
-    let mut lines = 0;
+/// The numbers of the lines that are compiled for tests alone, attributes included.
+pub(crate) fn test_lines(file: &RustFile) -> BTreeSet<usize> {
+    let level = trees(&file.tokens);
+    if attributes(&level).any(|attribute| attribute.inner && attribute.is_for_tests()) {
+        return (1..=file.source.lines().count()).collect();
+    }
+    let mut lines = BTreeSet::new();
+    add_test_lines(&level, &mut lines);
+    lines
+}
+
+fn add_test_lines(level: &[TokenTree], lines: &mut BTreeSet<usize>) {
     let mut index = 0;
     while let Some(token) = level.get(index) {
         let item = Attribute::at(level, index)
             .filter(|attribute| !attribute.inner && attribute.is_for_tests())
             .and_then(|attribute| Some((attribute, item_end(level, index)?)));
         if let Some((attribute, end)) = item {
-            lines += level[end].span().end().line + 1 - attribute.line;
+            lines.extend(attribute.line..=level[end].span().end().line);
             index = end;
         } else if let TokenTree::Group(group) = token {
-            lines += lines_for_tests(&trees(&group.stream()));
+            add_test_lines(&trees(&group.stream()), lines);
         }
         index += 1;
     }
-    lines
 }
 
 fn has_reason(setting: &[TokenTree]) -> bool {
@@ -238,9 +244,9 @@ mod tests {
     fn e() {}
 }
 ";
-        assert_eq!(production_lines(source, &file(source).tokens), 18 - 3 - 5 - 4);
+        assert_eq!(production_lines(&file(source)), 18 - 3 - 5 - 4);
         let source = "//! Doc.\n#![cfg(test)]\nfn a() {}\n";
-        assert_eq!(production_lines(source, &file(source).tokens), 0);
+        assert_eq!(production_lines(&file(source)), 0);
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub(super) fn is_test_path(path: &str) -> bool {
 
 /// The crate whose shipped code is at this path: `ops` for `crates/ops/src/run/mod.rs`. Tests,
 /// examples, benches and `xtask` are no crate's shipped code.
-pub(super) fn crate_of_production(path: &str) -> Option<&str> {
+pub(crate) fn crate_of_production(path: &str) -> Option<&str> {
     let (folder, rest) = path.strip_prefix("crates/")?.split_once('/')?;
     (rest.starts_with("src/") && !is_test_path(path)).then_some(folder)
 }

@@ -26,7 +26,7 @@ pub(crate) fn commands(args: &RustFile) -> Result<Vec<String>> {
     let level = trees(&args.tokens);
     let variants = level.windows(3).find_map(|window| match window {
         [keyword, name, TokenTree::Group(body)]
-            if is_ident(keyword, "enum") && is_ident(name, "Command") =>
+            if is_ident(keyword, "enum") && is_ident(name, "CliCommand") =>
         {
             Some(trees(&body.stream()))
         }
@@ -37,7 +37,7 @@ pub(crate) fn commands(args: &RustFile) -> Result<Vec<String>> {
         .flat_map(|body| body.split(|t| is_punct(t, ',')))
         .filter_map(name)
         .collect();
-    ensure!(!commands.is_empty(), "{COMMANDS} declares no commands in `enum Command`");
+    ensure!(!commands.is_empty(), "{COMMANDS} declares no commands in `enum CliCommand`");
     Ok(commands)
 }
 
@@ -149,7 +149,7 @@ mod tests {
     fn commands_of_a_test() -> Vec<String> {
         let source = "
 enum Other { Nothing }
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// Run a workflow
     #[command(after_help = \"Example: milepost run\", name = \"run\")]
     Start(Deferred<Start>),

@@ -1,13 +1,13 @@
 //! The body of an operation.
 
+use milepost_syntax::json::document::JsonNode;
 use serde_json::{Map, Value, json};
 
-use super::parameters::{Place, Where, style_named};
-use super::schema::Schemas;
-use super::{Api, Operation, Version, block_of, flag};
-use crate::command::{Body, Content, Encoding};
-use crate::document::Node;
-use crate::finding::{Findings, Rule};
+use super::parameters::{DeclaredParameter, ParameterPlace, collection_style, style_named};
+use super::schema::SchemaConverter;
+use super::{Api, OpenApiVersion, Operation, block_of, flag, texts};
+use crate::command::{ApiBody, Content, Encoding, Style};
+use crate::finding::{DocumentFindings, DocumentRule};
 use crate::limits;
 
 impl Api {
@@ -15,17 +15,22 @@ impl Api {
     pub(crate) fn body_in_short(
         &self,
         operation: &Operation<'_>,
-        places: &[Place<'_>],
-        findings: &mut Findings,
+        places: &[DeclaredParameter<'_>],
+        findings: &mut DocumentFindings,
     ) -> Option<bool> {
-        if self.version == Version::V2 {
-            let body = places.iter().filter(|place| !matches!(place.location, Where::In(_)));
+        if self.version == OpenApiVersion::V2 {
+            let body =
+                places.iter().filter(|place| !matches!(place.location, ParameterPlace::In(_)));
             return body.map(|place| place.required).reduce(|one, other| one || other);
         }
         let node = self.body_node(operation, findings)?;
-        if node.get("content").is_none_or(Node::is_empty) {
+        if node.get("content").is_none_or(JsonNode::is_empty) {
             let pointer = format!("{}/requestBody/content", operation.pointer);
-            findings.add(pointer, Rule::Body, "nothing is said of the body; taken as any JSON");
+            findings.add(
+                pointer,
+                DocumentRule::Body,
+                "nothing is said of the body; taken as any JSON",
+            );
         }
         Some(flag(node, "required").unwrap_or(false))
     }
@@ -34,11 +39,11 @@ impl Api {
     pub(crate) fn body<'d>(
         &'d self,
         operation: &Operation<'d>,
-        places: &[Place<'d>],
-        schemas: &mut Schemas<'d>,
-        findings: &mut Findings,
-    ) -> Option<Body> {
-        if self.version == Version::V2 {
+        places: &[DeclaredParameter<'d>],
+        schemas: &mut SchemaConverter<'d>,
+        findings: &mut DocumentFindings,
+    ) -> Option<ApiBody> {
+        if self.version == OpenApiVersion::V2 {
             return self.body_of_2(operation, places, schemas);
         }
         let node = self.body_node(operation, findings)?;
@@ -47,7 +52,7 @@ impl Api {
             // A body of which nothing is said is what most are.
             contents.push(content("application/json".to_owned(), Value::Bool(true)));
         }
-        Some(Body {
+        Some(ApiBody {
             required: flag(node, "required").unwrap_or(false),
             description: block_of(node, "description", limits::DESCRIPTION_CHARS),
             contents,
@@ -57,23 +62,23 @@ impl Api {
     fn body_node<'d>(
         &'d self,
         operation: &Operation<'d>,
-        findings: &mut Findings,
-    ) -> Option<Node<'d>> {
+        findings: &mut DocumentFindings,
+    ) -> Option<JsonNode<'d>> {
         let pointer = format!("{}/requestBody", operation.pointer);
         let node = operation.get("requestBody").filter(|node| !node.is_null())?;
         let node = self.resolved(node, &pointer, findings)?;
         if node.is_map() {
             return Some(node);
         }
-        findings.add(pointer, Rule::Body, "a body must be a map; it was left out");
+        findings.add(pointer, DocumentRule::Body, "a body must be a map; it was left out");
         None
     }
 
     /// What a body can be, by media type.
     pub(crate) fn contents<'d>(
         &'d self,
-        content: Option<Node<'d>>,
-        schemas: &mut Schemas<'d>,
+        content: Option<JsonNode<'d>>,
+        schemas: &mut SchemaConverter<'d>,
     ) -> Vec<Content> {
         let Some(content) = content else { return Vec::new() };
         let entries = content.entries().take(limits::MEDIA_TYPES);
@@ -89,7 +94,7 @@ impl Api {
     }
 
     /// The first example there is.
-    fn example(&self, node: Node<'_>) -> Option<Value> {
+    fn example(&self, node: JsonNode<'_>) -> Option<Value> {
         if let Some(example) = node.get("example") {
             return Some(example.to_value());
         }
@@ -103,41 +108,43 @@ impl Api {
     fn body_of_2<'d>(
         &'d self,
         operation: &Operation<'d>,
-        places: &[Place<'d>],
-        schemas: &mut Schemas<'d>,
-    ) -> Option<Body> {
+        places: &[DeclaredParameter<'d>],
+        schemas: &mut SchemaConverter<'d>,
+    ) -> Option<ApiBody> {
         let consumes = operation.get("consumes").or_else(|| self.root().get("consumes"));
-        let consumes: Vec<String> = consumes
-            .map(|list| list.items().filter_map(Node::text).map(Into::into).collect())
-            .unwrap_or_default();
-        if let Some(place) = places.iter().find(|place| place.location == Where::Body) {
+        let consumes = texts(consumes);
+        if let Some(place) = places.iter().find(|place| place.location == ParameterPlace::Body) {
             let node = place.node?;
             let schema = node.get("schema").map_or(Value::Bool(true), |node| schemas.of(node));
             let mut types = consumes;
             if types.is_empty() {
                 types.push("application/json".to_owned());
             }
-            return Some(Body {
+            return Some(ApiBody {
                 required: place.required,
                 description: block_of(node, "description", limits::DESCRIPTION_CHARS),
                 contents: types.into_iter().map(|name| content(name, schema.clone())).collect(),
             });
         }
-        let fields: Vec<&Place<'d>> =
-            places.iter().filter(|place| place.location == Where::Form).collect();
+        let fields: Vec<&DeclaredParameter<'d>> =
+            places.iter().filter(|place| place.location == ParameterPlace::Form).collect();
         (!fields.is_empty()).then(|| form(&fields, &consumes, schemas))
     }
 }
 
 /// The fields of a form of 2.0 as one body.
-fn form<'d>(fields: &[&Place<'d>], consumes: &[String], schemas: &mut Schemas<'d>) -> Body {
+fn form<'d>(
+    fields: &[&DeclaredParameter<'d>],
+    consumes: &[String],
+    schemas: &mut SchemaConverter<'d>,
+) -> ApiBody {
     let mut properties = Map::new();
     let mut required = Vec::new();
     let mut encoding = Vec::new();
     let mut files = false;
     for field in fields {
         let Some(node) = field.node else { continue };
-        files |= node.get("type").and_then(Node::text).as_deref() == Some("file");
+        files |= node.get("type").and_then(JsonNode::text).as_deref() == Some("file");
         let mut schema = schemas.of_parameter(node);
         if let Some(map) = schema.as_object_mut() {
             let said = block_of(node, "description", limits::SCHEMA_TEXT_CHARS);
@@ -163,7 +170,7 @@ fn form<'d>(fields: &[&Place<'d>], consumes: &[String], schemas: &mut Schemas<'d
     };
     let mut content = content(media_type.to_owned(), schema);
     content.encoding = encoding;
-    Body { required: !required.is_empty(), description: String::new(), contents: vec![content] }
+    ApiBody { required: !required.is_empty(), description: String::new(), contents: vec![content] }
 }
 
 fn content(media_type: String, schema: Value) -> Content {
@@ -171,17 +178,11 @@ fn content(media_type: String, schema: Value) -> Content {
 }
 
 /// How a list in a form of 2.0 is written.
-fn collection(name: &str, node: Node<'_>) -> Option<Encoding> {
-    let format = node.get("collectionFormat").and_then(Node::text);
-    let list = node.get("type").and_then(Node::text).as_deref() == Some("array");
-    let (style, explode) = match format.as_deref() {
-        Some("ssv") => (crate::command::Style::SpaceDelimited, false),
-        Some("tsv") => (crate::command::Style::TabDelimited, false),
-        Some("pipes") => (crate::command::Style::PipeDelimited, false),
-        Some("multi") => (crate::command::Style::Form, true),
-        _ if list => (crate::command::Style::Form, false),
-        _ => return None,
-    };
+fn collection(name: &str, node: JsonNode<'_>) -> Option<Encoding> {
+    let format = node.get("collectionFormat").and_then(JsonNode::text);
+    let list = node.get("type").and_then(JsonNode::text).as_deref() == Some("array");
+    let form = list.then_some((Style::Form, false));
+    let (style, explode) = format.as_deref().and_then(collection_style).or(form)?;
     Some(Encoding {
         property: name.to_owned(),
         content_type: None,
@@ -191,13 +192,13 @@ fn collection(name: &str, node: Node<'_>) -> Option<Encoding> {
     })
 }
 
-fn encodings(node: Option<Node<'_>>) -> Vec<Encoding> {
+fn encodings(node: Option<JsonNode<'_>>) -> Vec<Encoding> {
     let Some(node) = node else { return Vec::new() };
     node.entries()
         .map(|(property, node)| Encoding {
             property: property.into_owned(),
-            content_type: node.get("contentType").and_then(Node::text).map(Into::into),
-            style: node.get("style").and_then(Node::text).and_then(|word| style_named(&word)),
+            content_type: node.get("contentType").and_then(JsonNode::text).map(Into::into),
+            style: node.get("style").and_then(JsonNode::text).and_then(|word| style_named(&word)),
             explode: flag(node, "explode"),
             allow_reserved: flag(node, "allowReserved").unwrap_or(false),
         })

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use milepost_model::target::CommandId;
+use milepost_syntax::json::document::JsonNode;
 
-use super::parameters::Where;
-use super::schema::Schemas;
+use super::parameters::ParameterPlace;
+use super::schema::SchemaConverter;
 use super::{Api, Operation, block_of, flag, line_of};
-use crate::command::Command;
-use crate::document::Node;
-use crate::finding::{Findings, Rule};
+use crate::command::ApiCommand;
+use crate::finding::{DocumentFindings, DocumentRule};
 use crate::table::{Row, RowBody, RowParameter};
 use crate::{limits, text};
 
@@ -25,18 +25,18 @@ impl Api {
     }
 
     /// A command with all that is known of it.
-    pub fn command(&self, id: CommandId, row: &Row) -> Option<Command> {
+    pub fn command(&self, id: CommandId, row: &Row) -> Option<ApiCommand> {
         let operation = self.operation(row)?;
         // What is wrong with it was told when the document was imported.
-        let mut findings = Findings::default();
-        let mut schemas = Schemas::new(self);
+        let mut findings = DocumentFindings::default();
+        let mut schemas = SchemaConverter::new(self);
         let places = self.parameter_places(&operation, &mut findings);
         let parameters = self.parameters(&places, &mut schemas);
         let body = self.body(&operation, &places, &mut schemas, &mut findings);
         let responses = self.responses(&operation, &mut schemas, &mut findings);
         let node = operation.node;
         let description = node.map(|node| block_of(node, "description", limits::DESCRIPTION_CHARS));
-        Some(Command {
+        Some(ApiCommand {
             id,
             method: row.method,
             path: wire_path(&row.path).to_owned(),
@@ -58,20 +58,20 @@ impl Api {
     }
 
     /// The row of an operation; its name is given later, when all of them are known.
-    pub(crate) fn row(&self, operation: &Operation<'_>, findings: &mut Findings) -> Row {
+    pub(crate) fn row(&self, operation: &Operation<'_>, findings: &mut DocumentFindings) -> Row {
         let places = self.parameter_places(operation, findings);
         let body = self.body_in_short(operation, &places, findings);
         self.response_nodes(operation, findings);
         let parameters = places.iter().filter_map(|place| match place.location {
-            Where::In(location) => {
+            ParameterPlace::In(location) => {
                 Some(RowParameter { name: place.name.clone(), location, required: place.required })
             }
-            Where::Body | Where::Form => None,
+            ParameterPlace::Body | ParameterPlace::Form => None,
         });
         let node = operation.node;
         let line = |key, chars| node.map(|node| line_of(node, key, chars)).unwrap_or_default();
-        let tags = operation.get("tags").into_iter().flat_map(Node::items);
-        let tags = tags.filter_map(Node::text).map(|tag| text::line(&tag, limits::TAG_CHARS));
+        let tags = operation.get("tags").into_iter().flat_map(JsonNode::items);
+        let tags = tags.filter_map(JsonNode::text).map(|tag| text::line(&tag, limits::TAG_CHARS));
         Row {
             name: String::new(),
             method: operation.method,
@@ -95,18 +95,22 @@ fn summary(operation: &Operation<'_>) -> String {
     if !summary.is_empty() {
         return summary;
     }
-    let said = node.get("description").and_then(Node::text).unwrap_or_default();
+    let said = node.get("description").and_then(JsonNode::text).unwrap_or_default();
     let said = text::without_html(&said);
     let first = said.split("\n\n").next().unwrap_or_default();
     let first = first.split_inclusive(". ").next().unwrap_or_default();
     text::line(first.trim_end(), limits::SUMMARY_CHARS)
 }
 
-fn operation_id(operation: &Operation<'_>, findings: &mut Findings) -> Option<String> {
+fn operation_id(operation: &Operation<'_>, findings: &mut DocumentFindings) -> Option<String> {
     let node = operation.get("operationId").filter(|node| !node.is_null())?;
     let Some(written) = node.scalar() else {
         let pointer = format!("{}/operationId", operation.pointer);
-        findings.add(pointer, Rule::OperationId, "an operationId must be text; it was left out");
+        findings.add(
+            pointer,
+            DocumentRule::OperationId,
+            "an operationId must be text; it was left out",
+        );
         return None;
     };
     let clean = text::line(&written, limits::OPERATION_ID_CHARS);

@@ -13,19 +13,21 @@ mod servers;
 mod version;
 
 pub use operations::Operation;
-pub use version::Version;
+pub use version::OpenApiVersion;
 
-use crate::document::{Document, Node, Reading};
-use crate::finding::{Finding, Findings, Rule};
+use milepost_syntax::json::document::{JsonDocument, JsonNode};
+
+use crate::document::ParsedDocument;
+use crate::finding::{DocumentFinding, DocumentFindings, DocumentRule};
 use crate::{limits, refs, text};
 
 /// A document that describes an API.
 #[derive(Debug)]
 pub struct Api {
-    document: Document,
-    version: Version,
+    document: JsonDocument,
+    version: OpenApiVersion,
     /// What the reader and the look at its version had to say.
-    notes: Vec<Finding>,
+    notes: Vec<DocumentFinding>,
 }
 
 /// A document that describes no API we know.
@@ -41,13 +43,13 @@ pub enum NotAnApi {
 
 impl Api {
     /// Looks at what kind of document it is.
-    pub fn new(reading: Reading) -> Result<Api, NotAnApi> {
-        let mut warnings = Findings::default();
+    pub fn new(reading: ParsedDocument) -> Result<Api, NotAnApi> {
+        let mut warnings = DocumentFindings::default();
         for note in &reading.notes {
-            warnings.add(&note.pointer, Rule::Reader(note.rule), &note.message);
+            warnings.add(&note.pointer, DocumentRule::Reader(note.rule), &note.message);
         }
         let root = reading.document.root();
-        let Some(version) = Version::of(root, &mut warnings) else {
+        let Some(version) = OpenApiVersion::of(root, &mut warnings) else {
             let said = ["openapi", "swagger", "swaggerVersion"];
             let said = said.iter().find_map(|key| root.get(key)?.scalar());
             return Err(match said {
@@ -59,17 +61,17 @@ impl Api {
     }
 
     /// The document.
-    pub fn document(&self) -> &Document {
+    pub fn document(&self) -> &JsonDocument {
         &self.document
     }
 
     /// The version it follows.
-    pub fn version(&self) -> Version {
+    pub fn version(&self) -> OpenApiVersion {
         self.version
     }
 
     /// What the reader had to say.
-    pub fn notes(&self) -> &[Finding] {
+    pub fn notes(&self) -> &[DocumentFinding] {
         &self.notes
     }
 
@@ -80,28 +82,31 @@ impl Api {
         (!title.is_empty()).then_some(title)
     }
 
-    pub(crate) fn root(&self) -> Node<'_> {
+    pub(crate) fn root(&self) -> JsonNode<'_> {
         self.document.root()
     }
 
-    pub(crate) fn resolve<'d>(&'d self, node: Node<'d>) -> Result<Node<'d>, refs::RefError> {
+    pub(crate) fn resolve<'d>(
+        &'d self,
+        node: JsonNode<'d>,
+    ) -> Result<JsonNode<'d>, refs::RefError> {
         refs::resolve(&self.document, node)
     }
 
     /// The value behind a reference; where there is none, that is told.
     pub(crate) fn resolved<'d>(
         &'d self,
-        node: Node<'d>,
+        node: JsonNode<'d>,
         path: &str,
-        findings: &mut Findings,
-    ) -> Option<Node<'d>> {
+        findings: &mut DocumentFindings,
+    ) -> Option<JsonNode<'d>> {
         match self.resolve(node) {
             Ok(node) => Some(node),
             Err(error) => {
                 let rule = match error {
-                    refs::RefError::Cycle(_) => Rule::RefCycle,
-                    refs::RefError::Missing(_) => Rule::Ref,
-                    refs::RefError::Outside(_) => Rule::RefRefused,
+                    refs::RefError::Cycle(_) => DocumentRule::RefCycle,
+                    refs::RefError::Missing(_) => DocumentRule::Ref,
+                    refs::RefError::Outside(_) => DocumentRule::RefRefused,
                 };
                 findings.add(path, rule, format!("{error}; it was left out"));
                 None
@@ -111,19 +116,24 @@ impl Api {
 }
 
 /// The text of a key, cleaned into one line.
-pub(crate) fn line_of(node: Node<'_>, key: &str, chars: usize) -> String {
-    let said = node.get(key).and_then(Node::text);
+pub(crate) fn line_of(node: JsonNode<'_>, key: &str, chars: usize) -> String {
+    let said = node.get(key).and_then(JsonNode::text);
     said.map(|said| text::line(&text::without_html(&said), chars)).unwrap_or_default()
 }
 
 /// The text of a key, cleaned.
-pub(crate) fn block_of(node: Node<'_>, key: &str, chars: usize) -> String {
-    let said = node.get(key).and_then(Node::text);
+pub(crate) fn block_of(node: JsonNode<'_>, key: &str, chars: usize) -> String {
+    let said = node.get(key).and_then(JsonNode::text);
     said.map(|said| text::block(&text::without_html(&said), chars)).unwrap_or_default()
 }
 
+/// The texts of a list.
+pub(crate) fn texts(list: Option<JsonNode<'_>>) -> Vec<String> {
+    list.into_iter().flat_map(JsonNode::items).filter_map(JsonNode::text).map(Into::into).collect()
+}
+
 /// A yes or no, also when somebody put it in quotes.
-pub(crate) fn flag(node: Node<'_>, key: &str) -> Option<bool> {
+pub(crate) fn flag(node: JsonNode<'_>, key: &str) -> Option<bool> {
     let node = node.get(key)?;
     node.bool().or_else(|| match &*node.text()? {
         "true" => Some(true),

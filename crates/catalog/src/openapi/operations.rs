@@ -2,29 +2,29 @@
 
 use std::borrow::Cow;
 
+use milepost_syntax::json::document::JsonNode;
+
 use super::Api;
 use crate::command::Method;
-use crate::document::Node;
-use crate::finding::{Findings, Rule, part};
+use crate::finding::{DocumentFindings, DocumentRule, part};
 
 /// An operation where it stands.
 #[derive(Debug, Clone)]
 pub struct Operation<'d> {
-    /// The method.
     pub method: Method,
     /// The path template as the document has it.
     pub path: Cow<'d, str>,
     /// JSON pointer of the operation.
     pub pointer: String,
     /// The path item it belongs to.
-    pub(crate) item: Node<'d>,
+    pub(crate) item: JsonNode<'d>,
     /// Its own map; `None` when nothing is said of it but that it is there.
-    pub(crate) node: Option<Node<'d>>,
+    pub(crate) node: Option<JsonNode<'d>>,
 }
 
 impl<'d> Operation<'d> {
     /// A key of the operation.
-    pub(crate) fn get(&self, key: &str) -> Option<Node<'d>> {
+    pub(crate) fn get(&self, key: &str) -> Option<JsonNode<'d>> {
         self.node?.get(key)
     }
 
@@ -40,7 +40,7 @@ const OTHER_KEYS: &[&str] =
 
 impl Api {
     /// Every operation, in the order of the document.
-    pub fn operations(&self, findings: &mut Findings) -> Vec<Operation<'_>> {
+    pub fn operations(&self, findings: &mut DocumentFindings) -> Vec<Operation<'_>> {
         let mut found = Vec::new();
         let Some(paths) = self.root().get("paths") else { return found };
         for (path, item) in paths.entries() {
@@ -52,16 +52,24 @@ impl Api {
                 path
             } else {
                 let message = format!("a path begins with `/`: taken as `/{path}`");
-                findings.add(&pointer, Rule::PathItem, message);
+                findings.add(&pointer, DocumentRule::PathItem, message);
                 Cow::Owned(format!("/{path}"))
             };
             if item.is_null() {
-                findings.add(&pointer, Rule::PathItem, "the path is empty: it has no operations");
+                findings.add(
+                    &pointer,
+                    DocumentRule::PathItem,
+                    "the path is empty: it has no operations",
+                );
                 continue;
             }
             let Some(item) = self.resolved(item, &pointer, findings) else { continue };
             if !item.is_map() {
-                findings.add(&pointer, Rule::PathItem, "a path must be a map of operations");
+                findings.add(
+                    &pointer,
+                    DocumentRule::PathItem,
+                    "a path must be a map of operations",
+                );
                 continue;
             }
             let place = Item { path, node: item, pointer };
@@ -84,11 +92,15 @@ impl Api {
 /// A path and what stands under it.
 struct Item<'d> {
     path: Cow<'d, str>,
-    node: Node<'d>,
+    node: JsonNode<'d>,
     pointer: String,
 }
 
-fn operations_of<'d>(place: &Item<'d>, found: &mut Vec<Operation<'d>>, findings: &mut Findings) {
+fn operations_of<'d>(
+    place: &Item<'d>,
+    found: &mut Vec<Operation<'d>>,
+    findings: &mut DocumentFindings,
+) {
     let Item { path, node: item, pointer } = place;
     for (key, node) in item.entries() {
         let Some(method) = Method::parse(&key) else {
@@ -96,7 +108,11 @@ fn operations_of<'d>(place: &Item<'d>, found: &mut Vec<Operation<'d>>, findings:
                 more_methods(node, pointer, findings);
             } else if !OTHER_KEYS.contains(&&*key) && !key.starts_with("x-") {
                 let pointer = format!("{pointer}/{}", part(&key));
-                findings.add(pointer, Rule::Method, format!("`{key}` is not an HTTP method"));
+                findings.add(
+                    pointer,
+                    DocumentRule::Method,
+                    format!("`{key}` is not an HTTP method"),
+                );
             }
             continue;
         };
@@ -105,12 +121,12 @@ fn operations_of<'d>(place: &Item<'d>, found: &mut Vec<Operation<'d>>, findings:
             node if node.is_map() => Some(node),
             node if node.is_null() => {
                 let message = "the operation is empty; it was taken as one without parameters";
-                findings.add(&pointer, Rule::Operation, message);
+                findings.add(&pointer, DocumentRule::Operation, message);
                 None
             }
             _ => {
                 let message = "an operation must be a map; it was left out";
-                findings.add(&pointer, Rule::Operation, message);
+                findings.add(&pointer, DocumentRule::Operation, message);
                 continue;
             }
         };
@@ -118,11 +134,11 @@ fn operations_of<'d>(place: &Item<'d>, found: &mut Vec<Operation<'d>>, findings:
     }
 }
 
-fn more_methods(node: Node<'_>, pointer: &str, findings: &mut Findings) {
+fn more_methods(node: JsonNode<'_>, pointer: &str, findings: &mut DocumentFindings) {
     for (method, _) in node.entries() {
         let pointer = format!("{pointer}/additionalOperations/{}", part(&method));
         let message =
             format!("`{method}` is not a method that can be sent; the operation was left out");
-        findings.add(pointer, Rule::Method, message);
+        findings.add(pointer, DocumentRule::Method, message);
     }
 }

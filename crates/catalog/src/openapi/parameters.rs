@@ -1,27 +1,27 @@
 //! Parameters of an operation, those of its path included.
 
-use super::schema::Schemas;
-use super::{Api, Operation, Version, block_of, flag};
-use crate::command::{Location, Parameter, Style};
-use crate::document::Node;
-use crate::finding::{Findings, Rule};
+use super::schema::SchemaConverter;
+use super::{Api, OpenApiVersion, Operation, block_of, flag};
+use crate::command::{ApiParameter, Location, Style};
+use crate::finding::{DocumentFindings, DocumentRule};
 use crate::limits;
-use serde_json::{Map, Value, json};
+use milepost_syntax::json::document::JsonNode;
+use serde_json::{Map, Value};
 
 /// A parameter where it stands, with what decides whether it counts.
 #[derive(Debug, Clone)]
-pub(crate) struct Place<'d> {
+pub(crate) struct DeclaredParameter<'d> {
     pub(crate) name: String,
-    pub(crate) location: Where,
+    pub(crate) location: ParameterPlace,
     pub(crate) required: bool,
     /// `None` for a name in the path that nobody declared.
-    pub(crate) node: Option<Node<'d>>,
+    pub(crate) node: Option<JsonNode<'d>>,
     pub(crate) pointer: String,
 }
 
 /// Where a parameter travels; the last two are bodies of 2.0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Where {
+pub(crate) enum ParameterPlace {
     In(Location),
     Body,
     Form,
@@ -32,10 +32,10 @@ impl Api {
     pub(crate) fn parameter_places<'d>(
         &'d self,
         operation: &Operation<'d>,
-        findings: &mut Findings,
-    ) -> Vec<Place<'d>> {
+        findings: &mut DocumentFindings,
+    ) -> Vec<DeclaredParameter<'d>> {
         let item_pointer = operation.pointer.rsplit_once('/').map_or("", |(item, _)| item);
-        let mut places: Vec<Place<'d>> = Vec::new();
+        let mut places: Vec<DeclaredParameter<'d>> = Vec::new();
         let lists = [
             (operation.item.get("parameters"), item_pointer, false),
             (operation.get("parameters"), &operation.pointer, true),
@@ -54,7 +54,7 @@ impl Api {
                     Some(_) => {
                         let message =
                             format!("`{}` is declared twice; the first counts", place.name);
-                        findings.add(place.pointer, Rule::Parameter, message);
+                        findings.add(place.pointer, DocumentRule::Parameter, message);
                     }
                     None => places.push(place),
                 }
@@ -65,76 +65,84 @@ impl Api {
 
     fn parameter_place<'d>(
         &'d self,
-        node: Node<'d>,
+        node: JsonNode<'d>,
         pointer: String,
-        findings: &mut Findings,
-    ) -> Option<Place<'d>> {
+        findings: &mut DocumentFindings,
+    ) -> Option<DeclaredParameter<'d>> {
         let node = self.resolved(node, &pointer, findings)?;
         if !node.is_map() {
-            findings.add(pointer, Rule::Parameter, "a parameter must be a map; it was left out");
+            findings.add(
+                pointer,
+                DocumentRule::Parameter,
+                "a parameter must be a map; it was left out",
+            );
             return None;
         }
-        let name = node.get("name").and_then(Node::scalar).unwrap_or_default().into_owned();
-        let said = node.get("in").and_then(Node::text).unwrap_or_default();
+        let name = node.get("name").and_then(JsonNode::scalar).unwrap_or_default().into_owned();
+        let said = node.get("in").and_then(JsonNode::text).unwrap_or_default();
         let location = match &*said {
-            "path" => Where::In(Location::Path),
-            "query" => Where::In(Location::Query),
-            "header" => Where::In(Location::Header),
-            "cookie" => Where::In(Location::Cookie),
-            "querystring" => Where::In(Location::QueryString),
-            "body" if self.version == Version::V2 => Where::Body,
-            "formData" if self.version == Version::V2 => Where::Form,
+            "path" => ParameterPlace::In(Location::Path),
+            "query" => ParameterPlace::In(Location::Query),
+            "header" => ParameterPlace::In(Location::Header),
+            "cookie" => ParameterPlace::In(Location::Cookie),
+            "querystring" => ParameterPlace::In(Location::QueryString),
+            "body" if self.version == OpenApiVersion::V2 => ParameterPlace::Body,
+            "formData" if self.version == OpenApiVersion::V2 => ParameterPlace::Form,
             other => {
                 let message =
                     format!("`in: {other}` is not a place for a parameter; it was left out");
-                findings.add(pointer, Rule::Parameter, message);
+                findings.add(pointer, DocumentRule::Parameter, message);
                 return None;
             }
         };
-        if name.is_empty() && location != Where::Body {
-            findings.add(pointer, Rule::Parameter, "a parameter without a name was left out");
+        if name.is_empty() && location != ParameterPlace::Body {
+            findings.add(
+                pointer,
+                DocumentRule::Parameter,
+                "a parameter without a name was left out",
+            );
             return None;
         }
-        let required =
-            location == Where::In(Location::Path) || flag(node, "required").unwrap_or(false);
-        Some(Place { name, location, required, node: Some(node), pointer })
+        let required = location == ParameterPlace::In(Location::Path)
+            || flag(node, "required").unwrap_or(false);
+        Some(DeclaredParameter { name, location, required, node: Some(node), pointer })
     }
 
     /// The parameters that travel beside the body.
     pub(crate) fn parameters<'d>(
         &'d self,
-        places: &[Place<'d>],
-        schemas: &mut Schemas<'d>,
-    ) -> Vec<Parameter> {
+        places: &[DeclaredParameter<'d>],
+        schemas: &mut SchemaConverter<'d>,
+    ) -> Vec<ApiParameter> {
         let beside = places.iter().filter_map(|place| match place.location {
-            Where::In(location) => Some((place, location)),
-            Where::Body | Where::Form => None,
+            ParameterPlace::In(location) => Some((place, location)),
+            ParameterPlace::Body | ParameterPlace::Form => None,
         });
         beside.map(|(place, location)| self.parameter(place, location, schemas)).collect()
     }
 
     fn parameter<'d>(
         &'d self,
-        place: &Place<'d>,
+        place: &DeclaredParameter<'d>,
         location: Location,
-        schemas: &mut Schemas<'d>,
-    ) -> Parameter {
-        let Some(node) = place.node else { return undeclared(place) };
+        schemas: &mut SchemaConverter<'d>,
+    ) -> ApiParameter {
+        let Some(node) = place.node else { return ApiParameter::undeclared(&place.name) };
         let content = node.get("content").and_then(|content| content.entries().next());
         let (media_type, schema) = match content {
             Some((media_type, content)) => (Some(media_type.into_owned()), content.get("schema")),
-            None if self.version == Version::V2 => (None, Some(node)),
+            None if self.version == OpenApiVersion::V2 => (None, Some(node)),
             None => (None, node.get("schema")),
         };
         let mut schema = match schema {
             // In 2.0 the parameter is its own schema.
-            Some(schema) if self.version == Version::V2 => schemas.of_parameter(schema),
+            Some(schema) if self.version == OpenApiVersion::V2 => schemas.of_parameter(schema),
             Some(schema) => schemas.of(schema),
             None => Value::Bool(true),
         };
         with_examples(&mut schema, node);
         let (style, explode) = self.style(node, location);
-        Parameter {
+        ApiParameter {
             name: place.name.clone(),
             location,
             required: place.required,
@@ -148,23 +156,32 @@ impl Api {
         }
     }
 
-    fn style(&self, node: Node<'_>, location: Location) -> (Style, bool) {
-        if self.version == Version::V2 {
-            return match node.get("collectionFormat").and_then(Node::text).as_deref() {
-                Some("ssv") => (Style::SpaceDelimited, false),
-                Some("tsv") => (Style::TabDelimited, false),
-                Some("pipes") => (Style::PipeDelimited, false),
-                Some("multi") if location == Location::Query => (Style::Form, true),
-                _ => (default_style(location), false),
-            };
+    fn style(&self, node: JsonNode<'_>, location: Location) -> (Style, bool) {
+        if self.version == OpenApiVersion::V2 {
+            let format = node.get("collectionFormat").and_then(JsonNode::text);
+            let style = format.as_deref().and_then(collection_style);
+            let fits =
+                |(style, _): &(Style, bool)| *style != Style::Form || location == Location::Query;
+            return style.filter(fits).unwrap_or((default_style(location), false));
         }
-        let style = node.get("style").and_then(Node::text);
+        let style = node.get("style").and_then(JsonNode::text);
         let style = style.and_then(|word| style_named(&word));
         let style = style.filter(|style| style_fits(*style, location));
         let style = style.unwrap_or(default_style(location));
         let explode = flag(node, "explode");
         (style, explode.unwrap_or(matches!(style, Style::Form | Style::Cookie | Style::DeepObject)))
     }
+}
+
+/// The style of a `collectionFormat` of 2.0, and whether each item stands alone.
+pub(crate) fn collection_style(format: &str) -> Option<(Style, bool)> {
+    Some(match format {
+        "ssv" => (Style::SpaceDelimited, false),
+        "tsv" => (Style::TabDelimited, false),
+        "pipes" => (Style::PipeDelimited, false),
+        "multi" => (Style::Form, true),
+        _ => return None,
+    })
 }
 
 /// The style of a name in the specification.
@@ -204,31 +221,31 @@ fn default_style(location: Location) -> Style {
 /// Names in the path that nobody declared are parameters all the same; declared ones that are
 /// not in the path cannot be sent.
 fn with_path_names<'d>(
-    mut places: Vec<Place<'d>>,
+    mut places: Vec<DeclaredParameter<'d>>,
     operation: &Operation<'d>,
-    findings: &mut Findings,
-) -> Vec<Place<'d>> {
+    findings: &mut DocumentFindings,
+) -> Vec<DeclaredParameter<'d>> {
     let names = path_names(&operation.path);
     places.retain(|place| {
-        let lost = place.location == Where::In(Location::Path)
+        let lost = place.location == ParameterPlace::In(Location::Path)
             && !names.iter().any(|name| *name == place.name);
         if lost {
             let message = format!("the path has no `{{{}}}`; it was left out", place.name);
-            findings.add(&place.pointer, Rule::PathParameter, message);
+            findings.add(&place.pointer, DocumentRule::PathParameter, message);
         }
         !lost
     });
     for name in names {
-        let declared = places
-            .iter()
-            .any(|place| place.location == Where::In(Location::Path) && place.name == name);
+        let declared = places.iter().any(|place| {
+            place.location == ParameterPlace::In(Location::Path) && place.name == name
+        });
         if !declared {
             let message = format!("`{{{name}}}` is declared nowhere; it was taken as text");
-            findings.add(&operation.pointer, Rule::PathParameter, message);
-            let location = Where::In(Location::Path);
+            findings.add(&operation.pointer, DocumentRule::PathParameter, message);
+            let location = ParameterPlace::In(Location::Path);
             let pointer = operation.pointer.clone();
             let name = name.to_owned();
-            places.push(Place { name, location, required: true, node: None, pointer });
+            places.push(DeclaredParameter { name, location, required: true, node: None, pointer });
         }
     }
     places
@@ -248,27 +265,13 @@ pub(crate) fn path_names(path: &str) -> Vec<&str> {
     names
 }
 
-fn undeclared(place: &Place<'_>) -> Parameter {
-    Parameter {
-        name: place.name.clone(),
-        location: Location::Path,
-        required: true,
-        deprecated: false,
-        description: String::new(),
-        style: Style::Simple,
-        explode: false,
-        allow_reserved: false,
-        content: None,
-        schema: json!({"type": "string"}),
-    }
-}
-
 /// Examples stand beside the schema of a parameter, and are of use in it.
-fn with_examples(schema: &mut Value, node: Node<'_>) {
-    let mut examples: Vec<Value> = node.get("example").map(Node::to_value).into_iter().collect();
+fn with_examples(schema: &mut Value, node: JsonNode<'_>) {
+    let mut examples: Vec<Value> =
+        node.get("example").map(JsonNode::to_value).into_iter().collect();
     if let Some(named) = node.get("examples") {
         let values = named.entries().filter_map(|(_, example)| example.get("value"));
-        examples.extend(values.take(3).map(Node::to_value));
+        examples.extend(values.take(3).map(JsonNode::to_value));
     }
     if examples.is_empty() {
         return;

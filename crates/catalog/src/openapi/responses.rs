@@ -1,10 +1,11 @@
 //! The answers of an operation.
 
-use super::schema::Schemas;
-use super::{Api, Operation, Version, block_of};
-use crate::command::{Content, Link, Response};
-use crate::document::Node;
-use crate::finding::{Findings, Rule, part};
+use milepost_syntax::json::document::JsonNode;
+
+use super::schema::SchemaConverter;
+use super::{Api, OpenApiVersion, Operation, block_of, texts};
+use crate::command::{Content, Response, ResponseLink};
+use crate::finding::{DocumentFindings, DocumentRule, part};
 use crate::limits;
 
 impl Api {
@@ -12,8 +13,8 @@ impl Api {
     pub(crate) fn responses<'d>(
         &'d self,
         operation: &Operation<'d>,
-        schemas: &mut Schemas<'d>,
-        findings: &mut Findings,
+        schemas: &mut SchemaConverter<'d>,
+        findings: &mut DocumentFindings,
     ) -> Vec<Response> {
         let nodes = self.response_nodes(operation, findings);
         nodes
@@ -26,14 +27,18 @@ impl Api {
     pub(crate) fn response_nodes<'d>(
         &'d self,
         operation: &Operation<'d>,
-        findings: &mut Findings,
-    ) -> Vec<(String, Node<'d>)> {
+        findings: &mut DocumentFindings,
+    ) -> Vec<(String, JsonNode<'d>)> {
         let Some(list) = operation.get("responses").filter(|list| !list.is_null()) else {
             return Vec::new();
         };
         let base = format!("{}/responses", operation.pointer);
         if !list.is_map() {
-            findings.add(base, Rule::Response, "responses must be a map; they were left out");
+            findings.add(
+                base,
+                DocumentRule::Response,
+                "responses must be a map; they were left out",
+            );
             return Vec::new();
         }
         let mut found = Vec::new();
@@ -45,7 +50,7 @@ impl Api {
             let Some(node) = self.resolved(node, &pointer, findings) else { continue };
             if !is_status(&status) {
                 let message = format!("`{status}` is not an HTTP status; the answer was left out");
-                findings.add(pointer, Rule::Response, message);
+                findings.add(pointer, DocumentRule::Response, message);
                 continue;
             }
             found.push((status.to_ascii_lowercase().replace("xx", "XX"), node));
@@ -56,15 +61,15 @@ impl Api {
     fn response<'d>(
         &'d self,
         status: String,
-        node: Node<'d>,
+        node: JsonNode<'d>,
         operation: &Operation<'d>,
-        schemas: &mut Schemas<'d>,
+        schemas: &mut SchemaConverter<'d>,
     ) -> Response {
         let contents = match self.version {
-            Version::V2 => self.contents_of_2(node, operation, schemas),
+            OpenApiVersion::V2 => self.contents_of_2(node, operation, schemas),
             _ => self.contents(node.get("content"), schemas),
         };
-        let headers = node.get("headers").into_iter().flat_map(Node::entries);
+        let headers = node.get("headers").into_iter().flat_map(JsonNode::entries);
         Response {
             status,
             description: block_of(node, "description", limits::SCHEMA_TEXT_CHARS),
@@ -76,38 +81,36 @@ impl Api {
 
     fn contents_of_2<'d>(
         &'d self,
-        node: Node<'d>,
+        node: JsonNode<'d>,
         operation: &Operation<'d>,
-        schemas: &mut Schemas<'d>,
+        schemas: &mut SchemaConverter<'d>,
     ) -> Vec<Content> {
         let Some(schema) = node.get("schema") else { return Vec::new() };
         let schema = schemas.of(schema);
         let produces = operation.get("produces").or_else(|| self.root().get("produces"));
-        let mut types: Vec<String> = produces
-            .map(|list| list.items().filter_map(Node::text).map(Into::into).collect())
-            .unwrap_or_default();
+        let mut types = texts(produces);
         if types.is_empty() {
             types.push("application/json".to_owned());
         }
         let examples = node.get("examples");
         let content = |media_type: String| {
-            let example = examples.and_then(|all| all.get(&media_type)).map(Node::to_value);
+            let example = examples.and_then(|all| all.get(&media_type)).map(JsonNode::to_value);
             Content { schema: schema.clone(), encoding: Vec::new(), example, media_type }
         };
         types.into_iter().take(limits::MEDIA_TYPES).map(content).collect()
     }
 
-    fn links(&self, node: Node<'_>) -> Vec<Link> {
-        let links = node.get("links").into_iter().flat_map(Node::entries);
+    fn links(&self, node: JsonNode<'_>) -> Vec<ResponseLink> {
+        let links = node.get("links").into_iter().flat_map(JsonNode::entries);
         let links = links.filter_map(|(name, link)| Some((name, self.resolve(link).ok()?)));
         links
             .filter_map(|(name, link)| {
                 let operation = link.get("operationId").or_else(|| link.get("operationRef"))?;
-                let parameters = link.get("parameters").into_iter().flat_map(Node::entries);
+                let parameters = link.get("parameters").into_iter().flat_map(JsonNode::entries);
                 let parameters = parameters.filter_map(|(name, value)| {
                     Some((name.into_owned(), value.scalar()?.into_owned()))
                 });
-                Some(Link {
+                Some(ResponseLink {
                     name: name.into_owned(),
                     operation: operation.text()?.into_owned(),
                     parameters: parameters.collect(),
@@ -117,12 +120,12 @@ impl Api {
     }
 
     /// The schema of what the operation answers when it succeeds, where it stands.
-    pub(crate) fn success_schema<'d>(&'d self, operation: &Operation<'d>) -> Option<Node<'d>> {
+    pub(crate) fn success_schema<'d>(&'d self, operation: &Operation<'d>) -> Option<JsonNode<'d>> {
         let list = operation.get("responses")?;
         let mut entries = list.entries().filter(|(status, _)| status.starts_with('2'));
         let (_, node) = entries.next()?;
         let node = self.resolve(node).ok()?;
-        if self.version == Version::V2 {
+        if self.version == OpenApiVersion::V2 {
             return self.resolve(node.get("schema")?).ok();
         }
         let contents = node.get("content")?;

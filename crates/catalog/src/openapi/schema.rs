@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use milepost_syntax::json::document::JsonNode;
 use serde_json::{Map, Value, json};
 
-use super::{Api, Version};
-use crate::document::Node;
+use super::{Api, OpenApiVersion};
 use crate::{limits, refs};
 
 /// Keywords whose value is a schema.
@@ -58,18 +58,18 @@ const TYPES: &[&str] = &["array", "boolean", "integer", "null", "number", "objec
 
 /// The schemas of one command, and what they refer to.
 #[derive(Debug)]
-pub(crate) struct Schemas<'d> {
+pub(crate) struct SchemaConverter<'d> {
     api: &'d Api,
     /// The name each referred-to schema goes by, by its place in the document.
     names: BTreeMap<u32, String>,
     taken: BTreeMap<String, u32>,
-    waiting: VecDeque<(String, Node<'d>)>,
+    waiting: VecDeque<(String, JsonNode<'d>)>,
     parts: usize,
 }
 
-impl<'d> Schemas<'d> {
-    pub(crate) fn new(api: &'d Api) -> Schemas<'d> {
-        Schemas {
+impl<'d> SchemaConverter<'d> {
+    pub(crate) fn new(api: &'d Api) -> SchemaConverter<'d> {
+        SchemaConverter {
             api,
             names: BTreeMap::new(),
             taken: BTreeMap::new(),
@@ -79,7 +79,7 @@ impl<'d> Schemas<'d> {
     }
 
     /// A schema as JSON Schema.
-    pub(crate) fn of(&mut self, node: Node<'d>) -> Value {
+    pub(crate) fn of(&mut self, node: JsonNode<'d>) -> Value {
         self.parts += 1;
         if let Some(flag) = node.bool() {
             return Value::Bool(flag);
@@ -87,7 +87,7 @@ impl<'d> Schemas<'d> {
         if !node.is_map() || self.parts > limits::SCHEMA_PARTS {
             return Value::Bool(true);
         }
-        let modern = self.api.version >= Version::V3_1;
+        let modern = self.api.version >= OpenApiVersion::V3_1;
         let mut schema = Map::new();
         if let Some(reference) = refs::target(node) {
             if let Some(name) = self.refer(&reference) {
@@ -108,14 +108,14 @@ impl<'d> Schemas<'d> {
         if !modern {
             older(node, &mut schema);
         }
-        if self.api.version <= Version::V3_0 && super::flag(node, "nullable") == Some(true) {
+        if self.api.version <= OpenApiVersion::V3_0 && super::flag(node, "nullable") == Some(true) {
             return nullable(schema);
         }
         Value::Object(schema)
     }
 
     /// The schema that a parameter of 2.0 is: without what only a parameter has.
-    pub(crate) fn of_parameter(&mut self, node: Node<'d>) -> Value {
+    pub(crate) fn of_parameter(&mut self, node: JsonNode<'d>) -> Value {
         let mut schema = self.of(node);
         if let Some(map) = schema.as_object_mut() {
             map.remove("description");
@@ -124,7 +124,7 @@ impl<'d> Schemas<'d> {
         schema
     }
 
-    fn keywords(&mut self, node: Node<'d>, schema: &mut Map<String, Value>) {
+    fn keywords(&mut self, node: JsonNode<'d>, schema: &mut Map<String, Value>) {
         for (key, value) in node.entries() {
             let key = &*key;
             let made = if key == "type" {
@@ -214,7 +214,7 @@ impl<'d> Schemas<'d> {
     }
 }
 
-fn only_a_reference(node: Node<'_>) -> bool {
+fn only_a_reference(node: JsonNode<'_>) -> bool {
     node.entries().all(|(key, _)| matches!(&*key, "$ref" | "description" | "summary" | "title"))
 }
 
@@ -232,7 +232,7 @@ fn definition_name(reference: &str) -> String {
 }
 
 /// The type as JSON Schema knows it; a word it does not know says nothing.
-fn types(node: Node<'_>) -> Option<Value> {
+fn types(node: JsonNode<'_>) -> Option<Value> {
     if let Some(word) = node.text() {
         let word = word.to_ascii_lowercase();
         return match &*word {
@@ -243,16 +243,16 @@ fn types(node: Node<'_>) -> Option<Value> {
             word => TYPES.contains(&word).then(|| Value::from(word)),
         };
     }
-    let words = node.items().filter_map(Node::text);
+    let words = node.items().filter_map(JsonNode::text);
     let words: Vec<Value> =
         words.filter(|word| TYPES.contains(&&**word)).map(|word| Value::from(&*word)).collect();
     (!words.is_empty()).then_some(Value::Array(words))
 }
 
 /// The names of required properties; older drafts have a yes or no here, which is not ours.
-fn names(node: Node<'_>) -> Option<Value> {
+fn names(node: JsonNode<'_>) -> Option<Value> {
     let mut names: Vec<Value> = Vec::new();
-    for name in node.items().filter_map(Node::text) {
+    for name in node.items().filter_map(JsonNode::text) {
         let name = Value::from(&*name);
         if !names.contains(&name) {
             names.push(name);
@@ -262,7 +262,7 @@ fn names(node: Node<'_>) -> Option<Value> {
 }
 
 /// A keyword that holds a value, when the value is one it can hold.
-fn plain(key: &str, node: Node<'_>) -> Option<Value> {
+fn plain(key: &str, node: JsonNode<'_>) -> Option<Value> {
     let value = node.to_value();
     let fits = match key {
         "maxItems" | "maxLength" | "maxProperties" | "minItems" | "minLength" | "minProperties"
@@ -289,7 +289,7 @@ fn whole(value: &Value) -> Option<Value> {
 }
 
 /// What 2.0 and 3.0 say in another way than JSON Schema does now.
-fn older(node: Node<'_>, schema: &mut Map<String, Value>) {
+fn older(node: JsonNode<'_>, schema: &mut Map<String, Value>) {
     for (exclusive, bound) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
         if super::flag(node, exclusive) == Some(true)
             && let Some(number) = schema.remove(bound)
@@ -297,7 +297,7 @@ fn older(node: Node<'_>, schema: &mut Map<String, Value>) {
             schema.insert(exclusive.to_owned(), number);
         }
     }
-    if node.get("type").and_then(Node::text).as_deref() == Some("file") {
+    if node.get("type").and_then(JsonNode::text).as_deref() == Some("file") {
         schema.insert("format".to_owned(), "binary".into());
     }
 }

@@ -1,22 +1,23 @@
 //! Where an API is reached.
 
-use super::{Api, Operation, Version, line_of};
+use milepost_syntax::json::document::JsonNode;
+
+use super::{Api, OpenApiVersion, Operation, line_of, texts};
 use crate::command::{Server, ServerVariable};
-use crate::document::Node;
 use crate::limits;
 
 impl Api {
     /// Where the API is reached, as its document says.
     pub fn servers(&self) -> Vec<Server> {
         match self.version {
-            Version::V2 => self.servers_of_2(self.root().get("schemes")),
+            OpenApiVersion::V2 => self.servers_of_2(self.root().get("schemes")),
             _ => servers(self.root().get("servers")),
         }
     }
 
     /// Where an operation is reached, when it is reached elsewhere than the rest.
     pub(crate) fn servers_of(&self, operation: &Operation<'_>) -> Vec<Server> {
-        if self.version == Version::V2 {
+        if self.version == OpenApiVersion::V2 {
             return self
                 .servers_of_2(operation.get("schemes").or_else(|| self.root().get("schemes")));
         }
@@ -25,8 +26,8 @@ impl Api {
         own.unwrap_or_else(|| self.servers())
     }
 
-    fn servers_of_2(&self, schemes: Option<Node<'_>>) -> Vec<Server> {
-        let word = |key: &str| self.root().get(key).and_then(Node::text).unwrap_or_default();
+    fn servers_of_2(&self, schemes: Option<JsonNode<'_>>) -> Vec<Server> {
+        let word = |key: &str| self.root().get(key).and_then(JsonNode::text).unwrap_or_default();
         let (host, base) = (word("host"), word("basePath"));
         let base = match base.trim_end_matches('/') {
             "" => String::new(),
@@ -37,9 +38,7 @@ impl Api {
             let url = if base.is_empty() { "/".to_owned() } else { base };
             return vec![plain(url)];
         }
-        let mut schemes: Vec<String> = schemes
-            .map(|list| list.items().filter_map(Node::text).map(Into::into).collect())
-            .unwrap_or_default();
+        let mut schemes = texts(schemes);
         if schemes.is_empty() {
             schemes.push("https".to_owned());
         }
@@ -53,22 +52,22 @@ fn plain(url: String) -> Server {
     Server { url, template: None, variables: Vec::new(), description: String::new() }
 }
 
-fn servers(list: Option<Node<'_>>) -> Vec<Server> {
+fn servers(list: Option<JsonNode<'_>>) -> Vec<Server> {
     let Some(list) = list else { return Vec::new() };
     list.items().take(limits::SERVERS).filter_map(server).collect()
 }
 
-fn server(node: Node<'_>) -> Option<Server> {
+fn server(node: JsonNode<'_>) -> Option<Server> {
     let written = node.get("url")?.text()?.trim().to_owned();
     let variables: Vec<ServerVariable> = node
         .get("variables")
         .into_iter()
-        .flat_map(Node::entries)
+        .flat_map(JsonNode::entries)
         .map(|(name, variable)| {
-            let choices = variable.get("enum").into_iter().flat_map(Node::items);
+            let choices = variable.get("enum").into_iter().flat_map(JsonNode::items);
             let choices: Vec<String> =
-                choices.filter_map(Node::scalar).map(std::borrow::Cow::into_owned).collect();
-            let default = variable.get("default").and_then(Node::scalar);
+                choices.filter_map(JsonNode::scalar).map(std::borrow::Cow::into_owned).collect();
+            let default = variable.get("default").and_then(JsonNode::scalar);
             let default = default.map(std::borrow::Cow::into_owned);
             ServerVariable {
                 name: name.into_owned(),

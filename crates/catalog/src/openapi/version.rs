@@ -1,39 +1,42 @@
 //! Which specification a document follows.
 
-use crate::document::Node;
-use crate::finding::{Findings, Rule};
+use milepost_syntax::json::document::JsonNode;
+
+use crate::finding::{DocumentFindings, DocumentRule};
 
 /// A version of the specification, as far as it makes a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "the versions of OpenAPI")]
-pub enum Version {
+pub enum OpenApiVersion {
     V2,
     V3_0,
     V3_1,
     V3_2,
 }
 
-impl Version {
+impl OpenApiVersion {
     /// The version a document says it follows; a warning where we had to guess.
-    pub(crate) fn of(root: Node<'_>, warnings: &mut Findings) -> Option<Version> {
+    pub(crate) fn of(
+        root: JsonNode<'_>,
+        warnings: &mut DocumentFindings,
+    ) -> Option<OpenApiVersion> {
         if let Some(node) = root.get("swagger") {
             let text = node.scalar()?;
-            return matches!(&*text, "2.0" | "2" | "2.0.0").then_some(Version::V2);
+            return matches!(&*text, "2.0" | "2" | "2.0.0").then_some(OpenApiVersion::V2);
         }
         let node = root.get("openapi")?;
         let text = node.scalar()?;
         if node.text().is_none() {
             let message = format!("the version is a number; read as {text}: put it in quotes");
-            warnings.add("/openapi", Rule::Version, message);
+            warnings.add("/openapi", DocumentRule::Version, message);
         }
         let version = match text.split('.').collect::<Vec<_>>()[..] {
-            ["3" | "3 "] | ["3", "0", ..] => Version::V3_0,
-            ["3", "1", ..] => Version::V3_1,
-            ["3", "2", ..] => Version::V3_2,
+            ["3" | "3 "] | ["3", "0", ..] => OpenApiVersion::V3_0,
+            ["3", "1", ..] => OpenApiVersion::V3_1,
+            ["3", "2", ..] => OpenApiVersion::V3_2,
             ["3", ..] => {
                 let message = format!("version {text} is not known; read as 3.2");
-                warnings.add("/openapi", Rule::Version, message);
-                Version::V3_2
+                warnings.add("/openapi", DocumentRule::Version, message);
+                OpenApiVersion::V3_2
             }
             _ => return None,
         };
@@ -43,18 +46,18 @@ impl Version {
     /// The seed's word for the kind of document.
     pub fn kind(self) -> &'static str {
         match self {
-            Version::V2 => "openapi_2",
-            Version::V3_0 | Version::V3_1 | Version::V3_2 => "openapi_3",
+            OpenApiVersion::V2 => "openapi_2",
+            OpenApiVersion::V3_0 | OpenApiVersion::V3_1 | OpenApiVersion::V3_2 => "openapi_3",
         }
     }
 
     /// The number people know it by.
     pub fn name(self) -> &'static str {
         match self {
-            Version::V2 => "2.0",
-            Version::V3_0 => "3.0",
-            Version::V3_1 => "3.1",
-            Version::V3_2 => "3.2",
+            OpenApiVersion::V2 => "2.0",
+            OpenApiVersion::V3_0 => "3.0",
+            OpenApiVersion::V3_1 => "3.1",
+            OpenApiVersion::V3_2 => "3.2",
         }
     }
 }

@@ -5,141 +5,18 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use super::{Scheme, Size};
-use crate::command::{Command, Location, Method};
+use super::names::{
+    ASIDES, CURSORS, LAST_ITEMS, LISTS, MORE, NEXT_CURSOR_PATHS, NEXT_CURSORS, NEXT_URLS, OFFSETS,
+    PAGES, SIZES, TOTAL_PAGES, TOTALS,
+};
+use super::{PageSize, PagingScheme};
+use crate::command::{ApiCommand, Location, Method};
 use crate::limits;
-use crate::request::schema;
-
-/// Arguments that take a cursor.
-const CURSORS: &[&str] = &[
-    "after",
-    "afterid",
-    "bookmark",
-    "continuation",
-    "continuationtoken",
-    "continue",
-    "cursor",
-    "marker",
-    "nextcursor",
-    "nextpagetoken",
-    "nexttoken",
-    "offset",
-    "page",
-    "pagecursor",
-    "pagekey",
-    "pagetoken",
-    "paginationtoken",
-    "scrollid",
-    "startcursor",
-    "startingtoken",
-];
-/// Fields of an answer that hold the next cursor, best first.
-const NEXT_CURSORS: &[&str] = &[
-    "nextcursor",
-    "nextpagetoken",
-    "nextpagecursor",
-    "nexttoken",
-    "nextcontinuationtoken",
-    "nextmarker",
-    "nextpagekey",
-    "nextkey",
-    "nextpage",
-    "endcursor",
-    "continuationtoken",
-    "paginationtoken",
-    "bookmark",
-    "scrollid",
-    "lastid",
-];
-/// The same where only the way to the field tells.
-const NEXT_CURSOR_PATHS: &[&[&str]] = &[
-    &["metadata", "continue"],
-    &["paging", "next", "after"],
-    &["paging", "cursors", "after"],
-    &["cursors", "after"],
-    &["cursor", "next"],
-    &["cursor", "after"],
-    &["pagination", "next"],
-    &["meta", "after"],
-    &["meta", "next"],
-    &["next"],
-];
-/// Fields that hold the URL of the next page.
-const NEXT_URLS: &[&[&str]] = &[
-    &["odatanextlink"],
-    &["nextlink"],
-    &["nexturl"],
-    &["nextpageurl"],
-    &["nextpageuri"],
-    &["nexthref"],
-    &["nextrecordsurl"],
-    &["links", "next", "href"],
-    &["links", "next"],
-    &["link", "next"],
-    &["paging", "next"],
-    &["pagination", "next"],
-    &["pagination", "nexturl"],
-    &["pagination", "nextlink"],
-    &["meta", "next"],
-    &["meta", "nexturl"],
-    &["next", "href"],
-    &["next"],
-];
-/// Arguments that take a value of the last item.
-const LAST_ITEMS: &[&str] = &["startingafter"];
-/// Fields that say whether there is more.
-const MORE: &[&str] = &["hasmore", "hasnextpage", "hasnext", "moreavailable", "istruncated"];
-/// Arguments that number pages.
-const PAGES: &[&str] = &["page", "pagenumber", "pageno", "pagenum", "pageindex", "currentpage"];
-/// Arguments that number items.
-const OFFSETS: &[&str] = &["offset", "skip", "start", "startat", "startindex", "pageoffset"];
-/// Arguments that say how many items a page has.
-const SIZES: &[&str] = &[
-    "count",
-    "limit",
-    "max",
-    "maxresults",
-    "pagelimit",
-    "pagesize",
-    "perpage",
-    "resultsperpage",
-    "rows",
-    "size",
-    "take",
-    "top",
-];
-/// Fields that say how many items there are.
-const TOTALS: &[&str] = &["total", "totalcount", "totalitems", "totalresults", "totalsize"];
-/// Fields that say how many pages there are.
-const TOTAL_PAGES: &[&str] = &["totalpages", "pagecount", "pagestotal", "lastpage", "numpages"];
-/// Names of the list among other fields, best first.
-const LISTS: &[&str] = &[
-    "data",
-    "items",
-    "results",
-    "value",
-    "values",
-    "records",
-    "entries",
-    "list",
-    "rows",
-    "objects",
-    "hits",
-    "elements",
-    "content",
-    "resources",
-    "nodes",
-    "members",
-    "result",
-    "response",
-    "embedded",
-];
-/// Maps that hold what an answer says about itself.
-const ASIDES: &[&str] =
-    &["meta", "metadata", "pagination", "paging", "page", "pageinfo", "responsemetadata"];
+use crate::schema;
+use crate::text::{WordList, bare_word};
 
 /// How a command pages, when it does.
-pub fn detect(command: &Command) -> Option<Scheme> {
+pub fn detect(command: &ApiCommand) -> Option<PagingScheme> {
     // What changes the world is never done again for more of it; many search by POST.
     if !matches!(command.method, Method::Get | Method::Query | Method::Post) {
         return None;
@@ -147,37 +24,40 @@ pub fn detect(command: &Command) -> Option<Scheme> {
     let fields = fields(command);
     let arguments = arguments(command);
     let more = best(&fields, MORE).map(|field| field.pointer.clone());
-    if let Some(cursor) =
-        arguments.iter().find(|argument| CURSORS.contains(&argument.word.as_str()))
+    if let Some(cursor) = arguments.iter().find(|argument| is_cursor(&argument.word))
         && let Some(at) = next_cursor(&fields, cursor)
     {
-        return Some(Scheme::Cursor { parameter: cursor.name.clone(), at, more });
+        return Some(PagingScheme::Cursor { parameter: cursor.name.clone(), at, more });
     }
     if command.method == Method::Post {
         return None;
     }
-    let last = arguments.iter().find(|argument| LAST_ITEMS.contains(&argument.word.as_str()));
+    let last = arguments.iter().find(|argument| LAST_ITEMS.contains(&argument.word));
     if let Some(last) = last.filter(|_| more.is_some()) {
         let (parameter, field) = (last.name.clone(), "id".to_owned());
-        return Some(Scheme::LastItem { parameter, field, more });
+        return Some(PagingScheme::LastItem { parameter, field, more });
     }
     if let Some(at) = next_url(&fields) {
-        return Some(Scheme::NextUrl { at });
+        return Some(PagingScheme::NextUrl { at });
     }
     let headers = command.responses.iter().flat_map(|response| &response.headers);
     if headers.into_iter().any(|name| name.eq_ignore_ascii_case("link")) {
-        return Some(Scheme::Link);
+        return Some(PagingScheme::Link);
     }
     // A number pages only what is a list.
     let is_list = fields.iter().any(Field::is_list) || fields.is_empty();
     is_list.then(|| numbered(&arguments)).flatten()
 }
 
-fn numbered(arguments: &[Argument<'_>]) -> Option<Scheme> {
-    let with_word = |words: &'static [&'static str]| {
-        arguments.iter().find(move |one| words.contains(&one.word.as_str()) && one.is_integer())
+fn is_cursor(word: &str) -> bool {
+    CURSORS.contains(word) || matches!(word, "offset" | "page")
+}
+
+fn numbered(arguments: &[Argument<'_>]) -> Option<PagingScheme> {
+    let with_word = |words: WordList| {
+        arguments.iter().find(move |one| words.contains(&one.word) && one.is_integer())
     };
-    let size = with_word(SIZES).map(|size| Size {
+    let size = with_word(SIZES).map(|size| PageSize {
         parameter: size.name.clone(),
         default: size.number("default"),
         maximum: size.number("maximum"),
@@ -185,12 +65,12 @@ fn numbered(arguments: &[Argument<'_>]) -> Option<Scheme> {
     let parameter = |argument: &Argument<'_>| argument.name.clone();
     if let Some(page) = with_word(PAGES) {
         let first = page.number("default").or(page.number("minimum")).unwrap_or(1);
-        return Some(Scheme::Page { parameter: parameter(page), first, size });
+        return Some(PagingScheme::Page { parameter: parameter(page), first, size });
     }
     let offset = with_word(OFFSETS)?;
     let zero = u64::from(offset.word == "startindex");
     let first = offset.number("default").or(offset.number("minimum")).unwrap_or(zero);
-    Some(Scheme::Offset { parameter: parameter(offset), first, size })
+    Some(PagingScheme::Offset { parameter: parameter(offset), first, size })
 }
 
 /// An argument that paging may use.
@@ -198,7 +78,7 @@ struct Argument<'c> {
     name: String,
     word: String,
     schema: &'c Value,
-    command: &'c Command,
+    command: &'c ApiCommand,
 }
 
 impl Argument<'_> {
@@ -217,7 +97,7 @@ impl Argument<'_> {
 }
 
 /// Query parameters, and properties of the body for those who search by POST.
-fn arguments(command: &Command) -> Vec<Argument<'_>> {
+fn arguments(command: &ApiCommand) -> Vec<Argument<'_>> {
     let mut found = Vec::new();
     for parameter in &command.parameters {
         if parameter.location == Location::Query {
@@ -226,7 +106,7 @@ fn arguments(command: &Command) -> Vec<Argument<'_>> {
                 1 => parameter.name.clone(),
                 _ => format!("query.{}", parameter.name),
             };
-            let word = word(&parameter.name);
+            let word = bare_word(&parameter.name);
             found.push(Argument { name, word, schema: &parameter.schema, command });
         }
     }
@@ -235,7 +115,12 @@ fn arguments(command: &Command) -> Vec<Argument<'_>> {
     if let Some(content) = json {
         for (name, schema) in schema::properties(&content.schema, &command.defs) {
             if !found.iter().any(|known| known.name == name) {
-                found.push(Argument { name: name.to_owned(), word: word(name), schema, command });
+                found.push(Argument {
+                    name: name.to_owned(),
+                    word: bare_word(name),
+                    schema,
+                    command,
+                });
             }
         }
     }
@@ -267,7 +152,7 @@ impl Field {
 }
 
 /// The fields of the answer of success, those near the top first.
-fn fields(command: &Command) -> Vec<Field> {
+fn fields(command: &ApiCommand) -> Vec<Field> {
     let success = |status: &str| status.starts_with('2') || status == "default";
     let responses = command.responses.iter().filter(|response| success(&response.status));
     let mut contents = responses.flat_map(|response| &response.contents);
@@ -291,7 +176,7 @@ fn fields(command: &Command) -> Vec<Field> {
         if words.len() < limits::PAGE_FIELD_DEPTH && !types.contains(&"array") {
             for (name, schema) in schema::properties(schema, &command.defs) {
                 let mut words = words.clone();
-                words.push(word(name));
+                words.push(bare_word(name));
                 let key = name.replace('~', "~0").replace('/', "~1");
                 open.push_back((schema, words, format!("{pointer}/{key}")));
             }
@@ -300,20 +185,20 @@ fn fields(command: &Command) -> Vec<Field> {
     found
 }
 
-fn best<'f>(fields: &'f [Field], words: &[&str]) -> Option<&'f Field> {
+fn best(fields: &[Field], words: WordList) -> Option<&Field> {
     let named =
-        |word: &&str| fields.iter().find(|field| field.words.last().is_some_and(|w| w == word));
+        |word: &str| fields.iter().find(|field| field.words.last().is_some_and(|w| w == word));
     words.iter().find_map(named)
 }
 
 fn next_cursor(fields: &[Field], cursor: &Argument<'_>) -> Option<String> {
     let plain = |field: &&Field| field.is_plain() && !field.is_uri;
-    let named = |word: &&str| {
+    let named = |word: &str| {
         fields.iter().filter(plain).find(|field| field.words.last().is_some_and(|w| w == word))
     };
     // A page that is a number is counted unless the answer names the next one.
     let numbered = cursor.is_integer() && !cursor.types().is_empty();
-    let words: &[&str] = if numbered { &["nextpage", "nextoffset"] } else { NEXT_CURSORS };
+    let words = if numbered { WordList("nextpage nextoffset") } else { NEXT_CURSORS };
     if let Some(field) = words.iter().find_map(named) {
         return Some(field.pointer.clone());
     }
@@ -347,7 +232,7 @@ fn items_below(body: &Value, depth: usize) -> Option<String> {
     };
     let pointer = |key: &str| format!("/{}", key.replace('~', "~0").replace('/', "~1"));
     let called =
-        |name: &&str| map.iter().find(|(key, value)| value.is_array() && word(key) == **name);
+        |name: &str| map.iter().find(|(key, value)| value.is_array() && bare_word(key) == name);
     if let Some((key, _)) = LISTS.iter().find_map(called) {
         return Some(pointer(key));
     }
@@ -360,7 +245,7 @@ fn items_below(body: &Value, depth: usize) -> Option<String> {
     }
     LISTS.iter().find_map(|name| {
         let (key, value) =
-            map.iter().find(|(key, value)| value.is_object() && word(key) == **name)?;
+            map.iter().find(|(key, value)| value.is_object() && bare_word(key) == name)?;
         Some(format!("{}{}", pointer(key), items_below(value, depth + 1)?))
     })
 }
@@ -381,18 +266,13 @@ pub(super) fn says_last(body: &Value) -> bool {
 }
 
 /// What an answer says about itself, at its top or in a map that is there for it.
-fn aside<'b>(body: &'b Value, words: &[&str]) -> Option<&'b Value> {
+fn aside<'b>(body: &'b Value, words: WordList) -> Option<&'b Value> {
     let map = body.as_object()?;
     let here = |map: &'b serde_json::Map<String, Value>| {
-        map.iter().find(|(key, _)| words.contains(&word(key).as_str())).map(|(_, value)| value)
+        map.iter().find(|(key, _)| words.contains(&bare_word(key))).map(|(_, value)| value)
     };
     here(map).or_else(|| {
-        let asides = map.iter().filter(|(key, _)| ASIDES.contains(&word(key).as_str()));
+        let asides = map.iter().filter(|(key, _)| ASIDES.contains(&bare_word(key)));
         asides.filter_map(|(_, value)| value.as_object()).find_map(here)
     })
-}
-
-/// A name without signs and capitals.
-fn word(name: &str) -> String {
-    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

@@ -4,21 +4,21 @@
 use milepost_model::suggest::excerpt;
 use url::Url;
 
-use super::{Answer, Stuck};
+use super::{PageResponse, PagingError};
 
 /// Whether an answer has links between pages.
-pub(super) fn is_there(answer: &Answer<'_>) -> bool {
+pub(super) fn is_there(answer: &PageResponse<'_>) -> bool {
     const PAGES: &[&str] = &["next", "prev", "previous", "first", "last"];
     headers(answer).any(|header| PAGES.iter().any(|relation| target(header, relation).is_some()))
 }
 
 /// The next page by the `Link` headers.
-pub(super) fn next(answer: &Answer<'_>) -> Result<Option<Url>, Stuck> {
+pub(super) fn next(answer: &PageResponse<'_>) -> Result<Option<Url>, PagingError> {
     let target = headers(answer).find_map(|header| target(header, "next"));
     target.map(|target| resolve(answer.url, target)).transpose()
 }
 
-fn headers<'a>(answer: &Answer<'a>) -> impl Iterator<Item = &'a str> {
+fn headers<'a>(answer: &PageResponse<'a>) -> impl Iterator<Item = &'a str> {
     let links = answer.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("link"));
     links.map(|(_, value)| value.as_str())
 }
@@ -61,8 +61,8 @@ fn has_relation(parameters: &str, wanted: &str) -> bool {
 }
 
 /// A link, relative to the request, on the server of the request.
-pub(super) fn resolve(request: &Url, text: &str) -> Result<Url, Stuck> {
-    let no_url = || Stuck::NoUrl { text: excerpt(text) };
+pub(super) fn resolve(request: &Url, text: &str) -> Result<Url, PagingError> {
+    let no_url = || PagingError::NoUrl { text: excerpt(text) };
     let mut url = request.join(text).map_err(|_| no_url())?;
     url.set_fragment(None);
     // Behind a proxy a server may not know that it is reached by https.
@@ -80,6 +80,6 @@ pub(super) fn resolve(request: &Url, text: &str) -> Result<Url, Stuck> {
         Ok(url)
     } else {
         let shown = format!("{}{}", url.origin().ascii_serialization(), url.path());
-        Err(Stuck::Elsewhere { url: excerpt(&shown) })
+        Err(PagingError::Elsewhere { url: excerpt(&shown) })
     }
 }

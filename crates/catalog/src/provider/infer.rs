@@ -3,20 +3,21 @@
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
+use milepost_syntax::json::document::JsonNode;
+
 use super::link::{self, Links};
-use super::name::{self, Asks, Name};
-use super::route::{self, Part, Route};
-use super::shape::{List, Shapes};
-use super::value::{self, Choice, Search, Wanted};
-use super::{Bind, Provider, Served};
+use super::name::{self, Asks, SplitName};
+use super::route::{self, PathPart, PathRoute};
+use super::shape::{ItemList, Shapes};
+use super::value::{self, ChosenField, FieldSearch, WantedValue};
+use super::{InferredProvider, ProviderBinding, ServedParameter};
 use crate::command::{Location, Method};
-use crate::document::Node;
-use crate::openapi::{Api, Operation, Version};
+use crate::openapi::{Api, OpenApiVersion, Operation};
 use crate::table::{Row, RowParameter};
 use crate::{limits, text};
 
 /// Every provider that is sure enough, in the order of the table.
-pub fn infer(api: &Api, rows: &[Row]) -> Vec<Provider> {
+pub fn infer(api: &Api, rows: &[Row]) -> Vec<InferredProvider> {
     let mut inference = Inference::new(api, rows);
     for row in 0..rows.len() {
         inference.serve(row);
@@ -48,7 +49,7 @@ enum Why {
 struct Key {
     list: usize,
     value_field: String,
-    binds: Vec<Bind>,
+    binds: Vec<ProviderBinding>,
     confidence: super::Confidence,
     why: Why,
 }
@@ -57,18 +58,18 @@ struct Inference<'d> {
     api: &'d Api,
     rows: &'d [Row],
     operations: Vec<Option<Operation<'d>>>,
-    routes: Vec<Route<'d>>,
+    routes: Vec<PathRoute<'d>>,
     /// Rows that may list, by the key of their path.
     by_path: HashMap<String, usize>,
     /// Rows that may list, by what their path says they list.
     by_thing: HashMap<String, Vec<usize>>,
     /// The list of each row, once it was asked for.
-    lists: HashMap<usize, Option<Rc<List<'d>>>>,
+    lists: HashMap<usize, Option<Rc<ItemList<'d>>>>,
     /// What was chosen of a list for a parameter: many operations share their parameters.
-    choices: HashMap<(usize, u32), Option<Choice>>,
+    choices: HashMap<(usize, u32), Option<ChosenField>>,
     links: Links,
     shapes: Shapes<'d>,
-    found: BTreeMap<Key, Vec<Served>>,
+    found: BTreeMap<Key, Vec<ServedParameter>>,
 }
 
 /// A parameter that wants a provider.
@@ -77,14 +78,14 @@ struct Parameter<'s, 'd> {
     name: &'s str,
     location: Location,
     /// Where it is declared.
-    node: Option<Node<'d>>,
-    wanted: Wanted<'d>,
+    node: Option<JsonNode<'d>>,
+    wanted: WantedValue<'d>,
 }
 
 impl<'d> Inference<'d> {
     fn new(api: &'d Api, rows: &'d [Row]) -> Inference<'d> {
         let operations: Vec<_> = rows.iter().map(|row| api.operation(row)).collect();
-        let routes: Vec<Route<'d>> = rows.iter().map(|row| Route::new(&row.path)).collect();
+        let routes: Vec<PathRoute<'d>> = rows.iter().map(|row| PathRoute::new(&row.path)).collect();
         let mut by_path = HashMap::new();
         let mut by_thing: HashMap<String, Vec<usize>> = HashMap::new();
         for (index, (row, route)) in rows.iter().zip(&routes).enumerate() {
@@ -95,10 +96,10 @@ impl<'d> Inference<'d> {
             let count = route.parts.len();
             by_path.entry(route.key(count).to_owned()).or_insert(index);
             // `customer.list` is something to do.
-            if let Some(Part::Word(word)) = route.parts.last()
+            if let Some(PathPart::Word(word)) = route.parts.last()
                 && !word.contains('.')
             {
-                let lists = by_thing.entry(Name::of_collection(word).stem()).or_default();
+                let lists = by_thing.entry(SplitName::of_collection(word).stem()).or_default();
                 if lists.len() < limits::LISTS_OF_ONE_NAME {
                     lists.push(index);
                 }
@@ -136,11 +137,12 @@ impl<'d> Inference<'d> {
             let node = nodes.iter().find(|(named, at, _)| named == name && at == location.name());
             let node = node.map(|(_, _, node)| *node);
             let schema = node.and_then(|node| self.schema_of(node));
-            let Some(wanted) = Wanted::new(&self.shapes, name, node, schema) else { continue };
+            let Some(wanted) = WantedValue::new(&self.shapes, name, node, schema) else { continue };
             let parameter = Parameter { row, name, location: *location, node, wanted };
             if let Some(key) = self.provider_of(&parameter) {
                 let command = rows[row].name.clone();
-                let served = Served { command, parameter: name.clone(), location: *location };
+                let served =
+                    ServedParameter { command, parameter: name.clone(), location: *location };
                 self.found.entry(key).or_default().push(served);
             }
         }
@@ -153,16 +155,16 @@ impl<'d> Inference<'d> {
         if parameter.location == Location::Path || is_linked() {
             return true;
         }
-        let name = Name::new(&parameter.name);
+        let name = SplitName::new(&parameter.name);
         let thing = name.thing_and_key().map_or_else(|| name.stem(), |(thing, _)| thing);
         self.by_thing.contains_key(&thing)
     }
 
     /// The parameters of a row where they stand, by name and location; its own come first.
-    fn parameter_nodes(&self, row: usize) -> Vec<(String, String, Node<'d>)> {
+    fn parameter_nodes(&self, row: usize) -> Vec<(String, String, JsonNode<'d>)> {
         let Some(operation) = &self.operations[row] else { return Vec::new() };
         let lists = [operation.get("parameters"), operation.item.get("parameters")];
-        let nodes = lists.into_iter().flatten().flat_map(Node::items).take(limits::PARAMETERS);
+        let nodes = lists.into_iter().flatten().flat_map(JsonNode::items).take(limits::PARAMETERS);
         let nodes = nodes.filter_map(|node| self.api.resolve(node).ok());
         let named = nodes.filter_map(|node| {
             Some((
@@ -175,8 +177,12 @@ impl<'d> Inference<'d> {
     }
 
     /// In 2.0 a parameter is its own schema.
-    fn schema_of(&self, parameter: Node<'d>) -> Option<Node<'d>> {
-        if self.api.version() == Version::V2 { Some(parameter) } else { parameter.get("schema") }
+    fn schema_of(&self, parameter: JsonNode<'d>) -> Option<JsonNode<'d>> {
+        if self.api.version() == OpenApiVersion::V2 {
+            Some(parameter)
+        } else {
+            parameter.get("schema")
+        }
     }
 
     fn provider_of(&mut self, parameter: &Parameter<'_, 'd>) -> Option<Key> {
@@ -211,7 +217,7 @@ impl<'d> Inference<'d> {
             return None;
         }
         let route = &self.routes[parameter.row];
-        let at = route.parts.iter().position(|part| *part == Part::Value(parameter.name))?;
+        let at = route.parts.iter().position(|part| *part == PathPart::Value(parameter.name))?;
         let key = route.key(at);
         let listed = || {
             let mut keys = LISTINGS.iter().map(|word| format!("{key}/{word}"));
@@ -238,7 +244,7 @@ impl<'d> Inference<'d> {
         let list = self.list(row)?;
         let route = &self.routes[parameter.row];
         let things = things_of(route.word(at), &list);
-        let directly = matches!(route.parts[at - 1], Part::Word(_));
+        let directly = matches!(route.parts[at - 1], PathPart::Word(_));
         let links = self.links.get(&(parameter.row, parameter.name.to_owned()));
         let keys: Vec<String> =
             links.into_iter().flatten().map(|linked| linked.key.clone()).collect();
@@ -274,14 +280,14 @@ impl<'d> Inference<'d> {
     fn by_name(&mut self, parameter: &Parameter<'_, 'd>) -> Option<Key> {
         let wanted = &parameter.wanted;
         let route = &self.routes[parameter.row];
-        let place = route.parts.iter().position(|part| *part == Part::Value(parameter.name));
+        let place = route.parts.iter().position(|part| *part == PathPart::Value(parameter.name));
         let place = place.unwrap_or(route.parts.len());
         let thing = match wanted.name.thing_and_key() {
             Some((thing, key)) if parameter.location == Location::Path || is_id(key) => thing,
             Some(_) => return None,
             None => {
                 let thing = wanted.name.stem();
-                let word = route.word(place).map(|word| Name::of_collection(word).stem());
+                let word = route.word(place).map(|word| SplitName::of_collection(word).stem());
                 let is_collection = word.is_some_and(|word| word == thing);
                 let is_said = name::keys_in(&wanted.description).first() == Some(&"id");
                 let sure = match parameter.location {
@@ -318,10 +324,10 @@ impl<'d> Inference<'d> {
         if parameter.location != Location::Path || place < 2 {
             return false;
         }
-        let is_thing = |word: &str| Name::of_collection(word).stem() == thing;
+        let is_thing = |word: &str| SplitName::of_collection(word).stem() == thing;
         match parts[place - 2..place] {
-            [_, Part::Value(_)] => self.routes[parameter.row].word(place).is_some_and(is_thing),
-            [Part::Word(scope), Part::Word(word)] => {
+            [_, PathPart::Value(_)] => self.routes[parameter.row].word(place).is_some_and(is_thing),
+            [PathPart::Word(scope), PathPart::Word(word)] => {
                 is_thing(word) && !ASPECTS.contains(&scope) && !route::is_version(scope)
             }
             _ => false,
@@ -349,10 +355,10 @@ impl<'d> Inference<'d> {
 
     fn search<'s>(
         &'s mut self,
-        list: &'s List<'d>,
+        list: &'s ItemList<'d>,
         parameter: &'s Parameter<'_, 'd>,
-    ) -> Search<'s, 'd> {
-        Search { shapes: &mut self.shapes, list, wanted: &parameter.wanted }
+    ) -> FieldSearch<'s, 'd> {
+        FieldSearch { shapes: &mut self.shapes, list, wanted: &parameter.wanted }
     }
 
     /// The field of a list that a parameter takes. What the list is of follows from its row.
@@ -360,9 +366,9 @@ impl<'d> Inference<'d> {
         &mut self,
         parameter: &Parameter<'_, 'd>,
         row: usize,
-        list: &List<'d>,
-        things: &[Name],
-    ) -> Option<Choice> {
+        list: &ItemList<'d>,
+        things: &[SplitName],
+    ) -> Option<ChosenField> {
         let Some(node) = parameter.node else { return self.search(list, parameter).field(things) };
         let key = (row, node.index());
         if let Some(choice) = self.choices.get(&key) {
@@ -374,7 +380,7 @@ impl<'d> Inference<'d> {
     }
 
     /// The list that a row answers with.
-    fn list(&mut self, row: usize) -> Option<Rc<List<'d>>> {
+    fn list(&mut self, row: usize) -> Option<Rc<ItemList<'d>>> {
         if let Some(list) = self.lists.get(&row) {
             return list.clone();
         }
@@ -392,13 +398,13 @@ impl<'d> Inference<'d> {
         &self,
         parameter: &Parameter<'_, 'd>,
         list: usize,
-        choice: Choice,
+        choice: ChosenField,
         why: Why,
     ) -> Option<Key> {
         let required = self.rows[list].parameters.iter().filter(|needed| needed.required);
-        let binds: Option<Vec<Bind>> =
+        let binds: Option<Vec<ProviderBinding>> =
             required.map(|needed| self.bind(parameter, list, needed, why)).collect();
-        let Choice { pointer: value_field, confidence } = choice;
+        let ChosenField { pointer: value_field, confidence } = choice;
         Some(Key { list, value_field, binds: binds?, confidence, why })
     }
 
@@ -408,8 +414,8 @@ impl<'d> Inference<'d> {
         list: usize,
         needed: &RowParameter,
         why: Why,
-    ) -> Option<Bind> {
-        let bind = |from: &str| Bind {
+    ) -> Option<ProviderBinding> {
+        let bind = |from: &str| ProviderBinding {
             parameter: needed.name.clone(),
             from: from.to_owned(),
             location: needed.location,
@@ -427,28 +433,28 @@ impl<'d> Inference<'d> {
         let (lister, served) = (&self.routes[list], &self.routes[parameter.row]);
         if why == Why::Link
             && needed.name != parameter.name
-            && served.parts.contains(&Part::Value(&needed.name))
+            && served.parts.contains(&PathPart::Value(&needed.name))
         {
             return Some(bind(&needed.name));
         }
-        let at = lister.parts.iter().position(|part| *part == Part::Value(&needed.name))?;
+        let at = lister.parts.iter().position(|part| *part == PathPart::Value(&needed.name))?;
         let same = served.parts.len() > at && served.key(at + 1) == lister.key(at + 1);
         match served.parts.get(at) {
-            Some(Part::Value(from)) if same && *from != parameter.name => {
+            Some(PathPart::Value(from)) if same && *from != parameter.name => {
                 // Where one says `username` and the other `user_id`, values do not fit.
-                let (ours, theirs) = (Name::new(from), Name::new(&needed.name));
+                let (ours, theirs) = (SplitName::new(from), SplitName::new(&needed.name));
                 (from == &needed.name || ours.may_stand_for(&theirs)).then(|| bind(from))
             }
             _ => None,
         }
     }
 
-    fn into_providers(mut self) -> Vec<Provider> {
+    fn into_providers(mut self) -> Vec<InferredProvider> {
         let found = std::mem::take(&mut self.found);
         let providers = found.into_iter().filter_map(|(key, serves)| {
             let list = self.list(key.list)?;
             let command = &self.rows[key.list].name;
-            Some(Provider {
+            Some(InferredProvider {
                 reason: reason(&key, command),
                 command: command.clone(),
                 list_at: list.at.clone(),
@@ -464,22 +470,22 @@ impl<'d> Inference<'d> {
 }
 
 /// What a list is of: by its path, and by what its items are called.
-fn things_of(word: Option<&str>, list: &List<'_>) -> Vec<Name> {
-    word.map(Name::of_collection).into_iter().chain(list.item_name.clone()).collect()
+fn things_of(word: Option<&str>, list: &ItemList<'_>) -> Vec<SplitName> {
+    word.map(SplitName::of_collection).into_iter().chain(list.item_name.clone()).collect()
 }
 
 /// Whether a list is of things whose ids the caller has to know.
-fn looks_up(row: &Row, route: &Route<'_>) -> bool {
-    let thing = route.word(route.parts.len()).map(|word| Name::of_collection(word).stem());
+fn looks_up(row: &Row, route: &PathRoute<'_>) -> bool {
+    let thing = route.word(route.parts.len()).map(|word| SplitName::of_collection(word).stem());
     let thing = thing.unwrap_or_default();
     let mut asked = row.parameters.iter().filter(|one| one.location == Location::Query);
     let by_ids = asked.clone().any(|one| {
         let name = &one.name;
-        name.to_ascii_lowercase().ends_with("ids") && Name::new(name).takes_ids(&thing)
+        name.to_ascii_lowercase().ends_with("ids") && SplitName::new(name).takes_ids(&thing)
     });
     by_ids
         && (row.summary.split(|c: char| !c.is_alphanumeric()).any(|word| word == "IDs")
-            || !asked.any(|one| Name::new(&one.name).pages()))
+            || !asked.any(|one| SplitName::new(&one.name).pages()))
 }
 
 /// Keys that nobody types as a text to look for.

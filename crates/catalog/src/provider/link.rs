@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::document::Node;
+use milepost_syntax::json::document::JsonNode;
+
 use crate::openapi::{Api, Operation};
 use crate::table::Row;
 
@@ -37,17 +38,18 @@ pub(super) fn links(api: &Api, rows: &[Row], operations: &[Option<Operation<'_>>
         rows.iter().enumerate().map(|(index, row)| (&*row.pointer, index)).collect();
     for (source, operation) in operations.iter().enumerate() {
         let responses = operation.as_ref().and_then(|operation| operation.get("responses"));
-        let responses = responses.into_iter().flat_map(Node::entries);
+        let responses = responses.into_iter().flat_map(JsonNode::entries);
         for (_, response) in responses.filter(|(status, _)| status.starts_with('2')) {
             let Ok(response) = api.resolve(response) else { continue };
-            for (_, link) in response.get("links").into_iter().flat_map(Node::entries) {
+            for (_, link) in response.get("links").into_iter().flat_map(JsonNode::entries) {
                 let Ok(link) = api.resolve(link) else { continue };
-                let by_id = link.get("operationId").and_then(Node::text);
+                let by_id = link.get("operationId").and_then(JsonNode::text);
                 let by_id = by_id.and_then(|id| ids.get(&*id));
-                let by_ref = link.get("operationRef").and_then(Node::text);
+                let by_ref = link.get("operationRef").and_then(JsonNode::text);
                 let by_ref = by_ref.and_then(|to| pointers.get(to.strip_prefix('#')?));
                 let Some(target) = by_id.or(by_ref) else { continue };
-                for (parameter, value) in link.get("parameters").into_iter().flat_map(Node::entries)
+                for (parameter, value) in
+                    link.get("parameters").into_iter().flat_map(JsonNode::entries)
                 {
                     let Some(key) = value.text().and_then(|value| last_key(&value)) else {
                         continue;

@@ -17,7 +17,7 @@ pub use infer::infer;
 
 /// A list command, and the parameters it yields choices for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Provider {
+pub struct InferredProvider {
     /// The name of the list command.
     pub command: String,
     /// JSON pointer of the list in the answer; empty when the answer is the list.
@@ -27,34 +27,32 @@ pub struct Provider {
     /// JSON pointer of what tells people which item it is.
     pub label_field: Option<String>,
     /// Where the required parameters of the list command get their values.
-    pub binds: Vec<Bind>,
+    pub binds: Vec<ProviderBinding>,
     /// How sure it is.
     pub confidence: Confidence,
     /// Why, in one sentence.
     pub reason: String,
     /// The parameters it yields choices for, in the order of the table.
-    pub serves: Vec<Served>,
+    pub serves: Vec<ServedParameter>,
 }
 
 /// A required parameter of the list command gets the value of one of the served command.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Bind {
+pub struct ProviderBinding {
     /// The parameter of the list command.
     pub parameter: String,
     /// The parameter of the served command, in the same location.
     pub from: String,
-    /// Where both travel.
     pub location: Location,
 }
 
 /// A parameter that has choices.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Served {
+pub struct ServedParameter {
     /// The name of its command.
     pub command: String,
     /// The name of the parameter.
     pub parameter: String,
-    /// Where it travels.
     pub location: Location,
 }
 

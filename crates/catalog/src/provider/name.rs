@@ -1,77 +1,18 @@
 //! What the name of a parameter says: of which thing it is, and which of its fields it takes.
 
-use crate::text;
+use crate::text::{self, WordList};
 
 /// Fields by which one thing is told from others, the best first.
-const KEYS: &[&str] = &[
-    "id",
-    "uuid",
-    "guid",
-    "gid",
-    "sid",
-    "uid",
-    "identifier",
-    "key",
-    "slug",
-    "login",
-    "username",
-    "handle",
-    "number",
-    "code",
-    "name",
-];
+const KEYS: WordList =
+    WordList("id uuid guid gid sid uid identifier key slug login username handle number code name");
 
 /// Last words of parameters that are no choice among things there are.
-const NEVER: &[&str] = &[
-    "after",
-    "amount",
-    "before",
-    "count",
-    "cursor",
-    "date",
-    "day",
-    "direction",
-    "email",
-    "end",
-    "expand",
-    "fields",
-    "filter",
-    "format",
-    "from",
-    "height",
-    "hour",
-    "include",
-    "lang",
-    "language",
-    "latitude",
-    "limit",
-    "locale",
-    "longitude",
-    "month",
-    "offset",
-    "page",
-    "password",
-    "path",
-    "query",
-    "search",
-    "since",
-    "size",
-    "sort",
-    "start",
-    "status",
-    "text",
-    "time",
-    "timestamp",
-    "to",
-    "token",
-    "type",
-    "until",
-    "url",
-    "version",
-    "week",
-    "width",
-    "year",
-];
+const NEVER: WordList = WordList(
+    "after amount before count cursor date day direction email end expand fields filter format \
+     from height hour include lang language latitude limit locale longitude month offset page \
+     password path query search since size sort start status text time timestamp to token type \
+     until url version week width year",
+);
 
 /// Words that say of a schema's name how it is used, not what it describes.
 const ROLES: &[&str] = &[
@@ -91,7 +32,7 @@ const SHORT: &[(&str, &str)] = &[
 
 /// What a parameter, a collection or a schema is called, word by word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Name {
+pub(super) struct SplitName {
     words: Vec<String>,
 }
 
@@ -108,15 +49,17 @@ pub(super) enum Asks {
     Other,
 }
 
-impl Name {
-    pub(super) fn new(text: &str) -> Name {
+impl SplitName {
+    pub(super) fn new(text: &str) -> SplitName {
         let kebab = text::kebab(text).unwrap_or_default();
-        Name { words: kebab.split('-').filter(|word| !word.is_empty()).map(Into::into).collect() }
+        SplitName {
+            words: kebab.split('-').filter(|word| !word.is_empty()).map(Into::into).collect(),
+        }
     }
 
     /// The name of a collection: `projectsV2` holds projects.
-    pub(super) fn of_collection(text: &str) -> Name {
-        let mut name = Name::new(text);
+    pub(super) fn of_collection(text: &str) -> SplitName {
+        let mut name = SplitName::new(text);
         let is_version =
             |word: &String| word.strip_prefix('v').is_some_and(|rest| rest.parse::<u8>().is_ok());
         if name.words.len() > 1 && name.words.last().is_some_and(is_version) {
@@ -126,8 +69,8 @@ impl Name {
     }
 
     /// The name of a schema without the words that say how it is used.
-    pub(super) fn of_schema(text: &str) -> Name {
-        let mut name = Name::new(text);
+    pub(super) fn of_schema(text: &str) -> SplitName {
+        let mut name = SplitName::new(text);
         while name.words.len() > 1 && name.words.last().is_some_and(|word| ROLES.contains(&&**word))
         {
             name.words.pop();
@@ -152,18 +95,18 @@ impl Name {
 
     /// Whether such a parameter is never a choice: dates, pages, versions, free text.
     pub(super) fn is_never_a_choice(&self) -> bool {
-        self.words.last().is_none_or(|last| NEVER.contains(&&**last))
+        self.words.last().is_none_or(|last| NEVER.contains(last))
     }
 
     /// The last word, when it is a field by which things are told apart.
     pub(super) fn last_key(&self) -> Option<&'static str> {
         let last = self.words.last()?;
-        KEYS.iter().find(|key| **key == last).copied()
+        KEYS.iter().find(|key| key == last)
     }
 
     /// Whether two names of one place in a path can be of one value: `id` and `order_id`.
-    pub(super) fn may_stand_for(&self, other: &Name) -> bool {
-        let several = |name: &Name| name.words.last().is_some_and(|last| last == "ids");
+    pub(super) fn may_stand_for(&self, other: &SplitName) -> bool {
+        let several = |name: &SplitName| name.words.last().is_some_and(|last| last == "ids");
         let (ours, theirs) = (self.last_key(), other.last_key());
         several(self) == several(other) && (ours.is_none() || theirs.is_none() || ours == theirs)
     }
@@ -191,7 +134,7 @@ impl Name {
     /// The thing and the field, of a name that has both.
     pub(super) fn thing_and_key(&self) -> Option<(String, &'static str)> {
         let (last, thing) = self.words.split_last()?;
-        if let Some(key) = KEYS.iter().find(|key| **key == last)
+        if let Some(key) = KEYS.iter().find(|key| key == last)
             && !thing.is_empty()
         {
             return Some((stem(thing), key));
@@ -201,15 +144,15 @@ impl Name {
     }
 
     /// What it asks of the things of a collection that goes by any of these names.
-    pub(super) fn asks(&self, things: &[Name]) -> Asks {
+    pub(super) fn asks(&self, things: &[SplitName]) -> Asks {
         if let [only] = &self.words[..]
-            && KEYS.contains(&&**only)
+            && KEYS.contains(only)
         {
             return Asks::Key(only.clone());
         }
         if let [any, key] = &self.words[..]
             && ANYTHING.contains(&&**any)
-            && KEYS.contains(&&**key)
+            && KEYS.contains(key)
         {
             return Asks::Key(key.clone());
         }
@@ -227,7 +170,7 @@ impl Name {
 
     /// The words behind the thing, or behind the last words of its name: `run_id` is of
     /// `workflow-runs`.
-    fn rest_after(&self, thing: &Name) -> Option<&[String]> {
+    fn rest_after(&self, thing: &SplitName) -> Option<&[String]> {
         (0..thing.words.len()).find_map(|from| {
             let thing = &thing.words[from..];
             let wanted = stem(thing);
@@ -302,23 +245,23 @@ pub(super) fn same(name: &str, letters: &str) -> bool {
 /// The fields that a text speaks of, the best first.
 pub(super) fn keys_in(text: &str) -> Vec<&'static str> {
     let words = || text.split(|c: char| !c.is_ascii_alphanumeric());
-    let said = |key: &&&str| {
+    let said = |key: &&str| {
         words().any(|word| {
             word.eq_ignore_ascii_case(key)
-                || (**key == "id" && (word == "IDs" || word.eq_ignore_ascii_case("identifier")))
+                || (*key == "id" && (word == "IDs" || word.eq_ignore_ascii_case("identifier")))
         })
     };
-    KEYS.iter().filter(said).copied().collect()
+    KEYS.iter().filter(said).collect()
 }
 
 /// Fields by which one thing is told from others, the best first.
-pub(super) fn keys() -> &'static [&'static str] {
-    KEYS
+pub(super) fn keys() -> impl Iterator<Item = &'static str> + Clone {
+    KEYS.iter()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Asks, Name, keys_in, same};
+    use super::{Asks, SplitName, keys_in, same};
 
     #[test]
     fn one_and_several() {
@@ -338,9 +281,9 @@ mod tests {
             ("pullRequest", "pull-requests"),
         ];
         for (one, several) in pairs {
-            assert_eq!(Name::new(one).stem(), Name::new(several).stem(), "{one}");
+            assert_eq!(SplitName::new(one).stem(), SplitName::new(several).stem(), "{one}");
         }
-        assert_ne!(Name::new("news").stem(), Name::new("order").stem());
+        assert_ne!(SplitName::new("news").stem(), SplitName::new("order").stem());
     }
 
     #[test]
@@ -363,7 +306,7 @@ mod tests {
             ("owner", "repos", Asks::Other),
         ];
         for (parameter, collection, expected) in cases {
-            let asks = Name::new(parameter).asks(&[Name::of_collection(collection)]);
+            let asks = SplitName::new(parameter).asks(&[SplitName::of_collection(collection)]);
             assert_eq!(asks, expected, "{parameter} of {collection}");
         }
     }
@@ -372,7 +315,7 @@ mod tests {
     fn names_and_texts() {
         assert!(same("Order_ID", "orderid") && !same("order", "orderid"));
         assert_eq!(keys_in("The slug or ID of the team."), ["id", "slug"]);
-        assert!(Name::new("start_date").is_never_a_choice());
-        assert!(!Name::new("version_id").is_never_a_choice());
+        assert!(SplitName::new("start_date").is_never_a_choice());
+        assert!(!SplitName::new("version_id").is_never_a_choice());
     }
 }

@@ -4,7 +4,7 @@ use crate::limits;
 
 /// A part of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part<'r> {
+pub(super) enum PathPart<'r> {
     /// Text, which for a collection is its name.
     Word(&'r str),
     /// A value of the caller's: the name of the parameter.
@@ -15,17 +15,17 @@ pub(super) enum Part<'r> {
 
 /// A path as parts.
 #[derive(Debug)]
-pub(super) struct Route<'r> {
-    pub(super) parts: Vec<Part<'r>>,
+pub(super) struct PathRoute<'r> {
+    pub(super) parts: Vec<PathPart<'r>>,
     /// The path without the names of its values, and where in it each part ends.
     key: String,
     ends: Vec<usize>,
 }
 
-impl<'r> Route<'r> {
-    pub(super) fn new(path: &'r str) -> Route<'r> {
+impl<'r> PathRoute<'r> {
+    pub(super) fn new(path: &'r str) -> PathRoute<'r> {
         let path = path.split(['#', '?']).next().unwrap_or(path);
-        let mut route = Route { parts: Vec::new(), key: String::new(), ends: Vec::new() };
+        let mut route = PathRoute { parts: Vec::new(), key: String::new(), ends: Vec::new() };
         for segment in path.split('/').filter(|segment| !segment.is_empty()) {
             if route.parts.len() >= limits::PATH_PARTS {
                 break;
@@ -37,17 +37,17 @@ impl<'r> Route<'r> {
 
     fn segment(&mut self, segment: &'r str) {
         match segment.strip_prefix('{').and_then(|rest| rest.split_once('}')) {
-            Some((name, "")) => self.push(Part::Value(name), "{}"),
+            Some((name, "")) => self.push(PathPart::Value(name), "{}"),
             Some((name, rest)) if rest.starts_with(':') && !rest.contains('{') => {
-                self.push(Part::Value(name), "{}");
-                self.push(Part::Word(&rest[1..]), rest);
+                self.push(PathPart::Value(name), "{}");
+                self.push(PathPart::Word(&rest[1..]), rest);
             }
-            None if !segment.contains('{') => self.push(Part::Word(segment), segment),
-            _ => self.push(Part::Mixed, segment),
+            None if !segment.contains('{') => self.push(PathPart::Word(segment), segment),
+            _ => self.push(PathPart::Mixed, segment),
         }
     }
 
-    fn push(&mut self, part: Part<'r>, text: &str) {
+    fn push(&mut self, part: PathPart<'r>, text: &str) {
         self.parts.push(part);
         self.key.push('/');
         self.key.push_str(text);
@@ -65,16 +65,16 @@ impl<'r> Route<'r> {
     /// The last word among the first parts: what the values behind it belong to.
     pub(super) fn word(&self, parts: usize) -> Option<&'r str> {
         self.parts[..parts].iter().rev().find_map(|part| match part {
-            Part::Word(word) => Some(*word),
-            Part::Value(_) | Part::Mixed => None,
+            PathPart::Word(word) => Some(*word),
+            PathPart::Value(_) | PathPart::Mixed => None,
         })
     }
 
     /// Whether the first parts say no more than that this is an API, and of which version.
     pub(super) fn is_top(&self, parts: usize) -> bool {
         self.parts[..parts].iter().all(|part| match part {
-            Part::Word(word) => matches!(*word, "api" | "apis" | "rest") || is_version(word),
-            Part::Value(_) | Part::Mixed => false,
+            PathPart::Word(word) => matches!(*word, "api" | "apis" | "rest") || is_version(word),
+            PathPart::Value(_) | PathPart::Mixed => false,
         })
     }
 }
@@ -93,22 +93,23 @@ fn bare(segment: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{Part, Route};
+    use super::{PathPart, PathRoute};
 
     #[test]
     fn parts_and_keys() {
-        let route = Route::new("/v1/orders/{order_id}/items/{id}.json");
-        assert_eq!(route.parts[4], Part::Value("id"));
+        let route = PathRoute::new("/v1/orders/{order_id}/items/{id}.json");
+        assert_eq!(route.parts[4], PathPart::Value("id"));
         assert_eq!(route.key(4), "/v1/orders/{}/items");
-        assert_eq!(route.key(4), Route::new("/v1/orders/{o}/items.json").key(4));
+        assert_eq!(route.key(4), PathRoute::new("/v1/orders/{o}/items.json").key(4));
         assert_eq!(route.word(3), Some("orders"));
         assert!(route.is_top(1) && !route.is_top(2));
     }
 
     #[test]
     fn odd_segments() {
-        let route = Route::new("/a/{x}:cancel/{base}...{head}#frag");
-        let expected = [Part::Word("a"), Part::Value("x"), Part::Word("cancel"), Part::Mixed];
+        let route = PathRoute::new("/a/{x}:cancel/{base}...{head}#frag");
+        let expected =
+            [PathPart::Word("a"), PathPart::Value("x"), PathPart::Word("cancel"), PathPart::Mixed];
         assert_eq!(route.parts, expected);
     }
 }

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::name::{self, Name};
-use crate::document::Node;
+use milepost_syntax::json::document::JsonNode;
+
+use super::name::{self, SplitName};
 use crate::import::WRAPPERS;
 use crate::openapi::Api;
 use crate::{limits, refs};
@@ -18,7 +19,7 @@ const ASIDE: &[&str] = &["error", "errors", "warning", "warnings", "links", "mes
 
 /// What a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     Text,
     Whole,
     Number,
@@ -30,27 +31,27 @@ pub(super) enum Kind {
 
 /// A field of an item.
 #[derive(Debug, Clone)]
-pub(super) struct Field<'d> {
+pub(super) struct ItemField<'d> {
     pub(super) name: Cow<'d, str>,
-    node: Node<'d>,
+    node: JsonNode<'d>,
 }
 
 /// A list in an answer.
 #[derive(Debug)]
-pub(super) struct List<'d> {
+pub(super) struct ItemList<'d> {
     /// JSON pointer to it in the answer.
     pub(super) at: String,
     /// The fields of one item.
-    pub(super) fields: Rc<Vec<Field<'d>>>,
+    pub(super) fields: Rc<Vec<ItemField<'d>>>,
     /// What an item is called where it is described.
-    pub(super) item_name: Option<Name>,
+    pub(super) item_name: Option<SplitName>,
 }
 
 /// Looks at schemas, at each once.
 #[derive(Debug)]
 pub(super) struct Shapes<'d> {
     api: &'d Api,
-    fields: HashMap<u32, Rc<Vec<Field<'d>>>>,
+    fields: HashMap<u32, Rc<Vec<ItemField<'d>>>>,
 }
 
 impl<'d> Shapes<'d> {
@@ -59,37 +60,38 @@ impl<'d> Shapes<'d> {
     }
 
     /// The list in an answer of this schema; `things` is what the path says it is a list of.
-    pub(super) fn list(&mut self, schema: Node<'d>, things: &str) -> Option<List<'d>> {
-        let things = Name::new(things).stem();
+    pub(super) fn list(&mut self, schema: JsonNode<'d>, things: &str) -> Option<ItemList<'d>> {
+        let things = SplitName::new(things).stem();
         self.list_within(schema, &things, "", 0)
     }
 
     fn list_within(
         &mut self,
-        schema: Node<'d>,
+        schema: JsonNode<'d>,
         things: &str,
         at: &str,
         depth: usize,
-    ) -> Option<List<'d>> {
+    ) -> Option<ItemList<'d>> {
         let schema = self.core(schema)?;
-        if self.kind(schema) == Kind::List {
+        if self.kind(schema) == ValueKind::List {
             return self.list_of(schema, at);
         }
         let fields = self.fields(schema);
-        let lists: Vec<&Field<'d>> =
-            fields.iter().filter(|field| self.kind_of(field) == Kind::List).collect();
-        let of_things = |field: &&&Field<'d>| Name::new(&field.name).stem() == things;
-        let wraps = |field: &&&Field<'d>| WRAPPERS.iter().any(|word| name::same(&field.name, word));
+        let lists: Vec<&ItemField<'d>> =
+            fields.iter().filter(|field| self.kind_of(field) == ValueKind::List).collect();
+        let of_things = |field: &&&ItemField<'d>| SplitName::new(&field.name).stem() == things;
+        let wraps =
+            |field: &&&ItemField<'d>| WRAPPERS.iter().any(|word| name::same(&field.name, word));
         let named = lists.iter().find(of_things).or_else(|| lists.iter().find(wraps));
         // What has an id of its own is a thing, and its lists are parts of it.
         let is_thing = fields.iter().any(|field| name::same(&field.name, "id"));
         let only = || {
             let main =
-                |field: &&&Field<'d>| !ASIDE.iter().any(|word| name::same(&field.name, word));
+                |field: &&&ItemField<'d>| !ASIDE.iter().any(|word| name::same(&field.name, word));
             let mut main = lists.iter().filter(main);
             let first = main.next().filter(|_| main.next().is_none() && !is_thing)?;
             // `category_groups` are no categories.
-            (!Name::new(&first.name).begins_with(things)).then_some(first)
+            (!SplitName::new(&first.name).begins_with(things)).then_some(first)
         };
         if let Some(field) = named.or_else(only) {
             return self.list_of(field.node, &child(at, &field.name));
@@ -99,23 +101,23 @@ impl<'d> Shapes<'d> {
         }
         let envelope = fields.iter().find(|field| {
             ENVELOPES.iter().any(|word| name::same(&field.name, word))
-                && self.kind_of(field) == Kind::Map
+                && self.kind_of(field) == ValueKind::Map
         })?;
         self.list_within(envelope.node, things, &child(at, &envelope.name), depth + 1)
     }
 
-    fn list_of(&mut self, schema: Node<'d>, at: &str) -> Option<List<'d>> {
+    fn list_of(&mut self, schema: JsonNode<'d>, at: &str) -> Option<ItemList<'d>> {
         let items = self.core(schema)?.get("items")?;
-        let item_name =
-            refs::target(items).and_then(|target| target.rsplit('/').next().map(Name::of_schema));
+        let item_name = refs::target(items)
+            .and_then(|target| target.rsplit('/').next().map(SplitName::of_schema));
         let item = self.core(items)?;
         let fields = self.fields(item);
-        let list = List { at: at.to_owned(), fields, item_name };
+        let list = ItemList { at: at.to_owned(), fields, item_name };
         (!list.fields.is_empty()).then_some(list)
     }
 
     /// The schema behind references and behind choices that leave none.
-    fn core(&self, schema: Node<'d>) -> Option<Node<'d>> {
+    fn core(&self, schema: JsonNode<'d>) -> Option<JsonNode<'d>> {
         let mut here = self.api.resolve(schema).ok()?;
         for _ in 0..limits::SCHEMA_LAYERS {
             if here.get("properties").is_some() || here.get("items").is_some() {
@@ -130,7 +132,7 @@ impl<'d> Shapes<'d> {
     }
 
     /// The fields of a map; of one that can be several, those that are in each.
-    fn fields(&mut self, schema: Node<'d>) -> Rc<Vec<Field<'d>>> {
+    fn fields(&mut self, schema: JsonNode<'d>) -> Rc<Vec<ItemField<'d>>> {
         if let Some(fields) = self.fields.get(&schema.index()) {
             return Rc::clone(fields);
         }
@@ -140,22 +142,27 @@ impl<'d> Shapes<'d> {
         fields
     }
 
-    fn gathered(&self, schema: Node<'d>, budget: &mut usize, depth: usize) -> Vec<Field<'d>> {
-        let mut fields: Vec<Field<'d>> = Vec::new();
+    fn gathered(
+        &self,
+        schema: JsonNode<'d>,
+        budget: &mut usize,
+        depth: usize,
+    ) -> Vec<ItemField<'d>> {
+        let mut fields: Vec<ItemField<'d>> = Vec::new();
         if *budget == 0 || depth > limits::SCHEMA_LAYERS {
             return fields;
         }
         *budget -= 1;
         let Ok(schema) = self.api.resolve(schema) else { return fields };
-        let own = schema.get("properties").into_iter().flat_map(Node::entries);
-        fields.extend(own.take(limits::ITEM_FIELDS).map(|(name, node)| Field { name, node }));
-        for part in schema.get("allOf").into_iter().flat_map(Node::items) {
+        let own = schema.get("properties").into_iter().flat_map(JsonNode::entries);
+        fields.extend(own.take(limits::ITEM_FIELDS).map(|(name, node)| ItemField { name, node }));
+        for part in schema.get("allOf").into_iter().flat_map(JsonNode::items) {
             let more = self.gathered(part, budget, depth + 1);
             fields.extend(more);
         }
         for key in ["anyOf", "oneOf"] {
-            let mut common: Option<Vec<Field<'d>>> = None;
-            let variants = schema.get(key).into_iter().flat_map(Node::items);
+            let mut common: Option<Vec<ItemField<'d>>> = None;
+            let variants = schema.get(key).into_iter().flat_map(JsonNode::items);
             for variant in variants.filter(|variant| !is_null(*variant)) {
                 let here = self.gathered(variant, budget, depth + 1);
                 common = Some(match common {
@@ -172,7 +179,7 @@ impl<'d> Shapes<'d> {
     }
 
     /// The fields of a field.
-    pub(super) fn inside(&mut self, field: &Field<'d>) -> Rc<Vec<Field<'d>>> {
+    pub(super) fn inside(&mut self, field: &ItemField<'d>) -> Rc<Vec<ItemField<'d>>> {
         match self.core(field.node) {
             Some(node) => self.fields(node),
             None => Rc::default(),
@@ -180,27 +187,28 @@ impl<'d> Shapes<'d> {
     }
 
     /// What the value of a field is.
-    pub(super) fn kind_of(&self, field: &Field<'d>) -> Kind {
-        self.core(field.node).map_or(Kind::Unknown, |node| self.kind(node))
+    pub(super) fn kind_of(&self, field: &ItemField<'d>) -> ValueKind {
+        self.core(field.node).map_or(ValueKind::Unknown, |node| self.kind(node))
     }
 
     /// An example of a field.
-    pub(super) fn example_of(&self, field: &Field<'d>) -> Option<Cow<'d, str>> {
+    pub(super) fn example_of(&self, field: &ItemField<'d>) -> Option<Cow<'d, str>> {
         self.core(field.node)?.get("example")?.text()
     }
 
     /// The format of a field.
-    pub(super) fn format_of(&self, field: &Field<'d>) -> Option<Cow<'d, str>> {
+    pub(super) fn format_of(&self, field: &ItemField<'d>) -> Option<Cow<'d, str>> {
         self.core(field.node)?.get("format")?.text()
     }
 
     /// What a value of a schema is.
-    pub(super) fn kind(&self, schema: Node<'d>) -> Kind {
-        let Some(schema) = self.core(schema) else { return Kind::Unknown };
+    pub(super) fn kind(&self, schema: JsonNode<'d>) -> ValueKind {
+        let Some(schema) = self.core(schema) else { return ValueKind::Unknown };
         let said = schema.get("type");
         let word = match said {
             Some(said) if said.is_list() => {
-                let mut words = said.items().filter_map(Node::text).filter(|word| word != "null");
+                let mut words =
+                    said.items().filter_map(JsonNode::text).filter(|word| word != "null");
                 let first = words.next();
                 first.filter(|_| words.next().is_none())
             }
@@ -208,33 +216,35 @@ impl<'d> Shapes<'d> {
             None => None,
         };
         match word.as_deref() {
-            Some("string") => Kind::Text,
-            Some("integer") => Kind::Whole,
-            Some("number") => Kind::Number,
-            Some("boolean") => Kind::Bool,
-            Some("array") => Kind::List,
-            Some("object") => Kind::Map,
-            _ if schema.get("items").is_some() => Kind::List,
-            _ if ["properties", "allOf"].iter().any(|key| schema.get(key).is_some()) => Kind::Map,
-            _ => Kind::Unknown,
+            Some("string") => ValueKind::Text,
+            Some("integer") => ValueKind::Whole,
+            Some("number") => ValueKind::Number,
+            Some("boolean") => ValueKind::Bool,
+            Some("array") => ValueKind::List,
+            Some("object") => ValueKind::Map,
+            _ if schema.get("items").is_some() => ValueKind::List,
+            _ if ["properties", "allOf"].iter().any(|key| schema.get(key).is_some()) => {
+                ValueKind::Map
+            }
+            _ => ValueKind::Unknown,
         }
     }
 
     /// The schema behind references.
-    pub(super) fn schema(&self, node: Node<'d>) -> Option<Node<'d>> {
+    pub(super) fn schema(&self, node: JsonNode<'d>) -> Option<JsonNode<'d>> {
         self.core(node)
     }
 }
 
 /// The one part there is, nothing aside.
-fn only_one(parts: Node<'_>) -> Option<Node<'_>> {
+fn only_one(parts: JsonNode<'_>) -> Option<JsonNode<'_>> {
     let mut parts = parts.items().filter(|part| !is_null(*part));
     let first = parts.next()?;
     parts.next().is_none().then_some(first)
 }
 
-fn is_null(schema: Node<'_>) -> bool {
-    schema.get("type").and_then(Node::text).as_deref() == Some("null")
+fn is_null(schema: JsonNode<'_>) -> bool {
+    schema.get("type").and_then(JsonNode::text).as_deref() == Some("null")
 }
 
 /// A pointer one key further.

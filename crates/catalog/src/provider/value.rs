@@ -3,16 +3,18 @@
 
 use std::borrow::Cow;
 
+use milepost_syntax::json::document::JsonNode;
+
 use super::Confidence;
-use super::name::{self, Asks, Name};
-use super::shape::{Field, Kind, List, Shapes, child};
-use crate::document::Node;
+use super::name::{self, Asks, SplitName};
+use super::shape::{ItemField, ItemList, Shapes, ValueKind, child};
+use crate::text::WordList;
 
 /// What is looked for.
 #[derive(Debug)]
-pub(super) struct Wanted<'d> {
-    pub(super) name: Name,
-    pub(super) kind: Kind,
+pub(super) struct WantedValue<'d> {
+    pub(super) name: SplitName,
+    pub(super) kind: ValueKind,
     pub(super) format: Option<Cow<'d, str>>,
     pub(super) description: Cow<'d, str>,
     example: Option<Cow<'d, str>>,
@@ -20,7 +22,7 @@ pub(super) struct Wanted<'d> {
 
 /// A field of the items, as a pointer into one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Choice {
+pub(super) struct ChosenField {
     pub(super) pointer: String,
     pub(super) confidence: Confidence,
 }
@@ -28,38 +30,28 @@ pub(super) struct Choice {
 /// Fields that stand for `id` where there is none.
 const IDS: &[&str] = &["uuid", "guid", "gid", "sid", "uid", "identifier"];
 /// Fields that say to people which one it is.
-const LABELS: &[&str] = &[
-    "name",
-    "displayname",
-    "title",
-    "fullname",
-    "label",
-    "login",
-    "username",
-    "summary",
-    "friendlyname",
-    "subject",
-    "email",
-    "description",
-];
+const LABELS: WordList = WordList(
+    "name displayname title fullname label login username summary friendlyname subject email \
+     description",
+);
 /// Formats of values that are of one kind only.
 const SPECIAL: &[&str] = &["date", "date-time", "time", "duration", "uri", "url", "uri-reference"];
 
-impl<'d> Wanted<'d> {
+impl<'d> WantedValue<'d> {
     /// What a parameter takes; `None` when it is no choice among things there are.
     pub(super) fn new(
         shapes: &Shapes<'d>,
         name: &str,
-        parameter: Option<Node<'d>>,
-        schema: Option<Node<'d>>,
-    ) -> Option<Wanted<'d>> {
-        let name = Name::new(name);
+        parameter: Option<JsonNode<'d>>,
+        schema: Option<JsonNode<'d>>,
+    ) -> Option<WantedValue<'d>> {
+        let name = SplitName::new(name);
         if name.is_never_a_choice() {
             return None;
         }
         let schema = schema.and_then(|schema| shapes.schema(schema));
-        let kind = schema.map_or(Kind::Unknown, |schema| shapes.kind(schema));
-        if matches!(kind, Kind::Bool | Kind::List | Kind::Map) {
+        let kind = schema.map_or(ValueKind::Unknown, |schema| shapes.kind(schema));
+        if matches!(kind, ValueKind::Bool | ValueKind::List | ValueKind::Map) {
             return None;
         }
         if schema.is_some_and(|schema| {
@@ -76,18 +68,20 @@ impl<'d> Wanted<'d> {
         let said = parameter.and_then(|parameter| parameter.get("description")?.text());
         let example = parameter.and_then(|parameter| parameter.get("example")?.text());
         let example = example.or_else(|| schema.and_then(|schema| schema.get("example")?.text()));
-        Some(Wanted { name, kind, format, description: said.unwrap_or_default(), example })
+        Some(WantedValue { name, kind, format, description: said.unwrap_or_default(), example })
     }
 
     /// Whether a field of this kind can be sent as the parameter: a number is also a text when
     /// the names leave no doubt.
-    fn takes(&self, shapes: &Shapes<'d>, field: &Field<'d>, strict: bool) -> bool {
+    fn takes(&self, shapes: &Shapes<'d>, field: &ItemField<'d>, strict: bool) -> bool {
         let kind = shapes.kind_of(field);
         let fits = match (self.kind, kind) {
-            (_, Kind::Bool | Kind::List | Kind::Map | Kind::Unknown) => false,
-            (Kind::Unknown, _) => !strict || kind == Kind::Text || kind == Kind::Whole,
-            (Kind::Text, kind) => !strict || kind == Kind::Text,
-            (_, kind) => kind != Kind::Text,
+            (_, ValueKind::Bool | ValueKind::List | ValueKind::Map | ValueKind::Unknown) => false,
+            (ValueKind::Unknown, _) => {
+                !strict || kind == ValueKind::Text || kind == ValueKind::Whole
+            }
+            (ValueKind::Text, kind) => !strict || kind == ValueKind::Text,
+            (_, kind) => kind != ValueKind::Text,
         };
         let special = || {
             let format = shapes.format_of(field);
@@ -109,15 +103,15 @@ impl<'d> Wanted<'d> {
 }
 
 /// Looks through the fields of a list for what is wanted.
-pub(super) struct Search<'s, 'd> {
+pub(super) struct FieldSearch<'s, 'd> {
     pub(super) shapes: &'s mut Shapes<'d>,
-    pub(super) list: &'s List<'d>,
-    pub(super) wanted: &'s Wanted<'d>,
+    pub(super) list: &'s ItemList<'d>,
+    pub(super) wanted: &'s WantedValue<'d>,
 }
 
-impl<'d> Search<'_, 'd> {
+impl<'d> FieldSearch<'_, 'd> {
     /// The field that a parameter takes which names these things.
-    pub(super) fn field(&mut self, things: &[Name]) -> Option<Choice> {
+    pub(super) fn field(&mut self, things: &[SplitName]) -> Option<ChosenField> {
         let found = match self.wanted.name.asks(things) {
             Asks::Key(key) => self.key(&key, things),
             Asks::Field(rest) => self.rest(&rest, things),
@@ -128,19 +122,19 @@ impl<'d> Search<'_, 'd> {
     }
 
     /// The field of the very name of the parameter, whatever the list is of.
-    pub(super) fn namesake(&self) -> Option<Choice> {
+    pub(super) fn namesake(&self) -> Option<ChosenField> {
         let field = self.find(&self.wanted.name.letters(), false)?;
         Some(made(field, Confidence::Likely))
     }
 
     /// The field that a link of the document names.
-    pub(super) fn linked(&self, key: &str) -> Option<Choice> {
+    pub(super) fn linked(&self, key: &str) -> Option<ChosenField> {
         let field = self.list.fields.iter().find(|field| field.name == key)?;
         let takes = self.wanted.takes(self.shapes, field, false);
         takes.then(|| made(field, Confidence::Stated))
     }
 
-    fn find(&self, letters: &str, strict: bool) -> Option<&Field<'d>> {
+    fn find(&self, letters: &str, strict: bool) -> Option<&ItemField<'d>> {
         let mut same = self.list.fields.iter().filter(|field| name::same(&field.name, letters));
         same.find(|field| self.wanted.takes(self.shapes, field, strict))
     }
@@ -150,7 +144,7 @@ impl<'d> Search<'_, 'd> {
         self.list.fields.iter().any(|field| name::same(&field.name, letters))
     }
 
-    fn key(&self, key: &str, things: &[Name]) -> Option<Choice> {
+    fn key(&self, key: &str, things: &[SplitName]) -> Option<ChosenField> {
         let named = |field| made(field, Confidence::Named);
         if let Some(field) = self.find(key, false) {
             return Some(named(field));
@@ -161,7 +155,7 @@ impl<'d> Search<'_, 'd> {
         self.own_key(key, things).map(named).or_else(|| self.instead(key))
     }
 
-    fn rest(&mut self, rest: &str, things: &[Name]) -> Option<Choice> {
+    fn rest(&mut self, rest: &str, things: &[SplitName]) -> Option<ChosenField> {
         let letters = self.wanted.name.letters();
         if let Some(field) = self.find(&letters, false) {
             // A group that has an `id` has in `group_id` the group it belongs to.
@@ -192,32 +186,32 @@ impl<'d> Search<'_, 'd> {
     }
 
     /// Items that hold the thing beside what else is said of it: their own id is another.
-    fn within(&mut self, rest: &str) -> Option<Choice> {
+    fn within(&mut self, rest: &str) -> Option<ChosenField> {
         let (thing, _) = self.wanted.name.thing_and_key()?;
         let list = self.list;
         let first = thing.bytes().next()?;
-        let holds = |field: &&Field<'d>| {
+        let holds = |field: &&ItemField<'d>| {
             // Names are taken apart only when they begin alike.
             let mut letters = field.name.bytes().filter(u8::is_ascii_alphanumeric);
             letters.next().is_some_and(|letter| letter.eq_ignore_ascii_case(&first))
-                && Name::new(&field.name).stem() == thing
-                && self.shapes.kind_of(field) == Kind::Map
+                && SplitName::new(&field.name).stem() == thing
+                && self.shapes.kind_of(field) == ValueKind::Map
         };
         let outer = list.fields.iter().find(holds)?;
         let fields = self.shapes.inside(outer);
         let mut same = fields.iter().filter(|field| name::same(&field.name, rest));
         let field = same.find(|field| self.wanted.takes(self.shapes, field, false))?;
         let pointer = child(&child("", &outer.name), &field.name);
-        Some(Choice { pointer, confidence: Confidence::Likely })
+        Some(ChosenField { pointer, confidence: Confidence::Likely })
     }
 
     /// `id` of a thing whose items call it `orderId`.
-    fn own_key(&self, key: &str, things: &[Name]) -> Option<&Field<'d>> {
-        let is_own = |field: &&Field<'d>| {
+    fn own_key(&self, key: &str, things: &[SplitName]) -> Option<&ItemField<'d>> {
+        let is_own = |field: &&ItemField<'d>| {
             let end = field.name.len().checked_sub(key.len());
             let ends = end.and_then(|end| field.name.get(end..));
             ends.is_some_and(|ends| ends.eq_ignore_ascii_case(key))
-                && Name::new(&field.name).thing_and_key().is_some_and(|(thing, own)| {
+                && SplitName::new(&field.name).thing_and_key().is_some_and(|(thing, own)| {
                     own == key && things.iter().any(|name| name.stem() == thing)
                 })
         };
@@ -226,7 +220,7 @@ impl<'d> Search<'_, 'd> {
     }
 
     /// A field that goes by another name for the same.
-    fn instead(&self, key: &str) -> Option<Choice> {
+    fn instead(&self, key: &str) -> Option<ChosenField> {
         let others: &[&str] = match key {
             "id" => IDS,
             "identifier" | "uuid" | "guid" => &["id", "uuid", "guid"],
@@ -239,7 +233,7 @@ impl<'d> Search<'_, 'd> {
 
     /// A parameter that says only what it is of: its description can say which field, else it
     /// is the one there is.
-    fn thing(&self) -> Option<Choice> {
+    fn thing(&self) -> Option<ChosenField> {
         // Beside an id, `comment` of a comment is its text.
         let letters = self.wanted.name.letters();
         if let Some(field) = self.find(&letters, true).filter(|_| !self.has("id")) {
@@ -251,13 +245,13 @@ impl<'d> Search<'_, 'd> {
             return Some(made(field, Confidence::Named));
         }
         // A name need not be what a path takes: it can be shown to people, or be a whole path.
-        let keys = name::keys().iter().filter(|key| **key != "name");
+        let keys = name::keys().filter(|key| *key != "name");
         let mut there = keys.filter_map(|key| self.find(key, true));
         there.next().map(|field| made(field, Confidence::Likely))
     }
 
     /// Some APIs keep the name of a thing in its `metadata`.
-    fn metadata(&mut self, things: &[Name]) -> Option<Choice> {
+    fn metadata(&mut self, things: &[SplitName]) -> Option<ChosenField> {
         let list = self.list;
         let metadata = list.fields.iter().find(|field| field.name == "metadata")?;
         let by_name = match self.wanted.name.asks(things) {
@@ -269,21 +263,23 @@ impl<'d> Search<'_, 'd> {
         let inside = self.shapes.inside(metadata);
         let field = inside.iter().find(|field| field.name == "name")?;
         let takes = by_name && self.wanted.takes(self.shapes, field, true);
-        takes
-            .then(|| Choice { pointer: "/metadata/name".to_owned(), confidence: Confidence::Named })
+        takes.then(|| ChosenField {
+            pointer: "/metadata/name".to_owned(),
+            confidence: Confidence::Named,
+        })
     }
 }
 
 /// The field that tells people which one it is, beside the value.
-pub(super) fn label(shapes: &Shapes<'_>, list: &List<'_>, value: &str) -> Option<String> {
+pub(super) fn label(shapes: &Shapes<'_>, list: &ItemList<'_>, value: &str) -> Option<String> {
     let mut fields = LABELS.iter().filter_map(|label| {
         let mut same = list.fields.iter().filter(|field| name::same(&field.name, label));
-        same.find(|field| shapes.kind_of(field) == Kind::Text)
+        same.find(|field| shapes.kind_of(field) == ValueKind::Text)
     });
     let field = fields.find(|field| child("", &field.name) != value)?;
     Some(child("", &field.name))
 }
 
-fn made(field: &Field<'_>, confidence: Confidence) -> Choice {
-    Choice { pointer: child("", &field.name), confidence }
+fn made(field: &ItemField<'_>, confidence: Confidence) -> ChosenField {
+    ChosenField { pointer: child("", &field.name), confidence }
 }

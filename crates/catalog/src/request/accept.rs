@@ -1,17 +1,17 @@
 //! What a request accepts: the media types of its answers.
 
-use super::media::{self, Kind};
-use crate::command::Command;
+use super::media::{self, MediaKind};
+use crate::command::ApiCommand;
 use crate::limits;
 
 /// The media types of the answers: those of success first, JSON before others.
-pub(crate) fn answers(command: &Command) -> Vec<&str> {
+pub(crate) fn answers(command: &ApiCommand) -> Vec<&str> {
     let mut found: Vec<(bool, bool, &str)> = Vec::new();
     for response in &command.responses {
         let fails = !response.status.starts_with('2') && response.status != "default";
         for content in &response.contents {
             let media_type = content.media_type.as_str();
-            let json = Kind::of(media_type).is_json();
+            let json = MediaKind::of(media_type).is_json();
             if media::is_media_type(media_type) && !found.iter().any(|known| known.2 == media_type)
             {
                 found.push((fails, !json, media_type));
@@ -24,9 +24,9 @@ pub(crate) fn answers(command: &Command) -> Vec<&str> {
 }
 
 /// What `Accept` says: JSON is wanted, anything else is taken.
-pub(crate) fn accept(command: &Command) -> String {
+pub(crate) fn accept(command: &ApiCommand) -> String {
     let answers = answers(command);
-    let json = |media_type: &&str| Kind::of(media_type).is_json();
+    let json = |media_type: &&str| MediaKind::of(media_type).is_json();
     let prefers = answers.iter().any(json);
     let weighed = |media_type: &&str| {
         if prefers && !json(media_type) {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::header;
 use super::misuse::Misuse;
-use crate::command::{Location, Parameter};
+use crate::command::{ApiParameter, Location};
 
 /// What a name in `with` means.
 pub(crate) enum Meaning {
@@ -24,13 +24,13 @@ pub(crate) struct Assigned<'a> {
 }
 
 /// Where names are looked up.
-pub(crate) struct Names<'n> {
-    pub(crate) parameters: &'n [Parameter],
+pub(crate) struct ArgumentNames<'n> {
+    pub(crate) parameters: &'n [ApiParameter],
     /// The properties of the chosen body.
     pub(crate) properties: &'n [String],
 }
 
-impl Names<'_> {
+impl ArgumentNames<'_> {
     /// Sorts the arguments.
     pub(crate) fn assign<'a>(
         &self,
@@ -95,7 +95,7 @@ impl Names<'_> {
     }
 
     fn with_name<'s>(&'s self, name: &'s str) -> impl Iterator<Item = usize> + 's {
-        let is_it = move |parameter: &Parameter| match parameter.location {
+        let is_it = move |parameter: &ApiParameter| match parameter.location {
             Location::Header => parameter.name.eq_ignore_ascii_case(name),
             _ => parameter.name == name,
         };

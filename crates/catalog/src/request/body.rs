@@ -5,22 +5,22 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
 use super::encode::Encode;
-use super::media::{self, Kind};
-use super::misuse::{Misuse, Place, Reason};
-use super::schema::{self, Defs};
-use super::style::{Manner, text_of};
-use super::{Part, PartContent, Payload, multipart};
+use super::media::{self, MediaKind};
+use super::misuse::{ArgumentPlace, Misuse, Reason};
+use super::style::{ValueStyle, text_of};
+use super::{MultipartPart, PartContent, Payload, multipart};
 use crate::command::{Content, Encoding, Location, Style};
+use crate::schema::{self, Definitions};
 
 /// Writes a body. `asked` is the media type the caller named.
 pub(crate) fn payload(
     content: &Content,
     asked: Option<&str>,
     value: &Value,
-    defs: &Defs,
+    defs: &Definitions,
 ) -> Result<Payload, Misuse> {
     let content_type = asked.unwrap_or_else(|| media::concrete(&content.media_type)).to_owned();
-    let kind = Kind::of(&content_type);
+    let kind = MediaKind::of(&content_type);
     let bytes = |bytes: Vec<u8>, content_type: String| Ok(Payload::Bytes { content_type, bytes });
     if let Some(attached) = Attached::of(value).filter(|_| !kind.is_json()) {
         let attached = attached.map_err(|reason| unsendable(None, reason))?;
@@ -36,42 +36,49 @@ pub(crate) fn payload(
         found: with_article(schema::type_of(value)),
     };
     match (kind, value) {
-        (Kind::Json | Kind::JsonLike, value) => bytes(value.to_string().into_bytes(), content_type),
-        (Kind::Form, Value::Object(map)) => {
-            let form = Form { content, defs };
+        (MediaKind::Json | MediaKind::JsonLike, value) => {
+            bytes(value.to_string().into_bytes(), content_type)
+        }
+        (MediaKind::Form, Value::Object(map)) => {
+            let form = FormBody { content, defs };
             bytes(form.urlencoded(map).into_bytes(), content_type)
         }
-        (Kind::Multipart, Value::Object(map)) => {
-            let parts = Form { content, defs }.parts(map)?;
+        (MediaKind::Multipart, Value::Object(map)) => {
+            let parts = FormBody { content, defs }.parts(map)?;
             let media_type = media::essence(&content_type);
             Ok(Payload::Multipart { media_type, boundary: multipart::boundary(&parts), parts })
         }
-        (Kind::Form | Kind::Multipart, _) => Err(wrong("an object with the fields of the form")),
-        (Kind::JsonLines, Value::Array(items)) => {
+        (MediaKind::Form | MediaKind::Multipart, _) => {
+            Err(wrong("an object with the fields of the form"))
+        }
+        (MediaKind::JsonLines, Value::Array(items)) => {
             let lines = items.iter().map(|item| format!("{item}\n"));
             bytes(lines.collect::<String>().into_bytes(), content_type)
         }
-        (Kind::Xml | Kind::JsonLines, Value::String(text)) => {
+        (MediaKind::Xml | MediaKind::JsonLines, Value::String(text)) => {
             bytes(text.clone().into_bytes(), content_type)
         }
-        (Kind::JsonLines, _) => Err(wrong("an array of the values of its lines")),
-        (Kind::Xml, _) => Err(wrong("XML as a string")),
-        (Kind::Text | Kind::Bytes, Value::Object(_) | Value::Array(_) | Value::Null) => {
-            let wanted = if kind == Kind::Text {
+        (MediaKind::JsonLines, _) => Err(wrong("an array of the values of its lines")),
+        (MediaKind::Xml, _) => Err(wrong("XML as a string")),
+        (MediaKind::Text | MediaKind::Bytes, Value::Object(_) | Value::Array(_) | Value::Null) => {
+            let wanted = if kind == MediaKind::Text {
                 "a string"
             } else {
                 "a string, `{\"$file\": \"path\"}` or `{\"$base64\": \"…\"}`"
             };
             Err(wrong(wanted))
         }
-        (Kind::Text | Kind::Bytes, plain) => {
+        (MediaKind::Text | MediaKind::Bytes, plain) => {
             bytes(text_of(plain).as_bytes().to_vec(), content_type)
         }
     }
 }
 
 fn unsendable(property: Option<&str>, reason: Reason) -> Misuse {
-    Misuse::Unsendable { place: Place::Body { property: property.map(str::to_owned) }, reason }
+    Misuse::Unsendable {
+        place: ArgumentPlace::Body { property: property.map(str::to_owned) },
+        reason,
+    }
 }
 
 fn with_article(name: &'static str) -> &'static str {
@@ -87,7 +94,7 @@ fn with_article(name: &'static str) -> &'static str {
 }
 
 /// Pointers of the places in a body that hold files: no schema describes them.
-pub(crate) fn attached_places(kind: Kind, value: &Value) -> Vec<String> {
+pub(crate) fn attached_places(kind: MediaKind, value: &Value) -> Vec<String> {
     if kind.is_json() {
         return Vec::new();
     }
@@ -161,23 +168,23 @@ fn base64(text: &Value) -> Result<PartContent, Reason> {
 }
 
 /// A body made of fields.
-pub(crate) struct Form<'c> {
+pub(crate) struct FormBody<'c> {
     pub(crate) content: &'c Content,
-    pub(crate) defs: &'c Defs,
+    pub(crate) defs: &'c Definitions,
 }
 
-impl Form<'_> {
+impl FormBody<'_> {
     fn encoding(&self, property: &str) -> Option<&Encoding> {
         self.content.encoding.iter().find(|encoding| encoding.property == property)
     }
 
     /// How a property is written by style; nothing when it is written by its media type.
-    fn manner(&self, property: &str) -> Option<Manner> {
+    fn manner(&self, property: &str) -> Option<ValueStyle> {
         let encoding = self.encoding(property)?;
         let by_style =
             encoding.style.is_some() || encoding.explode.is_some() || encoding.allow_reserved;
         let style = encoding.style.unwrap_or(Style::Form);
-        by_style.then(|| Manner {
+        by_style.then(|| ValueStyle {
             location: Location::Query,
             style,
             explode: encoding.explode.unwrap_or(matches!(style, Style::Form | Style::DeepObject)),
@@ -213,17 +220,17 @@ impl Form<'_> {
     fn is_json(&self, property: &str) -> bool {
         let content_type =
             self.encoding(property).and_then(|encoding| encoding.content_type.as_deref());
-        content_type.is_some_and(|media_type| Kind::of(media_type).is_json())
+        content_type.is_some_and(|media_type| MediaKind::of(media_type).is_json())
     }
 
     /// `multipart/form-data`: one part for each property, and for each item of a list.
-    fn parts(&self, map: &Map<String, Value>) -> Result<Vec<Part>, Misuse> {
+    fn parts(&self, map: &Map<String, Value>) -> Result<Vec<MultipartPart>, Misuse> {
         let properties = schema::properties(&self.content.schema, self.defs);
         let mut parts = Vec::new();
         for (name, value) in map {
             if let Some(manner) = self.manner(name) {
                 let fields = manner.fields(name, value).into_iter();
-                parts.extend(fields.map(|(name, text)| Part {
+                parts.extend(fields.map(|(name, text)| MultipartPart {
                     name,
                     filename: None,
                     content_type: None,
@@ -252,7 +259,7 @@ impl Form<'_> {
         name: &str,
         value: &Value,
         schema: Option<&Value>,
-    ) -> Result<Option<Part>, Misuse> {
+    ) -> Result<Option<MultipartPart>, Misuse> {
         // The first type that is one: `image/png, image/jpeg`, `image/*`.
         let documented = self.encoding(name).and_then(|encoding| encoding.content_type.as_deref());
         let documented = documented
@@ -260,7 +267,7 @@ impl Form<'_> {
             .filter(|media_type| media::is_media_type(media_type))
             .map(str::to_owned);
         let part = |filename, content_type, content| {
-            Ok(Some(Part { name: name.to_owned(), filename, content_type, content }))
+            Ok(Some(MultipartPart { name: name.to_owned(), filename, content_type, content }))
         };
         let octets = || Some("application/octet-stream".to_owned());
         if let Some(attached) = Attached::of(value) {
@@ -269,7 +276,7 @@ impl Form<'_> {
             let filename = attached.filename.or_else(|| Some(name.to_owned()));
             return part(filename, content_type, attached.content);
         }
-        let is_json = documented.as_deref().is_some_and(|one| Kind::of(one).is_json());
+        let is_json = documented.as_deref().is_some_and(|one| MediaKind::of(one).is_json());
         match value {
             Value::Null => Ok(None),
             Value::Object(_) | Value::Array(_) => {

@@ -1,26 +1,21 @@
 //! Arguments against their schemas. A schema is compiled once, when it is first needed; one that
 //! does not compile is not checked, because a slip in a document must not stop a call.
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
-
 use jsonschema::error::ValidationErrorKind;
-use jsonschema::{PatternOptions, ValidationError, Validator};
+use jsonschema::{ValidationError, Validator};
 use milepost_model::suggest::excerpt;
 use serde_json::{Map, Value};
 
-use super::schema::{Defs, def_name, resolve};
-use super::unfold;
 use crate::limits;
+use crate::schema::{self, Definitions, Direction, size};
 
 /// A compiled schema, or why there is none.
 #[derive(Debug)]
-pub(crate) enum Check {
+pub(crate) enum ArgumentCheck {
     /// Anything goes.
     Nothing,
     /// It is checked.
     Schema {
-        /// The schema.
         validator: Box<Validator>,
         /// Ways on which a value comes back to the same schema at each of its levels.
         ways: usize,
@@ -30,88 +25,78 @@ pub(crate) enum Check {
 }
 
 /// What does not fit a schema, and where.
-pub(crate) struct Misfit {
+pub(crate) struct SchemaMismatch {
     pub(crate) pointer: String,
     pub(crate) message: String,
 }
 
 /// What a check found.
-pub(crate) enum Verdict {
+pub(crate) enum CheckResult {
     Fits,
-    Misfits(Vec<Misfit>),
+    Misfits(Vec<SchemaMismatch>),
     /// Nobody can say, and why.
     Unchecked(String),
 }
 
-impl Check {
+impl ArgumentCheck {
     /// Compiles a schema with what it refers to. For a body, properties that only answers have are
     /// not required.
-    pub(crate) fn compile(schema: &Value, defs: &Defs, is_body: bool) -> Check {
+    pub(crate) fn compile(schema: &Value, defs: &Definitions, is_body: bool) -> ArgumentCheck {
         if schema.as_object().is_none_or(Map::is_empty) && schema != &Value::Bool(false) {
-            return Check::Nothing;
+            return ArgumentCheck::Nothing;
         }
-        let unfolded = unfold::size(schema, defs);
+        let unfolded = size::size(schema, defs);
         if unfolded.parts > limits::CHECKED_SCHEMA_PARTS {
-            return Check::Unchecked("its schema unfolds to too many parts".to_owned());
+            return ArgumentCheck::Unchecked("its schema unfolds to too many parts".to_owned());
         }
-        let mut names = BTreeSet::new();
-        gather(schema, defs, &mut names);
-        let size = names.iter().filter_map(|name| defs.get(name)).map(size_of).sum::<usize>();
+        let names = schema::reachable(schema, defs);
+        let reached = || defs.iter().filter(|(name, _)| names.contains(*name));
+        let size = reached().map(|(_, definition)| size_of(definition)).sum::<usize>();
         if size + size_of(schema) > limits::CHECKED_SCHEMA_BYTES {
-            return Check::Unchecked("its schema is too large".to_owned());
+            return ArgumentCheck::Unchecked("its schema is too large".to_owned());
         }
-        let mut whole = Cow::Borrowed(schema);
+        let mut whole = schema.clone();
+        if let Value::Object(map) = &mut whole
+            && !names.is_empty()
+        {
+            let reached = reached().map(|(name, definition)| (name.clone(), definition.clone()));
+            map.insert("$defs".to_owned(), Value::Object(reached.collect()));
+        }
         if is_body {
-            let mut own = whole.into_owned();
-            without_read_only(&mut own, &BTreeSet::new(), defs);
-            whole = Cow::Owned(own);
+            schema::one_way(&mut whole, defs, Direction::Request);
         }
-        if !names.is_empty() {
-            let mut own = whole.into_owned();
-            if let Value::Object(map) = &mut own {
-                map.insert("$defs".to_owned(), Value::Object(closure(&names, defs, is_body)));
+        match schema::compile(&any_of(whole)) {
+            Ok(validator) => {
+                ArgumentCheck::Schema { validator: Box::new(validator), ways: unfolded.ways }
             }
-            whole = Cow::Owned(own);
-        }
-        let whole = any_of(whole.into_owned());
-        let patterns = PatternOptions::fancy_regex()
-            .backtrack_limit(limits::PATTERN_STEPS)
-            .size_limit(limits::PATTERN_COMPILED_BYTES);
-        let options = jsonschema::options()
-            .with_draft(jsonschema::Draft::Draft202012)
-            .should_validate_formats(true)
-            .with_pattern_options(patterns)
-            .offline();
-        match options.build(&whole) {
-            Ok(validator) => Check::Schema { validator: Box::new(validator), ways: unfolded.ways },
-            Err(error) => Check::Unchecked(excerpt(&error.to_string())),
+            Err(error) => ArgumentCheck::Unchecked(excerpt(&error.to_string())),
         }
     }
 
     /// What of a value does not fit. Places in `apart` hold files, which no schema describes.
-    pub(crate) fn verdict(&self, value: &Value, apart: &[String]) -> Verdict {
+    pub(crate) fn verdict(&self, value: &Value, apart: &[String]) -> CheckResult {
         let (validator, ways) = match self {
-            Check::Nothing => return Verdict::Fits,
-            Check::Unchecked(why) => return Verdict::Unchecked(why.clone()),
-            Check::Schema { validator, ways } => (validator, *ways),
+            ArgumentCheck::Nothing => return CheckResult::Fits,
+            ArgumentCheck::Unchecked(why) => return CheckResult::Unchecked(why.clone()),
+            ArgumentCheck::Schema { validator, ways } => (validator, *ways),
         };
-        if ways > 1 && ways.saturating_pow(unfold::depth(value)) > limits::CHECKED_WAYS {
-            return Verdict::Unchecked("its schema comes back to itself too often".to_owned());
+        if ways > 1 && ways.saturating_pow(size::depth(value)) > limits::CHECKED_WAYS {
+            return CheckResult::Unchecked("its schema comes back to itself too often".to_owned());
         }
         if validator.is_valid(value) {
-            return Verdict::Fits;
+            return CheckResult::Fits;
         }
         let mut misfits = Vec::new();
         for error in validator.iter_errors(value) {
             if gave_up(&error) {
-                return Verdict::Unchecked(excerpt(&error.to_string()));
+                return CheckResult::Unchecked(excerpt(&error.to_string()));
             }
             if misfits.len() < limits::MISFITS && !is_about(&error, apart) {
                 let pointer = error.instance_path().to_string();
-                misfits.push(Misfit { pointer, message: message(&error) });
+                misfits.push(SchemaMismatch { pointer, message: message(&error) });
             }
         }
-        if misfits.is_empty() { Verdict::Fits } else { Verdict::Misfits(misfits) }
+        if misfits.is_empty() { CheckResult::Fits } else { CheckResult::Misfits(misfits) }
     }
 }
 
@@ -141,7 +126,7 @@ fn any_of(schema: Value) -> Value {
         Value::Object(map) => {
             let mut looser = Map::new();
             for (key, value) in map {
-                let data = matches!(key.as_str(), "enum" | "const" | "default" | "examples");
+                let data = schema::DATA_KEYWORDS.contains(&key.as_str());
                 let value = if data { value } else { any_of(value) };
                 if key == "oneOf" && !looser.contains_key("anyOf") {
                     looser.insert("anyOf".to_owned(), value);
@@ -202,40 +187,6 @@ fn is_about(error: &ValidationError<'_>, apart: &[String]) -> bool {
     })
 }
 
-fn closure(names: &BTreeSet<String>, defs: &Defs, is_body: bool) -> Map<String, Value> {
-    let mut map = Map::new();
-    for name in names {
-        let Some(def) = defs.get(name) else { continue };
-        let mut def = def.clone();
-        if is_body {
-            without_read_only(&mut def, &BTreeSet::new(), defs);
-        }
-        map.insert(name.clone(), def);
-    }
-    map
-}
-
-/// The names of all definitions that a schema leads to.
-fn gather(value: &Value, defs: &Defs, names: &mut BTreeSet<String>) {
-    let mut open = vec![value];
-    while let Some(value) = open.pop() {
-        match value {
-            Value::Array(items) => open.extend(items),
-            Value::Object(map) => {
-                let reference = map.get("$ref").and_then(Value::as_str).and_then(def_name);
-                if let Some(name) = reference
-                    && let Some(def) = defs.get(&name)
-                    && names.insert(name)
-                {
-                    open.push(def);
-                }
-                open.extend(map.values());
-            }
-            _ => {}
-        }
-    }
-}
-
 /// About how many bytes a schema takes as JSON.
 fn size_of(value: &Value) -> usize {
     let mut size = 0;
@@ -253,58 +204,6 @@ fn size_of(value: &Value) -> usize {
         }
     }
     size
-}
-
-/// Drops from `required` what is `readOnly`, here and in all schemas within.
-fn without_read_only(schema: &mut Value, above: &BTreeSet<String>, defs: &Defs) {
-    match schema {
-        Value::Array(items) => {
-            items.iter_mut().for_each(|item| without_read_only(item, &BTreeSet::new(), defs));
-        }
-        Value::Object(map) => {
-            let mut names = above.clone();
-            read_only(map, defs, &mut names, 0);
-            if let Some(Value::Array(required)) = map.get_mut("required") {
-                required.retain(|name| name.as_str().is_none_or(|name| !names.contains(name)));
-            }
-            for (keyword, value) in map {
-                match value {
-                    Value::Array(parts) if keyword == "allOf" => {
-                        parts.iter_mut().for_each(|part| without_read_only(part, &names, defs));
-                    }
-                    Value::Object(_) | Value::Array(_)
-                        if !matches!(
-                            keyword.as_str(),
-                            "enum" | "const" | "default" | "required"
-                        ) =>
-                    {
-                        without_read_only(value, &BTreeSet::new(), defs);
-                    }
-                    _ => {}
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
-/// The names of the properties that only answers have.
-fn read_only(map: &Map<String, Value>, defs: &Defs, names: &mut BTreeSet<String>, depth: usize) {
-    let properties = map.get("properties").and_then(Value::as_object);
-    for (name, property) in properties.into_iter().flatten() {
-        let is_true = |schema: &Value| schema.get("readOnly") == Some(&Value::Bool(true));
-        if is_true(property) || is_true(resolve(property, defs)) {
-            names.insert(name.clone());
-        }
-    }
-    if depth >= limits::VALUE_DEPTH {
-        return;
-    }
-    for part in map.get("allOf").and_then(Value::as_array).into_iter().flatten() {
-        if let Value::Object(part) = resolve(part, defs) {
-            read_only(part, defs, names, depth + 1);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -331,11 +230,11 @@ mod tests {
         ];
         let mut plain = 0;
         for schema in &schemas {
-            let check = Check::compile(schema, &Defs::default(), false);
+            let check = ArgumentCheck::compile(schema, &Definitions::default(), false);
             for value in &values {
                 if plainly_fits(schema, value) {
                     plain += 1;
-                    let fits = matches!(check.verdict(value, &[]), Verdict::Fits);
+                    let fits = matches!(check.verdict(value, &[]), CheckResult::Fits);
                     assert!(fits, "{schema} {value}");
                 }
             }

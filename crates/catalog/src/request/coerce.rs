@@ -3,8 +3,8 @@
 
 use serde_json::{Map, Value};
 
-use super::schema::{self, Defs};
 use crate::limits;
+use crate::schema::{self, Definitions};
 
 /// The value a text was meant to be. A text that fits nothing stays text: the check of the
 /// arguments then says what is wrong with it.
@@ -12,7 +12,7 @@ pub fn coerce(schema: &Value, defs: &Map<String, Value>, text: &str) -> Value {
     read(schema, defs, text, 0)
 }
 
-fn read(schema: &Value, defs: &Defs, text: &str, depth: usize) -> Value {
+fn read(schema: &Value, defs: &Definitions, text: &str, depth: usize) -> Value {
     let types = schema::types(schema, defs);
     let may_be = |name: &str| types.contains(&name);
     let json = || serde_json::from_str::<Value>(text).ok();
@@ -68,7 +68,7 @@ fn untyped(text: &str) -> Value {
 }
 
 /// A value of an `enum` or `const` that is written so.
-fn chosen(schema: &Value, defs: &Defs, text: &str) -> Option<Value> {
+fn chosen(schema: &Value, defs: &Definitions, text: &str) -> Option<Value> {
     let mut found = None;
     schema::each_part(schema, defs, &mut |part| {
         let listed = part.get("enum").and_then(Value::as_array).into_iter().flatten();
@@ -80,7 +80,7 @@ fn chosen(schema: &Value, defs: &Defs, text: &str) -> Option<Value> {
 }
 
 /// `a,b,c`; nothing at all is an empty list.
-fn list(schema: &Value, defs: &Defs, text: &str, depth: usize) -> Value {
+fn list(schema: &Value, defs: &Definitions, text: &str, depth: usize) -> Value {
     let mut items = None;
     schema::each_part(schema, defs, &mut |part| items = items.or_else(|| part.get("items")));
     let item = |text: &str| match items {

@@ -61,7 +61,6 @@ pub(crate) enum Encode {
     Literal,
     /// What stands behind a `?` in such a template.
     QueryLiteral,
-    /// A form.
     Form,
     /// Nothing is encoded: headers, parts of a multipart body.
     Raw,

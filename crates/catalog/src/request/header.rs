@@ -2,26 +2,14 @@
 
 use super::media::is_token_byte;
 use super::misuse::Reason;
+use crate::text::WordList;
 
 /// Headers that OpenAPI says are no parameters, or that belong to the connection.
-const OWN: &[&str] = &[
-    "accept",
-    "authorization",
-    "connection",
-    "content-length",
-    "content-type",
-    "expect",
-    "host",
-    "http2-settings",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
+const OWN: WordList = WordList(
+    "accept authorization connection content-length content-type expect host http2-settings \
+     keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer \
+     transfer-encoding upgrade",
+);
 
 /// Whether a header is set by the sender and by nobody else.
 pub(crate) fn is_own(name: &str) -> bool {

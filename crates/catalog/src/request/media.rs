@@ -2,7 +2,7 @@
 
 /// What a body in a media type is made of. In the order in which we choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub enum MediaKind {
     /// `application/json`, and ranges such as `*/*` that include it.
     Json,
     /// `application/problem+json` and the like.
@@ -21,35 +21,38 @@ pub(crate) enum Kind {
     Xml,
 }
 
-impl Kind {
+impl MediaKind {
     /// The kind of a media type as a document writes it.
-    pub(crate) fn of(media_type: &str) -> Kind {
+    pub fn of(media_type: &str) -> MediaKind {
         let essence = essence(media_type);
         match essence.as_str() {
-            "application/json" | "text/json" | "*/*" | "application/*" => Kind::Json,
-            "application/x-www-form-urlencoded" => Kind::Form,
-            "application/x-ndjson" | "application/jsonl" | "application/ndjson" => Kind::JsonLines,
-            "application/xml" | "text/xml" => Kind::Xml,
-            _ if essence.ends_with("+json") => Kind::JsonLike,
-            _ if essence.ends_with("+xml") => Kind::Xml,
-            _ if essence.starts_with("multipart/") => Kind::Multipart,
-            _ if essence.starts_with("text/") => Kind::Text,
-            _ => Kind::Bytes,
+            "application/json" | "text/json" | "*/*" | "application/*" => MediaKind::Json,
+            "application/x-www-form-urlencoded" => MediaKind::Form,
+            "application/x-ndjson" | "application/jsonl" | "application/ndjson" => {
+                MediaKind::JsonLines
+            }
+            "application/xml" | "text/xml" => MediaKind::Xml,
+            _ if essence.ends_with("+json") || essence.ends_with("/json") => MediaKind::JsonLike,
+            "text/x-json" => MediaKind::JsonLike,
+            _ if essence.ends_with("+xml") => MediaKind::Xml,
+            _ if essence.starts_with("multipart/") => MediaKind::Multipart,
+            _ if essence.starts_with("text/") => MediaKind::Text,
+            _ => MediaKind::Bytes,
         }
     }
 
-    pub(crate) fn is_json(self) -> bool {
-        matches!(self, Kind::Json | Kind::JsonLike)
+    pub fn is_json(self) -> bool {
+        matches!(self, MediaKind::Json | MediaKind::JsonLike)
     }
 }
 
 /// A media type without its parameters, in small letters.
-pub(crate) fn essence(media_type: &str) -> String {
+pub fn essence(media_type: &str) -> String {
     media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 /// What is sent as `Content-Type`: a range is no type, so the plainest type in it is taken.
-pub(crate) fn concrete(media_type: &str) -> &str {
+pub fn concrete(media_type: &str) -> &str {
     match essence(media_type).as_str() {
         "*/*" | "application/*" => "application/json",
         "text/*" => "text/plain",
@@ -60,7 +63,7 @@ pub(crate) fn concrete(media_type: &str) -> &str {
 }
 
 /// Whether a type that was asked for is what a document offers.
-pub(crate) fn matches(offered: &str, asked: &str) -> bool {
+pub fn matches(offered: &str, asked: &str) -> bool {
     let (offered, asked) = (essence(offered), essence(asked));
     match offered.strip_suffix('*') {
         Some("*/") => true,

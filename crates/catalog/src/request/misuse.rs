@@ -22,9 +22,7 @@ pub enum Misuse {
     /// A parameter that the command needs is not given.
     #[error("the {} parameter `{name}` ({kind}) is missing", location.name())]
     Missing {
-        /// Its name.
         name: String,
-        /// Where it travels.
         location: Location,
         /// What its value is: `integer`, `array of string`.
         kind: String,
@@ -46,9 +44,7 @@ pub enum Misuse {
     /// One value was given in two ways.
     #[error("`{name}` and `{other}` are the same {what}")]
     Twice {
-        /// One name.
         name: String,
-        /// The other name.
         other: String,
         /// `parameter` or `property of the body`.
         what: &'static str,
@@ -56,8 +52,7 @@ pub enum Misuse {
     /// A value does not fit its schema.
     #[error("{place}{}: {message}", pointer_text(pointer))]
     Invalid {
-        /// Which argument.
-        place: Place,
+        place: ArgumentPlace,
         /// JSON pointer within its value; empty for the whole.
         pointer: String,
         /// What does not fit.
@@ -65,25 +60,16 @@ pub enum Misuse {
     },
     /// A value that cannot travel where it belongs.
     #[error("{place} cannot be sent: {reason}")]
-    Unsendable {
-        /// Which argument.
-        place: Place,
-        /// Why.
-        reason: Reason,
-    },
+    Unsendable { place: ArgumentPlace, reason: Reason },
     /// A header that is never an argument.
     #[error("the header `{name}` is not an argument: it is set when the request is sent")]
-    OwnHeader {
-        /// Its name.
-        name: String,
-    },
+    OwnHeader { name: String },
     /// The command takes no body.
     #[error("the command takes no body")]
     NoBody,
     /// Properties were given beside a body that has none.
     #[error("`{name}` is a property of the body, but the body given is {found}")]
     BodyNotObject {
-        /// The property.
         name: String,
         /// What the body is.
         found: &'static str,
@@ -91,11 +77,9 @@ pub enum Misuse {
     /// A body that its media type cannot hold.
     #[error("a body of `{media_type}` is {wanted}, not {found}")]
     BodyKind {
-        /// The media type.
         media_type: String,
         /// What it can hold.
         wanted: &'static str,
-        /// What was given.
         found: &'static str,
     },
     /// A media type that the command does not take or give.
@@ -105,66 +89,52 @@ pub enum Misuse {
         asked: String,
         /// `body` or `answer`.
         what: &'static str,
-        /// What there is.
         known: Vec<String>,
     },
     /// A base URL that nothing can be sent to.
     #[error("nothing can be sent to the base URL `{url}`")]
-    Base {
-        /// The URL.
-        url: String,
-    },
+    Base { url: String },
     /// The path of the document leaves the API or is none.
-    #[error("the path `{path}` of the document leads out of its base URL")]
-    Path {
-        /// The template.
-        path: String,
-    },
+    #[error("the path `{path}` of the document leads outside its base URL")]
+    Path { path: String },
     /// The URL is longer than we send.
-    #[error("the URL has {bytes} bytes, more than {limit}")]
-    TooLong {
-        /// Its length.
-        bytes: usize,
-        /// The longest one.
-        limit: usize,
-    },
+    #[error("the URL is {bytes} bytes long; the limit is {limit}")]
+    TooLong { bytes: usize, limit: usize },
 }
 
 /// Which argument is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
-    /// A parameter.
+pub enum ArgumentPlace {
     Parameter {
-        /// Its name.
         name: String,
-        /// Where it travels.
         location: Location,
     },
     /// The body, or a property of it.
     Body {
-        /// The property.
         property: Option<String>,
     },
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for ArgumentPlace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Place::Parameter { name, location } => {
+            ArgumentPlace::Parameter { name, location } => {
                 write!(f, "the {} parameter `{name}`", location.name())
             }
-            Place::Body { property: None } => f.write_str("the body"),
-            Place::Body { property: Some(property) } => write!(f, "`{property}` of the body"),
+            ArgumentPlace::Body { property: None } => f.write_str("the body"),
+            ArgumentPlace::Body { property: Some(property) } => {
+                write!(f, "`{property}` of the body")
+            }
         }
     }
 }
 
-impl Place {
+impl ArgumentPlace {
     fn path(&self) -> String {
         match self {
-            Place::Parameter { name, .. } => format!("/with/{}", part(name)),
-            Place::Body { property: None } => "/body".to_owned(),
-            Place::Body { property: Some(property) } => format!("/body/{}", part(property)),
+            ArgumentPlace::Parameter { name, .. } => format!("/with/{}", part(name)),
+            ArgumentPlace::Body { property: None } => "/body".to_owned(),
+            ArgumentPlace::Body { property: Some(property) } => format!("/body/{}", part(property)),
         }
     }
 }
@@ -173,22 +143,22 @@ impl Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Reason {
     /// A path without it is another path.
-    #[error("a part of the path would be empty")]
+    #[error("a path segment would be empty")]
     EmptySegment,
     /// `.` and `..` are ways through a path, even when encoded.
-    #[error("a part of the path would be `.` or `..`, which servers take as a way to elsewhere")]
+    #[error("a path segment would be `.` or `..`, which servers resolve to another path")]
     DotSegment,
     /// A line break in a header begins another header.
-    #[error("it has a control character")]
+    #[error("it contains a control character")]
     Control,
     /// Headers are bytes of ISO 8859-1.
-    #[error("it has characters that no header can hold")]
+    #[error("it contains characters that a header cannot carry")]
     NotLatin,
     /// Blanks around a header's value are lost on the way.
-    #[error("it begins or ends with a blank, which a header loses")]
+    #[error("it starts or ends with a space, which headers drop")]
     Blank,
     /// `;` ends a cookie.
-    #[error("it has a `;`, which ends a cookie")]
+    #[error("it contains a `;`, which would end the cookie")]
     Semicolon,
     /// The name in the document is none.
     #[error("its name in the document is not a valid header name")]
@@ -279,7 +249,7 @@ impl Reason {
             Reason::DotSegment => "give another value",
             Reason::Control | Reason::Semicolon => "remove the character",
             Reason::NotLatin => "use plain letters, or encode the value as the API documents it",
-            Reason::Blank => "remove the blanks around it",
+            Reason::Blank => "remove the spaces around it",
             Reason::Name => "correct the name in the document and import it again",
             Reason::Base64 => "encode the bytes with the standard alphabet",
             Reason::File => "write `{\"$file\": \"path/to/file\"}`",
@@ -292,7 +262,9 @@ fn own_header_hint(name: &str) -> String {
     match name.to_ascii_lowercase().as_str() {
         "accept" => "give `accept` beside `with`".to_owned(),
         "content-type" => "give `content_type` beside `with`".to_owned(),
-        "authorization" => "set credentials with `milepost catalog auth`".to_owned(),
+        "authorization" => {
+            "leave it out: credentials of the catalog are sent with every request".to_owned()
+        }
         _ => "leave it out".to_owned(),
     }
 }

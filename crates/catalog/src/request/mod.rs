@@ -8,17 +8,15 @@ mod check;
 mod coerce;
 mod encode;
 mod header;
-pub(crate) mod media;
+pub mod media;
 mod misuse;
 mod multipart;
 mod parameter;
 mod path;
 mod prepared;
-pub(crate) mod schema;
 mod show;
 mod style;
 mod typed;
-mod unfold;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -28,11 +26,10 @@ use url::Url;
 
 pub use self::coerce::coerce;
 pub use self::header::bytes as header_bytes;
-pub use self::misuse::{Misuse, Place, Reason};
-pub use self::prepared::Prepared;
-pub use self::schema::resolve;
+pub use self::misuse::{ArgumentPlace, Misuse, Reason};
+pub use self::prepared::PreparedCommand;
 pub use self::show::curl;
-use crate::command::{Command, Location, Method};
+use crate::command::{ApiCommand, Location, Method};
 
 /// The arguments of a call.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -51,47 +48,36 @@ pub struct Arguments {
 /// A request, ready to be sent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// The method.
     pub method: Method,
     /// Where it goes: always under the base URL.
     pub url: Url,
     /// Its headers but for `Content-Type`, which its body knows. A value holds characters of
     /// ISO 8859-1 only, each of which is one byte on the wire (see [`header_bytes`]).
     pub headers: Vec<(String, String)>,
-    /// Its body.
     pub body: Option<Payload>,
     /// The path template of the document.
     pub path_template: String,
     /// What was not checked, and why.
-    pub notes: Vec<Note>,
+    pub notes: Vec<RequestNote>,
 }
 
 /// Something about a request that its sender may want to know.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Note {
+pub enum RequestNote {
     /// An argument that could not be checked.
     #[error("{place} was not checked: {why}")]
-    Unchecked {
-        /// Which argument.
-        place: Place,
-        /// Why.
-        why: String,
-    },
+    Unchecked { place: ArgumentPlace, why: String },
 }
 
 /// The body of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Payload {
-    /// Bytes.
     Bytes {
-        /// Its media type.
         content_type: String,
-        /// The bytes.
         bytes: Vec<u8>,
     },
     /// A file that the sender reads, under a root that it allows.
     File {
-        /// Its media type.
         content_type: String,
         /// Its path, as given.
         path: String,
@@ -103,27 +89,25 @@ pub enum Payload {
         /// What stands between the parts: made from them, so that it is always the same.
         boundary: String,
         /// The parts, in order.
-        parts: Vec<Part>,
+        parts: Vec<MultipartPart>,
     },
 }
 
 /// A part of a multipart body.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct MultipartPart {
     /// The name of its field.
     pub name: String,
     /// The name of its file.
     pub filename: Option<String>,
     /// Its media type, when it is not plain text.
     pub content_type: Option<String>,
-    /// What it holds.
     pub content: PartContent,
 }
 
 /// What a part holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PartContent {
-    /// Bytes.
     Bytes(Vec<u8>),
     /// A file that the sender reads, by its path as given.
     File(String),
@@ -132,15 +116,18 @@ pub enum PartContent {
 /// A piece of a body on the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece<'p> {
-    /// Bytes.
     Bytes(Cow<'p, [u8]>),
     /// All of a file, by its path as given.
     File(&'p str),
 }
 
-/// Makes a request. Who calls a command more than once keeps a [`Prepared`].
-pub fn build(command: &Command, base: &Url, arguments: &Arguments) -> Result<Request, Vec<Misuse>> {
-    Prepared::new(Arc::new(command.clone())).build(base, arguments)
+/// Makes a request. Who calls a command more than once keeps a [`PreparedCommand`].
+pub fn build(
+    command: &ApiCommand,
+    base: &Url,
+    arguments: &Arguments,
+) -> Result<Request, Vec<Misuse>> {
+    PreparedCommand::new(Arc::new(command.clone())).build(base, arguments)
 }
 
 impl Request {
@@ -165,7 +152,8 @@ impl Request {
             return Err(Misuse::OwnHeader { name: name.to_owned() });
         }
         header::check(name, value).map_err(|reason| {
-            let place = Place::Parameter { name: name.to_owned(), location: Location::Header };
+            let place =
+                ArgumentPlace::Parameter { name: name.to_owned(), location: Location::Header };
             Misuse::Unsendable { place, reason }
         })?;
         self.headers.retain(|(there, _)| !there.eq_ignore_ascii_case(name));

@@ -5,10 +5,10 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
-use super::{Part, PartContent, Piece};
+use super::{MultipartPart, PartContent, Piece};
 
 /// The boundary of parts, the same for the same parts.
-pub(crate) fn boundary(parts: &[Part]) -> String {
+pub(crate) fn boundary(parts: &[MultipartPart]) -> String {
     let mut salt = 0_u64;
     let mut boundary = hashed(parts, salt);
     // Who wrote the parts would have to know a hash of them before they are written.
@@ -20,11 +20,11 @@ pub(crate) fn boundary(parts: &[Part]) -> String {
 }
 
 /// The boundary, unless a part has it.
-pub(crate) fn boundary_or_other(boundary: String, parts: &[Part]) -> String {
+pub(crate) fn boundary_or_other(boundary: String, parts: &[MultipartPart]) -> String {
     if occurs(&boundary, parts) { self::boundary(parts) } else { boundary }
 }
 
-fn hashed(parts: &[Part], salt: u64) -> String {
+fn hashed(parts: &[MultipartPart], salt: u64) -> String {
     let mut hash = Sha256::new();
     hash.update(salt.to_le_bytes());
     let mut add = |bytes: &[u8]| {
@@ -46,7 +46,7 @@ fn hashed(parts: &[Part], salt: u64) -> String {
     text
 }
 
-fn occurs(boundary: &str, parts: &[Part]) -> bool {
+fn occurs(boundary: &str, parts: &[MultipartPart]) -> bool {
     let find = memchr::memmem::Finder::new(boundary);
     parts.iter().any(|part| match &part.content {
         PartContent::Bytes(bytes) => find.find(bytes).is_some(),
@@ -55,7 +55,7 @@ fn occurs(boundary: &str, parts: &[Part]) -> bool {
 }
 
 /// The parts in their frame.
-pub(crate) fn pieces<'p>(boundary: &str, parts: &'p [Part]) -> Vec<Piece<'p>> {
+pub(crate) fn pieces<'p>(boundary: &str, parts: &'p [MultipartPart]) -> Vec<Piece<'p>> {
     let mut pieces = Vec::new();
     let mut frame = String::new();
     for part in parts {
@@ -73,7 +73,7 @@ pub(crate) fn pieces<'p>(boundary: &str, parts: &'p [Part]) -> Vec<Piece<'p>> {
     pieces
 }
 
-fn head(part: &Part) -> String {
+fn head(part: &MultipartPart) -> String {
     let mut head = format!("Content-Disposition: form-data; name=\"{}\"", escaped(&part.name));
     if let Some(filename) = &part.filename {
         let _ = write!(head, "; filename=\"{}\"", escaped(filename));

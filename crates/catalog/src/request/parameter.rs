@@ -4,12 +4,12 @@ use serde_json::{Map, Value};
 
 use super::body;
 use super::encode::Encode;
-use super::media::Kind;
-use super::style::{Manner, text_of};
-use crate::command::{Content, Location, Parameter, Style};
+use super::media::MediaKind;
+use super::style::{ValueStyle, text_of};
+use crate::command::{ApiParameter, Content, Location, Style};
 
 /// A parameter as text, its name included where it is named; nothing when it is undefined.
-pub(crate) fn written(parameter: &Parameter, value: &Value) -> Option<String> {
+pub(crate) fn written(parameter: &ApiParameter, value: &Value) -> Option<String> {
     let location = parameter.location;
     let encode = match (location, parameter.allow_reserved) {
         (Location::Header, _) => Encode::Raw,
@@ -21,18 +21,18 @@ pub(crate) fn written(parameter: &Parameter, value: &Value) -> Option<String> {
     if location == Location::QueryString || parameter.content.is_some() {
         return written_as_content(parameter, value, encode);
     }
-    let Parameter { style, explode, .. } = *parameter;
-    Manner { location, style, explode, encode }.write(&parameter.name, value)
+    let ApiParameter { style, explode, .. } = *parameter;
+    ValueStyle { location, style, explode, encode }.write(&parameter.name, value)
 }
 
-fn written_as_content(parameter: &Parameter, value: &Value, encode: Encode) -> Option<String> {
+fn written_as_content(parameter: &ApiParameter, value: &Value, encode: Encode) -> Option<String> {
     let media_type = parameter.content.as_deref().unwrap_or("application/x-www-form-urlencoded");
-    let kind = Kind::of(media_type);
+    let kind = MediaKind::of(media_type);
     let is_whole = parameter.location == Location::QueryString;
     let text = match (kind, value) {
         (kind, value) if kind.is_json() => value.to_string(),
         (_, Value::Null) => return None,
-        (Kind::Form, Value::Object(map)) => {
+        (MediaKind::Form, Value::Object(map)) => {
             let text = form_text(map);
             if is_whole {
                 return (!text.is_empty()).then_some(text);
@@ -54,7 +54,7 @@ fn form_text(map: &Map<String, Value>) -> String {
         encoding: Vec::new(),
         example: None,
     };
-    body::Form { content: &content, defs: &Map::new() }.urlencoded(map)
+    body::FormBody { content: &content, defs: &Map::new() }.urlencoded(map)
 }
 
 /// JSON in a header: other letters as `\u…`, which JSON reads as the same.
@@ -79,21 +79,5 @@ pub(crate) fn has_semicolon(value: &Value) -> bool {
             map.iter().any(|(key, value)| key.contains(';') || has_semicolon(value))
         }
         plain => text_of(plain).contains(';'),
-    }
-}
-
-/// A placeholder of a path that the document does not describe.
-pub(crate) fn undescribed(name: &str) -> Parameter {
-    Parameter {
-        name: name.to_owned(),
-        location: Location::Path,
-        required: true,
-        deprecated: false,
-        description: String::new(),
-        style: Style::Simple,
-        explode: false,
-        allow_reserved: false,
-        content: None,
-        schema: Value::Bool(true),
     }
 }

@@ -18,18 +18,21 @@ enum Piece {
 
 /// A path template, read once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Template {
+pub(crate) struct PathTemplate {
     path: Vec<Piece>,
     /// What a document has behind a `?` in a path, which OpenAPI does not allow and some have.
     query: Vec<Piece>,
 }
 
-impl Template {
+impl PathTemplate {
     /// Reads a template. A fragment is never sent.
-    pub(crate) fn parse(path: &str) -> Template {
+    pub(crate) fn parse(path: &str) -> PathTemplate {
         let path = path.split('#').next().unwrap_or_default();
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
-        Template { path: pieces(path, Encode::Literal), query: pieces(query, Encode::QueryLiteral) }
+        PathTemplate {
+            path: pieces(path, Encode::Literal),
+            query: pieces(query, Encode::QueryLiteral),
+        }
     }
 
     /// The names of the placeholders.

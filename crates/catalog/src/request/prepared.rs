@@ -8,31 +8,32 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::accept::{accept, answers};
-use super::assign::{Assigned, Names};
-use super::check::{self, Check, Verdict};
-use super::media::{self, Kind};
-use super::misuse::{Misuse, Place, Reason};
-use super::parameter::{has_semicolon, undescribed, written};
-use super::path::{self, Template};
-use super::{Arguments, Note, Payload, Request, body, header, schema};
-use crate::command::{Command, Content, Location, Parameter, Style};
+use super::assign::{ArgumentNames, Assigned};
+use super::check::{self, ArgumentCheck, CheckResult};
+use super::media::{self, MediaKind};
+use super::misuse::{ArgumentPlace, Misuse, Reason};
+use super::parameter::{has_semicolon, written};
+use super::path::{self, PathTemplate};
+use super::{Arguments, Payload, Request, RequestNote, body, header};
+use crate::command::{ApiCommand, ApiParameter, Content, Location, Style};
 use crate::limits;
+use crate::schema;
 
 /// A command that can be called many times.
 #[derive(Debug)]
-pub struct Prepared {
-    command: Arc<Command>,
-    template: Template,
+pub struct PreparedCommand {
+    command: Arc<ApiCommand>,
+    template: PathTemplate,
     accept: String,
     /// A check for each parameter of the command.
-    checks: Vec<OnceLock<Check>>,
+    checks: Vec<OnceLock<ArgumentCheck>>,
     /// What belongs to each content of its body.
     contents: Vec<PreparedContent>,
 }
 
 #[derive(Debug, Default)]
 struct PreparedContent {
-    check: OnceLock<Check>,
+    check: OnceLock<ArgumentCheck>,
     properties: OnceLock<Vec<String>>,
 }
 
@@ -44,16 +45,16 @@ struct Draft {
     headers: Vec<(String, String)>,
     cookies: Vec<String>,
     misuses: Vec<Misuse>,
-    notes: Vec<Note>,
+    notes: Vec<RequestNote>,
 }
 
-impl Prepared {
+impl PreparedCommand {
     /// Makes a command ready. A placeholder of the path that the document does not describe is
     /// taken as a string, and a path parameter without a placeholder does not exist.
-    pub fn new(mut command: Arc<Command>) -> Prepared {
-        let template = Template::parse(&command.path);
-        let is_in_path = |parameter: &Parameter| parameter.location == Location::Path;
-        let placed = |parameter: &Parameter| {
+    pub fn new(mut command: Arc<ApiCommand>) -> PreparedCommand {
+        let template = PathTemplate::parse(&command.path);
+        let is_in_path = |parameter: &ApiParameter| parameter.location == Location::Path;
+        let placed = |parameter: &ApiParameter| {
             !is_in_path(parameter) || template.names().any(|name| name == parameter.name)
         };
         let described = |name: &str| {
@@ -62,19 +63,19 @@ impl Prepared {
         let mut missing: Vec<&str> = template.names().filter(|name| !described(name)).collect();
         missing.dedup();
         if !missing.is_empty() || !command.parameters.iter().all(placed) {
-            let mut parameters: Vec<Parameter> =
+            let mut parameters: Vec<ApiParameter> =
                 command.parameters.iter().filter(|known| placed(known)).cloned().collect();
-            parameters.extend(missing.into_iter().map(undescribed));
+            parameters.extend(missing.into_iter().map(ApiParameter::undeclared));
             Arc::make_mut(&mut command).parameters = parameters;
         }
         let checks = command.parameters.iter().map(|_| OnceLock::new()).collect();
         let contents = command.body.iter().flat_map(|body| &body.contents);
         let contents = contents.map(|_| PreparedContent::default()).collect();
-        Prepared { accept: accept(&command), template, checks, contents, command }
+        PreparedCommand { accept: accept(&command), template, checks, contents, command }
     }
 
     /// The command.
-    pub fn command(&self) -> &Arc<Command> {
+    pub fn command(&self) -> &Arc<ApiCommand> {
         &self.command
     }
 
@@ -84,7 +85,7 @@ impl Prepared {
         draft.headers.push(("Accept".to_owned(), self.accept(arguments, &mut draft.misuses)));
         let content = self.choose(arguments, &mut draft.misuses);
         let properties = content.map_or(&[][..], |at| self.properties(at));
-        let names = Names { parameters: &self.command.parameters, properties };
+        let names = ArgumentNames { parameters: &self.command.parameters, properties };
         let with = arguments.with.iter().map(|(name, value)| (name.as_str(), value));
         let Assigned { values, properties } = names.assign(with, &mut draft.misuses);
         for (index, given) in values.into_iter().enumerate() {
@@ -128,7 +129,7 @@ impl Prepared {
     /// that are given, else the plainest.
     pub(super) fn choose(&self, arguments: &Arguments, misuses: &mut Vec<Misuse>) -> Option<usize> {
         let contents = &self.command.body.as_ref()?.contents;
-        let kind = |content: &Content| Kind::of(&content.media_type);
+        let kind = |content: &Content| MediaKind::of(&content.media_type);
         if let Some(asked) = &arguments.content_type {
             let found = contents.iter().position(|offered| {
                 media::is_media_type(asked) && media::matches(&offered.media_type, asked)
@@ -139,11 +140,11 @@ impl Prepared {
             }
             return found;
         }
-        let holds = |value: &Value| !body::attached_places(Kind::Multipart, value).is_empty();
+        let holds = |value: &Value| !body::attached_places(MediaKind::Multipart, value).is_empty();
         let files = arguments.body.iter().chain(arguments.with.values()).any(holds);
         let rank = |content: &Content| {
             let kind = kind(content);
-            (files && !matches!(kind, Kind::Multipart | Kind::Bytes), kind)
+            (files && !matches!(kind, MediaKind::Multipart | MediaKind::Bytes), kind)
         };
         (0..contents.len()).min_by_key(|at| rank(&contents[*at]))
     }
@@ -180,9 +181,11 @@ impl Prepared {
             }
             return;
         };
-        let place =
-            || Place::Parameter { name: parameter.name.clone(), location: parameter.location };
-        let compile = || Check::compile(&parameter.schema, defs, false);
+        let place = || ArgumentPlace::Parameter {
+            name: parameter.name.clone(),
+            location: parameter.location,
+        };
+        let compile = || ArgumentCheck::compile(&parameter.schema, defs, false);
         let fits = check::plainly_fits(&parameter.schema, &value)
             || draft.accepts(self.checks[index].get_or_init(compile).verdict(&value, &[]), place);
         if !fits {
@@ -215,19 +218,20 @@ impl Prepared {
         };
         let asked = arguments.content_type.as_deref();
         let defs = &self.command.defs;
-        let kind = Kind::of(asked.unwrap_or_else(|| media::concrete(&content.media_type)));
-        let compile = || Check::compile(&content.schema, defs, true);
+        let kind = MediaKind::of(asked.unwrap_or_else(|| media::concrete(&content.media_type)));
+        let compile = || ArgumentCheck::compile(&content.schema, defs, true);
         let check = self.contents[at].check.get_or_init(compile);
         // Before the schema is asked: it knows nothing of files and media types.
         let payload = body::payload(content, asked, &value, defs);
         let payload = payload.map_err(|misuse| draft.misuses.push(misuse)).ok()?;
         // A schema describes the value that XML or bytes stand for, not their text.
-        let opaque = value.is_string() && matches!(kind, Kind::Xml | Kind::Bytes | Kind::JsonLines);
+        let opaque = value.is_string()
+            && matches!(kind, MediaKind::Xml | MediaKind::Bytes | MediaKind::JsonLines);
         if opaque {
             return Some(payload);
         }
         let verdict = check.verdict(&value, &body::attached_places(kind, &value));
-        draft.accepts(verdict, || Place::Body { property: None }).then_some(payload)
+        draft.accepts(verdict, || ArgumentPlace::Body { property: None }).then_some(payload)
     }
 
     fn missing_body(&self) -> Misuse {
@@ -241,8 +245,10 @@ impl Prepared {
         if let Some((segment, reason)) =
             path::bad_segment(&path, |segment| self.template.blame(segment).is_none())
         {
-            let place =
-                |name: &str| Place::Parameter { name: name.to_owned(), location: Location::Path };
+            let place = |name: &str| ArgumentPlace::Parameter {
+                name: name.to_owned(),
+                location: Location::Path,
+            };
             draft.misuses.push(match self.template.blame(segment) {
                 Some(name) => Misuse::Unsendable { place: place(name), reason },
                 None => Misuse::Path { path: self.command.path.clone() },
@@ -268,14 +274,14 @@ impl Draft {
     }
 
     /// Whether a value may be sent as far as its schema says.
-    fn accepts(&mut self, verdict: Verdict, place: impl Fn() -> Place) -> bool {
+    fn accepts(&mut self, verdict: CheckResult, place: impl Fn() -> ArgumentPlace) -> bool {
         match verdict {
-            Verdict::Fits => true,
-            Verdict::Unchecked(why) => {
-                self.notes.push(Note::Unchecked { place: place(), why });
+            CheckResult::Fits => true,
+            CheckResult::Unchecked(why) => {
+                self.notes.push(RequestNote::Unchecked { place: place(), why });
                 true
             }
-            Verdict::Misfits(misfits) => {
+            CheckResult::Misfits(misfits) => {
                 self.misuses.extend(misfits.into_iter().map(|misfit| Misuse::Invalid {
                     place: place(),
                     pointer: misfit.pointer,
@@ -287,7 +293,7 @@ impl Draft {
     }
 
     /// Puts a value where it travels, as the text it travels as.
-    fn put(&mut self, parameter: &Parameter, value: &Value) -> Result<(), Reason> {
+    fn put(&mut self, parameter: &ApiParameter, value: &Value) -> Result<(), Reason> {
         let Some(text) = written(parameter, value) else {
             let in_path = parameter.location == Location::Path;
             return if in_path { Err(Reason::EmptySegment) } else { Ok(()) };

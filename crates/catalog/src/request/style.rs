@@ -60,14 +60,14 @@ impl Rule {
 
 /// How a parameter or a field of a form is written.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Manner {
+pub(crate) struct ValueStyle {
     pub(crate) location: Location,
     pub(crate) style: Style,
     pub(crate) explode: bool,
     pub(crate) encode: Encode,
 }
 
-impl Manner {
+impl ValueStyle {
     /// A value as text, its name included where the style names it; nothing when it is undefined.
     pub(crate) fn write(self, name: &str, value: &Value) -> Option<String> {
         if self.style == Style::DeepObject && self.location != Location::Header {
@@ -133,8 +133,8 @@ impl Manner {
             _ => {
                 // A header is where separators are written as they are and nothing is named.
                 let style = if self.style == Style::Form { Style::Simple } else { self.style };
-                let raw = Manner { location: Location::Header, style, ..self };
-                let raw = Manner { encode: Encode::Raw, ..raw };
+                let raw = ValueStyle { location: Location::Header, style, ..self };
+                let raw = ValueStyle { encode: Encode::Raw, ..raw };
                 raw.write(name, value).map(|text| (name.to_owned(), text)).into_iter().collect()
             }
         }

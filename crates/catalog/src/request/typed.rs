@@ -2,12 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::assign::{Meaning, Names};
+use super::assign::{ArgumentNames, Meaning};
 use super::coerce::coerce;
-use super::media::{self, Kind};
-use super::{Arguments, Prepared, schema};
+use super::media::{self, MediaKind};
+use super::{Arguments, PreparedCommand};
+use crate::schema;
 
-impl Prepared {
+impl PreparedCommand {
     /// The values that texts were meant to be, each by the schema of what it names. A name that
     /// comes several times is a list, and `@path` is a file where bytes are wanted. What names
     /// nothing stays as it is: the check of the arguments then says so.
@@ -36,8 +37,10 @@ impl Prepared {
     ) -> Result<Value, serde_json::Error> {
         let read = serde_json::from_str::<Value>(text);
         match self.typed_kind(content_type) {
-            Kind::Json | Kind::JsonLike => read,
-            Kind::Form | Kind::Multipart => Ok(read.unwrap_or_else(|_| Value::from(text))),
+            MediaKind::Json | MediaKind::JsonLike => read,
+            MediaKind::Form | MediaKind::Multipart => {
+                Ok(read.unwrap_or_else(|_| Value::from(text)))
+            }
             _ => {
                 let is_file =
                     |value: &Value| value.get("$file").is_some() || value.get("$base64").is_some();
@@ -49,7 +52,7 @@ impl Prepared {
     /// The body that is a file as it stands; `None` where its text has to be read first.
     pub fn typed_file(&self, path: &str, content_type: Option<&str>) -> Option<Value> {
         match self.typed_kind(content_type) {
-            Kind::Json | Kind::JsonLike | Kind::Form | Kind::Multipart => None,
+            MediaKind::Json | MediaKind::JsonLike | MediaKind::Form | MediaKind::Multipart => None,
             _ => Some(json!({"$file": path})),
         }
     }
@@ -60,10 +63,10 @@ impl Prepared {
         self.choose(&arguments, &mut Vec::new())
     }
 
-    fn typed_kind(&self, content_type: Option<&str>) -> Kind {
+    fn typed_kind(&self, content_type: Option<&str>) -> MediaKind {
         let content = self.typed_content(content_type).and_then(|at| self.content(at));
         let media_type = content.map(|content| media::concrete(&content.media_type));
-        content_type.or(media_type).map_or(Kind::Json, Kind::of)
+        content_type.or(media_type).map_or(MediaKind::Json, MediaKind::of)
     }
 
     fn typed_value(&self, name: &str, text: &str, content: Option<usize>) -> Value {
@@ -84,7 +87,7 @@ impl Prepared {
     fn is_multipart(&self, content: Option<usize>) -> bool {
         let content = content.and_then(|at| self.content(at));
         content.is_some_and(|content| {
-            matches!(Kind::of(media::concrete(&content.media_type)), Kind::Multipart)
+            matches!(MediaKind::of(media::concrete(&content.media_type)), MediaKind::Multipart)
         })
     }
 
@@ -92,7 +95,7 @@ impl Prepared {
     fn named(&self, name: &str, content: Option<usize>) -> Option<(&Value, bool)> {
         let command = self.command();
         let properties = content.map_or(&[][..], |at| self.properties(at));
-        let names = Names { parameters: &command.parameters, properties };
+        let names = ArgumentNames { parameters: &command.parameters, properties };
         match names.meaning(name).ok()? {
             (Meaning::Parameter(index), _) => Some((&command.parameters[index].schema, false)),
             (Meaning::Property, property) => {

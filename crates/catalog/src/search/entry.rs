@@ -15,17 +15,14 @@ pub const WORKFLOWS: &str = "workflow";
 
 /// Something that can be found.
 #[derive(Debug, Clone, Copy)]
-pub enum Entry<'a> {
+pub enum SearchEntry<'a> {
     /// A command of a catalog.
     Command {
         /// The catalog's id, which is the group of its commands.
         catalog: &'a str,
-        /// The command.
         row: &'a Row,
     },
-    /// A workflow.
     Workflow {
-        /// Its id.
         id: &'a str,
         /// What it is called.
         title: &'a str,
@@ -34,27 +31,27 @@ pub enum Entry<'a> {
     },
 }
 
-impl<'a> Entry<'a> {
+impl<'a> SearchEntry<'a> {
     /// The first part of its id: the catalog, or that of workflows.
     pub fn group(&self) -> &'a str {
         match self {
-            Entry::Command { catalog, .. } => catalog,
-            Entry::Workflow { .. } => WORKFLOWS,
+            SearchEntry::Command { catalog, .. } => catalog,
+            SearchEntry::Workflow { .. } => WORKFLOWS,
         }
     }
 
     /// The second part of its id.
     pub fn name(&self) -> &'a str {
         match self {
-            Entry::Command { row, .. } => &row.name,
-            Entry::Workflow { id, .. } => id,
+            SearchEntry::Command { row, .. } => &row.name,
+            SearchEntry::Workflow { id, .. } => id,
         }
     }
 
     pub(super) fn operation_id(&self) -> Option<&'a str> {
         match self {
-            Entry::Command { row, .. } => row.operation_id.as_deref(),
-            Entry::Workflow { .. } => None,
+            SearchEntry::Command { row, .. } => row.operation_id.as_deref(),
+            SearchEntry::Workflow { .. } => None,
         }
     }
 }
@@ -83,7 +80,7 @@ const DESCRIPTION: Field = Field { weight: 0.8, usual: 40.0, strong: false };
 const LENGTH: f32 = 0.6;
 
 /// One word of one entry.
-pub(super) struct Said {
+pub(super) struct WeightedTerm {
     pub(super) term: Term,
     pub(super) weight: f32,
     pub(super) strong: bool,
@@ -91,7 +88,7 @@ pub(super) struct Said {
 
 /// What an entry is, beside its words.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shape {
+pub(super) struct EntryShape {
     pub(super) method: Option<Method>,
     pub(super) deeds: Deeds,
     /// Literal parts of its path.
@@ -107,24 +104,24 @@ pub(super) struct Shape {
 }
 
 /// Reads entries one after the other.
-pub(super) struct Reader {
+pub(super) struct EntryReader {
     /// The stems of our verbs, sorted: `Creates` and `Creating` are `create`.
     verbs: Vec<(String, Intent)>,
     pub(super) gathering: Gathering,
     /// The terms that shapes point into.
     pub(super) terms: Vec<Term>,
     field: Vec<Term>,
-    said: Vec<Said>,
+    said: Vec<WeightedTerm>,
 }
 
-impl Reader {
-    pub(super) fn new() -> Reader {
+impl EntryReader {
+    pub(super) fn new() -> EntryReader {
         let all = synonyms::VERBS.iter();
         let mut verbs: Vec<(String, Intent)> = all
             .flat_map(|(intent, verbs)| verbs.iter().map(|verb| (stem(verb), *intent)))
             .collect();
         verbs.sort_by(|(one, _), (other, _)| one.cmp(other));
-        Reader {
+        EntryReader {
             verbs,
             gathering: Gathering::default(),
             terms: Vec::new(),
@@ -134,11 +131,13 @@ impl Reader {
     }
 
     /// The words of an entry, each once with all its weight, and its shape.
-    pub(super) fn read(&mut self, entry: &Entry<'_>) -> (&[Said], Shape) {
+    pub(super) fn read(&mut self, entry: &SearchEntry<'_>) -> (&[WeightedTerm], EntryShape) {
         self.said.clear();
         let shape = match entry {
-            Entry::Command { catalog, row } => self.command(catalog, row),
-            Entry::Workflow { id, title, description } => self.workflow(id, title, description),
+            SearchEntry::Command { catalog, row } => self.command(catalog, row),
+            SearchEntry::Workflow { id, title, description } => {
+                self.workflow(id, title, description)
+            }
         };
         self.said.truncate(SEARCH_ENTRY_WORDS);
         self.said.sort_unstable_by_key(|said| said.term);
@@ -153,7 +152,7 @@ impl Reader {
         (&self.said, shape)
     }
 
-    fn command(&mut self, catalog: &str, row: &Row) -> Shape {
+    fn command(&mut self, catalog: &str, row: &Row) -> EntryShape {
         let mut shape = self.shape(row);
         self.title(&row.summary, &mut shape);
         let (name, operation) = (&row.name, row.operation_id.as_deref().unwrap_or_default());
@@ -174,9 +173,9 @@ impl Reader {
         shape
     }
 
-    fn workflow(&mut self, id: &str, title: &str, description: &str) -> Shape {
+    fn workflow(&mut self, id: &str, title: &str, description: &str) -> EntryShape {
         let from = self.terms.len() as u32;
-        let mut shape = Shape {
+        let mut shape = EntryShape {
             method: None,
             deeds: Deeds::default(),
             depth: 1,
@@ -216,11 +215,15 @@ impl Reader {
         let length = f32::from(u16::try_from(length).unwrap_or(u16::MAX));
         let weight = field.weight / (1.0 - LENGTH + LENGTH * length / field.usual);
         let strong = field.strong;
-        self.said.extend(self.field.iter().map(|term| Said { term: *term, weight, strong }));
+        self.said.extend(self.field.iter().map(|term| WeightedTerm {
+            term: *term,
+            weight,
+            strong,
+        }));
     }
 
     /// The summary: its words, and what it says is done.
-    fn title(&mut self, summary: &str, shape: &mut Shape) {
+    fn title(&mut self, summary: &str, shape: &mut EntryShape) {
         if let Some(intent) = self.verb(summary) {
             shape.deeds.add(Deeds::of(intent));
         }
@@ -249,7 +252,7 @@ impl Reader {
     }
 
     /// The path: its words, and what they make of the command.
-    fn shape(&mut self, row: &Row) -> Shape {
+    fn shape(&mut self, row: &Row) -> EntryShape {
         let from = self.terms.len();
         let parts: Vec<&str> = row.path.split(['/', '#']).filter(|part| !part.is_empty()).collect();
         let literal = |part: &&&str| !part.contains('{') && unsteadiness(part).is_none();
@@ -275,7 +278,7 @@ impl Reader {
         let named = row.operation_id.as_deref().and_then(|id| self.verb(id));
         before.truncate(SEARCH_TITLE_WORDS);
         self.terms.extend(&before);
-        Shape {
+        EntryShape {
             method: Some(row.method),
             deeds: deeds(row, &parts, named),
             depth,

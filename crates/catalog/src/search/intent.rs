@@ -1,6 +1,7 @@
 //! What a query asks for, what a command does, and how well the two fit.
 
 use crate::command::Method;
+use crate::text::WordList;
 
 /// What a query asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,33 +103,12 @@ pub(super) fn fit(intent: Intent, deeds: Deeds, method: Option<Method>) -> f32 {
 }
 
 /// Verbs that end something, which some APIs do with a deed and others with `DELETE`.
-pub(super) const ENDS: &[&str] = &[
-    "abort",
-    "cancel",
-    "clear",
-    "detach",
-    "disable",
-    "disconnect",
-    "dismiss",
-    "kill",
-    "leave",
-    "purge",
-    "revoke",
-    "stop",
-    "terminate",
-    "unassign",
-    "unblock",
-    "unfollow",
-    "uninstall",
-    "unlink",
-    "unlock",
-    "unstar",
-    "unsubscribe",
-    "unsuspend",
-];
+pub(super) const ENDS: WordList = WordList(
+    "abort cancel clear detach disable disconnect dismiss kill leave purge revoke stop terminate \
+     unassign unblock unfollow uninstall unlink unlock unstar unsubscribe unsuspend",
+);
 
 /// Verbs that only look, among those that a path can end in.
-pub(super) const LOOKS: &[&str] = &[
-    "check", "compare", "count", "download", "estimate", "export", "preview", "render", "track",
-    "validate", "verify", "watch",
-];
+pub(super) const LOOKS: WordList = WordList(
+    "check compare count download estimate export preview render track validate verify watch",
+);

@@ -12,9 +12,9 @@ mod synonyms;
 mod vocabulary;
 mod words;
 
-pub use entry::{Entry, WORKFLOWS};
+pub use entry::{SearchEntry, WORKFLOWS};
 
-use self::entry::{Reader, Shape};
+use self::entry::{EntryReader, EntryShape};
 use self::query::Query;
 use self::rank::Ranking;
 use self::vocabulary::{Term, Vocabulary};
@@ -41,14 +41,14 @@ pub struct Hit {
 
 /// Every word of every entry, ready to be asked.
 #[derive(Debug)]
-pub struct Index {
+pub struct SearchIndex {
     vocabulary: Vocabulary,
     /// Where the postings of a term begin, and where those of the last end.
     starts: Vec<u32>,
     postings: Vec<Posting>,
     /// What a term tells: the rarer, the more.
     information: Vec<f32>,
-    shapes: Vec<Shape>,
+    shapes: Vec<EntryShape>,
     /// The terms that shapes point into.
     terms: Vec<Term>,
     groups: Vec<Box<str>>,
@@ -72,10 +72,10 @@ const SATURATION: f32 = 1.5;
 /// How much a term that is only mentioned counts for how common it is.
 const MENTION: f32 = 0.3;
 
-impl Index {
+impl SearchIndex {
     /// Reads every entry once.
-    pub fn new<'a>(entries: impl IntoIterator<Item = Entry<'a>>) -> Index {
-        let mut reader = Reader::new();
+    pub fn new<'a>(entries: impl IntoIterator<Item = SearchEntry<'a>>) -> SearchIndex {
+        let mut reader = EntryReader::new();
         let mut found: Vec<(Term, Posting)> = Vec::new();
         let mut shapes = Vec::new();
         let mut groups: Vec<Box<str>> = Vec::new();
@@ -101,7 +101,17 @@ impl Index {
         let (starts, postings) = by_term(&found, vocabulary.len());
         let information = information(&starts, &postings, shapes.len());
         let terms = reader.terms;
-        Index { vocabulary, starts, postings, information, shapes, terms, groups, names, keys }
+        SearchIndex {
+            vocabulary,
+            starts,
+            postings,
+            information,
+            shapes,
+            terms,
+            groups,
+            names,
+            keys,
+        }
     }
 
     /// The best entries for a query, best first; none when most of it means nothing here.

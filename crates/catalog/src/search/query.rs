@@ -132,10 +132,10 @@ fn asked(words: &[String]) -> Option<(usize, Intent)> {
     if let Some(intent) = synonyms::intent(first) {
         return Some((at, intent));
     }
-    if LOOKS.binary_search(&first).is_ok() {
+    if LOOKS.contains(first) {
         return Some((at, Intent::Look));
     }
-    if ENDS.binary_search(&first).is_ok() {
+    if ENDS.contains(first) {
         return Some((at, Intent::End));
     }
     let next = words.get(at + 1).map(String::as_str).unwrap_or_default();

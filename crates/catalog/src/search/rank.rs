@@ -9,7 +9,7 @@
 use super::intent::{self, Deeds, Intent};
 use super::query::{Concept, Query, Role};
 use super::vocabulary::Term;
-use super::{Hit, Index, count};
+use super::{Hit, SearchIndex, count};
 use crate::limits::SEARCH_CANDIDATES;
 
 /// The share of a query's information that an entry must have.
@@ -29,7 +29,7 @@ const NAMED: f32 = 1.0e6;
 
 /// A query against an index.
 pub(super) struct Ranking<'a> {
-    index: &'a Index,
+    index: &'a SearchIndex,
     query: &'a Query,
     /// What each concept tells.
     information: Vec<f32>,
@@ -50,7 +50,7 @@ struct Tally {
 }
 
 impl<'a> Ranking<'a> {
-    pub(super) fn new(index: &'a Index, query: &'a Query) -> Ranking<'a> {
+    pub(super) fn new(index: &'a SearchIndex, query: &'a Query) -> Ranking<'a> {
         let unknown = UNKNOWN * (1.0 + count(index.len())).ln();
         let information: Vec<f32> =
             query.concepts.iter().map(|concept| tells(index, concept, unknown)).collect();
@@ -191,7 +191,7 @@ fn must(concept: &Concept) -> bool {
 }
 
 /// What a concept tells: as much as the most common of the terms that surely mean it.
-fn tells(index: &Index, concept: &Concept, unknown: f32) -> f32 {
+fn tells(index: &SearchIndex, concept: &Concept, unknown: f32) -> f32 {
     let best = concept.terms.iter().map(|(_, sure)| *sure).fold(0.0, f32::max);
     let sure = concept.terms.iter().filter(|(_, sure)| *sure >= best - 0.1);
     let tells = sure.map(|(term, _)| index.information[*term as usize]).fold(unknown, f32::min);

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Range;
 
-use milepost_catalog::document::Document;
+use milepost_catalog::document::ParsedDocument;
 use milepost_catalog::excerpt::Places;
 use milepost_catalog::import::Inspection;
-use milepost_catalog::naming::{Kept, is_name};
+use milepost_catalog::naming::{AssignedNames, is_name};
 use milepost_catalog::openapi::Api;
 use milepost_model::target::CommandId;
 
@@ -20,7 +20,7 @@ const METHODS: &[&str] =
 fn count(bytes: &[u8]) -> usize {
     let value = match serde_json::from_slice(bytes) {
         Ok(value) => value,
-        Err(_) => Document::read(bytes).expect("YAML").document.root().to_value(),
+        Err(_) => ParsedDocument::read(bytes).expect("YAML").document.root().to_value(),
     };
     let value: serde_json::Value = value;
     let Some(paths) = value["paths"].as_object() else { return 0 };
@@ -44,7 +44,7 @@ fn nothing_is_dropped_without_a_word() {
             .count();
         assert_eq!(inspection.command_count() + dropped, expected, "{}", path.display());
         assert_eq!(inspection.violations, [], "{}", path.display());
-        let rows = inspection.into_rows(&Kept::new());
+        let rows = inspection.into_rows(&AssignedNames::new());
         let names: BTreeSet<&str> = rows.iter().map(|row| &*row.name).collect();
         assert_eq!(names.len(), rows.len(), "{}: names are unique", path.display());
         for row in &rows {
@@ -57,7 +57,7 @@ fn nothing_is_dropped_without_a_word() {
 fn every_command_can_be_made_whole() {
     for path in corpus("openapi") {
         let api = api(&fs::read(&path).expect("a file"));
-        let rows = Inspection::of(&api).into_rows(&Kept::new());
+        let rows = Inspection::of(&api).into_rows(&AssignedNames::new());
         // Every command of a small document, some of a large one.
         for row in rows.iter().step_by(rows.len().div_ceil(40).max(1)) {
             let id = CommandId::parse(&format!("api {}", row.name)).expect("an id");
@@ -82,7 +82,7 @@ fn a_command_is_the_same_from_an_excerpt() {
             let range = usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?;
             text.get(range).map(str::to_owned)
         };
-        let rows = Inspection::of(&whole).into_rows(&Kept::new());
+        let rows = Inspection::of(&whole).into_rows(&AssignedNames::new());
         for row in rows.iter().step_by(rows.len().div_ceil(20).max(1)) {
             let (item, _) = row.pointer.rsplit_once('/').expect("a pointer");
             let Some(excerpt) = places.excerpt(Some(item), read) else { continue };
@@ -98,7 +98,7 @@ fn a_command_is_the_same_from_an_excerpt() {
 }
 
 /// Every reference of a command leads to a schema that is kept beside it.
-fn references_are_kept(command: &milepost_catalog::command::Command) {
+fn references_are_kept(command: &milepost_catalog::command::ApiCommand) {
     let mut open: Vec<&serde_json::Value> = command.defs.values().collect();
     open.extend(command.parameters.iter().map(|parameter| &parameter.schema));
     let contents = command.responses.iter().flat_map(|response| &response.contents);
@@ -131,7 +131,7 @@ fn documents_say_no_version_or_another() {
         ("{\"openapi\": \"4.0.0\"}", "OpenAPI 4.0.0 cannot be read"),
     ];
     for (text, expected) in cases {
-        let reading = Document::read(text.as_bytes()).expect("JSON");
+        let reading = ParsedDocument::read(text.as_bytes()).expect("JSON");
         let error = Api::new(reading).expect_err("no API");
         assert!(error.to_string().starts_with(expected), "{error}");
     }

@@ -3,23 +3,23 @@
 use std::fs;
 use std::time::Instant;
 
-use milepost_catalog::bundle::{Bundle, Fetched};
-use milepost_catalog::document::Document;
-use milepost_catalog::import::{Base, Inspection};
-use milepost_catalog::naming::Kept;
+use milepost_catalog::bundle::{Bundle, FetchedFile};
+use milepost_catalog::document::ParsedDocument;
+use milepost_catalog::import::{BaseUrl, Inspection};
+use milepost_catalog::naming::AssignedNames;
 use milepost_catalog::openapi::Api;
 
 use crate::read::{corpus, name};
 
 /// What became of a document, in words.
 fn outcome(bytes: &[u8]) -> String {
-    let reading = match Document::read(bytes) {
+    let reading = match ParsedDocument::read(bytes) {
         Ok(reading) => reading,
         Err(error) => return format!("error: {error}"),
     };
     let mut bundle = Bundle::new(reading);
     while let Some(file) = bundle.wanted() {
-        bundle.add(&file, Fetched::Refused("it was not opened".to_owned()));
+        bundle.add(&file, FetchedFile::Refused("it was not opened".to_owned()));
     }
     let bundled = bundle.finish().expect("a document");
     let api = match Api::new(bundled.reading) {
@@ -27,7 +27,7 @@ fn outcome(bytes: &[u8]) -> String {
         Err(error) => return format!("unknown: {error}"),
     };
     let inspection = Inspection::of(&api);
-    let base = Base::of(&api, None, None);
+    let base = BaseUrl::of(&api, None, None);
     let mut told = Vec::new();
     let violations = [inspection.violations.clone(), bundled.violations, base.violations].concat();
     for finding in &violations {
@@ -41,7 +41,7 @@ fn outcome(bytes: &[u8]) -> String {
     for finding in inspection.warnings.iter().chain(&bundled.warnings) {
         told.push(format!("warning {} {}: {}", finding.rule.name(), finding.path, finding.message));
     }
-    let rows = inspection.into_rows(&Kept::new());
+    let rows = inspection.into_rows(&AssignedNames::new());
     for row in &rows {
         let id = milepost_model::target::CommandId::parse(&format!("api {}", row.name));
         let made = api.command(id.expect("an id"), row);
@@ -113,11 +113,12 @@ fn a_document_of_several_files_stands_alone() {
     else {
         return;
     };
-    let mut bundle = Bundle::new(Document::read(&fs::read(&main).expect("a file")).expect("YAML"));
+    let mut bundle =
+        Bundle::new(ParsedDocument::read(&fs::read(&main).expect("a file")).expect("YAML"));
     let mut read = Vec::new();
     while let Some(file) = bundle.wanted() {
         let bytes = fs::read(main.parent().expect("a folder").join(&file)).expect("a file");
-        bundle.add(&file, Fetched::Bytes(bytes));
+        bundle.add(&file, FetchedFile::Bytes(bytes));
         read.push(file);
     }
     read.sort();
@@ -127,7 +128,7 @@ fn a_document_of_several_files_stands_alone() {
     let api = Api::new(bundled.reading).expect("an API");
     let inspection = Inspection::of(&api);
     assert_eq!(inspection.warnings, []);
-    let rows = inspection.into_rows(&Kept::new());
+    let rows = inspection.into_rows(&AssignedNames::new());
     let names: Vec<&str> = rows.iter().map(|row| &*row.name).collect();
     assert_eq!(names, ["pets:list", "pets:create", "pets:get", "pets:delete"]);
     let id = milepost_model::target::CommandId::parse("petstore pets:create").expect("an id");

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use milepost_catalog::document::Document;
+use milepost_catalog::document::ParsedDocument;
 use milepost_catalog::import::Inspection;
-use milepost_catalog::naming::Kept;
+use milepost_catalog::naming::AssignedNames;
 use milepost_catalog::openapi::Api;
 use serde_json::{Value, json};
 
 use crate::read::{api, corpus, rows};
 
-fn kept(rows: &[milepost_catalog::table::Row]) -> Kept {
+fn kept(rows: &[milepost_catalog::table::Row]) -> AssignedNames {
     rows.iter().map(|row| (row.key(), row.name.clone())).collect()
 }
 
@@ -30,7 +30,7 @@ fn importing_again_changes_no_name() {
 fn a_path_less_changes_no_other_name() {
     for path in corpus("openapi") {
         let bytes = fs::read(&path).expect("a file");
-        let reading = Document::read(&bytes).expect("a document");
+        let reading = ParsedDocument::read(&bytes).expect("a document");
         let value = reading.document.root().to_value();
         let whole = rows(&api(&bytes));
         let names = kept(&whole);
@@ -49,7 +49,7 @@ fn a_path_less_changes_no_other_name() {
                 .collect();
             assert_eq!(kept(&left), expected, "{}: without {gone}", path.display());
             // And when it comes back, it is called what it was called.
-            let api = Api::new(Document::read(&bytes).expect("a document")).expect("an API");
+            let api = Api::new(ParsedDocument::read(&bytes).expect("a document")).expect("an API");
             assert_eq!(kept(&Inspection::of(&api).into_rows(&names)), names);
         }
     }

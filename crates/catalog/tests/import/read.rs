@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use milepost_catalog::document::Document;
+use milepost_catalog::document::ParsedDocument;
 use milepost_catalog::import::Inspection;
-use milepost_catalog::naming::Kept;
+use milepost_catalog::naming::AssignedNames;
 use milepost_catalog::openapi::Api;
 use milepost_catalog::table::Row;
 
@@ -27,13 +27,13 @@ pub(crate) fn corpus(folder: &str) -> Vec<PathBuf> {
 
 /// A document that must be an API.
 pub(crate) fn api(bytes: &[u8]) -> Api {
-    let reading = Document::read(bytes).expect("a readable document");
+    let reading = ParsedDocument::read(bytes).expect("a readable document");
     Api::new(reading).expect("an API")
 }
 
 /// The table of a fresh import.
 pub(crate) fn rows(api: &Api) -> Vec<Row> {
-    Inspection::of(api).into_rows(&Kept::new())
+    Inspection::of(api).into_rows(&AssignedNames::new())
 }
 
 /// The name of a file.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use milepost_catalog::finding::Findings;
+use milepost_catalog::finding::DocumentFindings;
 use milepost_catalog::specification;
 
 use crate::read::{api, corpus, name};
@@ -13,7 +13,7 @@ fn examples_of_the_specification_do_not_depart_from_it() {
         if !name(&path).starts_with("oai-example__") {
             continue;
         }
-        let mut findings = Findings::default();
+        let mut findings = DocumentFindings::default();
         specification::departures(&api(&fs::read(&path).expect("a file")), &mut findings);
         assert_eq!(findings.into_list(), [], "{}", path.display());
     }
@@ -23,7 +23,7 @@ fn examples_of_the_specification_do_not_depart_from_it() {
 fn a_departure_is_told_with_its_place() {
     let text = r#"{"openapi": "3.0.3", "info": {"title": "t", "version": "1"},
         "paths": {"/a": {"get": {"responses": {"200": {}}}}}}"#;
-    let mut findings = Findings::default();
+    let mut findings = DocumentFindings::default();
     specification::departures(&api(text.as_bytes()), &mut findings);
     let list = findings.into_list();
     assert!(!list.is_empty());

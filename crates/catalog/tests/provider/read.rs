@@ -4,11 +4,11 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use milepost_catalog::document::Document;
+use milepost_catalog::document::ParsedDocument;
 use milepost_catalog::import::Inspection;
-use milepost_catalog::naming::Kept;
+use milepost_catalog::naming::AssignedNames;
 use milepost_catalog::openapi::Api;
-use milepost_catalog::provider::{self, Provider};
+use milepost_catalog::provider::{self, InferredProvider};
 use milepost_catalog::table::Row;
 
 /// The real documents, name and bytes; none, and said so, when they are not there.
@@ -28,10 +28,10 @@ pub(crate) fn corpus() -> Vec<(String, Vec<u8>)> {
 }
 
 /// The table and the providers of a document.
-pub(crate) fn providers(bytes: &[u8]) -> (Vec<Row>, Vec<Provider>) {
-    let reading = Document::read(bytes).expect("a readable document");
+pub(crate) fn providers(bytes: &[u8]) -> (Vec<Row>, Vec<InferredProvider>) {
+    let reading = ParsedDocument::read(bytes).expect("a readable document");
     let api = Api::new(reading).expect("an API");
-    let rows = Inspection::of(&api).into_rows(&Kept::new());
+    let rows = Inspection::of(&api).into_rows(&AssignedNames::new());
     let providers = provider::infer(&api, &rows);
     (rows, providers)
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use expect_test::{Expect, expect};
 use milepost_catalog::command::{Content, Response};
-use milepost_catalog::request::{Arguments, Payload, Piece, Prepared, coerce};
+use milepost_catalog::request::{Arguments, Payload, Piece, PreparedCommand, coerce};
 use serde_json::{Map, Value, json};
 
 use crate::{base, cases, request, taking, with};
@@ -53,7 +53,7 @@ fn every_fault_at_once_with_what_to_do() {
               change the value to what the schema says
             the query parameter `expand` (array of string) is missing
               give `expand` in `with`
-            the header parameter `X-Trace` cannot be sent: it has a control character
+            the header parameter `X-Trace` cannot be sent: it contains a control character
               remove the character
             the body at `/reason`: 5 is not of type "string"
               change the value to what the schema says
@@ -183,7 +183,7 @@ fn what_is_accepted_begins_with_json() {
         let mut command = cases::command(&json!({}));
         command.responses = responses;
         let arguments = Arguments { accept: asked.map(str::to_owned), ..Arguments::default() };
-        let request = Prepared::new(Arc::new(command)).build(&base(), &arguments).unwrap();
+        let request = PreparedCommand::new(Arc::new(command)).build(&base(), &arguments).unwrap();
         assert_eq!(request.headers, [("Accept".to_owned(), wanted.to_owned())]);
     };
     check(vec![], None, "*/*");
@@ -223,7 +223,7 @@ fn files_are_named_and_read_by_the_sender() {
 
 #[test]
 fn prepared_commands_are_shared_between_threads() {
-    let prepared = Arc::new(Prepared::new(Arc::new(cases::command(&orders()))));
+    let prepared = Arc::new(PreparedCommand::new(Arc::new(cases::command(&orders()))));
     let arguments = with(&json!({"order_id": 1, "expand": ["a"], "amount": 1, "reason": "r"}));
     let wanted = prepared.build(&base(), &arguments).unwrap();
     std::thread::scope(|scope| {
@@ -236,7 +236,7 @@ fn prepared_commands_are_shared_between_threads() {
 /// Far above what it takes, far below what compiling schemas for each call would take.
 #[test]
 fn a_prepared_command_compiles_nothing_again() {
-    let prepared = Prepared::new(Arc::new(cases::command(&orders())));
+    let prepared = PreparedCommand::new(Arc::new(cases::command(&orders())));
     let arguments = with(&json!({"order_id": 1, "expand": ["a"], "amount": 1, "reason": "r"}));
     let time = |calls: u32| {
         let start = Instant::now();

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use milepost_catalog::command::{
-    Body, Command, Content, Encoding, Location, Method, Parameter, Style,
+    ApiBody, ApiCommand, ApiParameter, Content, Encoding, Location, Method, Style,
 };
 use milepost_catalog::request::Arguments;
 use serde_json::{Map, Value};
@@ -14,7 +14,7 @@ use url::Url;
 pub(crate) struct Case {
     /// The name of its group and its number.
     pub(crate) name: String,
-    pub(crate) command: Arc<Command>,
+    pub(crate) command: Arc<ApiCommand>,
     pub(crate) base: Url,
     pub(crate) arguments: Arguments,
     pub(crate) expected: Expected,
@@ -61,10 +61,10 @@ pub(crate) fn load() -> Vec<Case> {
 }
 
 /// A command from an operation in the words of OpenAPI.
-pub(crate) fn command(operation: &Value) -> Command {
+pub(crate) fn command(operation: &Value) -> ApiCommand {
     let method = operation["method"].as_str().unwrap_or("GET");
     let method = Method::parse(method).expect("is a method");
-    Command {
+    ApiCommand {
         id: milepost_model::target::CommandId::parse("test t").expect("is an id"),
         method,
         path: text(operation, "path").unwrap_or("/t".to_owned()),
@@ -85,7 +85,7 @@ pub(crate) fn command(operation: &Value) -> Command {
     }
 }
 
-fn parameter(given: &Value) -> Parameter {
+fn parameter(given: &Value) -> ApiParameter {
     let location = match given["in"].as_str().expect("is text") {
         "path" => Location::Path,
         "query" => Location::Query,
@@ -104,7 +104,7 @@ fn parameter(given: &Value) -> Parameter {
         (style, given["explode"].as_bool().unwrap_or(explodes))
     };
     let content = given["content"].as_object();
-    Parameter {
+    ApiParameter {
         name: text(given, "name").expect("is there"),
         location,
         required: given["required"].as_bool().unwrap_or(location == Location::Path),
@@ -147,7 +147,7 @@ fn style_of(given: &Value) -> Option<Style> {
     })
 }
 
-fn body(given: &Value) -> Body {
+fn body(given: &Value) -> ApiBody {
     let content = |(media_type, content): (&String, &Value)| Content {
         media_type: media_type.clone(),
         schema: content.get("schema").cloned().unwrap_or(Value::Bool(true)),
@@ -162,7 +162,7 @@ fn body(given: &Value) -> Body {
             .collect(),
         example: None,
     };
-    Body {
+    ApiBody {
         required: given["required"] == true,
         description: String::new(),
         contents: entries(given, "content").map(content).collect(),

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use milepost_catalog::request::{Misuse, Note, Request, build};
+use milepost_catalog::request::{Misuse, Request, RequestNote, build};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use url::Url;
@@ -230,7 +230,11 @@ fn checked(schema: &Value, defs: &Value, body: Value) -> Result<Request, Vec<Mis
 #[track_caller]
 fn check_unchecked(schema: &Value, defs: &Value, body: Value) {
     let request = checked(schema, defs, body).expect("is not refused");
-    assert!(matches!(request.notes.as_slice(), [Note::Unchecked { .. }]), "{:?}", request.notes);
+    assert!(
+        matches!(request.notes.as_slice(), [RequestNote::Unchecked { .. }]),
+        "{:?}",
+        request.notes
+    );
 }
 
 #[test]

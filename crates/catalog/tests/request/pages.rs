@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use milepost_catalog::command::{Command, Content, Method, Response};
-use milepost_catalog::pagination::{Answer, Next, Scheme, Step, Stuck, Walk, detect, items, next};
+use milepost_catalog::command::{ApiCommand, Content, Method, Response};
+use milepost_catalog::pagination::{
+    NextPage, PageResponse, PageStep, PageWalk, PagingError, PagingScheme, detect, items, next,
+};
 use milepost_catalog::request::{Arguments, build};
 use serde_json::{Value, json};
 use url::Url;
@@ -11,7 +13,7 @@ use url::Url;
 use crate::{cases, with};
 
 /// A GET with these query parameters, each with a type, and an answer of this shape.
-fn command(parameters: &Value, answer: &Value, headers: &[&str]) -> Command {
+fn command(parameters: &Value, answer: &Value, headers: &[&str]) -> ApiCommand {
     let parameters: Vec<Value> = parameters
         .as_object()
         .expect("is a map")
@@ -61,12 +63,12 @@ fn text() -> Value {
 #[track_caller]
 fn check_detect(parameters: &Value, answer: &Value, headers: &[&str], wanted: Option<&str>) {
     let found = detect(&command(parameters, answer, headers)).map(|scheme| match scheme {
-        Scheme::Link => "link".to_owned(),
-        Scheme::NextUrl { at } => format!("url {at}"),
-        Scheme::Cursor { parameter, at, .. } => format!("{parameter} <- {at}"),
-        Scheme::LastItem { parameter, field, .. } => format!("{parameter} <- last {field}"),
-        Scheme::Page { parameter, first, .. } => format!("page {parameter} from {first}"),
-        Scheme::Offset { parameter, first, .. } => format!("offset {parameter} from {first}"),
+        PagingScheme::Link => "link".to_owned(),
+        PagingScheme::NextUrl { at } => format!("url {at}"),
+        PagingScheme::Cursor { parameter, at, .. } => format!("{parameter} <- {at}"),
+        PagingScheme::LastItem { parameter, field, .. } => format!("{parameter} <- last {field}"),
+        PagingScheme::Page { parameter, first, .. } => format!("page {parameter} from {first}"),
+        PagingScheme::Offset { parameter, first, .. } => format!("offset {parameter} from {first}"),
     });
     assert_eq!(found.as_deref(), wanted);
 }
@@ -136,7 +138,7 @@ fn a_cursor_in_the_body_of_a_search() {
         {"properties": {"start_cursor": {"type": "string"}, "query": {"type": "string"}}}}}}});
     let post = cases::command(&body);
     (search.method, search.body) = (post.method, post.body);
-    let wanted = Scheme::Cursor {
+    let wanted = PagingScheme::Cursor {
         parameter: "start_cursor".to_owned(),
         at: "/next_cursor".to_owned(),
         more: None,
@@ -148,25 +150,29 @@ fn url() -> Url {
     Url::parse("https://api.test/v1/orders?page=1").expect("is a URL")
 }
 
-fn follow(scheme: &Scheme, arguments: &Value, body: &Value) -> Result<Option<Next>, Stuck> {
-    let answer = Answer { url: &url(), headers: &[], body };
+fn follow(
+    scheme: &PagingScheme,
+    arguments: &Value,
+    body: &Value,
+) -> Result<Option<NextPage>, PagingError> {
+    let answer = PageResponse { url: &url(), headers: &[], body };
     next(scheme, &with(arguments), &answer)
 }
 
-fn follow_link(header: &str) -> Result<Option<Next>, Stuck> {
+fn follow_link(header: &str) -> Result<Option<NextPage>, PagingError> {
     let headers = [("link".to_owned(), header.to_owned())];
-    let answer = Answer { url: &url(), headers: &headers, body: &json!([1]) };
-    next(&Scheme::Link, &Arguments::default(), &answer)
+    let answer = PageResponse { url: &url(), headers: &headers, body: &json!([1]) };
+    next(&PagingScheme::Link, &Arguments::default(), &answer)
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "what it is compared with may be nothing")]
-fn to(text: &str) -> Option<Next> {
-    Some(Next::Url(Url::parse(text).expect("is a URL")))
+fn to(text: &str) -> Option<NextPage> {
+    Some(NextPage::Url(Url::parse(text).expect("is a URL")))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "what it is compared with may be nothing")]
-fn set(name: &str, value: impl Into<Value>) -> Option<Next> {
-    Some(Next::With { name: name.to_owned(), value: value.into() })
+fn set(name: &str, value: impl Into<Value>) -> Option<NextPage> {
+    Some(NextPage::With { name: name.to_owned(), value: value.into() })
 }
 
 #[test]
@@ -185,7 +191,7 @@ fn links_of_a_header() {
 fn a_link_stays_on_its_server() {
     let elsewhere = |link: &str| {
         let found = follow_link(&format!("<{link}>; rel=next"));
-        assert!(matches!(found, Err(Stuck::Elsewhere { .. })), "{link}: {found:?}");
+        assert!(matches!(found, Err(PagingError::Elsewhere { .. })), "{link}: {found:?}");
     };
     elsewhere("https://evil.test/v1/orders?page=2");
     elsewhere("https://api.test:444/v1");
@@ -194,19 +200,19 @@ fn a_link_stays_on_its_server() {
     elsewhere("https://user:password@api.test/v1");
     elsewhere("file:///etc/passwd");
     elsewhere("javascript:alert(1)");
-    assert!(matches!(follow_link("<https://[>; rel=next"), Err(Stuck::NoUrl { .. })));
+    assert!(matches!(follow_link("<https://[>; rel=next"), Err(PagingError::NoUrl { .. })));
     let behind_a_proxy = follow_link("<http://api.test/v1?page=2#x>; rel=next");
     assert_eq!(behind_a_proxy, Ok(to("https://api.test/v1?page=2")));
 }
 
 #[test]
 fn cursors() {
-    let scheme = Scheme::Cursor {
+    let scheme = PagingScheme::Cursor {
         parameter: "cursor".to_owned(),
         at: "/next".to_owned(),
         more: Some("/has_more".to_owned()),
     };
-    let check = |body: Value, wanted: Option<Next>| {
+    let check = |body: Value, wanted: Option<NextPage>| {
         assert_eq!(follow(&scheme, &json!({}), &body), Ok(wanted), "{body}");
     };
     check(json!({"next": "abc"}), set("cursor", "abc"));
@@ -222,7 +228,7 @@ fn cursors() {
 
 #[test]
 fn the_last_item() {
-    let scheme = Scheme::LastItem {
+    let scheme = PagingScheme::LastItem {
         parameter: "starting_after".to_owned(),
         field: "id".to_owned(),
         more: Some("/has_more".to_owned()),
@@ -240,7 +246,7 @@ fn pages_by_number() {
     let parameters = json!({"page": integer(),
         "per_page": {"type": "integer", "default": 2, "maximum": 100}});
     let scheme = detect(&command(&parameters, &json!([]), &[])).unwrap();
-    let check = |arguments: Value, body: Value, wanted: Option<Next>| {
+    let check = |arguments: Value, body: Value, wanted: Option<NextPage>| {
         assert_eq!(follow(&scheme, &arguments, &body), Ok(wanted), "{arguments} {body}");
     };
     check(json!({}), json!([1, 2]), set("page", 2));
@@ -258,7 +264,7 @@ fn pages_by_number() {
 fn items_by_number() {
     let parameters = json!({"offset": integer(), "limit": integer()});
     let scheme = detect(&command(&parameters, &json!([]), &[])).unwrap();
-    let check = |arguments: Value, body: Value, wanted: Option<Next>| {
+    let check = |arguments: Value, body: Value, wanted: Option<NextPage>| {
         assert_eq!(follow(&scheme, &arguments, &body), Ok(wanted), "{arguments} {body}");
     };
     check(json!({"limit": 10}), json!([1, 2]), set("offset", 2));
@@ -286,24 +292,30 @@ fn where_the_list_is() {
 
 /// Walks through answers that a server gives to the arguments it gets.
 fn walk(
-    scheme: &Scheme,
-    mut walk: Walk,
+    scheme: &PagingScheme,
+    mut walk: PageWalk,
     server: impl Fn(&Arguments) -> Value,
-) -> Result<(usize, Step), Stuck> {
+) -> Result<(usize, PageStep), PagingError> {
     let mut arguments = Arguments::default();
     let mut pages = 0;
     loop {
         let body = server(&arguments);
         pages += 1;
-        match walk.step(scheme, &arguments, &Answer { url: &url(), headers: &[], body: &body })? {
-            Step::More(Next::With { name, value }) => _ = arguments.with.insert(name, value),
+        match walk.step(
+            scheme,
+            &arguments,
+            &PageResponse { url: &url(), headers: &[], body: &body },
+        )? {
+            PageStep::More(NextPage::With { name, value }) => {
+                _ = arguments.with.insert(name, value);
+            }
             end => return Ok((pages, end)),
         }
     }
 }
 
-fn by_cursor() -> Scheme {
-    Scheme::Cursor { parameter: "c".to_owned(), at: "/next_cursor".to_owned(), more: None }
+fn by_cursor() -> PagingScheme {
+    PagingScheme::Cursor { parameter: "c".to_owned(), at: "/next_cursor".to_owned(), more: None }
 }
 
 #[test]
@@ -313,9 +325,9 @@ fn a_walk_ends_where_the_list_ends() {
         let next = if at < 4 { json!(at + 1) } else { Value::Null };
         json!({"data": [at], "next_cursor": next})
     };
-    assert_eq!(walk(&by_cursor(), Walk::new(None, None), server), Ok((5, Step::End)));
-    assert_eq!(walk(&by_cursor(), Walk::new(Some(2), None), server), Ok((2, Step::Full)));
-    assert_eq!(walk(&by_cursor(), Walk::new(None, Some(3)), server), Ok((3, Step::Full)));
+    assert_eq!(walk(&by_cursor(), PageWalk::new(None, None), server), Ok((5, PageStep::End)));
+    assert_eq!(walk(&by_cursor(), PageWalk::new(Some(2), None), server), Ok((2, PageStep::Full)));
+    assert_eq!(walk(&by_cursor(), PageWalk::new(None, Some(3)), server), Ok((3, PageStep::Full)));
 }
 
 #[test]
@@ -324,12 +336,12 @@ fn a_walk_never_goes_in_a_circle() {
         let odd = arguments.with.get("c") == Some(&json!("odd"));
         json!({"data": [odd], "next_cursor": if odd { "even" } else { "odd" }})
     };
-    let found = walk(&by_cursor(), Walk::new(None, None), two);
-    assert_eq!(found, Err(Stuck::Circle { page: 3 }));
-    let scheme = Scheme::Page { parameter: "page".to_owned(), first: 1, size: None };
+    let found = walk(&by_cursor(), PageWalk::new(None, None), two);
+    assert_eq!(found, Err(PagingError::Circle { page: 3 }));
+    let scheme = PagingScheme::Page { parameter: "page".to_owned(), first: 1, size: None };
     let deaf = |_: &Arguments| json!({"data": [1, 2]});
-    let found = walk(&scheme, Walk::new(None, None), deaf);
-    assert_eq!(found, Err(Stuck::Circle { page: 2 }));
+    let found = walk(&scheme, PageWalk::new(None, None), deaf);
+    assert_eq!(found, Err(PagingError::Circle { page: 2 }));
 }
 
 #[test]
@@ -338,15 +350,15 @@ fn a_walk_is_never_longer_than_the_limit() {
         let at = arguments.with.get("c").and_then(Value::as_u64).unwrap_or(0);
         json!({"data": [at], "next_cursor": at + 1})
     };
-    let found = walk(&by_cursor(), Walk::new(Some(usize::MAX), Some(usize::MAX)), endless);
-    assert_eq!(found, Ok((milepost_catalog::limits::PAGES, Step::Full)));
+    let found = walk(&by_cursor(), PageWalk::new(Some(usize::MAX), Some(usize::MAX)), endless);
+    assert_eq!(found, Ok((milepost_catalog::limits::PAGES, PageStep::Full)));
 }
 
 #[test]
 fn the_next_page_is_a_request_again() {
     let command = command(&json!({"page": integer()}), &json!([]), &[]);
     let scheme = detect(&command).unwrap();
-    let Ok(Some(Next::With { name, value })) = follow(&scheme, &json!({}), &json!([1])) else {
+    let Ok(Some(NextPage::With { name, value })) = follow(&scheme, &json!({}), &json!([1])) else {
         panic!("no next page");
     };
     let mut arguments = Arguments::default();

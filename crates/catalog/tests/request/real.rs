@@ -4,12 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use milepost_catalog::command::{Command, Location};
-use milepost_catalog::document::Document;
+use milepost_catalog::command::{ApiCommand, Location};
+use milepost_catalog::document::ParsedDocument;
 use milepost_catalog::import::Inspection;
-use milepost_catalog::naming::Kept;
+use milepost_catalog::naming::AssignedNames;
 use milepost_catalog::openapi::Api;
-use milepost_catalog::request::{Arguments, Misuse, Prepared};
+use milepost_catalog::request::{Arguments, Misuse, PreparedCommand};
 use milepost_model::target::CommandId;
 use serde_json::{Map, Value, json};
 
@@ -109,7 +109,7 @@ fn text(schema: &Value) -> String {
     .to_owned()
 }
 
-fn arguments(command: &Command) -> Arguments {
+fn arguments(command: &ApiCommand) -> Arguments {
     let mut arguments = Arguments::default();
     let forbidden = ["accept", "authorization", "content-type", "host", "content-length"];
     for parameter in &command.parameters {
@@ -137,7 +137,7 @@ fn arguments(command: &Command) -> Arguments {
 }
 
 /// A command whose texts may be any: no sample is made from a pattern.
-fn without_patterns(mut command: Command) -> Command {
+fn without_patterns(mut command: ApiCommand) -> ApiCommand {
     let mut defs = Value::Object((*command.defs).clone());
     strip(&mut defs);
     command.defs = Arc::new(defs.as_object().cloned().unwrap_or_default());
@@ -163,15 +163,15 @@ fn the_least_arguments_make_a_request() {
     let (mut built, mut commands) = (0, 0);
     let mut refused = Vec::new();
     for path in documents() {
-        let reading = Document::read(&fs::read(&path).unwrap()).unwrap();
+        let reading = ParsedDocument::read(&fs::read(&path).unwrap()).unwrap();
         let api = Api::new(reading).unwrap();
-        let rows = Inspection::of(&api).into_rows(&Kept::new());
+        let rows = Inspection::of(&api).into_rows(&AssignedNames::new());
         for row in rows.iter().step_by(rows.len().div_ceil(COMMANDS).max(1)) {
             let id = CommandId::parse(&format!("api {}", row.name)).unwrap();
             let command = api.command(id, row).unwrap();
             let arguments = arguments(&command);
             // With its patterns every schema compiles, and nothing but a value is wrong.
-            match Prepared::new(Arc::new(command.clone())).build(&base(), &arguments) {
+            match PreparedCommand::new(Arc::new(command.clone())).build(&base(), &arguments) {
                 Ok(request) => assert_eq!(request.notes, [], "{} of {path:?}", row.name),
                 Err(misuses) => {
                     let is_value = |one: &Misuse| matches!(one, Misuse::Invalid { .. });
@@ -179,7 +179,7 @@ fn the_least_arguments_make_a_request() {
                 }
             }
             commands += 1;
-            let prepared = Prepared::new(Arc::new(without_patterns(command)));
+            let prepared = PreparedCommand::new(Arc::new(without_patterns(command)));
             match prepared.build(&base(), &arguments) {
                 Ok(_) => built += 1,
                 Err(misuses) => refused.push(format!("{} of {path:?}: {}", row.name, misuses[0])),

@@ -1,7 +1,7 @@
 //! Each thing that search promises, on a table small enough to read.
 
 use milepost_catalog::command::Method;
-use milepost_catalog::search::{Entry, Filter, Index, WORKFLOWS};
+use milepost_catalog::search::{Filter, SearchEntry, SearchIndex, WORKFLOWS};
 
 use crate::table::{SHOP, found, rows};
 
@@ -110,8 +110,8 @@ fn nonsense_finds_nothing() {
 #[test]
 fn filters() {
     let rows = rows(SHOP);
-    let entries = |catalog| rows.iter().map(move |row| Entry::Command { catalog, row });
-    let index = Index::new(entries("one").chain(entries("two")));
+    let entries = |catalog| rows.iter().map(move |row| SearchEntry::Command { catalog, row });
+    let index = SearchIndex::new(entries("one").chain(entries("two")));
     let search = |filter: &Filter<'_>, limit| index.search("orders", filter, limit);
     let one = Filter { catalog: Some("one"), method: None };
     assert!(search(&one, 50).iter().all(|hit| hit.entry < rows.len()));
@@ -129,8 +129,8 @@ fn filters() {
 #[test]
 fn the_catalog_may_be_named() {
     let rows = rows(SHOP);
-    let entries = |catalog| rows.iter().map(move |row| Entry::Command { catalog, row });
-    let index = Index::new(entries("acme").chain(entries("initech")));
+    let entries = |catalog| rows.iter().map(move |row| SearchEntry::Command { catalog, row });
+    let index = SearchIndex::new(entries("acme").chain(entries("initech")));
     for (query, from) in [("acme list orders", 0), ("list orders in initech", rows.len())] {
         let best = index.search(query, &Filter::default(), 1)[0].entry;
         assert_eq!(best, from, "{query}");
@@ -140,14 +140,14 @@ fn the_catalog_may_be_named() {
 #[test]
 fn workflows_are_found_beside_commands() {
     let rows = rows(SHOP);
-    let commands = rows.iter().map(|row| Entry::Command { catalog: "shop", row });
-    let workflow = Entry::Workflow {
+    let commands = rows.iter().map(|row| SearchEntry::Command { catalog: "shop", row });
+    let workflow = SearchEntry::Workflow {
         id: "nightly-restock",
         title: "Restock the warehouse",
         description: "Reads what is sold out and orders it again.",
     };
     assert_eq!((workflow.group(), workflow.name()), (WORKFLOWS, "nightly-restock"));
-    let index = Index::new(commands.chain([workflow]));
+    let index = SearchIndex::new(commands.chain([workflow]));
     let best =
         |query: &str| index.search(query, &Filter::default(), 5).first().map(|hit| hit.entry);
     for query in

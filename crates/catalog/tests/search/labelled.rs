@@ -3,11 +3,11 @@
 //! The labels were written from what the operations mean, before there was an index. Which half
 //! a query is in is decided by a hash: only `tune` was looked at while weights were chosen.
 
-use milepost_catalog::document::Document;
+use milepost_catalog::document::ParsedDocument;
 use milepost_catalog::import::Inspection;
-use milepost_catalog::naming::Kept;
+use milepost_catalog::naming::AssignedNames;
 use milepost_catalog::openapi::Api;
-use milepost_catalog::search::{Entry, Filter, Index};
+use milepost_catalog::search::{Filter, SearchEntry, SearchIndex};
 use milepost_catalog::table::Row;
 
 const QUERIES: &str = include_str!("queries.tsv");
@@ -39,14 +39,14 @@ fn labelled(line: &'static str) -> Labelled {
 
 /// The commands of a document.
 pub(crate) fn rows(bytes: &[u8]) -> Vec<Row> {
-    let reading = Document::read(bytes).expect("a document");
+    let reading = ParsedDocument::read(bytes).expect("a document");
     let api = Api::new(reading).expect("an API");
-    Inspection::of(&api).into_rows(&Kept::new())
+    Inspection::of(&api).into_rows(&AssignedNames::new())
 }
 
 /// An index of one catalog.
-pub(crate) fn index(catalog: &str, rows: &[Row]) -> Index {
-    Index::new(rows.iter().map(|row| Entry::Command { catalog, row }))
+pub(crate) fn index(catalog: &str, rows: &[Row]) -> SearchIndex {
+    SearchIndex::new(rows.iter().map(|row| SearchEntry::Command { catalog, row }))
 }
 
 /// How many queries of one half were answered.
@@ -74,7 +74,7 @@ impl Outcome {
 }
 
 /// Asks every query of a corpus and half.
-pub(crate) fn ask(corpus: &str, half: &str, rows: &[Row], index: &Index) -> Outcome {
+pub(crate) fn ask(corpus: &str, half: &str, rows: &[Row], index: &SearchIndex) -> Outcome {
     let mut outcome = Outcome::default();
     for case in queries().iter().filter(|case| case.corpus == corpus && case.half == half) {
         let keys: Vec<String> = rows.iter().map(Row::key).collect();
@@ -98,7 +98,7 @@ pub(crate) fn ask(corpus: &str, half: &str, rows: &[Row], index: &Index) -> Outc
 }
 
 /// Nonsense that something was found for.
-pub(crate) fn fooled(half: &str, rows: &[Row], index: &Index) -> Vec<String> {
+pub(crate) fn fooled(half: &str, rows: &[Row], index: &SearchIndex) -> Vec<String> {
     let nonsense =
         queries().into_iter().filter(|case| case.corpus == "nonsense" && case.half == half);
     nonsense

@@ -1,13 +1,14 @@
 //! What holds for every table and every query.
 
-use milepost_catalog::search::{Entry, Filter, Index};
+use milepost_catalog::search::{Filter, SearchEntry, SearchIndex};
 use milepost_catalog::table::Row;
 use proptest::prelude::*;
 
 use crate::table::{SHOP, rows};
 
 fn names(rows: &[Row], query: &str, limit: usize) -> Vec<String> {
-    let index = Index::new(rows.iter().map(|row| Entry::Command { catalog: "shop", row }));
+    let index =
+        SearchIndex::new(rows.iter().map(|row| SearchEntry::Command { catalog: "shop", row }));
     let hits = index.search(query, &Filter::default(), limit);
     hits.iter().map(|hit| rows[hit.entry].name.clone()).collect()
 }
@@ -28,7 +29,7 @@ proptest! {
     #[test]
     fn a_search_keeps_its_promises(query in query(), limit in 0_usize..30) {
         let rows = rows(SHOP);
-        let index = Index::new(rows.iter().map(|row| Entry::Command { catalog: "shop", row }));
+        let index = SearchIndex::new(rows.iter().map(|row| SearchEntry::Command { catalog: "shop", row }));
         let hits = index.search(&query, &Filter::default(), limit);
         prop_assert!(hits.len() <= limit);
         prop_assert!(hits.iter().all(|hit| hit.score.is_finite() && hit.score > 0.0));

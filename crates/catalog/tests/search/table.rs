@@ -2,8 +2,8 @@
 //! `-` where there is none.
 
 use milepost_catalog::command::Method;
-use milepost_catalog::naming::{Kept, assign};
-use milepost_catalog::search::{Entry, Filter, Index};
+use milepost_catalog::naming::{AssignedNames, assign};
+use milepost_catalog::search::{Filter, SearchEntry, SearchIndex};
 use milepost_catalog::table::Row;
 
 /// A shop that has what most APIs have.
@@ -34,7 +34,7 @@ pub(crate) const SHOP: &[&str] = &[
 pub(crate) fn rows(lines: &[&str]) -> Vec<Row> {
     let mut rows: Vec<Row> = lines.iter().map(|line| row(line)).collect();
     let lists: Vec<bool> = rows.iter().map(|row| row.summary.starts_with("List")).collect();
-    assign(&mut rows, &lists, &Kept::new());
+    assign(&mut rows, &lists, &AssignedNames::new());
     rows
 }
 
@@ -59,7 +59,8 @@ fn row(line: &str) -> Row {
 /// What is found in a table, as `METHOD path`.
 pub(crate) fn found(lines: &[&str], query: &str) -> Vec<String> {
     let rows = rows(lines);
-    let index = Index::new(rows.iter().map(|row| Entry::Command { catalog: "shop", row }));
+    let index =
+        SearchIndex::new(rows.iter().map(|row| SearchEntry::Command { catalog: "shop", row }));
     let hits = index.search(query, &Filter::default(), 20);
     hits.iter().map(|hit| rows[hit.entry].key()).collect()
 }

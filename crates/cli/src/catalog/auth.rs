@@ -2,91 +2,72 @@
 
 use std::collections::BTreeMap;
 
-use milepost_ops::catalog::auth::{Auth as Operation, Item, Request, Response};
+use milepost_ops::catalog::auth::{ConfigureAuth, Request, Response, SchemeView};
 
-use super::args::{Auth, AuthParts, ClientAuth};
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::person::Person;
-use crate::session::{Session, print};
-use crate::table;
+use super::args::{AuthArgs, AuthSecretArgs, ClientAuthStyle};
+use crate::failure::CommandResult;
+use crate::session::call;
 use crate::terminal::{Terminal, safe};
 
-pub(crate) fn run(arguments: &Auth, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let json = arguments.named.json.json;
-    let session = Session::open(Person::new(false, json))?;
-    let client_auth = arguments.client_style.map(|style| match style {
-        ClientAuth::Basic => "basic",
-        ClientAuth::Post => "post",
+pub(super) fn run(args: &AuthArgs, terminal: &mut Terminal) -> CommandResult {
+    let client_auth = args.client_style.map(|style| match style {
+        ClientAuthStyle::Basic => "basic".to_owned(),
+        ClientAuthStyle::Post => "post".to_owned(),
     });
-    let response = session.run::<Operation>(Request {
-        catalog_id: arguments.named.catalog.clone(),
-        profile: arguments.profile.clone(),
-        scheme: arguments.scheme.clone(),
-        secrets: secrets(&arguments.parts),
-        client_auth: client_auth.map(str::to_owned),
-        scopes: arguments.scopes.clone(),
-        audience: arguments.audience.clone(),
-        authority: arguments.authority.clone(),
-        clear: arguments.clear,
-    })?;
-    if json {
-        print(&response, terminal)?;
-    } else {
-        show(&response, terminal)?;
-    }
-    Ok(Exit::Done)
+    let request = Request {
+        catalog_id: args.catalog.clone(),
+        profile: args.profile.clone(),
+        scheme: args.scheme.clone(),
+        secrets: secrets(&args.secrets),
+        client_auth,
+        scopes: args.scopes.clone(),
+        audience: args.audience.clone(),
+        authority: args.authority.clone(),
+        clear: args.clear,
+    };
+    let response = call::<ConfigureAuth>(request, terminal)?;
+    terminal.answer(&response, |terminal| show(&response, terminal))
 }
 
-fn secrets(parts: &AuthParts) -> BTreeMap<String, String> {
+fn secrets(given: &AuthSecretArgs) -> BTreeMap<String, String> {
     let given = [
-        ("token", &parts.token),
-        ("key", &parts.key),
-        ("username", &parts.username),
-        ("password", &parts.password),
-        ("client_id", &parts.client_id),
-        ("client_secret", &parts.client_secret),
+        ("token", &given.token),
+        ("key", &given.key),
+        ("username", &given.username),
+        ("password", &given.password),
+        ("client_id", &given.client_id),
+        ("client_secret", &given.client_secret),
     ];
-    let given = given.into_iter().filter_map(|(part, name)| Some((part, name.as_ref()?)));
-    given.map(|(part, name)| (part.to_owned(), name.clone())).collect()
+    given.into_iter().filter_map(|(part, name)| Some((part.to_owned(), name.clone()?))).collect()
 }
 
-fn show(response: &Response, terminal: &mut Terminal) -> Result<(), Failure> {
+fn show(response: &Response, terminal: &mut Terminal) {
     if response.schemes.is_empty() {
-        terminal.line("the document names no security scheme: nothing is needed")?;
-        return Ok(());
+        return terminal.line("the document declares no security scheme: none is needed");
     }
-    terminal.line(&schemes_table(response, terminal.width()))?;
-    for scheme in &response.schemes {
-        for name in &scheme.missing {
-            let name = safe(name);
-            terminal.remark(&format!("warning: there is no secret `{name}` yet"));
-            terminal.remark(&format!("next: milepost secret set {name}"));
-        }
+    show_schemes(response, terminal);
+    for name in response.schemes.iter().flat_map(|scheme| &scheme.missing) {
+        let name = safe(name);
+        terminal.remark(format!("warning: there is no secret `{name}` yet"));
+        terminal.remark(format!("next: milepost secret set {name}"));
     }
     if response.schemes.iter().all(|scheme| scheme.secrets.is_empty())
         && let Some(scheme) = response.schemes.first()
     {
-        let flags: Vec<String> = scheme.takes.iter().map(|part| flag(part)).collect();
-        let name = safe(&scheme.scheme);
-        let (id, flags) = (&response.catalog_id, flags.join(" "));
-        terminal.remark(&format!("next: milepost catalog auth {id} --scheme {name} {flags}"));
+        // A part as it is typed: `--client-id NAME`.
+        let flag = |part: &String| format!(" --{} NAME", part.replace('_', "-"));
+        let flags: String = scheme.takes.iter().map(flag).collect();
+        let (id, name) = (&response.catalog_id, safe(&scheme.scheme));
+        terminal.remark(format!("next: milepost catalog auth {id} --scheme {name}{flags}"));
     }
-    Ok(())
 }
 
-/// A part as it is typed: `--client-id NAME`.
-fn flag(part: &str) -> String {
-    format!("--{} NAME", part.replace('_', "-"))
+/// The schemes of a catalog, and the secrets they use.
+pub(super) fn show_schemes(response: &Response, terminal: &mut Terminal) {
+    terminal.table(&["scheme", "secrets", "kind"], response.schemes.iter().map(row));
 }
 
-/// The schemes of a catalog, and which secrets they use.
-pub(super) fn schemes_table(response: &Response, width: usize) -> String {
-    let rows: Vec<Vec<String>> = response.schemes.iter().map(row).collect();
-    table::render(&["scheme", "secrets", "kind"], &rows, width)
-}
-
-fn row(item: &Item) -> Vec<String> {
+fn row(item: &SchemeView) -> Vec<String> {
     let secrets = item.secrets.iter().map(|(part, name)| {
         let missing = if item.missing.contains(name) { " (missing)" } else { "" };
         format!("{part}={name}{missing}")

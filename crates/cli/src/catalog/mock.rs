@@ -1,4 +1,4 @@
-//! `milepost catalog mock`: a catalog that answers by itself, on this machine.
+//! `milepost catalog mock`: serves made-up responses of a catalog on this machine.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -13,74 +13,68 @@ use axum::response::Response;
 use futures_util::stream;
 use milepost_catalog::command::Method;
 use milepost_catalog::limits::DOCUMENT_BYTES;
-use milepost_catalog::mock::{Faults, Mock, MockRequest, MockResponse, Settings};
+use milepost_mock::{Mock, MockFaults, MockRequest, MockResponse, MockSettings};
 use milepost_model::problem::{Code, Problem};
-use milepost_ops::catalog::mock::{self as ops, Played};
+use milepost_ops::catalog::mock::{self as ops, MockedApi};
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use super::args::Mock as Arguments;
+use super::args::MockArgs;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::person::Person;
-use crate::serve::stopped;
-use crate::session::Session;
+use crate::failure::CommandResult;
+use crate::server::http::stopped;
+use crate::session::CliSession;
 use crate::terminal::{Terminal, count, safe};
 
-pub(crate) fn run(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let json = arguments.json.json;
-    let session = Session::open_server(Person::new(false, json))?;
-    let settings = Settings {
-        seed: arguments.seed,
-        faults: Faults {
-            latency_ms: arguments.latency_ms,
-            error_rate: arguments.error_rate,
-            ..Faults::default()
+pub(super) fn run(args: &MockArgs, terminal: &mut Terminal) -> CommandResult {
+    let session = CliSession::open_server(terminal)?;
+    let settings = MockSettings {
+        seed: args.seed,
+        faults: MockFaults {
+            latency_ms: args.latency_ms,
+            error_rate: args.error_rate,
+            ..MockFaults::default()
         },
-        strict_auth: arguments.strict_auth,
-        // Checkers hold answers against the document: a status it does not speak of is avoided.
+        strict_auth: args.strict_auth,
+        // Response checkers compare with the document: a status it does not declare is avoided.
         lenient_ids: true,
-        ..Settings::default()
+        ..MockSettings::default()
     };
     let reader = session.operations.reader();
-    let opened = ops::open(reader, &session.person, &arguments.target, settings);
-    let Played { title, operation_count, mock } = session.wait(opened)?;
-    let listener = session.wait(TcpListener::bind((Ipv4Addr::LOCALHOST, arguments.port)));
-    let listener = listener.map_err(|error| unheard(arguments.port, &error))?;
+    let opened = ops::open(reader, &session.user, &args.target, settings);
+    let MockedApi { title, operation_count, mock } = session.wait(opened)?;
+    let listener = session.wait(TcpListener::bind((Ipv4Addr::LOCALHOST, args.port)));
+    let listener = listener.map_err(|error| cannot_listen(args.port, &error))?;
     let address = listener.local_addr()?;
     let url = format!("http://{address}");
-    // Whoever knows the address may end it, and it ends in order.
+    // Taken before the address is printed: whoever knows it may end the server in order.
     let stop = session.wait(async { stopped() })?;
-    if json {
-        let told = json!({"url": url, "title": title, "operation_count": operation_count});
-        terminal.line(&told.to_string())?;
-    } else {
-        terminal.line(&url)?;
+    let response = json!({"url": url, "title": title, "operation_count": operation_count});
+    terminal.answer(&response, |terminal| {
+        terminal.line(&url);
         let operations = count(operation_count, "operation");
-        terminal.remark(&format!("{} answers with {operations}; Ctrl-C ends it", safe(&title)));
-    }
-    session.wait(serve(listener, mock, stop));
-    Ok(Exit::Done)
+        terminal.remark(format!("serving {operations} of {}; Ctrl-C stops it", safe(&title)));
+    })?;
+    terminal.check_output()?;
+    session.wait(async {
+        tokio::select! {
+            () = answer_all(listener, mock) => {}
+            () = stop => {}
+        }
+    });
+    Ok(Exit::DONE)
 }
 
-fn unheard(port: u16, error: &io::Error) -> Problem {
+fn cannot_listen(port: u16, error: &io::Error) -> Problem {
     let message = format!("cannot listen on port {port}: {error}");
-    Problem::new(Code::StorageFailed, message, "name another one, or 0 for any that is free")
+    Problem::new(Code::StorageFailed, message, "choose another port, or 0 for a free one")
 }
 
-/// Answers until somebody ends it.
-async fn serve(listener: TcpListener, mock: Mock, stop: impl Future<Output = ()>) {
-    tokio::select! {
-        () = answer_all(listener, mock) => {}
-        () = stop => {}
-    }
-}
-
-/// Answers for as long as it is let.
+/// Answers requests for ever.
 pub(crate) async fn answer_all(listener: TcpListener, mock: Mock) {
     let mock = Arc::new(Mutex::new(mock));
     let app = Router::new().fallback(answer).with_state(mock);
-    // It goes on after every error.
+    // It continues after every error.
     drop(axum::serve(listener, app).await);
 }
 
@@ -107,15 +101,15 @@ async fn answer(State(mock): State<Arc<Mutex<Mock>>>, request: Request) -> Respo
     response(answer)
 }
 
-/// Header values are bytes; each is one letter here.
+/// Header values are bytes; each becomes one character.
 fn headers(map: &HeaderMap) -> Vec<(String, String)> {
-    let letters = |bytes: &[u8]| bytes.iter().map(|byte| char::from(*byte)).collect();
-    map.iter().map(|(name, value)| (name.as_str().to_owned(), letters(value.as_bytes()))).collect()
+    let chars = |bytes: &[u8]| bytes.iter().map(|byte| char::from(*byte)).collect();
+    map.iter().map(|(name, value)| (name.as_str().to_owned(), chars(value.as_bytes()))).collect()
 }
 
 fn response(answer: MockResponse) -> Response {
     if answer.drop {
-        // A body that breaks before its first byte takes the connection with it.
+        // A body that breaks before its first byte drops the connection.
         let broken = io::Error::from(io::ErrorKind::ConnectionAborted);
         let broken = stream::iter([Err::<Vec<u8>, io::Error>(broken)]);
         return Response::new(Body::from_stream(broken));

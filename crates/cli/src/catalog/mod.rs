@@ -1,40 +1,31 @@
-//! `milepost catalog …`: one file for each subcommand.
+//! `milepost catalog …`.
 
 pub(crate) mod args;
 mod auth;
-mod diff;
-mod import;
-mod list;
+mod documents;
+mod manage;
 pub(crate) mod mock;
-mod preview;
-mod remarks;
-mod remove;
-mod set_enabled;
-mod show;
-mod validate;
 
 use self::args::CatalogCommand;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::CommandResult;
 use crate::terminal::Terminal;
 
-pub(crate) fn run(command: &CatalogCommand, terminal: &mut Terminal) -> Result<Exit, Failure> {
+pub(crate) fn run(command: &CatalogCommand, terminal: &mut Terminal) -> CommandResult {
     match command {
-        CatalogCommand::Validate(arguments) => validate::run(arguments, terminal),
-        CatalogCommand::Preview(arguments) => preview::run(arguments, terminal),
-        CatalogCommand::Import(arguments) => import::run(arguments, terminal),
-        CatalogCommand::List(arguments) => list::run(arguments.json, terminal),
-        CatalogCommand::Show(arguments) => show::run(arguments, terminal),
-        CatalogCommand::Enable(arguments) => set_enabled::run(arguments, true, terminal),
-        CatalogCommand::Disable(arguments) => set_enabled::run(arguments, false, terminal),
-        CatalogCommand::Remove(arguments) => remove::run(arguments, terminal),
-        CatalogCommand::Auth(arguments) => auth::run(arguments, terminal),
-        CatalogCommand::Diff(arguments) => diff::run(arguments, terminal),
-        CatalogCommand::Mock(arguments) => mock::run(arguments, terminal),
+        CatalogCommand::Validate(args) => documents::validate(args, terminal),
+        CatalogCommand::Preview(args) => documents::preview(args, terminal),
+        CatalogCommand::Import(args) => documents::import(args, terminal),
+        CatalogCommand::Diff(args) => documents::diff(args, terminal),
+        CatalogCommand::List => manage::list(terminal),
+        CatalogCommand::Show(args) => manage::show(args, terminal),
+        CatalogCommand::Enable(args) => manage::set_enabled(args, true, terminal),
+        CatalogCommand::Disable(args) => manage::set_enabled(args, false, terminal),
+        CatalogCommand::Remove(args) => manage::remove(args, terminal),
+        CatalogCommand::Auth(args) => auth::run(args, terminal),
+        CatalogCommand::Mock(args) => mock::run(args, terminal),
     }
 }
 
-/// An address as a cell or a line shows it.
 fn address(base_url: Option<&str>) -> &str {
     base_url.unwrap_or("no address")
 }

@@ -1,9 +1,8 @@
-//! A request as it goes over the wire, for reading.
+//! A request as text, as it goes over the wire.
 
-use milepost_ops::command::run::Shown;
+use milepost_ops::command::run::RequestView;
 
-/// The text of a request.
-pub(crate) fn text(request: &Shown) -> String {
+pub(crate) fn text(request: &RequestView) -> String {
     let (_, rest) = request.url.split_once("://").unwrap_or(("", &request.url));
     let (host, target) = match rest.find(['/', '?']) {
         Some(at) => rest.split_at(at),
@@ -20,16 +19,16 @@ pub(crate) fn text(request: &Shown) -> String {
 
 #[cfg(test)]
 mod tests {
-    use milepost_ops::command::run::{Header, Shown};
+    use milepost_ops::command::run::{HeaderView, RequestView};
 
     use super::text;
 
     #[test]
     fn a_request_reads_as_it_is_sent() {
-        let request = Shown {
+        let request = RequestView {
             method: "POST".to_owned(),
             url: "https://api.shop.test/v1/orders?dry=1".to_owned(),
-            headers: vec![Header { name: "Accept".to_owned(), value: "*/*".to_owned() }],
+            headers: vec![HeaderView { name: "Accept".to_owned(), value: "*/*".to_owned() }],
             body: Some("{}".to_owned()),
         };
         let words = "POST /v1/orders?dry=1 HTTP/1.1\nHost: api.shop.test\nAccept: */*\n\n{}";

@@ -5,92 +5,97 @@ use std::path::Path;
 
 use milepost_catalog::limits::DOCUMENT_BYTES;
 use milepost_model::problem::{Code, Problem};
-use milepost_ops::command::run::{Paginate, Request, Response, Run as Operation};
-use milepost_ops::command::typed::{self, Typed, TypedBody};
+use milepost_ops::command::run::{Paginate, Request, Response, RunCommand};
+use milepost_ops::command::typed_arguments::{self, TypedArguments, TypedBody};
 use milepost_store::{read_document, write_atomic};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::args::Run;
-use super::{http, object, pairs, standard_input};
+use super::args::RunCommandArgs;
+use super::{http, pairs};
+use crate::argument_values::{object, stdin_text};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::person::Person;
-use crate::session::{Session, print};
+use crate::failure::{CommandResult, Failure};
+use crate::session::CliSession;
 use crate::terminal::{Terminal, count, safe};
 use crate::wording;
 
-pub(crate) fn run(arguments: &Run, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let json = arguments.named.json.json;
-    if let Some(output) = &arguments.output {
-        writable(output)?;
+pub(super) fn run(args: &RunCommandArgs, terminal: &mut Terminal) -> CommandResult {
+    if let Some(output) = &args.output {
+        check_writable(output)?;
     }
-    let session = Session::open(Person::new(arguments.yes, json))?;
-    let response = session.run::<Operation>(request(arguments, &session)?)?;
-    let exit = if response.ok == Some(false) { Exit::Upstream } else { Exit::Done };
-    let kept = match &arguments.output {
-        Some(output) if !response.dry_run => Some(keep(&response, output)?),
+    let session = CliSession::open_confirmed(args.yes, terminal)?;
+    let response = session.run::<RunCommand>(request(args, &session)?)?;
+    let written = match &args.output {
+        Some(output) if !response.dry_run => Some((output, write_body(&response, output)?)),
         _ => None,
     };
-    if json {
-        print(&response, terminal)?;
-        return Ok(exit);
-    }
-    if response.dry_run {
-        show_request(&response, terminal)?;
-    } else if kept.is_none() {
-        show_body(&response, terminal)?;
-    }
-    for note in &response.notes {
-        terminal.remark(&format!("note: {}", safe(&wording::said(note))));
-    }
-    if !response.dry_run {
-        terminal.remark(&went(&response));
-    }
-    if let (Some(bytes), Some(output)) = (kept, &arguments.output) {
-        let output = safe(&output.display().to_string());
-        terminal.remark(&format!("wrote {} to {output}", count(bytes, "byte")));
-    }
-    Ok(exit)
+    terminal.answer(&response, |terminal| {
+        if response.dry_run {
+            show_request(&response, terminal);
+        } else if written.is_none() {
+            show_body(&response, terminal);
+        }
+        for note in &response.notes {
+            terminal.remark(format!("note: {}", safe(&wording::hint_text(note))));
+        }
+        if !response.dry_run {
+            terminal.remark(status_line(&response));
+        }
+        if let Some((output, bytes)) = written {
+            let output = safe(&output.display().to_string());
+            terminal.remark(format!("wrote {} to {output}", count(bytes, "byte")));
+        }
+    })?;
+    Ok(if response.ok == Some(false) { Exit::UPSTREAM } else { Exit::DONE })
 }
 
-fn request(arguments: &Run, session: &Session) -> Result<Request, Failure> {
-    let command = arguments.named.command();
-    let typed = Typed {
-        texts: pairs(&arguments.parameters)?,
-        with: object(arguments.with.as_deref())?,
-        body: arguments.body.as_deref().map(body).transpose()?,
-        content_type: arguments.content_type.clone(),
+fn request(args: &RunCommandArgs, session: &CliSession) -> Result<Request, Failure> {
+    let command = args.command.command();
+    let with = match args.with.as_deref() {
+        None => Map::new(),
+        Some(given) => {
+            let bytes = match given.strip_prefix('@') {
+                Some(path) => read_document(Path::new(path), DOCUMENT_BYTES)?,
+                None => given.as_bytes().to_vec(),
+            };
+            object("--with", &bytes, Code::ArgumentsInvalid)?
+        }
     };
-    let reader = session.operations.reader();
-    let meant = typed::read(reader, &session.person, &command, typed)?;
-    let paginate = match (arguments.paginate, arguments.max_items) {
+    let typed = TypedArguments {
+        texts: pairs(&args.parameters)?,
+        with,
+        body: args.body.as_deref().map(body).transpose()?,
+        content_type: args.content_type.clone(),
+    };
+    let read = typed_arguments::read(session.operations.reader(), &session.user, &command, typed)?;
+    let paginate = match (args.paginate, args.max_items) {
         (_, Some(max_items)) => Some(Paginate::Items { max_items }),
         (true, None) => Some(Paginate::All(true)),
         (false, None) => None,
     };
     Ok(Request {
         command,
-        with: meant.with,
-        body: meant.body,
-        dry_run: arguments.dry,
+        with: read.with,
+        body: read.body,
+        dry_run: args.dry,
         paginate,
-        content_type: arguments.content_type.clone(),
-        accept: arguments.accept.clone(),
-        profile: arguments.profile.clone(),
-        timeout_s: arguments.timeout,
+        content_type: args.content_type.clone(),
+        accept: args.accept.clone(),
+        profile: args.profile.clone(),
+        timeout_s: args.timeout,
     })
 }
 
 fn body(given: &str) -> Result<TypedBody, Failure> {
-    match given.strip_prefix('@') {
-        Some(path) => Ok(TypedBody::File(path.to_owned())),
-        None if given == "-" => Ok(TypedBody::Text(standard_input(DOCUMENT_BYTES)?)),
-        None => Ok(TypedBody::Text(given.to_owned())),
-    }
+    Ok(match given.strip_prefix('@') {
+        Some(path) => TypedBody::File(path.to_owned()),
+        None if given == "-" => TypedBody::Text(stdin_text(DOCUMENT_BYTES)?),
+        None => TypedBody::Text(given.to_owned()),
+    })
 }
 
-/// Before anything is sent: an answer must not be lost for want of a folder.
-fn writable(output: &Path) -> Result<(), Failure> {
+/// Before anything is sent: a response must not be lost because its folder does not exist.
+fn check_writable(output: &Path) -> Result<(), Failure> {
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
     if folder.is_none_or(Path::is_dir) && !output.is_dir() {
         return Ok(());
@@ -100,8 +105,8 @@ fn writable(output: &Path) -> Result<(), Failure> {
     Err(Problem::new(Code::FileNotFound, message, hint).into())
 }
 
-/// Writes the body to a file, and says how many bytes it has.
-fn keep(response: &Response, output: &Path) -> Result<usize, Failure> {
+/// Writes the body to a file, and returns how many bytes it has.
+fn write_body(response: &Response, output: &Path) -> Result<usize, Failure> {
     let bytes = match (&response.body_path, &response.body) {
         (Some(path), _) => read_document(Path::new(path), usize::MAX - 1)?,
         (None, Some(body)) => text(body).into_bytes(),
@@ -119,42 +124,39 @@ fn text(body: &Value) -> String {
     }
 }
 
-fn show_body(response: &Response, terminal: &mut Terminal) -> Result<(), Failure> {
+fn show_body(response: &Response, terminal: &mut Terminal) {
     if let Some(path) = &response.body_path {
         let bytes = count(response.body_bytes.unwrap_or_default(), "byte");
-        terminal.remark(&format!("note: the answer is not text; {bytes} are kept here:"));
-        terminal.line(&safe(path))?;
-        return Ok(());
+        terminal.remark(format!("note: the response is not text; its {bytes} are stored here:"));
+        return terminal.line(safe(path));
     }
-    let Some(body) = &response.body else { return Ok(()) };
+    let Some(body) = &response.body else { return };
     let text = text(body);
     let text = text.strip_suffix('\n').unwrap_or(&text);
-    // A pipe gets what was answered; a terminal only what it may show.
+    // A pipe gets the exact response; a terminal only what it may show.
     match io::stdout().is_terminal() {
-        true => terminal.line(&safe(text))?,
-        false => terminal.exact(&format!("{text}\n"))?,
+        true => terminal.line(safe(text)),
+        false => terminal.raw(format!("{text}\n").as_bytes()),
     }
-    Ok(())
 }
 
-fn show_request(response: &Response, terminal: &mut Terminal) -> Result<(), Failure> {
-    // The lines of a body of parts end as on the wire, which would be shown as signs.
+fn show_request(response: &Response, terminal: &mut Terminal) {
+    // Lines of a multipart body end in CRLF, which would be shown escaped.
     let text = http::text(&response.request).replace("\r\n", "\n");
-    terminal.line(&safe(&text))?;
+    terminal.line(safe(&text));
     if let Some(curl) = &response.curl {
-        terminal.line(&format!("\n{}", safe(curl)))?;
+        terminal.line(format!("\n{}", safe(curl)));
     }
-    Ok(())
 }
 
-/// `HTTP 200 · 12 ms`, and what else there is to say.
-fn went(response: &Response) -> String {
+/// `HTTP 200 · 12 ms`, and attempts and pages if there were several.
+fn status_line(response: &Response) -> String {
     let mut words = vec![format!("HTTP {}", response.status.unwrap_or_default())];
     words.extend(response.duration_ms.map(|ms| format!("{ms} ms")));
-    words.extend(response.attempts.filter(|tries| *tries > 1).map(|n| format!("{n} tries")));
+    words.extend(response.attempts.filter(|n| *n > 1).map(|n| format!("{n} attempts")));
     words.extend(response.pages.map(|pages| count(pages, "page")));
     if response.more == Some(true) {
-        words.push("there is more".to_owned());
+        words.push("there are more".to_owned());
     }
     words.join(" · ")
 }

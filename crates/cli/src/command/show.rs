@@ -1,125 +1,99 @@
 //! `milepost command show`.
 
-use milepost_ops::command::get::{Get, Request};
-use milepost_ops::command::{BodyView, Full, ParameterView, ResponseView};
+use milepost_ops::command::get::{GetCommand, Request};
+use milepost_ops::command::{BodyView, CommandDetails, ParameterView, ResponseView};
 use serde_json::{Map, Value};
 
-use super::args::Named;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use super::args::CommandArgs;
+use super::lists::plain;
+use crate::failure::CommandResult;
 use crate::limits;
-use crate::person::Person;
-use crate::session::{Session, print};
-use crate::table;
-use crate::terminal::{Terminal, safe, shell_quoted, wrap};
+use crate::session::call;
+use crate::terminal::{Terminal, safe, shell_quoted, wrap_words};
 
-pub(crate) fn run(arguments: &Named, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let json = arguments.json.json;
-    let session = Session::open(Person::new(false, json))?;
-    let full = session.run::<Get>(Request { command: arguments.command() })?;
-    if json {
-        print(&full, terminal)?;
-    } else {
-        show(&full, terminal)?;
-    }
-    Ok(Exit::Done)
+pub(super) fn run(args: &CommandArgs, terminal: &mut Terminal) -> CommandResult {
+    let full = call::<GetCommand>(Request { command: args.command() }, terminal)?;
+    terminal.answer(&full, |terminal| show(&full, terminal))
 }
 
-fn show(full: &Full, terminal: &mut Terminal) -> Result<(), Failure> {
+fn show(full: &CommandDetails, terminal: &mut Terminal) {
     let width = terminal.width();
-    terminal.line(&match full.summary.as_str() {
+    terminal.line(match full.summary.as_str() {
         "" => full.command.clone(),
         summary => format!("{} — {}", full.command, safe(summary)),
-    })?;
-    let also = full.operation_id.as_deref().map(|id| format!("  ({})", safe(id)));
-    let also = also.unwrap_or_default();
-    terminal.line(&format!("{} {}{also}", full.method, safe(&full.path)))?;
+    });
+    let id = full.operation_id.as_deref().map(|id| format!("  ({})", safe(id)));
+    let id = id.unwrap_or_default();
+    terminal.line(format!("{} {}{id}", full.method, safe(&full.path)));
     if full.deprecated {
-        terminal.line("deprecated: its authors advise against it")?;
+        terminal.line("deprecated");
     }
     if !full.description.is_empty() && full.description != full.summary {
-        let lines = full.description.lines().map(|line| wrap(&safe(line), width));
-        terminal.line(&format!("\n{}", lines.collect::<Vec<_>>().join("\n")))?;
+        let lines = full.description.lines().map(|line| wrap_words(&safe(line), width));
+        terminal.line(format!("\n{}", lines.collect::<Vec<_>>().join("\n")));
     }
     if !full.parameters.is_empty() {
-        let rows = full.parameters.iter().map(|one| parameter(one, &full.defs));
-        let rows: Vec<Vec<String>> = rows.collect();
-        let headings = ["argument", "in", "needed", "type", "description"];
-        terminal.line(&format!("\n{}", table::render(&headings, &rows, width)))?;
+        terminal.line("");
+        let headings = ["argument", "in", "required", "type", "description"];
+        terminal.table(&headings, full.parameters.iter().map(|one| parameter(one, &full.defs)));
     }
     if let Some(body) = &full.body {
-        show_body(body, &full.defs, terminal)?;
+        show_body(body, &full.defs, terminal);
     }
     if !full.responses.is_empty() {
-        let rows: Vec<Vec<String>> = full.responses.iter().map(response).collect();
-        let headings = ["answer", "type", "fields", "description"];
-        terminal.line(&format!("\n{}", table::render(&headings, &rows, width)))?;
+        terminal.line("");
+        let headings = ["response", "type", "fields", "description"];
+        terminal.table(&headings, full.responses.iter().map(response));
     }
     let security = full.security.join(" or ");
     if !security.is_empty() {
-        terminal.line(&format!("\nauthenticates with {}", safe(&security)))?;
+        terminal.line(format!("\nauthenticates with {}", safe(&security)));
     }
     for one in &full.parameters {
         if let Some(provider) = &one.provider {
             let (name, provider) = (safe(&one.name), safe(provider));
             terminal
-                .remark(&format!("note: values of `{name}`: milepost command choices {provider}"));
+                .remark(format!("note: values of `{name}`: milepost command choices {provider}"));
         }
     }
-    terminal.remark(&format!("next: {}", example(full)));
-    Ok(())
+    terminal.remark(format!("next: {}", example(full)));
 }
 
 fn parameter(one: &ParameterView, defs: &Map<String, Value>) -> Vec<String> {
-    let needed = if one.required { "yes" } else { "no" };
     vec![
         one.name.clone(),
         one.location.clone(),
-        needed.to_owned(),
+        yes_or_no(one.required),
         kind(&one.schema, defs),
         one.description.clone(),
     ]
 }
 
-fn show_body(
-    body: &BodyView,
-    defs: &Map<String, Value>,
-    terminal: &mut Terminal,
-) -> Result<(), Failure> {
+fn yes_or_no(yes: bool) -> String {
+    if yes { "yes" } else { "no" }.to_owned()
+}
+
+fn show_body(body: &BodyView, defs: &Map<String, Value>, terminal: &mut Terminal) {
     let types: Vec<&str> = body.contents.iter().map(|one| one.media_type.as_str()).collect();
-    let needed = if body.required { "needed" } else { "optional" };
-    terminal.line(&format!("\nbody ({needed}): {}", safe(&types.join(", "))))?;
-    let Some(first) = body.contents.first() else { return Ok(()) };
+    let required = if body.required { "required" } else { "optional" };
+    terminal.line(format!("\nbody ({required}): {}", safe(&types.join(", "))));
+    let Some(first) = body.contents.first() else { return };
     let schema = resolved(&first.schema, defs);
-    let required: Vec<&str> = schema
-        .get("required")
-        .and_then(Value::as_array)
-        .map(|names| names.iter().filter_map(Value::as_str).collect())
-        .unwrap_or_default();
-    let rows: Vec<Vec<String>> = schema
-        .get("properties")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten()
-        .map(|(name, property)| {
-            let needed = if required.contains(&name.as_str()) { "yes" } else { "no" };
-            let described = resolved(property, defs).get("description").and_then(Value::as_str);
-            let described = described.unwrap_or_default().to_owned();
-            vec![name.clone(), needed.to_owned(), kind(property, defs), described]
-        })
-        .collect();
-    if rows.is_empty() {
-        terminal.line(&safe(&kind(&first.schema, defs)))?;
-    } else {
-        let headings = ["property", "needed", "type", "description"];
-        terminal.line(&table::render(&headings, &rows, terminal.width()))?;
-    }
-    Ok(())
+    let required = schema.get("required").and_then(Value::as_array);
+    let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
+        return terminal.line(safe(&kind(&first.schema, defs)));
+    };
+    let row = |(name, property): (&String, &Value)| {
+        let description = resolved(property, defs).get("description").and_then(Value::as_str);
+        let description = description.unwrap_or_default().to_owned();
+        vec![name.clone(), yes_or_no(is_required(name)), kind(property, defs), description]
+    };
+    terminal.table(&["property", "required", "type", "description"], properties.iter().map(row));
 }
 
 fn response(one: &ResponseView) -> Vec<String> {
     let fields = match one.fields.len() {
-        0 => String::new(),
         more if more > limits::CELL_NAMES => {
             format!("{}, …", one.fields[..limits::CELL_NAMES].join(", "))
         }
@@ -130,14 +104,14 @@ fn response(one: &ResponseView) -> Vec<String> {
     vec![one.status.clone(), list, fields, one.description.clone()]
 }
 
-/// A schema behind its reference.
+/// The schema that a reference points to.
 fn resolved<'s>(schema: &'s Value, defs: &'s Map<String, Value>) -> &'s Value {
     let reference = schema.get("$ref").and_then(Value::as_str);
     let name = reference.and_then(|text| text.strip_prefix("#/$defs/"));
     name.and_then(|name| defs.get(name)).unwrap_or(schema)
 }
 
-/// What a value is, in a word or two.
+/// The type of a value, in a word or two.
 fn kind(schema: &Value, defs: &Map<String, Value>) -> String {
     let schema = resolved(schema, defs);
     if let Some(values) = schema.get("enum").and_then(Value::as_array) {
@@ -165,13 +139,12 @@ fn kind(schema: &Value, defs: &Map<String, Value>) -> String {
     }
 }
 
-/// A call as it would be typed.
-fn example(full: &Full) -> String {
+/// An example call, as it is typed.
+fn example(full: &CommandDetails) -> String {
     let mut words = vec![format!("milepost command run {}", full.command)];
     let with = full.example.get("with").and_then(Value::as_object);
     for (name, value) in with.into_iter().flatten() {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        words.push(format!("-p {}", shell_quoted(&safe(&format!("{name}={text}")))));
+        words.push(format!("-p {}", shell_quoted(&safe(&format!("{name}={}", plain(value))))));
     }
     if let Some(body) = full.example.get("body") {
         words.push(format!("--body {}", shell_quoted(&safe(&body.to_string()))));

@@ -1,4 +1,4 @@
-//! The pages that come with the program.
+//! The pages that are part of the program.
 
 /// Name and text of each page for users.
 pub(super) const TOPICS: &[(&str, &str)] = &[

@@ -1,41 +1,40 @@
 //! `milepost guide check`: whether an output meets the criteria of its step.
 
+use milepost_model::limits::OUTPUT_BYTES;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Opened, call, context, open, text};
-use crate::args::GuideCheck;
+use super::{call, context};
+use crate::args::GuideCheckArgs;
+use crate::argument_values::file_text;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::CommandResult;
 use crate::terminal::{Terminal, safe};
 
 #[derive(Debug, Deserialize)]
-struct Verdict {
+struct CheckResult {
     valid: bool,
     issues: Vec<String>,
     suggestions: Vec<String>,
 }
 
-pub(crate) fn run(arguments: &GuideCheck, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let json = arguments.json.json;
-    let Opened { operations, id } = open(&arguments.target, json, terminal)?;
+pub(super) fn run(args: &GuideCheckArgs, terminal: &mut Terminal) -> CommandResult {
     let request = json!({
-        "workflowId": id,
-        "stepId": arguments.step,
-        "output": text(&arguments.output)?,
-        "context": context(arguments.context.as_deref())?,
+        "stepId": args.step,
+        "output": file_text(&args.output, OUTPUT_BYTES)?,
+        "context": context(args.context.as_deref())?,
     });
-    let verdict: Verdict = call(&operations, "guide.validate", request, json, terminal)?;
-    if !json {
-        if verdict.valid {
-            terminal.line(&format!("{}: valid", arguments.step))?;
+    let result: CheckResult = call("guide.validate", &args.target, request, terminal)?;
+    if !terminal.is_json() {
+        if result.valid {
+            terminal.line(format!("{}: valid", args.step));
         }
-        for (index, issue) in verdict.issues.iter().enumerate() {
-            terminal.line(&format!("- {}", safe(issue)))?;
-            if let Some(suggestion) = verdict.suggestions.get(index) {
-                terminal.line(&format!("  {}", safe(suggestion)))?;
+        for (index, issue) in result.issues.iter().enumerate() {
+            terminal.line(format!("- {}", safe(issue)));
+            if let Some(suggestion) = result.suggestions.get(index) {
+                terminal.line(format!("  {}", safe(suggestion)));
             }
         }
     }
-    Ok(if verdict.valid { Exit::Done } else { Exit::Failed })
+    Ok(if result.valid { Exit::DONE } else { Exit::FAILED })
 }

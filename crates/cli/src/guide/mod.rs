@@ -4,104 +4,50 @@ mod check;
 mod next;
 
 use std::ffi::OsStr;
-use std::io::Read;
-use std::path::Path;
 
-use milepost_model::limits;
 use milepost_model::problem::{Code, Problem};
-use milepost_ops::{Alone, Operations};
-use milepost_store::{Entry, SourceKind, read_document};
+use milepost_ops::SilentCaller;
+use milepost_syntax::limits::DOCUMENT_BYTES;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::args::GuideCommand;
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::target::{self, Loaded};
+use crate::argument_values::object_or_file;
+use crate::document;
+use crate::failure::{CommandResult, Failure};
 use crate::terminal::Terminal;
-use crate::workflow::invalid;
 
-pub(crate) fn run(command: &GuideCommand, terminal: &mut Terminal) -> Result<Exit, Failure> {
+pub(crate) fn run(command: &GuideCommand, terminal: &mut Terminal) -> CommandResult {
     match command {
-        GuideCommand::Next(arguments) => next::run(arguments, terminal),
-        GuideCommand::Check(arguments) => check::run(arguments, terminal),
+        GuideCommand::Next(args) => next::run(args, terminal),
+        GuideCommand::Check(args) => check::run(args, terminal),
     }
 }
 
-/// The operations, and the id of the workflow that the user named by its id or by its file.
-fn open(target: &OsStr, json: bool, terminal: &mut Terminal) -> Result<Opened, Failure> {
-    let Loaded { name, file, document, .. } = target::load(target)?;
-    let Some(workflow) = &document.workflow else {
-        return Err(invalid(&name, &document, json, terminal).into());
-    };
-    let id = workflow.id.value.to_string();
-    let entry = Entry {
-        id: id.clone(),
-        source: SourceKind::Runtime,
-        path: file.unwrap_or_else(|| name.into()),
-        version: String::new(),
-        document,
-    };
-    let operations = Operations::new(target::writer(Some(entry))?);
-    Ok(Opened { operations, id })
-}
-
-struct Opened {
-    operations: Operations,
-    id: String,
-}
-
-/// Calls an operation; with `--json` its response is printed as it is.
+/// Calls an operation on the workflow that the user named by its id or its file; with `--json` its
+/// response is printed as it is.
 fn call<T: DeserializeOwned>(
-    operations: &Operations,
-    name: &str,
-    arguments: Value,
-    json: bool,
+    operation: &str,
+    target: &OsStr,
+    mut request: Value,
     terminal: &mut Terminal,
 ) -> Result<T, Failure> {
-    let response = operations.call(name, &Alone, arguments)?;
-    if json {
-        terminal.line(response.json())?;
+    let loaded = document::load(target)?;
+    let workflow = loaded.workflow(terminal)?;
+    let session = loaded.open_session(workflow, terminal)?;
+    request["workflowId"] = workflow.id.value.as_str().into();
+    let response = session.operations.call(operation, &SilentCaller, request)?;
+    if terminal.is_json() {
+        terminal.line(response.json());
     }
     serde_json::from_str(response.json()).map_err(|error| {
-        let message = format!("the answer of `{name}` cannot be read: {error}");
+        let message = format!("cannot read the response of `{operation}`: {error}");
         Problem::new(Code::Internal, message, "report this with the command").into()
     })
 }
 
-/// The context: an object of JSON, written out or in a file.
-pub(crate) fn context(given: Option<&OsStr>) -> Result<Value, Failure> {
-    let Some(given) = given else { return Ok(Value::Object(serde_json::Map::new())) };
-    let name = given.to_string_lossy();
-    let bytes = match name.trim_start().starts_with(['{', '[']) {
-        true => name.as_bytes().to_vec(),
-        false => read_document(Path::new(given), limits::DOCUMENT_BYTES)?,
-    };
-    let wrong = |message: String| {
-        let hint = "give one JSON object, or a file that holds one";
-        Problem::new(Code::InputInvalid, message, hint)
-    };
-    let read: Value = serde_json::from_slice(&bytes)
-        .map_err(|error| wrong(format!("the context is not valid JSON: {error}")))?;
-    match read.is_object() {
-        true => Ok(read),
-        false => Err(wrong("the context is not a JSON object".to_owned()).into()),
-    }
-}
-
-/// The text of a file, or of standard input for `-`.
-pub(crate) fn text(from: &OsStr) -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    if from == "-" {
-        let limit = limits::OUTPUT_BYTES as u64 + 1;
-        std::io::stdin().lock().take(limit).read_to_end(&mut bytes).map_err(|error| {
-            let message = format!("cannot read standard input: {error}");
-            Problem::new(Code::StorageFailed, message, "pass a file instead")
-        })?;
-    } else {
-        bytes = read_document(Path::new(from), limits::OUTPUT_BYTES)?;
-    }
-    String::from_utf8(bytes).map_err(|_| {
-        Problem::new(Code::InputInvalid, "the output is not UTF-8 text", "save it as UTF-8").into()
-    })
+/// The value of `--context`.
+pub(crate) fn context(given: Option<&OsStr>) -> Result<Map<String, Value>, Failure> {
+    let Some(given) = given else { return Ok(Map::new()) };
+    object_or_file("--context", &given.to_string_lossy(), DOCUMENT_BYTES)
 }

@@ -1,17 +1,17 @@
-//! `milepost guide next`: the step that is due.
+//! `milepost guide next`: the next step.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Opened, call, context, open};
-use crate::args::GuideNext;
+use super::{call, context};
+use crate::args::GuideNextArgs;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::CommandResult;
 use crate::terminal::{Terminal, safe};
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Next {
+struct NextStep {
     step: Option<Value>,
     completed_step: Option<String>,
     guidance: Guidance,
@@ -32,69 +32,59 @@ struct Guidance {
     skipped: Vec<String>,
 }
 
-pub(crate) fn run(arguments: &GuideNext, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let json = arguments.json.json;
-    let Opened { operations, id } = open(&arguments.target, json, terminal)?;
+pub(super) fn run(args: &GuideNextArgs, terminal: &mut Terminal) -> CommandResult {
     let request = json!({
-        "workflowId": id,
-        "completedSteps": done(arguments),
-        "context": context(arguments.context.as_deref())?,
+        "completedSteps": done(args),
+        "context": context(args.context.as_deref())?,
     });
-    let next: Next = call(&operations, "guide.next", request, json, terminal)?;
-    if !json {
-        show(&next, arguments, terminal)?;
+    let next: NextStep = call("guide.next", &args.target, request, terminal)?;
+    if !terminal.is_json() {
+        show(&next, args, terminal);
     }
     let waits = next.step.is_none() && !next.is_complete;
-    Ok(if waits { Exit::WaitingOnAgent } else { Exit::Done })
+    Ok(if waits { Exit::WAITING_ON_AGENT } else { Exit::DONE })
 }
 
-/// What is done, as people write lists.
-fn done(arguments: &GuideNext) -> Vec<&str> {
-    arguments.done.iter().map(|step| step.trim()).filter(|step| !step.is_empty()).collect()
+/// The steps that are done; empty names in the list are ignored.
+fn done(args: &GuideNextArgs) -> Vec<&str> {
+    args.done.iter().map(|step| step.trim()).filter(|step| !step.is_empty()).collect()
 }
 
-fn show(next: &Next, arguments: &GuideNext, terminal: &mut Terminal) -> Result<(), Failure> {
+fn show(next: &NextStep, args: &GuideNextArgs, terminal: &mut Terminal) {
     let guidance = &next.guidance;
-    for warning in &guidance.warnings {
-        terminal.remark(&format!("warning: {}", safe(warning)));
-    }
+    terminal.warnings(&guidance.warnings);
     if let Some(step) = &next.step {
-        let title = step["title"].as_str().unwrap_or_default();
-        terminal.line(&format!(
-            "{} — {}\n",
-            step["id"].as_str().unwrap_or_default(),
-            safe(title)
-        ))?;
+        let text = |key: &str| step[key].as_str().unwrap_or_default();
+        terminal.line(format!("{} — {}\n", text("id"), safe(text("title"))));
     }
-    terminal.line(&safe(&guidance.prompt))?;
+    terminal.line(safe(&guidance.prompt));
     if !guidance.validation_criteria.is_empty() {
-        terminal.line("\nThe output is checked for:")?;
+        terminal.line("\nThe output is checked for:");
         for message in &guidance.validation_criteria {
-            terminal.line(&format!("- {}", safe(message)))?;
+            terminal.line(format!("- {}", safe(message)));
         }
     }
     if guidance.requires_confirmation {
-        terminal.line("\nA person confirms this step.")?;
+        terminal.line("\nA person confirms this step.");
     }
     if !guidance.skipped.is_empty() {
-        terminal.line(&format!("Skipped: {}", guidance.skipped.join(", ")))?;
+        terminal.line(format!("Skipped: {}", guidance.skipped.join(", ")));
     }
     if !guidance.missing.is_empty() {
         let names = guidance.missing.join(", ");
-        terminal.remark(&format!("note: not set in the context: {}", safe(&names)));
+        terminal.remark(format!("note: not set in the context: {}", safe(&names)));
     }
     if let Some(key) = &next.completed_step {
-        let mut done = done(arguments);
+        let mut done = done(args);
         done.push(key);
-        let context = arguments.context.as_ref();
+        let context = args.context.as_ref();
         let context = context.map(|given| format!(" --context '{}'", given.to_string_lossy()));
         // Never wrapped: it is there to be copied.
-        terminal.remark(&format!(
+        terminal.remark(format!(
             "\nwhen it is done: milepost guide next {} --done {}{}",
-            arguments.target.to_string_lossy(),
+            args.target.to_string_lossy(),
             done.join(","),
             context.unwrap_or_default()
         ));
     }
-    Ok(())
 }

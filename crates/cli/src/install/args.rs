@@ -1,37 +1,33 @@
-//! What can be said of a client that is to know this server.
+//! The arguments of `milepost mcp install`.
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use crate::args::Json;
-
 #[derive(Debug, Args)]
-pub(crate) struct Install {
+pub(crate) struct InstallArgs {
     /// The client
     #[arg(value_enum)]
-    pub(crate) client: Client,
-    /// For this user everywhere, or for whoever works in this directory
-    #[arg(long, value_enum, default_value_t = Scope::User)]
-    pub(crate) scope: Scope,
-    /// What the client calls it
+    pub(crate) client: McpClient,
+    /// For this user everywhere, or for everyone who works in this directory
+    #[arg(long, value_enum, default_value_t = InstallScope::User)]
+    pub(crate) scope: InstallScope,
+    /// The name of the entry
     #[arg(long, default_value = "milepost")]
     pub(crate) name: String,
     /// Show what would be written and where, and change nothing
     #[arg(long)]
     pub(crate) print: bool,
-    /// Take the entry out again
+    /// Remove the entry
     #[arg(long)]
     pub(crate) uninstall: bool,
-    /// Also replace or take out an entry of that name that says something else
+    /// Replace or remove the entry even if it differs from ours
     #[arg(long)]
     pub(crate) overwrite: bool,
-    #[command(flatten)]
-    pub(crate) json: Json,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Client {
+pub(crate) enum McpClient {
     /// Claude Code
     ClaudeCode,
     /// Cursor
@@ -48,35 +44,27 @@ pub(crate) enum Client {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Scope {
+pub(crate) enum InstallScope {
     /// The user's own configuration
     User,
-    /// A file in the working directory, to be shared with others
+    /// A file in the working directory, shared with others
     Project,
 }
 
-impl Client {
-    /// What people call it.
+impl McpClient {
     pub(super) fn title(self) -> &'static str {
         match self {
-            Client::ClaudeCode => "Claude Code",
-            Client::Cursor => "Cursor",
-            Client::Vscode => "VS Code",
-            Client::Codex => "Codex",
-            Client::Goose => "goose",
-            Client::ClaudeDesktop => "Claude Desktop",
+            McpClient::ClaudeCode => "Claude Code",
+            McpClient::Cursor => "Cursor",
+            McpClient::Vscode => "VS Code",
+            McpClient::Codex => "Codex",
+            McpClient::Goose => "goose",
+            McpClient::ClaudeDesktop => "Claude Desktop",
         }
     }
 
-    /// What it is called here.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Client::ClaudeCode => "claude-code",
-            Client::Cursor => "cursor",
-            Client::Vscode => "vscode",
-            Client::Codex => "codex",
-            Client::Goose => "goose",
-            Client::ClaudeDesktop => "claude-desktop",
-        }
+    /// The word on our command line.
+    pub(super) fn word(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 }

@@ -1,41 +1,42 @@
-//! What each client is told of this server, in its own words, and what its user does next.
+//! The entry of each client, in its own format, and what its user does next.
 
 use serde_json::{Map, Value, json};
 
-use super::args::{Client, Scope};
-use super::slot::{Format, Slot};
+use super::args::{InstallScope, McpClient};
+use super::slot::{ConfigFormat, EntrySlot};
 use crate::limits;
 
-/// What the server is for, where a client shows it.
+/// Shown by clients that show a description.
 const DESCRIPTION: &str = "Workflows that agents and APIs run together";
 
-impl Client {
+impl McpClient {
     /// Where its entry goes.
-    pub(super) fn slot(self, name: &str) -> Slot {
+    pub(super) fn slot(self, name: &str) -> EntrySlot {
         let (format, parent) = match self {
-            Client::ClaudeCode | Client::Cursor | Client::ClaudeDesktop => {
-                (Format::Json, "mcpServers")
+            McpClient::ClaudeCode | McpClient::Cursor | McpClient::ClaudeDesktop => {
+                (ConfigFormat::Json, "mcpServers")
             }
-            Client::Vscode => (Format::Json, "servers"),
-            Client::Codex => (Format::Toml, "mcp_servers"),
-            Client::Goose => (Format::Yaml, "extensions"),
+            McpClient::Vscode => (ConfigFormat::Json, "servers"),
+            McpClient::Codex => (ConfigFormat::Toml, "mcp_servers"),
+            McpClient::Goose => (ConfigFormat::Yaml, "extensions"),
         };
-        // goose looks entries up by their names in small letters.
-        let name = if self == Client::Goose { name.to_ascii_lowercase() } else { name.to_owned() };
-        Slot { format, parent, name }
+        // goose looks entries up by their lowercase names.
+        let name =
+            if self == McpClient::Goose { name.to_ascii_lowercase() } else { name.to_owned() };
+        EntrySlot { format, parent, name }
     }
 
     /// The entry that starts this server.
     pub(super) fn entry(self, name: &str, command: &str) -> Map<String, Value> {
         let entry = match self {
-            Client::ClaudeCode => {
+            McpClient::ClaudeCode => {
                 json!({"type": "stdio", "command": command, "args": ["mcp"], "env": {}})
             }
-            Client::Vscode => json!({"type": "stdio", "command": command, "args": ["mcp"]}),
-            Client::Cursor | Client::ClaudeDesktop | Client::Codex => {
+            McpClient::Vscode => json!({"type": "stdio", "command": command, "args": ["mcp"]}),
+            McpClient::Cursor | McpClient::ClaudeDesktop | McpClient::Codex => {
                 json!({"command": command, "args": ["mcp"]})
             }
-            Client::Goose => json!({
+            McpClient::Goose => json!({
                 "enabled": true,
                 "type": "stdio",
                 "name": name,
@@ -53,52 +54,54 @@ impl Client {
         }
     }
 
-    /// Whether it starts programs without the `PATH` of a shell, and needs the whole path.
+    /// Whether it starts programs without the `PATH` of a shell.
     pub(super) fn needs_whole_path(self) -> bool {
-        self == Client::ClaudeDesktop
+        self == McpClient::ClaudeDesktop
     }
 
-    /// What to do now, and how to see that it works.
-    pub(super) fn next(self, scope: Scope) -> &'static str {
+    /// What to do next, and how to see that it works.
+    pub(super) fn next(self, scope: InstallScope) -> &'static str {
         match (self, scope) {
-            (Client::ClaudeCode, Scope::User) => {
+            (McpClient::ClaudeCode, InstallScope::User) => {
                 "start a new session of Claude Code; `/mcp` shows the server"
             }
-            (Client::ClaudeCode, Scope::Project) => {
+            (McpClient::ClaudeCode, InstallScope::Project) => {
                 "start Claude Code in this directory and approve the server; `/mcp` shows it"
             }
-            (Client::Cursor, _) => {
+            (McpClient::Cursor, _) => {
                 "restart Cursor; its settings list the server under MCP, where it can be turned on"
             }
-            (Client::Vscode, _) => "run `MCP: List Servers` in VS Code and start the server",
-            (Client::Codex, Scope::User) => "start a new session of Codex; `/mcp` shows the server",
-            (Client::Codex, Scope::Project) => {
+            (McpClient::Vscode, _) => "run `MCP: List Servers` in VS Code and start the server",
+            (McpClient::Codex, InstallScope::User) => {
+                "start a new session of Codex; `/mcp` shows the server"
+            }
+            (McpClient::Codex, InstallScope::Project) => {
                 "start Codex in this directory and trust the project; `/mcp` shows the server"
             }
-            (Client::Goose, _) => {
+            (McpClient::Goose, _) => {
                 "start a new session of goose; `goose configure` lists it among the extensions"
             }
-            (Client::ClaudeDesktop, _) => {
+            (McpClient::ClaudeDesktop, _) => {
                 "quit Claude Desktop and start it again; Settings, Developer shows the server"
             }
         }
     }
 
-    /// What to do once the entry is out.
+    /// What to do after the entry is removed.
     pub(super) fn next_without(self) -> &'static str {
         match self {
-            Client::ClaudeCode | Client::Codex | Client::Goose => {
-                "sessions that are open keep the server until they end"
+            McpClient::ClaudeCode | McpClient::Codex | McpClient::Goose => {
+                "open sessions keep the server until they end"
             }
-            Client::Cursor | Client::Vscode | Client::ClaudeDesktop => {
-                "restart it: until then the server goes on"
+            McpClient::Cursor | McpClient::Vscode | McpClient::ClaudeDesktop => {
+                "restart it: until then the server keeps running"
             }
         }
     }
 }
 
-/// Whether an entry does what ours would: it starts the same program in the same way and is not
-/// switched off. What clients and people add to it is theirs.
+/// Whether an entry has the effect of ours: it starts the same program in the same way and is not
+/// disabled. Clients and people may add more to it.
 pub(super) fn does_the_same(found: &Value, entry: &Map<String, Value>) -> bool {
     let same = |key: &str| found.get(key) == entry.get(key);
     let is_off = found.get("enabled") == Some(&Value::Bool(false))
@@ -107,7 +110,7 @@ pub(super) fn does_the_same(found: &Value, entry: &Map<String, Value>) -> bool {
     same("command") && same("cmd") && same("args") && by_pipe && !is_off
 }
 
-/// Whether an entry is one that this program writes, wherever the program was at that time.
+/// Whether this program wrote the entry, wherever the program was at that time.
 pub(super) fn is_ours(found: &Value) -> bool {
     let command = found.get("command").or_else(|| found.get("cmd")).and_then(Value::as_str);
     let name = command.and_then(|command| command.rsplit(['/', '\\']).next());

@@ -1,29 +1,28 @@
-//! What a change does to an entry, as a diff of the entry alone.
+//! The diff of an entry.
 //!
-//! Nothing of the file is shown: a line of it may hold what belongs to other servers, and with it
-//! their keys. Of an entry that was there, what may be a key is left out too.
+//! The rest of the file is never shown: it may hold keys of other servers. Values of an existing
+//! entry that may be secret are hidden too.
 
 use clap::{Args, Command};
 use serde_json::{Map, Value};
 
-use super::slot::Slot;
-use crate::args::McpShown;
+use super::slot::EntrySlot;
+use crate::server::args::McpSurfaceArgs;
 
-/// What stands where something is left out.
 const HIDDEN: &str = "…";
 
-/// Keys of an entry that say what is started, which whoever decides on it has to see.
+/// Keys of an entry that say what is started: whoever decides must see them.
 const SHOWN: &[&str] = &["type", "command", "cmd", "enabled", "disabled"];
 
-/// One side of a diff: the file, if it is there, and the entry, if it is in it.
-pub(super) struct Side<'a> {
+/// One side of a diff: the file, if it exists, and the entry, if it has one.
+pub(super) struct DiffSide<'a> {
     pub(super) path: Option<&'a str>,
     pub(super) entry: Option<&'a Map<String, Value>>,
 }
 
 /// The diff of an entry.
-pub(super) fn of_entry(slot: &Slot, before: &Side<'_>, after: &Side<'_>) -> String {
-    let name = |side: &Side<'_>| side.path.unwrap_or("/dev/null").to_owned();
+pub(super) fn of_entry(slot: &EntrySlot, before: &DiffSide<'_>, after: &DiffSide<'_>) -> String {
+    let name = |side: &DiffSide<'_>| side.path.unwrap_or("/dev/null").to_owned();
     let place = format!("{}.{}", slot.parent, slot.name);
     let mut diff = format!("--- {}\n+++ {}\n@@ {place} @@\n", name(before), name(after));
     for (sign, side) in [('-', before), ('+', after)] {
@@ -37,7 +36,7 @@ pub(super) fn of_entry(slot: &Slot, before: &Side<'_>, after: &Side<'_>) -> Stri
     diff
 }
 
-/// An entry as it is shown: what is started, and of the rest only the names.
+/// An entry with everything hidden but what is started.
 pub(super) fn without_keys(found: &Value) -> Map<String, Value> {
     let Value::Object(found) = found else {
         return Map::from_iter([(HIDDEN.to_owned(), HIDDEN.into())]);
@@ -53,10 +52,9 @@ pub(super) fn without_keys(found: &Value) -> Map<String, Value> {
     found.iter().map(shown).collect()
 }
 
-/// Arguments as they are shown: our own words, and of the others only that they are there. Anybody
-/// may have added one, and a key with it.
+/// Arguments with everything hidden but our own words: anybody may have added a key.
 fn own_words(words: &[Value]) -> Value {
-    let known = McpShown::augment_args(Command::new("mcp"));
+    let known = McpSurfaceArgs::augment_args(Command::new("mcp"));
     let takes = |word: &str| {
         let name = word.strip_prefix("--")?;
         known.get_arguments().find(|argument| argument.get_long() == Some(name))
@@ -101,7 +99,7 @@ fn hidden(value: &Value) -> Value {
 mod tests {
     use serde_json::json;
 
-    use super::super::slot::Format;
+    use super::super::slot::ConfigFormat;
     use super::*;
 
     #[test]
@@ -137,14 +135,15 @@ mod tests {
 
     #[test]
     fn a_diff_is_of_the_entry_alone() {
-        let slot = Slot { format: Format::Toml, parent: "servers", name: "m".to_owned() };
+        let slot =
+            EntrySlot { format: ConfigFormat::Toml, parent: "servers", name: "m".to_owned() };
         let entry = Map::from_iter([("command".to_owned(), Value::from("m"))]);
-        let none = Side { path: None, entry: None };
-        let some = Side { path: Some("f"), entry: Some(&entry) };
+        let none = DiffSide { path: None, entry: None };
+        let some = DiffSide { path: Some("f"), entry: Some(&entry) };
         let diff = of_entry(&slot, &none, &some);
         let lines = "@@ servers.m @@\n+[servers.m]\n+command = \"m\"\n";
         assert_eq!(diff, format!("--- /dev/null\n+++ f\n{lines}"));
-        let without = Side { path: Some("f"), entry: None };
+        let without = DiffSide { path: Some("f"), entry: None };
         let diff = of_entry(&slot, &some, &without);
         assert_eq!(diff, format!("--- f\n+++ f\n{}", lines.replace('+', "-")));
     }

@@ -1,28 +1,27 @@
-//! Changes of a text: what is put where, how that is taken back, and the words for a text that is
-//! left alone.
+//! Edits of a text, how to undo them, and why a text is not edited.
 
 use serde::{Deserialize, Serialize};
 
-/// A part of a text and what takes its place.
+/// A range of a text and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Edit {
+pub(super) struct TextEdit {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) text: String,
 }
 
-impl Edit {
-    pub(super) fn insert(at: usize, text: impl Into<String>) -> Edit {
-        Edit { start: at, end: at, text: text.into() }
+impl TextEdit {
+    pub(super) fn insert(at: usize, text: impl Into<String>) -> TextEdit {
+        TextEdit { start: at, end: at, text: text.into() }
     }
 
-    pub(super) fn remove(start: usize, end: usize) -> Edit {
-        Edit { start, end, text: String::new() }
+    pub(super) fn remove(start: usize, end: usize) -> TextEdit {
+        TextEdit { start, end, text: String::new() }
     }
 }
 
-/// The text after edits, which are in its order and apart; nothing when they do not fit it.
-pub(super) fn apply(text: &str, edits: &[Edit]) -> Option<String> {
+/// The text after edits, which are sorted and do not overlap; nothing if they do not fit it.
+pub(super) fn apply(text: &str, edits: &[TextEdit]) -> Option<String> {
     let mut changed = String::with_capacity(text.len());
     let mut done = 0;
     for edit in edits {
@@ -35,29 +34,29 @@ pub(super) fn apply(text: &str, edits: &[Edit]) -> Option<String> {
     Some(changed)
 }
 
-/// The edits that lead from the changed text back to this one.
-pub(super) fn inverse(text: &str, edits: &[Edit]) -> Vec<Edit> {
+/// The edits that turn the changed text back into this one.
+pub(super) fn inverse(text: &str, edits: &[TextEdit]) -> Vec<TextEdit> {
     let (mut added, mut removed) = (0, 0);
-    let back = |edit: &Edit| {
+    let back = |edit: &TextEdit| {
         let start = edit.start + added - removed;
         added += edit.text.len();
         removed += edit.end - edit.start;
         let text = text[edit.start..edit.end].to_owned();
-        Edit { start, end: start + edit.text.len(), text }
+        TextEdit { start, end: start + edit.text.len(), text }
     };
     edits.iter().map(back).collect()
 }
 
-/// Why a text is not changed, and where.
+/// Why a text is not edited, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct EditFault {
     pub(super) offset: usize,
     pub(super) message: String,
 }
 
-impl Fault {
-    pub(super) fn new(offset: usize, message: impl Into<String>) -> Fault {
-        Fault { offset, message: message.into() }
+impl EditFault {
+    pub(super) fn new(offset: usize, message: impl Into<String>) -> EditFault {
+        EditFault { offset, message: message.into() }
     }
 }
 
@@ -81,18 +80,18 @@ pub(super) fn next_line(text: &str, offset: usize) -> usize {
     newline.map_or(text.len(), |newline| offset + newline + 1)
 }
 
-/// The blanks in front of the line of an offset.
+/// The indentation of the line of an offset.
 pub(super) fn indentation(text: &str, offset: usize) -> &str {
     let line = &text[line_start(text, offset)..];
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// Whether nothing but blanks stands before an offset in its line.
+/// Whether only blanks come before an offset in its line.
 pub(super) fn is_first_in_line(text: &str, offset: usize) -> bool {
     line_start(text, offset) + indentation(text, offset).len() == offset
 }
 
-/// How lines of a text end: as the first one does.
+/// The line ending of a text: that of its first line.
 pub(super) fn newline(text: &str) -> &'static str {
     match text.find('\n') {
         Some(at) if text[..at].ends_with('\r') => "\r\n",
@@ -103,23 +102,23 @@ pub(super) fn newline(text: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::{
-        Edit, apply, indentation, inverse, is_first_in_line, newline, next_line, position,
+        TextEdit, apply, indentation, inverse, is_first_in_line, newline, next_line, position,
     };
 
     #[test]
     fn edits_are_taken_back_exactly() {
         let text = "one two three";
         let edits = [
-            Edit { start: 0, end: 3, text: "eins".into() },
-            Edit::insert(7, ","),
-            Edit::insert(7, " zwei"),
-            Edit::remove(8, 13),
+            TextEdit { start: 0, end: 3, text: "eins".into() },
+            TextEdit::insert(7, ","),
+            TextEdit::insert(7, " zwei"),
+            TextEdit::remove(8, 13),
         ];
         let changed = apply(text, &edits).expect("fits");
         assert_eq!(changed, "eins two, zwei ");
         assert_eq!(apply(&changed, &inverse(text, &edits)).as_deref(), Some(text));
-        assert_eq!(apply("é", &[Edit::insert(1, "x")]), None);
-        assert_eq!(apply("ab", &[Edit::remove(1, 3)]), None);
+        assert_eq!(apply("é", &[TextEdit::insert(1, "x")]), None);
+        assert_eq!(apply("ab", &[TextEdit::remove(1, 3)]), None);
     }
 
     #[test]

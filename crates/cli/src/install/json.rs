@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::edit::{Edit, Fault, indentation, is_first_in_line, newline};
+use super::edit::{EditFault, TextEdit, indentation, is_first_in_line, newline};
 use super::jsonc::{self, Member, Node};
-use super::slot::Slot;
+use super::slot::EntrySlot;
 
 /// How a new value is laid out.
 #[derive(Debug, Clone)]
@@ -16,12 +16,12 @@ enum Layout {
 }
 
 /// What the whole file says.
-pub(super) fn value(text: &str) -> Result<Value, Fault> {
+pub(super) fn value(text: &str) -> Result<Value, EditFault> {
     Ok(jsonc::parse(text)?.map_or(Value::Null, |root| root.to_value()))
 }
 
 /// What to write by hand.
-pub(super) fn snippet(slot: &Slot, entry: &Map<String, Value>) -> String {
+pub(super) fn snippet(slot: &EntrySlot, entry: &Map<String, Value>) -> String {
     let layout = Layout::Lines { newline: "\n", unit: "  ".to_owned() };
     render(&slot.whole(entry), &layout, "")
 }
@@ -29,14 +29,14 @@ pub(super) fn snippet(slot: &Slot, entry: &Map<String, Value>) -> String {
 /// Puts an entry in that is not there.
 pub(super) fn insert(
     text: &str,
-    slot: &Slot,
+    slot: &EntrySlot,
     entry: &Map<String, Value>,
-) -> Result<Vec<Edit>, Fault> {
+) -> Result<Vec<TextEdit>, EditFault> {
     let Some(root) = jsonc::parse(text)? else {
         let (newline, unit) = (newline(text), "  ".to_owned());
         let document = render(&slot.whole(entry), &Layout::Lines { newline, unit }, "");
         let before = if text.is_empty() || text.ends_with('\n') { "" } else { newline };
-        return Ok(vec![Edit::insert(text.len(), format!("{before}{document}{newline}"))]);
+        return Ok(vec![TextEdit::insert(text.len(), format!("{before}{document}{newline}"))]);
     };
     let (parent, key, value) = match sole(&root, slot.parent)? {
         None => {
@@ -56,22 +56,26 @@ pub(super) fn insert(
 /// Lets an entry that is there say something else.
 pub(super) fn replace(
     text: &str,
-    slot: &Slot,
+    slot: &EntrySlot,
     entry: &Map<String, Value>,
-) -> Result<Vec<Edit>, Fault> {
-    let root = jsonc::parse(text)?.ok_or_else(|| Fault::new(0, "the file is empty"))?;
+) -> Result<Vec<TextEdit>, EditFault> {
+    let root = jsonc::parse(text)?.ok_or_else(|| EditFault::new(0, "the file is empty"))?;
     let (parent, index) = found(&root, slot)?;
     let member = &members_of(&parent.value)?[index];
     let text = Text { text, root: &root };
     let layout = text.layout(&parent.value, Some(member));
     let indent = indentation(text.text, member.start);
     let new = render(&Value::Object(entry.clone()), &layout, indent);
-    Ok(vec![Edit { start: member.value.start, end: member.value.end, text: new }])
+    Ok(vec![TextEdit { start: member.value.start, end: member.value.end, text: new }])
 }
 
 /// Takes an entry out, and with `parent_too` the object that held it alone.
-pub(super) fn remove(text: &str, slot: &Slot, parent_too: bool) -> Result<Vec<Edit>, Fault> {
-    let root = jsonc::parse(text)?.ok_or_else(|| Fault::new(0, "the file is empty"))?;
+pub(super) fn remove(
+    text: &str,
+    slot: &EntrySlot,
+    parent_too: bool,
+) -> Result<Vec<TextEdit>, EditFault> {
+    let root = jsonc::parse(text)?.ok_or_else(|| EditFault::new(0, "the file is empty"))?;
     let (parent, index) = found(&root, slot)?;
     let siblings = members_of(&parent.value)?;
     if parent_too && siblings.len() == 1 {
@@ -82,8 +86,8 @@ pub(super) fn remove(text: &str, slot: &Slot, parent_too: bool) -> Result<Vec<Ed
     Ok(take_out(text, &parent.value, siblings, index))
 }
 
-fn found<'n>(root: &'n Node, slot: &Slot) -> Result<(&'n Member, usize), Fault> {
-    let missing = || Fault::new(root.start, format!("there is no `{}` in it", slot.name));
+fn found<'n>(root: &'n Node, slot: &EntrySlot) -> Result<(&'n Member, usize), EditFault> {
+    let missing = || EditFault::new(root.start, format!("there is no `{}` in it", slot.name));
     let parent = sole(root, slot.parent)?.ok_or_else(missing)?;
     sole(&parent.value, &slot.name)?.ok_or_else(missing)?;
     let members = members_of(&parent.value)?;
@@ -91,17 +95,17 @@ fn found<'n>(root: &'n Node, slot: &Slot) -> Result<(&'n Member, usize), Fault> 
     Ok((parent, index))
 }
 
-fn members_of(node: &Node) -> Result<&[Member], Fault> {
-    node.members().ok_or_else(|| Fault::new(node.start, "an object must stand here"))
+fn members_of(node: &Node) -> Result<&[Member], EditFault> {
+    node.members().ok_or_else(|| EditFault::new(node.start, "an object must stand here"))
 }
 
 /// The member of a name. A name that is there twice means one thing to one reader and another to
 /// the next.
-fn sole<'n>(object: &'n Node, key: &str) -> Result<Option<&'n Member>, Fault> {
+fn sole<'n>(object: &'n Node, key: &str) -> Result<Option<&'n Member>, EditFault> {
     let mut named = members_of(object)?.iter().filter(|member| member.key == key);
     let first = named.next();
     match named.next() {
-        Some(second) => Err(Fault::new(second.start, format!("`{key}` is there twice"))),
+        Some(second) => Err(EditFault::new(second.start, format!("`{key}` is there twice"))),
         None => Ok(first),
     }
 }
@@ -114,7 +118,7 @@ struct Text<'t> {
 
 impl Text<'_> {
     /// Puts a member behind the last one of an object.
-    fn behind(&self, object: &Node, last: &Member, key: &str, value: &Value) -> Vec<Edit> {
+    fn behind(&self, object: &Node, last: &Member, key: &str, value: &Value) -> Vec<TextEdit> {
         let layout = self.layout(object, Some(last));
         let indent = indentation(self.text, last.start);
         let member = member(key, value, &layout, indent);
@@ -129,14 +133,14 @@ impl Text<'_> {
         };
         if let Some(comma) = last.comma {
             // A comma behind the last one is the style of the object, and is kept.
-            return vec![Edit::insert(place(comma + 1), format!("{line},"))];
+            return vec![TextEdit::insert(place(comma + 1), format!("{line},"))];
         }
         let end = last.value.end;
-        vec![Edit::insert(end, ","), Edit::insert(place(end), line)]
+        vec![TextEdit::insert(end, ","), TextEdit::insert(place(end), line)]
     }
 
     /// Puts a member into an object that has none.
-    fn alone(&self, object: &Node, key: &str, value: &Value) -> Vec<Edit> {
+    fn alone(&self, object: &Node, key: &str, value: &Value) -> Vec<TextEdit> {
         let layout = self.layout(object, None);
         let (start, end) = (object.start + 1, object.end - 1);
         let inside = &self.text[start..end];
@@ -144,25 +148,25 @@ impl Text<'_> {
         let comments = inside.trim_end();
         match &layout {
             Layout::Line { .. } if comments.is_empty() => {
-                vec![Edit { start, end, text: member(key, value, &layout, "") }]
+                vec![TextEdit { start, end, text: member(key, value, &layout, "") }]
             }
             Layout::Lines { newline, unit } if comments.is_empty() => {
                 let inner = format!("{outer}{unit}");
                 let member = member(key, value, &layout, &inner);
                 let text = format!("{newline}{inner}{member}{newline}{outer}");
-                vec![Edit { start, end, text }]
+                vec![TextEdit { start, end, text }]
             }
             // What is there are comments; behind one that runs to the end of its line a new line
             // has to begin.
             Layout::Lines { newline, unit } if inside[comments.len()..].contains('\n') => {
                 let inner = format!("{outer}{unit}");
                 let member = member(key, value, &layout, &inner);
-                vec![Edit::insert(start + comments.len(), format!("{newline}{inner}{member}"))]
+                vec![TextEdit::insert(start + comments.len(), format!("{newline}{inner}{member}"))]
             }
             Layout::Line { .. } | Layout::Lines { .. } => {
                 let line = Layout::Line { blank: " " };
                 let member = member(key, value, &line, "");
-                vec![Edit::insert(start + comments.len(), format!(" {member}"))]
+                vec![TextEdit::insert(start + comments.len(), format!(" {member}"))]
             }
         }
     }
@@ -193,7 +197,7 @@ impl Text<'_> {
 }
 
 /// Takes a member out, with the comma and the blanks that came with it.
-fn take_out(text: &str, object: &Node, members: &[Member], index: usize) -> Vec<Edit> {
+fn take_out(text: &str, object: &Node, members: &[Member], index: usize) -> Vec<TextEdit> {
     let member = &members[index];
     let inside = object.start + 1;
     let blank = inside + before(&text[inside..member.start]).len();
@@ -202,22 +206,24 @@ fn take_out(text: &str, object: &Node, members: &[Member], index: usize) -> Vec<
     if let [_] = members {
         let close = object.end - 1;
         return match is_blank(inside, member.start) && is_blank(end, close) {
-            true => vec![Edit::remove(inside, close)],
-            false => vec![Edit::remove(blank, end)],
+            true => vec![TextEdit::remove(inside, close)],
+            false => vec![TextEdit::remove(blank, end)],
         };
     }
     if let Some(next) = members.get(index + 1) {
         let same_line = !text[blank..next.start].contains('\n');
         return match same_line && is_blank(end, next.start) {
-            true => vec![Edit::remove(member.start, next.start)],
-            false => vec![Edit::remove(blank, end)],
+            true => vec![TextEdit::remove(member.start, next.start)],
+            false => vec![TextEdit::remove(blank, end)],
         };
     }
     // The last one: unless the object likes a comma behind its last member, the one before goes.
     let earlier = index.checked_sub(1).and_then(|index| members[index].comma);
     match (member.comma, earlier) {
-        (None, Some(comma)) => vec![Edit::remove(comma, comma + 1), Edit::remove(blank, end)],
-        _ => vec![Edit::remove(blank, end)],
+        (None, Some(comma)) => {
+            vec![TextEdit::remove(comma, comma + 1), TextEdit::remove(blank, end)]
+        }
+        _ => vec![TextEdit::remove(blank, end)],
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::edit::Fault;
+use super::edit::EditFault;
 use crate::limits;
 
 /// A value and where it stands.
@@ -52,7 +52,7 @@ impl Node {
 }
 
 /// Reads a text; nothing when there are only blanks and comments in it.
-pub(super) fn parse(text: &str) -> Result<Option<Node>, Fault> {
+pub(super) fn parse(text: &str) -> Result<Option<Node>, EditFault> {
     let mut reader = Reader { text, at: 0, depth: 0 };
     reader.skip()?;
     if reader.peek().is_none() {
@@ -93,8 +93,8 @@ struct Reader<'t> {
 }
 
 impl Reader<'_> {
-    fn fault(&self, message: &str) -> Fault {
-        Fault::new(self.at, message)
+    fn fault(&self, message: &str) -> EditFault {
+        EditFault::new(self.at, message)
     }
 
     fn rest(&self) -> &str {
@@ -106,7 +106,7 @@ impl Reader<'_> {
     }
 
     /// Blanks and comments.
-    fn skip(&mut self) -> Result<(), Fault> {
+    fn skip(&mut self) -> Result<(), EditFault> {
         loop {
             let rest = self.rest();
             let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len();
@@ -125,7 +125,7 @@ impl Reader<'_> {
         }
     }
 
-    fn value(&mut self) -> Result<Node, Fault> {
+    fn value(&mut self) -> Result<Node, EditFault> {
         let start = self.at;
         let kind = match self.peek() {
             Some(b'{') => self.nested(Reader::object)?,
@@ -137,7 +137,10 @@ impl Reader<'_> {
         Ok(Node { start, end: self.at, kind })
     }
 
-    fn nested(&mut self, read: fn(&mut Self) -> Result<Kind, Fault>) -> Result<Kind, Fault> {
+    fn nested(
+        &mut self,
+        read: fn(&mut Self) -> Result<Kind, EditFault>,
+    ) -> Result<Kind, EditFault> {
         self.depth += 1;
         if self.depth > limits::JSONC_DEPTH {
             return Err(self.fault("it is nested too deep"));
@@ -150,7 +153,7 @@ impl Reader<'_> {
     }
 
     /// From behind the `{` up to the `}`.
-    fn object(&mut self) -> Result<Kind, Fault> {
+    fn object(&mut self) -> Result<Kind, EditFault> {
         let mut members = Vec::new();
         loop {
             self.skip()?;
@@ -174,7 +177,7 @@ impl Reader<'_> {
     }
 
     /// From behind the `[` up to the `]`.
-    fn array(&mut self) -> Result<Kind, Fault> {
+    fn array(&mut self) -> Result<Kind, EditFault> {
         let mut items = Vec::new();
         loop {
             self.skip()?;
@@ -187,7 +190,7 @@ impl Reader<'_> {
     }
 
     /// The comma behind a value; without one it is the last.
-    fn comma(&mut self, close: u8) -> Result<Option<usize>, Fault> {
+    fn comma(&mut self, close: u8) -> Result<Option<usize>, EditFault> {
         self.skip()?;
         match self.peek() {
             Some(b',') => {
@@ -199,7 +202,7 @@ impl Reader<'_> {
         }
     }
 
-    fn string(&mut self) -> Result<String, Fault> {
+    fn string(&mut self) -> Result<String, EditFault> {
         let start = self.at;
         self.at += 1;
         loop {
@@ -216,7 +219,7 @@ impl Reader<'_> {
         Ok(serde_json::from_str(quoted).unwrap_or_else(|_| quoted.to_owned()))
     }
 
-    fn escape(&mut self) -> Result<(), Fault> {
+    fn escape(&mut self) -> Result<(), EditFault> {
         let rest = &self.text.as_bytes()[self.at + 1..];
         let length = match rest.first() {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
@@ -228,7 +231,7 @@ impl Reader<'_> {
     }
 
     /// A number, `true`, `false` or `null`.
-    fn word(&mut self) -> Result<Value, Fault> {
+    fn word(&mut self) -> Result<Value, EditFault> {
         let is_part = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
         let rest = self.rest();
         let word = &rest[..rest.find(|c: char| !is_part(c)).unwrap_or(rest.len())];

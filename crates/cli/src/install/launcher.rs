@@ -1,20 +1,20 @@
-//! How a client starts this very program.
+//! The command that starts this program.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
 use milepost_model::problem::{Code, Problem};
 
-/// The word to type when it leads here, else the path; always the path when that is asked for.
+/// `milepost` if the `PATH` leads here, else the path; always the path with `whole_path`.
 pub(super) fn command(whole_path: bool) -> Result<String, Problem> {
     let this = env::current_exe().map_err(|error| {
         let message = format!("cannot tell where this program is: {error}");
-        Problem::new(Code::StorageFailed, message, "start it by its whole path")
+        Problem::new(Code::StorageFailed, message, "start it by its full path")
     })?;
     let found = env::var_os("PATH").and_then(|path| first_in(&path));
     let path = match found.filter(|found| is_same(found, &this)) {
         Some(_) if !whole_path => return Ok("milepost".to_owned()),
-        // The name on the path outlives an update that moves what is behind it.
+        // The name on the `PATH` survives an update that moves the program.
         Some(found) => found,
         None => this,
     };

@@ -1,4 +1,4 @@
-//! Why a configuration is left as it is, and what its user can do by hand instead.
+//! Why a configuration is not changed, and what its user can do by hand instead.
 
 use std::path::Path;
 
@@ -7,46 +7,46 @@ use milepost_store::{EditError, FileError};
 use serde_json::{Map, Value};
 
 use super::BOM;
-use super::edit::{Fault, position};
-use super::slot::Slot;
+use super::edit::{EditFault, position};
+use super::slot::EntrySlot;
 
-/// What was wanted of a file.
-pub(super) struct Wish<'a> {
+/// The change that was requested.
+pub(super) struct EditRequest<'a> {
     pub(super) path: &'a Path,
-    pub(super) slot: &'a Slot,
+    pub(super) slot: &'a EntrySlot,
     pub(super) entry: &'a Map<String, Value>,
-    /// The entry was to be taken out.
+    /// The entry was to be removed.
     pub(super) out: bool,
 }
 
-impl Wish<'_> {
+impl EditRequest<'_> {
     /// The text of a file, without its byte order mark.
     pub(super) fn decoded(&self, bytes: &[u8]) -> Result<String, Problem> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
             let readable = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
-            self.refused(&readable, &Fault::new(readable.len(), "it is not UTF-8 text"))
+            self.refused(&readable, &EditFault::new(readable.len(), "it is not UTF-8 text"))
         })?;
         Ok(text.strip_prefix(BOM).unwrap_or(text).to_owned())
     }
 
-    /// The text cannot be read, or not be changed with certainty.
-    pub(super) fn refused(&self, text: &str, fault: &Fault) -> Problem {
+    /// The text cannot be parsed, or not be changed safely.
+    pub(super) fn refused(&self, text: &str, fault: &EditFault) -> Problem {
         let (line, column) = position(text, fault.offset);
         let (path, message) = (self.path.display(), &fault.message);
         let message = format!("`{path}`, line {line}, column {column}: {message}");
-        let hint = format!("correct the file, {}", self.by_hand());
+        let hint = format!("fix the file, {}", self.by_hand());
         self.problem(Code::ClientConfigRefused, message, hint)
             .context("line", line)
             .context("column", column)
     }
 
-    /// The entry is there and says something else.
+    /// A different entry exists.
     pub(super) fn conflict(&self, diff: &str) -> Problem {
         let (name, path) = (&self.slot.name, self.path.display());
-        let message = format!("`{name}` says something else in `{path}`");
+        let message = format!("`{path}` has a different entry `{name}`");
         let hint = match self.out {
-            true => "say `--overwrite` to take it out all the same".to_owned(),
-            false => "say `--overwrite` to replace it, or choose another `--name`".to_owned(),
+            true => "add `--overwrite` to remove it anyway".to_owned(),
+            false => "add `--overwrite` to replace it, or choose another `--name`".to_owned(),
         };
         self.problem(Code::ClientConfigConflict, message, hint).context("diff", diff)
     }
@@ -55,7 +55,7 @@ impl Wish<'_> {
     pub(super) fn not_written(&self, error: &EditError) -> Problem {
         let (code, hint) = match error {
             EditError::Changed { .. } | EditError::File(FileError::Exists { .. }) => {
-                let hint = "nothing was written: say it again".to_owned();
+                let hint = "nothing was written: run it again".to_owned();
                 return self.problem(Code::ClientConfigConflict, error.to_string(), hint);
             }
             EditError::ReadOnly { .. } => (Code::FileRefused, "make it writable"),
@@ -91,11 +91,10 @@ impl Wish<'_> {
         }
     }
 
-    /// The way without us.
     fn by_hand(&self) -> String {
-        let Slot { parent, name, .. } = self.slot;
+        let EntrySlot { parent, name, .. } = self.slot;
         if self.out {
-            return format!("or take `{name}` out of `{parent}` by hand");
+            return format!("or remove `{name}` from `{parent}` by hand");
         }
         let snippet = self.slot.snippet(self.entry);
         format!("or add this to it by hand:\n{}", snippet.trim_end())

@@ -1,41 +1,39 @@
-//! What an install did to a file, kept with the user's own data so that it can be taken back to
-//! the byte. Without it an entry is taken out all the same; what only the receipt knows is whether
-//! the file, or the object around the entry, was there before.
+//! What an install did to a file, stored with the user's data so that it can be undone to the byte.
+//! Without it an entry can be removed too; only the receipt knows whether the file, or the object
+//! around the entry, existed before.
 
 use std::path::{Path, PathBuf};
 
 use milepost_store::{Digest, EditedFile, read_document};
 use serde::{Deserialize, Serialize};
 
-use super::edit::{Edit, apply};
+use super::edit::{TextEdit, apply};
 use crate::limits;
 
-/// What an install did.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Receipt {
-    /// The file, for those who look.
+    /// The file, for human readers.
     pub(super) path: String,
-    /// There was no file.
+    /// The file did not exist.
     pub(super) made_file: bool,
-    /// There was no object for entries.
+    /// The object for entries did not exist.
     pub(super) made_parent: bool,
-    /// Directories that were not there, the outermost first.
+    /// Directories that did not exist, the outermost first.
     pub(super) made_directories: Vec<PathBuf>,
-    /// What leads back from the text after it, while nobody has changed that.
-    pub(super) back: Option<Back>,
+    /// Undoes the change, as long as nobody else changed the text.
+    pub(super) back: Option<UndoEdits>,
 }
 
-/// The way back.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Back {
+pub(super) struct UndoEdits {
     /// The SHA-256 of the text without the entry and with it.
     pub(super) before: String,
     pub(super) after: String,
-    pub(super) edits: Vec<Edit>,
+    pub(super) edits: Vec<TextEdit>,
 }
 
-impl Back {
-    /// The text as it was, if this is the text that was left.
+impl UndoEdits {
+    /// The text as it was, if this is the text that the install wrote.
     pub(super) fn restore(&self, text: &str) -> Option<String> {
         let is = |text: &str, digest: &str| Digest::of(text.as_bytes()).to_string() == digest;
         let restored = apply(text, &self.edits).filter(|_| is(text, &self.after))?;
@@ -43,37 +41,36 @@ impl Back {
     }
 }
 
-/// Where the receipt of an entry is.
+/// The file of the receipt of an entry.
 #[derive(Debug)]
-pub(super) struct Drawer {
+pub(super) struct ReceiptFile {
     file: PathBuf,
 }
 
-impl Drawer {
-    pub(super) fn of(data: &Path, path: &Path, name: &str) -> Drawer {
+impl ReceiptFile {
+    pub(super) fn of(data: &Path, path: &Path, name: &str) -> ReceiptFile {
         let key = format!("{}\0{name}", path.display());
         let file = format!("{}.json", Digest::of(key.as_bytes()));
-        Drawer { file: data.join("clients").join(file) }
+        ReceiptFile { file: data.join("clients").join(file) }
     }
 
-    /// The receipt, when there is one that can be read.
+    /// The receipt, if there is a readable one.
     pub(super) fn receipt(&self) -> Option<Receipt> {
         serde_json::from_slice(&read_document(&self.file, limits::RECEIPT_BYTES).ok()?).ok()
     }
 
-    /// Keeps a receipt; whether that worked.
+    /// Stores a receipt; returns whether that worked.
     pub(super) fn keep(&self, receipt: &Receipt) -> bool {
         let Ok(bytes) = serde_json::to_vec(receipt) else { return false };
         let file = EditedFile::open(&self.file, None, limits::RECEIPT_BYTES);
         file.is_ok_and(|file| file.replace(&bytes, true).is_ok())
     }
 
-    /// Throws the receipt away.
     pub(super) fn clear(&self) {
         if let Ok(file) = EditedFile::open(&self.file, None, limits::RECEIPT_BYTES)
             && file.bytes().is_some()
         {
-            // One that stays behind belongs to a text that is no more.
+            // A receipt that stays behind fits no text any more.
             drop(file.remove(&[]));
         }
     }

@@ -1,40 +1,38 @@
-//! The place of one entry in a configuration, whatever it is written in, and what must be true of
-//! a file before and after a change.
+//! Where an entry is in a configuration of any format, and what must hold before and after a change.
 
 use serde_json::{Map, Value};
 
-use super::edit::{Edit, Fault, apply};
+use super::edit::{EditFault, TextEdit, apply};
 use super::{json, toml, yaml};
 
-/// How a configuration is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum ConfigFormat {
     Json,
     Toml,
     Yaml,
 }
 
-/// Where an entry goes: under a name, in an object of the file.
+/// The location of an entry: a name in an object of the file.
 #[derive(Debug, Clone)]
-pub(super) struct Slot {
-    pub(super) format: Format,
+pub(super) struct EntrySlot {
+    pub(super) format: ConfigFormat,
     pub(super) parent: &'static str,
     pub(super) name: String,
 }
 
-/// A change that was found to do what it says and nothing else.
+/// A change that was verified to affect the entry and nothing else.
 #[derive(Debug)]
-pub(super) struct Change {
-    pub(super) edits: Vec<Edit>,
+pub(super) struct ConfigChange {
+    pub(super) edits: Vec<TextEdit>,
     pub(super) after: String,
 }
 
-impl Slot {
-    /// What the file says under the name.
-    pub(super) fn find(&self, text: &str) -> Result<Option<Value>, Fault> {
+impl EntrySlot {
+    /// The value of the entry.
+    pub(super) fn find(&self, text: &str) -> Result<Option<Value>, EditFault> {
         let whole = self.value(text)?;
         if !whole.is_object() && !whole.is_null() {
-            return Err(Fault::new(0, "the file must hold an object"));
+            return Err(EditFault::new(0, "the file must hold an object"));
         }
         Ok(whole.get(self.parent).and_then(|parent| parent.get(&self.name)).cloned())
     }
@@ -44,69 +42,77 @@ impl Slot {
         self.value(text).is_ok_and(|whole| whole.get(self.parent).is_some())
     }
 
-    /// Puts an entry in.
-    pub(super) fn insert(&self, text: &str, entry: &Map<String, Value>) -> Result<Change, Fault> {
+    pub(super) fn insert(
+        &self,
+        text: &str,
+        entry: &Map<String, Value>,
+    ) -> Result<ConfigChange, EditFault> {
         let edits = match self.format {
-            Format::Json => json::insert(text, self, entry),
-            Format::Toml => toml::insert(text, self, entry),
-            Format::Yaml => yaml::insert(text, self, entry),
+            ConfigFormat::Json => json::insert(text, self, entry),
+            ConfigFormat::Toml => toml::insert(text, self, entry),
+            ConfigFormat::Yaml => yaml::insert(text, self, entry),
         }?;
         self.proven(text, edits, Some(entry))
     }
 
-    /// Lets an entry say something else.
-    pub(super) fn replace(&self, text: &str, entry: &Map<String, Value>) -> Result<Change, Fault> {
+    pub(super) fn replace(
+        &self,
+        text: &str,
+        entry: &Map<String, Value>,
+    ) -> Result<ConfigChange, EditFault> {
         let edits = match self.format {
-            Format::Json => json::replace(text, self, entry),
-            Format::Toml => toml::replace(text, self, entry),
-            Format::Yaml => yaml::replace(text, self, entry),
+            ConfigFormat::Json => json::replace(text, self, entry),
+            ConfigFormat::Toml => toml::replace(text, self, entry),
+            ConfigFormat::Yaml => yaml::replace(text, self, entry),
         }?;
         self.proven(text, edits, Some(entry))
     }
 
-    /// Takes an entry out, and with `parent_too` the object that held it alone.
-    pub(super) fn remove(&self, text: &str, parent_too: bool) -> Result<Change, Fault> {
+    /// Removes the entry, and with `parent_too` the object that held nothing else.
+    pub(super) fn remove(&self, text: &str, parent_too: bool) -> Result<ConfigChange, EditFault> {
         let edits = match self.format {
-            Format::Json => json::remove(text, self, parent_too),
-            Format::Toml => toml::remove(text, self),
-            Format::Yaml => yaml::remove(text, self, parent_too),
+            ConfigFormat::Json => json::remove(text, self, parent_too),
+            ConfigFormat::Toml => toml::remove(text, self),
+            ConfigFormat::Yaml => yaml::remove(text, self, parent_too),
         }?;
         self.proven(text, edits, None)
     }
 
-    /// What to write by hand.
+    /// The text to paste by hand.
     pub(super) fn snippet(&self, entry: &Map<String, Value>) -> String {
         match self.format {
-            Format::Json => json::snippet(self, entry),
-            Format::Toml => toml::snippet(self, entry),
-            Format::Yaml => yaml::snippet(self, entry),
+            ConfigFormat::Json => json::snippet(self, entry),
+            ConfigFormat::Toml => toml::snippet(self, entry),
+            ConfigFormat::Yaml => yaml::snippet(self, entry),
         }
     }
 
-    /// The entry with its name, in the object that holds it.
+    /// The entry in its object, under its name.
     pub(super) fn whole(&self, entry: &Map<String, Value>) -> Value {
         let mut whole = Value::Null;
         self.put(&mut whole, Some(entry));
         whole
     }
 
-    fn value(&self, text: &str) -> Result<Value, Fault> {
+    /// The content of the whole file.
+    pub(super) fn value(&self, text: &str) -> Result<Value, EditFault> {
         match self.format {
-            Format::Json => json::value(text),
-            Format::Toml => toml::value(text),
-            Format::Yaml => yaml::value(text),
+            ConfigFormat::Json => json::value(text),
+            ConfigFormat::Toml => toml::value(text),
+            ConfigFormat::Yaml => yaml::value(text),
         }
     }
 
-    /// Reads the text before and after: the new one says what the old one did, and the entry.
+    /// Parses the text before and after: they must differ in the entry only.
     fn proven(
         &self,
         text: &str,
-        edits: Vec<Edit>,
+        edits: Vec<TextEdit>,
         entry: Option<&Map<String, Value>>,
-    ) -> Result<Change, Fault> {
+    ) -> Result<ConfigChange, EditFault> {
         let place = edits.first().map_or(0, |edit| edit.start);
-        let unsure = || Fault::new(place, "it is spelled in a way that is not changed here");
+        let unsure =
+            || EditFault::new(place, "it is written in a way that cannot be edited safely");
         let after = apply(text, &edits).ok_or_else(unsure)?;
         let mut expected = self.value(text)?;
         let mut found = self.value(&after).map_err(|_| unsure())?;
@@ -114,7 +120,7 @@ impl Slot {
         for value in [&mut expected, &mut found] {
             self.settle(value);
         }
-        if expected == found { Ok(Change { edits, after }) } else { Err(unsure()) }
+        if expected == found { Ok(ConfigChange { edits, after }) } else { Err(unsure()) }
     }
 
     fn put(&self, whole: &mut Value, entry: Option<&Map<String, Value>>) {
@@ -133,7 +139,7 @@ impl Slot {
         }
     }
 
-    /// An object for entries that has none says the same as no object.
+    /// An empty object for entries equals a missing one.
     fn settle(&self, whole: &mut Value) {
         if whole.is_null() {
             *whole = Value::Object(Map::new());

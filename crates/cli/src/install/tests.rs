@@ -5,15 +5,15 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::edit::{apply, inverse};
-use super::slot::{Format, Slot};
+use super::slot::{ConfigFormat, EntrySlot};
 
-fn slot(format: Format) -> Slot {
+fn slot(format: ConfigFormat) -> EntrySlot {
     let parent = match format {
-        Format::Json => "mcpServers",
-        Format::Toml => "mcp_servers",
-        Format::Yaml => "extensions",
+        ConfigFormat::Json => "mcpServers",
+        ConfigFormat::Toml => "mcp_servers",
+        ConfigFormat::Yaml => "extensions",
     };
-    Slot { format, parent, name: "milepost".to_owned() }
+    EntrySlot { format, parent, name: "milepost".to_owned() }
 }
 
 fn entry() -> Map<String, Value> {
@@ -22,7 +22,7 @@ fn entry() -> Map<String, Value> {
 }
 
 /// Puts an entry in, and takes it back in both ways.
-fn added(format: Format, text: &str) -> String {
+fn added(format: ConfigFormat, text: &str) -> String {
     let slot = slot(format);
     let had_parent = slot.has_parent(text);
     let change = slot.insert(text, &entry()).expect(text);
@@ -35,7 +35,7 @@ fn added(format: Format, text: &str) -> String {
 }
 
 /// The same where no receipt is needed to have every byte back.
-fn round(format: Format, text: &str) -> String {
+fn round(format: ConfigFormat, text: &str) -> String {
     let slot = slot(format);
     let after = added(format, text);
     let removed = slot.remove(&after, !slot.has_parent(text)).expect(&after);
@@ -45,18 +45,18 @@ fn round(format: Format, text: &str) -> String {
 
 #[test]
 fn json_follows_the_layout_that_is_there() {
-    let after = round(Format::Json, "{\n\t\"mcpServers\": {\n\t\t\"a\": {}\n\t}\n}\n");
+    let after = round(ConfigFormat::Json, "{\n\t\"mcpServers\": {\n\t\t\"a\": {}\n\t}\n}\n");
     assert_eq!(
         after,
         "{\n\t\"mcpServers\": {\n\t\t\"a\": {},\n\t\t\"milepost\": {\n\t\t\t\"command\": \
          \"/opt/a \\\"b\\\"/milepost\",\n\t\t\t\"args\": [\"mcp\"]\n\t\t}\n\t}\n}\n"
     );
-    let after = round(Format::Json, r#"{"a":1,"mcpServers":{"x":{"command":"y"}}}"#);
+    let after = round(ConfigFormat::Json, r#"{"a":1,"mcpServers":{"x":{"command":"y"}}}"#);
     let added = r#","milepost":{"command":"/opt/a \"b\"/milepost","args":["mcp"]}"#;
     assert_eq!(after, format!(r#"{{"a":1,"mcpServers":{{"x":{{"command":"y"}}{added}}}}}"#));
-    let after = round(Format::Json, "{ \"a\": 1 // one\n}");
+    let after = round(ConfigFormat::Json, "{ \"a\": 1 // one\n}");
     assert!(after.starts_with("{ \"a\": 1, \"mcpServers\": {\"milepost\": {\"comm"), "{after}");
-    let after = round(Format::Json, "{\r\n    \"a\": 1, // one  \r\n    // two\r\n}\r\n");
+    let after = round(ConfigFormat::Json, "{\r\n    \"a\": 1, // one  \r\n    // two\r\n}\r\n");
     assert!(
         after.starts_with("{\r\n    \"a\": 1, // one  \r\n    \"mcpServers\": {\r\n        \"mile"),
         "{after}"
@@ -82,15 +82,15 @@ fn json_into_what_is_empty() {
         "{\n  \"mcpServers\": { /* none */ }, // here\n}\n",
         "{\n  \"mcpServers\": {\n    // none\n  }\n}\n",
     ] {
-        added(Format::Json, text);
+        added(ConfigFormat::Json, text);
     }
-    let after = added(Format::Json, "{\n    \"mcpServers\": {}\n}\n");
+    let after = added(ConfigFormat::Json, "{\n    \"mcpServers\": {}\n}\n");
     assert!(after.contains("{\n        \"milepost\": {\n            \"command\""), "{after}");
 }
 
 #[test]
 fn json_that_is_not_changed() {
-    let slot = slot(Format::Json);
+    let slot = slot(ConfigFormat::Json);
     for text in [
         "[]",
         "null x",
@@ -108,7 +108,7 @@ fn json_that_is_not_changed() {
 
 #[test]
 fn json_entries_go_from_every_place() {
-    let slot = slot(Format::Json);
+    let slot = slot(ConfigFormat::Json);
     let removed = |text: &str| slot.remove(text, false).expect(text).after;
     let inside = |inner: &str| format!("{{\"mcpServers\": {{{inner}}}}}");
     for (before, after) in [
@@ -128,17 +128,17 @@ fn json_entries_go_from_every_place() {
 #[test]
 fn toml_keeps_what_is_there() {
     let text = "# mine\r\nmodel = \"o3\" # best\r\n\r\n[mcp_servers.a]\r\ncommand = 'x'\r\n";
-    let after = round(Format::Toml, text);
+    let after = round(ConfigFormat::Toml, text);
     let pairs = "command = '/opt/a \"b\"/milepost'\r\nargs = [\"mcp\"]\r\n";
     assert_eq!(after, format!("{text}\r\n[mcp_servers.milepost]\r\n{pairs}"));
-    round(Format::Toml, "[mcp_servers]\n# none\n");
-    round(Format::Toml, "[mcp_servers.a]\ncommand = \"x\"\n[mcp_servers.a.env]\nK = \"v\"\n");
-    round(Format::Toml, "mcp_servers.a.command = \"x\"\n");
+    round(ConfigFormat::Toml, "[mcp_servers]\n# none\n");
+    round(ConfigFormat::Toml, "[mcp_servers.a]\ncommand = \"x\"\n[mcp_servers.a.env]\nK = \"v\"\n");
+    round(ConfigFormat::Toml, "mcp_servers.a.command = \"x\"\n");
     let shown = "a = \"\"\"\n[mcp_servers.milepost]\n\"\"\"";
     for text in ["", "# only", "a = 1", "a = 1\n\n", shown] {
-        added(Format::Toml, text);
+        added(ConfigFormat::Toml, text);
     }
-    let slot = slot(Format::Toml);
+    let slot = slot(ConfigFormat::Toml);
     for text in ["mcp_servers = {}\n", "mcp_servers = 1\n", "a = \n", "a = 1\na = 2\n"] {
         slot.insert(text, &entry()).expect_err(text);
     }
@@ -146,7 +146,7 @@ fn toml_keeps_what_is_there() {
 
 #[test]
 fn toml_entries_go_from_every_place() {
-    let slot = slot(Format::Toml);
+    let slot = slot(ConfigFormat::Toml);
     let rest = "[a]\nb = 1\n";
     for mine in [
         "[mcp_servers.milepost]\ncommand = \"x\" # m\n\n[mcp_servers.milepost.env]\nA = \"b\"\n\n",
@@ -174,7 +174,7 @@ fn toml_entries_go_from_every_place() {
 fn yaml_keeps_what_is_there() {
     let text = "# mine\nGOOSE_MODEL: x # best\nextensions:\n    dev:\n        \
                 enabled: true # yes\n    # last\nGOOSE_MODE: auto\n";
-    let after = round(Format::Yaml, text);
+    let after = round(ConfigFormat::Yaml, text);
     assert!(
         after.contains(
             "true # yes\n    milepost:\n        command: \"/opt/a \\\"b\\\"/milepost\"\n        \
@@ -182,17 +182,17 @@ fn yaml_keeps_what_is_there() {
         ),
         "{after}"
     );
-    round(Format::Yaml, "extensions:\n  a: {b: 1}");
-    round(Format::Yaml, "extensions:\r\n  a:\r\n    b: |\r\n      text\r\n  c:\r\n");
-    round(Format::Yaml, "extensions:\n  a: &x\n    b: [1]\n  c: *x\nd: 1\n");
-    round(Format::Yaml, "a: 1\n");
-    round(Format::Yaml, "a: 1");
-    round(Format::Yaml, "---\na:\n  - 1\n# end\n");
+    round(ConfigFormat::Yaml, "extensions:\n  a: {b: 1}");
+    round(ConfigFormat::Yaml, "extensions:\r\n  a:\r\n    b: |\r\n      text\r\n  c:\r\n");
+    round(ConfigFormat::Yaml, "extensions:\n  a: &x\n    b: [1]\n  c: *x\nd: 1\n");
+    round(ConfigFormat::Yaml, "a: 1\n");
+    round(ConfigFormat::Yaml, "a: 1");
+    round(ConfigFormat::Yaml, "---\na:\n  - 1\n# end\n");
     let empty = ["", "# only\n", "extensions:\n", "extensions: {} # none\na: 1\n", "extensions: ~"];
     for text in empty {
-        added(Format::Yaml, text);
+        added(ConfigFormat::Yaml, text);
     }
-    let slot = slot(Format::Yaml);
+    let slot = slot(ConfigFormat::Yaml);
     for text in [
         "extensions: {a: {}}\n",
         "{extensions: {}}\n",
@@ -209,7 +209,7 @@ fn yaml_keeps_what_is_there() {
 
 #[test]
 fn yaml_entries_go_from_every_place() {
-    let slot = slot(Format::Yaml);
+    let slot = slot(ConfigFormat::Yaml);
     let mine = "  milepost:\n    cmd: x\n    args:\n    - mcp\n";
     for text in [
         format!("extensions:\n{mine}a: 1\n"),
@@ -328,10 +328,10 @@ proptest! {
     #[test]
     fn whatever_json_is_written_comes_back(choices in collection::vec(any::<u8>(), 0..120)) {
         let text = document(&choices);
-        let slot = slot(Format::Json);
+        let slot = slot(ConfigFormat::Json);
         let whole = super::json::value(&text).expect("the scribe writes JSON");
         let holder = whole.get("mcpServers").unwrap_or(&whole);
-        let after = added(Format::Json, &text);
+        let after = added(ConfigFormat::Json, &text);
         if holder.as_object().is_some_and(|members| !members.is_empty()) {
             let removed = slot.remove(&after, whole.get("mcpServers").is_none());
             prop_assert_eq!(removed.expect("goes").after, text, "from\n{}", after);
@@ -343,7 +343,7 @@ proptest! {
 
     #[test]
     fn no_text_is_too_strange_to_be_refused(text in "[{}\\[\\]\",:/*\\\\\n a1-]{0,40}") {
-        let slot = slot(Format::Json);
+        let slot = slot(ConfigFormat::Json);
         // The proof is inside: a change that is not exact is no change.
         drop(slot.insert(&text, &entry()));
         drop(slot.remove(&text, true));

@@ -1,35 +1,33 @@
-//! One table in a TOML file, put in, replaced or taken out by its lines; every other byte stays.
+//! Adds, replaces or removes one table in a TOML file by its lines; every other byte stays.
 
 use std::ops::Range;
 
 use serde_json::{Map, Value};
 use toml_edit::{Document, Item, TableLike};
 
-use super::edit::{Edit, Fault, line_start, newline, next_line};
-use super::slot::Slot;
+use super::edit::{EditFault, TextEdit, line_start, newline, next_line};
+use super::slot::EntrySlot;
 
-/// What the whole file says.
-pub(super) fn value(text: &str) -> Result<Value, Fault> {
+pub(super) fn value(text: &str) -> Result<Value, EditFault> {
     Ok(of_table(parse(text)?.as_table()))
 }
 
-/// What to write by hand.
-pub(super) fn snippet(slot: &Slot, entry: &Map<String, Value>) -> String {
+pub(super) fn snippet(slot: &EntrySlot, entry: &Map<String, Value>) -> String {
     block(slot, entry, "\n")
 }
 
-/// Puts a table at the end, apart from what is there.
+/// Adds a table at the end, after an empty line.
 pub(super) fn insert(
     text: &str,
-    slot: &Slot,
+    slot: &EntrySlot,
     entry: &Map<String, Value>,
-) -> Result<Vec<Edit>, Fault> {
+) -> Result<Vec<TextEdit>, EditFault> {
     let document = parse(text)?;
     if let Some(item) = document.get(slot.parent)
         && !item.is_table()
     {
         let at = item.span().map_or(0, |span| span.start);
-        return Err(Fault::new(
+        return Err(EditFault::new(
             at,
             format!("`{}` is not a table that can be extended", slot.parent),
         ));
@@ -41,15 +39,14 @@ pub(super) fn insert(
         _ if text.ends_with('\n') => newline.to_owned(),
         _ => newline.repeat(2),
     };
-    Ok(vec![Edit::insert(text.len(), format!("{gap}{}", block(slot, entry, newline)))])
+    Ok(vec![TextEdit::insert(text.len(), format!("{gap}{}", block(slot, entry, newline)))])
 }
 
-/// Lets a table say something else.
 pub(super) fn replace(
     text: &str,
-    slot: &Slot,
+    slot: &EntrySlot,
     entry: &Map<String, Value>,
-) -> Result<Vec<Edit>, Fault> {
+) -> Result<Vec<TextEdit>, EditFault> {
     let document = parse(text)?;
     let (lines, inline) = lines(text, &document, slot)?;
     let newline = newline(text);
@@ -61,22 +58,22 @@ pub(super) fn replace(
         false => block(slot, entry, newline),
     };
     let new = if text[lines.clone()].ends_with('\n') { new } else { new.trim_end().to_owned() };
-    Ok(vec![Edit { start: lines.start, end: lines.end, text: new }])
+    Ok(vec![TextEdit { start: lines.start, end: lines.end, text: new }])
 }
 
-/// Takes a table out, with the empty line before it.
-pub(super) fn remove(text: &str, slot: &Slot) -> Result<Vec<Edit>, Fault> {
+/// Removes a table, with the empty line before it.
+pub(super) fn remove(text: &str, slot: &EntrySlot) -> Result<Vec<TextEdit>, EditFault> {
     let document = parse(text)?;
     let (lines, inline) = lines(text, &document, slot)?;
     let before = line_start(text, lines.start.saturating_sub(1));
     let apart = !inline && text[before..lines.start].trim().is_empty();
-    Ok(vec![Edit::remove(if apart { before } else { lines.start }, lines.end)])
+    Ok(vec![TextEdit::remove(if apart { before } else { lines.start }, lines.end)])
 }
 
-fn parse(text: &str) -> Result<Document<&str>, Fault> {
+fn parse(text: &str) -> Result<Document<&str>, EditFault> {
     Document::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
-        Fault::new(at, error.message().lines().next().unwrap_or("it is not valid TOML"))
+        EditFault::new(at, error.message().lines().next().unwrap_or("it is not valid TOML"))
     })
 }
 
@@ -84,9 +81,10 @@ fn parse(text: &str) -> Result<Document<&str>, Fault> {
 fn lines(
     text: &str,
     document: &Document<&str>,
-    slot: &Slot,
-) -> Result<(Range<usize>, bool), Fault> {
-    let other = || Fault::new(0, format!("`{}` is spelled in another way", slot.name));
+    slot: &EntrySlot,
+) -> Result<(Range<usize>, bool), EditFault> {
+    let other =
+        || EditFault::new(0, format!("`{}` is written in a way that cannot be edited", slot.name));
     let servers = document.get(slot.parent).and_then(Item::as_table_like).ok_or_else(other)?;
     let (key, item) = servers.get_key_value(&slot.name).ok_or_else(other)?;
     let (start, end, inline) = match item {
@@ -114,7 +112,7 @@ fn end_of(item: &Item) -> usize {
     own.max(inner.unwrap_or(0))
 }
 
-fn block(slot: &Slot, entry: &Map<String, Value>, newline: &str) -> String {
+fn block(slot: &EntrySlot, entry: &Map<String, Value>, newline: &str) -> String {
     let mut block = format!("[{}.{}]{newline}", slot.parent, slot.name);
     for pair in pairs(entry) {
         block.push_str(&pair);

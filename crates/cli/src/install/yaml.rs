@@ -1,35 +1,35 @@
-//! One entry in a map of a YAML file, put in, replaced or taken out by its lines; every other byte
-//! stays. Maps in braces are left alone.
+//! Adds, replaces or removes one entry in a map of a YAML file by its lines; every other byte stays.
+//! Maps in braces are not edited.
 
 use std::ops::Range;
 
-use milepost_model::reading;
-use milepost_model::tree::{Key, Kind, Node};
+use milepost_syntax::tree::{SyntaxKey, SyntaxKind, SyntaxNode};
+use milepost_syntax::untyped_tree;
 use serde_json::{Map, Value};
 
-use super::edit::{Edit, Fault, indentation, is_first_in_line, line_start, newline, next_line};
-use super::slot::Slot;
+use super::edit::{
+    EditFault, TextEdit, indentation, is_first_in_line, line_start, newline, next_line,
+};
+use super::slot::EntrySlot;
 
-/// How far a map stands in from its key where nothing shows it.
+/// The default indentation of a map.
 const STEP: &str = "  ";
 
-/// What the whole file says.
-pub(super) fn value(text: &str) -> Result<Value, Fault> {
+pub(super) fn value(text: &str) -> Result<Value, EditFault> {
     Ok(parse(text)?.to_value())
 }
 
-/// What to write by hand.
-pub(super) fn snippet(slot: &Slot, entry: &Map<String, Value>) -> String {
+pub(super) fn snippet(slot: &EntrySlot, entry: &Map<String, Value>) -> String {
     let (parent, block) = (slot.parent, block(slot, entry, STEP, STEP));
     format!("{parent}:\n{block}")
 }
 
-/// Puts an entry behind the last one.
+/// Adds an entry after the last one.
 pub(super) fn insert(
     text: &str,
-    slot: &Slot,
+    slot: &EntrySlot,
     entry: &Map<String, Value>,
-) -> Result<Vec<Edit>, Fault> {
+) -> Result<Vec<TextEdit>, EditFault> {
     let root = parse(text)?;
     let Some((key, parent)) = root.entry(slot.parent) else {
         let indent = root.entries().first().map_or("", |(key, _)| indentation(text, start(key)));
@@ -50,12 +50,11 @@ pub(super) fn insert(
     Ok(vec![below(text, next_line(text, end_of(text, &last.0, &last.1)), &lines)])
 }
 
-/// Lets an entry say something else.
 pub(super) fn replace(
     text: &str,
-    slot: &Slot,
+    slot: &EntrySlot,
     entry: &Map<String, Value>,
-) -> Result<Vec<Edit>, Fault> {
+) -> Result<Vec<TextEdit>, EditFault> {
     let root = parse(text)?;
     let ((_, parent), (key, node)) = found(text, &root, slot)?;
     refuse_braces(text, parent)?;
@@ -64,11 +63,15 @@ pub(super) fn replace(
     let new = with_ends(text, &block(slot, entry, indentation(text, start(key)), unit));
     let whole = text[from..end].ends_with('\n');
     let new = if whole { new } else { new.trim_end().to_owned() };
-    Ok(vec![Edit { start: from, end, text: new }])
+    Ok(vec![TextEdit { start: from, end, text: new }])
 }
 
-/// Takes an entry out, and with `parent_too` the key that held it alone.
-pub(super) fn remove(text: &str, slot: &Slot, parent_too: bool) -> Result<Vec<Edit>, Fault> {
+/// Removes an entry, and with `parent_too` the key that held nothing else.
+pub(super) fn remove(
+    text: &str,
+    slot: &EntrySlot,
+    parent_too: bool,
+) -> Result<Vec<TextEdit>, EditFault> {
     let root = parse(text)?;
     let ((parent_key, parent), (key, node)) = found(text, &root, slot)?;
     refuse_braces(text, parent)?;
@@ -82,129 +85,136 @@ pub(super) fn remove(text: &str, slot: &Slot, parent_too: bool) -> Result<Vec<Ed
         return Ok(vec![without_lines(text, head..lines.end)]);
     }
     let colon = end(parent_key) + text[end(parent_key)..].find(':').unwrap_or(0) + 1;
-    Ok(vec![Edit::insert(colon, " {}"), without_lines(text, lines)])
+    Ok(vec![TextEdit::insert(colon, " {}"), without_lines(text, lines)])
 }
 
-fn parse(text: &str) -> Result<Node, Fault> {
-    reading::yaml(text).map_err(|fault| {
+fn parse(text: &str) -> Result<SyntaxNode, EditFault> {
+    untyped_tree::yaml(text).map_err(|fault| {
         let line = text.split_inclusive('\n').take(fault.line as usize - 1);
         let start: usize = line.map(str::len).sum();
         let column = text[start..].chars().take(fault.column as usize - 1);
-        Fault::new(start + column.map(char::len_utf8).sum::<usize>(), fault.message)
+        EditFault::new(start + column.map(char::len_utf8).sum::<usize>(), fault.message)
     })
 }
 
-type Entry<'n> = (&'n Key, &'n Node);
+type Entry<'n> = (&'n SyntaxKey, &'n SyntaxNode);
 
 /// The map of entries and the entry in it, with their keys.
-fn found<'n>(text: &str, root: &'n Node, slot: &Slot) -> Result<(Entry<'n>, Entry<'n>), Fault> {
-    let missing = || Fault::new(0, format!("there is no `{}` in it", slot.name));
+fn found<'n>(
+    text: &str,
+    root: &'n SyntaxNode,
+    slot: &EntrySlot,
+) -> Result<(Entry<'n>, Entry<'n>), EditFault> {
+    let missing = || EditFault::new(0, format!("there is no `{}` in it", slot.name));
     let (parent_key, parent) = root.entry(slot.parent).ok_or_else(missing)?;
     let (key, node) = parent.entry(&slot.name).ok_or_else(missing)?;
     own_line(text, key)?;
     Ok(((parent_key, parent), (key, node)))
 }
 
-/// A key whose map says nothing: null, or `{}`.
+/// Adds to a key without entries: null, or `{}`.
 fn into_empty(
     text: &str,
     (key, parent): Entry<'_>,
-    slot: &Slot,
+    slot: &EntrySlot,
     entry: &Map<String, Value>,
-) -> Result<Vec<Edit>, Fault> {
-    if !matches!(parent.kind, Kind::Null | Kind::Map(_)) {
-        return Err(Fault::new(start_of(parent), format!("`{}` must be a map", slot.parent)));
+) -> Result<Vec<TextEdit>, EditFault> {
+    if !matches!(parent.kind, SyntaxKind::Null | SyntaxKind::Map(_)) {
+        return Err(EditFault::new(start_of(parent), format!("`{}` must be a map", slot.parent)));
     }
     let indent = format!("{}{STEP}", indentation(text, start(key)));
     let lines = block(slot, entry, &indent, STEP);
     let at = next_line(text, end(key));
     let colon = end(key) + text[end(key)..].find(':').map_or(0, |colon| colon + 1);
-    // What is written in its place goes; a comment behind it stays.
+    // Its value is removed; a comment after it stays.
     let (from, to) = (colon, parent.at.end as usize);
     let spelled = to > from && to <= at && parent.at.start < parent.at.end;
     let mut edits = Vec::new();
     if spelled {
-        edits.push(Edit::remove(from, to));
+        edits.push(TextEdit::remove(from, to));
     }
     edits.push(below(text, at, &lines));
     Ok(edits)
 }
 
-fn refuse_braces(text: &str, node: &Node) -> Result<(), Fault> {
+fn refuse_braces(text: &str, node: &SyntaxNode) -> Result<(), EditFault> {
     match text[start_of(node)..].starts_with(['{', '[']) && !node.entries().is_empty() {
-        true => Err(Fault::new(start_of(node), "a map in braces is not changed here")),
+        true => Err(EditFault::new(start_of(node), "a map in braces cannot be edited")),
         false => Ok(()),
     }
 }
 
-fn own_line(text: &str, key: &Key) -> Result<(), Fault> {
+fn own_line(text: &str, key: &SyntaxKey) -> Result<(), EditFault> {
     match is_first_in_line(text, start(key)) {
         true => Ok(()),
-        false => Err(Fault::new(start(key), format!("`{}` has no line of its own", key.name))),
+        false => {
+            Err(EditFault::new(start(key), format!("`{}` is not on a line of its own", key.name)))
+        }
     }
 }
 
-/// How far the map of a key stands in from it.
-fn step<'t>(text: &'t str, key: &Key, node: &Node) -> Option<&'t str> {
+/// The indentation of the map of a key.
+fn step<'t>(text: &'t str, key: &SyntaxKey, node: &SyntaxNode) -> Option<&'t str> {
     let (first, _) = node.entries().first()?;
     let inner = indentation(text, start(first)).strip_prefix(indentation(text, start(key)))?;
     (!inner.is_empty() && is_first_in_line(text, start(first))).then_some(inner)
 }
 
 /// The lines of an entry.
-fn lines_of(text: &str, key: &Key, node: &Node) -> Range<usize> {
+fn lines_of(text: &str, key: &SyntaxKey, node: &SyntaxNode) -> Range<usize> {
     line_start(text, start(key))..next_line(text, end_of(text, key, node))
 }
 
-/// Where the text of an entry ends: contents of an alias stand somewhere else.
-fn end_of(text: &str, key: &Key, node: &Node) -> usize {
+/// Where the text of an entry ends: the content of an alias is somewhere else.
+fn end_of(text: &str, key: &SyntaxKey, node: &SyntaxNode) -> usize {
     let here = &text[start_of(node)..];
     let whole = here.starts_with(['*', '{', '[']);
     let last = match &node.kind {
-        Kind::Map(entries) if !whole => entries.last().map(|(key, node)| end_of(text, key, node)),
-        Kind::List(items) if !whole => items.last().map(|item| end_of(text, key, item)),
+        SyntaxKind::Map(entries) if !whole => {
+            entries.last().map(|(key, node)| end_of(text, key, node))
+        }
+        SyntaxKind::List(items) if !whole => items.last().map(|item| end_of(text, key, item)),
         _ if node.at.start < node.at.end => Some(node.at.end as usize),
         _ => None,
     };
     last.unwrap_or(0).max(end(key))
 }
 
-fn start(key: &Key) -> usize {
+fn start(key: &SyntaxKey) -> usize {
     key.at.start as usize
 }
 
-fn end(key: &Key) -> usize {
+fn end(key: &SyntaxKey) -> usize {
     key.at.end as usize
 }
 
-fn start_of(node: &Node) -> usize {
+fn start_of(node: &SyntaxNode) -> usize {
     node.at.start as usize
 }
 
-/// Lines put in before the line that begins at an offset. A file whose last line does not end
-/// keeps it so.
-fn below(text: &str, at: usize, lines: &str) -> Edit {
+/// Inserts lines before an offset. A file whose last line has no end keeps it so.
+fn below(text: &str, at: usize, lines: &str) -> TextEdit {
     let lines = with_ends(text, lines);
     let unended = at == text.len() && !text.is_empty() && !text.ends_with('\n');
     match unended {
-        true => Edit::insert(at, format!("{}{}", newline(text), lines.trim_end())),
-        false => Edit::insert(at, lines),
+        true => TextEdit::insert(at, format!("{}{}", newline(text), lines.trim_end())),
+        false => TextEdit::insert(at, lines),
     }
 }
 
-/// The counterpart: of lines that end the file without an end of their own, the one before goes.
-fn without_lines(text: &str, lines: Range<usize>) -> Edit {
+/// Removes lines; if the last one has no end, the end of the line before them goes.
+fn without_lines(text: &str, lines: Range<usize>) -> TextEdit {
     let unended = lines.end == text.len() && !text.ends_with('\n');
     let before = text[..lines.start].strip_suffix('\n').filter(|_| unended);
     let start = before.map_or(lines.start, |text| text.strip_suffix('\r').unwrap_or(text).len());
-    Edit::remove(start, lines.end)
+    TextEdit::remove(start, lines.end)
 }
 
 fn with_ends(text: &str, lines: &str) -> String {
     lines.replace('\n', newline(text))
 }
 
-fn block(slot: &Slot, entry: &Map<String, Value>, indent: &str, step: &str) -> String {
+fn block(slot: &EntrySlot, entry: &Map<String, Value>, indent: &str, step: &str) -> String {
     let mut lines = vec![format!("{indent}{}:", scalar(&slot.name))];
     let spelled = |value: &Value| value.as_str().map_or_else(|| value.to_string(), scalar);
     for (key, value) in entry {
@@ -221,7 +231,7 @@ fn block(slot: &Slot, entry: &Map<String, Value>, indent: &str, step: &str) -> S
     lines.join("\n") + "\n"
 }
 
-/// A text without quotes where it can mean nothing else.
+/// A string, without quotes if it cannot be anything else.
 fn scalar(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || " _./-".contains(c);
     let begins = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');

@@ -1,7 +1,7 @@
-//! The log: off unless somebody asks for it, and then on standard error or in a file.
+//! The log: off by default, else on standard error or in a file.
 //!
-//! Only what Milepost says itself gets in, whatever the filter: the crates below it print headers
-//! and bodies for those who debug them, and no mask has seen those.
+//! Only Milepost's own events get in, whatever the filter: the crates below it log headers and bodies,
+//! and those are not masked.
 
 #[cfg(feature = "otlp")]
 mod otlp;
@@ -21,9 +21,9 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::failure::Failure;
 
-/// What every target of ours begins with.
+/// The prefix of every target of ours.
 const OURS: &str = "milepost";
-/// Every target that something is logged under; one that is misspelt would log nothing.
+/// Every target; a misspelt one would log nothing.
 const TARGETS: &[&str] = &[
     "milepost::operation",
     "milepost::call",
@@ -32,24 +32,23 @@ const TARGETS: &[&str] = &[
     "milepost::http",
     "milepost::store",
 ];
-/// What is logged when only a place or a form was asked for.
-const USUAL: &str = "info";
+/// The filter if only a file or a format was given.
+const DEFAULT_FILTER: &str = "info";
 const FILTER: &str = "MILEPOST_LOG";
 const FORMAT: &str = "MILEPOST_LOG_FORMAT";
 const FILE: &str = "MILEPOST_LOG_FILE";
-/// What other programs go by as well; one that is not for us is no fault.
+/// Shared with other programs: an invalid filter in it is ignored.
 const SHARED: &str = "RUST_LOG";
 
-/// What is logged, and where.
 #[derive(Debug, Args)]
-pub(crate) struct LogArguments {
+pub(crate) struct LogArgs {
     /// Log this, such as `info` or `warn,milepost::call=debug`
     #[arg(long, global = true, value_name = "FILTER")]
     log: Option<String>,
-    /// How the log is written
+    /// The format of the log
     #[arg(long, global = true, value_name = "FORMAT", value_enum)]
     log_format: Option<LogFormat>,
-    /// Add the log to this file instead of standard error
+    /// Append the log to this file instead of standard error
     #[arg(long, global = true, value_name = "PATH")]
     log_file: Option<PathBuf>,
 }
@@ -60,18 +59,18 @@ enum LogFormat {
     Json,
 }
 
-/// What has to be there for as long as something is logged.
+/// Keeps the log open.
 #[must_use]
 pub(crate) struct Log {
-    /// Sends what was not sent yet when it goes.
+    /// Sends the remaining spans when it is dropped.
     #[cfg(feature = "otlp")]
     _collector: Option<otlp::Collector>,
 }
 
 type Output = Box<dyn Layer<Registry> + Send + Sync>;
 
-/// Begins to log, if that is wanted. Nothing is made otherwise.
-pub(crate) fn begin(arguments: &LogArguments) -> Result<Option<Log>, Failure> {
+/// Starts the log, if one is wanted.
+pub(crate) fn begin(arguments: &LogArgs) -> Result<Option<Log>, Failure> {
     let file = arguments.log_file.clone().or_else(|| variable(FILE).map(PathBuf::from));
     let format = format(arguments)?;
     let asked = arguments.log.clone().or_else(|| variable(FILTER));
@@ -80,25 +79,26 @@ pub(crate) fn begin(arguments: &LogArguments) -> Result<Option<Log>, Failure> {
         (None, Some(text)) => ours(&text),
         (None, None) => None,
     };
-    let usual = || (file.is_some() || format.is_some()).then(|| ours(USUAL)).flatten();
+    let usual = || (file.is_some() || format.is_some()).then(|| ours(DEFAULT_FILTER)).flatten();
     let mut outputs: Vec<Output> = Vec::new();
     if let Some(filter) = filter.clone().or_else(usual) {
         let output = match &file {
-            Some(path) => written(format, Arc::new(open_log(path)?)),
-            None => written(format, io::stderr),
+            Some(path) => layer(format, Arc::new(open_log(path)?)),
+            None => layer(format, io::stderr),
         };
         outputs.push(output.with_filter(filter).boxed());
     }
     #[cfg(feature = "otlp")]
     let collector = otlp::collector()?.map(|(collector, output)| {
-        outputs.extend(filter.or_else(|| ours(USUAL)).map(|f| output.with_filter(f).boxed()));
+        outputs
+            .extend(filter.or_else(|| ours(DEFAULT_FILTER)).map(|f| output.with_filter(f).boxed()));
         collector
     });
     if outputs.is_empty() {
         return Ok(None);
     }
     tracing_subscriber::registry().with(outputs).try_init().map_err(|error| {
-        let message = format!("there is a log already: {error}");
+        let message = format!("there is already a log: {error}");
         Problem::new(Code::Internal, message, "report this with the command")
     })?;
     Ok(Some(Log {
@@ -107,12 +107,12 @@ pub(crate) fn begin(arguments: &LogArguments) -> Result<Option<Log>, Failure> {
     }))
 }
 
-/// A variable that says something.
+/// A variable that is not empty.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|text| !text.is_empty())
 }
 
-fn format(arguments: &LogArguments) -> Result<Option<LogFormat>, Problem> {
+fn format(arguments: &LogArgs) -> Result<Option<LogFormat>, Problem> {
     match (arguments.log_format, variable(FORMAT)) {
         (Some(format), _) => Ok(Some(format)),
         (None, Some(text)) => LogFormat::from_str(&text, false).map(Some).map_err(|_| {
@@ -123,8 +123,8 @@ fn format(arguments: &LogArguments) -> Result<Option<LogFormat>, Problem> {
     }
 }
 
-/// The lines of a log, in the form that is wanted.
-fn written<W>(format: Option<LogFormat>, writer: W) -> Output
+/// The layer that writes lines in a format.
+fn layer<W>(format: Option<LogFormat>, writer: W) -> Output
 where
     W: for<'w> fmt::MakeWriter<'w> + Send + Sync + 'static,
 {
@@ -135,17 +135,17 @@ where
     }
 }
 
-/// The part of a filter that is about us: a level alone is that of all that is ours.
+/// The part of a filter about our targets; a level alone applies to all of them.
 fn ours(text: &str) -> Option<Targets> {
     let given: Targets = text.parse().ok()?;
     let usual = given.default_level().unwrap_or(LevelFilter::OFF);
     let named = given.iter().filter(|(target, _)| target.starts_with(OURS));
     let named: Vec<_> = named.map(|(target, level)| (target.to_owned(), level)).collect();
-    // The last word on a target counts: what was said of all of ours by name goes before.
+    // The last entry for a target wins: one for all of ours by name overrides the default.
     Some(Targets::new().with_target(OURS, usual).with_targets(named))
 }
 
-/// A filter that is about us alone. A word that is no level would be a target that nobody has.
+/// A filter about our targets only: a misspelt level would be an unknown target.
 fn asked_of_us(text: &str) -> Option<Targets> {
     let given: Targets = text.parse().ok()?;
     let is_ours = given.iter().all(|(target, _)| target == OURS || TARGETS.contains(&target));
@@ -155,8 +155,8 @@ fn asked_of_us(text: &str) -> Option<Targets> {
 fn no_filter(text: &str) -> Problem {
     let message = format!("`{text}` is not a valid log filter");
     let hint = format!(
-        "write a level (error, warn, info, debug, trace) or `milepost::call=debug`, with commas \
-         between; nothing but targets of `milepost` is logged: {}",
+        "write a level (error, warn, info, debug, trace) or `milepost::call=debug`, separated by \
+         commas; only these targets are logged: {}",
         TARGETS.join(", ")
     );
     Problem::new(Code::InputInvalid, message, hint)

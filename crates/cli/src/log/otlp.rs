@@ -1,5 +1,5 @@
-//! What is logged, as spans for an OpenTelemetry collector. They are sent by the one client that
-//! sends everything, with its limits: the collector is one that the user named.
+//! Sends the log as spans to an OpenTelemetry collector that the user named, through the one HTTP
+//! client and its limits.
 
 use std::fmt;
 use std::future::Future;
@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use milepost_model::problem::{Code, Problem};
-use milepost_outbound::{Client, Outgoing, Policy, Sending};
+use milepost_outbound::{Client, Outgoing, Policy, SendOptions};
 use opentelemetry::KeyValue;
 use opentelemetry::trace::TracerProvider;
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
@@ -21,11 +21,11 @@ use url::Url;
 use super::{Output, variable};
 use crate::limits;
 
-/// Where a collector is, of spans alone or of everything.
+/// The variables with the address of a collector, for spans or for everything.
 const ENDPOINTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
 const SERVICE: &str = "OTEL_SERVICE_NAME";
 
-/// What sends spans away, and the rest of them when it goes.
+/// Sends spans, and the remaining ones when it is dropped.
 pub(super) struct Collector(SdkTracerProvider);
 
 impl Drop for Collector {
@@ -35,7 +35,7 @@ impl Drop for Collector {
     }
 }
 
-/// What sends spans to the collector that the environment names, if it names one.
+/// The exporter to the collector that the environment names, if it names one.
 pub(super) fn collector() -> Result<Option<(Collector, Output)>, Problem> {
     let Some((name, endpoint)) = ENDPOINTS.iter().find_map(|name| Some((name, variable(name)?)))
     else {
@@ -65,7 +65,7 @@ pub(super) fn collector() -> Result<Option<(Collector, Output)>, Problem> {
     Ok(Some((Collector(provider), layer.boxed())))
 }
 
-/// The client, for whoever knows no runtime.
+/// The client, for callers without a runtime.
 struct Sender {
     client: Arc<Client>,
     runtime: Runtime,
@@ -111,8 +111,11 @@ async fn sent(client: &Client, request: Request<Bytes>) -> Result<Response<Bytes
         headers: head.headers.iter().map(|(name, v)| header(name.as_str(), v.as_bytes())).collect(),
         body,
     };
-    let sending =
-        Sending { body_bytes: limits::OTLP_ANSWER_BYTES, untold: true, ..Sending::default() };
+    let sending = SendOptions {
+        body_bytes: limits::OTLP_ANSWER_BYTES,
+        untold: true,
+        ..SendOptions::default()
+    };
     let answer = client.send(&outgoing, &sending).await?;
     let mut response = Response::builder().status(answer.status);
     for (name, value) in &answer.headers {

@@ -1,98 +1,83 @@
-//! What can be said about runs.
+//! The arguments of the commands about runs.
 
 use std::ffi::OsString;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::args::Json;
-use crate::inputs::InputArguments;
+use crate::inputs::InputArgs;
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
-pub(crate) struct Start {
-    /// The id of a workflow of the library, or a file
+pub(crate) struct RunArgs {
+    /// The id of a workflow in the library, or a file
     pub(crate) target: OsString,
     #[command(flatten)]
-    pub(crate) given: InputArguments,
+    pub(crate) given: InputArgs,
     /// Show what would be called, and call nothing
     #[arg(long, conflicts_with_all = ["mock", "detach"])]
     pub(crate) dry_run: bool,
-    /// Let the mock of each catalog answer
+    /// Let the mock of each catalog respond
     #[arg(long)]
     pub(crate) mock: bool,
-    /// Start it and come back at once: it goes on in the background
+    /// Start the run in the background and return at once
     #[arg(long)]
     pub(crate) detach: bool,
     /// Be the process in the background
     #[arg(long, hide = true, conflicts_with_all = ["dry_run", "detach"])]
     pub(crate) detached: bool,
-    /// Whether every step is on disk before the next one begins
-    #[arg(long, value_enum, default_value_t = DurabilityWord::Full)]
-    pub(crate) durability: DurabilityWord,
-    #[command(flatten)]
-    pub(crate) json: Json,
+    /// Whether each step is on disk before the next one starts
+    #[arg(long, value_enum, default_value_t = DurabilityChoice::Full)]
+    pub(crate) durability: DurabilityChoice,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DurabilityWord {
-    /// Acknowledged when it is on disk
+pub(crate) enum DurabilityChoice {
+    /// Acknowledged once it is on disk
     Full,
-    /// Acknowledged before: for runs that may be lost with the power
+    /// Acknowledged before: for runs that a power failure may lose
     Relaxed,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Runs {
+pub(crate) struct RunsArgs {
     #[command(subcommand)]
     pub(crate) command: Option<RunsCommand>,
-    /// Only those that stand like this
+    /// Only runs with this status
     #[arg(long, value_name = "STATUS")]
     pub(crate) status: Option<String>,
-    /// Only those of this workflow
+    /// Only runs of this workflow
     #[arg(long, value_name = "ID")]
     pub(crate) workflow: Option<String>,
-    /// Only those that have not ended
+    /// Only runs that have not ended
     #[arg(long)]
     pub(crate) open: bool,
-    /// Those of every workspace
+    /// Runs of every folder
     #[arg(long)]
     pub(crate) all: bool,
-    /// How many
+    /// How many runs to list
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
-    /// Those behind a page, by its `next_cursor`
+    /// Continue after a page, given its `next_cursor`
     #[arg(long, value_name = "CURSOR")]
     pub(crate) cursor: Option<String>,
-    #[command(flatten)]
-    pub(crate) json: Json,
-}
-
-impl Runs {
-    /// Whether the caller wants JSON.
-    pub(crate) fn json(&self) -> bool {
-        match &self.command {
-            Some(RunsCommand::Purge(purge)) => purge.json.json,
-            None => self.json.json,
-        }
-    }
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunsCommand {
-    /// Remove runs of this project that ended, with their journals
+    /// Remove ended runs of this project, with their journals
     #[command(after_help = "Example: milepost runs purge --older-than 30d")]
-    Purge(Purge),
+    Purge(PurgeArgs),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Purge {
-    /// Only runs that ended before this long ago, such as `30d`
+pub(crate) struct PurgeArgs {
+    /// Only runs that ended longer ago than this, such as `30d`
     #[arg(long, value_name = "PERIOD")]
     pub(crate) older_than: Option<String>,
-    /// Only those of this workflow
+    /// Only runs of this workflow
     #[arg(long, value_name = "ID")]
     pub(crate) workflow: Option<String>,
-    /// Those of every project, not only of this one
+    /// Runs of every project, not only of this one
     #[arg(long)]
     pub(crate) all: bool,
     /// Show what would be removed
@@ -101,31 +86,27 @@ pub(crate) struct Purge {
     /// Remove without asking
     #[arg(long)]
     pub(crate) yes: bool,
-    #[command(flatten)]
-    pub(crate) json: Json,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct One {
-    /// The run, or the beginning of its id
+pub(crate) struct RunIdArgs {
+    /// The id of the run, or its beginning
     pub(crate) run: String,
-    #[command(flatten)]
-    pub(crate) json: Json,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Show {
-    #[command(flatten)]
-    pub(crate) one: One,
-    /// One step, with the requests that were sent for it
+pub(crate) struct ShowRunArgs {
+    /// The id of the run, or its beginning
+    pub(crate) run: String,
+    /// Show this step, with the requests that were sent for it
     pub(crate) step: Option<String>,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Cancel {
-    #[command(flatten)]
-    pub(crate) one: One,
-    /// Why
+pub(crate) struct CancelArgs {
+    /// The id of the run, or its beginning
+    pub(crate) run: String,
+    /// Reason to record
     #[arg(long)]
     pub(crate) reason: Option<String>,
     /// Cancel without asking
@@ -134,84 +115,76 @@ pub(crate) struct Cancel {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Logs {
-    #[command(flatten)]
-    pub(crate) one: One,
-    /// Go on until the run ends
+pub(crate) struct LogsArgs {
+    /// The id of the run, or its beginning
+    pub(crate) run: String,
+    /// Keep printing until the run ends
     #[arg(short, long)]
     pub(crate) follow: bool,
-    /// Only what went wrong
+    /// Only failures and rejections
     #[arg(long)]
     pub(crate) failed: bool,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Inbox {
-    #[command(flatten)]
-    pub(crate) json: Json,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Verdict {
-    #[command(flatten)]
-    pub(crate) one: One,
-    /// The question, when several are open
+pub(crate) struct ApprovalArgs {
+    /// The id of the run, or its beginning
+    pub(crate) run: String,
+    /// The step that asks, if several do
     #[arg(long, value_name = "STEP")]
     pub(crate) step: Option<String>,
-    /// What to tell
+    /// Comment to record
     #[arg(long, short = 'm', value_name = "TEXT")]
     pub(crate) comment: Option<String>,
-    /// The answer to the form of the question, as JSON
+    /// The answers to the form of the question, as JSON
     #[arg(long, value_name = "JSON")]
     pub(crate) answer: Option<String>,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Decide {
-    #[command(flatten)]
-    pub(crate) one: One,
-    /// The step, when several wait
+pub(crate) struct DecideArgs {
+    /// The id of the run, or its beginning
+    pub(crate) run: String,
+    /// The step, if several need a decision
     #[arg(long, value_name = "STEP")]
     pub(crate) step: Option<String>,
-    /// What became of it; asked for at the terminal unless given
+    /// The outcome; asked for at the terminal if not given
     #[arg(long, value_enum)]
-    pub(crate) outcome: Option<Outcome>,
-    /// What came of it, as JSON, when it happened
+    pub(crate) outcome: Option<OutcomeChoice>,
+    /// The result as JSON, if it happened
     #[arg(long, value_name = "JSON")]
     pub(crate) output: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Outcome {
+pub(crate) enum OutcomeChoice {
     /// It took effect
     Happened,
-    /// It did not: it is done again
+    /// It did not take effect: run it again
     DidNotHappen,
-    /// The step has failed
+    /// Let the step fail
     GiveUp,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Submit {
-    /// The run, or the beginning of its id
+pub(crate) struct SubmitArgs {
+    /// The id of the run, or its beginning
     pub(crate) run: String,
     /// The step
     pub(crate) step: Option<String>,
-    /// The file with what was done, or `-` for standard input
+    /// The file with the result, or `-` for standard input
     pub(crate) output: Option<OsString>,
     /// Variables to add, as a JSON file, or JSON
     #[arg(long, value_name = "FILE|JSON")]
     pub(crate) context: Option<OsString>,
-    #[command(flatten)]
-    pub(crate) json: Json,
 }
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
-pub(crate) struct Resume {
-    #[command(flatten)]
-    pub(crate) one: One,
-    /// Where to go on: `failed`, `start`, or a step
+pub(crate) struct ResumeArgs {
+    /// The id of the run, or its beginning
+    pub(crate) run: String,
+    /// Where to resume: `failed`, `start`, or a step
     #[arg(long, value_name = "STEP")]
     pub(crate) from: Option<String>,
     /// Only that step
@@ -220,76 +193,70 @@ pub(crate) struct Resume {
     /// That step and everything that depends on it
     #[arg(long, conflicts_with = "only")]
     pub(crate) downstream: bool,
-    /// On the newest versions of the workflow and of its catalogs
+    /// Use the newest versions of the workflow and of its catalogs
     #[arg(long)]
     pub(crate) latest: bool,
-    /// On the newest versions of its catalogs
+    /// Use the newest versions of its catalogs
     #[arg(long)]
     pub(crate) latest_catalogs: bool,
-    /// Do a step again that succeeded, and what depends on it
+    /// Run a step again that succeeded, and what depends on it
     #[arg(long, value_name = "STEP")]
     pub(crate) redo: Vec<String>,
-    /// Put an output in the place of a step's own, as `step=json`
+    /// Replace the output of a step, as `step=json`
     #[arg(long = "set", value_name = "STEP=JSON")]
     pub(crate) overrides: Vec<String>,
-    /// A budget that was used up, as `http_calls=100`
+    /// Raise a budget that was used up, as `http_calls=100`
     #[arg(long, value_name = "BUDGET=N")]
     pub(crate) budget: Vec<String>,
-    /// Why
+    /// Reason to record
     #[arg(long)]
     pub(crate) reason: Option<String>,
     #[command(flatten)]
-    pub(crate) given: InputArguments,
+    pub(crate) given: InputArgs,
     /// Show what would be kept and what would run, and change nothing
     #[arg(long)]
     pub(crate) plan: bool,
-    /// Go on without asking
+    /// Resume without asking
     #[arg(long)]
     pub(crate) yes: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PersonCommand {
-    /// Set or change the PIN that decisions are signed with
+    /// Set or change the PIN that signs your decisions
     #[command(after_help = "Example: milepost person set-pin\n\
-        It is asked for twice, at this terminal; what it signs is in milepost docs durability")]
-    SetPin(Json),
+        You type it twice at this terminal; `milepost docs durability` says what it signs")]
+    SetPin,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum InputsCommand {
-    /// Forget the input values that earlier runs left for defaults
+    /// Forget the input values that earlier runs left as defaults
     #[command(after_help = "Example: milepost inputs forget --workflow refund-order")]
-    Forget(Forget),
+    Forget(ForgetArgs),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Forget {
-    /// Only those of this workflow
+pub(crate) struct ForgetArgs {
+    /// Only values of this workflow
     #[arg(long, value_name = "ID")]
     pub(crate) workflow: Option<String>,
-    /// Only those of this input; may be given several times
+    /// Only values of this input; may be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) input: Vec<String>,
     /// Forget without asking
     #[arg(long)]
     pub(crate) yes: bool,
-    #[command(flatten)]
-    pub(crate) json: Json,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Backup {
-    /// The folder to write; it must not exist
+pub(crate) struct BackupArgs {
+    /// The folder to create; it must not exist
     pub(crate) to: OsString,
-    #[command(flatten)]
-    pub(crate) json: Json,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Restore {
+pub(crate) struct RestoreRunsArgs {
     /// The folder that `milepost backup` wrote
     pub(crate) from: OsString,
-    #[command(flatten)]
-    pub(crate) json: Json,
 }

@@ -1,5 +1,5 @@
-//! `milepost run --detach`: the run goes on in a process of its own, which outlives this one and
-//! the terminal. Whoever asked comes back as soon as the run is on disk.
+//! `milepost run --detach`: the run continues in a process of its own, which outlives this one and
+//! the terminal. This command returns as soon as the run is on disk.
 
 use std::io::{self, BufRead, BufReader, IsTerminal};
 use std::process::{Command, Stdio};
@@ -9,15 +9,14 @@ use milepost_model::problem::{Code, Problem};
 
 use super::follow;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::person::Person;
-use crate::session::Session;
+use crate::failure::CommandResult;
+use crate::session::CliSession;
 use crate::terminal::Terminal;
 
-/// Says the same to another process, and shows the run that it started.
-pub(super) fn run(json: bool, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let mut command = Command::new(std::env::current_exe().map_err(|error| unstarted(&error))?);
-    // Secret inputs are in nobody's memory but that of the process which starts the run.
+/// Starts this command line again in the background, and shows the run that it started.
+pub(super) fn run(terminal: &mut Terminal) -> CommandResult {
+    let mut command = Command::new(std::env::current_exe().map_err(|error| cannot_start(&error))?);
+    // Only the process that starts the run may hold its secret inputs.
     command.args(std::env::args_os().skip(1).map(|word| match word.to_str() {
         Some("--detach") => "--detached".into(),
         _ => word,
@@ -25,26 +24,25 @@ pub(super) fn run(json: bool, terminal: &mut Terminal) -> Result<Exit, Failure> 
     let (reader, writer) = io::pipe()?;
     command.stdout(writer.try_clone()?).stderr(writer);
     command.stdin(if io::stdin().is_terminal() { Stdio::null() } else { Stdio::inherit() });
-    // Ctrl-C at this terminal is not meant for it.
+    // Ctrl-C at this terminal must not reach it.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    let mut child = command.spawn().map_err(|error| unstarted(&error))?;
-    // The ends for writing are the child's alone: else there is no end.
+    let mut child = command.spawn().map_err(|error| cannot_start(&error))?;
+    // The child must be the only writer: otherwise the pipe never ends.
     drop(command);
     for line in BufReader::new(reader).lines() {
         let line = line?;
-        // Its first result; what it says after that is for nobody.
+        // The id is its first result; whatever it prints after that has no reader.
         if RunId::parse(&line).is_ok() {
-            let session = Session::open(Person::new(false, json))?;
-            let view = follow::view(&session, &line)?;
-            return follow::finish(&view, json, terminal).map(|_| Exit::Done);
+            let view = follow::view(&CliSession::open(terminal)?, &line)?;
+            return terminal.answer(&view, |terminal| follow::show_card(&view, terminal));
         }
-        terminal.complain(&line);
+        terminal.notice(&line);
     }
-    Ok(Exit::passed(child.wait()?.code().unwrap_or(1)))
+    Ok(Exit::of_process(child.wait()?.code()))
 }
 
-fn unstarted(error: &io::Error) -> Problem {
+fn cannot_start(error: &io::Error) -> Problem {
     let message = format!("cannot start a process for the run: {error}");
     Problem::new(Code::Internal, message, "run it without `--detach`")
 }

@@ -1,194 +1,206 @@
-//! Watching a run: one line for everything that happens, and a card at the end.
+//! Watching a run: one line per event, and a summary at the end.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 
-use milepost_ops::run::events::{EventView, Events, Request as EventsRequest};
-use milepost_ops::run::sent::SentView;
-use milepost_ops::run::status::{Request as StatusRequest, Response as Standing, Status};
+use milepost_model::problem::{Code, Problem};
+use milepost_ops::run::events::{EventView, ReadEvents, Request as EventsRequest};
+use milepost_ops::run::next_action::NextAction;
+use milepost_ops::run::sent_request::SentView;
+use milepost_ops::run::status::{
+    GetRunStatus, Request as StatusRequest, Response as StatusResponse,
+};
 use milepost_ops::run::view::{RunStatus, RunView, StepStatus, StepView, WaitingKind, WaitingView};
 use serde_json::Value;
 
-use super::words::{self, Doing};
+use super::event_text::{self, ActiveSteps};
+use super::form;
 use crate::exit::Exit;
-use crate::failure::{Failure, trouble};
+use crate::failure::{CommandResult, Failure, show_problem};
 use crate::limits;
-use crate::person::Person;
-use crate::session::{self, Session};
+use crate::session::CliSession;
 use crate::terminal::{Terminal, safe};
+use crate::terminal_user::TerminalUser;
 use crate::wording;
 
-/// Follows a run until it ends or waits for somebody; shows it as asked.
-pub(crate) fn follow(
-    session: &Session,
+/// Follows a run from an event on until it ends or waits for somebody.
+pub(super) fn follow(
+    session: &CliSession,
     run: &str,
-    mut after: u64,
-    json: bool,
+    mut after_seq: u64,
     terminal: &mut Terminal,
-) -> Result<Exit, Failure> {
-    let mut doing = Doing::default();
+) -> CommandResult {
+    let mut active = ActiveSteps::default();
     loop {
         let (run_id, until_rest) = (run.to_owned(), true);
         let (wait_s, gather_ms) = (limits::FOLLOW_WAIT_S, limits::FOLLOW_GATHER_MS);
-        let request = EventsRequest { run_id, after_seq: after, wait_s, until_rest, gather_ms };
-        let Some(page) = session.watch::<Events>(request)? else {
-            // Watching ends, the run does not: whoever goes on need not wait for this process.
-            session.let_go(terminal)?;
-            if json {
-                rest(session, run, after, terminal)?;
-            }
-            terminal.remark(&format!("interrupted; go on with: milepost resume {run}"));
-            return Ok(Exit::Interrupted);
+        let request = EventsRequest { run_id, after_seq, wait_s, until_rest, gather_ms };
+        let Some(page) = session.watch::<ReadEvents>(request)? else {
+            return interrupted(session, run, after_seq, terminal);
         };
-        after = page.events.last().map_or(after, |event| event.seq);
-        if json {
-            page.events.iter().try_for_each(|event| session::print(event, terminal))?;
+        after_seq = page.events.last().map_or(after_seq, |event| event.seq);
+        if terminal.is_json() {
+            page.events.iter().try_for_each(|event| terminal.print_json(event))?;
         } else {
-            told(&page.events, &mut doing, &session.person, terminal);
-            session.person.sees(&doing.words());
+            show_events(&page.events, &mut active, &session.user, terminal);
+            session.user.show_progress(&active.text());
         }
-        // Where nothing happened, there may be nobody who drives it: that is told by the view.
+        // If nothing happened, maybe no process drives the run: the view says so.
         if page.status == RunStatus::Running && !page.events.is_empty() {
             continue;
         }
         let view = view(session, run)?;
-        if view.seq == after && view.status != RunStatus::Running {
-            return finish(&view, json, terminal);
+        if view.seq == after_seq && view.status != RunStatus::Running {
+            return finish(&view, terminal);
         }
     }
 }
 
-/// Tells a program what else happened, and how the run stands that it no longer follows.
-fn rest(
-    session: &Session,
+/// Stops watching. The run itself is released, so that another process can continue it at once.
+fn interrupted(
+    session: &CliSession,
     run: &str,
     after_seq: u64,
     terminal: &mut Terminal,
-) -> Result<(), Failure> {
-    let run_id = run.to_owned();
-    let request = EventsRequest { run_id, after_seq, ..EventsRequest::default() };
-    let page = session.run::<Events>(request)?;
-    page.events.iter().try_for_each(|event| session::print(event, terminal))?;
-    session::print(&view(session, run)?, terminal)
+) -> CommandResult {
+    session.release_runs(terminal)?;
+    if terminal.is_json() {
+        let run_id = run.to_owned();
+        let request = EventsRequest { run_id, after_seq, ..EventsRequest::default() };
+        let page = session.run::<ReadEvents>(request)?;
+        page.events.iter().try_for_each(|event| terminal.print_json(event))?;
+        terminal.print_json(&view(session, run)?)?;
+    }
+    terminal.remark(format!("interrupted; continue with: milepost resume {run}"));
+    Ok(Exit::INTERRUPTED)
 }
 
-/// A run as it stands.
-pub(crate) fn view(session: &Session, run: &str) -> Result<RunView, Failure> {
+pub(super) fn view(session: &CliSession, run: &str) -> Result<RunView, Failure> {
     view_of(session, run, None)
 }
 
-/// A run as it stands, or one step of it with what was sent.
-pub(crate) fn view_of(
-    session: &Session,
+/// A run, or one step of it with the requests that were sent.
+pub(super) fn view_of(
+    session: &CliSession,
     run: &str,
     step: Option<&str>,
 ) -> Result<RunView, Failure> {
     let (run_id, step_id) = (Some(run.to_owned()), step.map(str::to_owned));
     let request = StatusRequest { run_id, step_id, ..StatusRequest::default() };
-    match session.run::<Status>(request)? {
-        Standing::Run(view) => Ok(*view),
-        Standing::Open { .. } => Err(milepost_model::problem::Problem::new(
-            milepost_model::problem::Code::Internal,
-            "a run was asked for, and a list came back",
-            "report this",
-        )
-        .into()),
+    match session.run::<GetRunStatus>(request)? {
+        StatusResponse::Run(view) => Ok(*view),
+        StatusResponse::Open { .. } => {
+            let message = "a run was asked for, and a list came back";
+            Err(Problem::new(Code::Internal, message, "report this").into())
+        }
     }
 }
 
-/// Tells what happened, and keeps in mind what goes on.
-fn told(page: &[EventView], doing: &mut Doing, person: &Person, terminal: &mut Terminal) {
-    // What the run failed of is told below its last line, and not twice.
-    let last = page.iter().find(|event| words::name(event) == "run_failed");
-    let last = last.and_then(words::failure);
+fn show_events(
+    page: &[EventView],
+    active: &mut ActiveSteps,
+    user: &TerminalUser,
+    terminal: &mut Terminal,
+) {
+    // The failure of the run is shown in its summary, and not twice.
+    let last = page.iter().find(|event| event_text::name(event) == "run_failed");
+    let last = last.and_then(event_text::failure);
     let mut lines = Vec::new();
     for event in page {
-        let ended = doing.note(event);
-        let name = words::name(event);
-        // Who sees it go on need not be told that it began.
-        if person.watches() && matches!(name, "attempt_started" | "child_started") {
+        let ended = active.note(event);
+        let name = event_text::name(event);
+        // Whoever sees the progress need not be told what starts.
+        if user.sees_progress() && matches!(name, "attempt_started" | "child_started") {
             continue;
         }
-        let told_below = name == "step_failed" && words::failure(event) == last;
-        let line = if told_below { Some(words::failed(event)) } else { words::line(event) };
+        let is_in_summary = name == "step_failed" && event_text::failure(event) == last;
+        let line = match is_in_summary {
+            true => Some(event_text::failed_line(event)),
+            false => event_text::line(event),
+        };
         let Some(mut line) = line else { continue };
-        if name == "step_succeeded" && person.watches() {
-            line.push_str(&ended.map(|ended| ended.words()).unwrap_or_default());
+        if name == "step_succeeded" && user.sees_progress() {
+            line.push_str(&ended.unwrap_or_default());
         }
         lines.push(line);
     }
     if !lines.is_empty() {
-        terminal.remark(&lines.join("\n"));
+        terminal.remark(lines.join("\n"));
     }
 }
 
-/// Shows how a run stands, and says how the command ends.
-pub(crate) fn finish(view: &RunView, json: bool, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    if json {
-        session::print(view, terminal)?;
-    } else {
-        card(view, terminal)?;
-    }
+/// Shows a run that ended or waits, and returns the exit of the command.
+pub(super) fn finish(view: &RunView, terminal: &mut Terminal) -> CommandResult {
+    terminal.answer(view, |terminal| show_card(view, terminal))?;
     Ok(exit(view))
 }
 
-/// How a run ends the command that follows it.
-pub(crate) fn exit(view: &RunView) -> Exit {
+/// The exit of a command that follows a run.
+pub(super) fn exit(view: &RunView) -> Exit {
     let is_for_agent = |one: &WaitingView| one.kind.is_for_agent();
     match view.status {
-        RunStatus::Failed | RunStatus::Canceled => Exit::Failed,
-        RunStatus::Waiting if view.waiting.iter().all(is_for_agent) => Exit::WaitingOnAgent,
-        RunStatus::Waiting | RunStatus::Paused => Exit::WaitingOnPerson,
-        RunStatus::Running | RunStatus::Succeeded => Exit::Done,
+        RunStatus::Failed | RunStatus::Canceled => Exit::FAILED,
+        RunStatus::Waiting if view.waiting.iter().all(is_for_agent) => Exit::WAITING_ON_AGENT,
+        RunStatus::Waiting | RunStatus::Paused => Exit::WAITING_ON_PERSON,
+        RunStatus::Running | RunStatus::Succeeded => Exit::DONE,
     }
 }
 
-fn card(view: &RunView, terminal: &mut Terminal) -> Result<(), Failure> {
-    let (done, all) = written(&view.steps);
+/// The summary of a run: its status, its problem, what it waits for, its output, and what to do next.
+pub(super) fn show_card(view: &RunView, terminal: &mut Terminal) {
+    let (done, all) = progress(&view.steps);
     let (run, workflow) = (&view.run_id, safe(&view.workflow));
-    // A run that nothing drives waits for somebody who does not have to be asked for anything.
+    // A run that no process drives waits for nobody in particular.
     let status = match view.waiting.iter().any(|waiting| waiting.kind == WaitingKind::Adrift) {
-        true => words::INTERRUPTED,
+        true => event_text::INTERRUPTED,
         false => view.status.name(),
     };
-    terminal.remark(&format!("{run}  {workflow}  {status}  {done} of {all} steps"));
+    terminal.remark(format!("{run}  {workflow}  {status}  {done} of {all} steps"));
     if let Some(problem) = &view.problem {
         let body = problem.context.get("body").and_then(Value::as_str);
         let body: Vec<String> = body.map(|body| format!("  {}", safe(body))).into_iter().collect();
-        let hint = wording::said(&problem.hint);
-        trouble(&problem.code, &problem.message, &body, &hint, terminal);
+        let hint = wording::hint_text(&problem.hint);
+        show_problem(&problem.code, &problem.message, &body, &hint, terminal);
     }
-    let is_asked = view.waiting.iter().any(|one| one.kind.is_question());
     for waiting in &view.waiting {
-        // Nobody who has to answer a question may miss it.
-        match waiting.kind.is_question() {
-            true => terminal.complain(&asked(waiting)),
-            false => terminal.remark(&asked(waiting)),
-        }
+        say(waiting.kind.is_question(), &waiting_text(waiting), terminal);
     }
     for due in &view.due {
-        terminal.remark(&format!("due: {}", safe(&due.step_id)));
+        terminal.remark(format!("next step: {}", safe(&due.step_id)));
         for text in due.prompt.lines() {
-            terminal.remark(&format!("  {}", safe(text)));
+            terminal.remark(format!("  {}", safe(text)));
         }
     }
     if let Some(output) = &view.final_output {
         let pretty = serde_json::to_string_pretty(output).unwrap_or_default();
-        let shown = if std::io::stdout().is_terminal() { safe(&pretty) } else { pretty };
-        terminal.line(&shown)?;
+        terminal.line(if std::io::stdout().is_terminal() { safe(&pretty) } else { pretty });
     }
-    if let Some(next) = view.next.as_ref().map(wording::typed) {
-        match is_asked {
-            true => terminal.complain(&format!("next: {next}")),
-            false => terminal.remark(&format!("next: {next}")),
-        }
-    }
-    Ok(())
+    show_next(view.next.as_ref(), &view.waiting, terminal);
 }
 
-/// How many of the steps that were written are done, and how many there are: one that runs over a
-/// list is one, however often it runs.
-fn written(steps: &[StepView]) -> (usize, usize) {
+/// What to type next; if it answers a question, it belongs to the question.
+pub(super) fn show_next(
+    next: Option<&NextAction>,
+    waiting: &[WaitingView],
+    terminal: &mut Terminal,
+) {
+    if let Some(next) = next.map(wording::command_text) {
+        let is_asked = waiting.iter().any(|one| one.kind.is_question());
+        say(is_asked, &format!("next: {next}"), terminal);
+    }
+}
+
+/// A remark, or a notice: nobody who has to answer a question may miss it.
+fn say(is_question: bool, text: &str, terminal: &mut Terminal) {
+    match is_question {
+        true => terminal.notice(text),
+        false => terminal.remark(text),
+    }
+}
+
+/// How many steps of the document are done, and how many there are: one that runs over a list counts
+/// once.
+fn progress(steps: &[StepView]) -> (usize, usize) {
     let mut all: BTreeMap<&str, bool> = BTreeMap::new();
     for step in steps {
         let id = step.id.split(['@', ':']).next().unwrap_or(&step.id);
@@ -198,27 +210,27 @@ fn written(steps: &[StepView]) -> (usize, usize) {
     (all.values().filter(|done| **done).count(), all.len())
 }
 
-/// A question, or whatever else is waited for.
-pub(crate) fn asked(waiting: &WaitingView) -> String {
-    let kind = words::kind(waiting.kind);
+/// What is waited for, with everything that a decision needs.
+pub(super) fn waiting_text(waiting: &WaitingView) -> String {
+    let kind = event_text::waiting_name(waiting.kind);
     let step = waiting.step.as_deref().map(|step| format!(" {}", safe(step))).unwrap_or_default();
     let mut lines = vec![format!("{kind}{step}: {}", safe(&waiting.message))];
     if !waiting.by.is_empty() {
         lines.push(format!("  by {}", safe(&waiting.by.join(", "))));
     }
-    for field in super::form::fields(waiting) {
-        lines.push(format!("  asks for {}", safe(&field.told())));
+    for field in form::fields(waiting) {
+        lines.push(format!("  asks for {}", safe(&field.description())));
     }
     if let Some(sent) = &waiting.sent {
         let at = milepost_ops::rfc3339(sent.sent_ms);
         lines.push(format!("  sent {at}  {}", safe(&sent.request)));
-        lines
-            .extend(sent.idempotency_key.iter().map(|key| format!("  with the key {}", safe(key))));
-        lines.extend(body(sent).map(|body| format!("  {body}")));
+        let key = sent.idempotency_key.iter();
+        lines.extend(key.map(|key| format!("  idempotency key {}", safe(key))));
+        lines.extend(body_text(sent).map(|body| format!("  {body}")));
     }
     lines.extend(waiting.may_arrive_until_ms.map(|until| {
         let at = milepost_ops::rfc3339(until);
-        format!("  it may still arrive until {at}; that it did not happen can be said after that")
+        format!("  it may still arrive until {at}; only then can you say that it did not happen")
     }));
     for shown in &waiting.shown {
         let request = if shown.target.is_empty() { &shown.request } else { &shown.target };
@@ -233,15 +245,13 @@ pub(crate) fn asked(waiting: &WaitingView) -> String {
     lines.join("\n")
 }
 
-/// The body of a request that was sent, in a line.
-pub(super) fn body(sent: &SentView) -> Option<String> {
+/// The body of a request that was sent, in one line.
+pub(super) fn body_text(sent: &SentView) -> Option<String> {
     let whole = sent.body_bytes.map(|bytes| format!("{bytes} bytes"));
     match (&sent.body, whole) {
         (Some(body), None) => Some(format!("body {}", safe(body))),
-        (Some(body), Some(whole)) => {
-            Some(format!("body, the beginning of {whole}: {}", safe(body)))
-        }
-        (None, Some(whole)) => Some(format!("body of {whole}, no text")),
+        (Some(body), Some(whole)) => Some(format!("body (the start of {whole}): {}", safe(body))),
+        (None, Some(whole)) => Some(format!("body of {whole}, not text")),
         (None, None) => None,
     }
 }

@@ -1,66 +1,54 @@
 //! `milepost inbox`: everything that waits for a person.
 
-use milepost_ops::run::list::{List, Request};
-use milepost_ops::run::view::RunStatus;
+use milepost_ops::run::list::{ListRuns, Request};
+use milepost_ops::run::next_action::NextAction;
+use milepost_ops::run::view::{RunStatus, WaitingView};
 use serde::Serialize;
 
-use super::{args, follow};
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::person::Person;
-use crate::session::{self, Session};
+use super::follow;
+use crate::failure::CommandResult;
+use crate::session::CliSession;
 use crate::terminal::{Terminal, safe};
-use crate::wording;
 
 #[derive(Debug, Serialize)]
-struct Inbox {
-    inbox: Vec<Waiting>,
+struct InboxView {
+    inbox: Vec<InboxRun>,
 }
 
 #[derive(Debug, Serialize)]
-struct Waiting {
+struct InboxRun {
     run_id: String,
     workflow: String,
-    #[serde(rename = "waiting")]
-    asked: Vec<milepost_ops::run::view::WaitingView>,
-    next: Option<milepost_ops::run::next::Next>,
+    waiting: Vec<WaitingView>,
+    next: Option<NextAction>,
 }
 
-/// Lists what waits for a person, of every workspace.
-pub(crate) fn run(arguments: &args::Inbox, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let json = arguments.json.json;
-    let session = Session::open(Person::new(false, json))?;
+/// Lists what waits for a person, in every folder.
+pub(crate) fn run(terminal: &mut Terminal) -> CommandResult {
+    let session = CliSession::open(terminal)?;
     let status = Some(RunStatus::Waiting.name().to_owned());
     let all_workspaces = true;
-    let page = session.run::<List>(Request { status, all_workspaces, ..Request::default() })?;
-    let mut all = Vec::new();
+    let page = session.run::<ListRuns>(Request { status, all_workspaces, ..Request::default() })?;
+    let mut inbox = Vec::new();
     for listed in &page.runs {
         let view = follow::view(&session, &listed.run_id)?;
-        let waiting: Vec<_> =
-            view.waiting.into_iter().filter(|one| !one.kind.is_for_agent()).collect();
+        let waiting = view.waiting.into_iter().filter(|one| !one.kind.is_for_agent());
+        let waiting: Vec<_> = waiting.collect();
         if !waiting.is_empty() {
             let (run_id, workflow) = (view.run_id, view.workflow);
-            all.push(Waiting { run_id, workflow, asked: waiting, next: view.next });
+            inbox.push(InboxRun { run_id, workflow, waiting, next: view.next });
         }
     }
-    if json {
-        session::print(&Inbox { inbox: all }, terminal)?;
-        return Ok(Exit::Done);
-    }
-    if all.is_empty() {
-        terminal.remark("nothing waits for you");
-    }
-    for one in &all {
-        terminal.line(&format!("{}  {}", one.run_id, safe(&one.workflow)))?;
-        // The questions are what was asked for.
-        one.asked.iter().for_each(|waiting| terminal.complain(&follow::asked(waiting)));
-        let is_asked = one.asked.iter().any(|one| one.kind.is_question());
-        match one.next.as_ref().map(wording::typed) {
-            // How to answer belongs to the question.
-            Some(next) if is_asked => terminal.complain(&format!("next: {next}")),
-            Some(next) => terminal.remark(&format!("next: {next}")),
-            None => {}
+    let view = InboxView { inbox };
+    terminal.answer(&view, |terminal| {
+        if view.inbox.is_empty() {
+            terminal.remark("nothing is waiting for you");
         }
-    }
-    Ok(Exit::Done)
+        for run in &view.inbox {
+            terminal.line(format!("{}  {}", run.run_id, safe(&run.workflow)));
+            // The questions are the result of this command.
+            run.waiting.iter().for_each(|one| terminal.notice(follow::waiting_text(one)));
+            follow::show_next(run.next.as_ref(), &run.waiting, terminal);
+        }
+    })
 }

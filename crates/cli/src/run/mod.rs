@@ -1,375 +1,191 @@
 //! Starting, watching and deciding runs.
 
+mod approve;
 pub(crate) mod args;
+mod decide;
 mod detach;
+mod event_text;
 mod follow;
 mod form;
 mod inbox;
 mod list;
-mod person;
+mod maintenance;
 mod resume;
-mod settle;
-mod words;
 
+use milepost_model::limits::OUTPUT_BYTES;
 use milepost_model::problem::{Code, Problem};
-use milepost_ops::Call;
-use milepost_ops::preview::preview_rendered::{PreviewRendered, Request};
-use milepost_ops::run::cancel::{Cancel, Request as CancelRequest};
-use milepost_ops::run::decide::{Approve, Reject, Request as DecideRequest};
-use milepost_ops::run::pause::{Pause, Request as PauseRequest};
-use milepost_ops::run::start::{Request as StartRequest, Start};
-use milepost_ops::run::submit::{Request as SubmitRequest, Submit};
-use milepost_ops::run::view::{RunStatus, RunView, WaitingKind, WaitingView};
+use milepost_ops::preview::preview_rendered::{PreviewRequests, Request};
+use milepost_ops::run::cancel::{CancelRun, Request as CancelRequest};
+use milepost_ops::run::pause::{PauseRun, Request as PauseRequest};
+use milepost_ops::run::pin::{Request as PinRequest, SetPin};
+use milepost_ops::run::start::{Request as StartRequest, StartRun};
+use milepost_ops::run::submit::{Request as SubmitRequest, SubmitStep};
+use milepost_ops::run::view::{RunStatus, RunView};
 use serde_json::{Map, Value};
 
+use self::args::{CancelArgs, DurabilityChoice, RunArgs, RunIdArgs, ShowRunArgs, SubmitArgs};
+use crate::argument_values::file_text;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::hidden;
-use crate::person::Person;
-use crate::session::{self, Session};
-use crate::target;
+use crate::failure::{CommandResult, Failure};
+use crate::session::{CliSession, call};
 use crate::terminal::{Terminal, safe};
-use crate::wording;
+use crate::{document, guide, wording, workflow};
 
+pub(crate) use approve::{answer, answer_as};
+pub(crate) use decide::run as decide;
+pub(crate) use event_text::waiting_name;
 pub(crate) use inbox::run as inbox;
-pub(crate) use list::{backup, forget, logs, overview, restore, run as runs};
-pub(crate) use person::run as person;
+pub(crate) use list::{logs, run as runs, runs_table};
+pub(crate) use maintenance::{backup, forget, restore};
 pub(crate) use resume::run as resume;
-pub(crate) use settle::run as decide;
-pub(crate) use words::kind;
 
 /// `milepost run`.
-pub(crate) fn start(arguments: &args::Start, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let json = arguments.json.json;
-    if arguments.detach {
-        return detach::run(json, terminal);
+pub(crate) fn start(args: &RunArgs, terminal: &mut Terminal) -> CommandResult {
+    if args.detach {
+        return detach::run(terminal);
     }
-    let session = Session::open(Person::new(false, json))?;
-    let (manifest, inputs) = wanted(arguments)?;
-    let told = |failure: Failure| failure.about(&arguments.target);
-    if arguments.dry_run {
-        return dry_run(&session, manifest, inputs, json, terminal).map_err(told);
+    let session = CliSession::open(terminal)?;
+    let (manifest, inputs) = manifest_and_inputs(args)?;
+    let about = |failure: Failure| failure.about(&args.target);
+    if args.dry_run {
+        let request = Request { manifest, inputs, ..Request::default() };
+        let rendered = session.run::<PreviewRequests>(request).map_err(about)?;
+        return terminal.answer(&rendered, |terminal| {
+            workflow::plan::show_requests(&rendered, terminal);
+        });
     }
     let request = StartRequest {
         manifest,
         inputs,
-        mock: arguments.mock,
-        relaxed: arguments.durability == args::DurabilityWord::Relaxed,
+        mock: args.mock,
+        relaxed: args.durability == DurabilityChoice::Relaxed,
         ..StartRequest::default()
     };
-    let view = session.run::<Start>(request).map_err(told)?;
-    if arguments.detached {
-        terminal.line(&view.run_id)?;
-    } else if !json {
-        terminal.remark(&format!("{}  {}", view.run_id, safe(&view.workflow)));
+    let view = session.run::<StartRun>(request).map_err(about)?;
+    if args.detached {
+        terminal.line(&view.run_id);
+    } else if !terminal.is_json() {
+        terminal.remark(format!("{}  {}", view.run_id, safe(&view.workflow)));
     }
-    follow::follow(&session, &view.run_id, 0, json, terminal)
+    follow::follow(&session, &view.run_id, 0, terminal)
 }
 
-/// The text to run, and the values for its inputs.
-fn wanted(arguments: &args::Start) -> Result<(Option<Value>, Map<String, Value>), Failure> {
-    // Only who names inputs has to know how they are declared; whoever runs it reads it anyway.
-    if arguments.given.is_empty()
-        && let Some(text) = target::text(&arguments.target)
+/// The text to run, and the values of its inputs.
+fn manifest_and_inputs(args: &RunArgs) -> Result<(Option<Value>, Map<String, Value>), Failure> {
+    // Only inputs need their declarations here; the operation reads the text anyway.
+    if args.given.is_empty()
+        && let Some(text) = document::file_text(&args.target)
     {
         return Ok((Some(Value::from(text)), Map::new()));
     }
-    let loaded = target::load(&arguments.target)?;
+    let loaded = document::load(&args.target)?;
     let inputs = match &loaded.document.workflow {
-        Some(workflow) => arguments.given.read(workflow)?,
-        // What is wrong with it is told when it is to be run.
+        Some(workflow) => args.given.read(workflow)?,
+        // Starting it reports what is wrong with it.
         None => Map::new(),
     };
     let manifest = loaded.document.source.as_ref().map(|source| Value::from(source.text()));
     Ok((manifest, inputs))
 }
 
-fn dry_run(
-    session: &Session,
-    manifest: Option<Value>,
-    inputs: Map<String, Value>,
-    json: bool,
-    terminal: &mut Terminal,
-) -> Result<Exit, Failure> {
-    let request = Request { manifest, inputs, ..Request::default() };
-    let rendered = session.run::<PreviewRendered>(request)?;
-    if json {
-        session::print(&rendered, terminal)?;
-    } else {
-        for step in &rendered.steps {
-            crate::workflow::plan::show(step, terminal)?;
-        }
-    }
-    Ok(Exit::Done)
-}
-
 /// `milepost show`.
-pub(crate) fn show(arguments: &args::Show, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let json = arguments.one.json.json;
-    let session = Session::open(Person::new(false, json))?;
-    let view = follow::view_of(&session, &arguments.one.run, arguments.step.as_deref())?;
-    if json {
-        session::print(&view, terminal)?;
-    } else if arguments.step.is_some() {
-        list::steps(&view, terminal)?;
-        list::sent(&view, terminal)?;
-    } else {
-        list::steps(&view, terminal)?;
-        follow::finish(&view, false, terminal)?;
-    }
-    Ok(Exit::Done)
+pub(crate) fn show(args: &ShowRunArgs, terminal: &mut Terminal) -> CommandResult {
+    let session = CliSession::open(terminal)?;
+    let view = follow::view_of(&session, &args.run, args.step.as_deref())?;
+    terminal.answer(&view, |terminal| {
+        list::show_steps(&view, terminal);
+        match args.step {
+            Some(_) => list::show_requests(&view, terminal),
+            None => follow::show_card(&view, terminal),
+        }
+    })
 }
 
 /// `milepost cancel`.
-pub(crate) fn cancel(arguments: &args::Cancel, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let json = arguments.one.json.json;
-    let session = Session::open(Person::new(arguments.yes, json))?;
-    let before = follow::view(&session, &arguments.one.run)?;
-    if before.has_ended() {
-        if !json {
-            let (run, status) = (&before.run_id, &before.status);
-            terminal.remark(&format!("{run} has ended already ({status}): nothing to cancel"));
-        }
-        return follow::finish(&before, json, terminal).map(|_| Exit::Done);
+pub(crate) fn cancel(args: &CancelArgs, terminal: &mut Terminal) -> CommandResult {
+    let session = CliSession::open_confirmed(args.yes, terminal)?;
+    let mut view = follow::view(&session, &args.run)?;
+    if !view.has_ended() {
+        let (run_id, reason) = (view.run_id, args.reason.clone());
+        view = session.run::<CancelRun>(CancelRequest { run_id, reason })?;
+    } else if !terminal.is_json() {
+        let (run, status) = (&view.run_id, &view.status);
+        terminal.remark(format!("{run} has already ended ({status}): nothing to cancel"));
     }
-    let (run_id, reason) = (before.run_id, arguments.reason.clone());
-    let view = session.run::<Cancel>(CancelRequest { run_id, reason })?;
-    follow::finish(&view, json, terminal).map(|_| Exit::Done)
+    terminal.answer(&view, |terminal| follow::show_card(&view, terminal))
 }
 
 /// `milepost pause`.
-pub(crate) fn pause(arguments: &args::One, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let json = arguments.json.json;
-    let session = Session::open(Person::new(false, json))?;
-    let view = session.run::<Pause>(PauseRequest { run_id: arguments.run.clone() })?;
-    follow::finish(&view, json, terminal).map(|_| Exit::Done)
+pub(crate) fn pause(args: &RunIdArgs, terminal: &mut Terminal) -> CommandResult {
+    let session = CliSession::open(terminal)?;
+    let view = session.run::<PauseRun>(PauseRequest { run_id: args.run.clone() })?;
+    terminal.answer(&view, |terminal| follow::show_card(&view, terminal))
 }
 
-/// `milepost approve` and `milepost reject`: the question is shown before it is answered.
-pub(crate) fn verdict(
-    arguments: &args::Verdict,
-    approve: bool,
-    terminal: &mut Terminal,
-) -> Result<Exit, Failure> {
-    let session = Session::open(Person::new(false, arguments.one.json.json))?;
-    decide_as(&session, &session.person, arguments, approve, terminal)
-}
-
-/// The same, where it is known who is asked. Several questions are answered one after the other,
-/// by a person at a terminal.
-pub(crate) fn decide_as(
-    session: &Session,
-    call: &dyn Call,
-    arguments: &args::Verdict,
-    approve: bool,
-    terminal: &mut Terminal,
-) -> Result<Exit, Failure> {
-    let json = arguments.one.json.json;
-    let mut before = follow::view(session, &arguments.one.run)?;
-    let step = arguments.step.as_deref();
-    let word = if approve { "approve" } else { "reject" };
-    hidden::asks_again(format!("milepost {word} {}", before.run_id));
-    if let Some(child) = asking_child(&before, step, approve)? {
-        if !json {
-            terminal.remark(&format!("{}  waits for {child}, which asks:", before.run_id));
-        }
-        before = follow::view(session, &child)?;
-    }
-    let mut verdict = Verdict { session, call, arguments, approve };
-    let open = own_questions(&before, step).map(|one| one.step.clone());
-    let open: Vec<Option<String>> = open.collect();
-    let in_turn = open.len() > 1 && arguments.answer.is_none() && crate::person::has_terminal();
-    if !in_turn {
-        let view = verdict.give(&before, step, terminal)?;
-        return go_on(session, &view, before.seq, json, terminal);
-    }
-    let mut view = before.clone();
-    for step in open.iter().map(Option::as_deref) {
-        // What was said about the one before may have settled it.
-        if own_questions(&view, step).next().is_some() {
-            view = verdict.give(&view, step, terminal)?;
-        }
-    }
-    go_on(session, &view, before.seq, json, terminal)
-}
-
-/// A word of a person on what a run asks.
-struct Verdict<'v> {
-    session: &'v Session,
-    call: &'v dyn Call,
-    arguments: &'v args::Verdict,
-    approve: bool,
-}
-
-impl Verdict<'_> {
-    /// Shows a question and answers it.
-    fn give(
-        &mut self,
-        before: &RunView,
-        step: Option<&str>,
-        terminal: &mut Terminal,
-    ) -> Result<RunView, Failure> {
-        let Verdict { session, call, arguments, approve } = *self;
-        let asked: Vec<_> = own_questions(before, step).collect();
-        if !arguments.one.json.json {
-            asked.iter().for_each(|one| terminal.complain(&follow::asked(one)));
-        }
-        // What was shown is what is decided on, and nothing that came after it.
-        let one = asked.first().filter(|_| asked.len() == 1);
-        let digest = one.and_then(|one| one.digest.clone());
-        let answer = match arguments.answer.as_deref() {
-            Some(given) => Some(answer(given)?),
-            None => one.filter(|_| approve).and_then(|one| form::asked(one, crate::person::line)),
-        };
-        let request = DecideRequest {
-            run_id: before.run_id.clone(),
-            step_id: step.map(str::to_owned),
-            digest,
-            comment: arguments.comment.clone(),
-            answer,
-        };
-        match approve {
-            true => session.run_as::<Approve>(call, request),
-            false => session.run_as::<Reject>(call, request),
-        }
-    }
-}
-
-/// What a run itself asks.
-fn own_questions<'v>(
-    view: &'v RunView,
-    step: Option<&'v str>,
-) -> impl Iterator<Item = &'v WaitingView> {
-    questions(view, step).filter(|one| one.run_id.is_none())
-}
-
-/// What a run asks, and what the runs of its steps ask.
-fn questions<'v>(
-    view: &'v RunView,
-    step: Option<&'v str>,
-) -> impl Iterator<Item = &'v WaitingView> {
-    view.waiting.iter().filter(move |one| {
-        one.kind == WaitingKind::Approval
-            && step.is_none_or(|step| one.step.as_deref() == Some(step))
+/// `milepost person set-pin`: the PIN is asked for on the terminal and nowhere else.
+pub(crate) fn set_pin(terminal: &mut Terminal) -> CommandResult {
+    let response = call::<SetPin>(PinRequest {}, terminal)?;
+    terminal.answer(&response, |terminal| {
+        terminal.line("the PIN is set: runs that start from now on need it for decisions");
     })
-}
-
-/// The run of a step that asks in the place of a run that asks nothing itself. Of several, the
-/// person says which one is meant.
-fn asking_child(
-    view: &RunView,
-    step: Option<&str>,
-    approve: bool,
-) -> Result<Option<String>, Problem> {
-    let mut children = Vec::new();
-    for one in questions(view, step) {
-        let Some(child) = &one.run_id else { return Ok(None) };
-        if !children.contains(child) {
-            children.push(child.clone());
-        }
-    }
-    if children.len() < 2 {
-        return Ok(children.pop());
-    }
-    let word = if approve { "approve" } else { "reject" };
-    let lines: Vec<String> =
-        children.iter().map(|child| format!("`milepost {word} {child}`")).collect();
-    let message = format!("several runs that `{}` waits for ask something", view.run_id);
-    let hint = format!("say which one: {}", lines.join(" or "));
-    Err(Problem::new(Code::ParamsInvalid, message, hint).context("run_id", view.run_id.as_str()))
 }
 
 /// `milepost submit`.
-pub(crate) fn submit(arguments: &args::Submit, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let json = arguments.json.json;
-    let session = Session::open(Person::new(false, json))?;
-    let output = match &arguments.output {
-        Some(file) => Some(Value::from(crate::guide::text(file)?)),
-        None if arguments.context.is_some() => None,
-        None => return Err(nothing(&arguments.run, arguments.step.as_deref()).into()),
-    };
-    let context = match crate::guide::context(arguments.context.as_deref())? {
-        Value::Object(context) => context,
-        _ => Map::new(),
-    };
-    let request = SubmitRequest {
-        run_id: arguments.run.clone(),
-        step_id: arguments.step.clone(),
-        output,
-        context,
-        attempt: None,
-    };
-    let answer = session.run::<Submit>(request)?;
-    if json {
-        session::print(&answer, terminal)?;
-    } else {
-        for issue in &answer.issues {
-            terminal.complain(&format!("issue: {}", safe(&issue.message)));
-            terminal.complain(&format!("hint: {}", safe(&wording::said(&issue.suggestion))));
+pub(crate) fn submit(args: &SubmitArgs, terminal: &mut Terminal) -> CommandResult {
+    let session = CliSession::open(terminal)?;
+    let output = match &args.output {
+        Some(file) => Some(Value::from(file_text(file, OUTPUT_BYTES)?)),
+        None if args.context.is_some() => None,
+        None => {
+            let (run, step) = (&args.run, args.step.as_deref().unwrap_or("<step>"));
+            let hint = format!("name a file: `milepost submit {run} {step} result.json`");
+            let message = "there is nothing to submit";
+            return Err(Problem::new(Code::ParamsInvalid, message, hint).into());
         }
-    }
-    match answer.accepted {
-        Some(false) => Ok(Exit::Failed),
-        _ if json => Ok(follow::exit(&answer.run)),
-        _ => go_on(&session, &answer.run, answer.run.seq, json, terminal),
+    };
+    let response = session.run::<SubmitStep>(SubmitRequest {
+        run_id: args.run.clone(),
+        step_id: args.step.clone(),
+        output,
+        context: guide::context(args.context.as_deref())?,
+        attempt: None,
+    })?;
+    terminal.answer(&response, |terminal| {
+        for issue in &response.issues {
+            terminal.notice(format!("issue: {}", safe(&issue.message)));
+            terminal.notice(format!("hint: {}", safe(&wording::hint_text(&issue.suggestion))));
+        }
+    })?;
+    match response.accepted {
+        Some(false) => Ok(Exit::FAILED),
+        _ if terminal.is_json() => Ok(follow::exit(&response.run)),
+        _ => continue_run(&session, &response.run, response.run.seq, terminal),
     }
 }
 
-fn nothing(run: &str, step: Option<&str>) -> Problem {
-    let step = step.unwrap_or("<step>");
-    let hint = format!("name a file: `milepost submit {run} {step} result.json`");
-    Problem::new(Code::ParamsInvalid, "there is nothing to submit", hint)
-}
-
-/// Drives a run on that was let go of, until it ends or waits again, and then the run that it is a
-/// part of.
-fn go_on(
-    session: &Session,
+/// Follows a run after a message to it until it ends or waits again, and then its parent run.
+fn continue_run(
+    session: &CliSession,
     view: &RunView,
     after: u64,
-    json: bool,
     terminal: &mut Terminal,
-) -> Result<Exit, Failure> {
-    let exit = go_on_alone(session, view, after, json, terminal)?;
-    let Some(above) = view.parent.as_deref().filter(|_| !json && exit != Exit::Interrupted) else {
-        return Ok(exit);
+) -> CommandResult {
+    // Events that came with the answer are shown too, however quickly they came.
+    let has_news = !terminal.is_json() && view.seq > after;
+    let exit = match has_news || view.status == RunStatus::Running {
+        true => follow::follow(session, &view.run_id, after, terminal)?,
+        false => follow::finish(view, terminal)?,
     };
+    if terminal.is_json() || exit == Exit::INTERRUPTED {
+        return Ok(exit);
+    }
+    let Some(parent) = view.parent.as_deref() else { return Ok(exit) };
     let ended = follow::view(session, &view.run_id)?.has_ended();
-    let before = follow::view(session, above)?;
+    let before = follow::view(session, parent)?;
     if !ended || before.has_ended() {
         return Ok(exit);
     }
-    terminal.remark(&format!("{above}  {}  goes on", safe(&before.workflow)));
+    terminal.remark(format!("{parent}  {}  continues", safe(&before.workflow)));
     session.wait(session.operations.hand_on_runs());
-    follow::follow(session, above, before.seq, json, terminal)
-}
-
-/// The same for the run alone. What happened behind an event is told, however quickly it came.
-fn go_on_alone(
-    session: &Session,
-    view: &RunView,
-    after: u64,
-    json: bool,
-    terminal: &mut Terminal,
-) -> Result<Exit, Failure> {
-    let is_news = !json && view.seq > after;
-    if is_news || view.status == RunStatus::Running {
-        return follow::follow(session, &view.run_id, after, json, terminal);
-    }
-    follow::finish(view, json, terminal)
-}
-
-/// An answer: JSON, or a file that holds it.
-fn answer(given: &str) -> Result<Value, Failure> {
-    match std::path::Path::new(given).is_file() {
-        true => value(&crate::guide::text(given.as_ref())?),
-        false => value(given),
-    }
-}
-
-pub(crate) fn value(text: &str) -> Result<Value, Failure> {
-    serde_json::from_str(text).map_err(|error| {
-        let message = format!("`{text}` is not valid JSON: {error}");
-        Problem::new(Code::ParamsInvalid, message, "write it as JSON, texts in quotes").into()
-    })
+    follow::follow(session, parent, before.seq, terminal)
 }

@@ -2,68 +2,62 @@
 
 use milepost_ops::inputs::preview_inputs::{InputView, PreviewInputs, Request, Response};
 use milepost_ops::inputs::resolve_inputs::{self, ResolveInputs};
-use milepost_ops::inputs::{Choice, Outcome, Provided, Status};
-use serde_json::Value;
+use milepost_ops::inputs::{InputStatus, ProviderOutcome, ProviderView};
 
-use super::opened;
-use crate::args::{Inputs, Target};
+use super::args::WorkflowInputsArgs;
+use crate::command::lists::{plain, show_choices};
+use crate::document;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::session::print;
-use crate::table;
+use crate::failure::CommandResult;
 use crate::terminal::{Terminal, safe};
 use crate::wording;
 
-pub(crate) fn run(arguments: &Inputs, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let Target { target, json } = &arguments.target;
-    let opened = opened(target, json.json, terminal)?;
-    let partial_inputs = arguments.given.read(opened.workflow()?)?;
-    let workflow_id = Some(opened.id.clone());
+pub(super) fn run(args: &WorkflowInputsArgs, terminal: &mut Terminal) -> CommandResult {
+    let loaded = document::load(&args.target)?;
+    let workflow = loaded.valid_workflow(terminal)?;
+    let session = loaded.open_session(workflow, terminal)?;
+    let partial_inputs = args.given.read(workflow)?;
+    let workflow_id = Some(workflow.id.value.to_string());
     let request = Request {
         manifest: None,
         workflow_id: workflow_id.clone(),
         partial_inputs: partial_inputs.clone(),
     };
-    if !arguments.choices {
-        let response = opened.session.run::<PreviewInputs>(request)?;
-        match json.json {
-            true => print(&response, terminal)?,
-            false => show(&response, terminal)?,
-        }
-        return Ok(Exit::Done);
+    if !args.choices {
+        let response = session.run::<PreviewInputs>(request)?;
+        return terminal.answer(&response, |terminal| show(&response, terminal));
     }
     let resolving =
         resolve_inputs::Request { manifest: None, workflow_id, partial_inputs, all_choices: true };
-    let resolved = opened.session.run::<ResolveInputs>(resolving)?;
-    if json.json {
-        print(&resolved, terminal)?;
-        return Ok(Exit::Done);
+    let resolved = session.run::<ResolveInputs>(resolving)?;
+    if terminal.is_json() {
+        return terminal.answer(&resolved, |_| {});
     }
-    show(&opened.session.run::<PreviewInputs>(request)?, terminal)?;
+    show(&session.run::<PreviewInputs>(request)?, terminal);
     for (name, provided) in &resolved.providers {
-        show_choices(name, provided, terminal)?;
+        show_provided(name, provided, terminal);
     }
-    resolved.warnings.iter().for_each(|one| terminal.remark(&format!("note: {}", safe(one))));
-    Ok(Exit::Done)
+    notes(&resolved.warnings, terminal);
+    Ok(Exit::DONE)
 }
 
-fn show(response: &Response, terminal: &mut Terminal) -> Result<(), Failure> {
+fn notes(notes: &[String], terminal: &mut Terminal) {
+    notes.iter().for_each(|note| terminal.remark(format!("note: {}", safe(note))));
+}
+
+fn show(response: &Response, terminal: &mut Terminal) {
     if response.inputs.is_empty() {
-        terminal.line("it asks for nothing")?;
+        terminal.line("it has no inputs");
     } else {
-        let rows: Vec<Vec<String>> = response.inputs.iter().map(row).collect();
         let headings = ["input", "type", "value", "status", "about"];
-        terminal.line(&table::render(&headings, &rows, terminal.width()))?;
+        terminal.table(&headings, response.inputs.iter().map(row));
     }
     for violation in &response.violations {
-        let (message, then) =
-            (safe(&violation.message), safe(&wording::said(&violation.suggestion)));
-        terminal.complain(&format!("{}: {message}\nhint: {then}", violation.rule));
+        let (message, hint) =
+            (safe(&violation.message), safe(&wording::hint_text(&violation.suggestion)));
+        terminal.notice(format!("{}: {message}\nhint: {hint}", violation.rule));
     }
-    for warning in &response.warnings {
-        terminal.remark(&format!("note: {}", safe(warning)));
-    }
-    Ok(())
+    notes(&response.warnings, terminal);
 }
 
 fn row(input: &InputView) -> Vec<String> {
@@ -81,46 +75,37 @@ fn row(input: &InputView) -> Vec<String> {
     ]
 }
 
-fn status(status: Status) -> &'static str {
+fn status(status: InputStatus) -> &'static str {
     match status {
-        Status::Given => "given",
-        Status::Default => "default",
-        Status::Optional => "optional",
-        Status::Missing => "missing",
-        Status::Invalid => "invalid",
+        InputStatus::Given => "given",
+        InputStatus::Default => "default",
+        InputStatus::Optional => "optional",
+        InputStatus::Missing => "missing",
+        InputStatus::Invalid => "invalid",
     }
 }
 
-fn show_choices(name: &str, provided: &Provided, terminal: &mut Terminal) -> Result<(), Failure> {
+fn show_provided(name: &str, provided: &ProviderView, terminal: &mut Terminal) {
     let from = &provided.provider;
     let about = match provided.outcome {
-        Outcome::Ready => format!("choices for {name}, from {from}"),
-        Outcome::Cached => format!("choices for {name}, from {from}, as they were"),
-        Outcome::NotAsked => format!("{from} was not asked for {name}"),
-        Outcome::Manual => format!("{from} has no choices for {name}: type it"),
-        Outcome::Prompt => {
+        ProviderOutcome::Ready => format!("choices for {name}, from {from}"),
+        ProviderOutcome::Cached => format!("choices for {name}, from {from}, from an earlier call"),
+        ProviderOutcome::NotAsked => format!("{from} was not called for {name}"),
+        ProviderOutcome::Manual => format!("{from} has no choices for {name}: type the value"),
+        ProviderOutcome::Prompt => {
             format!("{from} needs {} before it has choices for {name}", provided.needs.join(", "))
         }
-        Outcome::Error => format!("{from} has no choices for {name}"),
+        ProviderOutcome::Error => format!("{from} has no choices for {name}"),
     };
-    terminal.line(&safe(&format!("\n{about}")))?;
+    terminal.line(safe(&format!("\n{about}")));
     if let Some(message) = &provided.message {
-        terminal.remark(&format!("note: {}", safe(message)));
+        terminal.remark(format!("note: {}", safe(message)));
     }
     if !provided.choices.is_empty() {
-        let rows: Vec<Vec<String>> = provided.choices.iter().map(choice).collect();
-        terminal.line(&table::render(&["value", "label"], &rows, terminal.width()))?;
+        let choices = provided.choices.iter();
+        show_choices(choices.map(|one| (&one.value, one.label.as_ref())), terminal);
     }
     if provided.more {
         terminal.remark("note: there are more");
     }
-    Ok(())
-}
-
-fn choice(choice: &Choice) -> Vec<String> {
-    vec![plain(&choice.value), choice.label.clone().unwrap_or_default()]
-}
-
-fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -5,87 +5,76 @@ use std::path::PathBuf;
 use milepost_model::document::Document;
 use milepost_model::id::WorkflowId;
 use milepost_model::problem::{Code, Problem};
-use milepost_model::source::Format;
 use milepost_store::write_atomic;
+use milepost_syntax::source::Format;
 use serde_json::json;
 
-use crate::args::{New, NewKind};
+use super::args::{NewArgs, NewWorkflowKind};
+use crate::document;
+use crate::environment;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::target;
+use crate::failure::{CommandResult, Failure};
 use crate::terminal::{Terminal, safe};
 
 const MANIFEST: &str = include_str!("../../templates/manifest.yaml");
 const GUIDE: &str = include_str!("../../templates/guide.yaml");
 
-pub(crate) fn run(arguments: &New, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let id = WorkflowId::parse(&arguments.id).map_err(|invalid| {
+pub(super) fn run(args: &NewArgs, terminal: &mut Terminal) -> CommandResult {
+    let id = WorkflowId::parse(&args.id).map_err(|invalid| {
         let hint = format!("use {}", invalid.rule);
         Problem::new(Code::IdInvalid, invalid.to_string(), hint)
     })?;
-    let (text, format) = match &arguments.from {
-        Some(from) => copy(from, &id)?,
-        None => (String::new(), Format::Yaml),
-    };
-    let path = arguments
-        .output
-        .clone()
-        .unwrap_or_else(|| PathBuf::from(format!("{id}.{}", format.name())));
-    let text = match arguments.from {
-        Some(_) => text,
-        None => template(arguments.kind, &id, &path.display().to_string()),
-    };
-    let promised = path.extension().and_then(|end| end.to_str()).and_then(Format::of_extension);
-    if promised == Some(Format::Json) && format == Format::Yaml {
-        let message = format!("`{}` would hold YAML", path.display());
+    let copied = args.from.as_deref().map(|from| copy(from, &id)).transpose()?;
+    let format = copied.as_ref().map_or(Format::Yaml, |(_, format)| *format);
+    let default = || PathBuf::from(format!("{id}.{}", format.name()));
+    let path = args.output.clone().unwrap_or_else(default);
+    let shown = path.display().to_string();
+    let text = copied.map_or_else(|| template(args.kind, &id, &shown), |(text, _)| text);
+    let expected = path.extension().and_then(|end| end.to_str()).and_then(Format::of_extension);
+    if expected == Some(Format::Json) && format == Format::Yaml {
+        let message = format!("`{shown}` would contain YAML");
         return Err(Problem::new(Code::InputInvalid, message, "end its name in `.yaml`").into());
     }
     check(&text, format)?;
     if path.as_os_str() == "-" {
-        terminal.line(text.trim_end())?;
-        return Ok(Exit::Done);
+        terminal.line(text.trim_end());
+        return Ok(Exit::DONE);
     }
     write_atomic(&path, text.as_bytes(), false)?;
-    let shown = path.display().to_string();
-    if arguments.json.json {
-        terminal.line(&json!({"path": shown, "workflow_id": id.as_str()}).to_string())?;
-    } else {
+    terminal.answer(&json!({"path": shown, "workflow_id": id.as_str()}), |terminal| {
         let shown = safe(&shown);
-        terminal.line(&format!("wrote {shown}"))?;
-        terminal.remark(&format!("next: milepost workflow validate {shown}"));
-    }
-    Ok(Exit::Done)
+        terminal.line(format!("wrote {shown}"));
+        terminal.remark(format!("next: milepost workflow validate {shown}"));
+    })
 }
 
-fn template(kind: NewKind, id: &WorkflowId, path: &str) -> String {
+fn template(kind: NewWorkflowKind, id: &WorkflowId, path: &str) -> String {
     let text = match kind {
-        NewKind::Manifest => MANIFEST,
-        NewKind::Guide => GUIDE,
+        NewWorkflowKind::Manifest => MANIFEST,
+        NewWorkflowKind::Guide => GUIDE,
     };
     text.replace("{{id}}", id.as_str()).replace("{{file}}", path)
 }
 
-/// The text of another workflow with its id replaced and nothing else.
+/// The text of another workflow, with only its id replaced.
 fn copy(from: &str, id: &WorkflowId) -> Result<(String, Format), Failure> {
-    let loaded = target::load(from.as_ref())?;
+    let loaded = document::load(from.as_ref())?;
     let document = &loaded.document;
     let (Some(source), Some(workflow)) = (&document.source, &document.workflow) else {
         let message = format!("`{from}` is not a valid workflow");
         let hint = format!("see `milepost workflow validate {from}`");
         return Err(Problem::new(Code::WorkflowInvalid, message, hint).into());
     };
-    let at = workflow.id.at;
-    let written = source.slice(at);
-    let quoted = written.starts_with(['"', '\'']);
+    let (at, text) = (workflow.id.at, source.text());
+    let quoted = source.slice(at).starts_with(['"', '\'']);
     let id = if quoted { format!("\"{id}\"") } else { id.to_string() };
-    let text = source.text();
     let copy = format!("{}{id}{}", &text[..at.start as usize], &text[at.end as usize..]);
     Ok((copy, source.format()))
 }
 
-/// What is written must be valid: an id that a guide does not take is refused here.
+/// What is written must be valid: guides, for example, allow fewer ids.
 fn check(text: &str, format: Format) -> Result<(), Failure> {
-    let document = Document::read(text.as_bytes(), Some(format), target::world());
+    let document = Document::read(text.as_bytes(), Some(format), environment::world());
     let error = document.violations.iter().find(|_| !document.is_valid());
     match error {
         None => Ok(()),

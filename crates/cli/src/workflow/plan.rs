@@ -1,59 +1,44 @@
 //! `milepost workflow plan`.
 
-use milepost_ops::preview::preview_rendered::{self, Knowing, PreviewRendered, RenderedStep};
-use milepost_ops::preview::step_plan::{Request, Response, StepPlan, StepView};
+use milepost_ops::preview::preview_rendered::{self, PreviewRequests, RenderStatus, RenderedStep};
+use milepost_ops::preview::step_plan::{PlanSteps, PlannedStepView, Request, Response};
 use serde_json::Value;
 
-use super::{count, opened};
-use crate::args::{Plan, Target};
+use super::args::PlanArgs;
 use crate::command::http;
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::session::print;
-use crate::table;
-use crate::terminal::{Terminal, safe};
+use crate::command::lists::plain;
+use crate::document;
+use crate::failure::CommandResult;
+use crate::terminal::{Terminal, count, safe};
 
-pub(crate) fn run(arguments: &Plan, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let Target { target, json } = &arguments.target;
-    let opened = opened(target, json.json, terminal)?;
-    let inputs = arguments.inputs.read(opened.workflow()?)?;
-    let workflow_id = Some(opened.id.clone());
-    if arguments.requests {
+pub(super) fn run(args: &PlanArgs, terminal: &mut Terminal) -> CommandResult {
+    let loaded = document::load(&args.target)?;
+    let workflow = loaded.valid_workflow(terminal)?;
+    let session = loaded.open_session(workflow, terminal)?;
+    let inputs = args.inputs.read(workflow)?;
+    let workflow_id = Some(workflow.id.value.to_string());
+    if args.requests {
         let request = preview_rendered::Request { manifest: None, workflow_id, inputs };
-        let response = opened.session.run::<PreviewRendered>(request)?;
-        match json.json {
-            true => print(&response, terminal)?,
-            false => response.steps.iter().try_for_each(|step| show(step, terminal))?,
-        }
-        return Ok(Exit::Done);
+        let response = session.run::<PreviewRequests>(request)?;
+        return terminal.answer(&response, |terminal| show_requests(&response, terminal));
     }
-    let request = Request { manifest: None, workflow_id, inputs };
-    let response = opened.session.run::<StepPlan>(request)?;
-    match json.json {
-        true => print(&response, terminal)?,
-        false => show_plan(&response, terminal)?,
-    }
-    Ok(Exit::Done)
+    let response = session.run::<PlanSteps>(Request { manifest: None, workflow_id, inputs })?;
+    terminal.answer(&response, |terminal| show_plan(&response, terminal))
 }
 
-fn show_plan(response: &Response, terminal: &mut Terminal) -> Result<(), Failure> {
-    let steps: Vec<&StepView> =
-        response.steps.iter().filter(|step| step.inside.is_none()).collect();
-    let rows: Vec<Vec<String>> =
-        steps.iter().enumerate().map(|(index, step)| row(index, step)).collect();
+fn show_plan(response: &Response, terminal: &mut Terminal) {
+    let steps = || response.steps.iter().filter(|step| step.inside.is_none());
     let headings = ["#", "wave", "step", "does", "waits for", "runs"];
-    terminal.line(&table::render(&headings, &rows, terminal.width()))?;
-    let (steps, waves) = (count(steps.len(), "step"), count(response.waves, "wave"));
-    let at_once = response.concurrency;
-    terminal.line(&format!("{steps} in {waves}, at most {at_once} at once"))?;
-    Ok(())
+    terminal.table(&headings, steps().enumerate().map(|(index, step)| row(index, step)));
+    let (steps, waves) = (count(steps().count(), "step"), count(response.waves, "wave"));
+    terminal.line(format!("{steps} in {waves}, at most {} at once", response.concurrency));
 }
 
-fn row(index: usize, step: &StepView) -> Vec<String> {
+fn row(index: usize, step: &PlannedStepView) -> Vec<String> {
     let runs = match (&step.condition, step.condition_holds) {
-        (None, _) => if step.finally { "in every case" } else { "yes" }.to_owned(),
-        (Some(_), Some(true)) => "yes, its condition holds".to_owned(),
-        (Some(_), Some(false)) => "no, its condition does not hold".to_owned(),
+        (None, _) => if step.finally { "always" } else { "yes" }.to_owned(),
+        (Some(_), Some(true)) => "yes, its condition is true".to_owned(),
+        (Some(_), Some(false)) => "no, its condition is false".to_owned(),
         (Some(condition), None) => format!("if {condition}"),
     };
     vec![
@@ -66,41 +51,42 @@ fn row(index: usize, step: &StepView) -> Vec<String> {
     ]
 }
 
-/// `run`, and of a call that is known what it sends: `run POST`.
-fn does(step: &StepView) -> String {
+/// `run`, or `run POST` if the call is known.
+fn does(step: &PlannedStepView) -> String {
     match step.call.as_ref().and_then(|call| call.method.as_deref()) {
         Some(method) => format!("{} {method}", step.kind.name()),
         None => step.kind.name().to_owned(),
     }
 }
 
-/// A step with its requests, or with what has to be known first.
-pub(crate) fn show(step: &RenderedStep, terminal: &mut Terminal) -> Result<(), Failure> {
+/// Every step with its requests, or with what has to be known first.
+pub(crate) fn show_requests(response: &preview_rendered::Response, terminal: &mut Terminal) {
+    response.steps.iter().for_each(|step| show_step(step, terminal));
+}
+
+fn show_step(step: &RenderedStep, terminal: &mut Terminal) {
     let target = step.target.as_deref().unwrap_or(step.kind.name());
-    let head = format!("{}: {target}", step.id);
     let about = match step.status {
-        Knowing::Known => String::new(),
-        Knowing::Unknown => format!(" (unknown yet: {})", step.unknown.join(", ")),
-        Knowing::Skipped => " (its condition does not hold)".to_owned(),
-        Knowing::Problem => format!(" (would fail: {})", step.problems.join("; ")),
+        RenderStatus::Known => String::new(),
+        RenderStatus::Unknown => format!(" (not known yet: {})", step.unknown.join(", ")),
+        RenderStatus::Skipped => " (its condition is false)".to_owned(),
+        RenderStatus::Problem => format!(" (would fail: {})", step.problems.join("; ")),
     };
-    terminal.line(&safe(&format!("{head}{about}")))?;
+    terminal.line(safe(&format!("{}: {target}{about}", step.id)));
     for request in &step.requests {
         let text = http::text(request).replace("\r\n", "\n");
-        terminal.line(&safe(&indented(&text)))?;
+        terminal.line(safe(&indented(&text)));
     }
     if let Some(text) = &step.text {
-        let text = text.as_str().map_or_else(|| text.to_string(), str::to_owned);
-        terminal.line(&safe(&indented(&text)))?;
+        terminal.line(safe(&indented(&plain(text))));
     }
-    if step.requests.is_empty() && step.status == Knowing::Unknown && !step.with.is_empty() {
+    if step.requests.is_empty() && step.status == RenderStatus::Unknown && !step.with.is_empty() {
         let with = Value::Object(step.with.clone());
-        terminal.line(&safe(&indented(&format!("with {with}"))))?;
+        terminal.line(safe(&indented(&format!("with {with}"))));
     }
     for note in &step.notes {
-        terminal.remark(&format!("note: {}: {}", safe(&step.id), safe(note)));
+        terminal.remark(format!("note: {}: {}", safe(&step.id), safe(note)));
     }
-    Ok(())
 }
 
 fn indented(text: &str) -> String {

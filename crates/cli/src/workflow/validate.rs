@@ -1,67 +1,60 @@
 //! `milepost workflow validate`.
 
 use std::ffi::OsStr;
-use std::io::Write;
 use std::sync::Arc;
 
 use milepost_model::document::Document;
 use milepost_model::finding::Severity;
 use milepost_model::problem::Problem;
-use milepost_model::source::Source;
 use milepost_model::violation;
 use milepost_ops::workflow::mend;
 use milepost_ops::workflow::validate::of_document;
 use milepost_store::write_atomic;
+use milepost_syntax::source::Source;
 use serde_json::{Value, json};
 
-use super::count;
-use crate::args::Validate;
+use super::args::ValidateArgs;
 use crate::diagnostics;
+use crate::document::{self, LoadedDocument};
+use crate::environment;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::target::{self, Loaded};
-use crate::terminal::{Terminal, safe, wrap};
+use crate::failure::{CommandResult, Failure};
+use crate::terminal::{Terminal, count, safe, wrap_words};
 use crate::wording;
 
-pub(crate) fn run(arguments: &Validate, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let mut exit = Exit::Done;
+pub(super) fn run(args: &ValidateArgs, terminal: &mut Terminal) -> CommandResult {
+    let mut exit = Exit::DONE;
     let mut files = Vec::new();
     let mut summary = Summary::default();
-    for target in &arguments.targets {
-        let mut loaded = match target::load(target) {
+    for target in &args.targets {
+        let mut loaded = match document::load(target) {
             Ok(loaded) => loaded,
             Err(failure) => {
-                if arguments.json.json {
-                    files.extend(failure.problem().map(|problem| missing(target, problem)));
-                }
-                exit = worse(exit, failure.show(terminal, arguments.json.json));
+                files.extend(failure.problem().map(|problem| missing(target, problem)));
+                exit = worse(exit, failure.show(terminal));
                 continue;
             }
         };
-        let fixed = if arguments.fix { fix(&mut loaded, terminal)? } else { 0 };
-        if arguments.fix && is_stdin(&loaded) && !arguments.json.json {
-            pass_on(&loaded, terminal)?;
-        }
-        let valid = loaded.document.is_valid();
-        if !valid {
-            exit = worse(exit, Exit::WorkflowInvalid);
+        let fixed = if args.fix { fix(&mut loaded, terminal)? } else { 0 };
+        if !loaded.document.is_valid() {
+            exit = worse(exit, Exit::WORKFLOW_INVALID);
         }
         summary.add(&loaded.document, fixed);
-        if arguments.json.json {
-            files.push(as_json(&loaded, arguments));
+        if terminal.is_json() {
+            files.push(as_json(&loaded, args));
         } else {
-            show(&loaded, fixed, arguments, terminal)?;
+            show(&loaded, fixed, args, terminal);
         }
     }
-    if arguments.json.json {
-        terminal.line(&json!({"files": files}).to_string())?;
-    } else if arguments.targets.len() > 1 {
-        terminal.line(&summary.words())?;
-    }
+    terminal.answer(&json!({"files": files}), |terminal| {
+        if args.targets.len() > 1 {
+            terminal.line(summary.text());
+        }
+    })?;
     Ok(exit)
 }
 
-/// The entry of a target that could not be read: a reader of the list must not miss it.
+/// The entry of a target that could not be read: it must not be missing from the list.
 fn missing(target: &OsStr, problem: &Problem) -> Value {
     json!({
         "path": target.to_string_lossy(),
@@ -72,50 +65,38 @@ fn missing(target: &OsStr, problem: &Problem) -> Value {
         "problem": {
             "error_code": problem.code.name(),
             "message": problem.message,
-            "suggested_action": wording::said(&problem.hint),
+            "suggested_action": wording::hint_text(&problem.hint),
         },
     })
 }
 
-/// A file that is not there weighs more than one that is not valid.
+/// A missing file outweighs an invalid one.
 fn worse(one: Exit, other: Exit) -> Exit {
     let weight = |exit: Exit| match exit {
-        Exit::Done => 0,
-        Exit::WorkflowInvalid => 1,
-        Exit::NotFound => 2,
+        Exit::DONE => 0,
+        Exit::WORKFLOW_INVALID => 1,
+        Exit::NOT_FOUND => 2,
         _ => 3,
     };
     if weight(other) > weight(one) { other } else { one }
 }
 
 /// Applies certain fixes, and writes the result once.
-fn fix(loaded: &mut Loaded, terminal: &mut Terminal) -> Result<usize, Failure> {
-    let Some(mended) = mend::mended(&loaded.document, target::world()) else { return Ok(0) };
-    match (&loaded.kept, &loaded.file) {
-        (Some(id), _) => mend::write(&target::writer(None)?, id, &loaded.document, &mended)?,
+fn fix(loaded: &mut LoadedDocument, terminal: &mut Terminal) -> Result<usize, Failure> {
+    let Some(mended) = mend::mended(&loaded.document, environment::world()) else { return Ok(0) };
+    match (&loaded.versioned, &loaded.file) {
+        (Some(id), _) => mend::write(&environment::writer(None)?, id, &loaded.document, &mended)?,
         (None, Some(file)) => write_atomic(file, &mended.bytes, true)?,
-        (None, None) if is_stdin(loaded) => {}
+        (None, None) if loaded.is_stdin() => {}
         (None, None) => {
-            terminal.remark("note: a built-in workflow is read-only and stays as it is");
+            terminal.remark("note: a built-in workflow is read-only and was not changed");
         }
     }
     loaded.document = Arc::new(mended.document);
     Ok(mended.fixed)
 }
 
-fn is_stdin(loaded: &Loaded) -> bool {
-    loaded.name == "<stdin>"
-}
-
-/// What came from standard input goes to standard output, mended or not: a filter never eats it.
-fn pass_on(loaded: &Loaded, terminal: &mut Terminal) -> Result<(), Failure> {
-    if let Some(source) = &loaded.document.source {
-        terminal.out().write_all(&source.with_text(source.text()))?;
-    }
-    Ok(())
-}
-
-fn as_json(loaded: &Loaded, arguments: &Validate) -> Value {
+fn as_json(loaded: &LoadedDocument, args: &ValidateArgs) -> Value {
     let document = &loaded.document;
     let mut file = json!({
         "path": loaded.name,
@@ -126,44 +107,40 @@ fn as_json(loaded: &Loaded, arguments: &Validate) -> Value {
         "unchecked": of_document(document).unchecked,
     });
     // Standard output is this object, so the text has to be in it.
-    if arguments.fix && is_stdin(loaded) {
+    if args.fix && loaded.is_stdin() {
         file["fixed"] = document.source.as_ref().map(Source::text).into();
     }
     file
 }
 
-fn show(
-    loaded: &Loaded,
-    fixed: usize,
-    arguments: &Validate,
-    terminal: &mut Terminal,
-) -> Result<(), Failure> {
+fn show(loaded: &LoadedDocument, fixed: usize, args: &ValidateArgs, terminal: &mut Terminal) {
     let document = &loaded.document;
-    // With `--fix -` standard output is the document: remarks go to standard error.
-    let to_error = arguments.fix && is_stdin(loaded);
-    let say = |text: &str, terminal: &mut Terminal| -> Result<(), Failure> {
-        if to_error {
-            terminal.complain(text);
-            return Ok(());
-        }
-        Ok(terminal.line(text)?)
-    };
-    let width = terminal.width();
-    for violation in &document.violations {
-        let text = diagnostics::render(violation, &loaded.name, document.source.as_ref(), width);
-        say(&format!("{text}\n"), terminal)?;
+    let source = document.source.as_ref();
+    // With `--fix -` standard output is the document, fixed or not: a filter never eats it.
+    let is_filter = args.fix && loaded.is_stdin();
+    if let Some(source) = source.filter(|_| is_filter) {
+        terminal.raw(&source.with_text(source.text()));
     }
-    say(&wrap(&verdict(loaded, fixed, arguments), width), terminal)
+    let width = terminal.width();
+    let mut say = |text: String| match is_filter {
+        true => terminal.notice(text),
+        false => terminal.line(text),
+    };
+    for violation in &document.violations {
+        let text = diagnostics::render(violation, &loaded.name, source, width);
+        say(format!("{text}\n"));
+    }
+    say(wrap_words(&verdict(loaded, fixed, args), width));
 }
 
-fn verdict(loaded: &Loaded, fixed: usize, arguments: &Validate) -> String {
+fn verdict(loaded: &LoadedDocument, fixed: usize, args: &ValidateArgs) -> String {
     let document = &loaded.document;
     let of = |severity| document.violations.iter().filter(|one| one.severity == severity).count();
     let (errors, warnings) = (of(Severity::Error), of(Severity::Warning));
     let mut words = Vec::new();
     match &document.workflow {
         Some(_) if errors > 0 => words.push(format!(
-            "not valid: {} in validation criteria; it can be walked, but not checked there",
+            "not valid: {} in validation criteria; the guide can be followed, but not checked there",
             count(errors, "error")
         )),
         Some(workflow) => {
@@ -181,10 +158,10 @@ fn verdict(loaded: &Loaded, fixed: usize, arguments: &Validate) -> String {
     }
     if !document.unchecked.is_empty() {
         let commands = count(document.unchecked.len(), "command");
-        words.push(format!("{commands} unchecked: no catalog here knows them"));
+        words.push(format!("{commands} not checked: not in any catalog here"));
     }
     let fixable = mend::fixable(document);
-    if fixable > 0 && !arguments.fix {
+    if fixable > 0 && !args.fix {
         words.push(format!("{fixable} can be fixed with `--fix`"));
     }
     format!("{}: {}", safe(&loaded.name), words.join(", "))
@@ -206,13 +183,12 @@ impl Summary {
         self.fixed += fixed;
     }
 
-    fn words(&self) -> String {
+    fn text(&self) -> String {
         let files = count(self.valid + self.invalid, "document");
-        let fixed = if self.fixed > 0 {
-            format!(", {} fixed", count(self.fixed, "error"))
-        } else {
-            String::new()
+        let fixed = match self.fixed {
+            0 => String::new(),
+            fixed => format!(", {} fixed", count(fixed, "error")),
         };
-        format!("{files}: {} valid, {} not{fixed}", self.valid, self.invalid)
+        format!("{files}: {} valid, {} invalid{fixed}", self.valid, self.invalid)
     }
 }

@@ -1,5 +1,6 @@
-//! A secret that is looked for everywhere. Servers echo it back, redirect with it, fail with it;
-//! it must be in no output and no file, in no spelling, but in the store that hides it.
+//! A canary secret, searched for in every output. Servers echo it back, redirect with it and fail
+//! with it; it must appear in no output and no file, in any encoding, except in the encrypted
+//! store.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,11 +13,11 @@ use crate::secret::files;
 use crate::server::{self, Reply, Request, Server};
 use crate::{Place, finish};
 
-/// With what would be escaped in a URL.
+/// Contains characters that are escaped in URLs.
 pub(crate) const CANARY: &str = "Kanarien/vogel+0042=&q!";
 const USER: &str = "canary-user-7731";
 
-/// One path for each thing that a server may do to a request.
+/// One path for each thing a server may do with a request.
 const PATHS: &[&str] = &["echo", "redirect", "away", "fail", "denied", "slow", "broken", "text"];
 
 fn document(server: &str) -> String {
@@ -52,7 +53,7 @@ paths:
     )
 }
 
-/// What was asked, told back in the body and in headers.
+/// Echoes the request in the body and in headers.
 fn echo(request: &Request, status: u16) -> Reply {
     let all = json!({
         "target": request.target,
@@ -90,7 +91,7 @@ fn percent_decoded(text: &str) -> String {
 fn answer(request: &Request) -> Reply {
     let path = request.path();
     if path == "/token" {
-        // A token server that talks too much, and whose token is a secret, too.
+        // A token server that echoes too much, and whose token is a secret as well.
         let said = json!({"access_token": CANARY, "token_type": "Bearer", "expires_in": 3600,
             "echo": request.body, "auth": request.header("authorization")});
         return server::json(200, &said);
@@ -118,7 +119,7 @@ fn answer(request: &Request) -> Reply {
     }
 }
 
-/// Every spelling that gives the value away.
+/// Every encoding that would give the value away.
 fn spellings(secret: &str) -> BTreeSet<String> {
     let strict: Vec<String> = secret.bytes().map(|byte| format!("%{byte:02X}")).collect();
     let strict = strict.concat();
@@ -195,7 +196,7 @@ fn walk(from: Origin) {
     let sent = calls(&place, from);
     let seen = server.seen();
     assert!(seen.len() >= sent, "{} requests, {sent} expected", seen.len());
-    // The secret did go where it belongs: a test that sends none proves nothing.
+    // The secret did reach its destination: a test that never sends it proves nothing.
     for scheme in ["query", "header", "cookie", "bearer", "basic", "client"] {
         let arrived = seen.iter().filter(|one| one.path() == format!("/{scheme}/echo"));
         let arrived: Vec<String> = arrived.map(|one| format!("{one:?}")).collect();
@@ -212,7 +213,7 @@ fn walk(from: Origin) {
     }
 }
 
-/// Every call in every mode; how many reach the server at least.
+/// Makes every call in every mode, and returns how many must at least reach the server.
 fn calls(place: &Place, from: Origin) -> usize {
     let mut reached = 0;
     for scheme in ["query", "header", "cookie", "bearer", "basic", "client"] {
@@ -249,11 +250,11 @@ fn calls(place: &Place, from: Origin) -> usize {
 }
 
 #[test]
-fn a_kept_secret_is_nowhere_to_be_seen() {
+fn a_stored_secret_appears_in_no_output() {
     walk(Origin::Store);
 }
 
 #[test]
-fn a_secret_of_the_environment_is_nowhere_to_be_seen() {
+fn a_secret_from_the_environment_appears_in_no_output() {
     walk(Origin::Environment);
 }

@@ -1,4 +1,4 @@
-//! A secret that goes through whole runs, and is looked for in everything they leave behind.
+//! A canary secret that passes through whole runs, searched for in everything they leave behind.
 
 use std::fs;
 use std::process::Command;
@@ -30,7 +30,7 @@ components:
     key: {type: apiKey, in: header, name: X-Api-Key}
 ";
 
-/// A secret in every place of a request; the first try of the last step fails for good.
+/// A secret in every part of a request; the first attempt of the last step fails permanently.
 const MAIN: &str = r#"
 workflow: main
 inputs:
@@ -51,10 +51,10 @@ workflow: inner
 inputs: {handed: {type: string, secret: true}}
 steps: [{id: c, run: api things:create, body: {said: '${{ inputs.handed }}'}}]
 ";
-/// Reads no variable at all.
+/// Uses no environment variable.
 const OTHER: &str = "workflow: other\nsteps: [{id: a, set: {x: 1}}]\n";
 
-/// Tells back what it was told; the first request fails for now, the first `bad` one for good.
+/// Echoes its input; the first request fails temporarily, the first `bad` one permanently.
 fn serve() -> impl Fn(&Request) -> Reply + Send + Sync + 'static {
     let seen = std::sync::Mutex::new((0, 0));
     move |request| {
@@ -107,7 +107,7 @@ impl Stage {
     }
 }
 
-/// From its start through a retry, a failure and a resumption to its end, and out again.
+/// From start through a retry, a failure and a resume to the end, and then every way of showing it.
 fn walk(given: &[&str], with_env: bool, days: &str) {
     let server = Server::start(serve());
     let place = Place::with(&[("api.yaml", API), ("main.yaml", MAIN), ("inner.yaml", INNER)]);
@@ -128,8 +128,8 @@ fn walk(given: &[&str], with_env: bool, days: &str) {
     let run = view["run_id"].as_str().expect("an id").to_owned();
     let hidden = ran.out.lines().next().expect("lines").contains("PLAIN");
     assert!(hidden, "what is read and no secret is in the journal: {}", ran.out);
-    // Another process: it has what the environment has and what was sealed for it, and waits for
-    // what it was never given.
+    // Another process has the environment and what was sealed for it, and waits for what it was
+    // never given.
     stage.typed(&["approve", &run], "y\n");
     if !with_env && days == "0" {
         let shown = stage.run(&["show", &run, "--json"]).ends(0).json();
@@ -159,7 +159,7 @@ fn walk(given: &[&str], with_env: bool, days: &str) {
     let said = if with_env { CANARY } else { "none" };
     assert_eq!(seen[0].header("x-said"), Some(&*format!("is {said}")), "{:?}", seen[0]);
     for file in files(stage.place.root.path()) {
-        // What wakes other processes is no file.
+        // The socket that wakes other processes is not a file.
         if file.ends_with("given.json") || !file.is_file() {
             continue;
         }
@@ -168,16 +168,16 @@ fn walk(given: &[&str], with_env: bool, days: &str) {
 }
 
 #[test]
-fn a_default_of_the_environment_is_in_no_journal() {
+fn a_default_from_the_environment_is_in_no_journal() {
     walk(&[], true, "0");
 }
 
 #[test]
-fn an_input_that_was_typed_is_in_no_journal() {
+fn a_typed_input_is_in_no_journal() {
     walk(&["-i", &format!("s={CANARY}")], false, "7");
 }
 
 #[test]
-fn an_input_of_a_file_is_in_no_journal() {
+fn an_input_from_a_file_is_in_no_journal() {
     walk(&["--inputs", "given.json"], false, "0");
 }

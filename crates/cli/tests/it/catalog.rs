@@ -1,4 +1,4 @@
-//! `milepost catalog …` on the real binary.
+//! `milepost catalog …` with the real binary.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,12 +13,12 @@ use crate::{Place, Ran, finish};
 pub(crate) const SHOP: &str = include_str!("shop.yaml");
 
 impl Place {
-    /// `milepost …` with words apart by spaces.
+    /// `milepost …` with arguments separated by spaces.
     pub(crate) fn say(&self, arguments: &str) -> Ran {
         self.run(arguments.split(' '))
     }
 
-    /// A place where the shop is imported.
+    /// A folder with the shop imported.
     pub(crate) fn shop() -> Place {
         let place = Place::with(&[("shop.yaml", SHOP)]);
         place.say("catalog import shop.yaml").ends(0);
@@ -56,7 +56,7 @@ impl Place {
     }
 }
 
-/// The problem that was told as JSON.
+/// The problem that was printed as JSON.
 pub(crate) fn problem(ran: &Ran) -> Value {
     assert_eq!(ran.out, "");
     let problem: Value = serde_json::from_str(&ran.err).expect("is JSON alone");
@@ -64,7 +64,7 @@ pub(crate) fn problem(ran: &Ran) -> Value {
 }
 
 #[test]
-fn a_sound_document_is_valid() {
+fn a_correct_document_is_valid() {
     let place = Place::with(&[("shop.yaml", SHOP)]);
     place.shows(
         "catalog validate shop.yaml",
@@ -84,7 +84,7 @@ fn a_sound_document_is_valid() {
 }
 
 #[test]
-fn an_unsound_document_shows_every_fault() {
+fn an_invalid_document_shows_every_fault() {
     let many: Vec<String> = (0..30)
         .map(|n| format!("  /things{n}:\n    get: {{operationId: same, responses: {{}}}}\n"))
         .collect();
@@ -114,20 +114,20 @@ fn an_unsound_document_shows_every_fault() {
     "#]]);
     place.shows("catalog validate poem.txt", &expect![[r"
         error[unreadable]: the document is text, not a map; an OpenAPI document begins with `openapi:`
-        poem.txt: not valid, no OpenAPI document, 1 error, 0 warnings
+        poem.txt: not valid, not an OpenAPI document, 1 error, 0 warnings
         --- 2
     "]]);
     place.shows(
         "catalog validate empty.yaml",
         &expect![[r"
-        error[unreadable]: the document is empty; give an OpenAPI document in JSON or YAML
-        empty.yaml: not valid, no OpenAPI document, 1 error, 0 warnings
-        --- 2
-    "]],
+            error[unreadable]: the document is empty; give an OpenAPI document in JSON or YAML
+            empty.yaml: not valid, not an OpenAPI document, 1 error, 0 warnings
+            --- 2
+        "]],
     );
     let ran = place.say("catalog validate odd.yaml").ends(0);
     assert_eq!(ran.out.lines().filter(|line| line.starts_with("warning[")).count(), 20);
-    assert!(ran.out.contains("more, all of them with --json\n"), "{}", ran.out);
+    assert!(ran.out.contains("more; --json lists them all\n"), "{}", ran.out);
     let response = place.say("catalog validate --json none.json").ends(2).quiet().json();
     assert_eq!(response["valid"], false);
     let violation = response["violations"][0].as_object().expect("is an object");
@@ -178,7 +178,7 @@ fn sources_that_cannot_be_read() {
 }
 
 #[test]
-fn a_url_is_a_source() {
+fn a_document_can_be_read_from_a_url() {
     let server = Server::start(|_| {
         let kind = vec![("content-type", "application/yaml".to_owned())];
         server::Reply::Answer(200, kind, SHOP.as_bytes().to_vec())
@@ -239,7 +239,7 @@ fn preview_writes_nothing() {
     assert!(!place.root.path().join("home/.config/milepost/catalogs").exists());
 }
 
-/// A shop, and the same once more out of use.
+/// The shop twice, once disabled.
 fn two() -> Place {
     let place = Place::shop();
     place.say("catalog import shop.yaml --title Other --disabled").ends(0);
@@ -247,7 +247,7 @@ fn two() -> Place {
 }
 
 #[test]
-fn what_is_imported_is_listed() {
+fn imported_catalogs_are_listed() {
     let place = Place::with(&[("shop.yaml", SHOP)]);
     place.shows(
         "catalog list",
@@ -359,18 +359,18 @@ fn a_catalog_is_shown() {
     place.shows(
         "catalog preview shop.yaml",
         &expect![[r"
-        shop — Shop
-        https://api.shop.test/v1
-        7 operations, 7 commands, 1 provider
-        --- 0
-        note: catalog `shop` is there already
-        next: milepost catalog import shop.yaml --overwrite
-    "]],
+            shop — Shop
+            https://api.shop.test/v1
+            7 operations, 7 commands, 1 provider
+            --- 0
+            note: catalog `shop` exists already
+            next: milepost catalog import shop.yaml --overwrite
+        "]],
     );
 }
 
 #[test]
-fn a_catalog_is_removed_after_a_yes() {
+fn removing_a_catalog_needs_confirmation() {
     let place = two();
     place.shows("catalog remove shop", &expect![[r"
         --- 7
@@ -381,10 +381,10 @@ fn a_catalog_is_removed_after_a_yes() {
     place.shows(
         "catalog remove shop --yes",
         &expect![[r"
-        removed shop; 1 catalog left
-        --- 0
-        note: its document stays for the next import; --manifest removes it
-    "]],
+            removed shop; 1 catalog left
+            --- 0
+            note: its document is kept for the next import; --manifest removes it
+        "]],
     );
     place.shows(
         "catalog remove other --manifest -y",
@@ -411,7 +411,7 @@ fn a_catalog_is_removed_after_a_yes() {
 }
 
 #[test]
-fn json_is_the_answer_of_the_operation() {
+fn json_output_is_the_response_of_the_operation() {
     let place = Place::with(&[("shop.yaml", SHOP)]);
     let told = place.say("catalog import --json shop.yaml").ends(0).quiet().json();
     assert_eq!((&told["catalog_id"], &told["replaced"]), (&json!("shop"), &json!(false)));
@@ -434,7 +434,7 @@ fn json_is_the_answer_of_the_operation() {
 }
 
 #[test]
-fn faults_of_an_import_are_told_one_by_one() {
+fn every_fault_of_an_import_is_reported() {
     let twice = r#"{"openapi": "3.0.3", "info": {"title": "T", "version": "1"},
         "servers": [{"url": "ftp://files.test"}], "paths": []}"#;
     let place = Place::with(&[("twice.json", twice)]);
@@ -457,14 +457,14 @@ fn faults_of_an_import_are_told_one_by_one() {
 }
 
 #[test]
-fn catalogs_go_in_and_out_of_use() {
+fn catalogs_can_be_disabled_and_enabled() {
     let place = Place::shop();
     place.shows(
         "catalog disable shop",
         &expect![[r"
-        shop is disabled; 0 commands can be used
-        --- 0
-    "]],
+            shop is disabled; 0 commands available
+            --- 0
+        "]],
     );
     place.shows(
         "command show shop orders:list",
@@ -494,9 +494,9 @@ fn catalogs_go_in_and_out_of_use() {
     place.shows(
         "catalog enable Shop",
         &expect![[r"
-        shop is enabled; 7 commands can be used
-        --- 0
-    "]],
+            shop is enabled; 7 commands available
+            --- 0
+        "]],
     );
     place.shows(
         "catalog enable nowhere",
@@ -624,9 +624,9 @@ fn one_scheme_of_several_is_named() {
     place.shows(
         "catalog auth open",
         &expect![[r"
-        the document names no security scheme: nothing is needed
-        --- 0
-    "]],
+            the document declares no security scheme: none is needed
+            --- 0
+        "]],
     );
 }
 
@@ -636,9 +636,9 @@ fn diff_shows_what_would_change() {
     place.shows(
         "catalog diff shop",
         &expect![[r"
-        shop: nothing changes
-        --- 0
-    "]],
+            shop: no changes
+            --- 0
+        "]],
     );
     let newer =
         SHOP.replace("/photos", "/pictures").replace("required: [item]", "required: [item, count]");
@@ -688,7 +688,7 @@ paths:
 }
 
 #[test]
-fn two_imports_at_once_leave_one_whole_catalog() {
+fn two_concurrent_imports_leave_one_complete_catalog() {
     let place = Place::with(&[("shop.yaml", SHOP)]);
     for round in 0..5 {
         let start = || {
@@ -712,12 +712,12 @@ fn two_imports_at_once_leave_one_whole_catalog() {
 }
 
 #[test]
-fn a_broken_record_is_told_and_can_be_removed() {
+fn a_broken_record_is_reported_and_can_be_removed() {
     let place = Place::shop();
     let record = place.root.path().join("home/.config/milepost/catalogs/shop.toml");
     fs::write(&record, "title = ").expect("writes");
     let ran = place.say("catalog list").ends(0);
-    assert!(ran.err.contains("is left out"), "{}", ran.err);
+    assert!(ran.err.contains("warning: skipped `"), "{}", ran.err);
     place.say("catalog show shop").ends(2);
     place.say("catalog remove shop --yes").ends(0);
     assert!(!record.exists());
@@ -751,7 +751,7 @@ fn help_has_examples_and_exit_codes() {
 }
 
 #[test]
-fn text_of_others_cannot_move_the_terminal() {
+fn text_from_documents_cannot_control_the_terminal() {
     let hostile = "openapi: 3.0.3
 info: {title: \"E\\e[31mvil\\u202e\", version: '1'}
 servers: [{url: 'https://evil.test'}]
@@ -775,7 +775,7 @@ paths: {/a: {get: {summary: \"S\\e]0;x\\aum\", description: \"\\e[2J\", response
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn a_closed_pipe_is_not_a_failure() {
     let place = Place::shop();
     let mut command = place.command();
     let mut child = command
@@ -816,7 +816,7 @@ fn large_document() -> String {
     document.to_string()
 }
 
-/// The one file below a folder of the home that ends like this.
+/// The only file below a folder of the home directory with this ending.
 fn only_file(place: &Place, folder: &str, end: &str) -> PathBuf {
     let folder = place.root.path().join("home").join(folder);
     let files = fs::read_dir(folder).expect("is there").map(|file| file.expect("a file").path());
@@ -824,10 +824,10 @@ fn only_file(place: &Place, folder: &str, end: &str) -> PathBuf {
     files.next().expect("is there")
 }
 
-/// Derived data is quick, and never believed against the document: it is not of another document,
-/// not damaged, and not of one that was edited since, however small the edit.
+/// Derived data makes reads fast but is never trusted over the document: not if it belongs to
+/// another document, is damaged, or is older than an edit, however small.
 #[test]
-fn a_command_is_what_the_document_says_now() {
+fn a_command_follows_the_current_document() {
     let place = Place::with(&[("parts.json", &large_document())]);
     place.say("catalog import parts.json").ends(0);
     let show = || place.say("command show --json part1500").ends(0).out;
@@ -858,7 +858,7 @@ fn a_command_is_what_the_document_says_now() {
     assert_eq!(show(), first);
 }
 
-/// Two catalogs whose ids begin alike, and one like no other.
+/// Two catalogs whose ids share a prefix, and one that shares none.
 fn three() -> Place {
     let place = Place::with(&[("shop.yaml", SHOP)]);
     for vendor in ["shop-eu", "shop-us", "depot"] {
@@ -874,9 +874,9 @@ fn ids(place: &Place) -> Vec<String> {
     all.map(|one| one["catalog_id"].as_str().expect("an id").to_owned()).collect()
 }
 
-/// The beginning of an id stands for it wherever a catalog is named.
+/// A unique prefix of an id selects the catalog wherever one is named.
 #[test]
-fn an_id_may_be_begun() {
+fn a_unique_prefix_of_an_id_is_enough() {
     let place = three();
     for (command, id) in [
         ("catalog show dep", "/catalogs/0/catalog_id"),
@@ -894,7 +894,7 @@ fn an_id_may_be_begun() {
 }
 
 #[test]
-fn a_beginning_of_several_ids_names_them_all() {
+fn an_ambiguous_prefix_lists_all_matches() {
     let place = three();
     for command in
         ["show shop", "enable s", "disable shop-", "remove shop --yes", "auth shop", "mock shop"]
@@ -908,9 +908,10 @@ fn a_beginning_of_several_ids_names_them_all() {
     assert_eq!(ids(&place), ["depot", "shop-eu", "shop-us"]);
 }
 
-/// Who names a catalog, or what was kept of it, does not get another one that begins like it.
+/// An exact id, even of a removed catalog whose document was kept, never selects another catalog
+/// with that prefix.
 #[test]
-fn the_whole_id_is_preferred_to_a_beginning() {
+fn an_exact_id_wins_over_a_prefix() {
     let place = three();
     place.say("catalog import shop.yaml --vendor shop").ends(0);
     let shown = place.say("catalog show shop --json").ends(0).json();
@@ -923,10 +924,10 @@ fn the_whole_id_is_preferred_to_a_beginning() {
     assert_eq!(ids(&place), ["depot", "shop-eu"]);
 }
 
-/// A command is named by the whole id of its catalog: what a workflow says must not change its
-/// meaning with the next import.
+/// Commands are named by the full id of their catalog: a workflow must not change its meaning with
+/// the next import.
 #[test]
-fn the_group_of_a_command_is_not_begun() {
+fn a_command_needs_the_full_id_of_its_catalog() {
     let place = Place::with(&[("shop.yaml", SHOP)]);
     place.say("catalog import shop.yaml --vendor shop-of-the-town --title Town").ends(0);
     let ran = place.say("command run shop orders:list").ends(6);

@@ -1,7 +1,6 @@
-//! A client of `milepost mcp` over pipes: writes what it is told, hands out each answer once.
+//! A client of `milepost mcp` over pipes: writes what it is told, and hands out each answer once.
 //!
-//! A thread of its own reads the answers, so that a test may write as much as it likes before it
-//! looks at one of them.
+//! A separate thread reads the answers, so a test may write as much as it likes before reading one.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -13,10 +12,10 @@ use serde_json::{Value, json};
 
 use crate::Place;
 
-/// When a server that says nothing counts as hung. No test measures time by it.
+/// When a silent server counts as hung. No test measures time with it.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// The folder of a place whose guides its server reads.
+/// The folder from which the server reads guides.
 pub(crate) const GUIDES: &str = "guides";
 
 pub(crate) struct Client {
@@ -26,20 +25,20 @@ pub(crate) struct Client {
     /// All of standard error, once the server has closed it by ending.
     errors: Receiver<String>,
     asked: u64,
-    /// What was told of tasks so far.
+    /// Task notifications received so far.
     pub(crate) tasks: Vec<Value>,
 }
 
 /// How a server ended.
 #[derive(Debug)]
 pub(crate) struct Exit {
-    /// Nothing when a signal ended it.
+    /// `None` if a signal ended it.
     pub(crate) code: Option<i32>,
-    /// What it had said on standard error.
+    /// What it printed on standard error.
     pub(crate) errors: String,
 }
 
-/// The command that serves the guides of a place.
+/// The command that serves the guides of a folder.
 pub(crate) fn server(place: &Place) -> Command {
     let mut command = place.command();
     command
@@ -75,7 +74,7 @@ impl Client {
         Client { errors, input, child, answers, asked: 0, tasks: Vec::new() }
     }
 
-    /// Starts a server and greets it as the clients of the contract do.
+    /// Starts a server and performs the handshake as clients of the contract do.
     pub(crate) fn connect(place: &Place) -> Client {
         let mut client = Client::start(place);
         let params = json!({
@@ -93,7 +92,7 @@ impl Client {
         self.child.id()
     }
 
-    /// Writes bytes as they are.
+    /// Writes raw bytes.
     pub(crate) fn write(&mut self, bytes: &[u8]) {
         let input = self.input.as_mut().expect("is open");
         if let Err(error) = input.write_all(bytes).and_then(|()| input.flush()) {
@@ -106,7 +105,7 @@ impl Client {
         self.write(format!("{message}\n").as_bytes());
     }
 
-    /// The next answer. How tasks stand is told at any time, and kept apart.
+    /// The next answer. Task notifications may arrive at any time, and are kept apart.
     pub(crate) fn hear(&mut self) -> Value {
         loop {
             let message = match self.answers.recv_timeout(PATIENCE) {
@@ -121,7 +120,7 @@ impl Client {
         }
     }
 
-    /// An answer, if there is one by now.
+    /// An answer, if one has arrived.
     pub(crate) fn heard(&mut self) -> Option<Value> {
         self.answers.try_recv().ok().map(|line| parsed(&line))
     }
@@ -149,18 +148,18 @@ impl Client {
         answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("{method} {params}: {answer}"))
     }
 
-    /// It is there and answers in turn.
+    /// Asserts that the server is alive and answers in order.
     pub(crate) fn ping(&mut self) {
         assert_eq!(self.call("ping", &json!({})), json!({}));
     }
 
-    /// Nothing more is written: an orderly server ends.
+    /// Closes the input: an orderly server ends.
     pub(crate) fn close(&mut self) -> Exit {
         self.input = None;
         self.ended()
     }
 
-    /// How it ended, if it does so by itself.
+    /// How it ended, if it ends by itself.
     pub(crate) fn ended(&mut self) -> Exit {
         self.exit(PATIENCE).expect("hung instead of ending")
     }
@@ -172,13 +171,13 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // After an orderly end there is nothing to end, and nothing to be said about it.
+        // After an orderly end there is nothing to stop, and nothing to report.
         drop(self.child.kill());
         drop(self.child.wait());
     }
 }
 
-/// Collects what a server says on standard error.
+/// Collects what a server prints on standard error.
 pub(crate) fn errors(child: &mut Child) -> Receiver<String> {
     let mut pipe = child.stderr.take().expect("is piped");
     let (text, errors) = mpsc::channel();
@@ -202,7 +201,7 @@ pub(crate) fn exit(
     Some(Exit { code, errors })
 }
 
-/// An answer is one line of JSON, whatever was asked.
+/// Every answer is one line of JSON.
 fn parsed(line: &[u8]) -> Value {
     let text = std::str::from_utf8(line).expect("is text");
     let text = text.strip_suffix('\n').unwrap_or_else(|| panic!("no whole line: {text}"));

@@ -1,4 +1,4 @@
-//! `milepost command …` on the real binary, against a server of ours.
+//! `milepost command …` with the real binary, against a test server.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::catalog::{SHOP, problem};
 use crate::server::{self, Reply, Request, Server};
 use crate::{Place, Ran, finish};
 
-/// A shop that is open: its catalog, its server, and the token that its server wants.
+/// A running shop: its catalog, its server, and the token that the server requires.
 struct Open {
     place: Place,
     server: Server,
@@ -99,21 +99,21 @@ fn commands_are_found_by_what_they_do() {
     open.shows(
         "search --catalog shop --limit 3",
         &expect![[r"
-        COMMAND             METHOD  SUMMARY
-        shop orders:create  POST    Create an order
-        shop orders:delete  DELETE  (deprecated) Delete an order
-        shop orders:get     GET     Get an order
-        --- 0
-        note: 4 matches more: say more words, or --limit
-        next: milepost command show shop orders:create
-    "]],
+            COMMAND             METHOD  SUMMARY
+            shop orders:create  POST    Create an order
+            shop orders:delete  DELETE  (deprecated) Delete an order
+            shop orders:get     GET     Get an order
+            --- 0
+            note: 4 more matches; add words or use --limit
+            next: milepost command show shop orders:create
+        "]],
     );
     open.shows(
         "search xyzzy",
         &expect![[r"
-        --- 0
-        nothing was found; `milepost catalog list` shows what is searched
-    "]],
+            --- 0
+            nothing found; `milepost catalog list` shows what is searched
+        "]],
     );
     open.shows(
         "search orders --method FETCH",
@@ -140,66 +140,66 @@ fn commands_are_found_by_what_they_do() {
 }
 
 #[test]
-fn a_command_is_shown_whole() {
+fn a_command_is_shown_in_full() {
     let open = Open::new();
     open.shows(
         "show shop orders:create",
         &expect![[r#"
-        shop orders:create — Create an order
-        POST /orders  (createOrder)
+            shop orders:create — Create an order
+            POST /orders  (createOrder)
 
-        body (needed): application/json
-        PROPERTY  NEEDED  TYPE     DESCRIPTION
-        item      yes     string   What to send
-        count     no      integer
-        gift      no      boolean
+            body (required): application/json
+            PROPERTY  REQUIRED  TYPE     DESCRIPTION
+            item      yes       string   What to send
+            count     no        integer
+            gift      no        boolean
 
-        ANSWER  TYPE              FIELDS           DESCRIPTION
-        201     application/json  id, item, count  The order
+            RESPONSE  TYPE              FIELDS           DESCRIPTION
+            201       application/json  id, item, count  The order
 
-        authenticates with bearer
-        --- 0
-        next: milepost command run shop orders:create --body '{"item":"…"}'
-    "#]],
+            authenticates with bearer
+            --- 0
+            next: milepost command run shop orders:create --body '{"item":"…"}'
+        "#]],
     );
     open.shows(
         "show listOrders",
         &expect![[r"
-        shop orders:list — List orders
-        GET /orders  (listOrders)
+            shop orders:list — List orders
+            GET /orders  (listOrders)
 
-        ARGUMENT  IN     NEEDED  TYPE             DESCRIPTION
-        status    query  no      open|paid        Only these
-        limit     query  no      integer
-        tag       query  no      array of string
-        page      query  no      integer
+            ARGUMENT  IN     REQUIRED  TYPE             DESCRIPTION
+            status    query  no        open|paid        Only these
+            limit     query  no        integer
+            tag       query  no        array of string
+            page      query  no        integer
 
-        ANSWER  TYPE                      FIELDS           DESCRIPTION
-        200     list of application/json  id, item, count  Some orders
+            RESPONSE  TYPE                      FIELDS           DESCRIPTION
+            200       list of application/json  id, item, count  Some orders
 
-        authenticates with bearer
-        --- 0
-        next: milepost command run shop orders:list
-    "]],
+            authenticates with bearer
+            --- 0
+            next: milepost command run shop orders:list
+        "]],
     );
     open.shows(
         "show shop orders:delete",
         &expect![[r"
-        shop orders:delete — Delete an order
-        DELETE /orders/{order_id}  (deleteOrder)
-        deprecated: its authors advise against it
+            shop orders:delete — Delete an order
+            DELETE /orders/{order_id}  (deleteOrder)
+            deprecated
 
-        ARGUMENT  IN    NEEDED  TYPE    DESCRIPTION
-        order_id  path  yes     string  Which order
+            ARGUMENT  IN    REQUIRED  TYPE    DESCRIPTION
+            order_id  path  yes       string  Which order
 
-        ANSWER  TYPE  FIELDS  DESCRIPTION
-        204                   Gone
+            RESPONSE  TYPE  FIELDS  DESCRIPTION
+            204                     Gone
 
-        authenticates with bearer
-        --- 0
-        note: values of `order_id`: milepost command choices shop orders:list
-        next: milepost command run shop orders:delete -p 'order_id=…'
-    "]],
+            authenticates with bearer
+            --- 0
+            note: values of `order_id`: milepost command choices shop orders:list
+            next: milepost command run shop orders:delete -p 'order_id=…'
+        "]],
     );
 }
 
@@ -232,7 +232,7 @@ fn a_command_goes_by_several_names() {
 }
 
 #[test]
-fn an_answer_is_printed_and_its_status_told() {
+fn a_response_is_printed_with_its_status() {
     let open = Open::new();
     open.shows(
         "run shop orders:get -p order_id=o1",
@@ -262,7 +262,7 @@ fn an_answer_is_printed_and_its_status_told() {
 }
 
 #[test]
-fn texts_become_what_the_schema_asks_for() {
+fn texts_are_converted_to_the_type_of_the_schema() {
     let open = Open::new();
     open.say("run listOrders -p limit=5 -p tag=a -p tag=b -p status=open").ends(0);
     assert_eq!(open.server.last().target, "/v1/orders?status=open&limit=5&tag=a&tag=b");
@@ -291,7 +291,7 @@ fn texts_become_what_the_schema_asks_for() {
 }
 
 #[test]
-fn arguments_that_do_not_fit_are_all_told() {
+fn all_wrong_arguments_are_reported_together() {
     let open = Open::new();
     open.shows(
         "run listOrders -p limit=many -p status=lost -p pgae=1",
@@ -318,7 +318,7 @@ fn arguments_that_do_not_fit_are_all_told() {
         "run shop orders:get -p order_id",
         &expect![[r"
             --- 2
-            error[ARGUMENTS_INVALID]: `order_id` is not an argument
+            error[ARGUMENTS_INVALID]: `order_id` is not a name and a value
             hint: write it as `name=value`
             more: milepost docs ARGUMENTS_INVALID
         "]],
@@ -327,7 +327,7 @@ fn arguments_that_do_not_fit_are_all_told() {
 }
 
 #[test]
-fn what_is_no_argument_at_all_is_told() {
+fn unknown_arguments_are_reported() {
     let open = Open::new();
     open.shows(
         "run shop orders:create --body {item",
@@ -343,7 +343,7 @@ fn what_is_no_argument_at_all_is_told() {
         &expect![[r"
             --- 2
             error[ARGUMENTS_INVALID]: `--with` is not a JSON object
-            hint: give one JSON object, or `@` and the file that holds one
+            hint: give one JSON object, or a file that holds one
             more: milepost docs ARGUMENTS_INVALID
         "]],
     );
@@ -358,7 +358,7 @@ fn what_is_no_argument_at_all_is_told() {
     );
     open.shows("run shop orders:get -p order_id=..", &expect![[r"
         --- 2
-        error[ARGUMENTS_INVALID]: the path parameter `order_id` cannot be sent: a part of the path would be `.` or `..`, which servers take as a way to elsewhere
+        error[ARGUMENTS_INVALID]: the path parameter `order_id` cannot be sent: a path segment would be `.` or `..`, which servers resolve to another path
         hint: give another value
         more: milepost docs ARGUMENTS_INVALID
     "]]);
@@ -375,7 +375,7 @@ fn what_is_no_argument_at_all_is_told() {
 }
 
 #[test]
-fn arguments_that_do_not_fit_are_told_as_json() {
+fn wrong_arguments_are_reported_as_json() {
     let open = Open::new();
     let told = problem(&open.say("run listOrders --json -p limit=many -p status=lost").ends(2));
     assert_eq!(told["error_code"], "ARGUMENTS_INVALID");
@@ -420,7 +420,7 @@ fn a_dry_run_shows_the_exact_request() {
 }
 
 #[test]
-fn what_deletes_needs_a_yes() {
+fn deleting_needs_confirmation() {
     let open = Open::new();
     open.shows(
         "run shop orders:delete -p order_id=o1",
@@ -443,7 +443,7 @@ fn what_deletes_needs_a_yes() {
 }
 
 #[test]
-fn pages_are_put_together() {
+fn pages_are_joined() {
     let open = Open::new();
     let told = open.say("run listOrders --paginate --json").ends(0).quiet().json();
     assert_eq!(told["pages"], 3, "{told}");
@@ -458,15 +458,15 @@ fn pages_are_put_together() {
 }
 
 #[test]
-fn answers_that_are_no_json() {
+fn responses_that_are_not_json() {
     let open = Open::new();
-    // What is piped on is what was answered, byte for byte.
+    // What is piped is the response, byte for byte.
     let ran = open.say("run putNote -p order_id=o1 --body hello").ends(0);
     assert_eq!(ran.out, "kept \u{1b}[31mit\n");
     let ran = open.say("run getReceipt -p order_id=o1").ends(0);
     let kept = fs::read(ran.out.trim_end()).expect("is kept");
     assert_eq!(kept, b"%PDF-\xff\xfe");
-    assert!(ran.err.contains("7 bytes are kept here"), "{}", ran.err);
+    assert!(ran.err.contains("its 7 bytes are stored here"), "{}", ran.err);
     let ran = open.say("run getReceipt -p order_id=o1 --output receipt.pdf").ends(0);
     assert_eq!(ran.out, "");
     assert!(ran.err.contains("wrote 7 bytes to receipt.pdf"), "{}", ran.err);
@@ -478,17 +478,17 @@ fn answers_that_are_no_json() {
     let ran = open.say("run shop orders:get -p order_id=o1 -o nowhere/order.json").ends(6);
     assert!(ran.err.contains("nothing was sent"), "{}", ran.err);
     assert_eq!(open.server.seen().len(), before);
-    // The body of a failure is kept just the same.
+    // The body of a failed response is kept as well.
     open.say("run shop orders:get -p order_id=o9 -o lost.json").ends(9);
     assert!(open.place.text("lost.json").contains("no such order"));
 }
 
 #[test]
-fn ways_to_fail_have_their_own_exit() {
+fn each_kind_of_failure_has_its_exit_code() {
     let open = Open::new();
     let told = problem(&open.say("run getOrder -p order_id=slow --timeout 1 --json").ends(10));
     assert_eq!(told["error_code"], "UPSTREAM_TIMEOUT");
-    // No secret, then no credential at all.
+    // First without the secret, then without any credential.
     let ran = open.place.say("command run listOrders").ends(6);
     assert!(ran.err.contains("error[SECRET_NOT_FOUND]"), "{}", ran.err);
     open.place.say("catalog auth shop --clear").ends(0);
@@ -510,7 +510,7 @@ fn ways_to_fail_have_their_own_exit() {
     let ran = finish(command.args(["command", "run", "listOrders", "--timeout", "5"]), "");
     assert!(ran.err.contains("error[UPSTREAM_FAILED]"), "{}", ran.err);
     assert_eq!(ran.code, 9);
-    // A private address that a document brought is refused.
+    // A private address that comes from a document is refused.
     let private = SHOP.replace("https://api.shop.test/v1", "http://127.0.0.1:9/v1");
     let place = Place::with(&[("shop.yaml", &private)]);
     place.say("catalog import shop.yaml").ends(0);
@@ -543,17 +543,17 @@ fn providers_and_their_choices() {
     open.shows(
         "providers",
         &expect![[r"
-        PROVIDER          VALUE  SURE  SERVES
-        shop orders:list  /id    95 %  shop orders:get order_id, shop orders:delete ord…
-        --- 0
-        next: milepost command choices shop orders:list
-    "]],
+            PROVIDER          VALUE  CONFIDENCE  SERVES
+            shop orders:list  /id    95 %        shop orders:get order_id, shop orders:dele…
+            --- 0
+            next: milepost command choices shop orders:list
+        "]],
     );
     open.place.check(
         &open.of(&["providers", "--command", "shop orders:get"], ""),
         &expect![[r"
-            PROVIDER          VALUE  SURE  SERVES
-            shop orders:list  /id    95 %  shop orders:get order_id
+            PROVIDER          VALUE  CONFIDENCE  SERVES
+            shop orders:list  /id    95 %        shop orders:get order_id
             --- 0
             next: milepost command choices shop orders:list
         "]],
@@ -562,7 +562,7 @@ fn providers_and_their_choices() {
         &open.of(&["providers", "--command", "shop orders:create"], ""),
         &expect![[r"
             --- 0
-            no command yields choices for these
+            no command provides choices here
         "]],
     );
     open.say("providers --catalog nowhere").ends(6);
@@ -580,9 +580,9 @@ fn providers_and_their_choices() {
     open.shows(
         "choices shop orders:list --query thing.2",
         &expect![[r"
-        --- 0
-        there is nothing to choose from
-    "]],
+            --- 0
+            there are no choices
+        "]],
     );
     let told = open.say("choices --json shop orders:list -p limit=2").ends(0).quiet().json();
     assert_eq!(told["choices"][0]["value"], "o1");

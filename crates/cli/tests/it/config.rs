@@ -1,4 +1,4 @@
-//! `milepost config …` on the real binary.
+//! `milepost config …` with the real binary.
 
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ fn config(place: &Place, arguments: &str, variables: &[(&str, &str)]) -> Ran {
     finish(command.arg("config").args(arguments.split(' ')), "")
 }
 
-/// The place of a name: where it came from, by which variable, and its path below the root.
+/// A named path: where it came from, which variable set it, and its location below the root.
 fn told(place: &Place, variables: &[(&str, &str)], name: &str) -> (String, Value, String) {
     let report = config(place, "path --json", variables).ends(0).quiet().json();
     let places = report["places"].as_array().expect("a list");
@@ -23,7 +23,7 @@ fn told(place: &Place, variables: &[(&str, &str)], name: &str) -> (String, Value
 }
 
 #[test]
-fn every_place_says_what_decided_on_it() {
+fn every_path_says_what_set_it() {
     let place = Place::new();
     let from = |variables: &[(&str, &str)], name: &str| told(&place, variables, name);
     let of = |from: &str, variable: Value, path: &str| (from.to_owned(), variable, path.to_owned());
@@ -51,25 +51,25 @@ fn every_place_says_what_decided_on_it() {
 }
 
 #[test]
-fn keys_are_shown_with_what_counts() {
+fn keys_are_shown_with_their_effective_values() {
     let place = Place::new();
     place.check(
         &config(&place, "get", &[]),
         &expect![[r"
-        KEY                   FROM     VALUE
-        allow_private         default  none
-        approvals.presence    default  elicitation
-        approvals.unattended  default  none
-        budget.attempts       default  no bound
-        budget.http_calls     default  no bound
-        budget.writes         default  no bound
-        confirm               default  token
-        env_allow             default  none
-        secrets.backend       default  file
-        secrets.inputs_days   default  7
-        source_roots          default  none
-        --- 0
-    "]],
+            KEY                   FROM     VALUE
+            allow_private         default  none
+            approvals.presence    default  elicitation
+            approvals.unattended  default  none
+            budget.attempts       default  no limit
+            budget.http_calls     default  no limit
+            budget.writes         default  no limit
+            confirm               default  token
+            env_allow             default  none
+            secrets.backend       default  file
+            secrets.inputs_days   default  7
+            source_roots          default  none
+            --- 0
+        "]],
     );
     place.put(".milepost/config.toml", "env_allow = ['A', 'B']\n[budget]\nwrites = 5\n");
     assert_eq!(config(&place, "get env_allow", &[]).ends(0).quiet().out, "A,B\n");
@@ -83,7 +83,7 @@ fn keys_are_shown_with_what_counts() {
 }
 
 #[test]
-fn a_key_is_changed_and_all_else_stays() {
+fn changing_a_key_leaves_the_rest_alone() {
     let place = Place::new();
     let before = "# Mine.\nconfirm = \"token\" # for now\n\n# Room.\n[budget] # small\n\
                   # The most.\nwrites = 5 # each\n";
@@ -91,7 +91,7 @@ fn a_key_is_changed_and_all_else_stays() {
     let text = || place.text(".milepost/config.toml");
     let ran = config(&place, "set budget.writes 7", &[]).ends(0).quiet();
     let path = place.path(".milepost/config.toml").display().to_string();
-    assert_eq!(ran.out, format!("budget.writes is 7 now, in {path}\n"));
+    assert_eq!(ran.out, format!("budget.writes is now 7, in {path}\n"));
     assert_eq!(text(), before.replace("writes = 5", "writes = 7"));
     config(&place, "set confirm writes", &[]).ends(0).quiet();
     config(&place, "set approvals.unattended nightly,weekly", &[]).ends(0).quiet();
@@ -111,7 +111,7 @@ fn a_key_is_changed_and_all_else_stays() {
 }
 
 #[test]
-fn the_first_key_makes_the_file() {
+fn setting_the_first_key_creates_the_file() {
     let place = Place::new();
     config(&place, "set secrets.backend env", &[]).ends(0).quiet();
     let path = place.root.path().join("home/.config/milepost/config.toml");
@@ -121,7 +121,7 @@ fn the_first_key_makes_the_file() {
 }
 
 #[test]
-fn what_would_not_be_read_again_is_not_written() {
+fn values_that_could_not_be_read_back_are_not_written() {
     let place = Place::with(&[(".milepost/config.toml", "confirm = 'person'\n")]);
     place.check(
         &config(&place, "set confrim writes", &[]),

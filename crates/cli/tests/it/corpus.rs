@@ -1,4 +1,4 @@
-//! Real documents and hostile ones, through the real binary.
+//! Real and hostile documents, through the real binary.
 
 use std::fs;
 use std::io::Write;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{Place, Ran, finish};
 
-/// What a hostile document may take.
+/// The time a hostile document may take.
 const TIME: Duration = Duration::from_secs(1);
 const MEMORY_KIB: u64 = 200 * 1024;
 
@@ -45,15 +45,15 @@ fn catalog(place: &Place, words: &[&str], path: &Path) -> Ran {
     finish(place.command().arg("catalog").args(words).arg(path), "")
 }
 
-/// Runs it in a shell that gives it so much memory and no more: address space, which is more
-/// than what it touches. A process that asks for more is killed.
+/// Runs it in a shell that limits its address space, which is more than the memory it touches. A
+/// process that asks for more is killed.
 fn measured(place: &Place, path: &Path) -> (Ran, Duration) {
     let script = format!("ulimit -v {MEMORY_KIB}; exec \"$0\" catalog validate --json \"$1\"");
     let mut shell = Command::new("sh");
     let own = place.command();
     shell.current_dir(place.path("")).env_clear();
     shell.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    // The allocator reserves addresses in advance, as many as it gets: that would leave too few.
+    // The allocator reserves as much address space as it gets, which would leave too little.
     shell.env("MIMALLOC_ARENA_RESERVE", "16M");
     shell.args(["-c", &script, env!("CARGO_BIN_EXE_milepost")]).arg(path);
     let start = Instant::now();
@@ -62,7 +62,7 @@ fn measured(place: &Place, path: &Path) -> (Ran, Duration) {
 }
 
 #[test]
-fn hostile_documents_are_judged_quickly_and_in_little_memory() {
+fn hostile_documents_take_little_time_and_memory() {
     let Some(folder) = corpus("hostile-openapi") else { return };
     let place = Place::new();
     let paths = documents(&folder);
@@ -83,13 +83,13 @@ fn hostile_documents_are_judged_quickly_and_in_little_memory() {
     }
 }
 
-/// A binary without optimisation, on a machine that does other things too.
+/// Allows for an unoptimised binary on a busy machine.
 fn patience() -> u32 {
     if cfg!(debug_assertions) { 5 } else { 1 }
 }
 
 #[test]
-fn every_real_document_imports_whole() {
+fn every_real_document_is_imported_completely() {
     let Some(folder) = corpus("openapi") else { return };
     let place = Place::new();
     let paths = documents(&folder);
@@ -115,7 +115,7 @@ fn every_real_document_imports_whole() {
     assert_eq!(listed["catalogs"].as_array().map(Vec::len), Some(paths.len()));
 }
 
-/// A warning that stands for an operation which is no command.
+/// Whether a warning is about an operation that did not become a command.
 fn is_dropped(warning: &Value) -> bool {
     warning["message"].as_str().is_some_and(|text| text.contains("operation must be a map"))
 }
@@ -126,7 +126,7 @@ fn keeps_its_names(place: &Place, title: &str, path: &Path) {
     let again = ["import", "--json", "--overwrite", "--title", title, "--vendor", title];
     let told = catalog(place, &again, path).ends(0).quiet().json();
     assert_eq!(told["replaced"], true);
-    // A document of webhooks alone has none.
+    // A document with webhooks only has no operations.
     let names = |text: &str| text.find("[names]").map(|at| text[at..].to_owned());
     assert_eq!(names(&fs::read_to_string(&record).expect("is there")), names(&before));
 }

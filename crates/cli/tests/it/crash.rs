@@ -1,8 +1,8 @@
-//! Every scenario is interrupted after every commit of every process that has a part in it, and in
-//! the midst of every request, and comes to the same end with the same effects on the world.
+//! Every scenario is interrupted after every commit of every process involved, and in the middle of
+//! every request, and still ends the same way with the same side effects.
 //!
-//! A process dies of a fault that builds for tests have, right after a commit; or the server that
-//! it calls kills it, before or after the request has had its effect.
+//! A process dies of an injected fault right after a commit (test builds only), or is killed by the
+//! server that it calls, before or after the request took effect.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -44,30 +44,35 @@ paths:
       responses: {'200': {description: ok, content: {application/json: {schema: {type: object}}}}}
 ";
 
-/// How often a run may be looked at before it has to have ended.
+/// How many times a run may be checked before it must have ended.
 const LOOKS: usize = 40;
 
-/// How somebody who takes part dies.
+/// How a participant dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Death {
-    /// Nobody does.
     None,
     /// A process, right after a commit.
-    Commit { process: usize, number: u64 },
-    /// Whoever sends a request, while it is under way.
-    Call { number: usize, effect: bool },
+    Commit {
+        process: usize,
+        number: u64,
+    },
+    /// The sender of a request, while the request is in flight.
+    Call {
+        number: usize,
+        effect: bool,
+    },
 }
 
-/// What the server knows.
+/// State of the test server.
 #[derive(Default)]
 struct World {
-    /// Requests of this play.
+    /// Number of requests in this play.
     seen: usize,
-    /// Requests of this play by method, target and key.
+    /// Requests in this play by method, target and key.
     tried: BTreeMap<String, usize>,
-    /// Effects by the key of their request.
+    /// Side effects by the idempotency key of their request.
     ledger: BTreeMap<String, usize>,
-    /// The process that plays now.
+    /// The process that is running now.
     player: Option<u32>,
     death: Option<(usize, bool)>,
     killed: bool,
@@ -77,7 +82,7 @@ fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
     world.lock().expect("nobody panics")
 }
 
-/// The process that a terminal was opened for, and not the terminal.
+/// The process behind a terminal, not the terminal itself.
 fn innermost(process: u32) -> u32 {
     let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
     let child = children.ok().and_then(|all| all.split_whitespace().next()?.parse().ok());
@@ -89,7 +94,7 @@ fn kill(process: u32) {
     kill_process(process.expect("is a process"), Signal::KILL).expect("is killed");
 }
 
-/// What a server tells requests apart by.
+/// How the server tells requests apart.
 fn name_of(request: &Request) -> String {
     match request.header("idempotency-key") {
         Some(key) => key.to_owned(),
@@ -97,8 +102,7 @@ fn name_of(request: &Request) -> String {
     }
 }
 
-/// Answers by what is asked for: `flaky` fails once, `slow` is ready at the third look, `bad` is
-/// never accepted.
+/// Answers by path: `flaky` fails once, `slow` is ready at the third poll, `bad` is never accepted.
 fn serve(world: &Mutex<World>, request: &Request) -> Reply {
     let mut world = lock(world);
     world.seen += 1;
@@ -132,14 +136,14 @@ fn output(name: &str, tried: usize) -> Value {
     if name.contains("slow") { json!({"look": tried}) } else { json!({"id": "t1"}) }
 }
 
-/// A workflow, and what those who take part do.
+/// A workflow, and what its participants do.
 struct Scenario {
     text: &'static str,
-    /// Whoever is asked for an approval stops the run.
+    /// The person who is asked for an approval rejects it.
     cancels: bool,
 }
 
-/// A place with a server, in which a scenario is played again and again.
+/// A folder with a server, in which one scenario is played again and again.
 struct Stage {
     place: Place,
     world: Arc<Mutex<World>>,
@@ -147,7 +151,7 @@ struct Stage {
     known: Vec<String>,
 }
 
-/// What a play came to.
+/// The result of one play.
 #[derive(Debug, PartialEq)]
 struct End {
     run: Value,
@@ -158,13 +162,12 @@ struct End {
 struct Play<'s> {
     stage: &'s mut Stage,
     death: Death,
-    /// Processes that had a part in it.
+    /// Number of processes involved.
     processes: usize,
-    /// Whether somebody died.
+    /// Whether anybody died.
     died: bool,
     run: String,
-    /// What somebody was told is done, by what it was, in which run and for which step: it is never
-    /// asked for again.
+    /// What was acknowledged, by kind, run and step: it must never be asked for again.
     acknowledged: Vec<[String; 3]>,
 }
 
@@ -198,10 +201,10 @@ impl Stage {
         let (died, processes) = (play.died, play.processes);
         let world = lock(&self.world);
         for (key, times) in &world.ledger {
-            // What may be repeated says so in its name.
+            // Requests that may be repeated say so in their name.
             assert!(*times == 1 || key.contains("again"), "{death:?}: {key} {times} times");
         }
-        // Without the run, which is another in every play.
+        // Without the run id, which differs in every play.
         let steps = world.ledger.keys().filter_map(|key| Some(key.split_once('/')?.1.to_owned()));
         let mut effects: Vec<String> = steps.collect();
         effects.sort();
@@ -210,7 +213,7 @@ impl Stage {
 }
 
 impl Play<'_> {
-    /// Starts the run; whoever died before it was on disk starts it again.
+    /// Starts the run; if the process died before the run was on disk, it is started again.
     fn begin(&mut self) {
         for _ in 0..3 {
             let told = self.act(&["run", "main.yaml", "--json"], None);
@@ -232,7 +235,7 @@ impl Play<'_> {
         unreachable!("{:?}: no run begins", self.death);
     }
 
-    /// Does whatever the run waits for until it has ended; what it came to.
+    /// Does whatever the run waits for until it has ended, and returns how it ended.
     fn play_out(&mut self) -> Value {
         for _ in 0..LOOKS {
             let view = self.stage.place.run(["show", &self.run, "--json"]).ends(0).json();
@@ -278,8 +281,8 @@ impl Play<'_> {
         }
     }
 
-    /// One process, which may die; with something to type it has a terminal.
-    /// What it said before it did: whole lines of JSON.
+    /// Runs one process, which may die; with something to type, it gets a terminal. Returns the
+    /// complete lines of JSON it printed.
     fn act(&mut self, words: &[&str], typed: Option<&str>) -> Vec<Value> {
         let mut command = self.stage.place.command();
         if typed.is_some() {
@@ -303,7 +306,7 @@ impl Play<'_> {
         let mut child = command.spawn().expect("starts");
         lock(&self.stage.world).player = Some(child.id());
         let mut stdin = child.stdin.take().expect("is piped");
-        // Who died does not read it any more.
+        // A dead process no longer reads its input.
         drop(stdin.write_all(typed.unwrap_or_default().as_bytes()));
         drop(stdin);
         let ended = child.wait_with_output().expect("ends");
@@ -316,16 +319,16 @@ impl Play<'_> {
     }
 }
 
-/// What was said whole: a line that is cut was not said.
+/// Complete lines only: a truncated line was not said.
 pub(crate) fn whole_lines(bytes: &[u8]) -> Vec<Value> {
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let text = String::from_utf8_lossy(&bytes[..whole]).into_owned();
-    // A terminal has the question in front of the answer.
+    // A terminal shows the question before the answer.
     let json = |line: &str| serde_json::from_str(&line[line.find('{')?..]).ok();
     text.lines().filter_map(json).collect()
 }
 
-/// What is the same in every play: how the run and its steps ended, with what.
+/// What must be the same in every play: how the run and its steps ended, and with which outputs.
 fn told(view: &Value) -> Value {
     let steps = view["steps"].as_array().expect("a list").iter().map(|step| {
         let kept = ["id", "status", "output"].map(|name| (name.to_owned(), step[name].clone()));
@@ -339,7 +342,7 @@ fn told(view: &Value) -> Value {
     })
 }
 
-/// Plays a scenario without an accident, and then with one at every place where there can be one.
+/// Plays a scenario without an accident, and then with one at every possible moment.
 fn check(text: &'static str, cancels: bool) {
     let mut stage = Stage::new(Scenario { text, cancels });
     let (whole, died, processes, calls) = stage.play(Death::None);
@@ -367,7 +370,7 @@ fn check(text: &'static str, cancels: bool) {
     }
 }
 
-/// The workflow that a step of another one runs.
+/// The workflow that a step of another workflow runs.
 const CHILD: &str = "
 workflow: child
 inputs: {n: {type: integer}}
@@ -376,7 +379,7 @@ steps:
 final_output: {id: '${{ steps.c.output.id }}', n: '${{ inputs.n }}'}
 ";
 
-/// The same, and it waits for a person.
+/// The same, waiting for a person.
 const ASKING: &str = "
 workflow: asking
 steps:
@@ -385,7 +388,7 @@ steps:
 final_output: '${{ steps.c.output.id }}'
 ";
 
-/// The same, and it waits for an agent.
+/// The same, waiting for an agent.
 const WORKING: &str = "
 workflow: working
 steps:
@@ -394,7 +397,7 @@ steps:
 final_output: '${{ steps.c.output.id }}'
 ";
 
-/// One test for every scenario, so that they run side by side.
+/// One test per scenario, so that they run in parallel.
 macro_rules! scenarios {
     ($($name:ident: $cancels:literal $text:literal;)*) => {
         $(#[test] fn $name() { check($text, $cancels); })*

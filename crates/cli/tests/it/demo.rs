@@ -1,14 +1,14 @@
-//! The tour, and every demo of it.
+//! The tour, and each of its demos.
 
 use std::path::Path;
 
 use crate::Place;
 
-/// The page with the tour as it was recorded.
+/// The page with the recorded tour.
 const PAGE: &str = "../../docs/demo.md";
 const OPEN: &str = "```text\n";
 
-/// What differs from one tour to the next, by names of the same length where columns matter.
+/// Replaces what differs from one tour to the next, keeping lengths where columns matter.
 fn settled(place: &Place, text: &str) -> String {
     let home = place.root.path().join("home");
     let text = text.replace(&*home.to_string_lossy(), "~");
@@ -39,14 +39,14 @@ fn settled(place: &Place, text: &str) -> String {
     out
 }
 
-/// Whether a word is like another, but for its digits.
+/// Whether two words differ in their digits only.
 fn is_digits(word: &str, like: &str) -> bool {
     let plain = |c: char| if c.is_ascii_digit() { '0' } else { c };
     word.chars().map(plain).eq(like.chars())
 }
 
 #[test]
-fn the_tour_is_as_it_was_recorded() {
+fn the_tour_matches_its_recording() {
     let place = Place::new();
     let ran = place.run(["demo", "--yes"]).ends(0).quiet();
     let told = settled(&place, &ran.out);
@@ -78,23 +78,23 @@ fn the_three_runs_are_there_afterwards() {
     assert!(place.run(["runs"]).ends(0).out.lines().count() <= 1);
 }
 
-/// A script that asks for JSON gets nothing else.
+/// With `--json`, nothing but JSON is printed.
 #[test]
-fn as_json_there_is_one_object_and_nothing_else() {
+fn json_output_is_one_object() {
     let names =
         ["", "order-health", "refund-with-approval", "flaky-sync", "triage-bug", "rogue-agent"];
     let place = Place::new();
     for name in names {
         let line = format!("demo {name} --yes --json");
         let told = place.run(line.split_whitespace()).ends(0).quiet().json();
-        // Those of the demos before are not told again.
+        // Runs of earlier demos are not reported again.
         let runs = told["runs"].as_array().expect("runs");
         assert_eq!(runs.len(), if name.is_empty() { 3 } else { 1 }, "{name}: {told}");
         assert!(runs.iter().all(|run| run["status"] == "succeeded"), "{name}: {told}");
     }
 }
 
-/// A run that waits still waits after the next demo, and what is to be typed leads to it.
+/// A waiting run still waits after the next demo, and the printed command leads to it.
 #[test]
 fn the_next_demo_leaves_a_run_that_waits() {
     let place = Place::new();
@@ -111,28 +111,28 @@ fn the_next_demo_leaves_a_run_that_waits() {
 }
 
 #[test]
-fn where_nobody_is_nobody_says_yes() {
+fn without_a_terminal_nothing_is_approved() {
     let place = Place::new();
-    // Without a terminal that controls it.
+    // Without a controlling terminal.
     let mut command = std::process::Command::new("setsid");
     command.arg(env!("CARGO_BIN_EXE_milepost")).args(["demo", "refund-with-approval"]);
     command.current_dir(place.path("")).env("HOME", place.root.path().join("home"));
     let ran = crate::finish(&mut command, "").ends(0);
     assert!(ran.out.contains("error[PRESENCE_REQUIRED]"), "{}", ran.out);
-    assert!(ran.out.contains("nothing is paid back"), "{}", ran.out);
+    assert!(ran.out.contains("nothing is refunded"), "{}", ran.out);
     assert!(ran.out.contains("waiting: approval"), "{}", ran.out);
 }
 
 #[test]
-fn an_agent_does_not_get_away_with_it() {
+fn the_rogue_agent_is_refused() {
     let place = Place::new();
     let out = place.run(["demo", "rogue-agent"]).ends(0).quiet().out;
     let after = |what: &str| out.split_once(what).unwrap_or_else(|| panic!("{what}: {out}")).1;
     assert!(after("It skips").contains("STEP_NOT_DUE"), "{out}");
-    assert!(after("in words").contains("issue:"), "{out}");
-    assert!(after("makes a total up").contains("not what the shop says"), "{out}");
+    assert!(after("in prose").contains("issue:"), "{out}");
+    assert!(after("makes up a total").contains("not what the shop says"), "{out}");
     assert!(after("It looks").contains("rogue-agent  succeeded  3 of 3 steps"), "{out}");
-    // What comes later is not told before it is due.
+    // A later step is not revealed before it is due.
     let before = out.split_once("It looks").expect("it looks").0;
     assert!(!before.contains("one sentence for the customer"), "{before}");
 }
@@ -148,7 +148,7 @@ fn steps_of_an_agent_come_one_at_a_time() {
 }
 
 #[test]
-fn what_a_demo_left_can_be_looked_at() {
+fn runs_of_a_demo_can_be_inspected() {
     let place = Place::new();
     let none = place.run(["demo", "--", "runs"]).ends(6);
     assert!(none.err.contains("milepost demo"), "{}", none.err);
@@ -162,10 +162,10 @@ fn what_a_demo_left_can_be_looked_at() {
     assert!(wrong.err.contains("order-health"), "{}", wrong.err);
 }
 
-/// What is printed to be typed next can be typed, also when the demo is over.
+/// The command that is printed as the next one works, even after the demo is over.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_no_can_become_a_yes_later() {
+fn a_rejected_demo_can_be_repeated() {
     let place = Place::new();
     let typed = |line: &str, answer: &str| {
         let mut script = std::process::Command::new("script");
@@ -175,7 +175,7 @@ fn a_no_can_become_a_yes_later() {
         crate::rogue::typed(&mut script, &[answer])
     };
     let no = typed("demo refund-with-approval", "n").ends(0).out;
-    assert!(no.contains("You said no, so nothing was paid back."), "{no}");
+    assert!(no.contains("You said no, so nothing was refunded."), "{no}");
     let next = no.lines().find_map(|line| line.trim_end().strip_prefix("next: milepost "));
     let next = next.unwrap_or_else(|| panic!("{no}")).to_owned();
     assert!(next.starts_with("demo -- approve run_"), "{next}");

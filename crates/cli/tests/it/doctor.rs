@@ -1,28 +1,30 @@
-//! `milepost doctor` on the real binary: each fault is planted alone into a place in which
-//! everything was in use, and has to be found, named, and told with what mends it.
+//! `milepost doctor` with the real binary: each fault is planted alone into a folder in which
+//! everything was in use, and must be found, named and reported with its remedy.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use milepost_model::digest::Digest;
 use milepost_model::id::WorkflowId;
 use milepost_store::runs::{
-    Beat, Durability, NewEvent, NewRun, OpenOptions, RunStatus, Runs, Standing,
+    Durability, Heartbeat, NewEvent, NewRunRow, OpenOptions, Pins, RunRecord, RunStatus,
+    RunSummary, Runs,
 };
 use serde_json::Value;
 
 use crate::catalog::SHOP;
 use crate::{Place, Ran, SLIP, SOUND, finish};
 
-/// The value of a secret, which nothing may show.
+/// The value of a secret, which must never be shown.
 const CANARY: &str = "Kanarien-vogel-0042";
 
 const DATA: &str = "home/.local/share/milepost";
 const CONFIG: &str = "home/.config/milepost";
 const CACHE: &str = "home/.cache/milepost";
 
-/// A place in which everything was in use.
+/// A folder in which everything was in use.
 fn used() -> Place {
     let place = Place::with(&[("shop.yaml", SHOP), ("sound.yaml", SOUND)]);
     place.say("catalog import shop.yaml").ends(0);
@@ -38,7 +40,7 @@ impl Place {
         self.root.path().join(name)
     }
 
-    /// The same files somewhere else, but for sockets, which cannot be copied.
+    /// A copy of the same files, except sockets, which cannot be copied.
     fn copy(&self) -> Place {
         let root = tempfile::tempdir().expect("makes a directory");
         copy(self.root.path(), root.path());
@@ -66,7 +68,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The checks that are not well.
+/// The checks that did not pass.
 fn found(report: &Value) -> Vec<&Value> {
     let checks = report["checks"].as_array().expect("a list");
     checks.iter().filter(|check| check["state"] != "ok").collect()
@@ -76,18 +78,18 @@ fn is(check: &Value, key: &str, part: &str) -> bool {
     check[key].as_str().is_some_and(|text| text.contains(part))
 }
 
-/// Something that is wrong, and how it has to be told.
+/// A planted fault, and how it must be reported.
 struct Planted {
     name: &'static str,
     plant: fn(&Place),
     variables: &'static [(&'static str, &'static str)],
     id: &'static str,
     state: &'static str,
-    /// Part of where it is.
+    /// Part of the reported location.
     place: &'static str,
-    /// Part of what mends it.
+    /// Part of the reported remedy.
     fix: &'static str,
-    /// Whether `--fix` mends it.
+    /// Whether `--fix` repairs it.
     heals: bool,
 }
 
@@ -127,14 +129,14 @@ fn folder_instead(place: &Place, name: &str) {
     fs::create_dir(place.below(name)).expect("makes a folder");
 }
 
-/// A link to itself, which not even an administrator can look through.
+/// A link to itself, which not even an administrator can resolve.
 #[cfg(unix)]
 fn unreachable(place: &Place, name: &str) {
     remove(place, name);
     std::os::unix::fs::symlink(place.below(name), place.below(name)).expect("links");
 }
 
-/// Puts a link to a file of the user's into the place of a private one.
+/// Replaces a private file by a link to one of the user's files.
 #[cfg(unix)]
 fn link_to_victim(place: &Place, name: &str) {
     put(place, "victim.txt", "for all to read");
@@ -144,7 +146,7 @@ fn link_to_victim(place: &Place, name: &str) {
 
 #[cfg(unix)]
 #[test]
-fn what_a_link_leads_to_is_left_alone() {
+fn the_target_of_a_link_is_left_alone() {
     use std::os::unix::fs::PermissionsExt;
 
     let place = used();
@@ -159,12 +161,12 @@ fn what_a_link_leads_to_is_left_alone() {
     std::os::unix::fs::symlink(place.below("folder"), blobs).expect("links");
     let report = place.doctor(&["--fix", "--json"], &[]).ends(1).json();
     assert_eq!((mode("victim.txt"), mode("folder")), (0o644, 0o755));
-    assert!(!report["mended"].to_string().contains("closed"), "{report:#}");
+    assert!(!report["mended"].to_string().contains("private"), "{report:#}");
     let links = found(&report).iter().filter(|check| is(check, "what", "it is a link")).count();
     assert_eq!(links, 2, "{report:#}");
 }
 
-/// Changes the first place in a file that says something.
+/// Replaces the first occurrence of a text in a file.
 fn change(place: &Place, name: &str, from: &[u8], to: &[u8]) {
     let path = place.below(name);
     let mut bytes = fs::read(&path).expect("reads");
@@ -180,38 +182,41 @@ fn overwrite(place: &Place, name: &str, at: usize, with: &[u8]) {
     fs::write(path, bytes).expect("writes");
 }
 
-/// The one file in a folder that ends so.
+/// The only file in a folder with this ending.
 fn ending(place: &Place, folder: &str, end: &str) -> PathBuf {
     let entries = fs::read_dir(place.below(folder)).expect("reads").flatten();
     let mut paths = entries.map(|entry| entry.path());
     paths.find(|path| path.to_string_lossy().ends_with(end)).expect("is there")
 }
 
-/// A run whose process is gone while it had something to do.
+/// A run whose process is gone although it had work to do.
 fn left_behind(place: &Place) {
     let runs = Runs::open(&place.below(DATA), OpenOptions::default()).expect("opens");
     let holder = milepost_store::runs::new_holder().expect("is random");
-    let beat = Beat { holder: holder.clone(), pid: 1, now_ms: 1_000, ttl_ms: 1 };
+    let beat = Heartbeat { holder: holder.clone(), pid: 1, now_ms: 1_000, ttl_ms: 1 };
     runs.beat_now(beat).expect("beats");
-    let new = NewRun {
+    let record = RunRecord {
         id: Runs::new_id().expect("is random"),
         workflow: WorkflowId::parse("sound").expect("is an id"),
         title: "Sound".to_owned(),
-        text: SOUND.to_owned(),
+        text: Digest::of(SOUND.as_bytes()),
         actor: "ada".to_owned(),
         workspace: "/work".to_owned(),
         parent: None,
         durability: Durability::Full,
         created_ms: 1_000,
-        standing: Standing {
+        standing: RunSummary {
             status: RunStatus::Running,
             waiting: None,
             wake_ms: None,
             ended_ms: None,
             updated_ms: 1_000,
         },
-        events: vec![NewEvent { at_ms: 1_000, kind: "noted".to_owned(), data: b"{}".to_vec() }],
+        last_seq: 0,
+        quarantined: false,
     };
+    let events = vec![NewEvent { at_ms: 1_000, kind: "noted".to_owned(), data: b"{}".to_vec() }];
+    let new = NewRunRow { record, text: SOUND.to_owned(), events, pins: Pins::default() };
     runs.create_now(new, Some(holder)).expect("creates");
 }
 
@@ -294,7 +299,7 @@ const PLACES: &[Planted] = &[
         variables: &[("MILEPOST_DISK", "1000")],
         id: "disk",
         place: DATA,
-        fix: "make room",
+        fix: "free some disk space",
         ..BASE
     },
 ];
@@ -346,7 +351,7 @@ const MODES: &[Planted] = &[
         plant: |place| link_to_victim(place, "home/.local/share/milepost/http-token"),
         id: "mode",
         place: "http-token",
-        fix: "in the place of the link",
+        fix: "replace the link",
         ..BASE
     },
 ];
@@ -383,7 +388,7 @@ const JOURNAL: &[Planted] = &[
         plant: |place| {
             let path = place.below(DATA).join("runs.db");
             let mut bytes = fs::read(&path).expect("reads");
-            // Behind the tables' own page, which says where everything is.
+            // After the page of the schema, which says where everything is.
             bytes[3 * 4096..].iter_mut().for_each(|byte| *byte = 0x5a);
             fs::write(path, bytes).expect("writes");
         },
@@ -428,12 +433,12 @@ const JOURNAL: &[Planted] = &[
         variables: &[("MILEPOST_CLOCK", "-86400000")],
         id: "clock",
         state: WARNING,
-        fix: "set the clock",
+        fix: "correct the clock",
         ..BASE
     },
 ];
 
-/// Healthy data that cannot be reached: no fix may say that it is to be thrown away.
+/// Healthy data that cannot be reached: no remedy may suggest throwing it away.
 const UNREACHABLE: &[Planted] = &[
     Planted {
         name: "a folder in the place of the runs",
@@ -483,13 +488,13 @@ const UNREACHABLE: &[Planted] = &[
         plant: |place| unreachable(place, "home/.local/share/milepost/secrets.age"),
         id: "secret.store",
         place: "secrets.age",
-        fix: "in the place of the link",
+        fix: "replace the link",
         ..BASE
     },
 ];
 
 #[test]
-fn what_cannot_be_reached_is_not_said_to_be_thrown_away() {
+fn unreachable_data_is_never_called_disposable() {
     let used = used();
     for planted in UNREACHABLE {
         let place = used.copy();
@@ -503,10 +508,10 @@ fn what_cannot_be_reached_is_not_said_to_be_thrown_away() {
     }
 }
 
-/// Runs that cannot be looked at are not runs that never were.
+/// Runs that cannot be read are not the same as no runs.
 #[cfg(unix)]
 #[test]
-fn runs_that_cannot_be_reached_are_told_as_such() {
+fn unreachable_runs_are_reported_as_such() {
     let used = used();
     for plant in [folder_instead, unreachable] {
         let place = used.copy();
@@ -755,7 +760,7 @@ fn every_planted_fault_is_found_and_named_with_its_fix() {
 }
 
 #[test]
-fn a_place_that_is_well_is_well_in_every_check() {
+fn a_healthy_folder_passes_every_check() {
     let place = used();
     let report = place.doctor(&["--json"], &[]).ends(0).quiet().json();
     assert_eq!(found(&report), Vec::<&Value>::new());
@@ -801,7 +806,7 @@ fn a_place_that_is_well_is_well_in_every_check() {
 }
 
 #[test]
-fn a_new_place_is_well_and_looking_makes_nothing() {
+fn a_new_folder_is_healthy_and_stays_empty() {
     let place = Place::new();
     let before = crate::secret::files(place.root.path());
     let report = place.doctor(&["--json"], &[]).ends(0).quiet().json();
@@ -818,7 +823,7 @@ fn a_new_place_is_well_and_looking_makes_nothing() {
 }
 
 #[test]
-fn a_lock_that_is_held_is_told() {
+fn a_held_lock_is_reported() {
     let place = used();
     let held = File::open(place.below(DATA).join(".lock")).expect("is there");
     held.lock().expect("locks");
@@ -830,11 +835,11 @@ fn a_lock_that_is_held_is_told() {
 }
 
 #[test]
-fn a_client_that_starts_what_is_there_is_well() {
+fn a_client_with_a_working_command_is_healthy() {
     let place = Place::new();
     let text = r#"{"mcpServers": {"milepost": {"command": "PROGRAM", "args": ["mcp"]}}}"#;
     put(&place, "home/.claude.json", &text.replace("PROGRAM", env!("CARGO_BIN_EXE_milepost")));
-    // Another program is none of our business.
+    // Other programs are none of our business.
     let text = r#"{"mcpServers": {"files": {"command": "/nowhere/files"}}}"#;
     put(&place, "home/.cursor/mcp.json", text);
     let report = place.doctor(&["--json"], &[]).ends(0).json();

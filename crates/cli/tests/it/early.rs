@@ -1,5 +1,5 @@
-//! What is sent before what led to it is on disk: in a relaxed run, a read that follows a read.
-//! Nothing that changes something, and nothing after that, is ever sent early.
+//! What is sent before its cause is on disk: in a relaxed run, a read that follows a read. Nothing
+//! that writes, and nothing after a write, is ever sent early.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +18,7 @@ steps:
   - {id: e, run: things things:get, with: {id: e}}
 ";
 
-/// What a process that died at a commit had sent, and what is on disk of it.
+/// What a process that died at a commit had sent, and what of it is on disk.
 struct Death {
     sent: Vec<String>,
     journal: Vec<(String, String)>,
@@ -29,18 +29,18 @@ impl Death {
         self.journal.iter().any(|(event, key)| event == name && key == step)
     }
 
-    /// Steps whose request was sent without a word of it on disk.
+    /// Steps whose request was sent before anything about it was on disk.
     fn early(&self) -> Vec<&str> {
         let sent = self.sent.iter().map(String::as_str);
         sent.filter(|step| !self.wrote("attempt_started", step)).collect()
     }
 }
 
-/// Lets a process die right before each of its commits.
+/// Kills a process right before each of its commits.
 fn deaths(head: &str, durability: &str) -> Vec<Death> {
     let sent: Arc<Mutex<Vec<String>>> = Arc::default();
     let own = Arc::clone(&sent);
-    // A connection that is open already: otherwise a request waits for one.
+    // Opens the connection beforehand: otherwise a request waits for one.
     let server = Server::lasting(move |request| {
         let step = match request.method.as_str() {
             "GET" => request.target.rsplit('/').next().unwrap_or_default().to_owned(),

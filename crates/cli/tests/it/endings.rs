@@ -1,5 +1,5 @@
-//! A process that ends leaves nothing halfway that may not be sent again: it waits for the request
-//! under way, begins no other, and whoever comes next goes on from there.
+//! A process that ends leaves no unrepeatable write halfway: it waits for the request in flight,
+//! starts no other, and the next process continues from there.
 #![cfg(unix)]
 
 use std::process::{Child, Command, Stdio};
@@ -15,10 +15,10 @@ use crate::runs::in_terminal;
 use crate::server::{Server, json as answer};
 use crate::{Place, Ran};
 
-/// How long a write takes, which is longer than anybody who ends takes to notice it.
+/// How long a write takes: longer than an ending process needs to notice the signal.
 const SLOW: Duration = Duration::from_millis(900);
 
-/// How a command ends whose run waits for a person.
+/// The exit code of a command whose run waits for a person.
 const PERSON: i32 = 4;
 
 const TWO: &str = "
@@ -51,7 +51,7 @@ fn things() -> (Server, Place) {
     (server, place)
 }
 
-/// Waits until the server has seen so many requests.
+/// Waits until the server has seen this many requests.
 fn until_seen(server: &Server, count: usize) {
     let until = Instant::now() + Duration::from_secs(20);
     while server.seen().len() < count {
@@ -80,7 +80,7 @@ fn ended(child: Child) -> Ran {
     }
 }
 
-/// The only run that no other one started, as it stands.
+/// The only run that was not started by another run.
 fn only(place: &Place) -> Value {
     let listed = place.run(["runs", "--json"]).ends(0).json();
     let runs = listed["runs"].as_array().expect("a list");
@@ -94,8 +94,8 @@ fn statuses(run: &Value) -> Vec<&str> {
     steps.map(|step| step["status"].as_str().expect("a status")).collect()
 }
 
-/// The first write is known to have happened, the second one was not begun, and whoever takes the
-/// run up sends that one alone.
+/// The first write is known to have happened, the second was not started, and the process that
+/// takes the run up sends only that one.
 fn is_left_between_two_writes(server: &Server, place: &Place) {
     let run = only(place);
     assert_eq!(statuses(&run), ["succeeded", "pending"], "{run}");
@@ -107,7 +107,7 @@ fn is_left_between_two_writes(server: &Server, place: &Place) {
     assert_ne!(sent[0].header("idempotency-key"), sent[1].header("idempotency-key"));
 }
 
-/// Kills a run while its first write is under way: nobody drives it any more.
+/// Kills a run while its first write is in flight: nobody drives it any more.
 fn killed(place: &Place, server: &Server) -> String {
     let mut child = begun(place, &["run", "two.yaml"]);
     until_seen(server, 1);
@@ -117,7 +117,7 @@ fn killed(place: &Place, server: &Server) -> String {
 }
 
 #[test]
-fn the_plan_of_a_run_that_nobody_drives_is_what_going_on_does() {
+fn the_plan_of_an_interrupted_run_is_what_resuming_does() {
     let (server, place) = things();
     let run = killed(&place, &server);
     let planned = place.run(["resume", &run, "--plan"]).ends(0);
@@ -134,7 +134,7 @@ fn the_plan_of_a_run_that_nobody_drives_is_what_going_on_does() {
         .collect();
     assert_eq!(verdicts, ["will ask a person", "will run"], "{json}");
     assert_eq!(json["forecast"]["writes"], json!({"least": 1, "most": 2}));
-    // Nothing was changed, and going on does what was told.
+    // Nothing was changed, and resuming does what the plan said.
     assert_eq!(only(&place)["waiting"][0]["kind"], "adrift");
     place.run(["resume", &run]).ends(4);
     let view = only(&place);
@@ -142,7 +142,7 @@ fn the_plan_of_a_run_that_nobody_drives_is_what_going_on_does() {
 }
 
 #[test]
-fn a_run_that_nobody_drives_is_not_said_to_be_running() {
+fn an_interrupted_run_is_not_shown_as_running() {
     let (server, place) = things();
     let run = killed(&place, &server);
     let refused = place.run(["resume", &run, "--from", "start", "--plan"]).ends(7);
@@ -151,7 +151,7 @@ fn a_run_that_nobody_drives_is_not_said_to_be_running() {
 }
 
 #[test]
-fn whoever_interrupts_a_write_waits_for_it() {
+fn an_interrupt_waits_for_the_write_in_flight() {
     let (server, place) = things();
     let child = begun(&place, &["run", "two.yaml"]);
     until_seen(&server, 1);
@@ -163,7 +163,7 @@ fn whoever_interrupts_a_write_waits_for_it() {
 }
 
 #[test]
-fn whoever_interrupts_twice_leaves_at_once_and_is_asked_later() {
+fn a_second_interrupt_ends_at_once_and_asks_later() {
     let (server, place) = things();
     let child = begun(&place, &["run", "two.yaml"]);
     until_seen(&server, 1);
@@ -195,7 +195,7 @@ fn client(place: &Place, arguments: &[&str]) -> Client {
     client
 }
 
-/// A server over a pipe, of the one contract and of the other.
+/// A server over a pipe, for each of the two contracts.
 #[test]
 fn a_server_whose_client_leaves_waits_for_a_write() {
     for arguments in [&["--surface", "workflows"][..], &["--surface", "workflowlookup"]] {
@@ -210,7 +210,7 @@ fn a_server_whose_client_leaves_waits_for_a_write() {
     }
 }
 
-/// A run whose process died, and which sends something as soon as somebody takes it up.
+/// A run whose process died, and which sends a request as soon as it is taken up.
 fn left(place: &Place) {
     place.put("later.yaml", &TWO.replace("steps:", "steps:\n  - {id: z, wait: 300ms}"));
     let child = begun(place, &["run", "later.yaml"]);
@@ -248,9 +248,10 @@ fn a_server_that_is_stopped_waits_for_a_write() {
     is_left_after_the_first_write(&place);
 }
 
-/// Who lets a child go on is told of the run above it, and stays until that rests as well.
+/// Whoever lets a child run continue is told about its parent, and stays until the parent rests
+/// too.
 #[test]
-fn what_a_child_was_waited_for_goes_on_as_well() {
+fn a_parent_continues_when_its_child_does() {
     let (server, place) = things();
     place.run(["run", "above.yaml"]).ends(PERSON);
     let above = only(&place);
@@ -260,7 +261,7 @@ fn what_a_child_was_waited_for_goes_on_as_well() {
     assert!(ran.out.contains(&format!("{id}  above  goes on")), "{}", ran.out);
     let run = only(&place);
     assert_eq!((&run["status"], server.seen().len()), (&json!("succeeded"), 2), "{run}");
-    // The same for a program, which is told of the run that it named alone.
+    // The same for a program, which is told only about the run that it named.
     place.run(["run", "above.yaml", "--json"]).ends(PERSON);
     let above = only(&place);
     let child = above["waiting"][0]["run_id"].as_str().expect("an id");
@@ -268,9 +269,9 @@ fn what_a_child_was_waited_for_goes_on_as_well() {
     assert_eq!((&only(&place)["status"], server.seen().len()), (&json!("succeeded"), 4));
 }
 
-/// Who follows a run of somebody else who dies is told so, and does not wait for ever.
+/// A follower of a run is told when the process that drives it dies, and does not wait forever.
 #[test]
-fn whoever_follows_a_run_is_told_that_nobody_drives_it() {
+fn a_follower_is_told_when_the_driver_dies() {
     let (server, place) = things();
     let driver = begun(&place, &["run", "two.yaml"]);
     until_seen(&server, 1);
@@ -298,9 +299,9 @@ fn a_run_that_is_paused_waits_for_its_write() {
     assert_eq!(server.seen().len(), 2, "each was sent once");
 }
 
-/// A closed terminal and a machine that shuts down are no reason to leave a write halfway.
+/// A closed terminal or a shutdown is no reason to leave a write halfway.
 #[test]
-fn whoever_is_told_to_end_waits_for_a_write() {
+fn a_termination_signal_waits_for_the_write_in_flight() {
     for told in [Signal::TERM, Signal::HUP] {
         let (server, place) = things();
         let child = begun(&place, &["run", "two.yaml", "--json"]);
@@ -329,9 +330,9 @@ fn a_pause_reaches_the_run_of_a_step() {
     assert_eq!(server.seen().len(), 1, "the second write was not begun");
 }
 
-/// A command that is done leaves nothing behind that others would have to look at.
+/// A finished command leaves nothing behind that others would have to check.
 #[test]
-fn nothing_is_left_of_a_process_that_is_done() {
+fn a_finished_process_leaves_no_files() {
     let place = Place::with(&[("set.yaml", "workflow: set\nsteps: [{id: a, set: {x: 1}}]\n")]);
     place.run(["run", "set.yaml"]).ends(0);
     place.put("asking.yaml", ASKING);

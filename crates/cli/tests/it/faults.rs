@@ -1,5 +1,5 @@
-//! A disk that fails or is full, a clock that jumps, processes side by side: through the real
-//! binary. The run is not lost, what is told names the next action, and others go on.
+//! A failing or full disk, a jumping clock, concurrent processes: through the real binary. The run
+//! is not lost, the message names the next action, and other runs continue.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -38,7 +38,7 @@ fn newest(place: &Place) -> Option<Value> {
     listed["runs"].as_array().expect("a list").first().cloned()
 }
 
-/// Brings a run to its end, and says what became of it.
+/// Brings a run to its end, and returns how it ended.
 fn settled(place: &Place, run: &str) -> Value {
     for _ in 0..10 {
         let view = place.run(["show", run, "--json"]).ends(0).json();
@@ -56,15 +56,15 @@ fn settled(place: &Place, run: &str) -> Value {
     unreachable!("{}", place.run(["show", run]).err);
 }
 
-/// What went wrong is told with what to do, and the command says so with its code.
+/// The failure is reported with its remedy and its exit code.
 fn told(ran: &Ran, told: &str) {
     assert_eq!(ran.code, 75, "{told}: {} {}", ran.out, ran.err);
     assert!(ran.err.contains("error[STORAGE_FAILED]"), "{told}: {}", ran.err);
     assert!(ran.err.contains("hint: "), "{told}: {}", ran.err);
 }
 
-/// A disk that fails at any moment ends the process at once. What was written down is all that
-/// counts: the run is there or it is not, and if it is, it comes to its end.
+/// A disk that fails at any moment ends the process at once. Only what was recorded counts: the run
+/// exists or it does not, and if it does, it can be finished.
 #[test]
 fn a_disk_that_fails_loses_no_run() {
     let (_server, place) = things();
@@ -89,7 +89,7 @@ fn a_disk_that_fails_loses_no_run() {
     }
 }
 
-/// A log that cannot be moved into the database stays where it is, with all that is in it.
+/// A log that cannot be moved into the database stays where it is, complete.
 #[test]
 fn a_log_that_cannot_be_moved_costs_no_run() {
     let (_server, place) = things();
@@ -107,7 +107,8 @@ fn a_log_that_cannot_be_moved_costs_no_run() {
     }
 }
 
-/// On a full disk nothing is begun and nothing is sent; the run waits for room, and then goes on.
+/// On a full disk nothing is started and nothing is sent; the run waits for space and then
+/// continues.
 #[test]
 fn a_full_disk_stops_before_the_next_side_effect() {
     let (server, place) = things();
@@ -133,7 +134,7 @@ fn a_full_disk_stops_before_the_next_side_effect() {
     }
 }
 
-/// A file that may not grow any more is a full disk, whoever says so.
+/// A file that may not grow any more counts as a full disk, whatever the reason.
 #[test]
 fn a_file_that_may_not_grow_harms_no_other_run() {
     let (_server, place) = things();
@@ -141,7 +142,7 @@ fn a_file_that_may_not_grow_harms_no_other_run() {
     let first = newest(&place).expect("a run");
     let binary = env!("CARGO_BIN_EXE_milepost");
     for kib in [16, 32, 64, 100, 140] {
-        // Blocks of 512 bytes.
+        // In blocks of 512 bytes.
         let line = format!("ulimit -f {}; trap '' XFSZ; exec {binary} run two.yaml", kib * 2);
         let mut command = Command::new("sh");
         command.args(["-c", &line]).current_dir(place.path(""));
@@ -160,7 +161,8 @@ fn a_file_that_may_not_grow_harms_no_other_run() {
     place.run(["run", "two.yaml"]).ends(0);
 }
 
-/// A clock that is set back, or was wrong by a day, makes no run wait for the time to come again.
+/// A clock that is set back, or was wrong by a day, makes no run wait for the time to come around
+/// again.
 #[test]
 fn a_clock_that_jumps_stops_no_run() {
     const DAY: i64 = 86_400_000;
@@ -168,8 +170,8 @@ fn a_clock_that_jumps_stops_no_run() {
     place.put("waits.yaml", "workflow: waits\ntimeout: 7d\nsteps: [{id: a, wait: 200ms}]\n");
     for (first, second) in [(DAY, 0), (0, DAY), (0, -DAY), (-DAY, 0)] {
         let before = newest(&place);
-        // Dies once the run is on disk, with the clock as it is then: the first commit is a sign
-        // of life. Should the second one be without a run, the next process tries.
+        // Dies once the run is on disk, by the clock of that moment: the first commit is a
+        // heartbeat. If the second has no run yet, the next process tries.
         let died = (0..20).find_map(|_| {
             let mut command = place.command();
             command.env("MILEPOST_CLOCK", first.to_string());
@@ -188,7 +190,7 @@ fn a_clock_that_jumps_stops_no_run() {
     }
 }
 
-/// Four processes at once, one of which has a disk that fails: its run waits for somebody, the
+/// Four processes at once, one of them with a failing disk: its run waits for somebody, and the
 /// others do not notice.
 #[test]
 fn four_processes_and_one_that_fails() {
@@ -216,8 +218,8 @@ fn four_processes_and_one_that_fails() {
     }
 }
 
-/// Whoever stops watching lets go of the run: it is shown as nobody's at once, and whoever takes
-/// it up need not wait.
+/// Whoever stops watching releases the run: it is shown as undriven at once, and the next process
+/// need not wait.
 #[test]
 fn an_interrupted_command_leaves_its_run_to_the_next() {
     let server = Server::start(|request| match request.path() {
@@ -256,7 +258,7 @@ fn an_interrupted_command_leaves_its_run_to_the_next() {
     );
     assert_eq!(view["next"], format!("milepost resume {id}"));
     let began = Instant::now();
-    // What it waits for never comes, so that is how it ends.
+    // What it waits for never comes, so this is how it ends.
     let resumed = place.run(["resume", id]).ends(1);
     assert!(resumed.err.contains("UPSTREAM_TIMEOUT"), "{}", resumed.err);
     assert!(began.elapsed() < Duration::from_secs(5), "it waits for nobody's lease");

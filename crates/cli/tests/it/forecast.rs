@@ -1,4 +1,4 @@
-//! What `resume --plan` says a resumption will cost is what a server counts after it.
+//! What `resume --plan` predicts is what a server counts afterwards.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use crate::crash::THINGS;
 use crate::runs::{in_terminal, last};
 use crate::server::{Server, json as answer};
 
-/// Workflows in which whatever is named `bad` is refused as long as the server wants it so.
+/// Workflows in which requests named `bad` are refused for as long as the test wants.
 const SCENARIOS: [(&str, &str); 7] = [
     (
         "sequence",
@@ -83,7 +83,7 @@ const SCENARIOS: [(&str, &str); 7] = [
     ),
 ];
 
-/// Ways to go on.
+/// Ways to resume.
 const WAYS: [&[&str]; 9] = [
     &[],
     &["--from", "failed"],
@@ -116,7 +116,7 @@ impl Counter {
         Counter { server, refuses }
     }
 
-    /// Requests so far, and those of them that write.
+    /// Requests so far, and how many of them were writes.
     fn paid(&self) -> [u64; 2] {
         let seen = self.server.seen();
         let writes = seen.iter().filter(|request| request.method != "GET").count();
@@ -124,7 +124,7 @@ impl Counter {
     }
 }
 
-/// Does what a run waits for until it waits for nothing; how often an agent had to.
+/// Does what a run waits for until it waits for nothing, and returns how often an agent had to.
 fn attend(place: &Place, run: &str) -> u64 {
     let handed_in = AtomicU64::new(0);
     for _ in 0..20 {
@@ -178,7 +178,7 @@ fn check(name: &str, steps: &str) {
     }
 }
 
-/// One test for every scenario, so that they run side by side.
+/// One test per scenario, so that they run in parallel.
 macro_rules! scenarios {
     ($($index:literal $name:ident)*) => {
         $(#[test] fn $name() { check(SCENARIOS[$index].0, SCENARIOS[$index].1); })*

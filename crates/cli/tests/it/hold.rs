@@ -1,5 +1,5 @@
-//! A yes holds for what was shown, through the real binary: another request is asked for again,
-//! the same one is not.
+//! An approval covers exactly what was shown, through the real binary: a different request is asked
+//! about again, the same one is not.
 
 use serde_json::json;
 
@@ -20,7 +20,7 @@ steps:
     headers: {X-Of: "${{ steps.look.output.id }}"}
 "#;
 
-/// A place that waits for a yes, its server, and another one.
+/// A folder with a run that waits for an approval, its server, and another server.
 struct Asked {
     place: Place,
     server: Server,
@@ -54,12 +54,12 @@ impl Asked {
     }
 }
 
-/// Something that happens between the question and the yes.
+/// Something that happens between the question and the approval.
 type Change = fn(&Asked);
 
-/// What a catalog becomes is none of a run's business until a person moves the run there.
+/// Changes to a catalog do not affect a run until a person moves the run there.
 #[test]
-fn another_request_is_asked_for_again() {
+fn a_different_request_is_asked_about_again() {
     let another: [(&str, Change); 3] = [
         ("host", |asked| asked.import(DEPOT, &asked.other.url)),
         ("path", |asked| {
@@ -92,7 +92,7 @@ fn another_request_is_asked_for_again() {
 }
 
 #[test]
-fn the_same_request_is_not_asked_for_again() {
+fn the_same_request_is_not_asked_about_again() {
     let same: [(&str, Change); 5] = [
         ("another host", |asked| asked.import(DEPOT, &asked.other.url)),
         ("nothing", |_| {}),

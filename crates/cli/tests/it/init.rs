@@ -1,4 +1,5 @@
-//! `milepost init` on the real binary: what it makes validates and runs, and what is there stays.
+//! `milepost init` with the real binary: what it creates validates and runs, and existing files
+//! stay.
 
 use std::fs;
 
@@ -24,7 +25,11 @@ fn the_sample_validates_and_runs_on_the_mock() {
     let place = Place::new();
     let ran = place.say("init").ends(0);
     for name in MADE {
-        assert!(ran.out.contains(&format!("made {}", place.path(name).display())), "{}", ran.out);
+        assert!(
+            ran.out.contains(&format!("created {}", place.path(name).display())),
+            "{}",
+            ran.out
+        );
         assert!(place.path(name).is_file(), "{name}");
     }
     assert_eq!(ran.err, "next: milepost run order-report --mock\n");
@@ -33,11 +38,11 @@ fn the_sample_validates_and_runs_on_the_mock() {
     let run = place.say(&format!("{next} --json")).ends(0).out;
     let last: Value = serde_json::from_str(run.lines().last().expect("a line")).expect("JSON");
     assert_eq!(last["status"], "succeeded");
-    // The catalog is the project's, and nothing is wrong with any of it.
+    // The catalog belongs to the project, and nothing is wrong with any of it.
     assert!(!place.root.path().join("home/.config").exists());
     place.say("doctor").ends(0);
     for name in MADE {
-        // The project speaks of itself wherever it lies: only the record says where it came from.
+        // A project can be moved: only the record says where the catalog came from.
         let elsewhere = name.ends_with("shop-api.toml");
         let root = place.root.path().display().to_string();
         assert!(elsewhere || !place.text(name).contains(&root), "{name}");
@@ -45,7 +50,7 @@ fn the_sample_validates_and_runs_on_the_mock() {
 }
 
 #[test]
-fn what_is_there_stays() {
+fn existing_files_stay() {
     let place = Place::with(&[(".milepost/config.toml", "# mine\n")]);
     let told = place.say("init --json").ends(0).quiet().json();
     let config = place.path(".milepost/config.toml").display().to_string();
@@ -61,7 +66,7 @@ fn what_is_there_stays() {
 }
 
 #[test]
-fn another_folder_is_made() {
+fn a_missing_folder_is_created() {
     let place = Place::new();
     let told = place.run(["init", "my project", "--json"]).ends(0).json();
     assert_eq!(told["next"], "cd 'my project' && milepost run order-report --mock");
@@ -70,7 +75,8 @@ fn another_folder_is_made() {
     let mut there = place.command();
     there.current_dir(place.path("my project"));
     finish(there.args(["run", "order-report", "--mock"]), "").ends(0);
-    // A variable that stands before the project is told, and the project is whole all the same.
+    // A variable that takes precedence over the project is reported, and the project is complete
+    // all the same.
     let mut command = place.command();
     command.env("REGISTRY_CONFIG_PATH", "elsewhere.toml").args(["init", "other"]);
     let ran = finish(&mut command, "").ends(0);
@@ -80,7 +86,7 @@ fn another_folder_is_made() {
 }
 
 #[test]
-fn a_file_in_the_way_is_told() {
+fn a_file_in_the_way_is_reported() {
     let place = Place::new();
     fs::write(place.path(".milepost"), "").expect("writes");
     let ran = place.say("init").ends(7);

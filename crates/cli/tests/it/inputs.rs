@@ -1,4 +1,4 @@
-//! `milepost workflow inputs` and `workflow plan` on the real binary, against a server of ours.
+//! `milepost workflow inputs` and `workflow plan` with the real binary, against a test server.
 
 use expect_test::{Expect, expect};
 use serde_json::json;
@@ -104,7 +104,7 @@ fn inputs_are_listed_with_what_is_missing() {
 }
 
 #[test]
-fn choices_are_fetched_when_they_are_asked_for() {
+fn choices_are_fetched_on_request() {
     let open = Open::new();
     open.shows(
         "inputs refund.yaml --choices",
@@ -140,7 +140,7 @@ fn choices_are_fetched_when_they_are_asked_for() {
 }
 
 #[test]
-fn inputs_come_one_by_one_or_as_one_object() {
+fn inputs_are_given_one_by_one_or_as_one_object() {
     let open = Open::new();
     open.place.put("inputs.json", r#"{"order": "o1", "count": 2, "tags": ["x"]}"#);
     let told = open.say("inputs refund.yaml --json --inputs inputs.json -i count=5").ends(0).json();
@@ -168,35 +168,35 @@ fn a_plan_shows_the_exact_requests() {
     open.shows(
         "plan refund.yaml -i order=o1",
         &expect![[r"
-        #  WAVE  STEP   DOES      WAITS FOR  RUNS
-        1  1     look   run GET              yes
-        2  2     ok     approve   look       yes, its condition holds
-        3  3     again  run POST  ok         yes
-        3 steps in 3 waves, at most 1 at once
-        --- 0
-    "]],
+            #  WAVE  STEP   DOES      WAITS FOR  RUNS
+            1  1     look   run GET              yes
+            2  2     ok     approve   look       yes, its condition is true
+            3  3     again  run POST  ok         yes
+            3 steps in 3 waves, at most 1 at once
+            --- 0
+        "]],
     );
     open.shows(
         "plan refund.yaml --requests -i order=o1",
         &expect![[r#"
-        look: shop orders:get
-          GET /v1/orders/o1 HTTP/1.1
-          Host: 127.0.0.1:[PORT]
-          Accept: application/json
-          Authorization: Bearer [secret:TOKEN]
-        ok: approve (unknown yet: steps.look.output.item)
-          Refund ${{ steps.look.output.item }}?
-        again: shop orders:create
-          POST /v1/orders HTTP/1.1
-          Host: 127.0.0.1:[PORT]
-          Accept: application/json
-          X-Token: [secret:token]
-          Content-Type: application/json
-          Authorization: Bearer [secret:TOKEN]
-  
-          {"item":"o1","count":1}
-        --- 0
-    "#]],
+            look: shop orders:get
+              GET /v1/orders/o1 HTTP/1.1
+              Host: 127.0.0.1:[PORT]
+              Accept: application/json
+              Authorization: Bearer [secret:TOKEN]
+            ok: approve (not known yet: steps.look.output.item)
+              Refund ${{ steps.look.output.item }}?
+            again: shop orders:create
+              POST /v1/orders HTTP/1.1
+              Host: 127.0.0.1:[PORT]
+              Accept: application/json
+              X-Token: [secret:token]
+              Content-Type: application/json
+              Authorization: Bearer [secret:TOKEN]
+
+              {"item":"o1","count":1}
+            --- 0
+        "#]],
     );
     assert!(open.server.seen().is_empty());
     let wrong = open.of(&["plan", "refund.yaml", "--json", "-i", "count=x"], "").ends(2);

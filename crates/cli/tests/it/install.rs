@@ -1,11 +1,12 @@
-//! `milepost mcp install …` on the real binary, on configurations as clients and people leave them.
+//! `milepost mcp install …` with the real binary, on configurations as clients and people leave
+//! them.
 
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use milepost_model::reading;
+use milepost_syntax::untyped_tree;
 use serde_json::{Value, json};
 use toml_edit::DocumentMut;
 
@@ -103,7 +104,7 @@ GOOSE_MODE: smart_approve
 const DESKTOP: &str =
     r#"{"globalShortcut": "Ctrl+Space", "mcpServers": {"fs": {"command": "fs", "args": ["/"]}}}"#;
 
-/// A client, a scope, where its file is, and what stands in it.
+/// A client, a scope, the location of its file, and the contents.
 type Case = (&'static str, &'static str, &'static str, &'static str);
 
 const CASES: [Case; 10] = [
@@ -136,7 +137,7 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).expect("reads")
 }
 
-/// JSON with comments by other means than ours: they go, then the commas that end nothing.
+/// Reads JSON with comments independently of the product: removes comments, then trailing commas.
 fn plain_json(text: &str) -> Value {
     let (mut plain, mut chars) = (String::new(), text.chars().peekable());
     let mut quoted = false;
@@ -187,7 +188,7 @@ fn servers(client: &str, text: &str) -> Value {
             let words =
                 "\nSKIPPED: no Python with PyYAML; goose's file is read by our own reader\n";
             std::io::stderr().write_all(words.as_bytes()).expect("is told");
-            reading::yaml(text).expect("is YAML").to_value()
+            untyped_tree::yaml(text).expect("is YAML").to_value()
         })["extensions"]
             .clone(),
         "vscode" => plain_json(text)["servers"].clone(),
@@ -195,7 +196,7 @@ fn servers(client: &str, text: &str) -> Value {
     }
 }
 
-/// YAML as `PyYAML` reads it, which shares nothing with our reader.
+/// YAML as read by `PyYAML`, which shares nothing with our reader.
 fn by_python(text: &str) -> Option<Value> {
     let script = "import json, sys, yaml; \
                   json.dump(yaml.safe_load(sys.stdin.buffer.read().decode()), sys.stdout)";
@@ -204,7 +205,7 @@ fn by_python(text: &str) -> Option<Value> {
     serde_json::from_slice(&ran).ok()
 }
 
-/// What a program prints, if there is one and it ends well.
+/// The output of a program, if it exists and succeeds.
 fn finish_any(command: &mut Command, input: &str) -> Option<Vec<u8>> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
@@ -213,7 +214,7 @@ fn finish_any(command: &mut Command, input: &str) -> Option<Vec<u8>> {
     output.status.success().then_some(output.stdout)
 }
 
-/// Clients with a strict reader can still read what they could read before.
+/// Clients with a strict parser can still read what they could read before.
 fn stays_strict(client: &str, before: &str, after: &str) {
     let strict =
         |text: &str| serde_json::from_str::<Value>(text.trim_start_matches('\u{feff}')).map(drop);
@@ -222,7 +223,7 @@ fn stays_strict(client: &str, before: &str, after: &str) {
     }
 }
 
-/// Every line is there as it was, in its order; one may have got a comma.
+/// Every line is unchanged and in order; one may have gained a comma.
 fn keeps_lines(before: &str, after: &str) {
     let mut lines = after.lines();
     let mut commas = 0;
@@ -239,7 +240,7 @@ fn keeps_lines(before: &str, after: &str) {
     assert!(commas <= 1, "{after}");
 }
 
-/// What each client is told.
+/// The entry that each client is given.
 fn expected(client: &str, command: &str) -> Value {
     match client {
         "claude-code" => json!({"type": "stdio", "command": command, "args": ["mcp"], "env": {}}),
@@ -256,7 +257,7 @@ fn expected(client: &str, command: &str) -> Value {
 const BINARY: &str = env!("CARGO_BIN_EXE_milepost");
 
 #[test]
-fn the_entry_comes_goes_and_nothing_else_changes() {
+fn installing_and_removing_changes_nothing_else() {
     for (client, scope, file, text) in CASES {
         let windows = text.replace('\n', "\r\n");
         let unended = text.trim_end().to_owned();
@@ -280,7 +281,7 @@ fn the_entry_comes_goes_and_nothing_else_changes() {
 
             let time = fs::metadata(&path).and_then(|found| found.modified()).expect("a time");
             let again = install(&place, &words).ends(0);
-            assert!(again.out.ends_with("already: nothing to do\n"), "{}", again.out);
+            assert!(again.out.ends_with(": nothing to do\n"), "{}", again.out);
             assert_eq!(read(&path), after);
             let later = fs::metadata(&path).and_then(|found| found.modified()).expect("a time");
             assert_eq!(time, later);
@@ -288,7 +289,7 @@ fn the_entry_comes_goes_and_nothing_else_changes() {
             install(&place, &format!("{words} --uninstall")).ends(0);
             assert_eq!(read(&path), before, "{client}");
             install(&place, &words).ends(0);
-            // Without what was noted it is the same: there were other servers.
+            // The same without the receipt: there were other servers.
             fs::remove_dir_all(at(&place, "home/.local")).expect("removes");
             install(&place, &format!("{words} --uninstall")).ends(0);
             let exact = read(&path) == before;
@@ -300,7 +301,7 @@ fn the_entry_comes_goes_and_nothing_else_changes() {
 }
 
 #[test]
-fn what_was_not_there_is_made_and_taken_away() {
+fn missing_files_are_created_and_removed_again() {
     for (client, scope, file, _) in CASES {
         let place = Place::new();
         fs::create_dir(at(&place, "home")).expect("makes a folder");
@@ -313,7 +314,7 @@ fn what_was_not_there_is_made_and_taken_away() {
         assert!(read(&path).ends_with('\n'));
         install(&place, &words).ends(0);
         let ran = install(&place, &format!("{words} --uninstall")).ends(0);
-        assert!(ran.out.ends_with(", and the file with it\n"), "{}", ran.out);
+        assert!(ran.out.ends_with(", and the file itself\n"), "{}", ran.out);
         let left = |folder: &str| {
             let entries = fs::read_dir(at(&place, folder)).expect("reads");
             let names = entries.map(|entry| entry.expect("reads").file_name());
@@ -324,7 +325,7 @@ fn what_was_not_there_is_made_and_taken_away() {
 }
 
 #[test]
-fn empty_places_are_restored_to_the_byte() {
+fn empty_sections_are_restored_to_the_byte() {
     let files: [(&str, &str, &[&str]); 3] = [
         (
             "cursor",
@@ -368,11 +369,11 @@ fn empty_places_are_restored_to_the_byte() {
 }
 
 #[test]
-fn a_file_that_others_changed_since_keeps_what_they_wrote() {
+fn later_changes_by_others_are_kept() {
     let place = Place::new();
     let path = at(&place, "home/.cursor/mcp.json");
     install(&place, "cursor").ends(0);
-    // A client that writes its file anew.
+    // A client that rewrites its file.
     let mut whole = plain_json(&read(&path));
     whole["mcpServers"]["other"] = json!({"url": "https://other.test"});
     put(&place, "home/.cursor/mcp.json", &whole.to_string());
@@ -389,7 +390,7 @@ fn a_file_that_others_changed_since_keeps_what_they_wrote() {
 }
 
 #[test]
-fn what_cannot_be_read_is_never_touched() {
+fn unreadable_files_are_never_touched() {
     let cases = [
         ("claude-code", "home/.claude.json", "{\n  \"mcpServers\": {\n    \"a\": 1\n", (4, 1)),
         ("cursor", "home/.cursor/mcp.json", "{\"mcpServers\": [1]}", (1, 16)),
@@ -428,7 +429,7 @@ fn what_cannot_be_read_is_never_touched() {
 }
 
 #[test]
-fn an_entry_that_says_something_else_is_replaced_on_a_word() {
+fn a_different_entry_is_replaced_only_with_force() {
     let others = [
         ("cursor", "home/.cursor/mcp.json", "{\"mcpServers\": {\"milepost\": {\"url\": \"u\"}}}\n"),
         ("codex", "home/.codex/config.toml", "[mcp_servers.milepost]\nurl = \"u\"\n\n[b]\nc = 1\n"),
@@ -457,7 +458,7 @@ fn an_entry_that_says_something_else_is_replaced_on_a_word() {
         install(&place, &format!("{client} --uninstall")).ends(0);
         assert!(!read(&path).contains("milepost"), "{}", read(&path));
     }
-    // One that somebody wrote by hand, or a client wrote anew, is as good as ours.
+    // An entry that somebody typed, or that a client rewrote, is as good as ours.
     let place = Place::new();
     let ours = json!({"mcpServers": {"milepost": {
         "command": BINARY, "args": ["mcp"], "env": {"MILEPOST_TOKEN": "x"}, "timeout": 9,
@@ -466,7 +467,7 @@ fn an_entry_that_says_something_else_is_replaced_on_a_word() {
     let done = install(&place, "claude-code --json").ends(0).json();
     assert_eq!((&done["action"], &done["written"]), (&json!("unchanged"), &json!(false)));
     assert_eq!(read(&path), ours.to_string());
-    // One that is switched off is not.
+    // A disabled entry is not.
     let start = format!("command = '{BINARY}'\nargs = ['mcp']");
     let off = format!("[mcp_servers.milepost]\n{start}\nenabled = false\n");
     put(&place, "home/.codex/config.toml", &off);
@@ -495,13 +496,13 @@ fn print_shows_and_changes_nothing() {
         install(&place, &format!("{client} --scope {scope}")).ends(0);
         let with = read(&path);
         let ran = install(&place, &format!("{words} --uninstall")).ends(0);
-        assert!(ran.out.starts_with("would take milepost out of "), "{}", ran.out);
+        assert!(ran.out.starts_with("would remove milepost from "), "{}", ran.out);
         assert_eq!(read(&path), with);
     }
 }
 
 #[test]
-fn what_people_read() {
+fn output_for_people() {
     let place = Place::new();
     let path = put(&place, "work/.cursor/mcp.json", CURSOR).display().to_string();
     let ran = install(&place, "cursor --scope project --name mine").ends(0);
@@ -512,21 +513,21 @@ fn what_people_read() {
         "--- FILE\n+++ FILE\n@@ mcpServers.mine @@\n\
          +{\n+  \"mcpServers\": {\n+    \"mine\": {\n+      \"command\": \"BINARY\",\n\
          +      \"args\": [\"mcp\"]\n+    }\n+  }\n+}\n\
-         note: the path of the program is that of this machine: put `milepost` on the `PATH` to \
+         note: the entry has the path of the program on this machine: put `milepost` on the `PATH` to \
          share the file\n\
          next: restart Cursor; its settings list the server under MCP, where it can be turned on\n\
          undo: milepost mcp install cursor --scope project --name mine --uninstall\n"
     );
     assert!(!told.contains("sk-1234567890"), "keys of others are not shown");
     let ran = install(&place, "cursor --scope project --name mine --uninstall").ends(0);
-    assert_eq!(ran.out, format!("took mine out of {path}\n"));
+    assert_eq!(ran.out, format!("removed mine from {path}\n"));
     let undo = "undo: milepost mcp install cursor --scope project --name mine\n";
     assert!(ran.err.ends_with(undo), "{}", ran.err);
 }
 
-/// Keys of other servers, and those of an entry that was there, are never shown.
+/// Credentials of other servers, and of an existing entry, are never shown.
 #[test]
-fn no_key_in_the_file_is_shown() {
+fn no_credential_in_the_file_is_shown() {
     const KEY: &str = "sk-1234567890";
     let ours = r#"{"command": "x", "args": ["y"], "env": {"K": "KEY"}, "url": "KEY"}"#;
     let args = r#"{"command": "milepost", "args": ["mcp", "--tools", "core", "--header", "KEY"]}"#;
@@ -589,7 +590,7 @@ fn the_result_as_json() {
 }
 
 #[test]
-fn words_that_do_not_fit() {
+fn unsupported_arguments_are_reported() {
     let place = Place::new();
     for words in ["goose --scope project", "claude-desktop --scope project"] {
         let ran = install(&place, words).ends(2);
@@ -607,7 +608,7 @@ fn words_that_do_not_fit() {
 }
 
 #[test]
-fn variables_say_where() {
+fn variables_select_the_location() {
     let place = Place::new();
     let folder = at(&place, "elsewhere");
     for (client, variable, file) in [
@@ -637,7 +638,7 @@ mod unix {
     }
 
     #[test]
-    fn the_mode_of_a_file_stays() {
+    fn the_mode_of_a_file_is_kept() {
         let place = Place::new();
         let path = put(&place, "home/.claude.json", CLAUDE);
         set_mode(&path, 0o640);
@@ -645,13 +646,13 @@ mod unix {
         assert_eq!(mode(&path), 0o640);
         install(&place, "claude-code --uninstall").ends(0);
         assert_eq!(mode(&path), 0o640);
-        // Clients keep keys in these.
+        // Clients keep credentials in these.
         install(&place, "codex").ends(0);
         assert_eq!(mode(&at(&place, "home/.codex/config.toml")), 0o600);
     }
 
     #[test]
-    fn a_file_that_is_not_to_be_written_is_not() {
+    fn a_read_only_file_is_not_written() {
         let place = Place::new();
         let path = put(&place, "home/.claude.json", CLAUDE);
         set_mode(&path, 0o444);
@@ -665,7 +666,7 @@ mod unix {
         install(&place, "claude-code").ends(0);
         install(&place, "claude-code --uninstall").ends(8);
         set_mode(&path, 0o644);
-        // Only somebody who may do anything can give files away, and is stopped by no mode.
+        // Only root can give files away, and no mode stops root.
         if chown(&path, Some(12345), None).is_ok() {
             let ran = install(&place, "claude-code --uninstall").ends(8);
             assert!(ran.err.contains("belongs to another user"), "{}", ran.err);
@@ -685,7 +686,7 @@ mod unix {
     }
 
     #[test]
-    fn links_are_followed_where_they_are_the_users_own() {
+    fn only_the_users_own_links_are_followed() {
         let place = Place::new();
         let real = put(&place, "dotfiles/claude.json", CLAUDE);
         fs::create_dir(at(&place, "home")).expect("makes a folder");
@@ -698,7 +699,7 @@ mod unix {
         install(&place, "claude-code --uninstall").ends(0);
         assert_eq!(read(&real), CLAUDE);
 
-        // What a project brings along leads nowhere out of it.
+        // A link that comes with a project leads nowhere outside it.
         let outside = put(&place, "home/.cursor/mcp.json", "{}");
         symlink(at(&place, "home/.cursor"), at(&place, "work/.cursor")).expect("links");
         symlink(&outside, at(&place, "work/.mcp.json")).expect("links");
@@ -718,7 +719,7 @@ mod unix {
     }
 
     #[test]
-    fn the_word_is_used_where_it_leads_here() {
+    fn the_bare_name_is_used_when_it_resolves_to_this_binary() {
         let place = Place::new();
         let folder = at(&place, "bin");
         fs::create_dir(&folder).expect("makes a folder");
@@ -731,7 +732,7 @@ mod unix {
             done["entry"]["command"].as_str().expect("is text").to_owned()
         };
         assert_eq!(told("cursor", &path(&[&folder])), "milepost");
-        // A program without a shell finds no word.
+        // A program started without a shell cannot resolve a bare name.
         let whole = folder.join("milepost").display().to_string();
         assert_eq!(told("claude-desktop", &path(&[&folder])), whole);
         let first = at(&place, "first");
@@ -744,7 +745,7 @@ mod unix {
 }
 
 #[test]
-fn a_client_can_start_what_it_is_told() {
+fn a_client_can_start_the_installed_command() {
     let place = Place::new();
     install(&place, "cursor").ends(0);
     let server = &servers("cursor", &read(&at(&place, "home/.cursor/mcp.json")))["milepost"];
@@ -762,7 +763,7 @@ fn a_client_can_start_what_it_is_told() {
 }
 
 #[test]
-fn the_page_shows_what_is_written() {
+fn the_documentation_shows_what_is_written() {
     let page = crate::docs::read("docs/clients.md");
     let blocks = crate::docs::blocks(&page);
     let shown: Vec<_> = blocks.iter().filter(|block| block.heading != "The command").collect();

@@ -1,8 +1,8 @@
-//! Real processes are killed at any moment, several at a time: nothing that was acknowledged is
-//! lost, and nothing that must not be repeated is.
+//! Real processes are killed at random moments, several at a time: nothing that was acknowledged is
+//! lost, and nothing that must not be repeated is repeated.
 //!
-//! Players bring runs to their end, each process of theirs with a hunter behind it. What a process
-//! said before it died is taken down, and at the end of a run all of it has to be there.
+//! Players bring runs to their end, each of their processes with a hunter behind it. What a process
+//! printed before it died is recorded, and at the end of a run all of it must be there.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,15 +21,15 @@ use crate::crash::whole_lines;
 use crate::runs::depot;
 use crate::server::{Server, json as answer};
 
-/// Players at the same time, beside the one who saves.
+/// Players at the same time, beside the one that saves workflows.
 const PLAYERS: usize = 3;
-/// How many processes of each kind have to be killed while they live.
+/// How many processes of each kind must be killed while alive.
 const WANTED: [(&str, usize); 6] =
     [("run", 40), ("submit", 45), ("approve", 45), ("resume", 45), ("save", 70), ("mcp", 60)];
-/// When hunting counts as hopeless. No test measures time by it.
+/// When hunting counts as hopeless. No test measures time with it.
 const PATIENCE: Duration = Duration::from_mins(4);
 
-/// Everything a run can wait for, with writes between that must not be repeated.
+/// Everything that a run can wait for, with unrepeatable writes in between.
 const PLAYED: &str = r#"
 workflow: played
 concurrency: 2
@@ -47,7 +47,7 @@ steps:
 final_output: {p: "${{ steps.p.output }}", q: "${{ steps.q.output }}"}
 "#;
 
-/// A generator of numbers that is good enough to choose moments.
+/// A pseudo-random generator that is good enough to choose moments.
 struct Dice(u64);
 
 impl Dice {
@@ -57,12 +57,12 @@ impl Dice {
     }
 }
 
-/// What all of them share.
+/// What all players share.
 struct Hunt {
     place: Place,
     /// Requests by their idempotency key.
     ledger: Arc<Mutex<BTreeMap<String, usize>>>,
-    /// Processes that were killed while they lived, by kind.
+    /// Processes that were killed while alive, by kind.
     hits: Mutex<BTreeMap<&'static str, usize>>,
     began: Instant,
     _server: Server,
@@ -76,7 +76,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 struct Ended {
     killed: bool,
     code: Option<i32>,
-    /// The lines that it said whole.
+    /// The complete lines that it printed.
     lines: Vec<Value>,
 }
 
@@ -97,7 +97,7 @@ impl Hunt {
         Hunt { place, ledger, hits, began: Instant::now(), _server: server }
     }
 
-    /// Whether there have been enough.
+    /// Whether enough processes were killed.
     fn is_over(&self) -> bool {
         assert!(self.began.elapsed() < PATIENCE, "only {:?} were killed", lock(&self.hits));
         WANTED.iter().all(|(kind, _)| self.has_enough(kind))
@@ -122,11 +122,11 @@ impl Hunt {
     }
 }
 
-/// One who kills, and learns how long processes of a kind live.
+/// Kills processes, and learns how long processes of a kind live.
 struct Hunter<'h> {
     hunt: &'h Hunt,
     dice: Dice,
-    /// Milliseconds within which a process of a kind is killed.
+    /// The window in milliseconds within which a process of a kind is killed.
     spans: BTreeMap<&'static str, u64>,
 }
 
@@ -136,7 +136,7 @@ impl Hunter<'_> {
         Duration::from_micros(self.dice.next(span * 1_000))
     }
 
-    /// Kills a process at some moment of its life.
+    /// Kills a process at a random moment of its life.
     fn hunt(&mut self, kind: &'static str, words: &[&str], typed: Option<&str>) -> Ended {
         let moment = self.moment(kind);
         let mut child = self.spawn(words, typed);
@@ -174,13 +174,13 @@ impl Hunter<'_> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("starts");
         let mut stdin = child.stdin.take().expect("is piped");
-        // Who is dead does not read it.
+        // A dead process does not read its input.
         drop(stdin.write_all(typed.unwrap_or_default().as_bytes()));
         child
     }
 
-    /// Calls a tool of a server, which is killed some time after it was asked; its answer, if it
-    /// gave one before that.
+    /// Calls a tool of a server, which is killed some time after the call; returns its answer if
+    /// there was one before that.
     fn call(&mut self, tool: &str, arguments: &Value) -> Option<Value> {
         let moment = self.moment("mcp");
         let mut command = self.hunt.place.command();
@@ -208,7 +208,7 @@ impl Hunter<'_> {
         self.hunt.hit("mcp");
         let mut lines = whole_lines(&out).into_iter();
         let mut answer = lines.find(|line| line["id"] == 2)?;
-        // What was handed in before, and never answered, may have been taken by this very server.
+        // An earlier submission that was never answered may have been accepted by this very server.
         if answer["result"]["structuredContent"]["error_code"] == "STEP_NOT_DUE" {
             return None;
         }
@@ -217,7 +217,7 @@ impl Hunter<'_> {
     }
 }
 
-/// Kills the program that a terminal was opened for, once it is that program.
+/// Kills the program behind a terminal, once the terminal has started it.
 fn kill_inner(terminal: &Child) {
     let ours = Path::new(env!("CARGO_BIN_EXE_milepost"));
     let until = Instant::now() + Duration::from_secs(5);
@@ -235,7 +235,7 @@ fn kill_inner(terminal: &Child) {
         };
         if fs::read_link(format!("/proc/{child}/exe")).is_ok_and(|exe| exe == ours) {
             let child = child.parse().ok().and_then(Pid::from_raw).expect("is a process");
-            // It may have ended by itself just now.
+            // It may have just ended by itself.
             let _ = kill_process(child, Signal::KILL);
             return;
         }
@@ -243,21 +243,21 @@ fn kill_inner(terminal: &Child) {
     }
 }
 
-/// What was acknowledged of one run, and what was said to it.
+/// What was acknowledged about one run, and what was sent to it.
 #[derive(Default)]
 struct Record {
     run: String,
     /// Events that were printed.
     printed: Vec<Value>,
-    /// Every text that was handed in for a step, the last one last; and the one that was accepted.
+    /// Every text that was submitted for a step, the latest last; and the one that was accepted.
     handed_in: BTreeMap<String, (Vec<String>, Option<String>)>,
     approved: Vec<String>,
     decided: Vec<String>,
-    /// Requests of which the person said that they did not happen.
+    /// Requests that the person declared not to have happened.
     absolved: BTreeMap<String, usize>,
 }
 
-/// Brings one run after the other to its end.
+/// Brings one run after another to its end.
 struct Player<'h> {
     hunter: Hunter<'h>,
     number: usize,
@@ -272,7 +272,7 @@ impl Player<'_> {
         }
     }
 
-    /// Starts runs until one was acknowledged.
+    /// Starts runs until one is acknowledged.
     fn begin(&mut self) -> Record {
         loop {
             let mut record = Record::default();
@@ -296,7 +296,7 @@ impl Player<'_> {
             let view = self.hunter.hunt.show(&record.run);
             match view["status"].as_str().expect("a status") {
                 "succeeded" => return record.check(self.hunter.hunt, &view),
-                // A server that is still there may have taken it up.
+                // A server that is still alive may have taken it up.
                 "running" => std::thread::yield_now(),
                 "waiting" => self.answer(record, &view["waiting"][0]),
                 other => unreachable!("{other}: {view}"),
@@ -344,14 +344,14 @@ impl Player<'_> {
             self.hunter.hunt("submit", &words, None).lines.into_iter().next()
         };
         if let Some(told) = told {
-            // Handed in by somebody who died before they heard of it: then this is too late.
+            // Somebody submitted it and died before reading the answer: then this one is too late.
             if told["accepted"] == true {
                 *accepted = Some(text);
             }
         }
     }
 
-    /// Says of a request what the server knows.
+    /// Settles a request with what the server knows about it.
     fn decide(&mut self, record: &mut Record, step: &str) {
         let run = record.run.clone();
         assert!(!record.decided.contains(&step.to_owned()), "{run}: `{step}` is asked for again");
@@ -376,7 +376,7 @@ impl Record {
         self.printed.extend(ended.lines.iter().filter(|line| line["event"].is_string()).cloned());
     }
 
-    /// All that was acknowledged is there, and each request was sent as often as it may be.
+    /// Everything acknowledged is there, and each request was sent no more often than allowed.
     fn check(&self, hunt: &Hunt, view: &Value) {
         let logs = hunt.logs(&self.run);
         for event in &self.printed {
@@ -429,7 +429,7 @@ fn save(hunter: &mut Hunter<'_>) {
         let words = ["workflow", "save", "saved.yaml", "--overwrite", "--json"];
         let ended = hunter.hunt("save", &words, None);
         let there = fs::read_to_string(&path).unwrap_or_default();
-        // Whole, whoever wrote it, and never older than what was acknowledged.
+        // Complete, whoever wrote it, and never older than what was acknowledged.
         let mark = there.lines().next().and_then(|line| line.rsplit(' ').next()?.parse().ok());
         let found: usize = mark.unwrap_or(0);
         assert!(found == 0 && there.is_empty() || there == text(found), "{there}");
@@ -470,7 +470,8 @@ fn killed_at_any_moment_nothing_acknowledged_is_lost() {
     let all: usize = hits.values().sum();
     assert!(all >= 300, "{hits:?}");
     for (key, sent) in lock(&hunt.ledger).iter() {
-        // Runs that nobody heard of are nobody's, but their requests are not repeated either.
+        // Runs that were never acknowledged have no player, but their requests are not repeated
+        // either.
         assert!(key.contains('/') && *sent >= 1, "{key}");
     }
 }

@@ -1,4 +1,4 @@
-//! The log, on the real binary: what is in it, where it goes, and what is never in it.
+//! The log of the real binary: what is in it, where it goes, and what is never in it.
 
 use std::fs;
 use std::path::Path;
@@ -9,11 +9,11 @@ use crate::client::Client;
 use crate::server::{Reply, Server, json as answer};
 use crate::{Place, finish};
 
-/// In every place where a value can stand, and with what would be escaped there.
+/// Put wherever a value can appear, with characters that are escaped there.
 const CANARY: &str = "Kanarien/vogel+0042=&q!";
-/// The same as it stands in a path or a query.
+/// The same value as encoded in a path or a query.
 const ESCAPED: &str = "Kanarien%2Fvogel%2B0042";
-/// A value that is no secret, and nobody's to log either.
+/// A value that is not secret, but must not be logged either.
 const GIVEN: &str = "wert-0815";
 
 const API: &str = r"
@@ -49,7 +49,7 @@ steps:
     body: {pass: "${{ inputs.pass }}", part: "${{ inputs.part }}"}
 "#;
 
-/// A place with a catalog whose server says everything back.
+/// A folder with a catalog whose server echoes everything.
 fn depot() -> (Server, Place) {
     let server = Server::start(|request| {
         let said = json!({"target": request.target, "headers": request.headers,
@@ -81,13 +81,13 @@ fn with<'l>(lines: &'l [Value], message: &str) -> Vec<&'l Value> {
 }
 
 #[test]
-fn nothing_is_logged_unless_somebody_asks() {
+fn nothing_is_logged_by_default() {
     let (_server, place) = depot();
     let run = ["run", "moves.yaml", "-i", &pass(), "-i", "part=p1", "--json"];
     let plain = place.run(run).ends(0).quiet();
     let logged = place.run(run.into_iter().chain(["--log", "trace"])).ends(0);
     assert!(logged.err.contains(" INFO ") && logged.err.contains("milepost::call"));
-    // Whatever is logged, the result is the result.
+    // Whatever is logged, the result stays the same.
     let kinds = |out: &str| -> Vec<Value> {
         let events = out.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
         events.map(|event| event["event"].clone()).collect()
@@ -98,7 +98,7 @@ fn nothing_is_logged_unless_somebody_asks() {
 }
 
 #[test]
-fn a_run_is_told_line_by_line() {
+fn a_run_is_logged_line_by_line() {
     let (server, place) = depot();
     let log = place.path("log.json");
     let run = ["run", "moves.yaml", "-i", &pass(), "-i", "part=p1"];
@@ -113,7 +113,7 @@ fn a_run_is_told_line_by_line() {
     let start = done.iter().find(|line| line["operation"] == "workflow.run").expect("it is told");
     assert_eq!(start["outcome"], "ok");
     assert!(start["duration_ms"].is_u64() && start["correlation_id"].is_string());
-    // What was done for it has the same number.
+    // Its operations have the same correlation id.
     assert_eq!(started["spans"][0]["correlation_id"], start["correlation_id"]);
     assert_eq!(start["spans"][0]["run_id"], id);
     let sent = with(&lines, "request sent");
@@ -136,7 +136,7 @@ fn a_run_is_told_line_by_line() {
 
 #[cfg(unix)]
 #[test]
-fn the_file_is_its_owners_and_is_added_to() {
+fn the_log_file_is_private_and_appended_to() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::new();
     let log = |name: &str| place.run(["workflow", "list", "--log-file", name]);
@@ -148,7 +148,7 @@ fn the_file_is_its_owners_and_is_added_to() {
     assert!(both.starts_with(&first) && both.len() > first.len());
     let mode = fs::metadata(place.path("log.txt")).expect("is there").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    // Lines go where the path says, and to nobody who does not read them.
+    // Lines go where the path leads, and never to a pipe that nobody reads.
     std::os::unix::fs::symlink("log.txt", place.path("link")).expect("links");
     std::os::unix::fs::symlink("nowhere", place.path("away")).expect("links");
     rustix::fs::mkfifoat(rustix::fs::CWD, place.path("pipe"), rustix::fs::Mode::RUSR)
@@ -162,7 +162,7 @@ fn the_file_is_its_owners_and_is_added_to() {
 }
 
 #[test]
-fn a_filter_that_is_none_is_refused_unless_it_is_for_others_too() {
+fn an_invalid_filter_is_refused_unless_it_is_rust_log() {
     let place = Place::new();
     let ran = place.run(["workflow", "list", "--log", "loud"]).ends(2);
     assert!(
@@ -170,10 +170,10 @@ fn a_filter_that_is_none_is_refused_unless_it_is_for_others_too() {
         "{}",
         ran.err
     );
-    // Whoever asks for more than there is to have is told that there is no more.
+    // A filter that asks for more than exists is refused with a clear message.
     let ran = place.run(["workflow", "list", "--log", "trace,hyper=trace"]).ends(2);
-    assert!(ran.err.contains("nothing but targets of `milepost`"), "{}", ran.err);
-    // A target that is misspelt would log nothing.
+    assert!(ran.err.contains("only these targets are logged"), "{}", ran.err);
+    // A misspelt target would log nothing.
     let ran = place.run(["workflow", "list", "--log", "milepost::cal=info"]).ends(2);
     assert!(ran.err.contains("milepost::call"), "{}", ran.err);
     let list = |name: &str, value: &str| {
@@ -192,7 +192,7 @@ fn a_filter_that_is_none_is_refused_unless_it_is_for_others_too() {
     assert!(finish(&mut all, "").ends(0).err.contains("operation done"));
 }
 
-/// Nothing of the canary, in any of its spellings, and no other value either.
+/// The canary must not appear in any encoding, nor any other value.
 fn silent(what: &str, text: &str) {
     let encoded = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, CANARY);
     for spelling in [CANARY, ESCAPED, &ESCAPED.to_lowercase(), &encoded, GIVEN] {
@@ -200,12 +200,12 @@ fn silent(what: &str, text: &str) {
     }
 }
 
-/// Filters that ask for more than there is to have.
+/// Filters that ask for more than there is.
 const GREEDY: &str = "trace,hyper=trace,hyper_util=trace,reqwest=trace,rmcp=trace,rustls=trace,\
                       h2=trace,tokio=trace,milepost=trace";
 
 #[test]
-fn a_secret_is_in_no_log_whatever_is_asked_for() {
+fn a_secret_is_in_no_log_at_any_level() {
     let (server, place) = depot();
     let given = format!("part={GIVEN}");
     let failing = format!("part={GIVEN}-fails");
@@ -225,7 +225,7 @@ fn a_secret_is_in_no_log_whatever_is_asked_for() {
     let command = ["command", "run", "depot", "parts:update", "-p", &call, "--yes"];
     let to = ["--log", "trace", "--log-file", "log"];
     place.run(command.into_iter().chain(["--body", "{}"]).chain(to)).ends(0);
-    // It did go out: a test that sends nothing proves nothing.
+    // It was sent: a test that sends nothing proves nothing.
     let seen = server.seen();
     assert!(seen.iter().any(|one| one.target.contains(ESCAPED)), "{seen:?}");
     assert!(seen.iter().all(|one| one.header("x-key") == Some(CANARY)), "{seen:?}");
@@ -234,7 +234,7 @@ fn a_secret_is_in_no_log_whatever_is_asked_for() {
     silent("the log", &log);
 }
 
-/// A client of `milepost mcp` with a log of everything.
+/// A client of `milepost mcp` that logs everything.
 fn agent(place: &Place) -> Client {
     let mut command = place.command();
     command.args(["mcp", "--surface", "workflows", "--log-format", "json"]);
@@ -251,7 +251,7 @@ fn agent(place: &Place) -> Client {
 }
 
 #[test]
-fn a_failure_has_one_number_for_the_client_and_in_the_log() {
+fn a_failure_has_the_same_correlation_id_for_the_client_and_the_log() {
     let (_server, place) = depot();
     let mut client = agent(&place);
     let mut refused = |tool: &str, arguments: Value| {
@@ -281,7 +281,7 @@ fn a_failure_has_one_number_for_the_client_and_in_the_log() {
         let failed = with(&lines, "request failed");
         let told = failed.iter().find(|line| line["correlation_id"] == number);
         assert!(told.is_some_and(|line| line["error_code"] == code), "{number} {code}: {log}");
-        // And it is the number of the whole request.
+        // It is also the correlation id of the whole request.
         let answered = with(&lines, "request answered");
         let request = answered.iter().find(|line| line["spans"][0]["correlation_id"] == number);
         assert!(request.is_some_and(|line| line["outcome"] == "failed"), "{number}: {log}");
@@ -297,7 +297,7 @@ fn a_failure_has_one_number_for_the_client_and_in_the_log() {
 }
 
 #[test]
-fn what_is_logged_on_standard_error_leaves_the_pipe_as_it_is() {
+fn logging_to_standard_error_leaves_the_protocol_alone() {
     let place = Place::new();
     for surface in ["auto", "workflows"] {
         let mut command = place.command();
@@ -317,7 +317,7 @@ fn what_is_logged_on_standard_error_leaves_the_pipe_as_it_is() {
 }
 
 #[test]
-fn a_request_that_finds_nobody_is_told_with_why() {
+fn a_refused_connection_is_logged_with_its_reason() {
     let server = Server::start(|_| Reply::HangUp);
     let place = Place::with(&[("depot.yaml", API)]);
     place.run(["catalog", "import", "depot.yaml", "--base-url", &server.url]).ends(0);

@@ -1,4 +1,4 @@
-//! The real binary, alone: its own home, its own working directory, no colours.
+//! The real binary in isolation: its own home, its own working directory, no colours.
 
 mod agent;
 mod canary;
@@ -24,12 +24,11 @@ mod install;
 mod journals;
 #[cfg(target_os = "linux")]
 mod kills;
-mod known;
 mod lapsed;
 mod log;
 mod mcp;
 mod mock;
-mod once;
+mod no_repetition;
 #[cfg(feature = "otlp")]
 mod otlp;
 mod outputs;
@@ -58,6 +57,7 @@ mod status;
 mod stopped;
 mod storage;
 mod validate;
+mod validation;
 mod walks;
 mod workflow_files;
 #[cfg(unix)]
@@ -72,17 +72,17 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A manifest that is valid.
+/// A valid manifest.
 const SOUND: &str = "workflow: sound\nsteps: [{id: a, prompt: Look}]\n";
 /// A manifest with one mistake that has a fix.
 const SLIP: &str = "workflow: slip # keep\nsteps:\n  - id: a # keep me too\n    promt: Look\n";
 
-/// A place to run the binary in.
+/// An isolated folder to run the binary in.
 struct Place {
     root: TempDir,
 }
 
-/// What a run of it came to.
+/// The result of running the binary.
 struct Ran {
     code: i32,
     out: String,
@@ -125,7 +125,7 @@ impl Place {
             .env_clear()
             .env("HOME", self.root.path().join("home"))
             .env("NO_COLOR", "1")
-            // People answer at once, except where it matters that they have to wait.
+            // People answer at once, except where a test needs them to wait.
             .env("MILEPOST_ARRIVES_MS", "0")
             .env("COLUMNS", "80");
         command
@@ -135,7 +135,7 @@ impl Place {
         finish(self.command().args(arguments), "")
     }
 
-    /// `milepost workflow …` with words apart by spaces.
+    /// `milepost workflow …` with arguments separated by spaces.
     fn workflow(&self, arguments: &str) -> Ran {
         self.run(["workflow"].into_iter().chain(arguments.split(' ')))
     }
@@ -150,7 +150,7 @@ fn finish(command: &mut Command, input: &str) -> Ran {
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.spawn().expect("starts");
     let mut stdin = child.stdin.take().expect("is piped");
-    // A command that does not read its input may be gone before it is written.
+    // A command that does not read its input may have ended before it is written.
     drop(stdin.write_all(input.as_bytes()));
     drop(stdin);
     let output = child.wait_with_output().expect("ends");
@@ -162,20 +162,20 @@ fn finish(command: &mut Command, input: &str) -> Ran {
 }
 
 impl Ran {
-    /// It ended like this.
+    /// Asserts the exit code.
     fn ends(self, code: i32) -> Ran {
         assert_eq!(self.code, code, "out: {}\nerr: {}", self.out, self.err);
         assert!(!self.err.contains("panicked"), "{}", self.err);
         self
     }
 
-    /// Nothing on standard error.
+    /// Asserts that standard error is empty.
     fn quiet(self) -> Ran {
         assert_eq!(self.err, "");
         self
     }
 
-    /// The result as JSON.
+    /// Standard output, parsed as JSON.
     fn json(&self) -> Value {
         serde_json::from_str(&self.out)
             .unwrap_or_else(|error| unreachable!("{error}: {}", self.out))

@@ -1,4 +1,4 @@
-//! `milepost catalog mock` on the real binary.
+//! `milepost catalog mock` with the real binary.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -9,10 +9,10 @@ use serde_json::Value;
 use crate::Place;
 use crate::catalog::SHOP;
 
-/// The API of the examples: its lists are pages, and its ids have a pattern.
+/// The API of the examples: its lists are paged, and its ids have a pattern.
 const EXAMPLE: &str = include_str!("../../../../examples/shop.yaml");
 
-/// A mock that serves.
+/// A running mock.
 struct Mock {
     child: Child,
     address: String,
@@ -31,7 +31,7 @@ impl Mock {
         Mock { child, address }
     }
 
-    /// The whole answer to a request, as it came.
+    /// The raw response to a request.
     fn raw(&self, method: &str, path: &str, headers: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).expect("listens");
         let length = body.len();
@@ -84,7 +84,7 @@ fn a_catalog_answers_and_remembers() {
 }
 
 #[test]
-fn an_order_of_the_example_is_there_until_it_is_deleted() {
+fn an_example_order_exists_until_it_is_deleted() {
     let place = Place::with(&[("shop.yaml", EXAMPLE)]);
     let mock = Mock::start(&place, "shop.yaml");
     let order = r#"{"customer": "7", "items": [{"sku": "MUG-0001", "quantity": 2}]}"#;
@@ -148,7 +148,7 @@ fn commands_call_a_mock() {
 }
 
 #[test]
-fn what_cannot_be_served_says_why() {
+fn a_mock_that_cannot_start_says_why() {
     let place = Place::with(&[("shop.yaml", SHOP), ("bad.yaml", "openapi: 3.0.3\n")]);
     let ran = place.say("catalog mock nowhere").ends(6);
     assert!(ran.err.contains("error[CATALOG_NOT_FOUND]"), "{}", ran.err);

@@ -1,5 +1,5 @@
-//! Spans for an OpenTelemetry collector: a real one on loopback, as far as it takes what is sent.
-//! Run with `cargo nextest run --workspace --features milepost-cli/otlp -E 'test(otlp)'`.
+//! Spans for an OpenTelemetry collector, here a test server on loopback. Run with `cargo nextest
+//! run --workspace --features milepost-cli/otlp -E 'test(otlp)'`.
 
 use serde_json::json;
 
@@ -34,7 +34,7 @@ fn collector() -> Server {
     Server::start(|_| Reply::Answer(200, Vec::new(), Vec::new()))
 }
 
-/// All that was sent to a collector.
+/// Everything that was sent to the collector.
 fn spans(seen: &[Request]) -> String {
     for request in seen {
         assert_eq!((request.method.as_str(), request.path()), ("POST", "/v1/traces"));
@@ -77,19 +77,19 @@ fn a_run_is_sent_as_spans_before_the_command_ends() {
     for secret in [CANARY, "Kanarien%2Fvogel", "Kanarienvogel"] {
         assert!(!sent.contains(secret), "{secret}: {sent}");
     }
-    // What carries the log away is not in it.
+    // The exporter's own requests are not logged.
     assert!(!place.text("log.txt").contains(&collector.url));
 }
 
 #[test]
-fn without_a_collector_everything_is_as_it_was() {
+fn without_a_collector_nothing_changes() {
     let place = Place::new();
     let list = |value: &str| {
         let mut command = place.command();
         command.args(["workflow", "list"]).env("OTEL_EXPORTER_OTLP_ENDPOINT", value);
         finish(&mut command, "")
     };
-    // Nobody is there; nobody waits for long.
+    // Nobody listens there, and nobody waits for long.
     list("http://127.0.0.1:1").ends(0).quiet();
     list("").ends(0).quiet();
     let ran = list("no url").ends(2);

@@ -1,4 +1,5 @@
-//! What commands print with `--json`, against the schemas that `milepost schema output` prints.
+//! What commands print with `--json`, checked against the schemas that `milepost schema output`
+//! prints.
 
 use serde_json::Value;
 
@@ -83,7 +84,7 @@ const CALLS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn what_commands_print_is_as_the_schemas_say() {
+fn json_output_fits_its_schema() {
     let place = Place::with(&[
         ("sound.yaml", SOUND),
         ("asks.yaml", ASKS),
@@ -119,7 +120,7 @@ fn what_commands_print_is_as_the_schemas_say() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Commands that are no calls: they speak MCP.
+/// Commands that speak MCP and have no output of their own.
 const OTHER: [&str; 1] = ["mcp"];
 
 #[test]
@@ -144,9 +145,9 @@ fn every_command_has_a_schema() {
 }
 
 #[test]
-fn what_is_wrong_with_arguments_is_json_as_well() {
+fn argument_errors_are_json_as_well() {
     let place = Place::new();
-    for call in ["run --json", "runs --opne --json", "workfow list --json", "--json runs"] {
+    for call in ["run --json", "runs --opne --json", "workfow list --json", "mcp --json"] {
         let ran = place.run(call.split(' ')).ends(2);
         let told: Value = serde_json::from_str(&ran.err).expect("an object");
         let error = &told["error"];
@@ -156,7 +157,7 @@ fn what_is_wrong_with_arguments_is_json_as_well() {
     }
     let near = place.run(["runs", "--opne", "--json"]).ends(2).err;
     assert!(near.contains("'--open'"), "{near}");
-    // Who does not ask for it reads words.
+    // Without `--json`, errors are text.
     assert!(place.run(["run"]).ends(2).err.starts_with("error: "));
     place.run(["run", "--json", "--help"]).ends(0).quiet();
 }

@@ -1,4 +1,4 @@
-//! `milepost docs` on the real binary: every page for users is in it, as it is.
+//! `milepost docs` with the real binary: every page for users is included unchanged.
 
 use std::fs;
 use std::path::Path;
@@ -10,14 +10,14 @@ use crate::catalog::problem;
 use crate::docs::read;
 
 #[test]
-fn every_page_is_printed_as_it_is() {
+fn every_page_is_printed_unchanged() {
     let place = Place::new();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let entries = fs::read_dir(&folder).expect("reads").flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     let pages: Vec<String> = names
         .filter_map(|name| name.strip_suffix(".md").map(str::to_owned))
-        // Those who build it have the files.
+        // Whoever builds from source has the files.
         .filter(|name| name != "ARCHITECTURE")
         .collect();
     let listed = place.say("docs --json").ends(0).quiet().json();
@@ -53,13 +53,13 @@ fn every_error_has_its_page() {
 }
 
 #[test]
-fn a_page_that_is_not_there_is_told_with_the_one_that_was_meant() {
+fn a_misspelt_page_is_reported_with_a_suggestion() {
     let place = Place::new();
     for (name, meant) in [
         ("durabilty", "did you mean `milepost docs durability`?"),
         ("WORKFLOW_INVALD", "did you mean `milepost docs WORKFLOW_INVALID`?"),
         ("catalog", "did you mean `milepost docs catalogs`?"),
-        ("../../etc/passwd", "`milepost docs` lists the pages there are"),
+        ("../../etc/passwd", "`milepost docs` lists the pages"),
     ] {
         let told = problem(&place.run(["docs", name, "--json"]).ends(2));
         assert_eq!(told["suggested_action"], meant, "{name}");

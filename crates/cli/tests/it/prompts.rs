@@ -1,5 +1,5 @@
-//! Whoever leaves a question with Ctrl-C is told that nothing came of it and how to come back, and
-//! finds the terminal as it was.
+//! Leaving a question with Ctrl-C says that nothing was decided and how to come back, and leaves
+//! the terminal as it was.
 #![cfg(target_os = "linux")]
 
 use std::process::Command;
@@ -14,7 +14,7 @@ const STRICT: &str = "workflow: strict\nsteps:\n  - id: look\n    prompt: Look a
 const PIN: &str = "tr0mbone-7";
 const INTERRUPT: &str = "\u{3}";
 
-/// Types keys at the questions of a command; then the shell says how the terminal is set.
+/// Types keys at the questions of a command; then the shell prints the terminal's settings.
 fn at_terminal(place: &Place, line: &str, keys: &[&str]) -> Ran {
     let binary = env!("CARGO_BIN_EXE_milepost");
     let line = format!("{binary} {line}; code=$?; echo; stty -a; exit $code");
@@ -29,7 +29,7 @@ fn at_terminal(place: &Place, line: &str, keys: &[&str]) -> Ran {
     typed(&mut command, keys)
 }
 
-/// Leaves the last question of a command.
+/// Leaves the last question of a command with Ctrl-C.
 fn left(place: &Place, line: &str, keys: &[&str], told: &str) {
     let ran = at_terminal(place, line, &[keys, &[INTERRUPT]].concat());
     assert_eq!(ran.code, 130, "{line}: {}", ran.out);
@@ -46,7 +46,7 @@ fn start(place: &Place, file: &str, code: i32) -> String {
 }
 
 #[test]
-fn a_decision_that_is_left_is_none() {
+fn leaving_a_question_decides_nothing() {
     let place = Place::with(&[("asks.yaml", ASKS), ("strict.yaml", STRICT)]);
     let run = start(&place, "asks.yaml", 4);
     for word in ["approve", "reject"] {
@@ -64,7 +64,7 @@ fn a_decision_that_is_left_is_none() {
 }
 
 #[test]
-fn a_pin_that_is_not_typed_decides_nothing() {
+fn leaving_the_pin_prompt_decides_nothing() {
     let place = Place::with(&[("asks.yaml", ASKS)]);
     let changed = "interrupted: nothing was changed; run the same command to be asked again";
     left(&place, "person set-pin", &[PIN], changed);
@@ -77,7 +77,7 @@ fn a_pin_that_is_not_typed_decides_nothing() {
 }
 
 #[test]
-fn a_confirmation_that_is_left_changes_nothing() {
+fn leaving_a_confirmation_changes_nothing() {
     let place = Place::with(&[("asks.yaml", ASKS)]);
     let run = start(&place, "asks.yaml", 4);
     let changed = "interrupted: nothing was changed; run the same command to be asked again";

@@ -1,4 +1,4 @@
-//! `--quiet` with commands of every kind: results, questions and what went wrong, and nothing else.
+//! `--quiet` with all kinds of commands: results, questions and errors, and nothing else.
 
 use serde_json::{Value, json};
 
@@ -19,11 +19,11 @@ paths:
 const LOOKS: &str = "workflow: looks\nsteps: [{id: look, run: 'depot parts:get'}]\n\
                      final_output: '${{ steps.look.output }}'\n";
 
-/// What makes a place ready for a command.
+/// Prepares a folder for a command.
 type Prepare<'p> = &'p dyn Fn(&Place);
 
-/// Runs a command loud and quiet, each in a place of its own: the results are the same, and who is
-/// quiet says nothing else.
+/// Runs a command with and without `--quiet`, each in a folder of its own: the results are the
+/// same, and `--quiet` prints nothing else.
 fn check(prepare: impl Fn(&Place), arguments: &str) -> (Ran, Ran) {
     let run = |more: &[&str]| {
         let place = Place::new();
@@ -41,7 +41,7 @@ fn check(prepare: impl Fn(&Place), arguments: &str) -> (Ran, Ran) {
 }
 
 #[test]
-fn what_is_only_said_is_not_said() {
+fn remarks_are_suppressed() {
     let with = |name: &'static str, text: &'static str| move |place: &Place| place.put(name, text);
     let saved = |place: &Place| {
         place.put("sound.yaml", SOUND);
@@ -71,9 +71,9 @@ fn what_is_only_said_is_not_said() {
     }
 }
 
-/// What `inbox` is asked for are the questions.
+/// The questions are the result of `inbox`.
 #[test]
-fn questions_are_shown_all_the_same() {
+fn questions_are_still_shown() {
     let place = Place::new();
     place.put("asking.yaml", "workflow: asking\nsteps: [{id: ok, approve: Go on?}]\n");
     place.say("run asking.yaml").ends(4);
@@ -82,7 +82,7 @@ fn questions_are_shown_all_the_same() {
 }
 
 #[test]
-fn what_went_wrong_is_said_all_the_same() {
+fn errors_are_still_shown() {
     for (text, arguments, word) in [
         ("", "run nowhere", "error[WORKFLOW_NOT_FOUND]"),
         ("", "resume run_1", "error[RUN_NOT_FOUND]"),
@@ -98,7 +98,7 @@ fn what_went_wrong_is_said_all_the_same() {
     }
 }
 
-/// A place with a catalog whose server has had enough for now, or not.
+/// A folder with a catalog whose server is rate limited, or not.
 fn depot(server: &Server) -> Place {
     let place = Place::with(&[("depot.yaml", API), ("looks.yaml", LOOKS)]);
     place.run(["catalog", "import", "depot.yaml", "--base-url", &server.url, "-q"]).ends(0).quiet();
@@ -106,7 +106,7 @@ fn depot(server: &Server) -> Place {
 }
 
 #[test]
-fn a_run_says_its_output_and_a_failure_why() {
+fn a_run_prints_its_output_or_the_reason_of_its_failure() {
     let server = Server::start(|_| answer(200, &json!({"parts": 3})));
     let place = depot(&server);
     let ran = place.say("run looks.yaml -q").ends(0).quiet();
@@ -120,7 +120,7 @@ fn a_run_says_its_output_and_a_failure_why() {
 }
 
 #[test]
-fn a_run_that_failed_says_why_and_goes_on_in_silence() {
+fn a_failed_run_says_why_and_resumes_silently() {
     let down = std::sync::atomic::AtomicBool::new(true);
     let server =
         Server::start(move |_| match down.swap(false, std::sync::atomic::Ordering::Relaxed) {
@@ -151,25 +151,26 @@ fn a_run_that_waits_for_a_person_asks_and_one_that_waits_for_an_agent_is_silent(
     assert_eq!(ran.err.lines().count(), 2, "and nothing else: {}", ran.err);
     let runs = place.say("runs --json -q").ends(0).quiet().json();
     let run = runs["runs"][0]["run_id"].as_str().expect("an id").to_owned();
-    // Whoever is asked has to know what: without a terminal the question is all there is.
+    // A person who is asked must know what: without a terminal the question is all there is.
     let ran = place.run(["approve", &run, "-q"]);
     assert!(ran.code != 0 && ran.err.contains("approval ok: Go on?"), "{}", ran.err);
 }
 
 #[test]
-fn the_tour_is_the_same_for_those_who_want_quiet() {
+fn the_tour_ignores_quiet() {
     let place = Place::new();
     let ran = place.run(["demo", "--yes", "-q"]).ends(0).quiet();
-    for word in ["## 3. ", "next: milepost", "succeeded", "Begin your own:"] {
+    for word in ["## 3. ", "next: milepost", "succeeded", "Start your own:"] {
         assert!(ran.out.contains(word), "{word}: {}", ran.out);
     }
 }
 
 #[test]
-fn the_one_that_belongs_behind_a_command_is_not_lost_before_it() {
+fn json_is_accepted_before_and_after_the_command() {
     let place = Place::new();
-    let ran = place.say("--json runs").ends(2);
-    assert!(ran.err.contains("'--json' belongs behind the command"), "{}", ran.err);
+    place.say("--json runs").ends(0).quiet().json();
+    let ran = place.say("mcp --json").ends(2);
+    assert!(ran.err.contains("it speaks MCP"), "{}", ran.err);
     place.say("--json").ends(0).quiet();
     place.say("-q --json").ends(0).quiet();
 }

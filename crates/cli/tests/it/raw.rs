@@ -1,4 +1,4 @@
-//! A client without a library, at the first protocol version: it uses everything once, in both
+//! A client without a library, at the first protocol revision: it uses everything once, in both
 //! styles of calling.
 
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ const TOOLS: [&str; 5] = [
     "workflow_validate_json",
 ];
 
-/// Calls a tool by its own name and through `tools/call`; both must say the same.
+/// Calls a tool by its own name and through `tools/call`; both must answer the same.
 fn call(client: &mut Client, tool: &str, arguments: &Value) -> Value {
     let bare = client.call(tool, arguments);
     let params = json!({"name": tool, "arguments": arguments});
@@ -26,7 +26,8 @@ fn call(client: &mut Client, tool: &str, arguments: &Value) -> Value {
     bare
 }
 
-/// Calls a tool that fails: an error by its own name, a result that says so through `tools/call`.
+/// Calls a tool that fails: an error under its own name, a result with `isError` through
+/// `tools/call`.
 fn failure(client: &mut Client, tool: &str, arguments: &Value) -> i64 {
     let bare = client.ask(tool, arguments)["error"].take();
     let params = json!({"name": tool, "arguments": arguments});

@@ -14,7 +14,7 @@ fn check(name: &str, text: &str, expected: &Expect) {
 }
 
 #[test]
-fn a_key_that_is_misspelt() {
+fn a_misspelt_key() {
     let text = "workflow: a\nsteps:\n  - id: a\n    promt: Look\n";
     check(
         "a.yaml",
@@ -62,7 +62,7 @@ fn a_name_inside_an_expression() {
 }
 
 #[test]
-fn a_key_that_stands_twice() {
+fn a_duplicate_key() {
     let text = "workflow: a\ntitle: one\nsteps: [{id: a, prompt: p}]\ntitle: two\n";
     check(
         "a.yaml",
@@ -85,7 +85,7 @@ fn a_key_that_stands_twice() {
 }
 
 #[test]
-fn a_required_key_that_is_missing() {
+fn a_missing_required_key() {
     check(
         "a.yaml",
         "workflow: a\ntitle: one\n",
@@ -139,7 +139,7 @@ fn bytes_without_a_line_to_show() {
 }
 
 #[test]
-fn signs_a_terminal_would_act_on() {
+fn control_characters() {
     let text = "{\"workflow\": \"a\", \"steps\": [{\"id\": \"a\", \"prompt\": \"p\",\n\
         \"\u{202e}evil\\u001b[31m\": 1}]}";
     check(
@@ -162,7 +162,7 @@ fn signs_a_terminal_would_act_on() {
 }
 
 #[test]
-fn a_line_without_end() {
+fn a_very_long_line() {
     let text =
         format!("workflow: a\nsteps: [{{id: a, prompt: \"{}\", promt: 1}}]\n", "x".repeat(9_000));
     check(
@@ -185,7 +185,7 @@ fn a_line_without_end() {
 }
 
 #[test]
-fn nothing_is_wider_than_the_terminal_but_the_source() {
+fn only_the_source_is_wider_than_the_terminal() {
     let mut text =
         "workflow: a\nconcurency: 2\ntimeout: 5\nbogus_key_of_nobody: 1\nsteps:\n".to_owned();
     for step in 0..4 {
@@ -217,7 +217,7 @@ fn nothing_is_wider_than_the_terminal_but_the_source() {
     }
 }
 
-/// Pieces that put findings at the ends of lines, inside wide characters and across lines.
+/// Fragments that put findings at the ends of lines, inside wide characters and across lines.
 const PIECES: &[&str] = &[
     "workflow: a\n",
     "steps:\n",
@@ -259,11 +259,11 @@ const PIECES: &[&str] = &[
 ];
 
 #[test]
-fn every_finding_can_be_drawn() {
+fn every_finding_can_be_rendered() {
     let place = Place::new();
     let mut seed = 7_u64;
     let mut next = |below: usize| {
-        // Knuth's generator: the same documents in every run.
+        // Knuth's generator: the same documents every time.
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(seed >> 33).expect("fits") % below
     };
@@ -278,5 +278,5 @@ fn every_finding_can_be_drawn() {
     }
     let ran = finish(&mut command, "").ends(3).quiet();
     assert!(!ran.out.contains(['\u{1b}', '\u{202e}']));
-    assert!(ran.out.ends_with(" not\n"), "{}", ran.out.lines().last().unwrap_or(""));
+    assert!(ran.out.ends_with(" invalid\n"), "{}", ran.out.lines().last().unwrap_or(""));
 }

@@ -1,4 +1,4 @@
-//! The server under what no client should send, in amounts no client would.
+//! The server under input that no client should send, in amounts that no client would.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::Place;
 use crate::client::{self, Client, GUIDES};
 
-/// Set by the full test run: tests that gain by time then take more of it.
+/// Set by the full test run: tests that benefit from more time then take it.
 const FULL: &str = "MILEPOST_TEST_FULL";
 
 fn step(id: &str) -> Value {
@@ -26,12 +26,12 @@ fn guide(id: &str, name: &str, steps: &[Value]) -> String {
     guide.to_string()
 }
 
-/// A place with one guide of two steps, `sound`.
+/// A folder with one guide of two steps, `sound`.
 fn place() -> Place {
     Place::with(&[("guides/sound.json", &guide("sound", "Sound", &[step("one"), step("two")]))])
 }
 
-/// Bytes that look random and are the same in every run (xorshift64*).
+/// Pseudo-random bytes, the same in every run (xorshift64*).
 struct Noise(u64);
 
 impl Noise {
@@ -51,7 +51,7 @@ impl Noise {
     }
 }
 
-/// A line, and the beginning of its answer: `id` and error code, or nothing for success.
+/// A line, and the start of its answer: `id` and error code, or nothing for success.
 type Exchange = (String, Option<(Value, Option<i64>)>);
 
 fn exchange(kind: usize, id: usize) -> Exchange {
@@ -104,10 +104,10 @@ fn ten_thousand_mixed_lines_are_answered_once_and_in_order() {
     assert_eq!(client.heard(), None);
 }
 
-/// What JSON is made of.
+/// Characters that JSON is made of.
 const MARKS: &[u8] = b" \"{}[]:,0\\u\n";
 
-/// Noise, noise in lines, or a sound message of which some bytes are others.
+/// Noise, noise in lines, or a correct message with some bytes replaced.
 fn nonsense(noise: &mut Noise) -> Vec<u8> {
     match noise.below(4) {
         0 => {
@@ -152,7 +152,7 @@ fn noise_is_survived() {
     assert_eq!(client.close().code, Some(0));
 }
 
-/// The most memory a process has had, in bytes, where the system tells.
+/// The peak memory of a process in bytes, where the system tells.
 fn peak_memory(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -163,7 +163,7 @@ fn peak_memory(pid: u32) -> Option<u64> {
 fn a_line_of_64_mib_is_refused_and_not_kept() {
     let place = place();
     let mut client = Client::connect(&place);
-    // What the program itself takes is not the line's: a build for tests maps most of 32 MiB.
+    // Memory of the program itself does not count: a test build maps about 32 MiB.
     let before = peak_memory(client.pid()).unwrap_or_default();
     client.write(b"{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"ping\", \"params\": {\"a\": \"");
     let piece = vec![b'a'; 64 * 1_024];
@@ -177,7 +177,7 @@ fn a_line_of_64_mib_is_refused_and_not_kept() {
     assert!(answer["error"]["data"].to_string().contains("4194304"), "{answer}");
     client.ping();
     if let Some(bytes) = peak_memory(client.pid()) {
-        // As much of it as a message may have, and what it took to grow to that.
+        // As much as one message may have, and the growth of its buffer.
         assert!(bytes - before < 16 << 20, "{bytes} bytes after {before}");
     }
 }
@@ -190,8 +190,8 @@ fn a_message_may_arrive_in_pieces_cut_anywhere() {
     let message = json!({"jsonrpc": "2.0", "id": id, "method": "ping"}).to_string() + "\n";
     let message = message.as_bytes();
     for cut in 0..=message.len() {
-        // One write has a whole message and the first piece: once the former is answered, the
-        // latter has been read, and the second piece comes alone.
+        // One write has a complete message and the first piece: once the former is answered, the
+        // latter has been read, and the second piece arrives alone.
         let mut first = json!({"jsonrpc": "2.0", "id": cut, "method": "ping"}).to_string();
         first.push('\n');
         client.write(&[first.as_bytes(), &message[..cut]].concat());
@@ -206,7 +206,7 @@ fn a_message_may_arrive_in_pieces_cut_anywhere() {
 }
 
 #[test]
-fn a_server_nobody_listens_to_ends() {
+fn a_server_whose_output_is_closed_ends() {
     use std::io::Write as _;
 
     let place = place();
@@ -231,7 +231,7 @@ mod signals {
 
     use super::*;
 
-    /// Sends `SIGTERM` once its input ends: a shell that is already there does so at once.
+    /// Sends `SIGTERM` once its input ends: a shell that is already running does so at once.
     fn signal_after(pid: u32, work: impl FnOnce()) {
         let script = format!("read go; kill -TERM {pid}");
         let mut shell = Command::new("sh");
@@ -261,7 +261,7 @@ mod signals {
     }
 
     #[test]
-    fn what_was_asked_before_the_signal_is_answered() {
+    fn requests_before_a_signal_are_answered() {
         let text = guide("sound", "Sound", &[judged("one", "(?=(a+)+$)b")]);
         let place = Place::with(&[("guides/sound.json", &text)]);
         let output = "a".repeat(300) + "!";
@@ -338,7 +338,7 @@ fn judged(id: &str, pattern: &str) -> Value {
 }
 
 #[test]
-fn patterns_that_never_end_elsewhere_end() {
+fn exponential_patterns_finish() {
     let patterns = [
         "(a+)+$",
         "(?=(a+)+$)b",
@@ -376,7 +376,7 @@ fn an_edit_is_served_by_the_very_next_call() {
     let place = place();
     let mut client = Client::connect(&place);
     assert_eq!(name_of(&mut client, "sound"), "Sound");
-    // All of one size, and faster than clocks of file systems tick.
+    // All of the same size, and faster than the clock of a file system ticks.
     for number in 100..300 {
         let name = format!("Edit {number}");
         let text = guide("sound", &name, &[step("one")]);

@@ -1,4 +1,4 @@
-//! A program with a shell of the same user that wants a yes without the person.
+//! A program with a shell of the same user that wants an approval without the person.
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
@@ -16,7 +16,7 @@ const ASKED: &str = "workflow: asked\nsteps:\n  - {id: ok, approve: Make it?}\n 
      - {id: make, run: depot parts:create, depends_on: [ok]}\n";
 const PIN: &str = "tr0mbone-7";
 
-/// Types an answer whenever a question has been asked, in a terminal of its own.
+/// Types an answer whenever a question was asked, in a terminal of its own.
 pub(crate) fn terminal(place: &Place, line: &str, answers: &[&str]) -> Ran {
     let mut command = Command::new("script");
     command.env("MILEPOST_ARRIVES_MS", "0");
@@ -28,7 +28,7 @@ pub(crate) fn terminal(place: &Place, line: &str, answers: &[&str]) -> Ran {
     typed(&mut command, answers)
 }
 
-/// Types answers into what `script` runs, each once something is asked.
+/// Types answers into what `script` runs, one per question.
 pub(crate) fn typed(command: &mut Command, answers: &[&str]) -> Ran {
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().expect("starts");
@@ -38,19 +38,19 @@ pub(crate) fn typed(command: &mut Command, answers: &[&str]) -> Ran {
     let mut byte = [0];
     while reading.read(&mut byte).is_ok_and(|read| read > 0) {
         out.push(byte[0]);
-        // A question ends with a colon or a choice, and a blank.
+        // A question ends with a colon or a choice, and a space.
         let open = out.ends_with(b": ") || out.ends_with(b"] ");
         let about = String::from_utf8_lossy(&out[asked..]).into_owned();
         let asks = ["PIN", "again", "[y/N]", "Value of", "What "];
         if open && asks.iter().any(|word| about.contains(word)) {
             asked = out.len();
             match left.next() {
-                // Keys that are no letters are typed without an end of line.
+                // Keys other than letters are typed without a line ending.
                 Some(answer) if answer.starts_with(char::is_control) => {
                     drop(typing.write_all(answer.as_bytes()));
                 }
                 Some(answer) => drop(typing.write_all(format!("{answer}\n").as_bytes())),
-                // The end of what is typed.
+                // End of input.
                 None => drop(typing.write_all(b"\x04")),
             }
         }
@@ -59,7 +59,7 @@ pub(crate) fn typed(command: &mut Command, answers: &[&str]) -> Ran {
     Ran { code, out: String::from_utf8_lossy(&out).into_owned(), err: String::new() }
 }
 
-/// Without a terminal, as a program starts another.
+/// Without a terminal, as one program starts another.
 pub(crate) fn bare(place: &Place, arguments: &[&str], typed: &str) -> Ran {
     let mut command = Command::new("setsid");
     command
@@ -121,7 +121,7 @@ fn start(place: &Place, code: i32) -> String {
 }
 
 #[test]
-fn a_program_does_not_get_its_yes() {
+fn a_program_cannot_approve() {
     let victim = Victim::new();
     let (place, run) = (&victim.place, victim.run.as_str());
     bare(place, &["approve", run], "").ends(8);
@@ -172,7 +172,7 @@ fn a_row_written_into_the_journal_decides_nothing() {
 }
 
 #[test]
-fn a_copied_journal_with_a_decision_of_its_own_is_not_believed() {
+fn a_decision_in_a_copied_journal_does_not_count() {
     let victim = Victim::new();
     let run = victim.run.as_str();
     // The rogue copies everything, sets a PIN of its own there, and decides.
@@ -208,7 +208,7 @@ const PROMPTED: &str = "workflow: asked\nsteps:\n  \
      - {id: make, run: depot parts:create, depends_on: [a]}\n";
 
 #[test]
-fn what_no_agent_got_right_is_not_made_up() {
+fn an_output_cannot_be_made_up_after_failed_attempts() {
     let victim = Victim::of(PROMPTED, 5, || answer(201, &json!({})));
     let (place, run) = (&victim.place, victim.run.as_str());
     place.put("bad.txt", "no object");
@@ -231,7 +231,7 @@ fn what_no_agent_got_right_is_not_made_up() {
 const WRITES: &str = "workflow: asked\nsteps:\n  - {id: make, run: depot parts:create}\n";
 
 #[test]
-fn what_became_of_a_write_is_not_made_up() {
+fn the_outcome_of_a_write_cannot_be_made_up() {
     let victim = Victim::of(WRITES, 4, || Reply::HangUp);
     let (place, run) = (&victim.place, victim.run.as_str());
     for outcome in ["did-not-happen", "give-up"] {
@@ -242,7 +242,7 @@ fn what_became_of_a_write_is_not_made_up() {
     let said = terminal(place, &format!("decide {run} --outcome did-not-happen"), &[PIN]);
     assert_eq!(said.code, 4, "{}", said.out);
     assert_eq!(victim.server.seen().len(), sent + 1);
-    // The person's word, said once more by somebody else: it was about the first try.
+    // The person's own answer, replayed by somebody else: it was about the first attempt.
     let program = "import sqlite3, sys\n\
          db = sqlite3.connect(sys.argv[1] + '/runs.db')\n\
          rows = db.execute(\"select * from inbox where data like '%did_not%'\")\n\
@@ -265,14 +265,14 @@ fn what_became_of_a_write_is_not_made_up() {
     assert_eq!(victim.server.seen().len(), sent + 1);
 }
 
-/// What a run says is next can be typed as it stands.
+/// The command that a run names as the next one can be typed as printed.
 #[test]
-fn what_became_of_a_write_is_asked_for() {
+fn a_person_is_asked_for_the_outcome_of_a_write() {
     let victim = Victim::of(WRITES, 4, || Reply::HangUp);
     let (place, run) = (&victim.place, victim.run.as_str());
     let shown = place.run(["show", run, "--json"]).ends(0).json();
     assert_eq!(shown["next"], format!("milepost decide {run}"));
-    // Without a terminal the whole line is told.
+    // Without a terminal, the whole command is printed.
     let told = bare(place, &["decide", run], "").ends(2);
     let line = format!("`milepost decide {run} --outcome did-not-happen`");
     assert!(told.err.contains(&line), "{}", told.err);
@@ -289,7 +289,7 @@ const SPENDS: &str = "workflow: asked\nbudget: {writes: 1}\nsteps:\n  \
      - {id: more, run: depot parts:create, depends_on: [make]}\n";
 
 #[test]
-fn nobody_gives_itself_more_to_spend() {
+fn nobody_can_raise_their_own_budget() {
     let victim = Victim::of(SPENDS, 4, || answer(201, &json!({})));
     let (place, run) = (&victim.place, victim.run.as_str());
     is_refused(place, &["resume", run, "--budget", "writes=2"]);
@@ -304,7 +304,7 @@ fn nobody_gives_itself_more_to_spend() {
     assert_eq!(victim.server.seen().len(), 2);
 }
 
-/// Ways into `milepost serve` that would approve something, were there one.
+/// Routes of `milepost serve` that would approve something, if they existed.
 #[test]
 fn the_server_has_no_way_to_approve() {
     let victim = Victim::new();
@@ -360,7 +360,7 @@ fn a_guessed_pin_is_locked() {
     let said = terminal(place, &format!("approve {run}"), &[PIN]);
     assert_ne!(said.code, 0, "{}", said.out);
     victim.is_unharmed("guesses");
-    // The count of the guesses is not the guesser's to set back.
+    // The guesser cannot reset the number of wrong guesses.
     let file = std::path::Path::new(&victim.data()).join("person.json");
     let kept = std::fs::read_to_string(&file).expect("reads");
     let reset = kept.replace("\"wrong\": 5", "\"wrong\": 0");
@@ -371,10 +371,10 @@ fn a_guessed_pin_is_locked() {
     victim.is_unharmed("a count that was set back");
 }
 
-/// Without the file that says what decisions are signed with, nothing begins that a person has to
-/// decide on.
+/// If the file with the public key is missing, nothing starts that a person would have to decide
+/// on.
 #[test]
-fn a_pin_that_is_gone_is_missed() {
+fn a_missing_pin_file_stops_new_runs() {
     let victim = Victim::new();
     let place = &victim.place;
     std::fs::remove_file(format!("{}/person.json", victim.data())).expect("removed");
@@ -387,7 +387,7 @@ fn a_pin_that_is_gone_is_missed() {
 
 /// A configuration that approves by itself is a decision too.
 #[test]
-fn a_program_does_not_write_itself_a_policy() {
+fn a_program_cannot_write_its_own_policy() {
     let victim = Victim::new();
     let place = &victim.place;
     is_refused(place, &["config", "set", "approvals.unattended", "asked"]);

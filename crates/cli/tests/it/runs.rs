@@ -1,4 +1,4 @@
-//! Runs through the real binary: started, failed, resumed, handed in, decided, killed.
+//! Runs through the real binary: started, failed, resumed, submitted to, decided, killed.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -39,14 +39,14 @@ paths:
       responses: {'200': {description: ok, content: {application/json: {schema: {type: object}}}}}
 ";
 
-/// A place whose catalog `depot` is a server of the test.
+/// A folder whose catalog `depot` points to a test server.
 pub(crate) fn depot(server: &Server) -> Place {
     let place = Place::with(&[("depot.yaml", DEPOT)]);
     place.run(["catalog", "import", "depot.yaml", "--base-url", &server.url]).ends(0);
     place
 }
 
-/// Answers everything, and counts writes by their key.
+/// Answers everything, and counts writes by their idempotency key.
 fn counting() -> (Server, Arc<Mutex<BTreeMap<String, usize>>>) {
     let ledger: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
     let kept = Arc::clone(&ledger);
@@ -106,7 +106,7 @@ fn a_run_ends_with_one_object() {
 }
 
 #[test]
-fn looking_makes_nothing() {
+fn looking_creates_nothing() {
     let place = Place::new();
     let files = || walk(place.root.path());
     let before = files();
@@ -130,7 +130,7 @@ fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn inputs_that_are_missing_start_nothing() {
+fn missing_inputs_start_nothing() {
     let (server, _) = counting();
     let place = depot(&server);
     place.put("three.yaml", THREE);
@@ -144,7 +144,7 @@ fn inputs_that_are_missing_start_nothing() {
 }
 
 #[test]
-fn what_failed_is_resumed_and_nothing_is_paid_twice() {
+fn a_failed_run_is_resumed_without_repeating_writes() {
     let broken = Arc::new(AtomicUsize::new(1));
     let breaks = Arc::clone(&broken);
     let server = Server::start(move |request: &Request| match request.path() {
@@ -213,7 +213,7 @@ fn an_agent_cannot_skip_or_fake_a_step() {
     let right = place.run(["submit", &id, "first", "right.json", "--json"]).ends(5);
     assert_eq!(right.json()["accepted"], true);
     assert!(right.out.contains("A lighthouse follows harbour"));
-    // The same submission again has the same answer.
+    // Repeating a submission gets the same answer.
     let again = place.run(["submit", &id, "first", "right.json", "--json"]).ends(5);
     assert_eq!(again.json()["accepted"], true);
     place.put("done.txt", "done");
@@ -248,7 +248,7 @@ const ASKING: &str = "workflow: asking\nsteps: [{id: ok, approve: Go on?}]\n";
 const WORKING: &str = "workflow: working\nsteps: [{id: look, prompt: Look}]\n";
 const PARENT: &str = "workflow: parent\nsteps: [{id: a, run: workflow CHILD}]\n";
 
-/// Whoever follows a run is told when a run of one of its steps waits.
+/// A follower of a run is told when the run of one of its steps waits.
 #[test]
 fn a_run_waits_with_the_run_of_its_step() {
     for (child, text, code, kind) in
@@ -276,7 +276,7 @@ fn a_run_waits_with_the_run_of_its_step() {
         let second = place.run(words).ends(0).json();
         assert_ne!(second["runs"][0]["run_id"], first.json()["runs"][0]["run_id"]);
         match child {
-            // The run that waits with it is as good a name for the question.
+            // The waiting inner run is as good a name for the question.
             "asking" => {
                 let said = in_terminal(&place, &format!("approve {run}"), "y\n").ends(0).out;
                 assert!(said.contains(&format!("{run}  waits for {inner}, which asks:")), "{said}");
@@ -288,9 +288,9 @@ fn a_run_waits_with_the_run_of_its_step() {
     }
 }
 
-/// Of several runs that ask, the person says which one is meant.
+/// If several runs ask, the person says which one is meant.
 #[test]
-fn several_runs_that_ask_are_told_apart() {
+fn several_questions_are_told_apart() {
     let place = Place::with(&[("child.yaml", ASKING)]);
     place.workflow("save child.yaml").ends(0);
     let text = "workflow: parent\nconcurrency: 2\nsteps:\n  - {id: a, run: workflow asking}\n  \
@@ -305,14 +305,14 @@ fn several_runs_that_ask_are_told_apart() {
     }
 }
 
-/// A run that has ended is not canceled, and nobody is asked about it.
+/// A run that has ended cannot be canceled, and nobody is asked about it.
 #[test]
 fn a_run_that_has_ended_is_not_canceled() {
     let place = Place::with(&[("sums.yaml", "workflow: sums\nsteps: [{id: a, set: {b: 1}}]\n")]);
     let ran = last(&place.run(["run", "sums.yaml", "--json"]).ends(0));
     let run = ran["run_id"].as_str().expect("an id");
     let told = place.run(["cancel", run]).ends(0).err;
-    assert!(told.contains("has ended already (succeeded): nothing to cancel"), "{told}");
+    assert!(told.contains("has already ended (succeeded): nothing to cancel"), "{told}");
 }
 
 #[test]
@@ -324,7 +324,7 @@ fn only_a_person_at_a_terminal_decides() {
     assert_eq!(run["waiting"][0]["message"], "Make bolt?");
     assert_eq!(run["waiting"][0]["shown"][0]["request"], "POST /parts");
     let id = run["run_id"].as_str().expect("an id").to_owned();
-    // No terminal, whatever stands in standard input or in a flag.
+    // Without a terminal, neither standard input nor a flag decides.
     let mut piped = Command::new("setsid");
     piped
         .args([env!("CARGO_BIN_EXE_milepost"), "approve", &id])
@@ -342,9 +342,9 @@ fn only_a_person_at_a_terminal_decides() {
     assert_eq!(place.run(["show", &id, "--json"]).ends(0).json()["status"], "succeeded");
 }
 
-/// Another server is another request: what was approved is void, and the two are told apart.
+/// Another server is another request: the approval is void, and both requests are shown.
 #[test]
-fn a_request_that_goes_elsewhere_is_asked_about_again() {
+fn a_request_to_another_server_is_asked_about_again() {
     let (first, _) = counting();
     let (second, elsewhere) = counting();
     let place = depot(&first);
@@ -371,9 +371,10 @@ const FORM: &str = "workflow: form\nsteps:\n  - id: ok\n    approve:\n      \
      required: [n]\n        properties: {n: {type: integer}, why: {type: string}}\n\
      final_output: '${{ steps.ok.output }}'\n";
 
-/// The fields of a form are asked for, and a name is the system's word and not a variable's.
+/// Every field of a form is asked for, and the user's name comes from the system, not from a
+/// variable.
 #[test]
-fn a_question_says_what_it_asks_for_and_whom() {
+fn a_question_says_what_it_asks_and_whom() {
     let own = milepost_store::user();
     let place = Place::with(&[("form.yaml", &FORM.replace("BY", &own))]);
     place.put("answer.json", r#"{"n": 2}"#);
@@ -391,7 +392,7 @@ fn a_question_says_what_it_asks_for_and_whom() {
     let run = begun();
     let id = run["run_id"].as_str().expect("an id");
     in_terminal(&place, &format!("approve {id} --answer answer.json"), "y\n").ends(0);
-    // Somebody else's question is not answered by calling oneself somebody else.
+    // Pretending to be somebody else does not answer their question.
     place.put("form.yaml", &FORM.replace("BY", "somebody-else"));
     let run = begun();
     let id = run["run_id"].as_str().expect("an id");
@@ -405,7 +406,7 @@ fn a_question_says_what_it_asks_for_and_whom() {
 }
 
 #[test]
-fn what_is_typed_wrong_is_told_as_what_it_is() {
+fn wrong_arguments_are_reported_as_such() {
     let text = "workflow: x\ninputs:\n  tags: {type: array, mode: multiple}\n  \
          pat: {type: string, validate: {pattern: '^a', max_length: 2}, optional: true}\n\
          steps: [{id: a, set: {tags: '${{ inputs.tags }}'}}]\n\
@@ -425,7 +426,7 @@ fn what_is_typed_wrong_is_told_as_what_it_is() {
     assert!(ran.err.contains("found \"bcd\""), "{}", ran.err);
 }
 
-/// What the configuration says of runs: who approves, with what proof, and what may be spent.
+/// The configuration of runs: who approves, with what proof, and what may be spent.
 #[test]
 fn the_configuration_approves_and_limits() {
     let (server, ledger) = counting();
@@ -448,14 +449,14 @@ fn the_configuration_approves_and_limits() {
     configured("[budget]\nhttp_calls = 2\n");
     let ran = place.run(["run", "three.yaml", "-i", "name=bolt", "--json"]).ends(4);
     assert_eq!(last(&ran)["waiting"][0]["kind"], "budget");
-    // The author's word counts before it.
+    // The workflow takes precedence over the configuration.
     place.put("more.yaml", &THREE.replace("steps:", "budget: {http_calls: 9}\nsteps:"));
     place.run(["run", "more.yaml", "-i", "name=bolt"]).ends(0);
 }
 
-/// Whoever runs a file that is not valid is told what to type.
+/// Running an invalid file shows what to type next.
 #[test]
-fn what_is_wrong_is_shown_by_what_can_be_typed() {
+fn an_invalid_file_leads_to_validate() {
     let place = Place::with(&[("slip.yaml", crate::SLIP), ("sound.yaml", crate::SOUND)]);
     let ran = place.run(["run", "slip.yaml"]).ends(3);
     assert!(ran.err.contains("`milepost workflow validate slip.yaml`"), "{}", ran.err);
@@ -466,9 +467,9 @@ fn what_is_wrong_is_shown_by_what_can_be_typed() {
     assert!(ran.err.contains("hint: name one of its steps: `a`"), "{}", ran.err);
 }
 
-/// The journal keeps a cause; whoever looks is told what happened, and what to type.
+/// The journal stores a cause; readers see what happened and what to type.
 #[test]
-fn a_failure_is_told_in_the_words_of_the_command_line() {
+fn a_failure_is_described_with_commands() {
     let naps = "workflow: naps\ninputs: {until: {type: string}}\nsteps:\n  \
         - {id: nap, wait: \"${{ inputs.until }}\"}\n";
     let place = Place::with(&[("naps.yaml", naps)]);
@@ -487,7 +488,7 @@ fn a_failure_is_told_in_the_words_of_the_command_line() {
 }
 
 #[test]
-fn a_value_that_was_used_is_the_default_of_the_next_run() {
+fn the_last_used_value_is_the_default_of_the_next_run() {
     let (server, _) = counting();
     let place = depot(&server);
     place.put(
@@ -512,9 +513,9 @@ fn a_value_that_was_used_is_the_default_of_the_next_run() {
     place.run(["run", "again.yaml"]).ends(2);
 }
 
-/// A header of the author takes the place of the one there would be, as the preview shows it.
+/// A header set by the workflow replaces the default one, as the preview shows.
 #[test]
-fn an_authored_header_is_sent_once_and_none_of_the_connections() {
+fn a_header_of_the_workflow_is_sent_once_unless_it_belongs_to_the_connection() {
     let (server, _) = counting();
     let place = depot(&server);
     let step = |header: &str| {
@@ -531,7 +532,7 @@ fn an_authored_header_is_sent_once_and_none_of_the_connections() {
     assert_eq!(server.seen().len(), sent);
 }
 
-/// What the README shows.
+/// The example from the README.
 #[test]
 fn the_example_runs_on_the_mock() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -552,10 +553,10 @@ fn the_example_runs_on_the_mock() {
 }
 
 #[test]
-fn a_secret_is_in_no_row_and_in_no_line() {
+fn a_secret_is_in_no_row_and_no_output() {
     const CANARY: &str = "c4n4ry-s3cret-input";
     let server = Server::start(|request: &Request| {
-        // An API that repeats what it was sent.
+        // An API that echoes what it was sent.
         Reply::Answer(
             201,
             vec![("content-type", "text/plain".to_owned())],
@@ -590,7 +591,7 @@ fn a_secret_is_in_no_row_and_in_no_line() {
     }
 }
 
-/// A run in the background, once it stands like this.
+/// Waits until a background run is in this state.
 fn until(place: &Place, id: &str, status: &str) -> Value {
     for _ in 0..600 {
         let view = place.run(["show", id, "--json"]).ends(0).json();
@@ -603,19 +604,19 @@ fn until(place: &Place, id: &str, status: &str) -> Value {
 }
 
 #[test]
-fn a_detached_run_goes_on_by_itself() {
+fn a_detached_run_continues_by_itself() {
     let text = "workflow: later\nsteps:\n  - {id: rest, wait: 2s}\n  - {id: done, set: {x: 1}, \
                 depends_on: [rest]}\n";
     let place = Place::with(&[("later.yaml", text), ("slip.yaml", crate::SLIP)]);
     let started = place.run(["run", "later.yaml", "--detach", "--json"]).ends(0).quiet().json();
     let id = started["run_id"].as_str().expect("an id").to_owned();
     assert_eq!(started["status"], "running", "{started}");
-    // Nobody has to take it up, and nothing of it is lost.
+    // It finishes by itself, and nothing is lost.
     until(&place, &id, "succeeded");
     let said = place.run(["run", "later.yaml", "--detach"]).ends(0);
     assert!(said.err.contains("later  running  0 of 2 steps"), "{}", said.err);
     assert!(said.err.contains("next: milepost show run_"), "{}", said.err);
-    // What cannot be started is told as it is without it.
+    // A run that cannot start is reported as it is without `--detach`.
     let (plain, detached) = ("run slip.yaml", "run slip.yaml --detach");
     assert_eq!(place.say(plain).ends(3).err, place.say(detached).ends(3).err);
     place.say("run nobody --detach --json").ends(6);
@@ -626,7 +627,7 @@ fn a_detached_run_goes_on_by_itself() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn who_ends_the_input_has_decided_nothing() {
+fn end_of_input_decides_nothing() {
     let text = "workflow: asks\nsteps:\n  - {id: ok, approve: Go on?}\n";
     let place = Place::with(&[("asks.yaml", text)]);
     let run = last(&place.run(["run", "asks.yaml", "--json"]).ends(4));

@@ -1,4 +1,4 @@
-//! Secret inputs that one process was given, in the hands of the one that takes the run next.
+//! Secret inputs given to one process, used by the process that takes the run up next.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ const ASKED: &str = "workflow: asked\ninputs: {pass: {type: string, secret: true
      - {id: ok, approve: Make it?}\n  \
      - {id: make, run: depot parts:create, body: {key: '${{ inputs.pass }}'}, depends_on: [ok]}\n";
 
-/// A run that waits for a yes, whose process has ended.
+/// A run that waits for an approval, whose process has ended.
 fn waiting(server: &Server) -> (Place, String) {
     let place = Place::with(&[("depot.yaml", DEPOT), ("asked.yaml", ASKED)]);
     place.run(["catalog", "import", "depot.yaml", "--base-url", &server.url]).ends(0);
@@ -38,7 +38,7 @@ fn server() -> Server {
     Server::start(|_| answer(201, &json!({})))
 }
 
-/// Every file below a folder, and whether one of them holds the value.
+/// Whether any file below a folder contains the value.
 fn files(below: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut open = vec![below.to_owned()];
@@ -60,7 +60,7 @@ fn sealed(place: &Place) -> usize {
 }
 
 #[test]
-fn a_yes_from_another_process_finds_the_secret_that_was_given() {
+fn an_approval_from_another_process_finds_the_secret() {
     let server = server();
     let (place, run) = waiting(&server);
     assert_eq!(sealed(&place), 1);
@@ -70,9 +70,9 @@ fn a_yes_from_another_process_finds_the_secret_that_was_given() {
     let said = terminal(&place, &format!("approve {run}"), &["y"]);
     assert_eq!(said.code, 0, "{}", said.out);
     assert_eq!(server.last().body, json!({"key": CANARY}).to_string());
-    // It is not kept for longer than the run goes on.
+    // It is not kept after the run ends.
     assert_eq!(sealed(&place), 0);
-    // What a process leaves behind that ends the run and is killed goes with the run.
+    // What a process that was killed while ending the run left behind goes with the run.
     let folder = place.root.path().join("home/.local/share/milepost/sealed-inputs");
     fs::write(folder.join(&run), [0xFF; 64]).expect("writes");
     place.run(["runs", "purge", "--yes"]).ends(0);
@@ -80,11 +80,11 @@ fn a_yes_from_another_process_finds_the_secret_that_was_given() {
 }
 
 #[test]
-fn a_secret_that_is_no_longer_kept_is_asked_for_again() {
+fn an_expired_secret_is_asked_for_again() {
     let server = server();
     let (place, run) = waiting(&server);
     let home = place.root.path().join("home/.local/share/milepost/sealed-inputs");
-    // Of another key, or changed: it does not open.
+    // Encrypted with another key, or modified: it cannot be opened.
     fs::write(home.join(&run), [0xFF; 64]).expect("writes");
     let said = terminal(&place, &format!("approve {run}"), &["y"]);
     assert_eq!(said.code, 4, "{}", said.out);
@@ -101,7 +101,7 @@ fn a_secret_that_is_no_longer_kept_is_asked_for_again() {
 fn secret_inputs_are_kept_for_as_long_as_the_configuration_says() {
     let server = server();
     let (place, run) = waiting(&server);
-    // A process of eight days later has nothing any more, and leaves nothing behind.
+    // Eight days later it has expired, and the process leaves nothing behind.
     let mut later = place.command();
     later.env("MILEPOST_CLOCK", (8 * 24 * 60 * 60 * 1000_u64).to_string());
     crate::finish(later.args(["resume", &run]), "");

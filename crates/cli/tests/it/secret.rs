@@ -1,4 +1,4 @@
-//! `milepost secret …` on the real binary.
+//! `milepost secret …` with the real binary.
 
 use std::fs;
 
@@ -13,30 +13,30 @@ fn secret(place: &Place, arguments: &str, input: &str) -> Ran {
 }
 
 #[test]
-fn secrets_are_kept_listed_and_let_go() {
+fn secrets_are_stored_listed_and_removed() {
     let place = Place::new();
     place.check(
         &secret(&place, "list", ""),
         &expect![[r"
-        no secrets yet
-        hint: keep one with `milepost secret set <NAME>`
-        --- 0
-    "]],
+            no secrets yet
+            hint: store one with `milepost secret set <NAME>`
+            --- 0
+        "]],
     );
     place.check(
         &secret(&place, "set SHOP_TOKEN", "hunter2-hunter2\n"),
         &expect![[r"
-        kept SHOP_TOKEN
-        --- 0
-    "]],
+            saved secret SHOP_TOKEN
+            --- 0
+        "]],
     );
     let bound = "set BOUND --origin https://api.shop.test/v1";
     place.check(
         &secret(&place, bound, "hunter3-hunter3"),
         &expect![[r"
-        kept BOUND, for https://api.shop.test alone
-        --- 0
-    "]],
+            saved secret BOUND, for https://api.shop.test only
+            --- 0
+        "]],
     );
     place.check(
         &secret(&place, "list", ""),
@@ -57,9 +57,9 @@ fn secrets_are_kept_listed_and_let_go() {
     place.check(
         &secret(&place, "remove SHOP_TOKEN", ""),
         &expect![[r"
-        removed SHOP_TOKEN
-        --- 0
-    "]],
+            removed secret SHOP_TOKEN
+            --- 0
+        "]],
     );
     place.check(
         &secret(&place, "remove SHOP_TOKEN", ""),
@@ -75,7 +75,7 @@ fn secrets_are_kept_listed_and_let_go() {
 }
 
 #[test]
-fn what_is_no_secret_is_refused() {
+fn invalid_names_and_values_are_refused() {
     let place = Place::new();
     place.check(
         &secret(&place, "set EMPTY", ""),
@@ -119,7 +119,7 @@ fn what_is_no_secret_is_refused() {
 }
 
 #[test]
-fn the_environment_stands_before_what_is_kept() {
+fn the_environment_takes_precedence_over_the_store() {
     let place = Place::new();
     let with = |arguments: &str, input: &str| {
         let mut command = place.command();
@@ -127,12 +127,12 @@ fn the_environment_stands_before_what_is_kept() {
         finish(command.arg("secret").args(arguments.split(' ')), input)
     };
     let ran = with("set TOKEN", "from-inside").ends(0);
-    assert!(ran.err.contains("stands before it"), "{}", ran.err);
+    assert!(ran.err.contains("takes precedence over it"), "{}", ran.err);
     place.check(
         &with("list", ""),
         &expect![[r"
-        NAME   FROM                           FOR
-        TOKEN  env (before one that is kept)  any catalog
+        NAME   FROM                            FOR
+        TOKEN  env (overrides the stored one)  any catalog
         --- 0
     "]],
     );
@@ -165,7 +165,7 @@ pub(crate) fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn who_gives_up_has_changed_nothing() {
+fn leaving_the_prompt_changes_nothing() {
     use std::process::Command;
     let place = Place::new();
     let line = format!("{} secret set SHOP_TOKEN", env!("CARGO_BIN_EXE_milepost"));
@@ -175,16 +175,16 @@ fn who_gives_up_has_changed_nothing() {
         script.env("HOME", place.root.path().join("home"));
         crate::rogue::typed(&mut script, &[keys])
     };
-    // Ctrl-C ends it as it ends every other command, Ctrl-D gives no value.
+    // Ctrl-C ends it like any other command; Ctrl-D gives no value.
     let stopped = typed("\u{3}").ends(130);
     assert!(stopped.out.contains("interrupted: nothing was changed"), "{}", stopped.out);
     let ended = typed("\u{4}").ends(7);
-    assert!(ended.out.contains("no value was typed: nothing was kept"), "{}", ended.out);
+    assert!(ended.out.contains("no value given: nothing was saved"), "{}", ended.out);
     assert_eq!(secret(&place, "list --json", "").ends(0).json()["secrets"], json!([]));
 }
 
 #[test]
-fn a_name_that_is_nearly_right_is_told() {
+fn a_similar_name_is_suggested() {
     let place = Place::new();
     secret(&place, "set SHOP_TOKEN", "hunter2").ends(0);
     let near = secret(&place, "remove SHOP_TOKE", "").ends(6);

@@ -1,4 +1,4 @@
-//! What was sent is kept with each try, and is shown to whoever has to say what became of it.
+//! Each attempt keeps the request it sent, and shows it to whoever has to say what became of it.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ const DEPOT: &str = "openapi: 3.1.0\ninfo: {title: Depot, version: 1.0.0}\n\
      - {name: token, in: query, schema: {type: string}}\n      \
      requestBody: {content: {application/json: {schema: {type: object}}}}\n      \
      responses: {'201': {description: ok}}\n";
-/// Three writes that begin together.
+/// Three writes that start together.
 const WRITES: &str = r"
 workflow: writes
 concurrency: 4
@@ -29,7 +29,7 @@ steps:
 ";
 const PASS: &str = "pa55-9f3c1d";
 
-/// A run of it, and what it says about itself.
+/// A run of that workflow, and how it describes itself.
 fn started(place: &Place, code: i32) -> Value {
     let (pass, text) = (format!("pass={PASS}"), format!("text={}", "long ".repeat(1_000)));
     let ran = place.run(["run", "writes.yaml", "--json", "-i", &pass, "-i", &text]).ends(code);
@@ -68,7 +68,7 @@ fn a_question_about_an_unknown_outcome_shows_what_was_sent() {
         a["sent_ms"].as_u64().is_some_and(|at| at >= shown["started_ms"].as_u64().unwrap_or(0))
     );
     assert_eq!(asked("b")["body"], r#"{"count":2,"by":"[secret:input:pass]"}"#);
-    // The person reads the same in words, wherever it is asked.
+    // People read the same in words, wherever they are asked.
     for line in [["show", id].as_slice(), &["inbox"]] {
         let told = place.run(line).ends(0);
         for part in ["/parts/mid", "\"count\":3", key] {
@@ -83,7 +83,7 @@ fn several_unknown_outcomes_are_decided_one_after_the_other() {
     let place = place(&server);
     let run = started(&place, 4);
     let id = run["run_id"].as_str().expect("an id");
-    // Nobody to ask: nothing is asked, and each step is named as it can be typed.
+    // Without a terminal nothing is asked, and each step is named as it can be typed.
     for line in [["decide", id].as_slice(), &["decide", id, "--outcome", "give-up"]] {
         let told = bare(&place, line, "").ends(2);
         for step in ["a", "b", "c"] {
@@ -104,7 +104,7 @@ fn several_unknown_outcomes_are_decided_one_after_the_other() {
 }
 
 #[test]
-fn a_step_that_succeeded_tells_what_was_sent() {
+fn a_succeeded_step_shows_what_was_sent() {
     let server = Server::start(|_| answer(201, &json!({"id": 7})));
     let place = place(&server);
     let run = started(&place, 0);

@@ -1,15 +1,15 @@
-//! A server on loopback that answers as a test wants, one connection a request.
+//! A server on loopback that answers as a test wants.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A request as it came.
+/// A request as it arrived.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) method: String,
-    /// Path and query, as they came.
+    /// Path and query, as they arrived.
     pub(crate) target: String,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: String,
@@ -26,13 +26,13 @@ impl Request {
     }
 }
 
-/// What to do about a request.
+/// What to do with a request.
 pub(crate) enum Reply {
     /// Status, headers and body.
     Answer(u16, Vec<(&'static str, String)>, Vec<u8>),
-    /// Nothing, and the connection stays open.
+    /// No answer, and the connection stays open.
     Silence,
-    /// Nothing, and the connection is closed.
+    /// No answer, and the connection is closed.
     HangUp,
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn json(status: u16, body: &serde_json::Value) -> Reply {
     Reply::Answer(status, kind, body.to_string().into_bytes())
 }
 
-/// A server that ends with the process.
+/// A server that lives as long as the process.
 pub(crate) struct Server {
     pub(crate) url: String,
     seen: Arc<Mutex<Vec<Request>>>,
@@ -53,7 +53,7 @@ impl Server {
         Server::of(answer, "close")
     }
 
-    /// Keeps connections for as long as the client does.
+    /// Keeps connections open for as long as the client does.
     pub(crate) fn lasting(answer: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Server {
         Server::of(answer, "keep-alive")
     }

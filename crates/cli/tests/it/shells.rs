@@ -1,11 +1,11 @@
-//! `milepost completions` and `milepost man` on the real binary: whole, with every command.
+//! `milepost completions` and `milepost man` with the real binary: complete, with every command.
 
 use std::collections::BTreeSet;
 use std::fs;
 
 use crate::Place;
 
-/// Words of commands that are made only when they are given.
+/// Subcommands that clap generates on demand.
 const DEEP: &[&str] = &["validate", "import", "set-pin", "purge", "budget", "completions"];
 
 #[test]
@@ -24,7 +24,7 @@ fn every_shell_knows_every_command() {
     place.run(["completions"]).ends(2);
 }
 
-/// Whether a shell reads what is printed.
+/// Whether the shell accepts what is printed.
 #[test]
 fn bash_reads_its_script() {
     let place = Place::new();
@@ -32,7 +32,7 @@ fn bash_reads_its_script() {
     let path = place.path("milepost.bash");
     fs::write(&path, script).expect("writes");
     let bash = std::process::Command::new("bash").arg("-n").arg(&path).output();
-    // Not every machine has it.
+    // Not every machine has bash.
     if let Ok(output) = bash {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
@@ -61,7 +61,7 @@ fn every_command_has_its_page_and_every_option_is_on_it() {
             let option = option.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
             assert!(text.contains(option), "{page} says nothing of {option}");
         }
-        // Each command that the help lists has a page of its own.
+        // Each command in the help has a page of its own.
         let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
         let listed = listed.take_while(|line| !line.is_empty());
         for line in listed.filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
@@ -74,7 +74,7 @@ fn every_command_has_its_page_and_every_option_is_on_it() {
     assert_eq!(again, format!("wrote {} pages to man/man1\n", pages.len()));
 }
 
-/// The words of a command from the name of its page. A few commands have a dash themselves.
+/// The words of a command from the name of its page. A few commands contain a dash.
 fn words(name: &str) -> Vec<&str> {
     match name {
         "milepost-person-set-pin" => vec!["person", "set-pin"],

@@ -1,4 +1,4 @@
-//! Runs that wait for a time: they cost a row each, and every one of them wakes in time.
+//! Runs that wait for a time cost one row each, and every one of them wakes in time.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -17,15 +17,15 @@ const NAP: &str = "workflow: nap\ninputs: {at: {type: string}}\n\
 
 /// Runs that sleep at the same time.
 const SLEEPERS: &str = "MILEPOST_SLEEPERS";
-/// Over how long their wake-ups are spread.
+/// The period over which their wake-ups are spread.
 const SPREAD: &str = "MILEPOST_SLEEPERS_MS";
-/// What it takes to start one, at most.
+/// The most time it takes to start one.
 const STARTING_MS: u64 = 15;
 /// How long nothing happens while they sleep.
 const IDLE: Duration = Duration::from_secs(4);
-/// How late one may wake.
+/// How late a run may wake.
 const LATE_MS: u64 = 1_000;
-/// What all of them together may take.
+/// The most memory all of them together may take.
 const MEMORY_KIB: u64 = 15 * 1024;
 
 fn count(variable: &str, usual: u64) -> u64 {
@@ -37,14 +37,14 @@ fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).expect("fits")
 }
 
-/// The memory that a process has for itself.
+/// The private memory of a process.
 fn memory_kib(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("reads");
     let line = status.lines().find(|line| line.starts_with("RssAnon:")).expect("a line");
     line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a number")
 }
 
-/// Hundredths of a second that a process has computed for.
+/// CPU time of a process, in hundredths of a second.
 fn computed(pid: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("reads");
     let fields: Vec<&str> = stat.rsplit_once(')').expect("a name").1.split_whitespace().collect();
@@ -52,7 +52,7 @@ fn computed(pid: u32) -> u64 {
     ticks(11) + ticks(12)
 }
 
-/// All runs of a place, newest first.
+/// All runs of a folder, newest first.
 fn all(place: &Place) -> Vec<Value> {
     let (mut all, mut cursor) = (Vec::new(), None::<String>);
     loop {
@@ -67,7 +67,7 @@ fn all(place: &Place) -> Vec<Value> {
     }
 }
 
-/// Tells a figure to whoever asked for it.
+/// Prints a figure for whoever asked for it.
 fn told(line: &str) {
     drop(writeln!(std::io::stderr(), "{line}"));
 }
@@ -85,7 +85,7 @@ fn runs_that_sleep_cost_a_row_and_wake_in_time() {
     let place = Place::with(&[("nap.yaml", NAP)]);
     place.run(["workflow", "save", "nap.yaml"]).ends(0);
     let mut agent = Agent::connect(&place, &[]);
-    // What a process needs for the first runs is not what the next ones cost.
+    // Memory for the first runs is not part of what each further run costs.
     for _ in 0..50 {
         nap(&mut agent, now_ms());
     }
@@ -107,7 +107,7 @@ fn runs_that_sleep_cost_a_row_and_wake_in_time() {
     let more_kib = during_kib.saturating_sub(before_kib);
     told(&format!("{sleepers} sleep: {more_kib} KiB more, {computed} ticks in {IDLE:?}"));
     assert!(more_kib <= MEMORY_KIB, "{sleepers} runs that sleep take {more_kib} KiB");
-    // A look at the journal every two seconds, and nothing for each of them.
+    // A look at the journal every two seconds, and nothing per run.
     assert!(computed <= 4, "{computed} hundredths of a second of computing while all sleep");
     let until_ms = first_ms + spread_ms + LATE_MS + 1_000;
     std::thread::sleep(Duration::from_millis(until_ms.saturating_sub(now_ms())));
@@ -134,8 +134,8 @@ fn spawned(place: &Place, words: &[&str], fault: &str) -> Child {
     command.spawn().expect("starts")
 }
 
-/// A journal that is busy at any moment of falling asleep and waking costs no wake-up, and nobody
-/// is told that nothing drives the run.
+/// A journal that is busy while a run falls asleep or wakes delays no wake-up, and the run is not
+/// reported as undriven.
 #[test]
 fn a_run_wakes_while_another_process_keeps_the_journal_busy() {
     const NAPS: &str =
@@ -160,10 +160,10 @@ fn a_run_wakes_while_another_process_keeps_the_journal_busy() {
     });
 }
 
-/// A run that is interrupted while it waits to try again sleeps: nothing takes it up before its
-/// time, and nobody is told to.
+/// A run interrupted while waiting for a retry sleeps: nothing takes it up before its time, and
+/// nobody is told to.
 #[test]
-fn a_run_that_is_left_before_its_next_try_sleeps() {
+fn a_run_interrupted_before_a_retry_sleeps() {
     let server = Server::start(|_| {
         std::thread::sleep(Duration::from_millis(800));
         let headers = vec![("retry-after", "60".to_owned())];
@@ -189,7 +189,7 @@ fn a_run_that_is_left_before_its_next_try_sleeps() {
         assert!(Instant::now() < until, "{}", show());
         std::thread::sleep(Duration::from_millis(50));
     }
-    // Whatever looks for runs that nobody drives has looked by then, and has left it alone.
+    // By then, the search for undriven runs has taken place, and has left it alone.
     let until = Instant::now() + Duration::from_millis(2_500);
     while Instant::now() < until {
         assert_eq!(show()["status"], "running", "{}", show());
@@ -197,10 +197,10 @@ fn a_run_that_is_left_before_its_next_try_sleeps() {
     assert_eq!(server.seen().len(), 1);
 }
 
-/// Who tells a sleeping run something does not have to stay until it wakes, where the process that
-/// wakes it is there.
+/// Whoever sends a message to a sleeping run need not stay until it wakes, as long as the process
+/// that will wake it is alive.
 #[test]
-fn who_tells_a_sleeping_run_something_need_not_wait_for_it() {
+fn sending_to_a_sleeping_run_does_not_wait_for_it() {
     const BOTH: &str = "workflow: both\nconcurrency: 2\nsteps:\n  - {id: nap, wait: 30s}\n  \
         - {id: look, prompt: Look, depends_on: []}\n";
     let place = Place::with(&[("both.yaml", BOTH), ("done.txt", "done")]);

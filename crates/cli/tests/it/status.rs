@@ -1,4 +1,4 @@
-//! `milepost` alone, on the real binary.
+//! `milepost` without a command, with the real binary.
 
 use std::path::Path;
 
@@ -24,11 +24,11 @@ fn walk(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_new_user_is_shown_the_demo_and_nothing_is_made() {
+fn a_new_user_sees_the_demo_and_nothing_is_created() {
     let place = Place::new();
     let before = walk(place.root.path());
     let ran = place.run([""; 0]).ends(0).quiet();
-    assert_eq!(ran.out, "no run is open\nnext: milepost demo\n");
+    assert_eq!(ran.out, "no open runs\nnext: milepost demo\n");
     let told = place.run(["--json"]).ends(0).quiet().json();
     let nothing = json!({
         "open": [], "more": false, "waits_on_you": [], "waits_on_agent": [],
@@ -36,13 +36,11 @@ fn a_new_user_is_shown_the_demo_and_nothing_is_made() {
     });
     assert_eq!(told, nothing);
     assert_eq!(walk(place.root.path()), before);
-    // It belongs to the command that is given.
-    place.run(["--json", "runs"]).ends(2);
     place.run(["--help"]).ends(0).quiet();
 }
 
 #[test]
-fn what_waits_is_shown_with_who_has_to_do_it() {
+fn waiting_runs_are_shown_with_who_has_to_act() {
     let place = Place::with(&[("asks.yaml", ASKS), ("thinks.yaml", THINKS)]);
     place.say("run thinks.yaml").ends(5);
     let told = place.run(["--json"]).ends(0).quiet().json();
@@ -64,18 +62,19 @@ fn what_waits_is_shown_with_who_has_to_do_it() {
     assert_eq!(asked, &expected);
     assert_eq!(told["next"], format!("milepost approve {id}"));
     let shown = place.run([""; 0]).ends(0).quiet().out;
-    for line in ["OPEN RUN", "waits on you:", "approval ok: Shall we?", "waits on an agent:"] {
+    for line in ["OPEN RUN", "waiting for you:", "approval ok: Shall we?", "waiting for an agent:"]
+    {
         assert!(shown.contains(line), "{line}: {shown}");
     }
     assert!(shown.ends_with(&format!("next: milepost approve {id}\n")), "{shown}");
-    // Of another folder it is the same: the person is.
+    // It is the same in another folder: the person is the same.
     let mut elsewhere = place.command();
     elsewhere.current_dir(place.root.path());
     assert_eq!(finish(elsewhere.arg("--json"), "").ends(0).json()["next"], told["next"]);
 }
 
 #[test]
-fn what_ended_leaves_the_next_thing_to_do() {
+fn an_ended_run_suggests_the_next_step() {
     let place = Place::with(&[("fails.yaml", FAILS), ("thinks.yaml", THINKS)]);
     place.say("run fails.yaml").ends(1);
     let next = || place.run(["--json"]).ends(0).json()["next"].clone();
@@ -88,14 +87,14 @@ fn what_ended_leaves_the_next_thing_to_do() {
     let submitted = format!("submit {run} look -");
     finish(place.command().args(submitted.split(' ')), "\"done\"").ends(0);
     assert_eq!(next(), Value::from("milepost workflow list"));
-    assert_eq!(place.run([""; 0]).ends(0).out, "no run is open\nnext: milepost workflow list\n");
+    assert_eq!(place.run([""; 0]).ends(0).out, "no open runs\nnext: milepost workflow list\n");
 }
 
 #[test]
-fn with_runs_looking_makes_no_directory_either() {
+fn looking_at_runs_creates_no_directory() {
     let place = Place::with(&[("thinks.yaml", THINKS)]);
     place.say("run thinks.yaml").ends(5);
-    // Whoever reads the journal has its log beside it.
+    // Reading the journal leaves its log beside it.
     let walk = || {
         let all = walk(place.root.path());
         let of_log = |path: &String| path.ends_with("-wal") || path.ends_with("-shm");

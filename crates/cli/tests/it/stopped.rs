@@ -1,5 +1,5 @@
-//! A process that is stopped and wakes, with writes in flight and other processes beside it that
-//! look for runs to take up: whoever lives keeps its runs, whatever the clocks say.
+//! A process is stopped and wakes, with writes in flight, while other processes look for runs to
+//! take up: a living process keeps its runs, whatever the clocks say.
 
 use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
@@ -13,7 +13,7 @@ use crate::runs::depot;
 use crate::server::{Server, json as answer};
 use crate::{Place, finish};
 
-/// When something that has to happen counts as not happening. No test measures time by it.
+/// When something that must happen counts as not happening. No test measures time with it.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 fn workflow(writes: u64) -> String {
@@ -26,7 +26,7 @@ fn workflow(writes: u64) -> String {
     )
 }
 
-/// Writes by their key, and a server that answers each after a while.
+/// Counts writes by their key; the server answers each after a while.
 struct Ledger {
     writes: Arc<Mutex<BTreeMap<String, usize>>>,
     server: Server,
@@ -58,7 +58,7 @@ impl Ledger {
     }
 }
 
-/// Processes that stay and take up whatever nobody drives, with clocks of their own.
+/// Long-lived processes that take up undriven runs, each with a clock of its own.
 struct Beside(Vec<Child>);
 
 impl Beside {
@@ -93,7 +93,7 @@ fn count(variable: &str, usual: u64) -> u64 {
     std::env::var(variable).ok().and_then(|count| count.parse().ok()).unwrap_or(usual)
 }
 
-/// The events of the one run of a place.
+/// The events of the only run in a folder.
 fn events(place: &Place) -> Vec<Value> {
     let runs = place.run(["runs", "--json"]).ends(0).json();
     let run = runs["runs"][0]["run_id"].as_str().expect("a run").to_owned();
@@ -101,13 +101,13 @@ fn events(place: &Place) -> Vec<Value> {
     logs.out.lines().map(|line| serde_json::from_str(line).expect("is JSON")).collect()
 }
 
-/// Stopped for longer than a sign of life counts, with all answers in its sockets: they are
+/// Stopped for longer than a heartbeat is valid, with all answers waiting in its sockets: they are
 /// recorded, nobody is asked about any of them, and nothing is sent twice.
 #[test]
 fn a_process_that_was_stopped_keeps_its_run() {
     let (rounds, writes) = (count("MILEPOST_STOPS", 1), count("MILEPOST_STOP_WRITES", 8));
     let stop = Duration::from_millis(count("MILEPOST_STOP_MS", 1_500));
-    // What is stopped for nine seconds is stopped as in real life.
+    // Nine real seconds, as with a closed lid.
     let lease_ms = (stop < Duration::from_secs(6)).then_some(600);
     for round in 0..rounds {
         let ledger = Ledger::new(Duration::from_millis(300));
@@ -134,7 +134,7 @@ fn a_process_that_was_stopped_keeps_its_run() {
     }
 }
 
-/// Whether a process is stopped; nothing once it is gone.
+/// Whether a process is stopped; `None` once it is gone.
 #[cfg(target_os = "linux")]
 fn is_stopped(child: &Child) -> Option<bool> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
@@ -142,8 +142,8 @@ fn is_stopped(child: &Child) -> Option<bool> {
     (state != 'Z').then_some(state == 'T')
 }
 
-/// The run of a place once another process has taken it over and asks about a write; nothing when
-/// there is no run, or nothing to ask.
+/// The run, once another process has taken it over and asks about a write; `None` if there is no
+/// run or no question.
 #[cfg(target_os = "linux")]
 fn taken_over(place: &Place) -> Option<String> {
     let began = Instant::now();
@@ -162,7 +162,7 @@ fn taken_over(place: &Place) -> Option<String> {
     }
 }
 
-/// Says as a person that the write a run asks about did not happen.
+/// Answers, as a person, that the write in question did not happen.
 #[cfg(target_os = "linux")]
 fn say_that_it_did_not_happen(place: &Place, run: &str) {
     let binary = env!("CARGO_BIN_EXE_milepost");
@@ -175,11 +175,11 @@ fn say_that_it_did_not_happen(place: &Place, run: &str) {
     assert_eq!(said.code, 0, "{}", said.out);
 }
 
-/// A process that sleeps between deciding on a write and sending it: another one takes over, a
-/// person says that it did not happen, and it is sent. The first one wakes, and sends nothing.
+/// A process sleeps between deciding on a write and sending it: another one takes over, a person
+/// says that it did not happen, and it is sent. The first process wakes and sends nothing.
 #[test]
 #[cfg(target_os = "linux")]
-fn who_wakes_late_sends_nothing_that_was_decided_before() {
+fn a_process_that_wakes_late_sends_no_old_request() {
     let asked: usize = std::thread::scope(|scope| {
         let rounds: Vec<_> =
             (1..=5).map(|number| scope.spawn(move || usize::from(wakes_late(number)))).collect();
@@ -188,7 +188,8 @@ fn who_wakes_late_sends_nothing_that_was_decided_before() {
     assert!(asked > 1, "only {asked} were asked about a write");
 }
 
-/// The same with a process that sleeps after one of its commits; whether somebody was asked.
+/// The same with a process that sleeps after one of its commits; returns whether somebody was
+/// asked.
 #[cfg(target_os = "linux")]
 fn wakes_late(number: usize) -> bool {
     let ledger = Ledger::new(Duration::ZERO);

@@ -1,4 +1,4 @@
-//! What is kept, what is removed and what is missed: purge, backup and restore, a damaged log.
+//! What is kept, removed and noticed as missing: purge, backup and restore, a damaged log.
 
 use std::fs;
 use std::io::Write;
@@ -29,7 +29,7 @@ fn skipped(why: &str) {
     drop(writeln!(std::io::stderr(), "SKIPPED: {why}"));
 }
 
-/// Says something in another folder of the same user.
+/// Runs a command in another folder of the same user.
 fn beside(place: &Place, folder: &str, words: &[&str]) -> crate::Ran {
     let mut command = place.command();
     finish(command.current_dir(place.root.path().join(folder)).args(words), "")
@@ -44,7 +44,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn a_purge_keeps_to_its_project_and_leaves_nothing_behind() {
+fn a_purge_stays_in_its_project_and_leaves_nothing_behind() {
     let reply = |id: &str| {
         let kind = vec![("content-type", "application/octet-stream".to_owned())];
         Reply::Answer(200, kind, [b"\xff\xfe".as_slice(), id.as_bytes()].concat())
@@ -64,7 +64,7 @@ fn a_purge_keeps_to_its_project_and_leaves_nothing_behind() {
         .expect("writes");
     beside(&place, "other", &["run", "plain.yaml"]).ends(0);
 
-    // Nothing of this project is told by the other one, and so nothing is removed there.
+    // The other project does not list runs of this one, so it removes none.
     let there = |words: &[&str]| beside(&place, "other", words).ends(0).json();
     assert_eq!(there(&["runs", "purge", "--dry-run", "--json"])["runs"], 1);
     let all = there(&["runs", "purge", "--all", "--dry-run", "--json"]);
@@ -117,11 +117,11 @@ fn an_inner_run_goes_with_its_outer_run_and_not_before() {
 }
 
 #[test]
-fn an_inner_run_that_is_gone_is_a_question() {
+fn a_missing_inner_run_is_a_question() {
     let server = Server::start(|_| answer(200, &json!({"id": "t1"})));
     let place = things(&server);
     let run = outer(&place);
-    // Whoever can write to the database can remove a run whole.
+    // Whoever can write to the database can remove a whole run.
     let script = "import sqlite3, sys\ndb = sqlite3.connect(sys.argv[1])\n\
                   db.execute('PRAGMA foreign_keys = ON')\n\
                   db.execute(\"DELETE FROM runs WHERE workflow = 'inside'\")\ndb.commit()\n";
@@ -169,7 +169,7 @@ fn a_backup_is_restored_on_an_empty_machine() {
     fs::rename(place.root.path().join("home"), place.root.path().join("lost")).expect("moves");
     place.run(["catalog", "import", "things.yaml", "--base-url", &server.url]).ends(0);
     let restored = place.run(["restore", "copy", "--json"]).ends(0).json();
-    // The answer, and the document of the catalog.
+    // The response, and the document of the catalog.
     assert_eq!((&restored["runs"], &restored["files"]), (&json!(1), &json!(2)), "{restored}");
     assert_eq!(place.run(["runs", "--json"]).ends(0).json(), before);
     assert_eq!(place.run(["logs", &run, "--json"]).ends(0).out, logs);
@@ -186,7 +186,7 @@ fn a_backup_is_restored_on_an_empty_machine() {
 }
 
 #[test]
-fn a_backup_that_was_changed_is_not_restored() {
+fn a_modified_backup_is_not_restored() {
     let place = Place::with(&[("plain.yaml", "workflow: plain\nsteps: [{id: a, wait: 1ms}]\n")]);
     place.run(["run", "plain.yaml"]).ends(0);
     place.run(["backup", "copy"]).ends(0);
@@ -204,7 +204,7 @@ fn a_backup_that_was_changed_is_not_restored() {
 
 type Damage = fn(&Path);
 
-/// Kills a run in the middle, damages the log, and looks at what becomes of it.
+/// Kills a run in the middle, damages the log, and checks what happens.
 #[test]
 fn a_damaged_log_is_named_and_nothing_is_sent_again() {
     let server = Server::start(|request| match request.path() {
@@ -232,7 +232,7 @@ fn a_damaged_log_is_named_and_nothing_is_sent_again() {
     for (how, damage) in damages {
         let place = things(&server);
         place.put("line.yaml", &text);
-        // A run that is not touched.
+        // A run that is not affected.
         place.put("plain.yaml", "workflow: plain\nsteps: [{id: a, wait: 1ms}]\n");
         place.run(["run", "plain.yaml"]).ends(0);
         let before = server.seen().len();
@@ -259,7 +259,7 @@ fn a_damaged_log_is_named_and_nothing_is_sent_again() {
     }
 }
 
-/// A small file system of its own, where this user may have one.
+/// A small file system of its own, if this user may mount one.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
@@ -286,13 +286,13 @@ fn fill(path: &Path) {
     }
 }
 
-/// Answers that arrive while the disk is full are written down, and nobody is asked about them.
+/// Answers that arrive while the disk is full are recorded, and nobody is asked about them.
 #[test]
 fn answers_that_arrive_on_a_full_disk_are_kept() {
     keeps_answers(Duration::ZERO);
 }
 
-/// Also when they arrive so late that the last sign of life has run out, and none can be written.
+/// Even if they arrive after the last heartbeat has expired and no other can be written.
 #[test]
 fn answers_that_arrive_late_on_a_full_disk_are_kept() {
     keeps_answers(Duration::from_secs(1));
@@ -302,7 +302,7 @@ fn keeps_answers(after: Duration) {
     let full: Arc<Mutex<Option<PathBuf>>> = Arc::default();
     let (posts, filler) = (Arc::new(Barrier::new(4)), Arc::clone(&full));
     let server = Server::start(move |request| {
-        // All four are under way before the disk is filled, and answered after that.
+        // All four are in flight before the disk is filled, and answered afterwards.
         if request.body.contains("first") {
             if posts.wait().is_leader() {
                 fill(filler.lock().expect("nobody panics").as_ref().expect("is told"));

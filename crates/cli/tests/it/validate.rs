@@ -19,12 +19,12 @@ fn exit_codes() {
 }
 
 #[test]
-fn results_are_on_standard_output_and_the_rest_is_not() {
+fn only_results_go_to_standard_output() {
     let place = Place::with(&[("good.yaml", SOUND)]);
     let ran = place.workflow("validate good.yaml nowhere.yaml").ends(6);
     assert_eq!(
         ran.out,
-        "good.yaml: valid manifest `sound` with 1 step\n1 document: 1 valid, 0 not\n"
+        "good.yaml: valid manifest `sound` with 1 step\n1 document: 1 valid, 0 invalid\n"
     );
     assert_eq!(
         ran.err,
@@ -65,7 +65,7 @@ fn json_has_the_documented_shape() {
 }
 
 #[test]
-fn json_of_what_is_no_document_keeps_the_shape() {
+fn json_of_an_unreadable_document_has_the_same_shape() {
     let place = Place::with(&[("a.yaml", "- 1\n"), ("b.json", "")]);
     let ran = place.workflow("validate --json a.yaml b.json").ends(3).quiet();
     for file in ran.json()["files"].as_array().expect("is a list") {
@@ -78,7 +78,7 @@ fn json_of_what_is_no_document_keeps_the_shape() {
 }
 
 #[test]
-fn a_missing_file_among_others_is_told_in_json_too() {
+fn a_missing_file_among_others_is_reported_in_json() {
     let place = Place::with(&[("good.yaml", SOUND)]);
     let ran = place.workflow("validate --json nowhere.yaml good.yaml").ends(6);
     let files = ran.json()["files"].as_array().cloned().expect("is a list");
@@ -106,7 +106,7 @@ fn ids_and_paths_are_told_apart() {
     command.env("WORKFLOW_STORAGE_PATH", "lib").args(["workflow", "validate", "refund-order"]);
     let ran = crate::finish(&mut command, "").ends(0);
     assert!(ran.out.starts_with("refund-order.yaml: "), "{}", ran.out);
-    // A folder of that name is in the way: the user named something that is there.
+    // A folder of that name is in the way: the user named something that exists.
     let mut command = place.command();
     command.env("WORKFLOW_STORAGE_PATH", "lib").args(["workflow", "validate", "sound"]);
     crate::finish(&mut command, "").ends(8);
@@ -153,7 +153,7 @@ fn a_file_without_mistakes_is_left_alone() {
 }
 
 #[test]
-fn a_mark_and_line_ends_survive_a_fix() {
+fn a_byte_order_mark_and_line_endings_survive_a_fix() {
     let text = format!("\u{feff}{}", SLIP.replace('\n', "\r\n"));
     let place = Place::with(&[("slip.yaml", &text)]);
     place.workflow("validate --fix slip.yaml").ends(0);
@@ -161,18 +161,18 @@ fn a_mark_and_line_ends_survive_a_fix() {
 }
 
 #[test]
-fn of_standard_input_the_fixed_text_is_the_result() {
+fn fixing_standard_input_prints_the_fixed_text() {
     let place = Place::new();
     let ran = place.workflow_of("validate --fix -", SLIP).ends(0);
     assert_eq!(ran.out, SLIP.replace("promt", "prompt"));
     assert_eq!(ran.err, "<stdin>: valid manifest `slip` with 1 step, 1 error fixed\n");
-    // A document that needs no fix passes through.
+    // A document that needs no fix passes through unchanged.
     let ran = place.workflow_of("validate --fix -", SOUND).ends(0);
     assert_eq!(ran.out, SOUND);
 }
 
 #[test]
-fn with_json_nothing_but_json_is_on_standard_output() {
+fn json_output_is_nothing_but_json() {
     let place = Place::with(&[("slip.yaml", SLIP)]);
     let ran = place.workflow("validate --fix --json slip.yaml").ends(0).quiet();
     assert_eq!(ran.json()["files"][0]["valid"], true);
@@ -183,14 +183,14 @@ fn with_json_nothing_but_json_is_on_standard_output() {
 }
 
 #[test]
-fn what_comes_with_the_program_is_not_written() {
+fn built_in_workflows_are_not_written() {
     let place = Place::new();
     place.workflow("validate --fix refund-order").ends(0);
 }
 
 #[cfg(unix)]
 #[test]
-fn a_name_that_is_no_text_is_a_name() {
+fn a_file_name_that_is_not_utf_8_works() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
 
@@ -206,7 +206,7 @@ fn a_name_that_is_no_text_is_a_name() {
 
 #[cfg(unix)]
 #[test]
-fn a_pipe_is_refused_and_not_waited_for() {
+fn a_named_pipe_is_refused_at_once() {
     let place = Place::new();
     let made = std::process::Command::new("mkfifo").arg(place.path("p.yaml")).status();
     assert!(made.expect("runs mkfifo").success());
@@ -215,7 +215,7 @@ fn a_pipe_is_refused_and_not_waited_for() {
 }
 
 #[test]
-fn a_reader_that_leaves_early_changes_no_exit_code() {
+fn a_closed_pipe_does_not_change_the_exit_code() {
     use std::io::{BufRead, BufReader};
     use std::process::Stdio;
 
@@ -234,7 +234,7 @@ fn a_reader_that_leaves_early_changes_no_exit_code() {
 }
 
 #[test]
-fn the_size_of_a_stream_is_not_made_up() {
+fn the_size_limit_applies_to_streams() {
     let place = Place::with(&[("large.yaml", &"#".repeat(3 * 1024 * 1024))]);
     let file = place.workflow("validate large.yaml").ends(3).out;
     assert!(file.contains("the document has 3145728 bytes"), "{file}");
@@ -246,7 +246,7 @@ fn the_size_of_a_stream_is_not_made_up() {
 }
 
 #[test]
-fn a_fix_that_mends_nothing_is_not_written() {
+fn a_fix_that_changes_nothing_is_not_written() {
     let text = "workflow: w\nsteps:\n  - id: h\n   prompt: x\n";
     let place = Place::with(&[("odd.yaml", text)]);
     let ran = place.workflow("validate --fix odd.yaml").ends(3);

@@ -1,7 +1,8 @@
-//! Every real guide walked to its end through the real server, by clients that know nothing of it.
+//! Every real guide is walked to its end through the real server, by clients that know nothing
+//! about it.
 //!
-//! A client appends what it is given: the key of each step, or its bare id. What a guide asks of
-//! its context is set beforehand in some walks, and in others when the server says what is missing.
+//! A client appends what it is given: the key of each step, or its bare id. Context variables are
+//! set beforehand in some walks, and on the server's request in others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,23 +14,23 @@ use serde_json::{Map, Value, json};
 use crate::Place;
 use crate::client::Client;
 
-/// What a client appends for a step it has done.
+/// What a client appends for a completed step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Record {
     Key,
     BareId,
 }
 
-/// How the context of a walk is made.
+/// How the context of a walk is filled.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Mood {
     /// Nothing is set before the server asks for it.
     Empty,
-    /// Tests hold, as far as one value can make all tests of a variable hold.
+    /// Tests hold, as far as one value can satisfy all tests of a variable.
     Holds,
     /// Tests fail, likewise.
     Fails,
-    /// Loops go on by their conditions, and stop when their second pass has begun.
+    /// Loops continue by their conditions, and stop once their second pass has begun.
     Flips,
     /// Tests hold for the first item of a list and fail for the second.
     Mixed,
@@ -38,20 +39,20 @@ enum Mood {
 /// A test of a variable, as the guide spells it: operator and operand.
 type Test<'g> = (&'g str, &'g Value);
 
-/// What a walk has to know of a guide to judge the server; the client knows none of it.
+/// What is needed to judge the server; the client knows none of it.
 struct Guide<'g> {
     id: &'g str,
     steps: &'g [Value],
     /// Every variable that conditions read, with its tests.
     tests: BTreeMap<&'g str, Vec<Test<'g>>>,
-    /// The variables of the conditions of loops: by loop, with whether it goes on while they hold.
+    /// The variables in loop conditions: by loop, with whether it continues while they hold.
     loops: BTreeMap<&'g str, (bool, &'g Value)>,
     /// Steps that are bodies of loops which name them.
     bodies: BTreeSet<&'g str>,
-    /// The lists that loops go through, each with the name of its item.
+    /// The lists that loops iterate over, each with the name of its item.
     lists: BTreeMap<&'g str, &'g str>,
     counts: BTreeSet<&'g str>,
-    /// How many steps there are to be offered at most, all passes counted.
+    /// How many steps can be offered at most, counting all passes.
     instances: usize,
 }
 
@@ -103,7 +104,7 @@ impl<'g> Guide<'g> {
         }
     }
 
-    /// The context a walk begins with.
+    /// The initial context of a walk.
     fn context(&self, mood: Mood) -> Map<String, Value> {
         let mut context = Map::new();
         if mood == Mood::Empty {
@@ -121,8 +122,8 @@ impl<'g> Guide<'g> {
         context
     }
 
-    /// A value for a variable: two items for a list, two passes for a count, and for another one
-    /// that makes a test come out as wanted.
+    /// A value for a variable: two items for a list, two passes for a count, otherwise one that
+    /// makes a test come out as wanted.
     fn value(&self, name: &str, mood: Mood) -> Value {
         let (first, second) = (mood != Mood::Fails, !matches!(mood, Mood::Fails | Mood::Mixed));
         match self.lists.get(name) {
@@ -132,7 +133,7 @@ impl<'g> Guide<'g> {
         }
     }
 
-    /// An item with everything that conditions read of it.
+    /// An item with everything that conditions read from it.
     fn item(&self, name: &str, wanted: bool) -> Value {
         let mut item = Map::new();
         for (path, tests) in &self.tests {
@@ -199,7 +200,7 @@ fn set(context: &mut Map<String, Value>, path: &str, value: Value) {
     }
 }
 
-/// What a condition comes to, told apart from what the server tells: nothing when it depends on a
+/// The result of a condition, computed independently of the server: `None` if it depends on a
 /// variable that is absent.
 fn truth(condition: &Value, context: &Map<String, Value>) -> Option<bool> {
     let Some(object) = condition.as_object() else { return Some(true) };
@@ -250,7 +251,7 @@ struct Walk<'w, 'g> {
     completed: Vec<String>,
     /// The keys of the steps that were offered.
     offered: Vec<String>,
-    /// How often the context had to be added to.
+    /// How often the context had to be extended.
     repairs: usize,
 }
 
@@ -309,7 +310,7 @@ impl Walk<'_, '_> {
         assert!(self.offered.len() <= self.guide.instances, "{}: no end", self.name());
     }
 
-    /// Sets the variable that a loop needs, as the error names it.
+    /// Sets the variable that a loop needs, as named in the error.
     fn mend(&mut self, error: &Value) {
         assert_eq!(error["code"], -32005, "{}: {error}", self.name());
         let variable = error["data"]["variable"].as_str().expect("is named");
@@ -334,7 +335,7 @@ impl Walk<'_, '_> {
         assert!(self.repairs <= tests.len() + lists.len() + counts.len(), "{}", self.name());
     }
 
-    /// Nothing that had to be done is left out.
+    /// No step that had to be done is left out.
     fn judge_end(&self) {
         for step in self.guide.steps {
             let id = step["id"].as_str().expect("has an id");
@@ -358,7 +359,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// How many passes a loop has that does not ask a condition.
+    /// The number of passes of a loop without a condition.
     fn passes(&self, step: &Value) -> Option<usize> {
         let spec = &step["loop"];
         let named = |value: &Value| lookup(&self.context, value.as_str()?).cloned();

@@ -55,7 +55,7 @@ fn error(ran: &Ran) -> Value {
 }
 
 #[test]
-fn what_somebody_else_wrote_is_not_overwritten() {
+fn a_concurrent_change_is_not_overwritten() {
     let place = Place::with(&[("old.yaml", OLD), ("new.yaml", NEW)]);
     place.types(
         "save old.yaml",
@@ -71,7 +71,7 @@ fn what_somebody_else_wrote_is_not_overwritten() {
         more: milepost docs WORKFLOW_EXISTS
     "]]);
     place.types(&format!("save new.yaml --expect {}", version(OLD)), &expect![[r"
-        saved greet 1e1c5498bed2 over 5fd409d9a3b2: [ROOT]/home/.config/milepost/workflows/greet.yaml
+        saved greet 1e1c5498bed2, replacing 5fd409d9a3b2: [ROOT]/home/.config/milepost/workflows/greet.yaml
         --- 0
         undo: milepost workflow restore greet 5fd409d9a3b2
     "]]);
@@ -87,9 +87,9 @@ fn what_somebody_else_wrote_is_not_overwritten() {
     place.types(
         "save new.yaml --overwrite",
         &expect![[r"
-        greet is 1e1c5498bed2 already: [ROOT]/home/.config/milepost/workflows/greet.yaml
-        --- 0
-    "]],
+            greet is already at 1e1c5498bed2: [ROOT]/home/.config/milepost/workflows/greet.yaml
+            --- 0
+        "]],
     );
     place.types(
         "diff greet",
@@ -109,7 +109,7 @@ fn what_somebody_else_wrote_is_not_overwritten() {
 }
 
 #[test]
-fn what_was_renamed_and_deleted_comes_back() {
+fn renamed_and_deleted_workflows_can_be_restored() {
     let place = Place::with(&[("old.yaml", OLD), ("new.yaml", NEW)]);
     place.workflow("save old.yaml").ends(0);
     place.workflow("save new.yaml --overwrite").ends(0);
@@ -167,7 +167,7 @@ fn what_was_renamed_and_deleted_comes_back() {
 }
 
 #[test]
-fn what_cannot_be_done_is_told() {
+fn impossible_changes_are_reported() {
     let place = Place::with(&[("slip.yaml", SLIP)]);
     place.types(
         "save slip.yaml",
@@ -229,7 +229,7 @@ fn what_cannot_be_done_is_told() {
 }
 
 #[test]
-fn json_is_the_answer_of_the_operation() {
+fn json_output_is_the_response_of_the_operation() {
     let place = Place::with(&[("old.yaml", OLD), ("new.yaml", NEW)]);
     let saved = place.workflow("save --json old.yaml").ends(0).quiet().json();
     let path = place.kept("greet.yaml").display().to_string();
@@ -260,7 +260,7 @@ fn json_is_the_answer_of_the_operation() {
 }
 
 #[test]
-fn standard_input_is_saved_byte_by_byte() {
+fn standard_input_is_saved_byte_for_byte() {
     let place = Place::new();
     let text = format!("\u{feff}{}", SOUND.replace('\n', "\r\n"));
     place.workflow_of("save -", &text).ends(0).quiet();
@@ -273,14 +273,14 @@ fn a_built_in_workflow_is_overridden() {
     let place = Place::new();
     place.workflow("new code-review --from code-review -o mine.json").ends(0);
     let ran = place.workflow("save mine.json").ends(0);
-    assert!(ran.err.contains("only read (built-in: code-review.json)"), "{}", ran.err);
+    assert!(ran.err.contains("the read-only one (built-in: code-review.json)"), "{}", ran.err);
     let ran = place.workflow("delete code-review --yes").ends(0);
-    assert!(ran.err.contains("counts again (built-in: code-review.json)"), "{}", ran.err);
+    assert!(ran.err.contains("is used again (built-in: code-review.json)"), "{}", ran.err);
     place.workflow("show code-review").ends(0).quiet();
 }
 
 #[test]
-fn a_terminal_is_not_fooled_by_a_diff() {
+fn a_diff_cannot_control_the_terminal() {
     let place = Place::with(&[("old.yaml", OLD)]);
     place.workflow("save old.yaml").ends(0);
     let odd = format!("{OLD}# \u{202e}txet\r\n");
@@ -289,10 +289,9 @@ fn a_terminal_is_not_fooled_by_a_diff() {
     assert!(ran.out.contains("+# \\u{202e}txet"), "{}", ran.out);
 }
 
-/// A fix of a workflow that was named by its id is a change like any other: what it said can be
-/// restored.
+/// A fix of a workflow named by its id is a change like any other: the old text can be restored.
 #[test]
-fn a_fix_of_a_kept_workflow_can_be_taken_back() {
+fn a_fix_of_a_library_workflow_can_be_undone() {
     let place = Place::new();
     fs::create_dir_all(place.kept("")).expect("makes the folder");
     fs::write(place.kept("slip.yaml"), SLIP).expect("writes");

@@ -1,5 +1,5 @@
-//! A run goes on in the world that it began in, through the real binary: its own catalogs and
-//! texts, wherever the process that drives it was started and whatever became of the files since.
+//! A run continues in the world it started in, through the real binary: with its own catalogs and
+//! texts, wherever the driving process was started and however the files changed since.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -15,7 +15,7 @@ use crate::{Place, Ran, finish};
 
 /// Runs that are killed; a soak kills more.
 const KILLS: usize = 5;
-/// When something that does not come counts as lost. No test measures time by it.
+/// When something that does not arrive counts as lost. No test measures time with it.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 const PAY: &str = "
@@ -45,7 +45,7 @@ steps:
   - {id: make, run: depot parts:create, body: {name: made}, depends_on: [ok]}
 ";
 
-/// Two projects of one user, each with a catalog `depot` of its own.
+/// Two projects of one user, each with its own catalog `depot`.
 struct Projects {
     place: Place,
     own: Server,
@@ -96,7 +96,7 @@ impl Projects {
         self.say("b", &format!("show {run} --json")).json()
     }
 
-    /// What the own server was sent, and that the other one was sent nothing.
+    /// What the run's own server received; asserts that the other one received nothing.
     fn sent(&self) -> Vec<String> {
         let other: Vec<String> = self.other.seen().into_iter().map(|one| one.target).collect();
         assert!(other.is_empty(), "the other server was sent {other:?}");
@@ -104,6 +104,16 @@ impl Projects {
         own.map(|request| format!("{} {} {}", request.method, request.target, request.body))
             .collect()
     }
+}
+
+/// Projects with a run in the first one that failed, because its server does.
+fn failed() -> (Projects, String) {
+    let fails = Server::start(|_| answer(500, &json!({})));
+    let projects = Projects { own: fails, ..Projects::new() };
+    projects.import("a", &projects.own.url);
+    let make = "workflow: w\nsteps: [{id: a, run: depot parts:list, retry: {max_attempts: 1}}]\n";
+    let run = projects.waiting("w", make, 1);
+    (projects, run)
 }
 
 fn typed(projects: &Projects, folder: &str, line: &str, typed: &str) -> Ran {
@@ -117,7 +127,7 @@ fn typed(projects: &Projects, folder: &str, line: &str, typed: &str) -> Ran {
     finish(&mut command, typed)
 }
 
-/// Kills a run after so long; returns its id if it told one.
+/// Kills a run after this long; returns its id if it printed one.
 fn killed(mut child: Child, after: Duration) -> Option<String> {
     std::thread::sleep(after);
     child.kill().expect("is killed");
@@ -136,8 +146,8 @@ fn server_in(projects: &Projects, folder: &str) -> Client {
     client
 }
 
-/// A run of one project that is killed is taken up by a process of the other one, and goes to its
-/// own server all the same.
+/// A killed run of one project is taken up by a process of the other, and still calls its own
+/// server.
 #[test]
 fn a_process_of_another_project_takes_runs_up_in_their_own_world() {
     let projects = Projects::new();
@@ -167,9 +177,9 @@ fn a_process_of_another_project_takes_runs_up_in_their_own_world() {
     assert!(!sent.iter().any(|one| one.contains("of b")), "{sent:?}");
 }
 
-/// The text of a workflow that a step runs, and a question, answered from another folder.
+/// An inner workflow's text and a question, answered from another folder.
 #[test]
-fn a_yes_from_another_folder_lets_a_run_go_on_in_its_own() {
+fn an_approval_from_another_folder_continues_the_run_in_its_own() {
     let projects = Projects::new();
     let run = projects.waiting("asking", ASKING, 4);
     let inbox = projects.say("b", "inbox --json");
@@ -191,13 +201,13 @@ fn the_text_of_an_inner_workflow_is_the_one_that_the_run_began_with() {
     assert_eq!(projects.sent(), [r#"POST /parts {"name":"of a"}"#]);
 }
 
-/// Somebody who edits what a run was started with.
+/// Somebody edits what a run was started with.
 type Edit<'e> = &'e dyn Fn(&Projects);
 
-/// Neither an import, nor an edit of the record or of the document, has a part in a run that has
-/// begun: not in what it sends, and not in what it checks.
+/// Neither an import nor an edit of the record or the document affects a run that has started: not
+/// what it sends, and not what it checks.
 #[test]
-fn a_catalog_that_is_edited_changes_nothing_for_a_run() {
+fn editing_a_catalog_changes_nothing_for_a_run() {
     let moved = DEPOT.replace("/parts", "/moved");
     let edits: [(&str, Edit<'_>); 3] = [
         ("import", &|projects| {
@@ -230,7 +240,7 @@ fn a_catalog_that_is_edited_changes_nothing_for_a_run() {
 }
 
 #[test]
-fn a_catalog_that_is_disabled_stops_a_run_until_it_is_enabled() {
+fn disabling_a_catalog_stops_a_run_until_it_is_enabled() {
     let projects = Projects::new();
     let run = projects.waiting("asking", ASKING, 4);
     projects.say("a", "catalog disable depot").ends(0);
@@ -244,7 +254,7 @@ fn a_catalog_that_is_disabled_stops_a_run_until_it_is_enabled() {
 }
 
 #[test]
-fn a_credential_that_is_repaired_under_its_name_helps_a_run() {
+fn repairing_a_credential_helps_a_run() {
     let server = Server::start(|request| match request.header("x-key") {
         Some("right-right") => answer(200, &json!({"items": []})),
         _ => answer(401, &json!({})),
@@ -269,14 +279,10 @@ fn a_credential_that_is_repaired_under_its_name_helps_a_run() {
     place.run(["resume", run]).ends(0);
 }
 
-/// Where requests would go is shown before they do, and `--yes` says that it is meant.
+/// The new addresses of requests are shown before anything is sent, and `--yes` confirms them.
 #[test]
-fn resuming_on_the_newest_catalogs_shows_every_address_that_changes() {
-    let fails = Server::start(|_| answer(500, &json!({})));
-    let projects = Projects { own: fails, ..Projects::new() };
-    projects.import("a", &projects.own.url);
-    let make = "workflow: w\nsteps: [{id: a, run: depot parts:list, retry: {max_attempts: 1}}]\n";
-    let run = projects.waiting("w", make, 1);
+fn resuming_with_latest_catalogs_shows_every_changed_address() {
+    let (projects, run) = failed();
     projects.import("a", &projects.other.url);
     projects.say("b", &format!("resume {run}")).ends(1);
     assert_eq!(projects.sent().len(), 2, "it goes where it went");
@@ -296,14 +302,10 @@ fn resuming_on_the_newest_catalogs_shows_every_address_that_changes() {
     assert_eq!((projects.own.seen().len(), projects.other.seen().len()), (2, 1));
 }
 
-/// What is lost of a world keeps no run in it: somebody may move it to what there is now.
+/// A run is not stuck with a world that is lost: somebody may move it to what exists now.
 #[test]
-fn a_run_whose_document_is_lost_can_go_on_with_another() {
-    let fails = Server::start(|_| answer(500, &json!({})));
-    let projects = Projects { own: fails, ..Projects::new() };
-    projects.import("a", &projects.own.url);
-    let make = "workflow: w\nsteps: [{id: a, run: depot parts:list, retry: {max_attempts: 1}}]\n";
-    let run = projects.waiting("w", make, 1);
+fn a_run_whose_document_is_lost_can_move_to_another() {
+    let (projects, run) = failed();
     projects.place.put("a/depot.yaml", &format!("{DEPOT}\nx-newer: true\n"));
     projects.import("a", &projects.other.url);
     let kept = projects.place.root.path().join("home/.local/share/milepost/documents");
@@ -317,9 +319,9 @@ fn a_run_whose_document_is_lost_can_go_on_with_another() {
     assert_eq!(sent, ["/parts"]);
 }
 
-/// A folder that is gone leaves its runs where they are, says so, and no others.
+/// If a folder is gone, its runs are left alone and say so; other runs are not affected.
 #[test]
-fn a_run_without_its_folder_is_left_alone_and_says_so() {
+fn a_run_whose_folder_is_gone_is_left_alone_and_says_so() {
     let projects = Projects::new();
     let run = projects.waiting("asking", ASKING, 4);
     let lost = projects.waiting("asking", ASKING, 4);

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use milepost_driver::RunService;
-use milepost_engine::event::{Entry, Event};
+use milepost_engine::event::{Event, JournalEntry};
 use milepost_engine::ports::RunFilter;
 use milepost_engine::state::{Phase, State};
 use milepost_model::id::RunId;
@@ -36,7 +36,7 @@ impl Whole {
 }
 
 /// The events of every run there is.
-async fn journals(runs: &dyn RunService) -> Vec<(RunId, Vec<Arc<Entry>>)> {
+async fn journals(runs: &dyn RunService) -> Vec<(RunId, Vec<Arc<JournalEntry>>)> {
     let mut all = Vec::new();
     for record in runs.list(&RunFilter::default(), 100).await.expect("lists").runs {
         let news = runs.events(&record.id, 0).await.expect("reads");
@@ -45,15 +45,15 @@ async fn journals(runs: &dyn RunService) -> Vec<(RunId, Vec<Arc<Entry>>)> {
     all
 }
 
-fn folded(entries: &[Arc<Entry>]) -> State {
+fn folded(entries: &[Arc<JournalEntry>]) -> State {
     let state = State::fold(entries.iter().map(|entry| &**entry)).expect("is legal");
     state.expect("has begun")
 }
 
 /// Requests that must not be repeated and were under way when the process died: the run, and the
 /// event that began them.
-fn lost(journals: &[(RunId, Vec<Arc<Entry>>)]) -> Vec<(RunId, u64)> {
-    let of_run = |(run, entries): &(RunId, Vec<Arc<Entry>>)| {
+fn lost(journals: &[(RunId, Vec<Arc<JournalEntry>>)]) -> Vec<(RunId, u64)> {
+    let of_run = |(run, entries): &(RunId, Vec<Arc<JournalEntry>>)| {
         let state = folded(entries);
         let calls = state.open().filter_map(|(_, step)| match &step.phase {
             Phase::Calling(attempt) if !attempt.repeatable => step.attempt_seq,
@@ -65,7 +65,7 @@ fn lost(journals: &[(RunId, Vec<Arc<Entry>>)]) -> Vec<(RunId, u64)> {
 }
 
 /// Whether somebody was asked what became of a request.
-fn is_asked(journals: &[(RunId, Vec<Arc<Entry>>)], (run, seq): &(RunId, u64)) -> bool {
+fn is_asked(journals: &[(RunId, Vec<Arc<JournalEntry>>)], (run, seq): &(RunId, u64)) -> bool {
     let entries = journals.iter().find(|(of, _)| of == run).map(|(_, entries)| entries);
     let entries = entries.expect("no run is lost");
     let key = entries.iter().find_map(|entry| match &entry.event {

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use milepost_driver::clock::{MonotonicClock, WallClock};
-use milepost_engine::event::Entry;
+use milepost_engine::event::JournalEntry;
 use milepost_engine::ports::{
-    Answer, Append, Created, Cursor, Dispatch, Events, HolderId, Journal, JournalError, Lease,
-    Message, MessageId, NewRun, RunFilter, RunPage, RunRecord, RunStatus, Sent, Subscription,
-    Takeover, Tally, Wake,
+    Append, Created, Cursor, Dispatch, EventPage, HolderId, InboxMessage, Journal, JournalError,
+    JournalFuture, Lease, MessageId, NewRun, RunCounts, RunFilter, RunPage, RunRecord, RunStatus,
+    Sent, Subscription, Takeover, Wake,
 };
 use milepost_engine::signal::{Reply, Signal};
 use milepost_model::digest::Digest;
@@ -63,7 +63,7 @@ type Glance = (Duration, Takeover);
 
 struct Row {
     record: RunRecord,
-    entries: Vec<Entry>,
+    entries: Vec<JournalEntry>,
     holder: Option<HolderId>,
     epoch: u64,
 }
@@ -110,30 +110,17 @@ impl Tables {
     }
 
     fn create(&mut self, run: NewRun, holder: &HolderId) -> Created {
-        if self.runs.contains_key(&run.id) {
+        let NewRun { record, text, entries, .. } = run;
+        let run = record.id.clone();
+        if self.runs.contains_key(&run) {
             return Created { already: true, lease: None };
         }
-        follow(0, &run.entries);
-        let text = Digest::of(run.text.as_bytes());
-        self.texts.insert(text, run.text);
-        let record = RunRecord {
-            id: run.id.clone(),
-            workflow: run.workflow,
-            title: run.title,
-            text,
-            actor: run.actor,
-            workspace: run.workspace,
-            parent: run.parent,
-            durability: run.durability,
-            created_ms: run.created_ms,
-            standing: run.standing,
-            last_seq: run.entries.len() as u64,
-            quarantined: false,
-        };
-        let row = Row { record, entries: run.entries, holder: Some(holder.clone()), epoch: 1 };
-        self.order.push(run.id.clone());
-        self.runs.insert(run.id.clone(), row);
-        let lease = Lease { run: run.id, holder: holder.clone(), epoch: 1 };
+        follow(0, &entries);
+        self.texts.insert(record.text, text);
+        let row = Row { record, entries, holder: Some(holder.clone()), epoch: 1 };
+        self.order.push(run.clone());
+        self.runs.insert(run.clone(), row);
+        let lease = Lease { run, holder: holder.clone(), epoch: 1 };
         Created { already: false, lease: Some(lease) }
     }
 
@@ -193,7 +180,7 @@ impl Tables {
     }
 
     fn list(&self, filter: &RunFilter, limit: usize) -> RunPage {
-        let before = filter.before.map_or(u64::MAX, Cursor::get);
+        let before = filter.before.map_or(u64::MAX, |cursor| cursor.0);
         let fits = |record: &RunRecord| {
             let ended = record.standing.ended_ms.is_some();
             filter.status.is_none_or(|status| status == record.standing.status)
@@ -210,16 +197,16 @@ impl Tables {
         });
         let page: Vec<(u64, RunRecord)> = found.by_ref().take(limit).collect();
         let more = found.next().is_some();
-        let next = page.last().filter(|_| more).map(|(number, _)| Cursor::from_number(*number));
+        let next = page.last().filter(|_| more).map(|(number, _)| Cursor(*number));
         let runs = page.into_iter().map(|(_, record)| record).collect();
         RunPage { runs, unreadable: 0, next }
     }
 
-    fn tally(&self) -> Tally {
+    fn tally(&self) -> RunCounts {
         let (mut runs, mut waiting) = (BTreeMap::new(), BTreeMap::new());
         for row in self.runs.values() {
             let standing = &row.record.standing;
-            *runs.entry(standing.status.as_str().to_owned()).or_default() += 1;
+            *runs.entry(standing.status.name().to_owned()).or_default() += 1;
             if standing.status == RunStatus::Waiting {
                 let words = standing.waiting.as_deref().unwrap_or_default();
                 let first = words.split([' ', ',']).next().unwrap_or_default();
@@ -227,12 +214,16 @@ impl Tables {
             }
         }
         let inbox = self.inbox.iter().filter(|one| one.answer.is_none()).count() as u64;
-        Tally { runs: runs.into_iter().collect(), waiting: waiting.into_iter().collect(), inbox }
+        RunCounts {
+            runs: runs.into_iter().collect(),
+            waiting: waiting.into_iter().collect(),
+            inbox,
+        }
     }
 }
 
 /// Checks that events have the numbers that follow one.
-fn follow(after: u64, entries: &[Entry]) {
+fn follow(after: u64, entries: &[JournalEntry]) {
     for (entry, seq) in entries.iter().zip(after + 1..) {
         assert_eq!(entry.seq, seq, "events follow one another");
     }
@@ -282,16 +273,16 @@ impl MemoryJournal {
     }
 }
 
-fn done<'a, T: Send + 'a>(result: Result<T, JournalError>) -> Answer<'a, T> {
+fn done<'a, T: Send + 'a>(result: Result<T, JournalError>) -> JournalFuture<'a, T> {
     Box::pin(ready(result))
 }
 
 impl Journal for MemoryJournal {
-    fn create<'a>(&'a self, run: NewRun, holder: &'a HolderId) -> Answer<'a, Created> {
+    fn create<'a>(&'a self, run: NewRun, holder: &'a HolderId) -> JournalFuture<'a, Created> {
         done(Ok(self.tables().create(run, holder)))
     }
 
-    fn append(&self, what: Append) -> Answer<'_, ()> {
+    fn append(&self, what: Append) -> JournalFuture<'_, ()> {
         done(self.tables().append(what))
     }
 
@@ -300,11 +291,11 @@ impl Journal for MemoryJournal {
         run: &'a RunId,
         holder: &'a HolderId,
         takeover: Takeover,
-    ) -> Answer<'a, Option<Lease>> {
+    ) -> JournalFuture<'a, Option<Lease>> {
         done(self.tables().take(run, holder, ((self.monotonic)(), takeover)))
     }
 
-    fn release(&self, lease: Lease) -> Answer<'_, ()> {
+    fn release(&self, lease: Lease) -> JournalFuture<'_, ()> {
         let mut tables = self.tables();
         done(tables.row_mut(&lease.run).map(|row| {
             if row.holder.as_ref() == Some(&lease.holder) && row.epoch == lease.epoch {
@@ -313,17 +304,17 @@ impl Journal for MemoryJournal {
         }))
     }
 
-    fn announce<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, Duration> {
+    fn announce<'a>(&'a self, holder: &'a HolderId) -> JournalFuture<'a, Duration> {
         lock(&self.holders).push(holder.clone());
         self.beat(holder)
     }
 
-    fn beat<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, Duration> {
+    fn beat<'a>(&'a self, holder: &'a HolderId) -> JournalFuture<'a, Duration> {
         self.tables().holders.insert(holder.clone(), (self.monotonic)());
         done(Ok(TTL))
     }
 
-    fn disown<'a>(&'a self, holder: &'a HolderId, driven: Vec<RunId>) -> Answer<'a, ()> {
+    fn disown<'a>(&'a self, holder: &'a HolderId, driven: Vec<RunId>) -> JournalFuture<'a, ()> {
         let mut tables = self.tables();
         for row in tables.runs.values_mut().filter(|row| row.holder.as_ref() == Some(holder)) {
             if !driven.contains(&row.record.id) {
@@ -333,7 +324,7 @@ impl Journal for MemoryJournal {
         done(Ok(()))
     }
 
-    fn leave<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, ()> {
+    fn leave<'a>(&'a self, holder: &'a HolderId) -> JournalFuture<'a, ()> {
         self.tables().let_go(holder);
         done(Ok(()))
     }
@@ -347,18 +338,19 @@ impl Journal for MemoryJournal {
         run: &'a RunId,
         id: &'a MessageId,
         signal: &'a Signal,
-    ) -> Answer<'a, Sent> {
+    ) -> JournalFuture<'a, Sent> {
         done(self.tables().send(run, id, signal))
     }
 
-    fn pending<'a>(&'a self, run: &'a RunId) -> Answer<'a, Vec<Message>> {
+    fn pending<'a>(&'a self, run: &'a RunId) -> JournalFuture<'a, Vec<InboxMessage>> {
         let tables = self.tables();
         let open = tables.inbox.iter().filter(|one| one.run == *run && one.answer.is_none());
-        let open = open.map(|one| Message { id: one.id.clone(), signal: Ok(one.signal.clone()) });
+        let open =
+            open.map(|one| InboxMessage { id: one.id.clone(), signal: Ok(one.signal.clone()) });
         done(Ok(open.collect()))
     }
 
-    fn answer<'a>(&'a self, id: &'a MessageId) -> Answer<'a, Option<Reply>> {
+    fn answer<'a>(&'a self, id: &'a MessageId) -> JournalFuture<'a, Option<Reply>> {
         let tables = self.tables();
         done(Ok(tables.inbox.iter().find(|one| one.id == *id).and_then(|one| one.answer.clone())))
     }
@@ -368,7 +360,7 @@ impl Journal for MemoryJournal {
         after: Option<&'a RunId>,
         limit: usize,
         takeover: Takeover,
-    ) -> Answer<'a, Vec<RunId>> {
+    ) -> JournalFuture<'a, Vec<RunId>> {
         let (tables, now_ms) = (self.tables(), self.now_ms());
         let glance = ((self.monotonic)(), takeover);
         let first = after.and_then(|after| tables.order.iter().position(|run| run == after));
@@ -378,7 +370,7 @@ impl Journal for MemoryJournal {
         done(Ok(due.take(limit).map(|row| row.record.id.clone()).collect()))
     }
 
-    fn dated_ahead(&self, limit: usize) -> Answer<'_, Vec<RunId>> {
+    fn dated_ahead(&self, limit: usize) -> JournalFuture<'_, Vec<RunId>> {
         let (tables, now_ms) = (self.tables(), self.now_ms());
         let ahead = tables.runs.values().map(|row| &row.record).filter(|record| {
             let standing = &record.standing;
@@ -389,13 +381,13 @@ impl Journal for MemoryJournal {
         done(Ok(ahead.take(limit).map(|record| record.id.clone()).collect()))
     }
 
-    fn next_wake(&self) -> Answer<'_, Option<u64>> {
+    fn next_wake(&self) -> JournalFuture<'_, Option<u64>> {
         let (tables, now_ms) = (self.tables(), self.now_ms());
         let times = tables.runs.values().filter_map(|row| row.record.standing.wake_ms);
         done(Ok(times.filter(|at| *at > now_ms).min()))
     }
 
-    fn is_driven<'a>(&'a self, run: &'a RunId) -> Answer<'a, bool> {
+    fn is_driven<'a>(&'a self, run: &'a RunId) -> JournalFuture<'a, bool> {
         let (tables, now_ms) = (self.tables(), self.now_ms());
         let glance = ((self.monotonic)(), Takeover::Silent);
         done(tables.row(run).map(|row| {
@@ -406,11 +398,16 @@ impl Journal for MemoryJournal {
         }))
     }
 
-    fn run<'a>(&'a self, run: &'a RunId) -> Answer<'a, RunRecord> {
+    fn run<'a>(&'a self, run: &'a RunId) -> JournalFuture<'a, RunRecord> {
         done(self.tables().row(run).map(|row| row.record.clone()))
     }
 
-    fn events<'a>(&'a self, run: &'a RunId, after: u64, limit: usize) -> Answer<'a, Events> {
+    fn events<'a>(
+        &'a self,
+        run: &'a RunId,
+        after: u64,
+        limit: usize,
+    ) -> JournalFuture<'a, EventPage> {
         if after == 0 {
             self.store.loads.fetch_add(1, Ordering::Relaxed);
         }
@@ -418,25 +415,25 @@ impl Journal for MemoryJournal {
         done(tables.row(run).map(|row| {
             let known = usize::try_from(after).unwrap_or(usize::MAX);
             let behind = row.entries.get(known..).unwrap_or_default();
-            let entries: Vec<Entry> = behind.iter().take(limit).cloned().collect();
-            Events { more: entries.len() < behind.len(), entries }
+            let entries: Vec<JournalEntry> = behind.iter().take(limit).cloned().collect();
+            EventPage { more: entries.len() < behind.len(), entries }
         }))
     }
 
-    fn text(&self, hash: Digest) -> Answer<'_, Option<String>> {
+    fn text(&self, hash: Digest) -> JournalFuture<'_, Option<String>> {
         done(Ok(self.tables().texts.get(&hash).cloned()))
     }
 
-    fn keep_text(&self, text: String) -> Answer<'_, ()> {
+    fn keep_text(&self, text: String) -> JournalFuture<'_, ()> {
         self.tables().texts.insert(Digest::of(text.as_bytes()), text);
         done(Ok(()))
     }
 
-    fn list<'a>(&'a self, filter: &'a RunFilter, limit: usize) -> Answer<'a, RunPage> {
+    fn list<'a>(&'a self, filter: &'a RunFilter, limit: usize) -> JournalFuture<'a, RunPage> {
         done(Ok(self.tables().list(filter, limit)))
     }
 
-    fn find_prefix<'a>(&'a self, text: &'a str) -> Answer<'a, Vec<RunId>> {
+    fn find_prefix<'a>(&'a self, text: &'a str) -> JournalFuture<'a, Vec<RunId>> {
         let begins = |run: &&RunId| {
             let id = run.as_str();
             id.starts_with(text) || id.trim_start_matches("run_").starts_with(text)
@@ -444,11 +441,11 @@ impl Journal for MemoryJournal {
         done(Ok(self.tables().runs.keys().filter(begins).cloned().collect()))
     }
 
-    fn tally(&self) -> Answer<'_, Tally> {
+    fn tally(&self) -> JournalFuture<'_, RunCounts> {
         done(Ok(self.tables().tally()))
     }
 
-    fn health(&self) -> Answer<'_, ()> {
+    fn health(&self) -> JournalFuture<'_, ()> {
         done(Ok(()))
     }
 
@@ -462,7 +459,7 @@ impl Journal for MemoryJournal {
 }
 
 impl Dispatch for MemoryJournal {
-    fn notify<'a>(&'a self, _: &'a RunId) -> Answer<'a, ()> {
+    fn notify<'a>(&'a self, _: &'a RunId) -> JournalFuture<'a, ()> {
         let mut tables = self.tables();
         tables.listeners.retain(|(subscribed, _)| subscribed.strong_count() > 0);
         let wakes: Vec<Wake> = tables.listeners.iter().map(|(_, wake)| Arc::clone(wake)).collect();
@@ -471,7 +468,7 @@ impl Dispatch for MemoryJournal {
         done(Ok(()))
     }
 
-    fn subscribe<'a>(&'a self, _: &'a HolderId, wake: Wake) -> Answer<'a, Subscription> {
+    fn subscribe<'a>(&'a self, _: &'a HolderId, wake: Wake) -> JournalFuture<'a, Subscription> {
         let subscribed = Arc::new(());
         self.tables().listeners.push((Arc::downgrade(&subscribed), wake));
         done(Ok(Subscription::new(subscribed)))

@@ -9,8 +9,9 @@ use std::task::Poll;
 use std::time::Duration;
 
 use milepost_engine::ports::{
-    Answer, Append, Created, Dispatch, Events, HolderId, Journal, Lease, Message, MessageId,
-    NewRun, RunFilter, RunPage, RunRecord, Sent, Subscription, Takeover, Tally, Wake,
+    Append, Created, Dispatch, EventPage, HolderId, InboxMessage, Journal, JournalFuture, Lease,
+    MessageId, NewRun, RunCounts, RunFilter, RunPage, RunRecord, Sent, Subscription, Takeover,
+    Wake,
 };
 use milepost_engine::signal::{Reply, Signal};
 use milepost_model::digest::Digest;
@@ -33,8 +34,8 @@ impl<J: Send + Sync> Mortal<J> {
     /// Something that is durable once it is done.
     fn write<'a, T: Send + 'a>(
         &'a self,
-        write: impl FnOnce() -> Answer<'a, T> + Send + 'a,
-    ) -> Answer<'a, T> {
+        write: impl FnOnce() -> JournalFuture<'a, T> + Send + 'a,
+    ) -> JournalFuture<'a, T> {
         Box::pin(async move {
             self.life.writes_next().await;
             let done = still(write()).await;
@@ -45,8 +46,8 @@ impl<J: Send + Sync> Mortal<J> {
 
     fn read<'a, T: Send + 'a>(
         &'a self,
-        read: impl FnOnce() -> Answer<'a, T> + Send + 'a,
-    ) -> Answer<'a, T> {
+        read: impl FnOnce() -> JournalFuture<'a, T> + Send + 'a,
+    ) -> JournalFuture<'a, T> {
         Box::pin(async move {
             self.life.lives().await;
             let done = still(read()).await;
@@ -58,7 +59,7 @@ impl<J: Send + Sync> Mortal<J> {
 
 /// Waits for something that happens in real time. The clock of a runtime stands still while one of
 /// its blocking tasks runs.
-async fn still<T>(work: Answer<'_, T>) -> Result<T, milepost_engine::ports::JournalError> {
+async fn still<T>(work: JournalFuture<'_, T>) -> Result<T, milepost_engine::ports::JournalError> {
     let mut work = pin!(work);
     let first = std::future::poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await;
     if let Poll::Ready(done) = first {
@@ -73,11 +74,11 @@ async fn still<T>(work: Answer<'_, T>) -> Result<T, milepost_engine::ports::Jour
 }
 
 impl<J: Journal> Journal for Mortal<J> {
-    fn create<'a>(&'a self, run: NewRun, holder: &'a HolderId) -> Answer<'a, Created> {
+    fn create<'a>(&'a self, run: NewRun, holder: &'a HolderId) -> JournalFuture<'a, Created> {
         self.write(move || self.journal.create(run, holder))
     }
 
-    fn append(&self, what: Append) -> Answer<'_, ()> {
+    fn append(&self, what: Append) -> JournalFuture<'_, ()> {
         self.write(move || self.journal.append(what))
     }
 
@@ -86,27 +87,27 @@ impl<J: Journal> Journal for Mortal<J> {
         run: &'a RunId,
         holder: &'a HolderId,
         takeover: Takeover,
-    ) -> Answer<'a, Option<Lease>> {
+    ) -> JournalFuture<'a, Option<Lease>> {
         self.write(move || self.journal.take(run, holder, takeover))
     }
 
-    fn release(&self, lease: Lease) -> Answer<'_, ()> {
+    fn release(&self, lease: Lease) -> JournalFuture<'_, ()> {
         self.write(move || self.journal.release(lease))
     }
 
-    fn announce<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, Duration> {
+    fn announce<'a>(&'a self, holder: &'a HolderId) -> JournalFuture<'a, Duration> {
         self.read(move || self.journal.announce(holder))
     }
 
-    fn beat<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, Duration> {
+    fn beat<'a>(&'a self, holder: &'a HolderId) -> JournalFuture<'a, Duration> {
         self.read(move || self.journal.beat(holder))
     }
 
-    fn disown<'a>(&'a self, holder: &'a HolderId, driven: Vec<RunId>) -> Answer<'a, ()> {
+    fn disown<'a>(&'a self, holder: &'a HolderId, driven: Vec<RunId>) -> JournalFuture<'a, ()> {
         self.read(move || self.journal.disown(holder, driven))
     }
 
-    fn leave<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, ()> {
+    fn leave<'a>(&'a self, holder: &'a HolderId) -> JournalFuture<'a, ()> {
         self.write(move || self.journal.leave(holder))
     }
 
@@ -122,15 +123,15 @@ impl<J: Journal> Journal for Mortal<J> {
         run: &'a RunId,
         id: &'a MessageId,
         signal: &'a Signal,
-    ) -> Answer<'a, Sent> {
+    ) -> JournalFuture<'a, Sent> {
         self.write(move || self.journal.send(run, id, signal))
     }
 
-    fn pending<'a>(&'a self, run: &'a RunId) -> Answer<'a, Vec<Message>> {
+    fn pending<'a>(&'a self, run: &'a RunId) -> JournalFuture<'a, Vec<InboxMessage>> {
         self.read(move || self.journal.pending(run))
     }
 
-    fn answer<'a>(&'a self, id: &'a MessageId) -> Answer<'a, Option<Reply>> {
+    fn answer<'a>(&'a self, id: &'a MessageId) -> JournalFuture<'a, Option<Reply>> {
         self.read(move || self.journal.answer(id))
     }
 
@@ -139,51 +140,56 @@ impl<J: Journal> Journal for Mortal<J> {
         after: Option<&'a RunId>,
         limit: usize,
         takeover: Takeover,
-    ) -> Answer<'a, Vec<RunId>> {
+    ) -> JournalFuture<'a, Vec<RunId>> {
         self.read(move || self.journal.orphaned(after, limit, takeover))
     }
 
-    fn dated_ahead(&self, limit: usize) -> Answer<'_, Vec<RunId>> {
+    fn dated_ahead(&self, limit: usize) -> JournalFuture<'_, Vec<RunId>> {
         self.read(move || self.journal.dated_ahead(limit))
     }
 
-    fn next_wake(&self) -> Answer<'_, Option<u64>> {
+    fn next_wake(&self) -> JournalFuture<'_, Option<u64>> {
         self.read(move || self.journal.next_wake())
     }
 
-    fn is_driven<'a>(&'a self, run: &'a RunId) -> Answer<'a, bool> {
+    fn is_driven<'a>(&'a self, run: &'a RunId) -> JournalFuture<'a, bool> {
         self.read(move || self.journal.is_driven(run))
     }
 
-    fn run<'a>(&'a self, run: &'a RunId) -> Answer<'a, RunRecord> {
+    fn run<'a>(&'a self, run: &'a RunId) -> JournalFuture<'a, RunRecord> {
         self.read(move || self.journal.run(run))
     }
 
-    fn events<'a>(&'a self, run: &'a RunId, after: u64, limit: usize) -> Answer<'a, Events> {
+    fn events<'a>(
+        &'a self,
+        run: &'a RunId,
+        after: u64,
+        limit: usize,
+    ) -> JournalFuture<'a, EventPage> {
         self.read(move || self.journal.events(run, after, limit))
     }
 
-    fn text(&self, hash: Digest) -> Answer<'_, Option<String>> {
+    fn text(&self, hash: Digest) -> JournalFuture<'_, Option<String>> {
         self.read(move || self.journal.text(hash))
     }
 
-    fn keep_text(&self, text: String) -> Answer<'_, ()> {
+    fn keep_text(&self, text: String) -> JournalFuture<'_, ()> {
         self.write(move || self.journal.keep_text(text))
     }
 
-    fn list<'a>(&'a self, filter: &'a RunFilter, limit: usize) -> Answer<'a, RunPage> {
+    fn list<'a>(&'a self, filter: &'a RunFilter, limit: usize) -> JournalFuture<'a, RunPage> {
         self.read(move || self.journal.list(filter, limit))
     }
 
-    fn find_prefix<'a>(&'a self, text: &'a str) -> Answer<'a, Vec<RunId>> {
+    fn find_prefix<'a>(&'a self, text: &'a str) -> JournalFuture<'a, Vec<RunId>> {
         self.read(move || self.journal.find_prefix(text))
     }
 
-    fn tally(&self) -> Answer<'_, Tally> {
+    fn tally(&self) -> JournalFuture<'_, RunCounts> {
         self.read(move || self.journal.tally())
     }
 
-    fn health(&self) -> Answer<'_, ()> {
+    fn health(&self) -> JournalFuture<'_, ()> {
         self.read(move || self.journal.health())
     }
 
@@ -197,11 +203,15 @@ impl<J: Journal> Journal for Mortal<J> {
 }
 
 impl<J: Dispatch> Dispatch for Mortal<J> {
-    fn notify<'a>(&'a self, run: &'a RunId) -> Answer<'a, ()> {
+    fn notify<'a>(&'a self, run: &'a RunId) -> JournalFuture<'a, ()> {
         self.read(move || self.journal.notify(run))
     }
 
-    fn subscribe<'a>(&'a self, holder: &'a HolderId, wake: Wake) -> Answer<'a, Subscription> {
+    fn subscribe<'a>(
+        &'a self,
+        holder: &'a HolderId,
+        wake: Wake,
+    ) -> JournalFuture<'a, Subscription> {
         self.read(move || self.journal.subscribe(holder, wake))
     }
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use milepost_driver::{RunService, Snapshot, Tell};
-use milepost_engine::Key;
+use milepost_driver::{RunService, SignalRequest, Snapshot};
+use milepost_engine::StepKey;
 use milepost_engine::event::{
-    Actor, ActorKind, Entry, Event, Presence, Proof, Request, Settlement,
+    Actor, ActorKind, ApprovalRequest, Event, JournalEntry, Presence, Proof, Settlement,
 };
 use milepost_engine::ports::MessageId;
-use milepost_engine::signal::{Decided, Reply, Signal, Submitted};
+use milepost_engine::signal::{DecisionSignal, Reply, Signal, SubmissionSignal};
 use milepost_engine::state::Status;
 use milepost_engine::view::Waiting;
 use milepost_model::digest::Digest;
@@ -30,13 +30,13 @@ const PATIENCE: Duration = Duration::from_hours(4);
 /// What somebody sees who is waited for.
 pub(crate) struct Seen<'s> {
     pub(crate) snapshot: &'s Snapshot,
-    pub(crate) entries: &'s [Arc<Entry>],
+    pub(crate) entries: &'s [Arc<JournalEntry>],
     pub(crate) servers: &'s Servers,
 }
 
 impl Seen<'_> {
     /// What became of the last request of a step.
-    pub(crate) fn truth(&self, key: &Key) -> Settlement {
+    pub(crate) fn truth(&self, key: &StepKey) -> Settlement {
         let last = self.entries.iter().rev().find_map(|entry| match &entry.event {
             Event::AttemptStarted(attempt) if attempt.key == *key => Some(attempt),
             _ => None,
@@ -96,8 +96,8 @@ pub(crate) fn cancel() -> Signal {
     Signal::Cancel { by: person(), reason: None }
 }
 
-pub(crate) fn decide(request: &Request, approve: bool) -> Signal {
-    Signal::Decide(Decided {
+pub(crate) fn decide(request: &ApprovalRequest, approve: bool) -> Signal {
+    Signal::Decide(DecisionSignal {
         key: request.key.clone(),
         digest: request.digest.clone(),
         approve,
@@ -109,7 +109,7 @@ pub(crate) fn decide(request: &Request, approve: bool) -> Signal {
     })
 }
 
-fn settle(seen: &Seen<'_>, key: &Key, decision: Settlement) -> Signal {
+fn settle(seen: &Seen<'_>, key: &StepKey, decision: Settlement) -> Signal {
     let asked = seen.snapshot.state.step(key).and_then(|step| step.asked);
     let (key, by, proof) = (key.clone(), person(), Some(Proof::at_terminal()));
     Signal::Settle { key, asked, by, decision, proof }
@@ -117,12 +117,18 @@ fn settle(seen: &Seen<'_>, key: &Key, decision: Settlement) -> Signal {
 
 pub(crate) fn submit(step: &str, attempt: Option<u32>, output: Value) -> Signal {
     let (step, output) = (Some(step.to_owned()), Some(output));
-    Signal::Submit(Submitted { step, attempt, output, context: Map::new(), by: agent() })
+    Signal::Submit(SubmissionSignal { step, attempt, output, context: Map::new(), by: agent() })
 }
 
 pub(crate) fn add(context: &Value) -> Signal {
     let context = context.as_object().cloned().unwrap_or_default();
-    Signal::Submit(Submitted { step: None, attempt: None, output: None, context, by: agent() })
+    Signal::Submit(SubmissionSignal {
+        step: None,
+        attempt: None,
+        output: None,
+        context,
+        by: agent(),
+    })
 }
 
 /// Something that a run acknowledged.
@@ -196,8 +202,8 @@ impl Player {
 }
 
 /// What is sent to a service.
-pub(crate) fn tell(signal: Signal, id: Option<MessageId>) -> Tell {
-    Tell { signal, id, text: None, patience: Duration::from_mins(1) }
+pub(crate) fn tell(signal: Signal, id: Option<MessageId>) -> SignalRequest {
+    SignalRequest { signal, id, text: None, patience: Duration::from_mins(1) }
 }
 
 /// A run and those of its steps, as far as they wait for somebody.

@@ -413,7 +413,7 @@ async fn check_seen(runs: &dyn RunService, run: &RunId) {
     let all = runs.list(&RunFilter::default(), 100).await.expect("lists").runs;
     let record = all.iter().find(|record| record.id == *run).expect("is listed");
     assert_eq!(record.last_seq, snapshot.state.seq);
-    assert_eq!(record.standing.status.as_str(), snapshot.status().name());
+    assert_eq!(record.standing.status.name(), snapshot.status().name());
     assert_eq!(runs.tally().await.expect("counts").inbox, 0, "every message is answered");
     runs.idle().await;
     runs.shutdown(Duration::ZERO).await.expect("nothing is left to do");

@@ -12,13 +12,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use milepost_driver::{RunService, Snapshot};
-use milepost_engine::event::{Budget, Entry, Event, Proof, Settlement};
+use milepost_engine::event::{Budget, Event, JournalEntry, Proof, Settlement};
 use milepost_engine::ports::{Durability, RunRecord};
 use milepost_engine::resume::{Origin, ResumeRequest, plan};
 use milepost_engine::signal::Signal;
 use milepost_engine::state::{State, Status};
 use milepost_engine::view::Waiting;
-use milepost_engine::{Key, engine};
+use milepost_engine::{StepKey, engine_actor};
 use milepost_model::id::RunId;
 use serde_json::json;
 
@@ -71,7 +71,7 @@ impl Simulation {
     }
 
     /// Several processes one after the other, and one in which everybody does what they can.
-    fn run(&mut self) -> Vec<Arc<Entry>> {
+    fn run(&mut self) -> Vec<Arc<JournalEntry>> {
         for _ in 0..=self.chance.below(4) {
             let death = (!self.chance.one_in(4))
                 .then(|| Death { after: 1 + self.chance.below(30), acted: self.chance.one_in(2) });
@@ -209,7 +209,7 @@ impl Turn<'_, '_> {
     /// Something that nobody asked for.
     fn odd(&mut self, run: RunId) -> (RunId, Signal) {
         let by = person();
-        let key = Key::of_walk(&format!("s{}", self.chance.below(4)));
+        let key = StepKey::of_walk(&format!("s{}", self.chance.below(4)));
         let signal = match self.chance.below(9) {
             0 => cancel(),
             1 | 2 => Signal::Pause { by },
@@ -280,7 +280,7 @@ async fn check_paused(runs: &dyn RunService, open: &[RunRecord]) {
     for record in open {
         let Some(above) = &record.parent else { continue };
         let last = last_pause(runs, &record.id).await;
-        let with_above = matches!(last, Some(Event::Paused { by }) if by == engine("parent"));
+        let with_above = matches!(last, Some(Event::Paused { by }) if by == engine_actor("parent"));
         let above = last_pause(runs, above).await;
         let goes_on = matches!(above, Some(Event::Resumed { .. } | Event::RunResumedFrom(_)));
         let forgotten = with_above && goes_on;
@@ -298,14 +298,14 @@ async fn last_pause(runs: &dyn RunService, run: &RunId) -> Option<Event> {
 }
 
 /// The promises; all events there were.
-async fn check(here: &Here<'_>, player: &Player) -> Vec<Arc<Entry>> {
+async fn check(here: &Here<'_>, player: &Player) -> Vec<Arc<JournalEntry>> {
     let (runs, mut all) = (here.runs(), Vec::new());
     for record in told::records(runs).await {
         let snapshot = runs.snapshot(&record.id).await.expect("looks");
         let entries = runs.events(&record.id, 0).await.expect("reads").entries;
         let folded = State::fold(entries.iter().map(|entry| &**entry)).expect("is legal");
         assert_eq!(folded.as_ref(), Some(&*snapshot.state), "a state is the fold of its events");
-        assert_eq!(record.standing.status.as_str(), snapshot.status().name());
+        assert_eq!(record.standing.status.name(), snapshot.status().name());
         check_ends(&entries);
         all.extend(entries);
     }
@@ -331,7 +331,7 @@ async fn check(here: &Here<'_>, player: &Player) -> Vec<Arc<Entry>> {
 }
 
 /// A run ends once, and once more whenever somebody went on with one that had.
-fn check_ends(entries: &[Arc<Entry>]) {
+fn check_ends(entries: &[Arc<JournalEntry>]) {
     let mut ended = false;
     for entry in entries {
         let resumed = matches!(&entry.event, Event::RunResumedFrom(_));
@@ -345,7 +345,7 @@ fn check_ends(entries: &[Arc<Entry>]) {
 }
 
 /// Runs a seed, and tells how to run it again when a promise is broken.
-fn checked(seed: u64) -> Vec<Arc<Entry>> {
+fn checked(seed: u64) -> Vec<Arc<JournalEntry>> {
     let run = AssertUnwindSafe(|| Simulation::of(seed).run());
     panic::catch_unwind(run).unwrap_or_else(|_| {
         let text = Simulation::of(seed).start.text;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use milepost_driver::RunService;
-use milepost_engine::event::{Entry, Event};
+use milepost_engine::event::{Event, JournalEntry};
 use milepost_engine::ports::{RunFilter, RunRecord};
 use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::state::{End, State, StepStatus};
@@ -34,7 +34,7 @@ pub(crate) fn end(state: &State) -> String {
 }
 
 /// What happened, one line each.
-pub(crate) fn events(entries: &[Arc<Entry>]) -> String {
+pub(crate) fn events(entries: &[Arc<JournalEntry>]) -> String {
     let lines = entries.iter().map(|entry| {
         let event = serde_json::to_string(&entry.event).unwrap_or_default();
         let event: String = event.chars().take(200).collect();
@@ -68,7 +68,7 @@ pub(crate) async fn all(runs: &dyn RunService) -> String {
 }
 
 /// Whether what was acknowledged is in the journal.
-pub(crate) fn is_kept(entries: &[Arc<Entry>], signal: &Signal, reply: &Reply) -> bool {
+pub(crate) fn is_kept(entries: &[Arc<JournalEntry>], signal: &Signal, reply: &Reply) -> bool {
     let any = |wanted: &dyn Fn(&Event) -> bool| entries.iter().any(|entry| wanted(&entry.event));
     match (signal, reply) {
         (Signal::Submit(_), Reply::Accepted { key }) => {

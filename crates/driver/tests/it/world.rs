@@ -10,15 +10,15 @@ use std::time::Duration;
 
 use milepost_driver::clock::WallClock;
 use milepost_driver::compile;
-use milepost_engine::command::Call;
+use milepost_engine::command::StepCall;
 use milepost_engine::event::{
-    Actor, ActorKind, Answer, Budget, Parent, Presence, RunCreated, Settlement,
+    Actor, ActorKind, Budget, CallAnswer, Parent, Presence, RunCreated, Settlement,
 };
-use milepost_engine::interpreter::{Outcome, Prepared, World};
+use milepost_engine::interpreter::{AttemptOutcome, PreparedCall, WorldView};
 use milepost_engine::ports::{
-    BoxFuture, ChildRun, Durability, OpenWorld, Opened, PreparedRun, RequestSender, Sending,
+    BoxFuture, ChildRun, Durability, OpenWorld, Opened, OutgoingRequest, PreparedRun, RequestSender,
 };
-use milepost_engine::{Failure, Trouble};
+use milepost_engine::{Failure, FailureKind};
 use milepost_model::digest::Digest;
 use milepost_model::id::RunId;
 use milepost_model::pinned::{self, LANGUAGE_VERSION};
@@ -35,7 +35,7 @@ pub(crate) struct Reaction {
     effect_ms: u64,
     /// When it is answered after that.
     after_ms: u64,
-    outcome: Outcome,
+    outcome: AttemptOutcome,
     /// Whether it takes effect, whatever is told.
     effect: bool,
 }
@@ -48,7 +48,7 @@ impl Reaction {
 
     /// The server asks for a pause.
     fn asking(mut self, pause_ms: u64) -> Reaction {
-        if let Outcome::Failed { retry_after_ms, .. } = &mut self.outcome {
+        if let AttemptOutcome::Failed { retry_after_ms, .. } = &mut self.outcome {
             *retry_after_ms = Some(pause_ms);
         }
         self
@@ -56,29 +56,29 @@ impl Reaction {
 }
 
 pub(crate) fn ok(output: Value) -> Reaction {
-    let answer = Answer { output, status: 200, ..Answer::default() };
-    let outcome = Outcome::Answered { answer, duration_ms: 10 };
+    let answer = CallAnswer { output, status: 200, ..CallAnswer::default() };
+    let outcome = AttemptOutcome::Answered { answer, duration_ms: 10 };
     Reaction { effect_ms: 0, after_ms: 10, outcome, effect: true }
 }
 
-fn failed(trouble: Trouble, unsent: bool, effect: bool) -> Reaction {
+fn failed(trouble: FailureKind, unsent: bool, effect: bool) -> Reaction {
     let code = match trouble {
-        Trouble::Timeout => Code::UpstreamTimeout,
-        Trouble::Status(_) => Code::UpstreamRejected,
+        FailureKind::Timeout => Code::UpstreamTimeout,
+        FailureKind::Status(_) => Code::UpstreamRejected,
         _ => Code::UpstreamFailed,
     };
     let failure = Failure::new(code, format!("{trouble:?}"), "look at the API");
-    let outcome = Outcome::Failed { failure, trouble, unsent, retry_after_ms: None };
+    let outcome = AttemptOutcome::Failed { failure, trouble, unsent, retry_after_ms: None };
     Reaction { effect_ms: 0, after_ms: 10, outcome, effect }
 }
 
 pub(crate) fn status(status: u16) -> Reaction {
-    failed(Trouble::Status(status), false, false)
+    failed(FailureKind::Status(status), false, false)
 }
 
 /// The connection broke; nobody knows what became of the request.
 pub(crate) fn broken(effect: bool) -> Reaction {
-    failed(Trouble::Network, false, effect)
+    failed(FailureKind::Network, false, effect)
 }
 
 fn random(chance: &mut Chance, command: &str) -> Reaction {
@@ -88,8 +88,8 @@ fn random(chance: &mut Chance, command: &str) -> Reaction {
         1 => status(429).asking(2_000),
         2 => status(400),
         3 => broken(effect),
-        4 => failed(Trouble::Timeout, false, effect),
-        5 => failed(Trouble::Network, true, false),
+        4 => failed(FailureKind::Timeout, false, effect),
+        5 => failed(FailureKind::Network, true, false),
         6 => Reaction { effect, ..status(504) },
         _ => ok(json!({"n": n, "of": command})),
     };
@@ -204,7 +204,7 @@ impl Servers {
     }
 
     /// Decides on a request, the same way for the same try, and where it is written down.
-    fn receive(&self, sending: &Sending) -> (Reaction, usize) {
+    fn receive(&self, sending: &OutgoingRequest) -> (Reaction, usize) {
         let mut kept = self.kept();
         let command = &sending.call.command;
         let repeatable = sending.call.idempotent.unwrap_or(method(command) != "POST");
@@ -223,8 +223,8 @@ impl Servers {
         let found = found.or_else(|| Some(random(kept.fate.as_mut()?, command)));
         let reaction = found.unwrap_or_else(|| ok(json!({"n": 9, "of": command})));
         let output = match &reaction.outcome {
-            Outcome::Answered { answer, .. } => Some(answer.output.clone()),
-            Outcome::Failed { .. } => None,
+            AttemptOutcome::Answered { answer, .. } => Some(answer.output.clone()),
+            AttemptOutcome::Failed { .. } => None,
         };
         kept.sent.push(Sent {
             idempotency_key: sending.idempotency_key.clone(),
@@ -291,16 +291,16 @@ impl std::fmt::Debug for Caller {
     }
 }
 
-impl World for Caller {
+impl WorldView for Caller {
     /// Whoever says that something did not happen need not wait, except where that is the matter.
     fn arrives_within_ms(&self, _: u64) -> u64 {
         0
     }
 
-    fn prepare(&self, call: &Call, _: bool) -> Result<Prepared, Failure> {
+    fn prepare(&self, call: &StepCall, _: bool) -> Result<PreparedCall, Failure> {
         let method = method(&call.command);
         let catalog = self.servers.kept().catalog;
-        Ok(Prepared {
+        Ok(PreparedCall {
             digest: format!("{catalog}{}{}", call.command, call.arguments()),
             request: format!("{method} {}", call.command),
             target: String::new(),
@@ -321,15 +321,15 @@ impl World for Caller {
 }
 
 impl RequestSender for Caller {
-    fn send(&self, sending: Sending) -> BoxFuture<'_, Outcome> {
+    fn send(&self, sending: OutgoingRequest) -> BoxFuture<'_, AttemptOutcome> {
         Box::pin(async move {
             self.life.lives().await;
             let prepared = self.prepare(&sending.call, false).map(|prepared| prepared.digest);
             if prepared.ok().as_ref() != Some(&sending.digest) {
-                return failed(Trouble::Changed, true, false).outcome;
+                return failed(FailureKind::Changed, true, false).outcome;
             }
             if self.servers.kept().withheld.contains(&sending.call.command) {
-                return failed(Trouble::Withheld, true, false).outcome;
+                return failed(FailureKind::Withheld, true, false).outcome;
             }
             let (reaction, index) = self.servers.receive(&sending);
             wait(reaction.effect_ms).await;
@@ -405,7 +405,7 @@ impl Start {
             text_hash: Digest::of(self.text.as_bytes()).to_string(),
             plan_hash: plan_hash(&self.text),
             inputs: self.inputs,
-            seal: "seal".to_owned(),
+            nonce: "seal".to_owned(),
             secrets: Vec::new(),
             defaulted: Vec::new(),
             env: Map::new(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use milepost_model::id::RunId;
 
-use super::{Answer, HolderId};
+use super::{HolderId, JournalFuture};
 
 /// Called whenever a run may be due. It may be called without a reason.
 pub type Wake = Arc<dyn Fn() + Send + Sync>;
@@ -19,10 +19,11 @@ pub type Wake = Arc<dyn Fn() + Send + Sync>;
 /// whose time has come. A wake-up says nothing but "look": it may be lost, doubled or forged.
 pub trait Dispatch: Send + Sync + fmt::Debug {
     /// A run is due now: whoever drives it looks.
-    fn notify<'a>(&'a self, run: &'a RunId) -> Answer<'a, ()>;
+    fn notify<'a>(&'a self, run: &'a RunId) -> JournalFuture<'a, ()>;
 
     /// Calls `wake` whenever somebody notifies, for as long as the subscription lives.
-    fn subscribe<'a>(&'a self, holder: &'a HolderId, wake: Wake) -> Answer<'a, Subscription>;
+    fn subscribe<'a>(&'a self, holder: &'a HolderId, wake: Wake)
+    -> JournalFuture<'a, Subscription>;
 }
 
 /// Wake-ups end when this is dropped.

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use milepost_model::id::{InputName, RunId, WorkflowId};
 
-use super::{Answer, RunStatus};
+use super::{JournalFuture, RunStatus};
 
 /// The past of a journal: remembered inputs, old runs, copies of everything.
 pub trait History: Send + Sync + fmt::Debug {
     /// Remembers what was given for inputs.
-    fn remember_inputs(&self, what: RememberedInputs) -> Answer<'_, ()>;
+    fn remember_inputs(&self, what: RememberedInputs) -> JournalFuture<'_, ()>;
 
     /// What was last given for an input, as JSON.
     fn last_input<'a>(
@@ -18,28 +18,29 @@ pub trait History: Send + Sync + fmt::Debug {
         workspace: &'a str,
         workflow: &'a WorkflowId,
         input: &'a InputName,
-    ) -> Answer<'a, Option<String>>;
+    ) -> JournalFuture<'a, Option<String>>;
 
     /// Whether [`History::forget_inputs`] would forget anything.
-    fn remembers_inputs(&self, what: Forgetting) -> Answer<'_, bool>;
+    fn remembers_inputs(&self, what: Forgetting) -> JournalFuture<'_, bool>;
 
     /// Forgets what was given for inputs; returns what was forgotten.
-    fn forget_inputs(&self, what: Forgetting) -> Answer<'_, Vec<Forgotten>>;
+    fn forget_inputs(&self, what: Forgetting) -> JournalFuture<'_, Vec<Forgotten>>;
 
     /// The run of a workflow that succeeded last.
-    fn newest_succeeded<'a>(&'a self, workflow: &'a WorkflowId) -> Answer<'a, Option<RunId>>;
+    fn newest_succeeded<'a>(&'a self, workflow: &'a WorkflowId)
+    -> JournalFuture<'a, Option<RunId>>;
 
     /// What [`History::purge`] would remove.
-    fn purgeable(&self, filter: PurgeFilter) -> Answer<'_, PurgeReport>;
+    fn purgeable(&self, filter: PurgeFilter) -> JournalFuture<'_, PurgeReport>;
 
     /// Removes runs that ended.
-    fn purge(&self, filter: PurgeFilter) -> Answer<'_, PurgeReport>;
+    fn purge(&self, filter: PurgeFilter) -> JournalFuture<'_, PurgeReport>;
 
     /// Copies all runs as they are at one moment into a new directory.
-    fn backup<'a>(&'a self, to: &'a Path) -> Answer<'a, ()>;
+    fn backup<'a>(&'a self, to: &'a Path) -> JournalFuture<'a, ()>;
 
     /// Puts such a copy in the place of a journal that has no runs, after all of it was checked.
-    fn restore<'a>(&'a self, from: &'a Path) -> Answer<'a, RestoreReport>;
+    fn restore<'a>(&'a self, from: &'a Path) -> JournalFuture<'a, RestoreReport>;
 }
 
 /// Values that later runs take as defaults.

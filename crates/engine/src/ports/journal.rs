@@ -9,22 +9,23 @@ use std::time::Duration;
 use milepost_model::digest::Digest;
 use milepost_model::id::{RunId, WorkflowId};
 
-use super::{Answer, PinnedText};
-use crate::event::Entry;
+use super::{JournalFuture, PinnedText};
+use crate::event::JournalEntry;
+use crate::named_enum::named_enum;
 use crate::signal::{Reply, Signal};
 
 /// Where runs are kept. Every write is atomic, and durable when it is acknowledged. Whether a
 /// holder is alive is the journal's to judge, and never by comparing the clocks of two processes.
 pub trait Journal: Send + Sync + fmt::Debug {
     /// Records a run with its text and first events, and gives its lease to the holder.
-    fn create<'a>(&'a self, run: NewRun, holder: &'a HolderId) -> Answer<'a, Created>;
+    fn create<'a>(&'a self, run: NewRun, holder: &'a HolderId) -> JournalFuture<'a, Created>;
 
     /// Writes what happened in a run.
-    fn append(&self, what: Append) -> Answer<'_, ()>;
+    fn append(&self, what: Append) -> JournalFuture<'_, ()>;
 
     /// Writes how requests ended although there is no room, with what a journal keeps for that; it
     /// then refuses everything new until there is room again.
-    fn append_from_reserve(&self, what: Append) -> Answer<'_, ()> {
+    fn append_from_reserve(&self, what: Append) -> JournalFuture<'_, ()> {
         self.append(what)
     }
 
@@ -35,25 +36,25 @@ pub trait Journal: Send + Sync + fmt::Debug {
         run: &'a RunId,
         holder: &'a HolderId,
         takeover: Takeover,
-    ) -> Answer<'a, Option<Lease>>;
+    ) -> JournalFuture<'a, Option<Lease>>;
 
     /// Gives a lease back.
-    fn release(&self, lease: Lease) -> Answer<'_, ()>;
+    fn release(&self, lease: Lease) -> JournalFuture<'_, ()>;
 
     /// Says for the first time that a holder is alive, before it drives anything. Answers as
     /// [`Journal::beat`] does.
-    fn announce<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, Duration>;
+    fn announce<'a>(&'a self, holder: &'a HolderId) -> JournalFuture<'a, Duration>;
 
     /// Says that a holder is still alive. Once it is acknowledged, nobody takes the holder's runs
     /// for this long from the moment at which it was *sent*.
-    fn beat<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, Duration>;
+    fn beat<'a>(&'a self, holder: &'a HolderId) -> JournalFuture<'a, Duration>;
 
     /// Gives back whatever a holder has but for these runs: a lease whose answer was lost is held
     /// by somebody who does not know it.
-    fn disown<'a>(&'a self, holder: &'a HolderId, driven: Vec<RunId>) -> Answer<'a, ()>;
+    fn disown<'a>(&'a self, holder: &'a HolderId, driven: Vec<RunId>) -> JournalFuture<'a, ()>;
 
     /// Gives all leases of a holder back at once.
-    fn leave<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, ()>;
+    fn leave<'a>(&'a self, holder: &'a HolderId) -> JournalFuture<'a, ()>;
 
     /// Gives all leases of a holder back, for a process that has come to its end. Nobody waits for
     /// it: whatever is not done is done by the next process.
@@ -65,13 +66,13 @@ pub trait Journal: Send + Sync + fmt::Debug {
         run: &'a RunId,
         id: &'a MessageId,
         signal: &'a Signal,
-    ) -> Answer<'a, Sent>;
+    ) -> JournalFuture<'a, Sent>;
 
     /// The messages to a run that nobody answered, in the order in which they came.
-    fn pending<'a>(&'a self, run: &'a RunId) -> Answer<'a, Vec<Message>>;
+    fn pending<'a>(&'a self, run: &'a RunId) -> JournalFuture<'a, Vec<InboxMessage>>;
 
     /// The answer to a message, once there is one.
-    fn answer<'a>(&'a self, id: &'a MessageId) -> Answer<'a, Option<Reply>>;
+    fn answer<'a>(&'a self, id: &'a MessageId) -> JournalFuture<'a, Option<Reply>>;
 
     /// Runs that have something to do, or messages, and that no living holder drives: those behind
     /// one of them, in the order in which they were started.
@@ -80,41 +81,46 @@ pub trait Journal: Send + Sync + fmt::Debug {
         after: Option<&'a RunId>,
         limit: usize,
         takeover: Takeover,
-    ) -> Answer<'a, Vec<RunId>>;
+    ) -> JournalFuture<'a, Vec<RunId>>;
 
     /// Runs that only wait for a time, although their last event is later than it is now: the clock
     /// was set back, and what is left of their time runs on the clock of whoever wakes them.
-    fn dated_ahead(&self, limit: usize) -> Answer<'_, Vec<RunId>>;
+    fn dated_ahead(&self, limit: usize) -> JournalFuture<'_, Vec<RunId>>;
 
     /// When the next run is due by its time, of all that are not due yet.
-    fn next_wake(&self) -> Answer<'_, Option<u64>>;
+    fn next_wake(&self) -> JournalFuture<'_, Option<u64>>;
 
     /// Whether a living holder drives a run, or would wake it where it only waits for a time.
-    fn is_driven<'a>(&'a self, run: &'a RunId) -> Answer<'a, bool>;
+    fn is_driven<'a>(&'a self, run: &'a RunId) -> JournalFuture<'a, bool>;
 
     /// A run as the index has it.
-    fn run<'a>(&'a self, run: &'a RunId) -> Answer<'a, RunRecord>;
+    fn run<'a>(&'a self, run: &'a RunId) -> JournalFuture<'a, RunRecord>;
 
     /// The events of a run behind a number.
-    fn events<'a>(&'a self, run: &'a RunId, after: u64, limit: usize) -> Answer<'a, Events>;
+    fn events<'a>(
+        &'a self,
+        run: &'a RunId,
+        after: u64,
+        limit: usize,
+    ) -> JournalFuture<'a, EventPage>;
 
     /// The text of a workflow that a run was pinned to.
-    fn text(&self, hash: Digest) -> Answer<'_, Option<String>>;
+    fn text(&self, hash: Digest) -> JournalFuture<'_, Option<String>>;
 
     /// Keeps a text that a run will be pinned to.
-    fn keep_text(&self, text: String) -> Answer<'_, ()>;
+    fn keep_text(&self, text: String) -> JournalFuture<'_, ()>;
 
     /// Runs, newest first.
-    fn list<'a>(&'a self, filter: &'a RunFilter, limit: usize) -> Answer<'a, RunPage>;
+    fn list<'a>(&'a self, filter: &'a RunFilter, limit: usize) -> JournalFuture<'a, RunPage>;
 
     /// The ids that begin with a text, with or without `run_`; of many, the first few.
-    fn find_prefix<'a>(&'a self, text: &'a str) -> Answer<'a, Vec<RunId>>;
+    fn find_prefix<'a>(&'a self, text: &'a str) -> JournalFuture<'a, Vec<RunId>>;
 
     /// How many runs there are, from the index alone.
-    fn tally(&self) -> Answer<'_, Tally>;
+    fn tally(&self) -> JournalFuture<'_, RunCounts>;
 
     /// Whether the journal answers. One that nobody has begun yet does.
-    fn health(&self) -> Answer<'_, ()>;
+    fn health(&self) -> JournalFuture<'_, ()>;
 
     /// Whether the disk failed under a write: nothing is acknowledged from then on.
     fn has_failed(&self) -> bool;
@@ -123,34 +129,7 @@ pub trait Journal: Send + Sync + fmt::Debug {
     fn exists(&self) -> bool;
 }
 
-/// An enumeration whose words are kept in the index and shown to people.
-macro_rules! words {
-    (
-        $(#[$meta:meta])*
-        $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal),* $(,)? }
-    ) => {
-        $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum $name { $($(#[$doc])* $variant),* }
-
-        impl $name {
-            /// All of them.
-            pub const ALL: &[$name] = &[$($name::$variant),*];
-
-            /// The word for it, in the index and for people.
-            pub fn as_str(self) -> &'static str {
-                match self { $($name::$variant => $word),* }
-            }
-
-            /// Reads the word.
-            pub fn parse(word: &str) -> Option<$name> {
-                match word { $($word => Some($name::$variant),)* _ => None }
-            }
-        }
-    };
-}
-
-words! {
+named_enum! {
     /// The status of a run in the index.
     RunStatus {
         /// It is recorded and has not begun.
@@ -175,7 +154,7 @@ impl RunStatus {
     }
 }
 
-words! {
+named_enum! {
     /// What a loss of power may cost a run.
     Durability {
         /// Nothing that was acknowledged.
@@ -190,7 +169,7 @@ words! {
 /// The state of a run as the index shows it. It follows from the events; the index is told because
 /// it does not know what they mean.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct RunSummary {
     /// Its status.
     pub status: RunStatus,
     /// What it waits for.
@@ -203,7 +182,7 @@ pub struct Standing {
     pub updated_ms: u64,
 }
 
-impl Standing {
+impl RunSummary {
     /// Whether the run waits for nothing but a time.
     pub fn is_asleep(&self) -> bool {
         self.status == RunStatus::Waiting && self.waiting.is_none() && self.wake_ms.is_some()
@@ -296,7 +275,7 @@ impl fmt::Display for MessageId {
 
 /// A message to a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Message {
+pub struct InboxMessage {
     /// Its identity.
     pub id: MessageId,
     /// What it says, or why this program cannot read it.
@@ -314,33 +293,17 @@ pub enum Sent {
     Other,
 }
 
-/// A run to record.
+/// A run to record. Its id is chosen by the caller: recording it twice is recording it once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewRun {
-    /// Its identity, chosen by the caller: recording it twice is recording it once.
-    pub id: RunId,
-    /// The workflow.
-    pub workflow: WorkflowId,
-    /// The workflow's name for people.
-    pub title: String,
+    /// Its row in the index.
+    pub record: RunRecord,
     /// The text of the workflow, which is the run's own from now on.
     pub text: String,
     /// Other texts that it refers to, kept for as long as it does.
     pub pinned: Vec<PinnedText>,
-    /// Who started it.
-    pub actor: String,
-    /// The folder it belongs to.
-    pub workspace: String,
-    /// The run one of whose steps it is.
-    pub parent: Option<RunId>,
-    /// What a loss of power may cost.
-    pub durability: Durability,
-    /// When it was started.
-    pub created_ms: u64,
-    /// Its state in the index.
-    pub standing: Standing,
     /// Its first events.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<JournalEntry>,
 }
 
 /// What became of a run to record.
@@ -360,9 +323,9 @@ pub struct Append {
     /// The number of the last event that the writer knows.
     pub after_seq: u64,
     /// What happened.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<JournalEntry>,
     /// The state of the run in the index after that.
-    pub standing: Standing,
+    pub standing: RunSummary,
     /// Messages that were taken in, each with its answer.
     pub answers: Vec<(MessageId, Reply)>,
     /// When they were.
@@ -393,7 +356,7 @@ pub struct RunRecord {
     /// When it was started.
     pub created_ms: u64,
     /// Its state.
-    pub standing: Standing,
+    pub standing: RunSummary,
     /// The number of the last event that its state follows from.
     pub last_seq: u64,
     /// It was set aside because its journal is damaged.
@@ -402,9 +365,9 @@ pub struct RunRecord {
 
 /// Events that follow one another.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Events {
+pub struct EventPage {
     /// The events.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<JournalEntry>,
     /// There are later ones.
     pub more: bool,
 }
@@ -426,21 +389,9 @@ pub struct RunFilter {
     pub before: Option<Cursor>,
 }
 
-/// Where a page of runs ended.
+/// Where a page of runs ended, as a number for whoever has to write it down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cursor(u64);
-
-impl Cursor {
-    /// As a number, for whoever has to write it down.
-    pub fn get(self) -> u64 {
-        self.0
-    }
-
-    /// From the number.
-    pub fn from_number(number: u64) -> Cursor {
-        Cursor(number)
-    }
-}
+pub struct Cursor(pub u64);
 
 /// A page of runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -455,7 +406,7 @@ pub struct RunPage {
 
 /// How many runs there are of each kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct RunCounts {
     /// Runs by their status; a status that no run has is not among them.
     pub runs: Vec<(String, u64)>,
     /// Runs that wait, by the first word of what they wait for; empty where that is a time.

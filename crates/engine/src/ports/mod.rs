@@ -16,17 +16,17 @@ pub use history::{
     Forgetting, Forgotten, History, PurgeFilter, PurgeReport, RememberedInputs, RestoreReport,
 };
 pub use journal::{
-    Append, Created, Cursor, Durability, Events, HolderId, InvalidMessageId, Journal, JournalError,
-    Lease, Message, MessageId, NewRun, RunFilter, RunPage, RunRecord, RunStatus, Sent, Standing,
-    Takeover, Tally,
+    Append, Created, Cursor, Durability, EventPage, HolderId, InboxMessage, InvalidMessageId,
+    Journal, JournalError, Lease, MessageId, NewRun, RunCounts, RunFilter, RunPage, RunRecord,
+    RunStatus, RunSummary, Sent, Takeover,
 };
 pub use sender::{
-    ChildRun, OpenWorld, Opened, PinnedText, PreparedRun, RequestSender, RunContext, SendPermit,
-    Sending, WorldPin,
+    ChildRun, OpenWorld, Opened, OutgoingRequest, PinnedText, PreparedRun, RequestSender,
+    RunContext, SendPermit, WorldPin,
 };
 
 /// A future that a port returns.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// What a journal answers.
-pub type Answer<'a, T> = BoxFuture<'a, Result<T, JournalError>>;
+pub type JournalFuture<'a, T> = BoxFuture<'a, Result<T, JournalError>>;

@@ -9,17 +9,17 @@ use milepost_model::id::{RunId, WorkflowId};
 use serde_json::{Map, Value};
 
 use super::{BoxFuture, Durability};
-use crate::command::Call;
+use crate::event::failure::Failure;
 use crate::event::{Actor, Budget, Parent, RunCreated};
-use crate::failure::Failure;
-use crate::flow::Flow;
-use crate::interpreter::{Outcome, World};
+use crate::interpreter::command::StepCall;
+use crate::interpreter::flow::Flow;
+use crate::interpreter::{AttemptOutcome, WorldView};
 use crate::world::{MissingWorld, RunWorld};
 
 /// Reaches the world on behalf of runs: catalogs, inputs and built-in commands live behind it.
-pub trait RequestSender: World + Send + Sync + fmt::Debug {
+pub trait RequestSender: WorldView + Send + Sync + fmt::Debug {
     /// Sends a request once. Nothing is sent unless it has the digest that was recorded.
-    fn send(&self, sending: Sending) -> BoxFuture<'_, Outcome>;
+    fn send(&self, sending: OutgoingRequest) -> BoxFuture<'_, AttemptOutcome>;
 
     /// The run of a step, ready to be recorded.
     fn prepare_child(&self, child: ChildRun) -> BoxFuture<'_, Result<PreparedRun, Failure>>;
@@ -79,11 +79,11 @@ pub struct RunContext {
 
 /// One request of a run.
 #[derive(Debug, Clone)]
-pub struct Sending {
+pub struct OutgoingRequest {
     /// The run.
     pub context: RunContext,
     /// The request, with placeholders for its secrets.
-    pub call: Call,
+    pub call: StepCall,
     /// The digest of the request that was recorded.
     pub digest: String,
     /// Which attempt of the step it is, from 1.

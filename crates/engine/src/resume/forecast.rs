@@ -12,71 +12,66 @@ use milepost_model::step::{Action, Loop, Needs, Prompt, Repeat, Run, Step, When}
 use milepost_model::target::Target;
 use serde_json::{Value, json};
 
-use super::choice::is_given;
-use crate::act::millis;
-use crate::command::Command;
-use crate::failures::Cause;
-use crate::flow::Flow;
-use crate::interpreter::World;
-use crate::key::Key;
-use crate::names::Names;
-use crate::next::{Look, One, asks_status, context};
+use super::selection::is_given;
+use crate::event::cause::Cause;
+use crate::event::step_key::StepKey;
+use crate::interpreter::WorldView;
+use crate::interpreter::command::NextCommand;
+use crate::interpreter::evaluator::{Execution, RunEvaluator, asks_status, context};
+use crate::interpreter::flow::Flow;
+use crate::interpreter::scope::RunScope;
+use crate::interpreter::step_action::millis;
 use crate::state::{Phase, State, StepStatus};
-use crate::{limits, sentinel};
+use crate::{limits, secret_placeholder};
 
 /// How many of something: so many, or a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tally {
+pub struct ForecastRange {
     /// At least.
     pub least: u64,
     /// At most; nothing when there is no bound that is known before.
     pub most: Option<u64>,
 }
 
-impl Tally {
+impl ForecastRange {
     /// None at all.
-    pub const NONE: Tally = Tally { least: 0, most: Some(0) };
-    const ONE: Tally = Tally { least: 1, most: Some(1) };
-    const MAYBE: Tally = Tally { least: 0, most: Some(1) };
+    pub const NONE: ForecastRange = ForecastRange { least: 0, most: Some(0) };
+    const ONE: ForecastRange = ForecastRange { least: 1, most: Some(1) };
+    const MAYBE: ForecastRange = ForecastRange { least: 0, most: Some(1) };
 
-    fn exactly(count: usize) -> Tally {
-        Tally { least: count as u64, most: Some(count as u64) }
+    fn exactly(count: usize) -> ForecastRange {
+        ForecastRange { least: count as u64, most: Some(count as u64) }
     }
 
-    fn plus(self, other: Tally) -> Tally {
+    fn plus(self, other: ForecastRange) -> ForecastRange {
         let most = self.most.zip(other.most).map(|(one, two)| one.saturating_add(two));
-        Tally { least: self.least.saturating_add(other.least), most }
+        ForecastRange { least: self.least.saturating_add(other.least), most }
     }
 
-    fn times(self, other: Tally) -> Tally {
-        let none = self == Tally::NONE || other == Tally::NONE;
+    fn times(self, other: ForecastRange) -> ForecastRange {
+        let none = self == ForecastRange::NONE || other == ForecastRange::NONE;
         let most = self.most.zip(other.most).map(|(one, two)| one.saturating_mul(two));
         let most = if none { Some(0) } else { most };
-        Tally { least: self.least.saturating_mul(other.least), most }
+        ForecastRange { least: self.least.saturating_mul(other.least), most }
     }
 
     /// As many less as are done already.
-    fn less(self, done: u64) -> Tally {
+    fn less(self, done: u64) -> ForecastRange {
         let most = self.most.map(|most| most.saturating_sub(done));
-        Tally { least: self.least.saturating_sub(done), most }
+        ForecastRange { least: self.least.saturating_sub(done), most }
     }
 
-    fn if_at_all(self) -> Tally {
-        Tally { least: 0, ..self }
+    fn if_at_all(self) -> ForecastRange {
+        ForecastRange { least: 0, ..self }
     }
 
     /// Whether a number is what was forecast.
     pub fn holds(self, count: u64) -> bool {
         self.least <= count && self.most.is_none_or(|most| count <= most)
     }
-
-    /// Whether it is one number.
-    pub fn is_exact(self) -> bool {
-        self.most == Some(self.least)
-    }
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for ForecastRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.most {
             Some(most) if most == self.least => write!(f, "{most}"),
@@ -90,22 +85,22 @@ impl fmt::Display for Tally {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Forecast {
     /// Requests.
-    pub calls: Tally,
+    pub calls: ForecastRange,
     /// Requests that change something.
-    pub writes: Tally,
+    pub writes: ForecastRange,
     /// Steps that an agent has to do.
-    pub agent_steps: Tally,
+    pub agent_steps: ForecastRange,
     /// Questions that a person is asked.
-    pub approvals: Tally,
+    pub approvals: ForecastRange,
     /// Other workflows that are run; what they cost is theirs.
-    pub children: Tally,
+    pub children: ForecastRange,
     /// What is not paid again.
-    pub saved: Saved,
+    pub saved: SavedCost,
 }
 
 /// What is not paid again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Saved {
+pub struct SavedCost {
     /// Requests.
     pub calls: u64,
     /// Requests that change something.
@@ -116,7 +111,7 @@ pub struct Saved {
 
 /// What becomes of a step of the top level.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum StepFate {
     /// It is over, and stays so.
     Over,
     /// It runs.
@@ -131,45 +126,41 @@ pub(crate) enum Fate {
     Left,
 }
 
-/// What one thing costs.
-#[derive(Debug, Clone, Copy)]
-struct Cost {
-    calls: Tally,
-    writes: Tally,
-    agents: Tally,
-    approvals: Tally,
-    children: Tally,
-}
-
-impl Cost {
-    const NONE: Cost = Cost {
-        calls: Tally::NONE,
-        writes: Tally::NONE,
-        agents: Tally::NONE,
-        approvals: Tally::NONE,
-        children: Tally::NONE,
+impl Forecast {
+    const NONE: Forecast = Forecast {
+        calls: ForecastRange::NONE,
+        writes: ForecastRange::NONE,
+        agent_steps: ForecastRange::NONE,
+        approvals: ForecastRange::NONE,
+        children: ForecastRange::NONE,
+        saved: SavedCost { calls: 0, writes: 0, agent_steps: 0 },
     };
 
-    fn with(self, other: Cost, join: impl Fn(Tally, Tally) -> Tally) -> Cost {
-        Cost {
+    fn with(
+        self,
+        other: Forecast,
+        join: impl Fn(ForecastRange, ForecastRange) -> ForecastRange,
+    ) -> Forecast {
+        Forecast {
             calls: join(self.calls, other.calls),
             writes: join(self.writes, other.writes),
-            agents: join(self.agents, other.agents),
+            agent_steps: join(self.agent_steps, other.agent_steps),
             approvals: join(self.approvals, other.approvals),
             children: join(self.children, other.children),
+            saved: self.saved,
         }
     }
 
-    fn plus(self, other: Cost) -> Cost {
-        self.with(other, Tally::plus)
+    fn plus(self, other: Forecast) -> Forecast {
+        self.with(other, ForecastRange::plus)
     }
 
-    fn times(self, count: Tally) -> Cost {
-        self.with(Cost::NONE, |own, _| own.times(count))
+    fn times(self, count: ForecastRange) -> Forecast {
+        self.with(Forecast::NONE, |own, _| own.times(count))
     }
 
-    fn if_at_all(self) -> Cost {
-        self.with(Cost::NONE, |own, _| own.if_at_all())
+    fn if_at_all(self) -> Forecast {
+        self.with(Forecast::NONE, |own, _| own.if_at_all())
     }
 }
 
@@ -177,8 +168,8 @@ impl Cost {
 pub(crate) struct Outlook<'o> {
     flow: &'o Flow,
     state: &'o State,
-    world: &'o dyn World,
-    fates: Vec<Fate>,
+    world: &'o dyn WorldView,
+    fates: Vec<StepFate>,
     /// What expressions see of steps: what is kept, and how the others will have ended.
     steps: Value,
     /// An agent has worked by then: variables may be anything.
@@ -187,7 +178,7 @@ pub(crate) struct Outlook<'o> {
 
 impl<'o> Outlook<'o> {
     /// Of a run as it is when it has been resumed.
-    pub(crate) fn of(flow: &'o Flow, state: &'o State, world: &'o dyn World) -> Outlook<'o> {
+    pub(crate) fn of(flow: &'o Flow, state: &'o State, world: &'o dyn WorldView) -> Outlook<'o> {
         let steps = state.names().get("steps").cloned().unwrap_or_else(|| json!({}));
         let mut outlook = Outlook { flow, state, world, fates: Vec::new(), steps, varies: false };
         let mut stopped = Stop::No;
@@ -201,66 +192,65 @@ impl<'o> Outlook<'o> {
     }
 
     /// What becomes of a step.
-    pub(crate) fn fate(&self, index: usize) -> &Fate {
+    pub(crate) fn fate(&self, index: usize) -> &StepFate {
         &self.fates[index]
     }
 
     /// The sum of it.
     pub(crate) fn forecast(&self) -> Forecast {
-        let mut total = Cost::NONE;
+        let mut total = Forecast::NONE;
         for (index, fate) in self.fates.iter().enumerate() {
             total = total.plus(match fate {
-                Fate::Runs => self.node(index),
-                Fate::MayRun(_) => self.node(index).if_at_all(),
-                Fate::Over => Cost { approvals: self.voids(index), ..Cost::NONE },
-                Fate::Skips(_) | Fate::Fails(_) | Fate::Left => Cost::NONE,
+                StepFate::Runs => self.node(index),
+                StepFate::MayRun(_) => self.node(index).if_at_all(),
+                StepFate::Over => Forecast { approvals: self.voids(index), ..Forecast::NONE },
+                StepFate::Skips(_) | StepFate::Fails(_) | StepFate::Left => Forecast::NONE,
             });
         }
-        let Cost { calls, writes, agents, approvals, children } = total;
-        Forecast { calls, writes, agent_steps: agents, approvals, children, saved: self.saved() }
+        Forecast { saved: self.saved(), ..total }
     }
 
     /// Whether a yes may have to be given again.
     pub(crate) fn may_void(&self, index: usize) -> bool {
-        self.fates[index] == Fate::Over && self.voids(index) != Tally::NONE
+        self.fates[index] == StepFate::Over && self.voids(index) != ForecastRange::NONE
     }
 
-    fn foresee(&self, index: usize, stopped: Stop) -> Fate {
+    fn foresee(&self, index: usize, stopped: Stop) -> StepFate {
         let node = &self.flow.nodes()[index];
-        let Some(step) = self.flow.of_key(&node.key) else { return Fate::Left };
+        let Some(step) = self.flow.of_key(&node.key) else { return StepFate::Left };
         let phase = self.state.phase(&node.key);
         if phase.is_closed() || self.is_walked_past(index) {
-            return Fate::Over;
+            return StepFate::Over;
         }
         if let Some(own) = self.state.step(&node.key).filter(|own| own.is_open()) {
             return match own.has_lapsed() {
-                true => Fate::Fails(Cause::Expired { key: node.key.clone() }.to_string()),
-                false => Fate::Runs,
+                true => StepFate::Fails(Cause::Expired { key: node.key.clone() }.to_string()),
+                false => StepFate::Runs,
             };
         }
         if self.state.only.as_ref().is_some_and(|only| *only != node.key) {
-            return Fate::Left;
+            return StepFate::Left;
         }
         let fate = match stopped {
-            Stop::Yes if !node.finally => return Fate::Left,
+            Stop::Yes if !node.finally => return StepFate::Left,
             Stop::Maybe if !node.finally => {
-                Fate::MayRun("a step before it may end the run".to_owned())
+                StepFate::MayRun("a step before it may end the run".to_owned())
             }
             Stop::No | Stop::Maybe | Stop::Yes => self.needed(index, step),
         };
         let fate = match fate {
-            Fate::Runs | Fate::MayRun(_) => self.conditioned(step, fate),
+            StepFate::Runs | StepFate::MayRun(_) => self.conditioned(step, fate),
             fate => fate,
         };
         match self.sight(step) {
-            Sight::Broken(why) if fate == Fate::Runs => Fate::Fails(why),
-            Sight::Doubtful(why) if fate == Fate::Runs => Fate::MayRun(why),
+            Readability::Broken(why) if fate == StepFate::Runs => StepFate::Fails(why),
+            Readability::Doubtful(why) if fate == StepFate::Runs => StepFate::MayRun(why),
             _ => fate,
         }
     }
 
     /// Whether a step can be written out: it may read what a step that is left out never came to.
-    fn sight(&self, step: &Step) -> Sight {
+    fn sight(&self, step: &Step) -> Readability {
         let exprs = match (&step.for_each, &step.action) {
             (Some(each), _) => each.items.exprs(),
             (None, Action::Run(_) | Action::Set(_) | Action::Approve(_) | Action::Wait(_)) => {
@@ -269,17 +259,17 @@ impl<'o> Outlook<'o> {
             (None, Action::Prompt(_) | Action::Fail(_) | Action::Loop(_)) => Vec::new(),
         };
         let names = self.names();
-        let mut sight = Sight::Clear;
+        let mut sight = Readability::Clear;
         for located in exprs {
             let expr = located.expr;
             if self.knows(expr)
                 && let Err(error) = expr.eval(&names, &mut Fuel::default())
             {
                 let source = expr.source().trim();
-                return Sight::Broken(format!("`{source}` cannot be evaluated: {error}"));
+                return Readability::Broken(format!("`{source}` cannot be evaluated: {error}"));
             }
             if let Some(name) = self.doubts(expr) {
-                sight = Sight::Doubtful(format!("`{name}` may come to nothing"));
+                sight = Readability::Doubtful(format!("`{name}` may come to nothing"));
             }
         }
         sight
@@ -290,7 +280,7 @@ impl<'o> Outlook<'o> {
         expr.references().iter().find_map(|reference| {
             let name = field(reference, 0).filter(|_| reference.root == "steps")?;
             let fate = self.flow.index(name).and_then(|index| self.fates.get(index));
-            let open = matches!(fate, Some(Fate::MayRun(_)));
+            let open = matches!(fate, Some(StepFate::MayRun(_)));
             (open && field(reference, 1) != Some("status")).then_some(name)
         })
     }
@@ -300,7 +290,7 @@ impl<'o> Outlook<'o> {
         let nodes = self.flow.nodes();
         let step = self.flow.of_key(&nodes[index].key);
         let looped = step.is_some_and(|step| matches!(step.action, Action::Loop(_)));
-        let begun = |key: &Key| {
+        let begun = |key: &StepKey| {
             let mut steps = self.state.steps.iter();
             steps.any(|(other, step)| other.is_within(key) && step.began_ms.is_some())
         };
@@ -309,7 +299,7 @@ impl<'o> Outlook<'o> {
     }
 
     /// Whether what a step waits for lets it run; the rules are those of the interpreter.
-    fn needed(&self, index: usize, step: &Step) -> Fate {
+    fn needed(&self, index: usize, step: &Step) -> StepFate {
         let nodes = self.flow.nodes();
         let waits = nodes[index].waits.iter().copied();
         let own: Vec<usize> =
@@ -317,7 +307,7 @@ impl<'o> Outlook<'o> {
         let name = |wait: usize| &nodes[wait].key;
         // Steps of a guide follow each other whether or not the one before was left out.
         if self.flow.is_walked() {
-            return Fate::Runs;
+            return StepFate::Runs;
         }
         let mut may = None;
         match step.needs {
@@ -326,12 +316,12 @@ impl<'o> Outlook<'o> {
                     let asked = asks_status(step, name(wait).as_str());
                     match self.end_of(wait) {
                         Ended::Skipped if !asked && may.is_none() => {
-                            return Fate::Skips(format!("`{}` is skipped", name(wait)));
+                            return StepFate::Skips(format!("`{}` is skipped", name(wait)));
                         }
                         Ended::Skipped | Ended::Open if !asked => {
                             may = Some(format!("`{}` may be skipped", name(wait)));
                         }
-                        Ended::Left => return Fate::Left,
+                        Ended::Left => return StepFate::Left,
                         _ => {}
                     }
                 }
@@ -340,35 +330,35 @@ impl<'o> Outlook<'o> {
             Needs::Any => {
                 let any = |wanted: Ended| own.iter().any(|wait| self.end_of(*wait) == wanted);
                 match (any(Ended::Left), any(Ended::Succeeded), any(Ended::Open)) {
-                    (true, ..) => return Fate::Left,
+                    (true, ..) => return StepFate::Left,
                     (_, true, _) => {}
                     (_, _, true) => may = Some("all that it needs may be skipped".to_owned()),
                     _ => {
                         let why = "none of the steps it needs succeeded";
-                        return Fate::Skips(why.to_owned());
+                        return StepFate::Skips(why.to_owned());
                     }
                 }
             }
         }
-        may.map_or(Fate::Runs, Fate::MayRun)
+        may.map_or(StepFate::Runs, StepFate::MayRun)
     }
 
     fn end_of(&self, index: usize) -> Ended {
         match &self.fates[index] {
-            Fate::Over => match self.state.phase(&self.flow.nodes()[index].key) {
+            StepFate::Over => match self.state.phase(&self.flow.nodes()[index].key) {
                 Phase::Skipped => Ended::Skipped,
                 Phase::Succeeded => Ended::Succeeded,
                 _ => Ended::Failed,
             },
-            Fate::Runs => Ended::Succeeded,
-            Fate::MayRun(_) => Ended::Open,
-            Fate::Skips(_) => Ended::Skipped,
-            Fate::Fails(_) => Ended::Failed,
-            Fate::Left => Ended::Left,
+            StepFate::Runs => Ended::Succeeded,
+            StepFate::MayRun(_) => Ended::Open,
+            StepFate::Skips(_) => Ended::Skipped,
+            StepFate::Fails(_) => Ended::Failed,
+            StepFate::Left => Ended::Left,
         }
     }
 
-    fn conditioned(&self, step: &Step, fate: Fate) -> Fate {
+    fn conditioned(&self, step: &Step, fate: StepFate) -> StepFate {
         let held = match &step.when {
             None => return fate,
             Some(When::Expr(bare)) => {
@@ -386,19 +376,21 @@ impl<'o> Outlook<'o> {
         };
         match held {
             Some(true) => fate,
-            Some(false) => Fate::Skips("its condition does not hold".to_owned()),
-            None => Fate::MayRun("its condition is decided then".to_owned()),
+            Some(false) => StepFate::Skips("its condition does not hold".to_owned()),
+            None => StepFate::MayRun("its condition is decided then".to_owned()),
         }
     }
 
     /// Remembers what later conditions will see of a step.
-    fn note(&mut self, index: usize, fate: &Fate) {
+    fn note(&mut self, index: usize, fate: &StepFate) {
         let key = &self.flow.nodes()[index].key;
         let status = match fate {
-            Fate::Runs => StepStatus::Succeeded,
-            Fate::Skips(_) => StepStatus::Skipped,
-            Fate::Fails(_) => StepStatus::Failed,
-            Fate::Over | Fate::MayRun(_) | Fate::Left => return self.agents(index, fate),
+            StepFate::Runs => StepStatus::Succeeded,
+            StepFate::Skips(_) => StepStatus::Skipped,
+            StepFate::Fails(_) => StepStatus::Failed,
+            StepFate::Over | StepFate::MayRun(_) | StepFate::Left => {
+                return self.agents(index, fate);
+            }
         };
         let (name, shown) = (key.as_str().to_owned(), json!({"status": status, "attempts": 0}));
         if let Some(steps) = self.steps.as_object_mut() {
@@ -407,33 +399,34 @@ impl<'o> Outlook<'o> {
         self.agents(index, fate);
     }
 
-    fn agents(&mut self, index: usize, fate: &Fate) {
+    fn agents(&mut self, index: usize, fate: &StepFate) {
         let step = self.flow.of_key(&self.flow.nodes()[index].key);
         let works = |step: &Step| matches!(step.action, Action::Prompt(_) | Action::Loop(_));
-        let runs = matches!(fate, Fate::Runs | Fate::MayRun(_));
+        let runs = matches!(fate, StepFate::Runs | StepFate::MayRun(_));
         self.varies |= runs && step.is_some_and(works);
     }
 
     /// A step whose author ends the run ends it even when everything succeeds.
-    fn stops(&self, index: usize, fate: &Fate, before: Stop) -> Stop {
+    fn stops(&self, index: usize, fate: &StepFate, before: Stop) -> Stop {
         let node = &self.flow.nodes()[index];
         let step = self.flow.of_key(&node.key);
         let ends = step.is_some_and(|step| {
-            let fails = matches!(step.action, Action::Fail(_)) || self.sight(step) != Sight::Clear;
+            let fails =
+                matches!(step.action, Action::Fail(_)) || self.sight(step) != Readability::Clear;
             fails && step.on_error == milepost_model::step::OnError::Fail
         });
         let alone = self.flow.workflow().concurrency == 1;
         match fate {
-            Fate::Runs | Fate::Fails(_) if ends && !node.finally && alone => Stop::Yes,
-            Fate::Runs | Fate::Fails(_) | Fate::MayRun(_) if ends && !node.finally => {
+            StepFate::Runs | StepFate::Fails(_) if ends && !node.finally && alone => Stop::Yes,
+            StepFate::Runs | StepFate::Fails(_) | StepFate::MayRun(_) if ends && !node.finally => {
                 before.max(Stop::Maybe)
             }
             _ => before,
         }
     }
 
-    fn names(&self) -> Names<'_> {
-        Names::of(self.state).with("steps", self.steps.clone())
+    fn names(&self) -> RunScope<'_> {
+        RunScope::of(self.state).with("steps", self.steps.clone())
     }
 
     /// Whether all that an expression reads is known already.
@@ -446,12 +439,12 @@ impl<'o> Outlook<'o> {
                     let index = field(reference, 0).and_then(|name| self.flow.index(name));
                     match index.and_then(|index| self.fates.get(index)) {
                         // What is left out comes to nothing more.
-                        Some(Fate::Over | Fate::Skips(_)) => true,
-                        Some(Fate::Runs) => field(reference, 1) == Some("status"),
-                        Some(Fate::Fails(_)) => {
+                        Some(StepFate::Over | StepFate::Skips(_)) => true,
+                        Some(StepFate::Runs) => field(reference, 1) == Some("status"),
+                        Some(StepFate::Fails(_)) => {
                             matches!(field(reference, 1), Some("status" | "output"))
                         }
-                        Some(Fate::MayRun(_) | Fate::Left) | None => false,
+                        Some(StepFate::MayRun(_) | StepFate::Left) | None => false,
                     }
                 }
                 _ => false,
@@ -459,104 +452,106 @@ impl<'o> Outlook<'o> {
     }
 
     /// What a step of the top level costs that runs.
-    fn node(&self, index: usize) -> Cost {
+    fn node(&self, index: usize) -> Forecast {
         let key = &self.flow.nodes()[index].key;
-        let Some(step) = self.flow.of_key(key) else { return Cost::NONE };
+        let Some(step) = self.flow.of_key(key) else { return Forecast::NONE };
         let stands = self.state.step(key);
         if let Action::Loop(looped) = &step.action {
-            return self.looped(key, looped, Tally::ONE);
+            return self.looped(key, looped, ForecastRange::ONE);
         }
         let Some(each) = &step.for_each else { return self.execution(key, step) };
         if let Some(items) = stands.and_then(|stands| stands.items.as_ref()) {
             let items = (0..items.len()).map(|index| self.execution(&key.item(index), step));
-            return items.fold(Cost::NONE, Cost::plus);
+            return items.fold(Forecast::NONE, Forecast::plus);
         }
         let known = each.items.exprs().iter().all(|located| self.knows(located.expr));
         let items = known.then(|| self.names().value("for_each", &each.items).ok()).flatten();
         let count = match items.flatten() {
-            Some(Value::Array(items)) => Tally::exactly(items.len()),
-            _ => Tally { least: 0, most: None },
+            Some(Value::Array(items)) => ForecastRange::exactly(items.len()),
+            _ => ForecastRange { least: 0, most: None },
         };
         // Items have no history of their own: the list is new.
         self.fresh(key, step).times(count)
     }
 
     /// What one execution costs from where it stands.
-    fn execution(&self, key: &Key, step: &Step) -> Cost {
+    fn execution(&self, key: &StepKey, step: &Step) -> Forecast {
         let Some(stands) = self.state.step(key).filter(|stands| stands.began_ms.is_some()) else {
             return self.fresh(key, step);
         };
         let fresh = self.fresh(key, step);
         match &stands.phase {
-            phase if phase.is_closed() => Cost::NONE,
+            phase if phase.is_closed() => Forecast::NONE,
             Phase::Calling(_) | Phase::Answered => polled_on(step, fresh),
             Phase::Failing(_)
             | Phase::Child(_)
             | Phase::Asking
             | Phase::Decided(_)
-            | Phase::Sleeping(_) => Cost::NONE,
-            Phase::Accepted => Cost { approvals: fresh.approvals, ..Cost::NONE },
+            | Phase::Sleeping(_) => Forecast::NONE,
+            Phase::Accepted => Forecast { approvals: fresh.approvals, ..Forecast::NONE },
             Phase::Unknown(_) => fresh.if_at_all(),
-            Phase::Verifying => {
-                Cost { calls: fresh.calls.if_at_all(), writes: fresh.writes.if_at_all(), ..fresh }
-            }
+            Phase::Verifying => Forecast {
+                calls: fresh.calls.if_at_all(),
+                writes: fresh.writes.if_at_all(),
+                ..fresh
+            },
             _ => fresh,
         }
     }
 
     /// What one execution costs that begins.
-    fn fresh(&self, key: &Key, step: &Step) -> Cost {
+    fn fresh(&self, key: &StepKey, step: &Step) -> Forecast {
         match &step.action {
             Action::Run(run) => self.run(key, run),
             Action::Prompt(prompt) => self.prompt(key, prompt),
-            Action::Approve(_) => Cost { approvals: Tally::ONE, ..Cost::NONE },
-            Action::Wait(_) | Action::Set(_) | Action::Fail(_) | Action::Loop(_) => Cost::NONE,
+            Action::Approve(_) => Forecast { approvals: ForecastRange::ONE, ..Forecast::NONE },
+            Action::Wait(_) | Action::Set(_) | Action::Fail(_) | Action::Loop(_) => Forecast::NONE,
         }
     }
 
-    fn run(&self, key: &Key, run: &Run) -> Cost {
+    fn run(&self, key: &StepKey, run: &Run) -> Forecast {
         if matches!(run.target.value, Target::Workflow(_)) {
-            return Cost { children: Tally::ONE, ..Cost::NONE };
+            return Forecast { children: ForecastRange::ONE, ..Forecast::NONE };
         }
-        let passes = run.repeat.as_ref().map_or(Tally::ONE, passes);
+        let passes = run.repeat.as_ref().map_or(ForecastRange::ONE, passes);
         self.call(key, &run.target.value).times(passes)
     }
 
-    fn call(&self, key: &Key, target: &Target) -> Cost {
+    fn call(&self, key: &StepKey, target: &Target) -> Forecast {
         let known = self.world.writes(&target.to_string(), self.state.head.mock);
         let wrote = || {
             let mut within = self.state.steps.iter().filter(|(other, _)| other.is_within(key));
             within.any(|(_, step)| step.wrote.is_some()).then_some(true)
         };
         let writes = match known.or_else(wrote) {
-            Some(true) => Tally::ONE,
-            Some(false) => Tally::NONE,
-            None => Tally::MAYBE,
+            Some(true) => ForecastRange::ONE,
+            Some(false) => ForecastRange::NONE,
+            None => ForecastRange::MAYBE,
         };
-        Cost { calls: Tally::ONE, writes, ..Cost::NONE }
+        Forecast { calls: ForecastRange::ONE, writes, ..Forecast::NONE }
     }
 
-    fn prompt(&self, key: &Key, prompt: &Prompt) -> Cost {
+    fn prompt(&self, key: &StepKey, prompt: &Prompt) -> Forecast {
         let approvals = match &prompt.confirmation {
-            Confirmation::Never => Tally::NONE,
-            Confirmation::Always => Tally::ONE,
-            Confirmation::When(_) => Tally::MAYBE,
+            Confirmation::Never => ForecastRange::NONE,
+            Confirmation::Always => ForecastRange::ONE,
+            Confirmation::When(_) => ForecastRange::MAYBE,
         };
         let checks = prompt.verify.iter().map(|check| self.call(key, &check.run.value));
-        let agent = Cost { agents: Tally::ONE, approvals, ..Cost::NONE };
-        checks.fold(agent, Cost::plus)
+        let agent = Forecast { agent_steps: ForecastRange::ONE, approvals, ..Forecast::NONE };
+        checks.fold(agent, Forecast::plus)
     }
 
     /// The passes of a loop, without those steps in them that are done.
-    fn looped(&self, around: &Key, looped: &Loop, outer: Tally) -> Cost {
+    fn looped(&self, around: &StepKey, looped: &Loop, outer: ForecastRange) -> Forecast {
         let spec = &looped.spec;
         let most = spec.max_iterations.get().into();
         let passes = match &spec.count {
             Some(Count::Times(times)) => {
                 let times = u64::try_from(*times).unwrap_or_default().min(most);
-                Tally { least: times, most: Some(times) }
+                ForecastRange { least: times, most: Some(times) }
             }
-            Some(Count::Variable(_)) | None => Tally { least: 0, most: Some(most) },
+            Some(Count::Variable(_)) | None => ForecastRange { least: 0, most: Some(most) },
         };
         let passes = outer.times(passes);
         let inner = looped.body.iter().map(|step| {
@@ -564,7 +559,7 @@ impl<'o> Outlook<'o> {
             if let Action::Loop(inner) = &step.action {
                 return self.looped(around, inner, passes);
             }
-            let own = |key: &Key| {
+            let own = |key: &StepKey| {
                 let check = key.as_str().contains("::verify@");
                 key != around
                     && key.is_within(around)
@@ -577,15 +572,15 @@ impl<'o> Outlook<'o> {
                 .partition(|(_, stands)| stands.phase.is_closed());
             let left = passes.less((done.len() + open.len()) as u64);
             let open = open.iter().map(|(key, _)| self.execution(key, step));
-            open.fold(self.fresh(around, step).times(left), Cost::plus)
+            open.fold(self.fresh(around, step).times(left), Forecast::plus)
         });
-        inner.fold(Cost::NONE, Cost::plus)
+        inner.fold(Forecast::NONE, Forecast::plus)
     }
 
     /// How often a yes that is kept has to be given again.
-    fn voids(&self, index: usize) -> Tally {
+    fn voids(&self, index: usize) -> ForecastRange {
         if !is_given(self.flow, self.state, index) {
-            return Tally::NONE;
+            return ForecastRange::NONE;
         }
         let nodes = self.flow.nodes();
         let effects = |below: &usize| {
@@ -593,13 +588,13 @@ impl<'o> Outlook<'o> {
             step.is_some_and(|step| matches!(step.action, Action::Run(_) | Action::Prompt(_)))
         };
         let below: Vec<usize> = self.flow.below(index).into_iter().filter(effects).collect();
-        let sure = below.iter().any(|below| self.fates[*below] == Fate::Runs);
-        let may = below.iter().any(|below| matches!(self.fates[*below], Fate::MayRun(_)));
+        let sure = below.iter().any(|below| self.fates[*below] == StepFate::Runs);
+        let may = below.iter().any(|below| matches!(self.fates[*below], StepFate::MayRun(_)));
         match self.differs(index) {
-            _ if !sure && !may => Tally::NONE,
-            Some(false) => Tally::NONE,
-            Some(true) if sure => Tally::ONE,
-            Some(true) | None => Tally::MAYBE,
+            _ if !sure && !may => ForecastRange::NONE,
+            Some(false) => ForecastRange::NONE,
+            Some(true) if sure => ForecastRange::ONE,
+            Some(true) | None => ForecastRange::MAYBE,
         }
     }
 
@@ -609,12 +604,14 @@ impl<'o> Outlook<'o> {
         let key = &self.flow.nodes()[index].key;
         let step = self.flow.of_key(key)?;
         let before = self.state.step(key)?.request.as_deref()?;
-        let look = Look::of(self.flow, self.state);
-        let Command::Ask(now) = look.act(&One { key, step, names: Names::of(self.state) }) else {
+        let look = RunEvaluator::of(self.flow, self.state);
+        let NextCommand::Ask(now) =
+            look.act(&Execution { key, step, names: RunScope::of(self.state) })
+        else {
             return None;
         };
         let mut known = step.exprs().iter().all(|located| self.knows(located.expr));
-        let message = sentinel::shown_text(&self.state.head.seal, &now.message);
+        let message = secret_placeholder::mask_text(&self.state.head.nonce, &now.message);
         if known && message != before.message {
             return Some(true);
         }
@@ -632,8 +629,9 @@ impl<'o> Outlook<'o> {
             }
             known &= settled;
         }
-        let begun = |key: &Key| self.state.step(key).is_some_and(|step| step.began_ms.is_some());
-        let unseen = |key: &Key| !before.names(key) && !begun(key);
+        let begun =
+            |key: &StepKey| self.state.step(key).is_some_and(|step| step.began_ms.is_some());
+        let unseen = |key: &StepKey| !before.names(key) && !begun(key);
         for key in look.senders_below(key).into_iter().filter(unseen) {
             let step = self.flow.of_key(&key)?;
             // Which items a list has may be told later.
@@ -647,8 +645,8 @@ impl<'o> Outlook<'o> {
     }
 
     /// What the executions cost that are kept.
-    fn saved(&self) -> Saved {
-        let mut saved = Saved::default();
+    fn saved(&self) -> SavedCost {
+        let mut saved = SavedCost::default();
         for (key, stands) in &self.state.steps {
             if stands.phase != Phase::Succeeded {
                 continue;
@@ -676,15 +674,15 @@ impl<'o> Outlook<'o> {
 }
 
 /// What comes after a request that has been sent already.
-fn polled_on(step: &Step, fresh: Cost) -> Cost {
+fn polled_on(step: &Step, fresh: Forecast) -> Forecast {
     match &step.action {
         Action::Run(run) if run.repeat.is_some() => fresh.if_at_all(),
-        _ => Cost::NONE,
+        _ => Forecast::NONE,
     }
 }
 
 /// How often polling asks.
-fn passes(repeat: &Repeat) -> Tally {
+fn passes(repeat: &Repeat) -> ForecastRange {
     let every = repeat.every.as_ref().map_or(limits::POLL_MS, millis).max(1);
     let total = repeat.timeout.as_ref().map(millis);
     let attempts = repeat.max_attempts.map(|most| u64::from(most.get()));
@@ -694,12 +692,12 @@ fn passes(repeat: &Repeat) -> Tally {
         (Some(attempts), Some(timed)) => Some(attempts.min(timed)),
         (attempts, timed) => attempts.or(timed),
     };
-    Tally { least: 1, most }
+    ForecastRange { least: 1, most }
 }
 
 /// Whether what a step reads will be there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Sight {
+enum Readability {
     Clear,
     /// It may not be.
     Doubtful(String),

@@ -3,14 +3,14 @@
 use milepost_model::hint::{Hint, Invocation};
 use milepost_model::problem::Code;
 
-use super::choice::Choice;
-use super::{Origin, ResumeRequest, Wish};
-use crate::budget;
+use super::selection::StepSelection;
+use super::{Origin, ResolvedRequest, ResumeRequest};
+use crate::event::cause::Cause;
+use crate::event::failure::Failure;
+use crate::event::step_key::StepKey;
 use crate::event::{ActorKind, Budget, Resumption};
-use crate::failure::Failure;
-use crate::failures::Cause;
-use crate::flow::Flow;
-use crate::key::Key;
+use crate::interpreter::budget;
+use crate::interpreter::flow::Flow;
 use crate::state::{End, IllegalEvent, Phase, State};
 use crate::view::{self, Waiting};
 
@@ -49,7 +49,11 @@ pub(crate) fn of_run(flow: &Flow, state: &State, request: &ResumeRequest) -> Res
 }
 
 /// Whether what is wanted makes sense in this workflow.
-pub(crate) fn of_wish(flow: &Flow, state: &State, wish: &Wish<'_>) -> Result<(), Failure> {
+pub(crate) fn of_wish(
+    flow: &Flow,
+    state: &State,
+    wish: &ResolvedRequest<'_>,
+) -> Result<(), Failure> {
     let Some(only) = &wish.only else { return Ok(()) };
     if flow.is_walked() {
         let message = "the steps of a guide are walked one after the other";
@@ -63,7 +67,7 @@ pub(crate) fn of_wish(flow: &Flow, state: &State, wish: &Wish<'_>) -> Result<(),
     }
     let undone = flow.above(index).into_iter().find(|above| {
         !state.phase(&nodes[*above].key).is_closed()
-            || super::choice::broke(flow, state, *above).is_some()
+            || super::selection::broke(flow, state, *above).is_some()
     });
     match undone {
         None => Ok(()),
@@ -79,8 +83,8 @@ pub(crate) fn of_wish(flow: &Flow, state: &State, wish: &Wish<'_>) -> Result<(),
 pub(crate) fn of_choice(
     flow: &Flow,
     state: &State,
-    choice: &Choice,
-    wish: &Wish<'_>,
+    choice: &StepSelection,
+    wish: &ResolvedRequest<'_>,
 ) -> Result<(), Failure> {
     let index = wish.only.as_ref().and_then(|only| flow.index(only.as_str()));
     let above = index.map(|index| flow.above(index)).unwrap_or_default();
@@ -167,11 +171,7 @@ fn waits(waiting: &Waiting) -> Failure {
 }
 
 fn spent(budget: Budget, used: u64) -> Failure {
-    let name = match budget {
-        Budget::HttpCalls => "http_calls",
-        Budget::Writes => "writes",
-        Budget::Attempts => "attempts",
-    };
+    let name = budget.name();
     let message = format!("the run has spent its budget of `{name}`: {used}");
     refused(message, format!("resume with a limit of `{name}` above {used}")).with("budget", name)
 }
@@ -179,7 +179,7 @@ fn spent(budget: Budget, used: u64) -> Failure {
 /// A step inside another one.
 pub(crate) fn inside(named: &str) -> Failure {
     let message = format!("`{named}` lies inside another step");
-    let top = Key::of_walk(named);
+    let top = StepKey::of_walk(named);
     let hint = match named.contains(['@', ':']) {
         true => format!("name `{}`: what succeeded inside it is kept where it failed", top.top()),
         false => "name the loop around it".to_owned(),
@@ -188,14 +188,14 @@ pub(crate) fn inside(named: &str) -> Failure {
 }
 
 /// A yes that no person said.
-pub(crate) fn forged(key: &Key) -> Failure {
+pub(crate) fn forged(key: &StepKey) -> Failure {
     let message = format!("`{key}` asks a person: its answer is not replaced");
     let hint = Hint::text("decide with ").call(Invocation::of("workflow.approve"));
     refused(message, hint).with("step", key.as_str())
 }
 
 /// An output that is not what its step promises.
-pub(crate) fn misfit(key: &Key, cause: &str) -> Failure {
+pub(crate) fn misfit(key: &StepKey, cause: &str) -> Failure {
     let message = format!("the output for `{key}` does not fit its schema: {cause}");
     Failure::new(Code::OutputInvalid, message, "give an output as the schema has it")
         .with("step", key.as_str())
@@ -219,14 +219,14 @@ pub(crate) fn respelt() -> Failure {
 }
 
 /// A kept step that is gone.
-pub(crate) fn removed(key: &Key) -> Failure {
+pub(crate) fn removed(key: &StepKey) -> Failure {
     let message = format!("the newest version has no step `{key}`, which would be kept");
     let hint = "resume on the pinned version, or from the start";
     refused(message, hint).with("step", key.as_str())
 }
 
 /// A kept step that is another one now.
-pub(crate) fn rewired(key: &Key, how: &str) -> Failure {
+pub(crate) fn rewired(key: &StepKey, how: &str) -> Failure {
     let message = format!("`{key}` would be kept, and in the newest version {how}");
     let hint = format!("resume from `{key}`, or on the pinned version");
     refused(message, hint).with("step", key.as_str())

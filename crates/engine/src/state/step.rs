@@ -1,21 +1,21 @@
 //! One execution of a step: where it stands, and what it has come to.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::State;
-use crate::budget::Spent;
+use crate::event::cause::Cause;
+use crate::event::failure::Failure;
+use crate::event::step_key::StepKey;
 use crate::event::{
-    ActorKind, Answer, Attempt, Budget, ChildOutcome, Issue, Request, Submission, Verdict,
+    ActorKind, ApprovalDecision, ApprovalRequest, Attempt, Budget, CallAnswer, ChildOutcome,
+    Submission, SubmissionIssue,
 };
-use crate::failure::Failure;
-use crate::failures::Cause;
-use crate::key::Key;
+use crate::interpreter::budget::BudgetUsage;
 use crate::limits;
+use crate::named_enum::named_enum;
 
 /// Where an execution of a step stands.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -112,44 +112,21 @@ impl Phase {
     }
 }
 
-/// How a step stands, as people and expressions see it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StepStatus {
-    /// It has not begun.
-    Pending,
-    /// Something is under way, or due.
-    Running,
-    /// A person or an agent has to act.
-    Waiting,
-    /// It is done.
-    Succeeded,
-    /// It is over without success.
-    Failed,
-    /// It does not run.
-    Skipped,
-    /// The run was canceled before it was done.
-    Canceled,
-}
-
-impl StepStatus {
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            StepStatus::Pending => "pending",
-            StepStatus::Running => "running",
-            StepStatus::Waiting => "waiting",
-            StepStatus::Succeeded => "succeeded",
-            StepStatus::Failed => "failed",
-            StepStatus::Skipped => "skipped",
-            StepStatus::Canceled => "canceled",
-        }
-    }
-}
-
-impl fmt::Display for StepStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+named_enum! {
+    /// The status of a step, as people and expressions see it.
+    StepStatus {
+        /// It has not begun.
+        Pending = "pending",
+        /// Something is under way, or due.
+        Running = "running",
+        /// A person or an agent has to act.
+        Waiting = "waiting",
+        Succeeded = "succeeded",
+        Failed = "failed",
+        /// Its condition, or what it depends on, left it out.
+        Skipped = "skipped",
+        /// The run was canceled before it was done.
+        Canceled = "canceled",
     }
 }
 
@@ -175,11 +152,11 @@ pub struct StepState {
     /// Nobody has said yet what became of its last request.
     pub unsettled: bool,
     /// What came back last.
-    pub answer: Option<Answer>,
+    pub answer: Option<CallAnswer>,
     /// The run that worked on it last.
-    pub child: Option<Box<Inner>>,
+    pub child: Option<Box<ChildState>>,
     /// A run that worked on it and did not succeed: it can go on.
-    pub left: Option<Box<Inner>>,
+    pub left: Option<Box<ChildState>>,
     /// Its output.
     pub output: Option<Value>,
     /// Why it failed.
@@ -191,7 +168,7 @@ pub struct StepState {
     /// An item that failed.
     pub item_failed: Option<usize>,
     /// What was submitted, and what became of it.
-    pub judged: Vec<Judged>,
+    pub judged: Vec<JudgedSubmission>,
     /// Submissions that used up a try.
     pub refused: u32,
     /// The last try that was offered to an agent; it never starts over, so that a try names one
@@ -204,15 +181,15 @@ pub struct StepState {
     /// The time that stood in what a person was asked last: that of the event before.
     pub asked_ms: Option<u64>,
     /// What a person was asked last.
-    pub request: Option<Box<Request>>,
+    pub request: Option<Box<ApprovalRequest>>,
     /// What the person said.
-    pub verdict: Option<Box<Verdict>>,
+    pub verdict: Option<Box<ApprovalDecision>>,
     /// What a person said when it was sent back.
     pub feedback: Option<String>,
     /// How often it sent the run back.
     pub sent_back: u32,
     /// What it changed, or may have changed, in the world, however often it was forgotten since.
-    pub wrote: Option<Wrote>,
+    pub wrote: Option<WriteRecord>,
     /// When it began.
     pub began_ms: Option<u64>,
     /// When it was over.
@@ -221,7 +198,7 @@ pub struct StepState {
 
 /// A run that a step started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Inner {
+pub struct ChildState {
     /// Which.
     pub run: String,
     /// A digest of what it was given.
@@ -229,14 +206,14 @@ pub struct Inner {
     /// What it may spend.
     pub rest: BTreeMap<Budget, u64>,
     /// What it spent, as far as that is added up.
-    pub counted: Spent,
+    pub counted: BudgetUsage,
     /// Whether it had ended without success, and goes on.
     pub continues: bool,
 }
 
 /// Requests that changed something, or may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wrote {
+pub struct WriteRecord {
     /// How many.
     pub times: u32,
     /// The last one in short: `POST /refunds`.
@@ -247,13 +224,13 @@ pub struct Wrote {
 
 /// What became of a submission.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judged {
+pub struct JudgedSubmission {
     /// Which try.
     pub attempt: u32,
     /// What was submitted.
     pub digest: String,
     /// What is wrong with it; nothing when it was accepted.
-    pub issues: Vec<Issue>,
+    pub issues: Vec<SubmissionIssue>,
     /// The world or a person spoke against it, and may think otherwise the next time.
     pub checked: bool,
 }
@@ -266,7 +243,7 @@ impl StepState {
 
     /// Whether it asked a person, and nobody answered in time.
     pub fn has_lapsed(&self) -> bool {
-        let by_time = |verdict: &Verdict| verdict.by.kind == ActorKind::Engine;
+        let by_time = |verdict: &ApprovalDecision| verdict.by.kind == ActorKind::Engine;
         self.phase == Phase::Decided(false) && self.verdict.as_deref().is_some_and(by_time)
     }
 
@@ -295,7 +272,7 @@ impl StepState {
         if attempt.write {
             let times = self.wrote.as_ref().map_or(0, |wrote| wrote.times) + 1;
             let (request, repeatable) = (attempt.request.clone(), attempt.repeatable);
-            self.wrote = Some(Wrote { times, request, repeatable });
+            self.wrote = Some(WriteRecord { times, request, repeatable });
         }
     }
 
@@ -310,7 +287,7 @@ impl StepState {
     pub(super) fn finish_child(&mut self, outcome: &ChildOutcome) {
         self.phase = match outcome {
             ChildOutcome::Succeeded { output } => {
-                self.answer = Some(Answer { output: output.clone(), ..Answer::default() });
+                self.answer = Some(CallAnswer { output: output.clone(), ..CallAnswer::default() });
                 Phase::Answered
             }
             ChildOutcome::Failed { failure } => Phase::Failing(Box::new(failure.clone())),
@@ -326,7 +303,7 @@ impl StepState {
     }
 
     /// The run that can go on when this is begun again.
-    pub fn leaves(&self) -> Option<&Inner> {
+    pub fn leaves(&self) -> Option<&ChildState> {
         let left = match self.phase {
             Phase::Failed | Phase::Canceled => self.child.as_deref(),
             Phase::Pending => self.left.as_deref(),
@@ -346,7 +323,7 @@ pub(super) const ITEMS: &str = "items";
 
 impl State {
     /// What failed of a list that goes on all the same: a problem at the index of each such item.
-    pub(super) fn failed_items(&self, key: &Key) -> Option<Failure> {
+    pub(super) fn failed_items(&self, key: &StepKey) -> Option<Failure> {
         let list = self.steps.get(key)?;
         let first = self.steps.get(&key.item(list.item_failed?))?.failure.as_ref()?;
         let failures = (0..list.items.as_ref()?.len()).map(|index| {
@@ -369,7 +346,7 @@ pub(super) fn is_closable(phase: &Phase) -> bool {
     !phase.is_closed() && !phase.is_busy()
 }
 
-pub(super) fn misfit(key: &Key, phase: &Phase) -> String {
+pub(super) fn misfit(key: &StepKey, phase: &Phase) -> String {
     let told = match phase {
         Phase::Calling(_) => "being called",
         Phase::Answered => "answered",

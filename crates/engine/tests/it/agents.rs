@@ -1,10 +1,10 @@
 //! Steps of agents: offered, judged, checked against the world.
 
 use expect_test::expect;
-use milepost_engine::event::{Answer, Settlement};
-use milepost_engine::interpreter::{Input, Outcome};
-use milepost_engine::signal::{Signal, Submitted};
-use milepost_engine::{Key, view};
+use milepost_engine::event::{CallAnswer, Settlement};
+use milepost_engine::interpreter::{AttemptOutcome, Input};
+use milepost_engine::signal::{Signal, SubmissionSignal};
+use milepost_engine::{StepKey, view};
 use serde_json::{Map, json};
 
 use crate::rig::{Rig, agent, broken, ok, status, submit};
@@ -130,8 +130,13 @@ fn what_is_not_due_is_refused() {
         told(&mut rig, submit("zzz", None, json!("no such step"))),
         told(&mut rig, submit("a", Some(2), json!({"why": "because"}))),
     ];
-    let empty =
-        Submitted { step: None, attempt: None, output: None, context: Map::new(), by: agent() };
+    let empty = SubmissionSignal {
+        step: None,
+        attempt: None,
+        output: None,
+        context: Map::new(),
+        by: agent(),
+    };
     all.push(told(&mut rig, Signal::Submit(empty)));
     rig.submit("a", json!("no"));
     all.push(told(&mut rig, submit("a", Some(1), json!({"why": "because"}))));
@@ -271,17 +276,17 @@ fn the_outcome_of_an_earlier_attempt_changes_nothing() {
     let mut rig = Rig::new("workflow: w\nsteps:\n  - {id: a, run: api a:get}\n");
     rig.on("a", &[ok(json!("late")).after(50_000)]);
     rig.open();
-    let first = rig.state().step(&Key::of_walk("a")).and_then(|step| step.attempt_seq);
+    let first = rig.state().step(&StepKey::of_walk("a")).and_then(|step| step.attempt_seq);
     rig.die();
     rig.pass(0);
-    let second = rig.state().step(&Key::of_walk("a")).and_then(|step| step.attempt_seq);
+    let second = rig.state().step(&StepKey::of_walk("a")).and_then(|step| step.attempt_seq);
     assert!(first.is_some() && first < second, "{first:?} {second:?}");
     let before = rig.journal.len();
-    let answer = Answer { output: json!("early"), status: 200, ..Answer::default() };
+    let answer = CallAnswer { output: json!("early"), status: 200, ..CallAnswer::default() };
     rig.handle(Input::Called {
-        key: Key::of_walk("a"),
+        key: StepKey::of_walk("a"),
         attempt: first.expect("was begun"),
-        outcome: Outcome::Answered { answer, duration_ms: 1 },
+        outcome: AttemptOutcome::Answered { answer, duration_ms: 1 },
     });
     assert_eq!(rig.journal.len(), before);
     rig.settle();

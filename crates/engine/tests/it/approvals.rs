@@ -4,7 +4,7 @@ use expect_test::expect;
 use milepost_engine::event::{ActorKind, Event, Presence};
 use milepost_engine::signal::Signal;
 use milepost_engine::state::{Phase, Status};
-use milepost_engine::{Key, view};
+use milepost_engine::{StepKey, view};
 use serde_json::json;
 
 use crate::rig::{Rig, ok, person, status, willing};
@@ -89,7 +89,7 @@ fn what_is_not_a_persons_decision_on_this_question_is_refused() {
         right
     };
     let mut all = Vec::new();
-    let mut wrong = |change: &dyn Fn(&mut milepost_engine::signal::Decided)| {
+    let mut wrong = |change: &dyn Fn(&mut milepost_engine::signal::DecisionSignal)| {
         let mut decision = right.clone();
         change(&mut decision);
         all.push(told::reply(&rig.tell(Signal::Decide(decision))));
@@ -100,7 +100,7 @@ fn what_is_not_a_persons_decision_on_this_question_is_refused() {
     wrong(&|one| one.presence = Presence::Terminal);
     wrong(&|one| one.signature = None);
     wrong(&|one| one.signature = Some("forged".to_owned()));
-    wrong(&|one| one.key = Key::of_walk("refund"));
+    wrong(&|one| one.key = StepKey::of_walk("refund"));
     wrong(&|_| {});
     expect![[r#"
         refused RUN_CONFLICT: `ok` asks something else by now
@@ -316,7 +316,7 @@ fn what_is_sent_again_has_to_be_what_was_shown_too() {
     let mut rig = refund();
     rig.on("mail", &[status(503), ok(json!("sent"))]);
     rig.send(Signal::Decide(rig.decision("ok", true)));
-    while !matches!(rig.state().phase(&Key::of_walk("mail")), Phase::Backoff(_)) {
+    while !matches!(rig.state().phase(&StepKey::of_walk("mail")), Phase::Backoff(_)) {
         assert!(rig.turn());
     }
     rig.world.catalog = 1;
@@ -515,7 +515,7 @@ fn an_item_that_differs_is_asked_for_again() {
     let mut rig = Rig::with(LISTED, &json!({"names": ["ada", "bob", "eve"]}), |_| {});
     rig.on("each@0", &[ok(json!(1))]).start();
     rig.send(Signal::Decide(rig.decision("ok", true)));
-    while rig.state().phase(&Key::of_walk("each@0")) != &Phase::Succeeded {
+    while rig.state().phase(&StepKey::of_walk("each@0")) != &Phase::Succeeded {
         assert!(rig.turn());
     }
     // The second one is on its way by now.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use milepost_engine::event::{Entry, Event};
+use milepost_engine::event::{Event, JournalEntry};
 use milepost_engine::state::{Phase, State};
 
 use crate::rig::{Crash, Rig};
@@ -16,7 +16,7 @@ fn effects(rig: &Rig) -> BTreeSet<&str> {
 }
 
 /// Requests that must not be repeated and were on their way when the journal ended.
-fn lost(journal: &[Entry]) -> Vec<String> {
+fn lost(journal: &[JournalEntry]) -> Vec<String> {
     let state = State::fold(journal).expect("what was written is legal").expect("a run");
     let open = state.open().filter_map(|(key, step)| match &step.phase {
         Phase::Calling(attempt) if !attempt.repeatable => Some(key.to_string()),

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use milepost_engine::event::{ChildOutcome, Event};
-use milepost_engine::interpreter::Effect;
+use milepost_engine::interpreter::RunEffect;
 use milepost_engine::resume::{ResumeRequest, plan};
 use milepost_engine::signal::{Reply, Signal};
 use serde_json::json;
@@ -87,7 +87,7 @@ fn cancel_gives_a_request_up_once() {
     let first = rig.send(Signal::Cancel { by: by.clone(), reason: None });
     let second = rig.send(Signal::Cancel { by: by.clone(), reason: None });
     assert_eq!((first, second), (Some(Reply::Done), Some(Reply::Done)));
-    let aborts = rig.effects.iter().filter(|act| matches!(act, Effect::Abort { .. })).count();
+    let aborts = rig.effects.iter().filter(|act| matches!(act, RunEffect::Abort { .. })).count();
     assert_eq!(aborts, 1);
     rig.settle();
     assert_eq!(told::stands(&rig), "canceled");
@@ -130,7 +130,7 @@ fn a_cancel_leaves_the_end_alone() {
         assert!(rig.turn());
     }
     rig.cancel();
-    assert!(!rig.effects.iter().any(|act| matches!(act, Effect::Abort { .. })));
+    assert!(!rig.effects.iter().any(|act| matches!(act, RunEffect::Abort { .. })));
     assert_eq!(told::stands(&rig), "canceled");
 }
 
@@ -215,7 +215,7 @@ fn the_runs_of_steps_pause_and_go_on_with_the_run() {
             .effects
             .iter()
             .filter_map(|effect| match effect {
-                Effect::PauseChild { resume, .. } => Some(*resume),
+                RunEffect::PauseChild { resume, .. } => Some(*resume),
                 _ => None,
             })
             .collect();

@@ -1,7 +1,7 @@
 //! Failures as the journal keeps them: causes as data, and what version 0.1 wrote down as it is.
 
 use milepost_engine::event::Presence;
-use milepost_engine::{Cause, Failure, Key};
+use milepost_engine::{Cause, Failure, StepKey};
 use milepost_model::hint::{Hint, Invocation};
 use milepost_model::problem::Code;
 use milepost_model::wording::Neutral;
@@ -42,7 +42,7 @@ fn failures_of_version_0_1_are_shown_as_they_were_written() {
 
 #[test]
 fn a_cause_is_kept_as_data_and_told_in_words() {
-    let key = Key::of_walk("ask");
+    let key = StepKey::of_walk("ask");
     let failure = Failure::from(Cause::Rejected { key, comment: Some("too dear".to_owned()) });
     assert_eq!(
         stored(&failure),
@@ -87,7 +87,7 @@ fn every_message_stays_what_it_is() {
 }
 
 fn every() -> Vec<Cause> {
-    let key = Key::of_walk("ask");
+    let key = StepKey::of_walk("ask");
     let text = |text: &str| text.to_owned();
     let (step, found) = (text("aks"), text("a number"));
     vec![
@@ -117,7 +117,7 @@ fn every() -> Vec<Cause> {
         Cause::UnknownStep { step: step.clone(), near: Some(text("ask")), all: Vec::new() },
         Cause::UnknownStep { step, near: None, all: vec![text("ask"), text("tell")] },
         Cause::NothingDue,
-        Cause::SeveralDue { due: vec![key.clone(), Key::of_walk("tell")] },
+        Cause::SeveralDue { due: vec![key.clone(), StepKey::of_walk("tell")] },
         Cause::Stale { key: key.clone(), attempt: 2 },
         Cause::BeingChecked { key: key.clone() },
         Cause::NotAsked { key: key.clone() },

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use expect_test::expect_file;
-use milepost_engine::event::Entry;
+use milepost_engine::event::JournalEntry;
 use milepost_engine::state::State;
 
 use crate::scenarios::ALL;
@@ -32,7 +32,7 @@ fn check_version(version: &Path) {
             continue;
         }
         let text = fs::read_to_string(&path).expect("a golden journal is readable");
-        let entries: Vec<Entry> = text
+        let entries: Vec<JournalEntry> = text
             .lines()
             .map(|line| {
                 serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))

@@ -1,7 +1,7 @@
 //! What holds of all journals: illegal events are refused and leave no trace, legal ones survive
 //! being written and read.
 
-use milepost_engine::event::{Entry, Event};
+use milepost_engine::event::{Event, JournalEntry};
 use milepost_engine::state::State;
 use proptest::prelude::*;
 
@@ -12,7 +12,7 @@ fn stock() -> Vec<Event> {
     ALL.iter().flat_map(|scenario| scenario.run().journal).map(|entry| entry.event).collect()
 }
 
-fn journals() -> Vec<Vec<Entry>> {
+fn journals() -> Vec<Vec<JournalEntry>> {
     ALL.iter().map(|scenario| scenario.run().journal).collect()
 }
 
@@ -20,7 +20,7 @@ fn journals() -> Vec<Vec<Entry>> {
 fn events_survive_being_written_and_read() {
     for entry in journals().concat() {
         let text = serde_json::to_string(&entry).expect("an entry is JSON");
-        let read: Entry = serde_json::from_str(&text).expect("an entry is read");
+        let read: JournalEntry = serde_json::from_str(&text).expect("an entry is read");
         assert_eq!(read, entry);
         let named = serde_json::to_value(&entry.event).expect("an event is JSON");
         assert_eq!(named["event"], entry.event.name());
@@ -33,9 +33,9 @@ fn an_event_out_of_turn_or_time_is_refused() {
         let state = State::fold(&journal[..2]).expect("legal").expect("a run");
         let Some(third) = journal.get(2) else { continue };
         for wrong in [
-            Entry { seq: third.seq + 1, ..third.clone() },
-            Entry { seq: third.seq - 1, ..third.clone() },
-            Entry { at_ms: 0, ..third.clone() },
+            JournalEntry { seq: third.seq + 1, ..third.clone() },
+            JournalEntry { seq: third.seq - 1, ..third.clone() },
+            JournalEntry { at_ms: 0, ..third.clone() },
         ] {
             let mut after = state.clone();
             assert!(after.apply(&wrong).is_err());
@@ -51,7 +51,7 @@ fn nothing_comes_after_the_end() {
     for journal in journals() {
         let state = State::fold(&journal).expect("legal").expect("a run");
         for event in stock() {
-            let entry = Entry { seq: state.seq + 1, at_ms: state.now_ms, event };
+            let entry = JournalEntry { seq: state.seq + 1, at_ms: state.now_ms, event };
             let mut after = state.clone();
             assert!(after.apply(&entry).is_err(), "{}", entry.event.name());
         }
@@ -74,7 +74,7 @@ proptest! {
         let mut state = State::fold(&journal[..cut]).expect("legal").expect("a run");
         for pick in picks {
             let event = pick.get(&stock).clone();
-            let entry = Entry { seq: state.seq + 1, at_ms: state.now_ms, event };
+            let entry = JournalEntry { seq: state.seq + 1, at_ms: state.now_ms, event };
             let before = state.clone();
             if state.apply(&entry).is_err() {
                 prop_assert_eq!(&state, &before);

@@ -5,7 +5,7 @@ use milepost_engine::Failure;
 use milepost_engine::event::{Budget, ChildOutcome, Parent, Proof, Settlement};
 use milepost_engine::resume::{self, ResumeRequest};
 use milepost_engine::signal::Signal;
-use milepost_engine::{Key, limits};
+use milepost_engine::{StepKey, limits};
 use milepost_model::problem::Code;
 use serde_json::json;
 
@@ -337,7 +337,7 @@ fn that_it_did_not_happen_is_said_after_it_could_have() {
     let mut rig = unknown();
     rig.world.arrives_ms = 60_000;
     let settle = |decision: Settlement| Signal::Settle {
-        key: Key::of_walk("a"),
+        key: StepKey::of_walk("a"),
         asked: None,
         by: person("ada"),
         decision,
@@ -376,7 +376,7 @@ fn that_it_did_not_happen_is_said_after_it_could_have() {
 #[test]
 fn only_a_person_says_so_and_only_once() {
     let mut rig = unknown();
-    let (key, decision) = (Key::of_walk("a"), Settlement::DidNot);
+    let (key, decision) = (StepKey::of_walk("a"), Settlement::DidNot);
     let by_agent = milepost_engine::signal::Signal::Settle {
         key: key.clone(),
         asked: None,
@@ -538,7 +538,7 @@ fn another_workflow_is_a_step() {
 #[test]
 fn workflows_run_inside_each_other_only_so_deep() {
     let mut rig = Rig::with(PARENT, &json!({}), |head| {
-        let (run, key) = ("above".to_owned(), Key::of_walk("x"));
+        let (run, key) = ("above".to_owned(), StepKey::of_walk("x"));
         head.parent = Some(Parent { run, key, depth: limits::DEPTH - 1 });
     });
     rig.start();

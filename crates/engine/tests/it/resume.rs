@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use expect_test::{Expect, expect};
-use milepost_engine::Key;
+use milepost_engine::StepKey;
 use milepost_engine::event::{Actor, Budget, Proof, Settlement};
 use milepost_engine::resume::{Origin, ResumeRequest};
 use milepost_engine::signal::Signal;
@@ -170,7 +170,7 @@ fn only_is_the_step_that_failed_unless_one_is_named() {
         saves 2 calls, 1 writes, 1 agent steps
     "]],
     );
-    assert_eq!(story.state().only, Some(Key::of_walk("refund")));
+    assert_eq!(story.state().only, Some(StepKey::of_walk("refund")));
     let request = ResumeRequest { origin: Origin::Start, only: true, ..story.request() };
     check(
         story,
@@ -505,7 +505,7 @@ fn a_run_that_waits_is_not_resumed() {
 fn what_may_have_happened_is_said_after_somebody_gave_up() {
     let lost = Script { lost: names(&["refund"]), ..Script::default() };
     let mut story = refund(lost);
-    let (key, by) = (Key::of_walk("refund"), person());
+    let (key, by) = (StepKey::of_walk("refund"), person());
     story.tell(Signal::Settle {
         key,
         asked: None,

@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write;
 use std::sync::Arc;
 
-use milepost_engine::command::Call;
+use milepost_engine::command::StepCall;
 use milepost_engine::event::{
-    Actor, ActorKind, Answer, ChildOutcome, Entry, Event, Presence, Proof, RunCreated,
+    Actor, ActorKind, CallAnswer, ChildOutcome, Event, JournalEntry, Presence, Proof, RunCreated,
 };
 use milepost_engine::interpreter::{
-    Decision, Effect, Input, Interpreter, Outcome, Prepared, World,
+    AttemptOutcome, Decision, Input, Interpreter, PreparedCall, RunEffect, WorldView,
 };
-use milepost_engine::resume::{ResumePlan, ResumeRequest, Verdict, plan};
-use milepost_engine::signal::{Decided, Reply, Signal, Submitted};
+use milepost_engine::resume::{ResumePlan, ResumeRequest, plan};
+use milepost_engine::signal::{DecisionSignal, Reply, Signal, SubmissionSignal};
 use milepost_engine::state::{State, Status};
 use milepost_engine::view::{Waiting, waiting};
-use milepost_engine::{Failure, Flow, Key, Spent, Trouble};
+use milepost_engine::{BudgetUsage, Failure, FailureKind, Flow, StepKey};
 use milepost_model::check;
 use milepost_model::commands::NoCommands;
 use milepost_model::document::Document;
@@ -26,17 +26,17 @@ use serde_json::{Map, Value, json};
 /// The commands of the shop: what is not a `get` or a `list` writes.
 pub(crate) struct Shop;
 
-impl World for Shop {
+impl WorldView for Shop {
     /// Whoever says that something did not happen need not wait, except where that is the matter.
     fn arrives_within_ms(&self, _: u64) -> u64 {
         0
     }
 
-    fn prepare(&self, call: &Call, _: bool) -> Result<Prepared, Failure> {
+    fn prepare(&self, call: &StepCall, _: bool) -> Result<PreparedCall, Failure> {
         let name = call.command.split(' ').next_back().unwrap_or_default();
         let write = !name.ends_with("get") && !name.ends_with("list");
         let method = if write { "POST" } else { "GET" };
-        Ok(Prepared {
+        Ok(PreparedCall {
             digest: format!("{} {}", call.command, call.arguments()),
             request: format!("{method} /{}", name.replace(':', "/")),
             target: String::new(),
@@ -81,7 +81,7 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    fn of(entries: &[Entry]) -> Ledger {
+    fn of(entries: &[JournalEntry]) -> Ledger {
         let mut ledger = Ledger::default();
         for entry in entries {
             match &entry.event {
@@ -118,7 +118,7 @@ pub(crate) fn agent() -> Actor {
 pub(crate) struct Story {
     pub(crate) interpreter: Interpreter,
     pub(crate) script: Script,
-    entries: Vec<Entry>,
+    entries: Vec<JournalEntry>,
     now_ms: u64,
     signals: u32,
 }
@@ -141,7 +141,7 @@ impl Story {
             text_hash: "t1".to_owned(),
             plan_hash: "p1".to_owned(),
             inputs: inputs.as_object().cloned().unwrap_or_default(),
-            seal: "seal".to_owned(),
+            nonce: "seal".to_owned(),
             secrets: Vec::new(),
             defaulted: Vec::new(),
             env: Map::new(),
@@ -155,7 +155,7 @@ impl Story {
             mock: false,
             world: None,
         };
-        let first = Entry { seq: 1, at_ms: 0, event: Event::RunCreated(Box::new(created)) };
+        let first = JournalEntry { seq: 1, at_ms: 0, event: Event::RunCreated(Box::new(created)) };
         let state = State::begin(&first).expect("a run begins");
         let mut interpreter = Interpreter::load(flow(text), state);
         let work = interpreter.handle(Input::Tick, 0, &Shop).expect("a run begins");
@@ -264,44 +264,44 @@ impl Story {
         }
     }
 
-    fn act(&mut self, act: Effect) -> Decision {
+    fn act(&mut self, act: RunEffect) -> Decision {
         self.now_ms += 1;
         match act {
-            Effect::Call { key, attempt, .. } => {
+            RunEffect::Call { key, attempt, .. } => {
                 let outcome = self.outcome(&key);
                 self.handle(Input::Called { key, attempt, outcome })
             }
-            Effect::StartChild { key, run, .. } => {
+            RunEffect::StartChild { key, run, .. } => {
                 let outcome = match self.script.fails.contains(key.as_str()) {
                     true => ChildOutcome::Failed { failure: failure() },
                     false => ChildOutcome::Succeeded { output: self.output(&key) },
                 };
-                self.signal(Signal::ChildEnded { key, run, outcome, spent: Spent::default() })
+                self.signal(Signal::ChildEnded { key, run, outcome, spent: BudgetUsage::default() })
             }
-            Effect::Abort { .. } | Effect::CancelChild { .. } | Effect::PauseChild { .. } => {
-                Decision::default()
-            }
+            RunEffect::Abort { .. }
+            | RunEffect::CancelChild { .. }
+            | RunEffect::PauseChild { .. } => Decision::default(),
         }
     }
 
-    fn outcome(&self, key: &Key) -> Outcome {
-        let failed = |trouble| Outcome::Failed {
+    fn outcome(&self, key: &StepKey) -> AttemptOutcome {
+        let failed = |trouble| AttemptOutcome::Failed {
             failure: failure(),
             trouble,
             unsent: false,
             retry_after_ms: None,
         };
         if self.script.fails.contains(key.as_str()) {
-            return failed(Trouble::Status(422));
+            return failed(FailureKind::Status(422));
         }
         if self.script.lost.contains(key.as_str()) {
-            return failed(Trouble::Network);
+            return failed(FailureKind::Network);
         }
-        let answer = Answer { output: self.output(key), status: 200, ..Answer::default() };
-        Outcome::Answered { answer, duration_ms: 1 }
+        let answer = CallAnswer { output: self.output(key), status: 200, ..CallAnswer::default() };
+        AttemptOutcome::Answered { answer, duration_ms: 1 }
     }
 
-    fn output(&self, key: &Key) -> Value {
+    fn output(&self, key: &StepKey) -> Value {
         let given = self.script.outputs.get(key.as_str()).cloned();
         given.unwrap_or_else(|| json!({"ok": true, "list": [1, 2], "of": key.as_str()}))
     }
@@ -314,7 +314,7 @@ impl Story {
                 let key = request.key.clone();
                 let heeded = !self.script.ignores.contains(key.as_str());
                 heeded.then(|| {
-                    Signal::Decide(Decided {
+                    Signal::Decide(DecisionSignal {
                         approve: !self.script.rejects.contains(key.as_str()),
                         key,
                         digest: request.digest.clone(),
@@ -329,7 +329,7 @@ impl Story {
             Waiting::Agent(key) => {
                 let heeded = !self.script.ignores.contains(key.as_str());
                 heeded.then(|| {
-                    Signal::Submit(Submitted {
+                    Signal::Submit(SubmissionSignal {
                         step: Some(key.as_str().to_owned()),
                         attempt: None,
                         output: Some(self.output(&key)),
@@ -375,9 +375,9 @@ pub(crate) fn table(plan: &Result<ResumePlan, Failure>) -> String {
     };
     let mut out = String::new();
     for step in &plan.steps {
-        let verdict = match &step.verdict {
-            Verdict::MayRepeatWrite { request } => format!("may repeat {request}"),
-            other => other.kind().words().to_owned(),
+        let verdict = match &step.repeats {
+            Some(request) => format!("may repeat {request}"),
+            None => step.verdict.to_string(),
         };
         let _ = writeln!(out, "{} ({}): {verdict}: {}", step.key, step.kind.name(), step.why);
     }

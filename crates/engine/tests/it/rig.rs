@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use milepost_engine::command::Call;
+use milepost_engine::command::StepCall;
 use milepost_engine::event::{
-    Actor, ActorKind, Answer, Attempt, Budget, ChildOutcome, Entry, Event, Presence, Proof,
-    RunCreated, Settlement,
+    Actor, ActorKind, Attempt, Budget, CallAnswer, ChildOutcome, Event, JournalEntry, Presence,
+    Proof, RunCreated, Settlement,
 };
 use milepost_engine::interpreter::{
-    Decision, Effect, Input, Interpreter, Outcome, Prepared, World,
+    AttemptOutcome, Decision, Input, Interpreter, PreparedCall, RunEffect, WorldView,
 };
-use milepost_engine::signal::{Decided, Reply, Signal, Submitted};
+use milepost_engine::signal::{DecisionSignal, Reply, Signal, SubmissionSignal};
 use milepost_engine::state::{State, Status};
 use milepost_engine::view::{self, Waiting};
-use milepost_engine::{Failure, Flow, Key, Spent, Trouble};
+use milepost_engine::{BudgetUsage, Failure, FailureKind, Flow, StepKey};
 use milepost_model::check;
 use milepost_model::commands::NoCommands;
 use milepost_model::document::Document;
@@ -34,7 +34,7 @@ const TURNS: usize = 20_000;
 #[derive(Debug, Clone)]
 pub(crate) struct Reaction {
     pub(crate) after_ms: u64,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: AttemptOutcome,
     /// Whether the request took effect, whatever is told.
     pub(crate) effect: bool,
 }
@@ -47,7 +47,7 @@ impl Reaction {
 
     /// The server asks for a pause.
     pub(crate) fn asking(mut self, pause_ms: u64) -> Reaction {
-        if let Outcome::Failed { retry_after_ms, .. } = &mut self.outcome {
+        if let AttemptOutcome::Failed { retry_after_ms, .. } = &mut self.outcome {
             *retry_after_ms = Some(pause_ms);
         }
         self
@@ -55,41 +55,45 @@ impl Reaction {
 }
 
 pub(crate) fn ok(output: Value) -> Reaction {
-    let answer = Answer { output, status: 200, ..Answer::default() };
-    Reaction { after_ms: 10, outcome: Outcome::Answered { answer, duration_ms: 10 }, effect: true }
+    let answer = CallAnswer { output, status: 200, ..CallAnswer::default() };
+    Reaction {
+        after_ms: 10,
+        outcome: AttemptOutcome::Answered { answer, duration_ms: 10 },
+        effect: true,
+    }
 }
 
-fn failed(trouble: Trouble, unsent: bool, effect: bool) -> Reaction {
+fn failed(trouble: FailureKind, unsent: bool, effect: bool) -> Reaction {
     let code = match trouble {
-        Trouble::Timeout => Code::UpstreamTimeout,
-        Trouble::Network
-        | Trouble::Unsendable
-        | Trouble::Withheld
-        | Trouble::Changed
-        | Trouble::Lapsed => Code::UpstreamFailed,
-        Trouble::Status(_) => Code::UpstreamRejected,
+        FailureKind::Timeout => Code::UpstreamTimeout,
+        FailureKind::Network
+        | FailureKind::Unsendable
+        | FailureKind::Withheld
+        | FailureKind::Changed
+        | FailureKind::Lapsed => Code::UpstreamFailed,
+        FailureKind::Status(_) => Code::UpstreamRejected,
     };
     let failure = Failure::new(code, format!("{trouble:?}"), "look at the API");
-    let outcome = Outcome::Failed { failure, trouble, unsent, retry_after_ms: None };
+    let outcome = AttemptOutcome::Failed { failure, trouble, unsent, retry_after_ms: None };
     Reaction { after_ms: 10, outcome, effect }
 }
 
 pub(crate) fn status(status: u16) -> Reaction {
-    failed(Trouble::Status(status), false, false)
+    failed(FailureKind::Status(status), false, false)
 }
 
 /// The connection broke; nobody knows what became of the request.
 pub(crate) fn broken(effect: bool) -> Reaction {
-    failed(Trouble::Network, false, effect)
+    failed(FailureKind::Network, false, effect)
 }
 
 pub(crate) fn timeout(effect: bool) -> Reaction {
-    failed(Trouble::Timeout, false, effect)
+    failed(FailureKind::Timeout, false, effect)
 }
 
 /// The connection could not be made.
 pub(crate) fn unreachable() -> Reaction {
-    failed(Trouble::Network, true, false)
+    failed(FailureKind::Network, true, false)
 }
 
 /// The world: what servers answer, and what they were asked.
@@ -102,7 +106,7 @@ pub(crate) struct Script {
     /// Requests that each run of another workflow sends whenever it is started or goes on.
     pub(crate) child_calls: u64,
     /// What they have spent so far.
-    pub(crate) spent: BTreeMap<String, Spent>,
+    pub(crate) spent: BTreeMap<String, BudgetUsage>,
     /// Every request: its idempotency key, its try, its command, and whether it may be repeated.
     pub(crate) sent: Vec<Sent>,
     /// Runs of other workflows that were started.
@@ -185,19 +189,19 @@ fn method(command: &str) -> &'static str {
     }
 }
 
-impl World for Script {
+impl WorldView for Script {
     /// Whoever says that something did not happen need not wait, except where that is the matter.
     fn arrives_within_ms(&self, _: u64) -> u64 {
         self.arrives_ms
     }
 
-    fn prepare(&self, call: &Call, _: bool) -> Result<Prepared, Failure> {
+    fn prepare(&self, call: &StepCall, _: bool) -> Result<PreparedCall, Failure> {
         if call.command.ends_with(":gone") {
             let hint = "look for it with `milepost commands`";
             return Err(Failure::new(Code::CommandNotFound, "there is no such command", hint));
         }
         let method = method(&call.command);
-        Ok(Prepared {
+        Ok(PreparedCall {
             digest: format!("{}{}{}", self.catalog, call.command, call.arguments()),
             request: format!("{method} {}", call.command),
             target: String::new(),
@@ -236,8 +240,8 @@ impl Script {
         let found = found.or_else(|| Some(self.fate.as_mut()?.reaction(&step)));
         let reaction = found.unwrap_or_else(|| ok(json!({"n": 9, "of": step})));
         let output = match &reaction.outcome {
-            Outcome::Answered { answer, .. } => Some(answer.output.clone()),
-            Outcome::Failed { .. } => None,
+            AttemptOutcome::Answered { answer, .. } => Some(answer.output.clone()),
+            AttemptOutcome::Failed { .. } => None,
         };
         self.sent.push(Sent {
             idempotency_key: attempt.idempotency_key.clone(),
@@ -266,14 +270,14 @@ pub(crate) struct Crash {
 pub(crate) struct Rig {
     pub(crate) flow: Flow,
     pub(crate) interpreter: Interpreter,
-    pub(crate) journal: Vec<Entry>,
+    pub(crate) journal: Vec<JournalEntry>,
     pub(crate) world: Script,
     pub(crate) now_ms: u64,
     pub(crate) answers: Vec<(String, Reply)>,
     pub(crate) crash: Option<Crash>,
     pub(crate) crashes: usize,
     /// Acts in the order they were told.
-    pub(crate) effects: Vec<Effect>,
+    pub(crate) effects: Vec<RunEffect>,
     /// Ends of requests and runs that are still to be told.
     coming: Vec<(u64, Coming)>,
     pub(crate) signals: usize,
@@ -291,8 +295,8 @@ fn through_json<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T) 
 
 #[derive(Debug, Clone)]
 enum Coming {
-    Called(Key, u64, Outcome),
-    Child(Key, String, ChildOutcome),
+    Called(StepKey, u64, AttemptOutcome),
+    Child(StepKey, String, ChildOutcome),
 }
 
 /// A workflow that must be sound.
@@ -313,7 +317,7 @@ pub(crate) fn created(flow: &Flow, inputs: &Value) -> RunCreated {
         text_hash: "text".to_owned(),
         plan_hash: "plan".to_owned(),
         inputs: inputs.as_object().cloned().unwrap_or_default(),
-        seal: "seal".to_owned(),
+        nonce: "seal".to_owned(),
         secrets: Vec::new(),
         defaulted: Vec::new(),
         env: Map::new(),
@@ -343,7 +347,7 @@ impl Rig {
         let mut head = created(&flow, inputs);
         arrange(&mut head);
         let event = Event::RunCreated(Box::new(head));
-        let first = Entry { seq: 1, at_ms: START_MS, event };
+        let first = JournalEntry { seq: 1, at_ms: START_MS, event };
         let state = State::begin(&first).expect("a run begins with its first event");
         let interpreter = Interpreter::load(flow.clone(), state);
         Rig {
@@ -409,7 +413,7 @@ impl Rig {
 
     /// Dies somewhere between writing and acting: what was not synced is gone, and of what was to
     /// be done after that only the first few were.
-    fn lose(&mut self, before: usize, mut effects: Vec<Effect>) {
+    fn lose(&mut self, before: usize, mut effects: Vec<RunEffect>) {
         let written = self.journal.len() - before;
         let Some(fate) = &mut self.world.fate else { return };
         let kept = fate.below(written + 1);
@@ -426,11 +430,11 @@ impl Rig {
         self.open();
     }
 
-    fn act(&mut self, effects: Vec<Effect>) {
+    fn act(&mut self, effects: Vec<RunEffect>) {
         for act in effects {
             self.effects.push(act.clone());
             match act {
-                Effect::Call { key, attempt: seq, idempotency_key, digest, .. } => {
+                RunEffect::Call { key, attempt: seq, idempotency_key, digest, .. } => {
                     let attempt = self.attempt(&key);
                     assert_eq!(attempt.idempotency_key, idempotency_key);
                     assert_eq!(attempt.request_digest, digest);
@@ -438,7 +442,7 @@ impl Rig {
                     let at = self.now_ms + reaction.after_ms;
                     self.coming.push((at, Coming::Called(key, seq, reaction.outcome)));
                 }
-                Effect::Abort { key, attempt } => {
+                RunEffect::Abort { key, attempt } => {
                     let is_of = |coming: &Coming| match coming {
                         Coming::Called(of, seq, _) => *of == key && *seq == attempt,
                         Coming::Child(..) => false,
@@ -448,7 +452,7 @@ impl Rig {
                         *one = (self.now_ms, aborted);
                     }
                 }
-                Effect::StartChild { key, run, workflow, .. } => {
+                RunEffect::StartChild { key, run, workflow, .. } => {
                     let done = ChildOutcome::Succeeded { output: json!({"child": workflow}) };
                     let (after, outcome) =
                         self.world.children.get(&workflow).cloned().unwrap_or((10, done));
@@ -466,8 +470,8 @@ impl Rig {
                     self.coming.push((self.now_ms + after, Coming::Child(key, run, outcome)));
                 }
                 // A run of this world does not last long enough to be paused.
-                Effect::PauseChild { .. } => {}
-                Effect::CancelChild { run } => {
+                RunEffect::PauseChild { .. } => {}
+                RunEffect::CancelChild { run } => {
                     for (at, coming) in &mut self.coming {
                         if let Coming::Child(_, of, outcome) = coming
                             && *of == run
@@ -482,7 +486,7 @@ impl Rig {
     }
 
     /// The try that is on its way, as the journal has it.
-    fn attempt(&self, key: &Key) -> Attempt {
+    fn attempt(&self, key: &StepKey) -> Attempt {
         let found = self.journal.iter().rev().find_map(|entry| match &entry.event {
             Event::AttemptStarted(attempt) if attempt.key == *key => Some(attempt.clone()),
             _ => None,
@@ -579,11 +583,11 @@ impl Rig {
     }
 
     /// A person's yes or no to what is asked now.
-    pub(crate) fn decision(&self, key: &str, approve: bool) -> Decided {
-        let key = Key::of_walk(key);
+    pub(crate) fn decision(&self, key: &str, approve: bool) -> DecisionSignal {
+        let key = StepKey::of_walk(key);
         let step = self.state().step(&key);
         let request = step.and_then(|step| step.request.as_ref());
-        Decided {
+        DecisionSignal {
             digest: request.map(|request| request.digest.clone()).unwrap_or_default(),
             key,
             approve,
@@ -596,7 +600,7 @@ impl Rig {
     }
 
     pub(crate) fn say(&mut self, key: &str, decision: Settlement) -> Reply {
-        let key = Key::of_walk(key);
+        let key = StepKey::of_walk(key);
         self.tell(Signal::Settle {
             key,
             asked: None,
@@ -659,7 +663,7 @@ pub(crate) fn willing(rig: &Rig, waiting: &Waiting) -> Option<Signal> {
 }
 
 /// What became of a request, as its server knows.
-pub(crate) fn truth(rig: &Rig, key: &Key) -> Settlement {
+pub(crate) fn truth(rig: &Rig, key: &StepKey) -> Settlement {
     let attempt = rig.attempt(key);
     let of_key = |sent: &&Sent| sent.idempotency_key == attempt.idempotency_key && sent.effect;
     match rig.world.sent.iter().find(of_key) {
@@ -682,12 +686,18 @@ pub(crate) fn agent() -> Actor {
 pub(crate) fn submit(step: &str, attempt: Option<u32>, output: Value) -> Signal {
     let step = Some(step.to_owned());
     let (output, context) = (Some(output), Map::new());
-    Signal::Submit(Submitted { step, attempt, output, context, by: agent() })
+    Signal::Submit(SubmissionSignal { step, attempt, output, context, by: agent() })
 }
 
 pub(crate) fn add(context: &Value) -> Signal {
     let context = context.as_object().cloned().unwrap_or_default();
-    Signal::Submit(Submitted { step: None, attempt: None, output: None, context, by: agent() })
+    Signal::Submit(SubmissionSignal {
+        step: None,
+        attempt: None,
+        output: None,
+        context,
+        by: agent(),
+    })
 }
 
 pub(crate) fn budget(of: Budget, limit: u64) -> impl Fn(&mut RunCreated) {

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use milepost_engine::event::{Entry, Event};
-use milepost_engine::signal::{Decided, Signal};
+use milepost_engine::event::{Event, JournalEntry};
+use milepost_engine::signal::{DecisionSignal, Signal};
 use milepost_engine::view::Waiting;
 use serde_json::{Value, json};
 
@@ -68,7 +68,7 @@ fn asked() -> Rig {
 fn approved() -> Rig {
     let mut rig = asked();
     rig.decide("ok", true);
-    let yes = |entry: &Entry| match &entry.event {
+    let yes = |entry: &JournalEntry| match &entry.event {
         Event::Approved(verdict) => verdict.key.as_str() == "ok",
         _ => false,
     };
@@ -119,7 +119,7 @@ fn obliging(rig: &Rig, waiting: &Waiting) -> Option<Signal> {
     match willing(rig, waiting) {
         Some(Signal::Decide(decided)) if decided.key.as_str() == "first" => {
             let answer = Some(json!({"how": "word-how"}));
-            Some(Signal::Decide(Decided { answer, ..decided }))
+            Some(Signal::Decide(DecisionSignal { answer, ..decided }))
         }
         signal => signal,
     }

@@ -8,13 +8,13 @@ use std::env;
 use std::fmt::Write;
 use std::panic::{self, AssertUnwindSafe};
 
-use milepost_engine::event::{Budget, Entry, Event, Proof, Settlement};
+use milepost_engine::event::{Budget, Event, JournalEntry, Proof, Settlement};
 use milepost_engine::interpreter::Input;
 use milepost_engine::resume::{Origin, ResumeRequest, plan};
 use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::state::{State, Status};
 use milepost_engine::view::Waiting;
-use milepost_engine::{Flow, Key, next};
+use milepost_engine::{Flow, StepKey, next};
 use serde_json::json;
 
 use crate::rig::{Chance, Rig, add, flow, person, submit, truth, willing};
@@ -251,7 +251,7 @@ impl Simulation {
     /// Something that nobody asked for.
     fn odd(&mut self) -> Signal {
         let by = person("ada");
-        let key = Key::of_walk(&format!("s{}", self.chance.below(4)));
+        let key = StepKey::of_walk(&format!("s{}", self.chance.below(4)));
         match self.chance.below(9) {
             0 => Signal::Cancel { by, reason: None },
             1 => Signal::Pause { by },
@@ -363,7 +363,7 @@ impl Simulation {
         assert!(nodes.len() >= over.iter().filter(|key| !key.contains(['@', ':'])).count());
     }
 
-    fn check_above(&self, key: &Key, over: &BTreeSet<&str>) {
+    fn check_above(&self, key: &StepKey, over: &BTreeSet<&str>) {
         let flow = &self.rig.flow;
         let Some(index) = flow.index(key.top()) else { return };
         let finally = flow.nodes()[index].finally;
@@ -455,7 +455,7 @@ fn obliging(rig: &Rig, waiting: &Waiting) -> Option<Signal> {
     })
 }
 
-fn check(seed: u64, flow: &Flow) -> Vec<Entry> {
+fn check(seed: u64, flow: &Flow) -> Vec<JournalEntry> {
     let run = || {
         let mut simulation = Simulation::of(seed, flow);
         simulation.run();
@@ -469,7 +469,7 @@ fn check(seed: u64, flow: &Flow) -> Vec<Entry> {
 }
 
 /// Runs a seed, and tells how to run it again when a promise is broken.
-fn checked(seed: u64, flow: &Flow) -> Vec<Entry> {
+fn checked(seed: u64, flow: &Flow) -> Vec<JournalEntry> {
     panic::catch_unwind(AssertUnwindSafe(|| check(seed, flow))).unwrap_or_else(|_| {
         let replay =
             format!("MILEPOST_SEED={seed} cargo nextest run -p milepost-engine simulation");

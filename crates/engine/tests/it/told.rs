@@ -1,6 +1,6 @@
 //! A journal in lines that fit a test.
 
-use milepost_engine::event::{ChildOutcome, Entry, Event};
+use milepost_engine::event::{ChildOutcome, Event, JournalEntry};
 use milepost_engine::signal::Reply;
 use milepost_engine::state::{End, State, StepStatus};
 use milepost_engine::view::{self, Waiting};
@@ -48,7 +48,7 @@ fn at(at_ms: u64) -> String {
 }
 
 /// One entry.
-pub(crate) fn line(entry: &Entry) -> String {
+pub(crate) fn line(entry: &JournalEntry) -> String {
     let name = entry.event.name();
     let rest = match &entry.event {
         Event::RunCreated(_) | Event::WorldPinned { .. } | Event::RunCanceled => String::new(),
@@ -106,7 +106,7 @@ fn rest(event: &Event) -> String {
             format!("{key}: {}", changes.join("; "))
         }
         Event::WentBack { from, to, reset, .. } => {
-            let reset: Vec<&str> = reset.iter().map(milepost_engine::Key::as_str).collect();
+            let reset: Vec<&str> = reset.iter().map(milepost_engine::StepKey::as_str).collect();
             format!("{from} to {to}, again {}", reset.join(" "))
         }
         Event::TimerSet { key, at_ms } => format!("{key} {}", at(*at_ms)),

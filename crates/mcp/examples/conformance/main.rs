@@ -18,8 +18,8 @@ use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use milepost_mcp::http::{self, Access, Guard, Limits, Settings};
-use milepost_mcp::{Options, Surface};
+use milepost_mcp::http::{self, Guard, HttpAccess, HttpLimits, HttpSettings};
+use milepost_mcp::{SessionOptions, Surface};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
@@ -47,11 +47,11 @@ fn main() -> io::Result<()> {
         writeln!(stdout, "http://{}{}", bound.address(), http::PATH)?;
         stdout.flush()?;
         drop(stdout);
-        let settings = Settings {
-            guard: Guard::new(bound.address(), Access::Anybody),
-            options: Options { surface: Surface::Workflows, protocol: None },
+        let settings = HttpSettings {
+            guard: Guard::new(bound.address(), HttpAccess::Anybody),
+            options: SessionOptions { surface: Surface::Workflows, protocol: None },
             server: None,
-            limits: Limits::default(),
+            limits: HttpLimits::default(),
         };
         let fixtures = Fixtures::new();
         let ended = tokio::task::spawn_blocking(|| io::copy(&mut io::stdin(), &mut io::sink()));

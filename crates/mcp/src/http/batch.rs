@@ -11,20 +11,20 @@ use rmcp::handler::server::ServerHandler;
 
 use super::endpoint::Endpoint;
 use super::reply;
-use crate::fault::Fault;
-use crate::message::{Id, Message};
+use crate::message::{Id, RpcMessage};
+use crate::rpc_error::RpcError;
 use crate::version::Revision;
 
 impl<S: ServerHandler> Endpoint<S> {
     /// One stream with the answer to every request of a batch.
-    pub(super) async fn batch(&self, head: Parts, messages: &[Message<'_>]) -> Response {
+    pub(super) async fn batch(&self, head: Parts, messages: &[RpcMessage<'_>]) -> Response {
         let session = match self.session(&head) {
             Ok(session) => session,
             Err(refused) => return refused.response(Id::NULL),
         };
         let revision = session.map(|session| session.revision());
         if !revision.is_some_and(Revision::has_batches) {
-            let fault = Fault::invalid_request("this protocol version has no batches");
+            let fault = RpcError::invalid_request("this protocol version has no batches");
             return reply::fault(StatusCode::BAD_REQUEST, Id::NULL, &fault);
         }
         let members = messages.iter().map(|message| self.member(head.clone(), message));
@@ -49,22 +49,22 @@ impl<S: ServerHandler> Endpoint<S> {
     }
 
     /// The answer to one message, if it wants one.
-    async fn member(&self, head: Parts, message: &Message<'_>) -> Option<Response> {
+    async fn member(&self, head: Parts, message: &RpcMessage<'_>) -> Option<Response> {
         match message {
-            Message::Notification(note) => {
+            RpcMessage::Notification(note) => {
                 self.told(head, note.text).await;
                 None
             }
-            Message::Response(text) => {
+            RpcMessage::Response(text) => {
                 self.told(head, text).await;
                 None
             }
-            Message::Bad { id, fault } => Some(reply::fault(StatusCode::OK, *id, fault)),
-            Message::Request(asked) if asked.method == "initialize" => {
-                let fault = Fault::invalid_request("initialize must not be in a batch");
+            RpcMessage::Bad { id, fault } => Some(reply::fault(StatusCode::OK, *id, fault)),
+            RpcMessage::Request(asked) if asked.method == "initialize" => {
+                let fault = RpcError::invalid_request("initialize must not be in a batch");
                 Some(reply::fault(StatusCode::OK, asked.id, &fault))
             }
-            Message::Request(asked) => {
+            RpcMessage::Request(asked) => {
                 let answered = self.request(head, asked).await;
                 Some(answered.unwrap_or_else(|refused| refused.response(asked.id)))
             }

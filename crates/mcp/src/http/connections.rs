@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::Limits;
+use super::HttpLimits;
 use super::shutdown::Shutdown;
 use crate::limits;
 
@@ -21,7 +21,7 @@ use crate::limits;
 pub(super) async fn serve(
     listener: TcpListener,
     app: Router,
-    limits: Limits,
+    limits: HttpLimits,
     stop: impl Future<Output = ()>,
     shutdown: &Shutdown,
 ) {
@@ -48,7 +48,7 @@ async fn all(open: &mut JoinSet<()>) {
 async fn accept(
     listener: &TcpListener,
     app: &Router,
-    limits: Limits,
+    limits: HttpLimits,
     shutdown: &Shutdown,
     open: &mut JoinSet<()>,
 ) {
@@ -68,7 +68,7 @@ async fn accept(
 async fn connection(
     stream: TcpStream,
     app: Router,
-    limits: Limits,
+    limits: HttpLimits,
     shutdown: Shutdown,
     _slot: OwnedSemaphorePermit,
 ) {

@@ -17,18 +17,18 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use serde_json::{Map, Value};
 
 use super::guard::Principal;
-use super::sessions::{Opened, Session, Sessions};
+use super::sessions::{HttpSession, Opened, Sessions};
 use super::shutdown::Shutdown;
-use super::{Limits, Settings, reply};
-use crate::answer::{self, Reply};
-use crate::fault::{Fault, METHOD_NOT_FOUND};
+use super::{HttpLimits, HttpSettings, reply};
+use crate::answer::{self, RpcResult};
 use crate::limits;
-use crate::message::{self, Id, Incoming, Message, Request as Asked};
-use crate::observed::Observed;
+use crate::message::{self, Id, Incoming, Request as Asked, RpcMessage};
 use crate::params;
 use crate::request::{self, DISCOVER, Era};
-use crate::trace::{self, Outcome};
-use crate::version::Options;
+use crate::rpc_error::{METHOD_NOT_FOUND, RpcError};
+use crate::trace::{self, RequestOutcome};
+use crate::traced_handler::TracedHandler;
+use crate::version::SessionOptions;
 use crate::workflows::{AtOnce, WorkflowServer};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -36,36 +36,36 @@ const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 /// The endpoint: every request to it is answered once, whatever its bytes.
 pub(super) struct Endpoint<S> {
-    service: StreamableHttpService<Observed<S>, Sessions>,
+    service: StreamableHttpService<TracedHandler<S>, Sessions>,
     sessions: Arc<Sessions>,
-    options: Options,
+    options: SessionOptions,
     /// What is behind the handler, where that is our own: it answers the tasks of 2025-11-25, and
     /// some calls on the spot.
     server: Option<WorkflowServer>,
-    limits: Limits,
+    limits: HttpLimits,
     shutdown: Shutdown,
 }
 
 /// Why a request goes no further.
-pub(super) struct Refused {
+pub(super) struct HttpError {
     status: StatusCode,
-    fault: Fault,
+    fault: RpcError,
 }
 
-impl Refused {
+impl HttpError {
     /// A well-formed request is answered with success in the era of handshakes, where clients
     /// take any other status for a fault of the connection.
-    fn well_formed(fault: Fault, era: Era) -> Refused {
+    fn well_formed(fault: RpcError, era: Era) -> HttpError {
         let status = match era {
             Era::Stateless if fault.code == METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
             Era::Stateless => StatusCode::BAD_REQUEST,
             Era::Handshake | Era::OlderTasks => StatusCode::OK,
         };
-        Refused { status, fault }
+        HttpError { status, fault }
     }
 
-    fn malformed(fault: Fault) -> Refused {
-        Refused { status: StatusCode::BAD_REQUEST, fault }
+    fn malformed(fault: RpcError) -> HttpError {
+        HttpError { status: StatusCode::BAD_REQUEST, fault }
     }
 
     pub(super) fn response(&self, id: Id<'_>) -> Response {
@@ -76,7 +76,7 @@ impl Refused {
 impl<S: ServerHandler> Endpoint<S> {
     pub(super) fn new(
         handler: impl Fn() -> S + Send + Sync + 'static,
-        settings: &Settings,
+        settings: &HttpSettings,
         shutdown: Shutdown,
     ) -> Endpoint<S> {
         let sessions = Arc::new(Sessions::new(settings.server.is_some()));
@@ -86,7 +86,7 @@ impl<S: ServerHandler> Endpoint<S> {
             .disable_allowed_origins()
             .with_json_response(true)
             .with_max_request_body_bytes(usize::MAX);
-        let handler = move || Ok(Observed(handler()));
+        let handler = move || Ok(TracedHandler(handler()));
         Endpoint {
             service: StreamableHttpService::new(handler, Arc::clone(&sessions), config),
             sessions,
@@ -136,7 +136,7 @@ impl<S: ServerHandler> Endpoint<S> {
             Err((status, fault)) => return reply::fault(status, Id::NULL, &fault),
         };
         let refused = match message::read(&body) {
-            Incoming::One(Message::Request(asked)) => {
+            Incoming::One(RpcMessage::Request(asked)) => {
                 let id = asked.id;
                 return match self.request(head, &asked).await {
                     Ok(response) if wants_events => reply::as_event(response),
@@ -144,18 +144,18 @@ impl<S: ServerHandler> Endpoint<S> {
                     Err(refused) => refused.response(id),
                 };
             }
-            Incoming::One(Message::Notification(note)) => {
+            Incoming::One(RpcMessage::Notification(note)) => {
                 return self.told(head, note.text).await;
             }
-            Incoming::One(Message::Response(text)) => return self.told(head, text).await,
-            Incoming::One(Message::Bad { id, fault }) => {
-                return Refused::malformed(fault).response(id);
+            Incoming::One(RpcMessage::Response(text)) => return self.told(head, text).await,
+            Incoming::One(RpcMessage::Bad { id, fault }) => {
+                return HttpError::malformed(fault).response(id);
             }
             Incoming::Batch(messages) => return self.batch(head, &messages).await,
-            Incoming::Nothing => Fault::parse_error("the body is empty"),
+            Incoming::Nothing => RpcError::parse_error("the body is empty"),
             Incoming::Unreadable(fault) => fault,
         };
-        Refused::malformed(refused).response(Id::NULL)
+        HttpError::malformed(refused).response(Id::NULL)
     }
 
     /// What wants no answer. What is none of the protocol's changes nothing.
@@ -165,7 +165,7 @@ impl<S: ServerHandler> Endpoint<S> {
             Err(refused) => return refused.response(Id::NULL),
         };
         if session.is_none() && !is_stateless(&head) {
-            return Refused::malformed(Fault::not_initialized()).response(Id::NULL);
+            return HttpError::malformed(RpcError::not_initialized()).response(Id::NULL);
         }
         let Ok(message) = serde_json::from_str::<ClientJsonRpcMessage>(text) else {
             return reply::accepted();
@@ -181,22 +181,22 @@ impl<S: ServerHandler> Endpoint<S> {
         &self,
         head: Parts,
         asked: &Asked<'_>,
-    ) -> Result<Response, Refused> {
+    ) -> Result<Response, HttpError> {
         let began = Instant::now();
         let answered = self.decided(head, asked).await;
         // What was handed on is told of by whoever answered it.
         if answered.is_err() {
-            trace::answered(&asked.method, Outcome::Fault, began);
+            trace::answered(&asked.method, RequestOutcome::RpcError, began);
         }
         answered
     }
 
-    async fn decided(&self, head: Parts, asked: &Asked<'_>) -> Result<Response, Refused> {
+    async fn decided(&self, head: Parts, asked: &Asked<'_>) -> Result<Response, HttpError> {
         let session = self.session(&head)?;
         let method = asked.method.as_ref();
         let params = params::object(asked.params).map_err(|fault| {
             let era = self.era(session.as_deref());
-            Refused::well_formed(fault, era)
+            HttpError::well_formed(fault, era)
         })?;
         // A handshake is one, whichever version it asks for; what stands alone is none.
         let stands_alone = request::stands_alone(&params);
@@ -206,10 +206,10 @@ impl<S: ServerHandler> Endpoint<S> {
         }
         match (session, method) {
             (None, "initialize") => self.initialize(head, asked, params).await,
-            (None, _) => Err(Refused::malformed(Fault::not_initialized())),
+            (None, _) => Err(HttpError::malformed(RpcError::not_initialized())),
             (Some(_), "initialize") => {
-                let fault = Fault::invalid_request("the session is initialized already");
-                Err(Refused::malformed(fault))
+                let fault = RpcError::invalid_request("the session is initialized already");
+                Err(HttpError::malformed(fault))
             }
             (Some(session), _) => self.work_in(&session, head, asked, params).await,
         }
@@ -220,14 +220,14 @@ impl<S: ServerHandler> Endpoint<S> {
         mut head: Parts,
         asked: &Asked<'_>,
         params: Map<String, Value>,
-    ) -> Result<Response, Refused> {
+    ) -> Result<Response, HttpError> {
         if self.sessions.count() >= self.limits.sessions {
-            let fault = Fault::over_limit("there are too many sessions", self.limits.sessions);
-            return Err(Refused { status: StatusCode::SERVICE_UNAVAILABLE, fault });
+            let fault = RpcError::over_limit("there are too many sessions", self.limits.sessions);
+            return Err(HttpError { status: StatusCode::SERVICE_UNAVAILABLE, fault });
         }
         let wanted = params.get("protocolVersion").cloned();
         let (revision, params) = request::handshake(params, self.options)
-            .map_err(|fault| Refused::well_formed(fault, Era::Handshake))?;
+            .map_err(|fault| HttpError::well_formed(fault, Era::Handshake))?;
         // What the header repeats of the parameters is still the same after they were settled.
         if let Some(header) = head.headers.get_mut(VERSION)
             && wanted.as_ref().and_then(Value::as_str).is_some_and(|wanted| header == wanted)
@@ -248,19 +248,19 @@ impl<S: ServerHandler> Endpoint<S> {
     /// Work in a session, where an id is in use until it is answered.
     async fn work_in(
         &self,
-        session: &Session,
+        session: &HttpSession,
         head: Parts,
         asked: &Asked<'_>,
         params: Map<String, Value>,
-    ) -> Result<Response, Refused> {
-        let id = request::id(asked.id).map_err(Refused::malformed)?;
+    ) -> Result<Response, HttpError> {
+        let id = request::id(asked.id).map_err(HttpError::malformed)?;
         match session.open(&id).await {
             Opened::Yes => {}
-            Opened::InUse => return Err(Refused::malformed(Fault::in_use())),
+            Opened::InUse => return Err(HttpError::malformed(RpcError::in_use())),
             Opened::TooMany => {
                 let details = "too many requests are under way";
-                let fault = Fault::over_limit(details, limits::SESSION_REQUESTS);
-                return Err(Refused { status: StatusCode::SERVICE_UNAVAILABLE, fault });
+                let fault = RpcError::over_limit(details, limits::SESSION_REQUESTS);
+                return Err(HttpError { status: StatusCode::SERVICE_UNAVAILABLE, fault });
             }
         }
         if let Some(response) = self.at_once(session, &head, asked, &params) {
@@ -279,7 +279,7 @@ impl<S: ServerHandler> Endpoint<S> {
     /// The answer to a call that has nothing to wait for, from a client that `rmcp` would answer.
     fn at_once(
         &self,
-        session: &Session,
+        session: &HttpSession,
         head: &Parts,
         asked: &Asked<'_>,
         params: &Map<String, Value>,
@@ -299,7 +299,7 @@ impl<S: ServerHandler> Endpoint<S> {
         let result = self.server.as_ref()?.call_at_once(params, &client)?;
         let mut text = Vec::new();
         let result = serde_json::to_string(&result).ok()?;
-        answer::reply(&mut text, asked.id, &Reply::Made(result));
+        answer::reply(&mut text, asked.id, &RpcResult::Made(result));
         Some(reply::json(StatusCode::OK, text))
     }
 
@@ -310,19 +310,19 @@ impl<S: ServerHandler> Endpoint<S> {
         asked: &Asked<'_>,
         params: Map<String, Value>,
         era: Era,
-    ) -> Result<Response, Refused> {
-        let id = request::id(asked.id).map_err(Refused::malformed)?;
+    ) -> Result<Response, HttpError> {
+        let id = request::id(asked.id).map_err(HttpError::malformed)?;
         let read = request::understood(&asked.method, params, era)
-            .map_err(|fault| Refused::well_formed(fault, era))?;
+            .map_err(|fault| HttpError::well_formed(fault, era))?;
         let message: ClientJsonRpcMessage = JsonRpcMessage::request(read, id);
         let Ok(body) = serde_json::to_vec(&message) else {
-            let fault = Fault::invalid_params("these parameters are not valid JSON");
-            return Err(Refused::well_formed(fault, era));
+            let fault = RpcError::invalid_params("these parameters are not valid JSON");
+            return Err(HttpError::well_formed(fault, era));
         };
         let response = tokio::select! {
             response = self.hand_on(head, body, asked.id) => response,
             () = self.shutdown.is_cut() => {
-                return Err(Refused {
+                return Err(HttpError {
                     status: StatusCode::SERVICE_UNAVAILABLE,
                     fault: reply::ending(),
                 });
@@ -344,7 +344,7 @@ impl<S: ServerHandler> Endpoint<S> {
     }
 
     /// The session that a request names, if it names one.
-    pub(super) fn session(&self, head: &Parts) -> Result<Option<Arc<Session>>, Refused> {
+    pub(super) fn session(&self, head: &Parts) -> Result<Option<Arc<HttpSession>>, HttpError> {
         let Some(id) = head.headers.get(SESSION) else { return Ok(None) };
         let session = id.to_str().ok().and_then(|id| self.sessions.get(id));
         // That somebody else has it is nobody's business.
@@ -353,12 +353,13 @@ impl<S: ServerHandler> Endpoint<S> {
             let data = serde_json::json!({
                 "details": "the session is not known, or has ended; send initialize again",
             });
-            let fault = Fault::new(crate::fault::SERVER_ERROR, "Session not found", data);
-            Refused { status: StatusCode::NOT_FOUND, fault }
+            let fault =
+                RpcError::new(crate::rpc_error::SERVER_ERROR, "HttpSession not found", data);
+            HttpError { status: StatusCode::NOT_FOUND, fault }
         })
     }
 
-    fn era(&self, session: Option<&Session>) -> Era {
+    fn era(&self, session: Option<&HttpSession>) -> Era {
         session.map_or(Era::Stateless, |session| Era::of(session.revision(), self.server.is_some()))
     }
 }

@@ -19,11 +19,11 @@ use subtle::ConstantTimeEq;
 use super::jwt::TokenFault;
 use super::oauth::{Denied, METADATA, OAuthError, ResourceServer};
 use super::probe::HEALTH;
-use crate::fault::{Fault, SERVER_ERROR};
+use crate::rpc_error::{RpcError, SERVER_ERROR};
 
 /// What a client has to show.
 #[derive(Debug, Clone)]
-pub enum Access {
+pub enum HttpAccess {
     /// Nothing: for tests of the protocol alone.
     Anybody,
     /// This token.
@@ -45,7 +45,7 @@ impl Principal {
 
 /// A text that names no host or origin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NoPlace {
+pub enum AllowListError {
     /// It is no host.
     #[error("`{0}` is not a valid host: write `name`, `name:port`, an address or `[ipv6]:port`")]
     Host(String),
@@ -59,8 +59,8 @@ pub enum NoPlace {
 /// Who may ask, and from where.
 #[derive(Debug, Clone)]
 pub struct Guard {
-    access: Access,
-    hosts: Vec<Place>,
+    access: HttpAccess,
+    hosts: Vec<HostPort>,
     origins: Vec<Origin>,
     /// Whether a request may name any address instead of a name: a name that leads to us may be
     /// anybody's, an address cannot be made to.
@@ -69,7 +69,7 @@ pub struct Guard {
 
 /// A host, with its port where that matters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
+struct HostPort {
     host: String,
     port: Option<u16>,
 }
@@ -84,7 +84,7 @@ struct Origin {
 
 /// Why a request is not admitted.
 #[derive(Debug)]
-pub(super) enum Refusal {
+pub(super) enum AccessRefusal {
     Host,
     Origin,
     NoToken,
@@ -97,7 +97,7 @@ pub(super) enum Refusal {
 
 impl Guard {
     /// Of a server at this address: requests name it, or this machine where it is of it.
-    pub fn new(address: SocketAddr, access: Access) -> Guard {
+    pub fn new(address: SocketAddr, access: HttpAccess) -> Guard {
         let ip = address.ip();
         let mut hosts = Vec::new();
         if ip.is_loopback() || ip.is_unspecified() {
@@ -115,73 +115,74 @@ impl Guard {
             access,
             origins: origins.collect(),
             // At any port: somebody may have led another one here, and a name tells who asks.
-            hosts: hosts.into_iter().map(|host| Place { host, port: None }).collect(),
+            hosts: hosts.into_iter().map(|host| HostPort { host, port: None }).collect(),
             any_address: ip.is_unspecified(),
         }
     }
 
     /// Admits requests that name this host, with a port or any.
-    pub fn allow_host(&mut self, host: &str) -> Result<(), NoPlace> {
-        let place = Place::parse(host).ok_or_else(|| NoPlace::Host(host.to_owned()))?;
+    pub fn allow_host(&mut self, host: &str) -> Result<(), AllowListError> {
+        let place = HostPort::parse(host).ok_or_else(|| AllowListError::Host(host.to_owned()))?;
         self.hosts.push(place);
         Ok(())
     }
 
     /// Admits pages of this origin.
-    pub fn allow_origin(&mut self, origin: &str) -> Result<(), NoPlace> {
-        let place = Origin::parse(origin).ok_or_else(|| NoPlace::Origin(origin.to_owned()))?;
+    pub fn allow_origin(&mut self, origin: &str) -> Result<(), AllowListError> {
+        let place =
+            Origin::parse(origin).ok_or_else(|| AllowListError::Origin(origin.to_owned()))?;
         self.origins.push(place);
         Ok(())
     }
 
-    pub(super) fn access(&self) -> &Access {
+    pub(super) fn access(&self) -> &HttpAccess {
         &self.access
     }
 
     /// Whether a request may go on, and who asks.
-    pub(super) async fn admit(&self, head: &Parts) -> Result<Principal, Refusal> {
+    pub(super) async fn admit(&self, head: &Parts) -> Result<Principal, AccessRefusal> {
         self.comes_from(&head.uri, &head.headers)?;
         // Whoever watches whether the server is well needs no token, and learns no more than that.
         if matches!(head.method, Method::GET | Method::HEAD) && head.uri.path() == HEALTH {
             return Ok(Principal::default());
         }
         match &self.access {
-            Access::Anybody => Ok(Principal::default()),
-            Access::Token(token) => is_token(token, &head.headers),
+            HttpAccess::Anybody => Ok(Principal::default()),
+            HttpAccess::Token(token) => is_token(token, &head.headers),
             // How to get a token is for those who have none.
-            Access::OAuth(_) if head.method == Method::GET && is_metadata(head.uri.path()) => {
+            HttpAccess::OAuth(_) if head.method == Method::GET && is_metadata(head.uri.path()) => {
                 Ok(Principal::default())
             }
-            Access::OAuth(server) => match server.subject(bearer(&head.headers)?).await {
+            HttpAccess::OAuth(server) => match server.subject(bearer(&head.headers)?).await {
                 Ok(subject) => Ok(Principal(Some(subject))),
-                Err(Denied::Token(fault)) => Err(Refusal::Token(fault)),
-                Err(Denied::Unknown(error)) => Err(Refusal::Unknown(error)),
+                Err(Denied::Token(fault)) => Err(AccessRefusal::Token(fault)),
+                Err(Denied::Unknown(error)) => Err(AccessRefusal::Unknown(error)),
             },
         }
     }
 
-    fn comes_from(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+    fn comes_from(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), AccessRefusal> {
         if !self.is_ours(uri, headers) {
-            return Err(Refusal::Host);
+            return Err(AccessRefusal::Host);
         }
         match headers.get_all(ORIGIN).iter().all(|origin| self.is_allowed(origin)) {
             true => Ok(()),
-            false => Err(Refusal::Origin),
+            false => Err(AccessRefusal::Origin),
         }
     }
 
     /// What a client that was refused is told to show.
-    pub(super) fn challenge(&self, refusal: &Refusal) -> Option<HeaderValue> {
+    pub(super) fn challenge(&self, refusal: &AccessRefusal) -> Option<HeaderValue> {
         let error = match refusal {
-            Refusal::Host | Refusal::Origin | Refusal::Unknown(_) => return None,
-            Refusal::NoToken => "",
-            Refusal::WrongToken | Refusal::Token(_) => ", error=\"invalid_token\"",
+            AccessRefusal::Host | AccessRefusal::Origin | AccessRefusal::Unknown(_) => return None,
+            AccessRefusal::NoToken => "",
+            AccessRefusal::WrongToken | AccessRefusal::Token(_) => ", error=\"invalid_token\"",
         };
         let metadata = match &self.access {
-            Access::OAuth(server) => {
+            HttpAccess::OAuth(server) => {
                 format!(", resource_metadata=\"{}\"", server.metadata_url())
             }
-            Access::Anybody | Access::Token(_) => String::new(),
+            HttpAccess::Anybody | HttpAccess::Token(_) => String::new(),
         };
         HeaderValue::from_str(&format!("Bearer realm=\"milepost\"{error}{metadata}")).ok()
     }
@@ -190,13 +191,13 @@ impl Guard {
     fn is_ours(&self, uri: &Uri, headers: &HeaderMap) -> bool {
         let mut named = headers.get_all(HOST).iter();
         let (Some(host), None) = (named.next(), named.next()) else { return false };
-        let host = host.to_str().ok().and_then(Place::parse);
-        let asked = uri.authority().map(|authority| Place::parse(authority.as_str()));
+        let host = host.to_str().ok().and_then(HostPort::parse);
+        let asked = uri.authority().map(|authority| HostPort::parse(authority.as_str()));
         host.is_some_and(|host| self.is_known(&host))
             && asked.is_none_or(|asked| asked.is_some_and(|asked| self.is_known(&asked)))
     }
 
-    fn is_known(&self, place: &Place) -> bool {
+    fn is_known(&self, place: &HostPort) -> bool {
         let is_address = IpAddr::from_str(&place.host).is_ok();
         (self.any_address && is_address)
             || self.hosts.iter().any(|known| {
@@ -210,13 +211,13 @@ impl Guard {
     }
 }
 
-impl Place {
+impl HostPort {
     /// A host and, where it has one, a port that is a number. Nothing else: a part that is not
     /// understood may be the end of somebody else's name.
-    fn parse(text: &str) -> Option<Place> {
+    fn parse(text: &str) -> Option<HostPort> {
         // An address of the newer kind is written in brackets, or alone.
         if let Ok(address) = IpAddr::from_str(text) {
-            return Some(Place { host: address.to_string(), port: None });
+            return Some(HostPort { host: address.to_string(), port: None });
         }
         let (host, port) = match text.strip_prefix('[') {
             Some(rest) => {
@@ -233,7 +234,7 @@ impl Place {
             Some(port) => Some(number(port)?),
             None => None,
         };
-        Some(Place { host, port })
+        Some(HostPort { host, port })
     }
 
     /// Whether it is at a port; a request that names none means that of its scheme.
@@ -261,7 +262,7 @@ fn number(text: &str) -> Option<u16> {
 impl Origin {
     fn parse(text: &str) -> Option<Origin> {
         let (scheme, rest) = text.split_once("://")?;
-        let place = Place::parse(rest)?;
+        let place = HostPort::parse(rest)?;
         let scheme = scheme.to_ascii_lowercase();
         let usual = match scheme.as_str() {
             "http" => 80,
@@ -276,59 +277,65 @@ fn is_metadata(path: &str) -> bool {
     path == METADATA || path.strip_prefix(METADATA) == Some(super::PATH)
 }
 
-fn is_token(token: &Secret, headers: &HeaderMap) -> Result<Principal, Refusal> {
+fn is_token(token: &Secret, headers: &HeaderMap) -> Result<Principal, AccessRefusal> {
     let given = bearer(headers)?;
     // In a time that says nothing about how much of it was right.
     match bool::from(given.as_bytes().ct_eq(token.reveal().as_bytes())) {
         true => Ok(Principal::default()),
-        false => Err(Refusal::WrongToken),
+        false => Err(AccessRefusal::WrongToken),
     }
 }
 
 /// The one token of a request.
-fn bearer(headers: &HeaderMap) -> Result<&str, Refusal> {
+fn bearer(headers: &HeaderMap) -> Result<&str, AccessRefusal> {
     let mut given = headers.get_all(AUTHORIZATION).iter();
-    let (Some(given), None) = (given.next(), given.next()) else { return Err(Refusal::NoToken) };
-    let given = given.to_str().map_err(|_| Refusal::WrongToken)?;
+    let (Some(given), None) = (given.next(), given.next()) else {
+        return Err(AccessRefusal::NoToken);
+    };
+    let given = given.to_str().map_err(|_| AccessRefusal::WrongToken)?;
     match given.split_once(' ') {
         Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => Ok(token.trim()),
-        _ => Err(Refusal::NoToken),
+        _ => Err(AccessRefusal::NoToken),
     }
 }
 
-impl Refusal {
+impl AccessRefusal {
     pub(super) fn status(&self) -> StatusCode {
         match self {
-            Refusal::Host | Refusal::Origin => StatusCode::FORBIDDEN,
-            Refusal::NoToken | Refusal::WrongToken | Refusal::Token(_) => StatusCode::UNAUTHORIZED,
-            Refusal::Unknown(_) => StatusCode::SERVICE_UNAVAILABLE,
+            AccessRefusal::Host | AccessRefusal::Origin => StatusCode::FORBIDDEN,
+            AccessRefusal::NoToken | AccessRefusal::WrongToken | AccessRefusal::Token(_) => {
+                StatusCode::UNAUTHORIZED
+            }
+            AccessRefusal::Unknown(_) => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
-    pub(super) fn fault(&self) -> Fault {
+    pub(super) fn fault(&self) -> RpcError {
         let details = match self {
-            Refusal::Host => "the Host header names no host of this server",
-            Refusal::Origin => "pages of this origin may not ask",
-            Refusal::NoToken => "there is no token",
-            Refusal::WrongToken => "this is not the token of this server",
-            Refusal::Token(fault) => &fault.to_string(),
-            Refusal::Unknown(error) => &error.to_string(),
+            AccessRefusal::Host => "the Host header names no host of this server",
+            AccessRefusal::Origin => "pages of this origin may not ask",
+            AccessRefusal::NoToken => "there is no token",
+            AccessRefusal::WrongToken => "this is not the token of this server",
+            AccessRefusal::Token(fault) => &fault.to_string(),
+            AccessRefusal::Unknown(error) => &error.to_string(),
         };
         let action = match self {
-            Refusal::Host => "call the server by its own name, or start it with --allow-host",
-            Refusal::Origin => "start the server with --allow-origin if the page is yours",
-            Refusal::NoToken | Refusal::WrongToken => {
+            AccessRefusal::Host => "call the server by its own name, or start it with --allow-host",
+            AccessRefusal::Origin => "start the server with --allow-origin if the page is yours",
+            AccessRefusal::NoToken | AccessRefusal::WrongToken => {
                 "send `Authorization: Bearer` and the token that the server keeps"
             }
-            Refusal::Token(_) => "get a token from the issuer for this resource",
-            Refusal::Unknown(_) => "try again; the server cannot reach the issuer of the token",
+            AccessRefusal::Token(_) => "get a token from the issuer for this resource",
+            AccessRefusal::Unknown(_) => {
+                "try again; the server cannot reach the issuer of the token"
+            }
         };
         let code = Code::AccessDenied;
         let data = json!({
             "error_code": code.name(),
             "category": code.category().name(),
             "message": details,
-            "retryable": matches!(self, Refusal::Unknown(_)),
+            "retryable": matches!(self, AccessRefusal::Unknown(_)),
             "suggested_action": action,
         });
         let message = match self.status() {
@@ -336,7 +343,7 @@ impl Refusal {
             StatusCode::UNAUTHORIZED => "Unauthorized",
             _ => "Unavailable",
         };
-        Fault::new(SERVER_ERROR, message, data)
+        RpcError::new(SERVER_ERROR, message, data)
     }
 }
 
@@ -345,7 +352,7 @@ mod tests {
     use super::*;
 
     fn guard(address: &str) -> Guard {
-        Guard::new(address.parse().expect("an address"), Access::Anybody)
+        Guard::new(address.parse().expect("an address"), HttpAccess::Anybody)
     }
 
     fn headers(all: &[(&'static str, &str)]) -> HeaderMap {

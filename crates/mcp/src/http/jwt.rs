@@ -1,4 +1,4 @@
-//! Access tokens of an authorization server: whether one is for us, and whose it is. Pure.
+//! HttpAccess tokens of an authorization server: whether one is for us, and whose it is. Pure.
 //!
 //! RS256 and ES256, signed by a key of the server's key set. What a token says of its own
 //! algorithm is believed only where the key is one of that kind.
@@ -33,7 +33,7 @@ enum Kind {
 
 /// What a token has to say.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Expected<'a> {
+pub(super) struct ExpectedClaims<'a> {
     pub(super) issuer: &'a str,
     pub(super) audience: &'a str,
     pub(super) now_s: u64,
@@ -154,7 +154,7 @@ enum Audience {
 pub(super) fn verify(
     token: &str,
     keys: &Keys,
-    expected: Expected<'_>,
+    expected: ExpectedClaims<'_>,
 ) -> Result<String, TokenFault> {
     let malformed = || TokenFault::Malformed;
     if token.len() > limits::TOKEN_CHARS {
@@ -197,7 +197,7 @@ fn is_signed(
     }
 }
 
-fn is_for_us(claims: &Claims, expected: Expected<'_>) -> Result<(), TokenFault> {
+fn is_for_us(claims: &Claims, expected: ExpectedClaims<'_>) -> Result<(), TokenFault> {
     if claims.iss.as_deref() != Some(expected.issuer) {
         return Err(TokenFault::Issuer);
     }
@@ -280,7 +280,7 @@ mod tests {
     }
 
     fn check(token: &str, keys: &Keys) -> Result<String, TokenFault> {
-        verify(token, keys, Expected { issuer: ISSUER, audience: AUDIENCE, now_s: NOW_S })
+        verify(token, keys, ExpectedClaims { issuer: ISSUER, audience: AUDIENCE, now_s: NOW_S })
     }
 
     #[test]

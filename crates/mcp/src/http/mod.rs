@@ -36,10 +36,10 @@ use rmcp::handler::server::ServerHandler;
 use tokio::net::TcpListener;
 
 pub(crate) use self::guard::Principal;
-pub use self::guard::{Access, Guard, NoPlace};
+pub use self::guard::{AllowListError, Guard, HttpAccess};
 pub use self::oauth::{KeySource, OAuthError, ResourceServer};
 use crate::limits;
-use crate::version::Options;
+use crate::version::SessionOptions;
 use crate::workflows::WorkflowServer;
 use endpoint::Endpoint;
 use probe::Probe;
@@ -50,17 +50,17 @@ pub const PATH: &str = "/mcp";
 
 /// How a server behaves.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct HttpSettings {
     /// Who may ask.
     pub guard: Guard,
     /// Which revisions are spoken with clients that shake hands.
-    pub options: Options,
+    pub options: SessionOptions,
     /// What is behind the handler, where that is our own: it tells how runs stand, and answers the
     /// methods of the tasks of 2025-11-25, those with [`OLDER_METHODS`] before their names, as
     /// custom requests.
     pub server: Option<WorkflowServer>,
     /// What it takes at most.
-    pub limits: Limits,
+    pub limits: HttpLimits,
 }
 
 /// What stands before the names of methods that are answered as 2025-11-25 alone does.
@@ -68,7 +68,7 @@ pub const OLDER_METHODS: &str = crate::request::OLDER;
 
 /// What a server takes at most.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct HttpLimits {
     /// Bytes of one body.
     pub body_bytes: usize,
     /// Connections at a time.
@@ -83,9 +83,9 @@ pub struct Limits {
     pub grace: Duration,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for HttpLimits {
+    fn default() -> HttpLimits {
+        HttpLimits {
             body_bytes: limits::LINE_BYTES,
             connections: limits::CONNECTIONS,
             sessions: limits::SESSIONS,
@@ -98,19 +98,19 @@ impl Default for Limits {
 
 /// A server that has its address and answers nobody yet.
 #[derive(Debug)]
-pub struct Bound {
+pub struct BoundServer {
     listener: TcpListener,
     address: SocketAddr,
 }
 
 /// Takes an address; port 0 is any that is free.
-pub async fn bind(address: SocketAddr) -> io::Result<Bound> {
+pub async fn bind(address: SocketAddr) -> io::Result<BoundServer> {
     let listener = TcpListener::bind(address).await?;
     let address = listener.local_addr()?;
-    Ok(Bound { listener, address })
+    Ok(BoundServer { listener, address })
 }
 
-impl Bound {
+impl BoundServer {
     /// The address that was taken.
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -119,8 +119,12 @@ impl Bound {
     /// Serves handlers that the factory makes, one for each session and each request that stands
     /// alone, until `stop` is done. Requests that are under way then are answered before it
     /// returns; whatever takes longer than it may is answered with a fault.
-    pub async fn serve<S, F>(self, settings: Settings, handler: F, stop: impl Future<Output = ()>)
-    where
+    pub async fn serve<S, F>(
+        self,
+        settings: HttpSettings,
+        handler: F,
+        stop: impl Future<Output = ()>,
+    ) where
         S: ServerHandler,
         F: Fn() -> S + Send + Sync + 'static,
     {
@@ -147,7 +151,7 @@ fn router<S: ServerHandler>(endpoint: Arc<Endpoint<S>>, guard: Arc<Guard>, probe
         .route(PATH, any(mcp))
         .route(probe::HEALTH, get(move || async move { health.health().await }))
         .route(probe::METRICS, get(move || async move { metrics.metrics().await }));
-    if let Access::OAuth(server) = guard.access() {
+    if let HttpAccess::OAuth(server) = guard.access() {
         let text = server.metadata().to_string();
         let metadata = move || async move { reply::json(StatusCode::OK, text.into_bytes()) };
         let path = format!("{}{PATH}", oauth::METADATA);

@@ -8,13 +8,13 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use milepost_outbound::{Client, Outgoing, Policy, SendError, Sending};
+use milepost_outbound::{Client, Outgoing, Policy, SendError, SendOptions};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use url::{Host, Url};
 
-use super::jwt::{self, Expected, Keys, TokenFault};
+use super::jwt::{self, ExpectedClaims, Keys, TokenFault};
 use crate::limits;
 
 /// Where clients look for what is needed to get a token (RFC 9728).
@@ -64,11 +64,11 @@ pub struct ResourceServer {
     audience: String,
     source: KeySource,
     client: Sender,
-    kept: Mutex<Kept>,
+    kept: Mutex<CachedKeys>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CachedKeys {
     keys: Option<Arc<Keys>>,
     /// When they were last asked for.
     asked: Option<Instant>,
@@ -106,7 +106,7 @@ impl ResourceServer {
         let parsed = parsed.ok_or_else(|| OAuthError::Resource(resource.to_owned()))?;
         let mut policy = Policy::public();
         policy.allow_url(&issuer_url);
-        let mut kept = Kept::default();
+        let mut kept = CachedKeys::default();
         match &source {
             KeySource::Issuer => {}
             KeySource::Url(url) => policy.allow_url(url),
@@ -162,7 +162,7 @@ impl ResourceServer {
     fn verified(&self, token: &str, keys: &Keys) -> Result<String, TokenFault> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let expected =
-            Expected { issuer: &self.issuer, audience: &self.audience, now_s: now.as_secs() };
+            ExpectedClaims { issuer: &self.issuer, audience: &self.audience, now_s: now.as_secs() };
         jwt::verify(token, keys, expected)
     }
 
@@ -180,7 +180,7 @@ impl ResourceServer {
         match (fetched, &kept.keys) {
             (Ok(keys), _) => {
                 let keys = Arc::new(keys);
-                *kept = Kept { keys: Some(Arc::clone(&keys)), asked: Some(Instant::now()) };
+                *kept = CachedKeys { keys: Some(Arc::clone(&keys)), asked: Some(Instant::now()) };
                 Ok(keys)
             }
             // An issuer that is away for a while still gave out the tokens it gave out.
@@ -227,10 +227,10 @@ impl ResourceServer {
     }
 
     async fn document(&self, url: Url) -> Result<Vec<u8>, OAuthError> {
-        let sending = Sending {
+        let sending = SendOptions {
             timeout: limits::KEYS_TIMEOUT,
             body_bytes: limits::KEYS_BYTES,
-            ..Sending::default()
+            ..SendOptions::default()
         };
         let request = Outgoing::get(url).header("accept", "application/json");
         let answer = self.client.0.send(&request, &sending).await;

@@ -10,7 +10,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
-use milepost_metrics::{Journal, Now};
+use milepost_metrics::{JournalMetrics, ProcessMetrics};
 
 use super::oauth::METADATA;
 use super::reply;
@@ -50,9 +50,9 @@ impl Probe {
     }
 
     pub(super) async fn metrics(&self) -> Response {
-        let journal: Option<Journal> =
+        let journal: Option<JournalMetrics> =
             self.looked(async |server| server.standing().await).await.flatten();
-        let now = Now {
+        let now = ProcessMetrics {
             version: env!("CARGO_PKG_VERSION"),
             uptime: self.began.elapsed(),
             sessions: self.sessions.count(),

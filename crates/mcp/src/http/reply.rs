@@ -8,13 +8,13 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use futures_util::{Stream, StreamExt, stream};
 
-use super::guard::{Guard, Refusal};
+use super::guard::{AccessRefusal, Guard};
 use super::sessions::OpenStream;
 use super::shutdown::Shutdown;
 use crate::answer;
-use crate::fault::Fault;
 use crate::limits;
 use crate::message::Id;
+use crate::rpc_error::RpcError;
 
 /// What is answered to one is not for the next, whoever stands between.
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
@@ -22,7 +22,7 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 pub(super) const EVENTS: &str = "text/event-stream";
 
 /// A fault as the whole answer.
-pub(super) fn fault(status: StatusCode, id: Id<'_>, fault: &Fault) -> Response {
+pub(super) fn fault(status: StatusCode, id: Id<'_>, fault: &RpcError) -> Response {
     let mut text = Vec::new();
     answer::fault(&mut text, id, fault);
     json(status, text)
@@ -43,11 +43,12 @@ pub(super) fn accepted() -> Response {
 }
 
 pub(super) fn no_route() -> Response {
-    let told = Fault::invalid_request(format!("there is nothing here; MCP is at {}", super::PATH));
+    let told =
+        RpcError::invalid_request(format!("there is nothing here; MCP is at {}", super::PATH));
     fault(StatusCode::NOT_FOUND, Id::NULL, &told)
 }
 
-pub(super) fn refusal(refusal: &Refusal, guard: &Guard) -> Response {
+pub(super) fn refusal(refusal: &AccessRefusal, guard: &Guard) -> Response {
     let mut response = fault(refusal.status(), Id::NULL, &refusal.fault());
     if let Some(challenge) = guard.challenge(refusal) {
         response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
@@ -56,20 +57,20 @@ pub(super) fn refusal(refusal: &Refusal, guard: &Guard) -> Response {
 }
 
 /// The body of a request; the fault says why there is none.
-pub(super) async fn body(body: Body, limit: usize) -> Result<Bytes, (StatusCode, Fault)> {
+pub(super) async fn body(body: Body, limit: usize) -> Result<Bytes, (StatusCode, RpcError)> {
     let read = tokio::time::timeout(limits::BODY_TIMEOUT, collected(body, limit));
     read.await.unwrap_or_else(|_| {
-        let fault = Fault::invalid_request("the body did not arrive in time");
+        let fault = RpcError::invalid_request("the body did not arrive in time");
         Err((StatusCode::REQUEST_TIMEOUT, fault))
     })
 }
 
-async fn collected(body: Body, limit: usize) -> Result<Bytes, (StatusCode, Fault)> {
+async fn collected(body: Body, limit: usize) -> Result<Bytes, (StatusCode, RpcError)> {
     let mut chunks = body.into_data_stream();
     let (mut bytes, mut count) = (Vec::new(), 0);
     while let Some(chunk) = chunks.next().await {
         let Ok(chunk) = chunk else {
-            let fault = Fault::invalid_request("the body ended early");
+            let fault = RpcError::invalid_request("the body ended early");
             return Err((StatusCode::BAD_REQUEST, fault));
         };
         count += chunk.len();
@@ -81,7 +82,7 @@ async fn collected(body: Body, limit: usize) -> Result<Bytes, (StatusCode, Fault
         }
     }
     if count > limit {
-        let fault = Fault::over_limit("the body is longer than a message may be", limit);
+        let fault = RpcError::over_limit("the body is longer than a message may be", limit);
         return Err((StatusCode::PAYLOAD_TOO_LARGE, fault));
     }
     Ok(bytes.into())
@@ -102,8 +103,12 @@ pub(super) async fn worded(mut response: Response, id: Id<'_>) -> Response {
         axum::body::to_bytes(response.into_body(), limits::REASON_BYTES).await.unwrap_or_default();
     let text = String::from_utf8_lossy(&text).into_owned();
     let told = match status.is_server_error() {
-        true => Fault::new(crate::fault::INTERNAL_ERROR, "Internal error", serde_json::Value::Null),
-        false => Fault::invalid_request(text),
+        true => RpcError::new(
+            crate::rpc_error::INTERNAL_ERROR,
+            "Internal error",
+            serde_json::Value::Null,
+        ),
+        false => RpcError::invalid_request(text),
     };
     let mut response = fault(status, id, &told);
     if let Some(allow) = allow {
@@ -161,11 +166,11 @@ fn of_type(response: &Response, name: &str) -> bool {
 }
 
 /// Why a request has no other answer at the end of the server.
-pub(super) fn ending() -> Fault {
+pub(super) fn ending() -> RpcError {
     let data = serde_json::json!({
         "details": "the server is shutting down; a run that was started goes on when it is back",
     });
-    Fault::new(crate::fault::SERVER_ERROR, "Server is shutting down", data)
+    RpcError::new(crate::rpc_error::SERVER_ERROR, "Server is shutting down", data)
 }
 
 /// The stream of one request, which has an answer whatever happens.

@@ -30,7 +30,7 @@ use crate::version::Revision;
 
 /// One client that shook hands.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct HttpSession {
     revision: OnceLock<Revision>,
     /// Requests under way.
     open: Mutex<HashMap<RequestId, Stage>>,
@@ -67,9 +67,9 @@ enum Stage {
     Answering,
 }
 
-impl Session {
-    fn new(has_tasks: bool) -> Session {
-        Session {
+impl HttpSession {
+    fn new(has_tasks: bool) -> HttpSession {
+        HttpSession {
             revision: OnceLock::new(),
             open: Mutex::default(),
             moved: Notify::new(),
@@ -158,7 +158,7 @@ impl Session {
     }
 
     /// A stream that keeps the session from being idle for as long as it is there.
-    pub(super) fn stream(self: &Arc<Session>) -> OpenStream {
+    pub(super) fn stream(self: &Arc<HttpSession>) -> OpenStream {
         self.streams.fetch_add(1, Ordering::AcqRel);
         OpenStream(Arc::clone(self))
     }
@@ -201,7 +201,7 @@ impl Session {
 
 /// A stream of a session that is open.
 #[derive(Debug)]
-pub(super) struct OpenStream(Arc<Session>);
+pub(super) struct OpenStream(Arc<HttpSession>);
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
@@ -214,7 +214,7 @@ impl Drop for OpenStream {
 #[derive(Debug)]
 pub(super) struct Sessions {
     inner: LocalSessionManager,
-    known: Mutex<HashMap<SessionId, Arc<Session>>>,
+    known: Mutex<HashMap<SessionId, Arc<HttpSession>>>,
     has_tasks: bool,
 }
 
@@ -226,7 +226,7 @@ impl Sessions {
         Sessions { inner, known: Mutex::default(), has_tasks }
     }
 
-    pub(super) fn get(&self, id: &str) -> Option<Arc<Session>> {
+    pub(super) fn get(&self, id: &str) -> Option<Arc<HttpSession>> {
         lock(&self.known).get(id).cloned()
     }
 
@@ -255,13 +255,13 @@ pub(super) async fn sweep(sessions: Arc<Sessions>, idle: Duration) {
 
 impl SessionManager for Sessions {
     type Error = LocalSessionManagerError;
-    type Transport = Watched;
+    type Transport = TrackedTransport;
 
-    async fn create_session(&self) -> Result<(SessionId, Watched), Self::Error> {
+    async fn create_session(&self) -> Result<(SessionId, TrackedTransport), Self::Error> {
         let (id, inner) = self.inner.create_session().await?;
-        let session = Arc::new(Session::new(self.has_tasks));
+        let session = Arc::new(HttpSession::new(self.has_tasks));
         lock(&self.known).insert(Arc::clone(&id), Arc::clone(&session));
-        Ok((id, Watched { inner, session }))
+        Ok((id, TrackedTransport { inner, session }))
     }
 
     async fn initialize_session(
@@ -314,12 +314,12 @@ impl SessionManager for Sessions {
 }
 
 /// A session as `rmcp` serves it, with an eye on what it says.
-pub(super) struct Watched {
+pub(super) struct TrackedTransport {
     inner: SessionTransport,
-    session: Arc<Session>,
+    session: Arc<HttpSession>,
 }
 
-impl Transport<RoleServer> for Watched {
+impl Transport<RoleServer> for TrackedTransport {
     type Error = <SessionTransport as Transport<RoleServer>>::Error;
 
     fn send(
@@ -361,7 +361,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_session_is_idle_when_nothing_is_under_way_and_nobody_listens() {
-        let session = Arc::new(Session::new(true));
+        let session = Arc::new(HttpSession::new(true));
         let (now, later) = (Duration::ZERO, Duration::from_hours(1));
         assert!(session.is_idle(now) && !session.is_idle(later));
         let id = RequestId::Number(1);
@@ -378,7 +378,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_session_has_so_many_requests_under_way_and_no_more() {
-        let session = Session::new(true);
+        let session = HttpSession::new(true);
         let id = |number: usize| RequestId::Number(i64::try_from(number).expect("fits"));
         for number in 0..limits::SESSION_REQUESTS {
             assert_eq!(session.open(&id(number)).await, Opened::Yes);
@@ -391,7 +391,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_id_that_is_being_answered_is_waited_for() {
-        let session = Arc::new(Session::new(true));
+        let session = Arc::new(HttpSession::new(true));
         let id = RequestId::Number(7);
         assert_eq!(session.open(&id).await, Opened::Yes);
         session.moves_to(&id, Stage::Answering);
@@ -407,7 +407,7 @@ mod tests {
 
     #[test]
     fn a_session_that_nobody_owns_is_everybodys() {
-        let session = Session::new(false);
+        let session = HttpSession::new(false);
         assert!(session.is_of(None) && session.is_of(Some(&Principal::default())));
         session.belongs_to(Principal::default());
         assert!(session.is_of(Some(&Principal::default())) && !session.is_of(None));

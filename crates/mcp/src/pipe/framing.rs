@@ -12,17 +12,17 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 use super::outbox::{Batch, Opened, Outbox};
-use crate::answer::{self, Reply};
+use crate::answer::{self, RpcResult};
 use crate::contract::Contract;
-use crate::fault::Fault;
 use crate::frame::Frame;
 use crate::limits;
-use crate::message::{self, Id, Incoming, Message, Request};
+use crate::message::{self, Id, Incoming, Request, RpcMessage};
 use crate::params;
 use crate::request::{self, DISCOVER, Era};
+use crate::rpc_error::RpcError;
 use crate::session;
-use crate::trace::{self, Outcome};
-use crate::version::{Options, Revision};
+use crate::trace::{self, RequestOutcome};
+use crate::version::{Revision, SessionOptions};
 use crate::workflows::{AtOnce, WorkflowServer};
 
 /// Whether more lines are wanted.
@@ -36,7 +36,7 @@ pub(super) enum Verdict {
 /// One connection, as the reader of its lines sees it.
 pub(super) struct Framing {
     server: WorkflowServer,
-    options: Options,
+    options: SessionOptions,
     outbox: Outbox,
     inbox: mpsc::Sender<RxJsonRpcMessage<RoleServer>>,
     /// Where answers are waited for.
@@ -54,7 +54,7 @@ type InBatch<'b> = Option<&'b Arc<Mutex<Batch>>>;
 impl Framing {
     pub(super) fn new(
         server: WorkflowServer,
-        options: Options,
+        options: SessionOptions,
         outbox: Outbox,
         inbox: mpsc::Sender<RxJsonRpcMessage<RoleServer>>,
         runtime: Handle,
@@ -67,7 +67,7 @@ impl Framing {
         self.outbox.wait_for_room();
         let incoming = match frame {
             Frame::Line(line) => message::read(line),
-            Frame::Oversized => Incoming::Unreadable(Fault::oversized_line()),
+            Frame::Oversized => Incoming::Unreadable(RpcError::oversized_line()),
         };
         self.asked = (trace::known(""), Instant::now());
         match incoming {
@@ -78,9 +78,9 @@ impl Framing {
         }
     }
 
-    fn batch(&mut self, messages: &[Message<'_>]) -> Verdict {
+    fn batch(&mut self, messages: &[RpcMessage<'_>]) -> Verdict {
         if !self.agreed.is_some_and(Revision::has_batches) {
-            let fault = Fault::invalid_request("this protocol version has no batches");
+            let fault = RpcError::invalid_request("this protocol version has no batches");
             return self.refuse(Id::NULL, &fault, None);
         }
         let batch = Arc::default();
@@ -95,12 +95,12 @@ impl Framing {
         verdict
     }
 
-    fn message(&mut self, message: &Message<'_>, batch: InBatch<'_>) -> Verdict {
+    fn message(&mut self, message: &RpcMessage<'_>, batch: InBatch<'_>) -> Verdict {
         match message {
-            Message::Bad { id, fault } => self.refuse(*id, fault, batch),
-            Message::Notification(note) => self.notification(note.text),
-            Message::Response(text) => self.pass(text),
-            Message::Request(request) => self.request(request, batch),
+            RpcMessage::Bad { id, fault } => self.refuse(*id, fault, batch),
+            RpcMessage::Notification(note) => self.notification(note.text),
+            RpcMessage::Response(text) => self.pass(text),
+            RpcMessage::Request(request) => self.request(request, batch),
         }
     }
 
@@ -134,15 +134,15 @@ impl Framing {
         let alone = request::stands_alone(&params);
         match method {
             "initialize" if batch.is_some() => {
-                let fault = Fault::invalid_request("initialize must not be in a batch");
+                let fault = RpcError::invalid_request("initialize must not be in a batch");
                 self.refuse(request.id, &fault, batch)
             }
             "initialize" => self.initialize(request, params),
-            "ping" if !alone => self.reply(request.id, &Reply::Fixed("{}"), batch),
+            "ping" if !alone => self.reply(request.id, &RpcResult::Fixed("{}"), batch),
             "shutdown" => {
                 self.settle();
                 let (Verdict::More | Verdict::Over) =
-                    self.reply(request.id, &Reply::Fixed("null"), batch);
+                    self.reply(request.id, &RpcResult::Fixed("null"), batch);
                 Verdict::Over
             }
             _ if alone || method == DISCOVER => {
@@ -150,7 +150,7 @@ impl Framing {
                 self.work(request, params, Era::Stateless, batch)
             }
             _ if self.agreed.is_none() && !self.stateless => {
-                self.refuse(request.id, &Fault::not_initialized(), batch)
+                self.refuse(request.id, &RpcError::not_initialized(), batch)
             }
             _ if self.server.guides().names().contains(&method) && !self.server.only_works() => {
                 self.bare(method, request.id, params, batch)
@@ -179,7 +179,7 @@ impl Framing {
         let result = self.server.call_at_once(params, &client)?;
         let result = serde_json::to_string(&result).ok()?;
         let mut text = Vec::new();
-        answer::reply(&mut text, request.id, &Reply::Made(result));
+        answer::reply(&mut text, request.id, &RpcResult::Made(result));
         match batch {
             Some(_) => self.outbox.answer(text, batch),
             None => self.outbox.answer_later(text),
@@ -194,7 +194,7 @@ impl Framing {
 
     fn initialize(&mut self, request: &Request<'_>, params: Map<String, Value>) -> Verdict {
         if self.agreed.is_some() {
-            let fault = Fault::invalid_request("the session is initialized already");
+            let fault = RpcError::invalid_request("the session is initialized already");
             return self.refuse(request.id, &fault, None);
         }
         let (revision, params) = match request::handshake(params, self.options) {
@@ -223,7 +223,7 @@ impl Framing {
         });
         self.server.log_lines(&log);
         match called {
-            Ok(Ok(response)) => self.reply(id, &Reply::Plain(response), batch),
+            Ok(Ok(response)) => self.reply(id, &RpcResult::Plain(response), batch),
             Ok(Err(fault)) | Err(fault) => self.refuse(id, &fault, batch),
         }
     }
@@ -249,10 +249,10 @@ impl Framing {
         self.outbox.pace();
         let fault = match self.outbox.open(&id, request.bytes(), batch) {
             Opened::Yes => None,
-            Opened::InUse => Some(Fault::in_use()),
+            Opened::InUse => Some(RpcError::in_use()),
             Opened::TooMany => {
                 let details = "too many requests are under way";
-                Some(Fault::over_limit(details, limits::OPEN_REQUESTS_MAX))
+                Some(RpcError::over_limit(details, limits::OPEN_REQUESTS_MAX))
             }
         };
         if let Some(fault) = fault {
@@ -274,16 +274,16 @@ impl Framing {
         }
     }
 
-    fn reply(&mut self, id: Id<'_>, reply: &Reply<'_>, batch: InBatch<'_>) -> Verdict {
-        trace::answered(self.asked.0, Outcome::Ok, self.asked.1);
+    fn reply(&mut self, id: Id<'_>, reply: &RpcResult<'_>, batch: InBatch<'_>) -> Verdict {
+        trace::answered(self.asked.0, RequestOutcome::Ok, self.asked.1);
         let mut text = Vec::new();
         answer::reply(&mut text, id, reply);
         self.outbox.answer(text, batch);
         Verdict::More
     }
 
-    fn refuse(&mut self, id: Id<'_>, fault: &Fault, batch: InBatch<'_>) -> Verdict {
-        trace::answered(self.asked.0, Outcome::Fault, self.asked.1);
+    fn refuse(&mut self, id: Id<'_>, fault: &RpcError, batch: InBatch<'_>) -> Verdict {
+        trace::answered(self.asked.0, RequestOutcome::RpcError, self.asked.1);
         let mut text = Vec::new();
         answer::fault(&mut text, id, fault);
         self.outbox.answer(text, batch);

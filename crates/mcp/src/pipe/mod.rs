@@ -20,9 +20,9 @@ use std::{io, thread};
 use rmcp::service::serve_server;
 
 use crate::frame::Frame;
-use crate::observed::Observed;
-use crate::stdio::{Frames, ServeError, Workflows};
-use crate::version::Options;
+use crate::stdio::{FrameReader, ServeError, WorkflowBackend};
+use crate::traced_handler::TracedHandler;
+use crate::version::SessionOptions;
 use crate::workflows::WorkflowServer;
 use framing::{Framing, Verdict};
 use transport::RmcpTransport;
@@ -32,15 +32,14 @@ pub(crate) use outbox::Outbox;
 /// Serves one client until nothing follows, or it asks for `shutdown`. `first` is a line that was
 /// read already.
 pub(crate) fn serve(
-    workflows: &Workflows,
-    options: Options,
+    workflows: &WorkflowBackend,
+    options: SessionOptions,
     first: Option<&[u8]>,
-    frames: Frames<impl Read>,
+    frames: FrameReader<impl Read>,
     stdout: impl Write + Send,
 ) -> Result<(), ServeError> {
     let runtime = workflows.runtime.get().map_err(ServeError::Threads)?;
     let server = &workflows.server;
-    server.opens();
     let outbox = Outbox::default();
     thread::scope(|scope| {
         let writer = scope.spawn(|| outbox.write_to(stdout));
@@ -65,7 +64,7 @@ pub(crate) fn serve(
 /// What is not the beginning of a session is answered, and the next one awaited.
 async fn serve_sessions(server: WorkflowServer, transport: RmcpTransport) {
     while !transport.is_closed() {
-        if let Ok(service) = serve_server(Observed(server.clone()), transport.clone()).await {
+        if let Ok(service) = serve_server(TracedHandler(server.clone()), transport.clone()).await {
             let _ = service.waiting().await;
         }
     }
@@ -75,7 +74,7 @@ async fn serve_sessions(server: WorkflowServer, transport: RmcpTransport) {
 fn read_all(
     mut framing: Framing,
     first: Option<&[u8]>,
-    mut frames: Frames<impl Read>,
+    mut frames: FrameReader<impl Read>,
 ) -> Result<(), ServeError> {
     if let Some(first) = first
         && framing.line(Frame::Line(first)) == Verdict::Over

@@ -4,7 +4,7 @@ use axum::http::request::Parts;
 use rmcp::model::{ClientCapabilities, ProtocolVersion};
 use rmcp::service::{RequestContext, RoleServer};
 
-use super::at_once::AtOnce;
+use super::inline_call::AtOnce;
 use crate::http::Principal;
 
 /// Where a client of HTTP says which session is its own.

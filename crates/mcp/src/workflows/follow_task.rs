@@ -7,9 +7,9 @@ use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
 use milepost_ops::author::{DRAFT, INPUTS, ROUNDS, is_orchestration};
-use milepost_ops::run::submit::{Request as SubmitRequest, Submit};
+use milepost_ops::run::submit::{Request as SubmitRequest, SubmitStep};
 use milepost_ops::run::view::{DueView, RunView};
-use milepost_ops::{Alone, Operations, Problem};
+use milepost_ops::{Operations, Problem, SilentCaller};
 use rmcp::model::{
     ClientCapabilities, CreateMessageRequest, CreateMessageRequestParams, CustomNotification,
     ElicitRequest, ElicitRequestParams, ElicitationSchema, InputRequest, NotificationMetaObject,
@@ -18,11 +18,11 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value, json};
 
-use super::approve::APPROVAL;
+use super::approvals::APPROVAL;
 use super::client::{McpClient, has_forms};
-use super::next::Tools;
+use super::suggested_call::Tools;
 use super::tasks::TaskRun;
-use super::{Look, WorkflowServer, input_form, tasks};
+use super::{ToolStyle, WorkflowServer, input_form, tasks};
 use crate::limits;
 use crate::pipe::Outbox;
 
@@ -32,7 +32,7 @@ const SYSTEM: &str = "You write Milepost workflows. Answer with what is asked fo
     explanation, no code fence.";
 
 /// A step that is due, as something to ask a client.
-pub(super) struct Wanted {
+pub(super) struct TaskInputRequest {
     /// The step and its try: never the same twice in a run.
     pub(super) key: String,
     pub(super) request: InputRequest,
@@ -43,14 +43,14 @@ pub(super) async fn wanted(
     server: &WorkflowServer,
     run: &TaskRun,
     context: &RequestContext<RoleServer>,
-) -> Option<Wanted> {
+) -> Option<TaskInputRequest> {
     let capabilities = context.client_capabilities();
     if has_forms(capabilities.as_ref())
         && let Some(question) = server.question(&run.view, McpClient::Peer(context))
         && let Some(params) = question.params()
     {
         let key = server.shared.questions.key(run.id(), &question);
-        return Some(Wanted {
+        return Some(TaskInputRequest {
             key,
             request: InputRequest::Elicitation(ElicitRequest::new(params)),
         });
@@ -63,7 +63,7 @@ async fn step(
     server: &WorkflowServer,
     run: &RunView,
     capabilities: Option<&ClientCapabilities>,
-) -> Option<Wanted> {
+) -> Option<TaskInputRequest> {
     let due = run.due.first().filter(|_| is_orchestration(&run.workflow))?;
     if due.attempt > ROUNDS {
         return None;
@@ -81,13 +81,13 @@ async fn step(
             let (key, question) = match block(server, run, due).filter(|_| step == DRAFT) {
                 Some((question, 0)) => (key, question),
                 Some((question, asked)) => (format!("{key}:{asked}"), question),
-                None => (key, question(due, None, server.look())),
+                None => (key, question(due, None, server.style())),
             };
             (key, InputRequest::CreateMessage(CreateMessageRequest::new(question)))
         }
         None => return None,
     };
-    Some(Wanted { key, request })
+    Some(TaskInputRequest { key, request })
 }
 
 /// The question for the next block of a draft, and how many there were before it.
@@ -126,10 +126,10 @@ async fn form(operations: &Operations, run: &RunView) -> Option<ElicitRequestPar
 }
 
 /// The question for the model; after a try that would not do, with it and what was wrong.
-fn question(due: &DueView, last: Option<&str>, look: Look) -> CreateMessageRequestParams {
+fn question(due: &DueView, last: Option<&str>, style: ToolStyle) -> CreateMessageRequestParams {
     let mut messages = vec![SamplingMessage::user_text(due.prompt.clone())];
     let issues = due.issues.iter().map(|issue| {
-        let suggestion = issue.suggestion.worded(&Tools(look));
+        let suggestion = issue.suggestion.worded(&Tools(style));
         format!("{} {suggestion}", issue.message)
     });
     let issues: Vec<String> = issues.collect();
@@ -173,7 +173,7 @@ pub(super) async fn take(
         attempt: attempt.parse().ok(),
         ..Default::default()
     };
-    operations.run::<Submit>(&Alone, request).await.map(|_| true)
+    operations.run::<SubmitStep>(&SilentCaller, request).await.map(|_| true)
 }
 
 /// What an answer says for a step.
@@ -206,11 +206,11 @@ fn said(answer: &Value) -> Option<String> {
 
 /// The tasks that are followed, each for one client.
 #[derive(Debug, Default)]
-pub(super) struct Followed {
+pub(super) struct FollowedTasks {
     tasks: Mutex<HashSet<String>>,
 }
 
-impl Followed {
+impl FollowedTasks {
     fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -229,7 +229,7 @@ impl Followed {
 
 /// From when on a task is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Since {
+pub(super) enum FollowFrom {
     /// At once: its client knows it.
     Now,
     /// When the request is answered: its client is to know a task before it hears of it.
@@ -242,7 +242,7 @@ pub(super) fn follow(
     server: &WorkflowServer,
     context: &RequestContext<RoleServer>,
     run: TaskRun,
-    since: Since,
+    since: FollowFrom,
 ) {
     let name = format!("{}\n{}", McpClient::Peer(context).key(), run.id());
     if !server.shared.followed.begin(&name) {
@@ -250,7 +250,7 @@ pub(super) fn follow(
     }
     let (server, context) = (server.clone(), context.clone());
     tokio::spawn(async move {
-        if since == Since::Answered
+        if since == FollowFrom::Answered
             && let Some(outbox) = context.extensions.get::<Outbox>()
         {
             outbox.answered(&context.id).await;
@@ -321,7 +321,7 @@ async fn ask_for(server: WorkflowServer, context: RequestContext<RoleServer>, id
             continue;
         };
         let due = run.view.due.first().zip(last.as_deref()).filter(|(due, _)| due.attempt != 1);
-        let again = due.map(|(due, last)| question(due, Some(last), server.look()));
+        let again = due.map(|(due, last)| question(due, Some(last), server.style()));
         let Some(answer) = put(&context, &id, wanted.request, again).await else { continue };
         last = said(&answer).or(last);
         // What was handed in meanwhile by somebody else counts.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use milepost_model::suggest;
-use milepost_ops::{Code, Operation, Problem, Response, Task, correlation};
+use milepost_ops::{Code, OperationSpec, Problem, Response, Task, correlation};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams,
@@ -18,18 +18,18 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use serde_json::{Map, Value, json};
 
-use super::act::{self, Acted, Calling};
-use super::approve::read;
+use super::approvals::read;
 use super::client::{McpClient, is_stateless, principal};
-use super::names::{self, Meant};
-use super::next::{self, Next};
+use super::suggested_call::{self, SuggestedCall};
+use super::tool_call::{self, CallOutcome, ToolCall};
+use super::tool_names::{self, ToolTarget};
 use super::{
-    DRY_RUN, Errors, MANIFESTS, WorkflowServer, changes, confirm, follow_task, payload, prompts,
-    resources, shorten, tasks,
+    DRY_RUN, ErrorStyle, MANIFESTS, WorkflowServer, call_tokens, follow_task, problem_payload,
+    prompts, resources, shorten, subscriptions, tasks,
 };
 use crate::contract::Contract;
-use crate::fault::Fault;
 use crate::limits;
+use crate::rpc_error::RpcError;
 use crate::trace;
 
 impl ServerHandler for WorkflowServer {
@@ -88,7 +88,7 @@ impl ServerHandler for WorkflowServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         one_page(request.as_ref())?;
-        let templates = resources::templates(self.look().profile);
+        let templates = resources::templates(self.style().profile);
         let mut listed = ListResourceTemplatesResult::with_all_items(templates);
         listed.ttl_ms = is_stateless(&context).then_some(limits::FIXED_MS);
         Ok(listed)
@@ -99,7 +99,7 @@ impl ServerHandler for WorkflowServer {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        match resources::read(self.operations(), self.look(), &request.uri).await {
+        match resources::read(self.operations(), self.style(), &request.uri).await {
             Some(Ok(contents)) => {
                 let mut read = ReadResourceResult::new(vec![contents]);
                 let lives_ms = resources::lives_ms(&request.uri);
@@ -135,7 +135,7 @@ impl ServerHandler for WorkflowServer {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        Some(changes::granted(requested))
+        Some(subscriptions::granted(requested))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
@@ -200,13 +200,13 @@ impl ServerHandler for WorkflowServer {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        let who = principal(&context);
+        let principal = principal(&context);
         let no_task = |problem: Problem| self.no_task(&request.task_id, &problem);
-        let run = tasks::watched(self.operations(), who.as_deref(), &request.task_id).await;
+        let run = tasks::watched(self.operations(), principal.as_deref(), &request.task_id).await;
         let run = run.map_err(no_task)?;
         let wanted = follow_task::wanted(self, &run, &context).await;
         let requests = wanted.map(|wanted| (wanted.key, wanted.request)).into_iter().collect();
-        let detailed = tasks::detailed(&run, requests, self.look()).map_err(no_task)?;
+        let detailed = tasks::detailed(&run, requests, self.style()).map_err(no_task)?;
         let mut result = GetTaskResult::new(detailed);
         result.meta = Some(tasks::meta(&run));
         Ok(result)
@@ -220,8 +220,8 @@ impl ServerHandler for WorkflowServer {
     ) -> Result<(), ErrorData> {
         let id = &request.task_id;
         let no_task = |problem: Problem| self.no_task(id, &problem);
-        let who = principal(&context);
-        tasks::look(self.operations(), who.as_deref(), id, false).await.map_err(no_task)?;
+        let principal = principal(&context);
+        tasks::find(self.operations(), principal.as_deref(), id, false).await.map_err(no_task)?;
         for (key, answer) in &request.input_responses {
             follow_task::take(self, McpClient::Peer(&context), id, key, answer)
                 .await
@@ -235,8 +235,9 @@ impl ServerHandler for WorkflowServer {
         request: CancelTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let who = principal(&context);
-        let canceled = tasks::cancel(self.operations(), who.as_deref(), &request.task_id).await;
+        let principal = principal(&context);
+        let canceled =
+            tasks::cancel(self.operations(), principal.as_deref(), &request.task_id).await;
         match canceled {
             Ok(_) => Ok(()),
             // That it has ended already is what a client that cancels wants.
@@ -269,20 +270,22 @@ fn left() -> ErrorData {
 
 impl WorkflowServer {
     /// What a called name means.
-    pub(super) fn meant(&self, name: &str) -> Option<Meant> {
-        let look = self.look();
-        let meant = names::meant(name, look.surface)?;
+    pub(super) fn meant(&self, name: &str) -> Option<ToolTarget> {
+        let style = self.style();
+        let meant = tool_names::meant(name, style.surface)?;
         let has = match meant {
-            Meant::Operation(operation) => operation.tool().is_some_and(|tool| look.has(tool)),
-            Meant::Guide(_) => !self.only_works(),
+            ToolTarget::Operation(operation) => {
+                operation.tool().is_some_and(|tool| style.has(tool))
+            }
+            ToolTarget::Guide(_) => !self.only_works(),
         };
         has.then_some(meant)
     }
 
     pub(super) fn unknown(&self, name: &str) -> ErrorData {
-        let known: Vec<String> = names::known(self.look()).collect();
+        let known: Vec<String> = tool_names::known(self.style()).collect();
         let nearest = suggest::nearest(name, known.iter().map(String::as_str));
-        let fault = Fault::unknown_tool(name, nearest);
+        let fault = RpcError::unknown_tool(name, nearest);
         ErrorData::invalid_params(fault.message, Some(fault.data))
     }
 
@@ -296,13 +299,13 @@ impl WorkflowServer {
         &self,
         tool: &str,
         arguments: Map<String, Value>,
-    ) -> Result<CallToolResult, Fault> {
+    ) -> Result<CallToolResult, RpcError> {
         let request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         match self.call(McpClient::Guide, request).await {
             Ok(CallToolResponse::Complete(result)) => Ok(result),
             // Only a client that can be asked, or that knows tasks, is answered otherwise.
-            Ok(_) => Err(Fault::internal(&correlation::id())),
-            Err(error) => Err(Fault {
+            Ok(_) => Err(RpcError::internal(&correlation::id())),
+            Err(error) => Err(RpcError {
                 code: error.code.0,
                 message: error.message,
                 data: error.data.unwrap_or_default(),
@@ -318,8 +321,8 @@ impl WorkflowServer {
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.take().unwrap_or_default();
         let operation = match self.meant(&request.name) {
-            Some(Meant::Guide(tool)) => return Ok(self.guide(tool, arguments)?.into()),
-            Some(Meant::Operation(operation)) => operation,
+            Some(ToolTarget::Guide(tool)) => return Ok(self.guide(tool, arguments)?.into()),
+            Some(ToolTarget::Operation(operation)) => operation,
             None => return Err(self.unknown(&request.name)),
         };
         let knows_tasks = is_task(operation) && client.knows_tasks();
@@ -334,7 +337,7 @@ impl WorkflowServer {
             }
             return self.failed(operation, &arguments, &problem, false);
         }
-        let calling = Calling {
+        let calling = ToolCall {
             operation,
             arguments,
             answers: request.input_responses.as_ref(),
@@ -345,12 +348,14 @@ impl WorkflowServer {
         // Apart: every request would carry the room for it.
         match Box::pin(self.act(calling)).await {
             // Failures are counted and told of once.
-            Acted::Done(_, Err(_)) if client.leaves_it() => Err(left()),
-            Acted::Done(arguments, done) => {
+            CallOutcome::Done(_, Err(_)) if client.leaves_it() => Err(left()),
+            CallOutcome::Done(arguments, done) => {
                 self.answered(operation, &arguments, done, client).await
             }
-            Acted::Unsaid(arguments, problem) => self.failed(operation, &arguments, &problem, true),
-            Acted::Later(unfinished) => Ok((*unfinished).into()),
+            CallOutcome::Unsaid(arguments, problem) => {
+                self.failed(operation, &arguments, &problem, true)
+            }
+            CallOutcome::Later(unfinished) => Ok((*unfinished).into()),
         }
     }
 
@@ -379,7 +384,7 @@ impl WorkflowServer {
     /// What was done as an answer: a task where the client follows one.
     async fn answered(
         &self,
-        operation: &Operation,
+        operation: &OperationSpec,
         arguments: &JsonObject,
         done: Result<Response, Problem>,
         client: McpClient<'_>,
@@ -393,8 +398,8 @@ impl WorkflowServer {
             && client.knows_tasks()
             && let Some(id) = started(&answer).map_err(refused)?
         {
-            let who = client.principal();
-            let run = tasks::look(self.operations(), who.as_deref(), &id, false).await;
+            let principal = client.principal();
+            let run = tasks::find(self.operations(), principal.as_deref(), &id, false).await;
             let run = run.map_err(refused)?;
             let made = CreateTaskResult::new(tasks::task(&run)).with_meta(tasks::meta(&run));
             return Ok(made.into());
@@ -403,14 +408,14 @@ impl WorkflowServer {
         let mut result: Value = read(answer.json()).map_err(refused)?;
         let mut links = Vec::new();
         if ["run", "run_id", "runs"].iter().any(|name| result.get(name).is_some()) {
-            next::told(&mut result, operation.name, arguments, self.look());
+            suggested_call::told(&mut result, operation.name, arguments, self.style());
             links = shorten::shorten(&mut result, shorten::bound(arguments));
         }
         Ok(shorten::result(result, &links, client.reads_structure()).into())
     }
 
     /// A client that knows no tasks called what has to be one.
-    pub(super) fn needs_tasks(&self, operation: &Operation, is_stateless: bool) -> ErrorData {
+    pub(super) fn needs_tasks(&self, operation: &OperationSpec, is_stateless: bool) -> ErrorData {
         let message = format!("`{}` needs a client that knows MCP tasks", operation.name);
         let hint = "connect with a tasks-capable client, or use workflow_run and workflow_status";
         let problem = Problem::new(Code::TaskCapabilityRequired, message, hint);
@@ -438,22 +443,25 @@ impl WorkflowServer {
         // What it is about may be a text of the client's: that is for standard error alone.
         trace::failed(&id, None, problem);
         self.log(&format!("failed {id}: {what}: {}: {}", problem.code.name(), problem.message));
-        let next = next::after(problem, &Map::new(), self.look());
-        payload::error(problem, payload::of(problem, &id, next.as_ref(), self.look()))
+        let next = suggested_call::after(problem, &Map::new(), self.style());
+        problem_payload::error(
+            problem,
+            problem_payload::of(problem, &id, next.as_ref(), self.style()),
+        )
     }
 
     /// A failure in the form that the client wants.
     pub(super) fn failed(
         &self,
-        operation: &Operation,
+        operation: &OperationSpec,
         arguments: &JsonObject,
         problem: &Problem,
         with_token: bool,
     ) -> Result<CallToolResponse, ErrorData> {
-        let look = self.look();
+        let style = self.style();
         let next = match with_token {
-            true => Some(self.token(operation, arguments, act::question(problem))),
-            false => next::after(problem, arguments, look),
+            true => Some(self.token(operation, arguments, tool_call::question(problem))),
+            false => suggested_call::after(problem, arguments, style),
         };
         let id = correlation::id();
         trace::failed(&id, Some(operation.name), problem);
@@ -463,15 +471,15 @@ impl WorkflowServer {
             problem.code.name(),
             problem.message
         ));
-        let mut payload = payload::of(problem, &id, next.as_ref(), look);
+        let mut payload = problem_payload::of(problem, &id, next.as_ref(), style);
         if self.shared.repeats.count(operation.name, &problem.message) >= limits::FAILURES_ENOUGH {
             payload["schema"] = (operation.request)();
             payload["example"] = (operation.example)();
         }
-        if look.errors == Errors::JsonRpc {
-            return Err(payload::error(problem, payload));
+        if style.errors == ErrorStyle::JsonRpc {
+            return Err(problem_payload::error(problem, payload));
         }
-        let text = ContentBlock::text(payload::words(problem, &payload));
+        let text = ContentBlock::text(problem_payload::words(problem, &payload));
         let mut result = CallToolResult::error(vec![text]);
         result.structured_content = Some(payload);
         Ok(result.into())
@@ -480,30 +488,38 @@ impl WorkflowServer {
     /// A call that was to be a task and needs a yes first, which the model may carry.
     pub(super) fn unsaid(
         &self,
-        operation: &Operation,
+        operation: &OperationSpec,
         arguments: &JsonObject,
         problem: &Problem,
     ) -> ErrorData {
-        let next = self.token(operation, arguments, act::question(problem));
+        let next = self.token(operation, arguments, tool_call::question(problem));
         let id = correlation::id();
         trace::failed(&id, Some(operation.name), problem);
-        payload::error(problem, payload::of(problem, &id, Some(&next), self.look()))
+        problem_payload::error(
+            problem,
+            problem_payload::of(problem, &id, Some(&next), self.style()),
+        )
     }
 
     /// The same call with a token, for a model that asked its person.
-    fn token(&self, operation: &Operation, arguments: &JsonObject, question: String) -> Next {
-        let call = confirm::call(operation.name, arguments);
+    fn token(
+        &self,
+        operation: &OperationSpec,
+        arguments: &JsonObject,
+        question: String,
+    ) -> SuggestedCall {
+        let call = call_tokens::call(operation.name, arguments);
         let token = self.shared.confirmations.give(call, question);
         let mut arguments = arguments.clone();
-        arguments.insert(confirm::ARGUMENT.to_owned(), token.into());
+        arguments.insert(call_tokens::ARGUMENT.to_owned(), token.into());
         let why = "tell the user what would be lost and ask; only after their yes make the call \
                    in `next`, within five minutes";
-        Next::new(operation.name, self.look(), arguments, why)
+        SuggestedCall::new(operation.name, self.style(), arguments, why)
     }
 }
 
 /// Whether a call of it is one that a client may follow.
-pub(super) fn is_task(operation: &Operation) -> bool {
+pub(super) fn is_task(operation: &OperationSpec) -> bool {
     operation.tool().is_some_and(|tool| tool.task != Task::Never)
 }
 

@@ -3,7 +3,7 @@
 use milepost_model::input::{InputType, Mode};
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::inputs::preview_inputs::{self, InputView, PreviewInputs};
-use milepost_ops::{Alone, Operations};
+use milepost_ops::{Operations, SilentCaller};
 use serde_json::{Map, Value, json};
 
 /// The argument that inputs stand in.
@@ -50,7 +50,7 @@ pub(super) async fn fields(
     let Subject { workflow_id, manifest, inputs } = subject;
     let request = preview_inputs::Request { manifest, workflow_id, partial_inputs: inputs };
     // What is wrong with the workflow itself is told by the call that runs it.
-    let seen = operations.run::<PreviewInputs>(&Alone, request).await.ok()?;
+    let seen = operations.run::<PreviewInputs>(&SilentCaller, request).await.ok()?;
     let missing = Some(&seen.required_missing).filter(|missing| !missing.is_empty())?;
     let mut properties = Map::new();
     for name in missing {

@@ -8,52 +8,52 @@
 //! tool, a resource or a prompt is comes from the table of operations; nothing here knows one by
 //! name but where the contract gives it a meaning of its own.
 
-mod act;
-mod approve;
-mod ask;
-mod at_once;
-mod blocks;
-mod call;
-mod changes;
+mod approvals;
+mod call_tokens;
 mod client;
-mod confirm;
+mod drafts;
+mod elicitation;
+mod failure_counts;
 mod follow_task;
 mod handler;
+mod inline_call;
 mod input_form;
 mod instructions;
-mod names;
-mod next;
-mod payload;
+mod problem_payload;
 mod prompts;
-mod repeats;
 mod resources;
 mod shorten;
+mod subscriptions;
+mod suggested_call;
 mod tasks;
 mod tasks_2025_11;
+mod tool_call;
+mod tool_caller;
+mod tool_names;
 mod tools;
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use milepost_metrics::Journal;
+use milepost_metrics::JournalMetrics;
 use milepost_model::wording::{Neutral, Wording};
 use milepost_ops::{Operations, Profile, Tool};
 use serde_json::Value;
 use tokio::sync::watch;
 
-pub(crate) use self::at_once::AtOnce;
-pub use self::names::Spelling;
+pub(crate) use self::inline_call::AtOnce;
+pub use self::tool_names::ToolNaming;
 use crate::contract::Contract;
 use crate::guide::Guides;
 use crate::version::Surface;
-use act::Round;
-use approve::Questions;
-use blocks::Drafts;
-use changes::Subscriptions;
-use confirm::Tokens;
-use follow_task::Followed;
-use next::Tools;
-use repeats::Repeats;
+use approvals::Questions;
+use call_tokens::CallTokens;
+use drafts::ManifestDrafts;
+use failure_counts::FailureCounts;
+use follow_task::FollowedTasks;
+use subscriptions::Subscriptions;
+use suggested_call::Tools;
+use tool_call::RoundState;
 
 /// The argument that shows steps before they are due: not for whoever is only to work.
 const DRY_RUN: &str = "dry_run";
@@ -62,7 +62,7 @@ const MANIFESTS: [&str; 3] = ["manifest", "content", "manifest_content"];
 
 /// How a failed call is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Errors {
+pub enum ErrorStyle {
     /// As a result that says it is an error: models read results.
     #[default]
     Result,
@@ -72,20 +72,20 @@ pub enum Errors {
 
 /// How the contract shows itself.
 #[derive(Debug, Clone, Copy)]
-pub struct Look {
+pub struct ToolStyle {
     /// Which tools are listed, and what three names mean.
     pub surface: Surface,
     /// How many of the tools there are.
     pub profile: Profile,
     /// How they are spelled.
-    pub spelling: Spelling,
+    pub spelling: ToolNaming,
     /// How failures are told.
-    pub errors: Errors,
+    pub errors: ErrorStyle,
     /// How a person types what there is no tool for.
     pub typed: &'static dyn Wording,
 }
 
-impl Look {
+impl ToolStyle {
     /// Whether a tool can be called, listed or not. Whoever is only to work calls nothing that
     /// shows the text of a workflow.
     fn has(self, tool: Tool) -> bool {
@@ -93,13 +93,13 @@ impl Look {
     }
 }
 
-impl Default for Look {
-    fn default() -> Look {
-        Look {
+impl Default for ToolStyle {
+    fn default() -> ToolStyle {
+        ToolStyle {
             surface: Surface::Workflows,
             profile: Profile::Full,
-            spelling: Spelling::default(),
-            errors: Errors::default(),
+            spelling: ToolNaming::default(),
+            errors: ErrorStyle::default(),
             typed: &Neutral,
         }
     }
@@ -115,28 +115,28 @@ pub struct WorkflowServer {
 
 /// How the server shows itself to a client.
 struct Shown {
-    look: Look,
+    style: ToolStyle,
     tools: OnceLock<Vec<Value>>,
     instructions: OnceLock<String>,
 }
 
 impl Shown {
-    fn new(look: Look) -> Arc<Shown> {
-        Arc::new(Shown { look, tools: OnceLock::new(), instructions: OnceLock::new() })
+    fn new(style: ToolStyle) -> Arc<Shown> {
+        Arc::new(Shown { style, tools: OnceLock::new(), instructions: OnceLock::new() })
     }
 }
 
 struct Shared {
     guides: Guides,
     /// Yeses that a model may carry, each with its question.
-    confirmations: Tokens<String>,
+    confirmations: CallTokens<String>,
     /// Calls that are asked something in the place of an answer.
-    rounds: Tokens<Round>,
+    rounds: CallTokens<RoundState>,
     questions: Questions,
-    followed: Followed,
+    followed: FollowedTasks,
     subscriptions: Subscriptions,
-    repeats: Repeats,
-    drafts: Drafts,
+    repeats: FailureCounts,
+    drafts: ManifestDrafts,
     /// Whether nobody is left to listen.
     ended: watch::Sender<bool>,
     log: Mutex<Box<dyn Write + Send>>,
@@ -144,26 +144,29 @@ struct Shared {
 
 impl std::fmt::Debug for WorkflowServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("WorkflowServer").field("look", &self.shown.look).finish_non_exhaustive()
+        f.debug_struct("WorkflowServer").field("style", &self.shown.style).finish_non_exhaustive()
     }
 }
 
 impl WorkflowServer {
     /// Over these operations; what people who run the server should know goes to `log`.
-    pub fn new(operations: Operations, look: Look, log: Box<dyn Write + Send>) -> WorkflowServer {
-        operations.scattered();
-        let operations = operations.worded(Arc::new(Tools(look)));
+    pub fn new(
+        operations: Operations,
+        style: ToolStyle,
+        log: Box<dyn Write + Send>,
+    ) -> WorkflowServer {
+        let operations = operations.worded(Arc::new(Tools(style)));
         WorkflowServer {
-            shown: Shown::new(look),
+            shown: Shown::new(style),
             shared: Arc::new(Shared {
                 guides: Guides::new(operations),
-                confirmations: Tokens::default(),
-                rounds: Tokens::default(),
+                confirmations: CallTokens::default(),
+                rounds: CallTokens::default(),
                 questions: Questions::default(),
-                followed: Followed::default(),
+                followed: FollowedTasks::default(),
                 subscriptions: Subscriptions::default(),
-                repeats: Repeats::default(),
-                drafts: Drafts::default(),
+                repeats: FailureCounts::default(),
+                drafts: ManifestDrafts::default(),
                 ended: watch::Sender::new(false),
                 log: Mutex::new(log),
             }),
@@ -172,26 +175,21 @@ impl WorkflowServer {
 
     /// The same server for a client of the guides: names that both tables have are theirs.
     pub(crate) fn beside_guides(&self) -> WorkflowServer {
-        let look = Look { surface: Surface::Workflowlookup, ..self.look() };
-        WorkflowServer { shared: Arc::clone(&self.shared), shown: Shown::new(look) }
+        let style = ToolStyle { surface: Surface::Workflowlookup, ..self.style() };
+        WorkflowServer { shared: Arc::clone(&self.shared), shown: Shown::new(style) }
     }
 
-    fn look(&self) -> Look {
-        self.shown.look
-    }
-
-    /// Calls come in elsewhere than at the guides from here on, or runs go on by themselves.
-    pub(crate) fn opens(&self) {
-        self.shared.guides.open_other_doors();
+    fn style(&self) -> ToolStyle {
+        self.shown.style
     }
 
     /// How to use the tools, for the model: those that it has, under the names that it sees.
     pub fn instructions(&self) -> &str {
-        let look = self.look();
-        match look.surface {
+        let style = self.style();
+        match style.surface {
             Surface::Workflowlookup => self.shared.guides.instructions(),
             Surface::Auto | Surface::Workflows | Surface::All => {
-                self.shown.instructions.get_or_init(|| instructions::of(look))
+                self.shown.instructions.get_or_init(|| instructions::of(style))
             }
         }
     }
@@ -203,10 +201,10 @@ impl WorkflowServer {
 
     /// The tools as `tools/list` shows them.
     pub fn tools(&self) -> &[Value] {
-        let look = self.look();
+        let style = self.style();
         self.shown.tools.get_or_init(|| {
-            let ours = || tools::list(look.profile, look.spelling);
-            match look.surface {
+            let ours = || tools::list(style.profile, style.spelling);
+            match style.surface {
                 Surface::Workflowlookup => self.shared.guides.listed(),
                 Surface::All => [ours(), self.shared.guides.listed()].concat(),
                 Surface::Auto | Surface::Workflows => ours(),
@@ -226,7 +224,7 @@ impl WorkflowServer {
     }
 
     /// How all runs stand, unless they cannot be read.
-    pub(crate) async fn standing(&self) -> Option<Journal> {
+    pub(crate) async fn standing(&self) -> Option<JournalMetrics> {
         self.operations().standing().await.ok()
     }
 
@@ -237,7 +235,6 @@ impl WorkflowServer {
 
     /// Takes up runs that nobody drives, for as long as the process lives.
     pub async fn tend_runs(&self) {
-        self.opens();
         self.operations().tend_runs().await;
     }
 
@@ -252,7 +249,7 @@ impl WorkflowServer {
 
     /// Whether the client is one that is only to work.
     pub(crate) fn only_works(&self) -> bool {
-        self.look().profile == Profile::Work
+        self.style().profile == Profile::Work
     }
 
     /// Lines for the people who run the server.

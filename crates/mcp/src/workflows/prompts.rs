@@ -1,8 +1,8 @@
 //! Prompts: texts that set a model to work, with what it needs to know now.
 
 use milepost_model::workflow::Spelling;
-use milepost_ops::workflow::list::{Item, List, Request as ListRequest};
-use milepost_ops::{Alone, Code, Operations, Problem, prompts};
+use milepost_ops::workflow::list::{ListWorkflows, Request as ListRequest, WorkflowItem};
+use milepost_ops::{Code, Operations, Problem, SilentCaller, prompts};
 use rmcp::model::{Prompt, PromptArgument};
 use serde_json::{Map, Value};
 
@@ -80,12 +80,13 @@ pub(super) async fn list(operations: &Operations) -> Vec<Prompt> {
     prompts
 }
 
-async fn guides(operations: &Operations) -> Vec<Item> {
+async fn guides(operations: &Operations) -> Vec<WorkflowItem> {
     // A library that cannot be listed is told of by whoever lists workflows.
-    let Ok(listed) = operations.run::<List>(&Alone, ListRequest::default()).await else {
+    let Ok(listed) = operations.run::<ListWorkflows>(&SilentCaller, ListRequest::default()).await
+    else {
         return Vec::new();
     };
-    let is_prompt = |item: &Item| {
+    let is_prompt = |item: &WorkflowItem| {
         let is_ours = KINDS.iter().any(|kind| kind.name == item.workflow_id);
         item.kind == Spelling::Guide && !is_ours
     };

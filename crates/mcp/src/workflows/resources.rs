@@ -2,21 +2,21 @@
 
 use milepost_model::schema;
 use milepost_model::workflow::Spelling;
-use milepost_ops::catalog::list::{List as Catalogs, Request as CatalogsRequest};
-use milepost_ops::command::list::{Detail, List as Commands, Request as CommandsRequest};
-use milepost_ops::provider::list::{List as Providers, Request as ProvidersRequest};
-use milepost_ops::run::status::{self, Status};
+use milepost_ops::catalog::list::{ListCatalogs as Catalogs, Request as CatalogsRequest};
+use milepost_ops::command::list::{Detail, ListCommands as Commands, Request as CommandsRequest};
+use milepost_ops::provider::list::{ListProviders as Providers, Request as ProvidersRequest};
+use milepost_ops::run::status::{self, GetRunStatus};
 use milepost_ops::run::view::RunView;
-use milepost_ops::workflow::Written;
-use milepost_ops::workflow::get::{Get, Request as GetRequest};
-use milepost_ops::workflow::list::{Item, List, Request as ListRequest};
-use milepost_ops::{Alone, Code, Operations, Problem, Profile};
+use milepost_ops::workflow::DocumentFormat;
+use milepost_ops::workflow::get::{GetWorkflow, Request as GetRequest};
+use milepost_ops::workflow::list::{ListWorkflows, Request as ListRequest, WorkflowItem};
+use milepost_ops::{Code, Operations, Problem, Profile, SilentCaller};
 use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::approve::misshapen;
-use super::{Look, next, tasks};
+use super::approvals::misshapen;
+use super::{ToolStyle, suggested_call, tasks};
 use crate::limits;
 
 const MARKDOWN: &str = "text/markdown";
@@ -110,20 +110,20 @@ pub(super) fn is_known(uri: &str) -> bool {
 /// What is at an address; `None` when nothing can be.
 pub(super) async fn read(
     operations: &Operations,
-    look: Look,
+    style: ToolStyle,
     uri: &str,
 ) -> Option<Result<ResourceContents, Problem>> {
     let named = named(uri)?;
-    if look.profile == Profile::Work && matches!(named, Named::Manifest(_)) {
+    if style.profile == Profile::Work && matches!(named, Named::Manifest(_)) {
         return None;
     }
-    let read = contents(operations, look, &named).await;
+    let read = contents(operations, style, &named).await;
     Some(read.map(|(text, kind)| ResourceContents::text(text, uri).with_mime_type(kind)))
 }
 
 async fn contents(
     operations: &Operations,
-    look: Look,
+    style: ToolStyle,
     named: &Named,
 ) -> Result<(String, &'static str), Problem> {
     match named {
@@ -131,14 +131,15 @@ async fn contents(
         Named::Docs(topic) => Ok((page(topic)?.to_owned(), MARKDOWN)),
         Named::Schema => Ok((format!("{:#}", schema::of(Spelling::Manifest)), JSON)),
         Named::Manifests => {
-            let listed = operations.run::<List>(&Alone, ListRequest::default()).await?;
+            let listed =
+                operations.run::<ListWorkflows>(&SilentCaller, ListRequest::default()).await?;
             let items: Vec<Value> = listed.workflows.iter().map(short).collect();
             json_of(&json!({"manifests": items, "invalid": listed.invalid}))
         }
         Named::Manifest(id) => {
             let request = GetRequest { workflow_id: id.clone() };
-            let got = operations.run::<Get>(&Alone, request).await?;
-            Ok((got.content, if got.format == Some(Written::Json) { JSON } else { YAML }))
+            let got = operations.run::<GetWorkflow>(&SilentCaller, request).await?;
+            Ok((got.content, if got.format == Some(DocumentFormat::Json) { JSON } else { YAML }))
         }
         Named::Commands { catalog, cursor } => {
             let request = CommandsRequest {
@@ -147,12 +148,14 @@ async fn contents(
                 detail: Some(Detail::Full),
                 ..Default::default()
             };
-            json_of(&operations.run::<Commands>(&Alone, request).await?)
+            json_of(&operations.run::<Commands>(&SilentCaller, request).await?)
         }
         Named::Providers => {
-            json_of(&operations.run::<Providers>(&Alone, ProvidersRequest::default()).await?)
+            json_of(&operations.run::<Providers>(&SilentCaller, ProvidersRequest::default()).await?)
         }
-        Named::Run(run) => json_of(&next::written(&self::run(operations, run).await?, look)?),
+        Named::Run(run) => {
+            json_of(&suggested_call::written(&self::run(operations, run).await?, style)?)
+        }
         Named::Output { run, step } => {
             let seen = self::run(operations, run).await?;
             let found = seen.steps.iter().find(|one| one.id == *step);
@@ -171,7 +174,7 @@ async fn run(operations: &Operations, run: &str) -> Result<RunView, Problem> {
 }
 
 /// What the contract wants of a workflow in short.
-fn short(item: &Item) -> Value {
+fn short(item: &WorkflowItem) -> Value {
     json!({
         "workflow_id": item.workflow_id,
         "title": item.title,
@@ -217,11 +220,12 @@ async fn all_of(
 ) -> Result<Vec<String>, Problem> {
     Ok(match (blank, run) {
         ("workflow_id", _) => {
-            let listed = operations.run::<List>(&Alone, ListRequest::default()).await?;
+            let listed =
+                operations.run::<ListWorkflows>(&SilentCaller, ListRequest::default()).await?;
             listed.workflows.into_iter().map(|item| item.workflow_id).collect()
         }
         ("run_id", _) => {
-            match operations.run::<Status>(&Alone, status::Request::default()).await? {
+            match operations.run::<GetRunStatus>(&SilentCaller, status::Request::default()).await? {
                 status::Response::Open { runs } => runs.into_iter().map(|run| run.run_id).collect(),
                 status::Response::Run(run) => vec![run.run_id],
             }
@@ -231,7 +235,8 @@ async fn all_of(
             seen.steps.into_iter().map(|step| step.id).collect()
         }
         ("catalog", _) => {
-            let listed = operations.run::<Catalogs>(&Alone, CatalogsRequest::default()).await?;
+            let listed =
+                operations.run::<Catalogs>(&SilentCaller, CatalogsRequest::default()).await?;
             listed.catalogs.into_iter().map(|item| item.catalog_id).collect()
         }
         ("topic", _) => DOCS.iter().map(|(topic, ..)| (*topic).to_owned()).collect(),

@@ -5,21 +5,21 @@
 
 use milepost_model::hint::Hint;
 use milepost_model::problem::Category;
-use milepost_ops::run::cancel::{self, Cancel};
-use milepost_ops::run::events::{self, Events};
-use milepost_ops::run::list::{self, List, Listed};
-use milepost_ops::run::status::{self, Status};
+use milepost_ops::run::cancel::{self, CancelRun};
+use milepost_ops::run::events::{self, ReadEvents};
+use milepost_ops::run::list::{self, ListRuns, RunSummary};
+use milepost_ops::run::status::{self, GetRunStatus};
 use milepost_ops::run::view::{RunStatus, RunView, StepStatus, StepView};
-use milepost_ops::{Alone, Call, Code, Operations, Problem, rfc3339};
+use milepost_ops::{Caller, Code, Operations, Problem, SilentCaller, rfc3339};
 use rmcp::model::{
     CallToolResult, DetailedTask, InputRequests, JsonObject, MetaObject, RequestMetaObject, Task,
     TaskPayload, TaskStatus,
 };
 use serde_json::{Map, Value, json};
 
-use super::approve::misshapen;
-use super::next::{self, Tools};
-use super::{Look, shorten};
+use super::approvals::misshapen;
+use super::suggested_call::{self, Tools};
+use super::{ToolStyle, shorten};
 use crate::limits;
 
 /// Where an answer tells which run it is about.
@@ -53,14 +53,14 @@ impl TaskRun {
     }
 
     /// How far it is, in the words of the contract.
-    pub(super) fn progress(&self) -> Progress {
-        Progress::of(&self.view)
+    pub(super) fn progress(&self) -> TaskProgress {
+        TaskProgress::of(&self.view)
     }
 }
 
 /// How far a run is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Progress {
+pub(super) struct TaskProgress {
     run: String,
     step: Option<(String, Option<String>)>,
     state: RunStatus,
@@ -68,9 +68,9 @@ pub(super) struct Progress {
     pub(super) summary: String,
 }
 
-impl Progress {
-    fn of(run: &RunView) -> Progress {
-        Progress {
+impl TaskProgress {
+    fn of(run: &RunView) -> TaskProgress {
+        TaskProgress {
             run: run.run_id.clone(),
             step: current(run).map(|step| (step.id.clone(), step.title.clone())),
             state: state(run.status),
@@ -99,7 +99,7 @@ struct Shown<'r> {
     status: RunStatus,
     started_ms: u64,
     updated_ms: u64,
-    progress: Progress,
+    progress: TaskProgress,
 }
 
 impl<'r> Shown<'r> {
@@ -114,8 +114,8 @@ impl<'r> Shown<'r> {
     }
 
     /// Of a run in a list, which tells nothing of its steps.
-    fn listed(run: &'r Listed) -> Shown<'r> {
-        let progress = Progress {
+    fn listed(run: &'r RunSummary) -> Shown<'r> {
+        let progress = TaskProgress {
             run: run.run_id.clone(),
             step: None,
             state: state(run.status),
@@ -151,10 +151,10 @@ pub(super) fn task(run: &TaskRun) -> Task {
 pub(super) fn detailed(
     run: &TaskRun,
     input_requests: InputRequests,
-    look: Look,
+    style: ToolStyle,
 ) -> Result<DetailedTask, Problem> {
     let payload = match status_of(run.view.status) {
-        TaskStatus::Completed => TaskPayload::Completed { result: result_object(run, look)? },
+        TaskStatus::Completed => TaskPayload::Completed { result: result_object(run, style)? },
         TaskStatus::Cancelled => TaskPayload::Cancelled,
         // Most of what it waits for is done with tools, by the model or a person.
         TaskStatus::InputRequired => TaskPayload::InputRequired { input_requests },
@@ -164,13 +164,13 @@ pub(super) fn detailed(
 }
 
 /// What a call of the run's tool would have answered, had it waited.
-fn result(run: &TaskRun, look: Look) -> Result<CallToolResult, Problem> {
-    let mut shown = next::written(&run.view, look)?;
+fn result(run: &TaskRun, style: ToolStyle) -> Result<CallToolResult, Problem> {
+    let mut shown = suggested_call::written(&run.view, style)?;
     shown["updated_ms"] = run.updated_ms.into();
     let links = shorten::shorten(&mut shown, limits::REPLY_BYTES);
     let has_failed = run.view.status == RunStatus::Failed;
     if let Some(object) = shown.as_object_mut().filter(|_| has_failed) {
-        object.extend(failure(&run.view, look));
+        object.extend(failure(&run.view, style));
     }
     let mut result = shorten::result(shown, &links, true);
     result.is_error = Some(has_failed);
@@ -178,7 +178,7 @@ fn result(run: &TaskRun, look: Look) -> Result<CallToolResult, Problem> {
 }
 
 /// Why a run failed, in the fields that every failure has.
-fn failure(run: &RunView, look: Look) -> Map<String, Value> {
+fn failure(run: &RunView, style: ToolStyle) -> Map<String, Value> {
     let Some(problem) = &run.problem else { return Map::new() };
     let code = problem.kind();
     let step = run.steps.iter().find(|step| step.status == StepStatus::Failed);
@@ -191,7 +191,7 @@ fn failure(run: &RunView, look: Look) -> Map<String, Value> {
         ("message", problem.message.as_str().into()),
         ("context", place),
         ("retryable", code.is_some_and(Code::is_retryable).into()),
-        ("suggested_action", hint(&problem.hint, look)),
+        ("suggested_action", hint(&problem.hint, style)),
         ("correlation_id", run.run_id.as_str().into()),
         ("step_id", id.into()),
         ("child_run_id", step.and_then(|step| step.run_id.as_deref()).into()),
@@ -203,21 +203,21 @@ fn failure(run: &RunView, look: Look) -> Map<String, Value> {
 }
 
 /// A hint in the words of tools; none where a problem has none.
-fn hint(hint: &Hint, look: Look) -> Value {
+fn hint(hint: &Hint, style: ToolStyle) -> Value {
     match hint.is_empty() {
         true => Value::Null,
-        false => hint.worded(&Tools(look)).into(),
+        false => hint.worded(&Tools(style)).into(),
     }
 }
 
-fn result_object(run: &TaskRun, look: Look) -> Result<JsonObject, Problem> {
-    let result = serde_json::to_value(result(run, look)?);
+fn result_object(run: &TaskRun, style: ToolStyle) -> Result<JsonObject, Problem> {
+    let result = serde_json::to_value(result(run, style)?);
     result.and_then(serde_json::from_value).map_err(|error| misshapen(&error))
 }
 
 /// The result of a task, told as the answer of the older era tells it.
-pub(super) fn legacy_result(run: &TaskRun, look: Look) -> Result<Value, Problem> {
-    let mut object = result_object(run, look)?;
+pub(super) fn legacy_result(run: &TaskRun, style: ToolStyle) -> Result<Value, Problem> {
+    let mut object = result_object(run, style)?;
     object.remove("resultType");
     object.insert("_meta".into(), json!({RELATED: {"taskId": run.id()}}));
     Ok(Value::Object(object))
@@ -244,7 +244,7 @@ pub(super) async fn view(
     operations: &Operations,
     request: status::Request,
 ) -> Result<RunView, Problem> {
-    match operations.run::<Status>(&Alone, request).await? {
+    match operations.run::<GetRunStatus>(&SilentCaller, request).await? {
         status::Response::Run(view) => Ok(*view),
         status::Response::Open { .. } => {
             let message = "a run was asked for, and a list came back";
@@ -254,16 +254,16 @@ pub(super) async fn view(
 }
 
 /// Looks at a run for somebody: one that is somebody else's is not there.
-pub(super) async fn look(
+pub(super) async fn find(
     operations: &Operations,
-    who: Option<&str>,
+    principal: Option<&str>,
     id: &str,
     wait: bool,
 ) -> Result<TaskRun, Problem> {
     let wait_s = if wait { limits::TASK_WAIT_S } else { 0 };
     let run_id = Some(id.to_owned());
     let view = view(operations, status::Request { run_id, wait_s, ..Default::default() }).await?;
-    let is_theirs = who.is_none_or(|who| view.principal.as_deref() == Some(who));
+    let is_theirs = principal.is_none_or(|principal| view.principal.as_deref() == Some(principal));
     // Only the whole id of a task is one: the beginning of it is for people.
     if view.run_id != id || !is_theirs {
         return Err(unknown(id));
@@ -286,7 +286,7 @@ pub(super) async fn news(operations: &Operations, id: &str, seq: u64) -> Result<
 async fn dated(operations: &Operations, view: RunView) -> Result<TaskRun, Problem> {
     let (run_id, after_seq) = (view.run_id.clone(), view.seq.saturating_sub(1));
     let request = events::Request { run_id, after_seq, ..Default::default() };
-    let page = operations.run::<Events>(&Alone, request).await?;
+    let page = operations.run::<ReadEvents>(&SilentCaller, request).await?;
     let updated_ms = page.events.last().map_or(view.started_ms, |event| event.at_ms);
     Ok(TaskRun { view, updated_ms })
 }
@@ -294,11 +294,11 @@ async fn dated(operations: &Operations, view: RunView) -> Result<TaskRun, Proble
 /// Waits until a run has ended.
 pub(super) async fn ended(
     operations: &Operations,
-    who: Option<&str>,
+    principal: Option<&str>,
     id: &str,
 ) -> Result<TaskRun, Problem> {
     loop {
-        let run = look(operations, who, id, true).await?;
+        let run = find(operations, principal, id, true).await?;
         match run.view.status {
             RunStatus::Running => {}
             // Looking again at once would not wait: somebody has to do something first.
@@ -312,16 +312,16 @@ pub(super) async fn ended(
 /// on, or after a second: a client that finds nothing to answer in it may ask again at once.
 pub(super) async fn watched(
     operations: &Operations,
-    who: Option<&str>,
+    principal: Option<&str>,
     id: &str,
 ) -> Result<TaskRun, Problem> {
-    let mut run = look(operations, who, id, false).await?;
+    let mut run = find(operations, principal, id, false).await?;
     for _ in 0..limits::TASK_LOOKS {
         if status_of(run.view.status) != TaskStatus::InputRequired {
             break;
         }
         tokio::time::sleep(limits::TASK_REST).await;
-        run = look(operations, who, id, false).await?;
+        run = find(operations, principal, id, false).await?;
     }
     Ok(run)
 }
@@ -329,31 +329,31 @@ pub(super) async fn watched(
 /// Stops a run. It is the client's own act, which nobody has to confirm.
 pub(super) async fn cancel(
     operations: &Operations,
-    who: Option<&str>,
+    principal: Option<&str>,
     id: &str,
 ) -> Result<TaskRun, Problem> {
-    let run = look(operations, who, id, false).await?;
+    let run = find(operations, principal, id, false).await?;
     if run.has_ended() {
         let message = format!("the task has ended: {}", run.view.status);
         return Err(Problem::new(Code::RunConflict, message, "look at its result"));
     }
     let reason = Some("the client canceled the task".to_owned());
     let request = cancel::Request { run_id: id.to_owned(), reason };
-    operations.run::<Cancel>(&Agreed, request).await?;
-    look(operations, who, id, false).await
+    operations.run::<CancelRun>(&Agreed, request).await?;
+    find(operations, principal, id, false).await
 }
 
 /// A page of somebody's tasks, newest first. It may hold fewer than there is room for.
 pub(super) async fn list(
     operations: &Operations,
-    who: Option<&str>,
+    principal: Option<&str>,
     cursor: Option<&str>,
 ) -> Result<Value, Problem> {
     let (limit, cursor) = (Some(limits::TASK_PAGE), cursor.map(str::to_owned));
     let request = list::Request { limit, cursor, ..Default::default() };
-    let listed = operations.run::<List>(&Alone, request).await?;
-    let owner = who.map(|who| format!("agent {who}"));
-    let is_theirs = |run: &&Listed| owner.as_ref().is_none_or(|owner| run.actor == *owner);
+    let listed = operations.run::<ListRuns>(&SilentCaller, request).await?;
+    let owner = principal.map(|principal| format!("agent {principal}"));
+    let is_theirs = |run: &&RunSummary| owner.as_ref().is_none_or(|owner| run.actor == *owner);
     let runs = listed.runs.iter().filter(is_theirs);
     let mut page = Map::new();
     page.insert("tasks".into(), runs.map(|run| Shown::listed(run).legacy()).collect());
@@ -445,7 +445,7 @@ fn refused(run: &RunView, step: &str) -> String {
 /// A caller who has said yes already.
 struct Agreed;
 
-impl Call for Agreed {
+impl Caller for Agreed {
     fn progress(&self, _message: &str) {}
 
     fn warn(&self, _message: &str) {}

@@ -8,11 +8,11 @@ use rmcp::model::{CallToolRequestParams, CustomRequest, CustomResult, ErrorCode,
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
 
-use super::act::{Acted, Calling};
 use super::client::{McpClient, principal};
-use super::follow_task::Since;
+use super::follow_task::FollowFrom;
 use super::handler::{is_task, started};
-use super::names::Meant;
+use super::tool_call::{CallOutcome, ToolCall};
+use super::tool_names::ToolTarget;
 use super::{WorkflowServer, follow_task, tasks};
 use crate::request::OLDER;
 
@@ -27,22 +27,22 @@ impl WorkflowServer {
         let params = request.params.clone().unwrap_or_default();
         let id = params["taskId"].as_str().unwrap_or_default();
         let no_task = |problem: Problem| self.no_task(id, &problem);
-        let who = principal(&context);
-        let (who, operations) = (who.as_deref(), self.operations());
+        let principal = principal(&context);
+        let (principal, operations) = (principal.as_deref(), self.operations());
         let answer = match method {
             "tools/list" => Ok(json!({"tools": self.tools_with_tasks()})),
             "tools/call" => self.begin(params, context).await,
             "tasks/get" => {
-                let run = tasks::look(operations, who, id, false).await;
+                let run = tasks::find(operations, principal, id, false).await;
                 run.map(|run| run.legacy()).map_err(no_task)
             }
             "tasks/cancel" => {
-                let run = tasks::cancel(operations, who, id).await;
+                let run = tasks::cancel(operations, principal, id).await;
                 run.map(|run| run.legacy()).map_err(no_task)
             }
             "tasks/result" => self.ended(&context, id).await.map_err(no_task),
             "tasks/list" => {
-                let listed = tasks::list(operations, who, params["cursor"].as_str()).await;
+                let listed = tasks::list(operations, principal, params["cursor"].as_str()).await;
                 listed.map_err(|problem| self.no_task("tasks/list", &problem))
             }
             other => {
@@ -58,8 +58,8 @@ impl WorkflowServer {
         let tools = self.tools().iter().cloned().map(|mut tool| {
             let name = tool["name"].as_str().unwrap_or_default();
             let support = match self.meant(name) {
-                Some(Meant::Operation(operation)) => operation.tool().map(|tool| tool.task),
-                Some(Meant::Guide(_)) | None => None,
+                Some(ToolTarget::Operation(operation)) => operation.tool().map(|tool| tool.task),
+                Some(ToolTarget::Guide(_)) | None => None,
             };
             match support {
                 Some(Task::Optional) => tool["execution"] = json!({"taskSupport": "optional"}),
@@ -80,7 +80,7 @@ impl WorkflowServer {
         let call: CallToolRequestParams = serde_json::from_value(params)
             .map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
         let operation = match self.meant(&call.name) {
-            Some(Meant::Operation(operation)) if is_task(operation) => operation,
+            Some(ToolTarget::Operation(operation)) if is_task(operation) => operation,
             Some(_) => {
                 let data = json!({"tool": call.name, "details": "a call of it is never a task"});
                 let message = "the tool has no tasks";
@@ -89,7 +89,7 @@ impl WorkflowServer {
             None => return Err(self.unknown(&call.name)),
         };
         let refused = |problem: Problem| self.refused(operation.name, &problem);
-        let calling = Calling {
+        let calling = ToolCall {
             operation,
             arguments: call.arguments.unwrap_or_default(),
             answers: None,
@@ -98,11 +98,11 @@ impl WorkflowServer {
             is_task: true,
         };
         let answer = match Box::pin(self.act(calling)).await {
-            Acted::Done(_, done) => done.map_err(refused)?,
-            Acted::Unsaid(arguments, problem) => {
+            CallOutcome::Done(_, done) => done.map_err(refused)?,
+            CallOutcome::Unsaid(arguments, problem) => {
                 return Err(self.unsaid(operation, &arguments, &problem));
             }
-            Acted::Later(_) => {
+            CallOutcome::Later(_) => {
                 let message = "the client has to be asked first, which it cannot be";
                 return Err(ErrorData::internal_error(message, None));
             }
@@ -111,11 +111,11 @@ impl WorkflowServer {
             let data = json!({"tool": call.name, "details": "it started no run"});
             return Err(ErrorData::invalid_params("the call is no task", Some(data)));
         };
-        let who = principal(&context);
-        let run = tasks::look(self.operations(), who.as_deref(), &id, false).await;
+        let principal = principal(&context);
+        let run = tasks::find(self.operations(), principal.as_deref(), &id, false).await;
         let run = run.map_err(refused)?;
         let made = json!({"task": run.legacy(), "_meta": tasks::meta(&run)});
-        follow_task::follow(self, &context, run, Since::Answered);
+        follow_task::follow(self, &context, run, FollowFrom::Answered);
         Ok(made)
     }
 
@@ -125,12 +125,12 @@ impl WorkflowServer {
         context: &RequestContext<RoleServer>,
         id: &str,
     ) -> Result<Value, Problem> {
-        let who = principal(context);
-        let run = tasks::look(self.operations(), who.as_deref(), id, false).await?;
+        let principal = principal(context);
+        let run = tasks::find(self.operations(), principal.as_deref(), id, false).await?;
         if !run.has_ended() {
-            follow_task::follow(self, context, run, Since::Now);
+            follow_task::follow(self, context, run, FollowFrom::Now);
         }
-        let run = tasks::ended(self.operations(), who.as_deref(), id).await?;
-        tasks::legacy_result(&run, self.look())
+        let run = tasks::ended(self.operations(), principal.as_deref(), id).await?;
+        tasks::legacy_result(&run, self.style())
     }
 }

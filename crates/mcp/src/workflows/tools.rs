@@ -4,15 +4,15 @@
 //! needs and no more: a nested object is described once, where it is an argument, and by its type
 //! alone, where it is a result.
 
-use milepost_ops::{OPERATIONS, Operation, Profile, Safety, Task, Tool};
+use milepost_ops::{OPERATIONS, OperationSpec, Profile, Safety, Task, Tool};
 use serde_json::{Map, Value, json};
 
-use super::confirm;
-use super::names::{self, Spelling};
+use super::call_tokens;
+use super::tool_names::{self, ToolNaming};
 use crate::limits;
 
 /// Every tool of a set, in the order of the table.
-pub(super) fn list(profile: Profile, spelling: Spelling) -> Vec<Value> {
+pub(super) fn list(profile: Profile, spelling: ToolNaming) -> Vec<Value> {
     let tools = OPERATIONS.iter().filter_map(|operation| {
         let tool = operation.tool().filter(|tool| tool.profile <= profile)?;
         let mut one = one(operation, tool, spelling);
@@ -27,10 +27,10 @@ pub(super) fn list(profile: Profile, spelling: Spelling) -> Vec<Value> {
     tools.collect()
 }
 
-fn one(operation: &Operation, tool: Tool, spelling: Spelling) -> Value {
+fn one(operation: &OperationSpec, tool: Tool, spelling: ToolNaming) -> Value {
     let is_safe = operation.safety == Safety::Safe;
     json!({
-        "name": names::spelled(operation.name, spelling),
+        "name": tool_names::spelled(operation.name, spelling),
         "title": operation.title,
         "description": described(operation.description, spelling),
         "inputSchema": confirmable(operation, tool, input(&(operation.request)())),
@@ -62,9 +62,9 @@ fn one(operation: &Operation, tool: Tool, spelling: Spelling) -> Value {
 }
 
 /// What cannot be taken back takes the token of a person's yes.
-fn confirmable(operation: &Operation, tool: Tool, mut schema: Value) -> Value {
+fn confirmable(operation: &OperationSpec, tool: Tool, mut schema: Value) -> Value {
     if operation.safety == Safety::Destructive || tool.destroys {
-        schema["properties"][confirm::ARGUMENT] =
+        schema["properties"][call_tokens::ARGUMENT] =
             json!({"type": "string", "description": "Token of the user's yes, from a refusal"});
     }
     schema
@@ -176,9 +176,9 @@ fn output(schema: &Value) -> Value {
 const ERROR: &str = "error_code";
 
 /// A text in which every operation is called as its tool is.
-fn described(text: &str, spelling: Spelling) -> String {
+fn described(text: &str, spelling: ToolNaming) -> String {
     let tools = OPERATIONS.iter().filter(|operation| operation.tool().is_some());
     tools.fold(text.trim_end().to_owned(), |text, operation| {
-        text.replace(operation.name, &names::spelled(operation.name, spelling))
+        text.replace(operation.name, &tool_names::spelled(operation.name, spelling))
     })
 }

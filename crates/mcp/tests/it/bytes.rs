@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use milepost_mcp::{Options, limits};
+use milepost_mcp::{SessionOptions, limits};
 use serde_json::Value;
 
 use super::{INITIALIZE, LARGE_BYTES, Pieces, parse_error, refused, served};
@@ -12,7 +12,7 @@ const PONG: &str = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
 
 /// Sends bytes and gives the answers.
 fn answers(input: &[u8]) -> Vec<String> {
-    served(Options::default(), input).0.lines().map(str::to_owned).collect()
+    served(SessionOptions::default(), input).0.lines().map(str::to_owned).collect()
 }
 
 /// The answer to a line that is more than it may be.
@@ -44,7 +44,7 @@ fn the_last_line_needs_no_end() {
 }
 
 #[test]
-fn a_byte_order_mark_is_no_json() {
+fn a_byte_order_mark_is_not_json() {
     let fault = parse_error("Unexpected token in JSON: a byte order mark at line 1, column 1");
     let input = format!("\u{feff}{PING}\n{PING}\n\u{feff}\n");
     assert_eq!(answers(input.as_bytes()), [&fault, PONG, &fault]);
@@ -77,15 +77,15 @@ fn a_zero_byte_is_no_json() {
 fn characters_may_come_in_pieces() {
     let echo = r#"{"jsonrpc":"2.0","id":"é😀","method":"echo","params":{"a":"ä€😀"}}"#;
     let input = format!("{INITIALIZE}\n{echo}\n");
-    let whole = served(Options::default(), input.as_bytes());
+    let whole = served(SessionOptions::default(), input.as_bytes());
     assert!(whole.0.ends_with(
         "{\"jsonrpc\":\"2.0\",\"id\":\"é😀\",\"result\":{\"echo\":{\"a\":\"ä€😀\"}}}\n"
     ));
     for split in 0..=input.len() {
         let (head, tail) = input.as_bytes().split_at(split);
-        assert_eq!(served(Options::default(), Pieces::new([head, tail])), whole, "{split}");
+        assert_eq!(served(SessionOptions::default(), Pieces::new([head, tail])), whole, "{split}");
     }
-    assert_eq!(served(Options::default(), Pieces::new(input.as_bytes().chunks(1))), whole);
+    assert_eq!(served(SessionOptions::default(), Pieces::new(input.as_bytes().chunks(1))), whole);
 }
 
 #[test]
@@ -95,11 +95,11 @@ fn a_line_of_any_length_is_answered_once() {
         let line = io::repeat(b'x').take(length);
         let input = PING.as_bytes().chain(&b"\n"[..]).chain(line);
         let input = input.chain(&b"\n"[..]).chain(PING.as_bytes());
-        let (answers, _) = served(Options::default(), input);
+        let (answers, _) = served(SessionOptions::default(), input);
         assert_eq!(answers.lines().collect::<Vec<_>>(), [PONG, &fault, PONG]);
     }
     let unended = io::repeat(b' ').take(5 << 20);
-    assert_eq!(served(Options::default(), unended).0, fault + "\n");
+    assert_eq!(served(SessionOptions::default(), unended).0, fault + "\n");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
-use milepost_mcp::{Options, ServeError, Tables, limits, serve_stdio};
+use milepost_mcp::{Contracts, ServeError, SessionOptions, limits, serve_stdio};
 
 use super::{INITIALIZE, Pieces, Tools, parse_error, served, text};
 
@@ -54,7 +54,7 @@ fn mixed(number: usize) -> (String, Option<String>) {
 fn ten_thousand_lines_are_answered_once_each_and_in_order() {
     let (lines, expected): (Vec<String>, Vec<Option<String>>) = (0..10_000).map(mixed).unzip();
     let input = format!("{INITIALIZE}\n{}\n", lines.join("\n"));
-    let (answers, log) = served(Options::default(), input.as_bytes());
+    let (answers, log) = served(SessionOptions::default(), input.as_bytes());
     let expected: Vec<String> = expected.into_iter().flatten().collect();
     let answers: Vec<&str> = answers.lines().skip(1).collect();
     assert_eq!(answers.len(), expected.len());
@@ -86,8 +86,14 @@ impl Write for &mut Counted {
 fn counted(pieces: &[&[u8]]) -> Counted {
     let mut counted = Counted::default();
     let input = Pieces::new(pieces.iter().copied());
-    serve_stdio(&Tables::guides(&Tools), Options::default(), input, &mut counted, io::sink())
-        .expect("serves");
+    serve_stdio(
+        &Contracts::guides(&Tools),
+        SessionOptions::default(),
+        input,
+        &mut counted,
+        io::sink(),
+    )
+    .expect("serves");
     counted
 }
 
@@ -133,8 +139,13 @@ fn a_client_that_is_gone_ends_the_server() {
     let ping: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
     let mut input = Pieces::new([ping; 10]);
     let mut log = Vec::new();
-    let served =
-        serve_stdio(&Tables::guides(&Tools), Options::default(), &mut input, Closing(3), &mut log);
+    let served = serve_stdio(
+        &Contracts::guides(&Tools),
+        SessionOptions::default(),
+        &mut input,
+        Closing(3),
+        &mut log,
+    );
     assert!(
         matches!(served, Err(ServeError::Write(error)) if error.kind() == ErrorKind::BrokenPipe)
     );
@@ -155,7 +166,7 @@ impl Read for Failing {
 fn an_input_that_fails_ends_the_server_and_an_interruption_does_not() {
     let mut log = Vec::new();
     let input = Failing(vec![ErrorKind::Interrupted; 3]);
-    serve_stdio(&Tables::guides(&Tools), Options::default(), input, io::sink(), &mut log)
+    serve_stdio(&Contracts::guides(&Tools), SessionOptions::default(), input, io::sink(), &mut log)
         .expect("ends well");
     assert_eq!(text(log), "");
 
@@ -163,8 +174,13 @@ fn an_input_that_fails_ends_the_server_and_an_interruption_does_not() {
     let ping: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
     let input = ping.chain(Failing(vec![ErrorKind::ConnectionReset]));
     let mut answers = Vec::new();
-    let served =
-        serve_stdio(&Tables::guides(&Tools), Options::default(), input, &mut answers, &mut log);
+    let served = serve_stdio(
+        &Contracts::guides(&Tools),
+        SessionOptions::default(),
+        input,
+        &mut answers,
+        &mut log,
+    );
     assert!(matches!(served, Err(ServeError::Read(_))));
     assert_eq!(text(answers), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
     assert_eq!(text(log), "error: cannot read from the client: connection reset\n");
@@ -175,8 +191,8 @@ fn a_log_that_is_gone_keeps_nobody_from_an_answer() {
     let input = format!("{INITIALIZE}\n{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"burst\"}}\n");
     let mut answers = Vec::new();
     serve_stdio(
-        &Tables::guides(&Tools),
-        Options::default(),
+        &Contracts::guides(&Tools),
+        SessionOptions::default(),
         input.as_bytes(),
         &mut answers,
         Closing(0),
@@ -190,7 +206,7 @@ fn a_broken_invariant_is_a_number_for_the_client_and_words_for_the_log() {
     for tool in ["stumble", "burst"] {
         let call = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{tool}\"}}");
         let (answers, log) =
-            crate::served(Options::default(), format!("{INITIALIZE}\n{call}\n").as_bytes());
+            crate::served(SessionOptions::default(), format!("{INITIALIZE}\n{call}\n").as_bytes());
         let answer: serde_json::Value =
             serde_json::from_str(answers.lines().nth(1).expect("an answer")).expect("JSON");
         assert_eq!(answer["error"]["code"], -32603, "{tool}");

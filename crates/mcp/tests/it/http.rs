@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use milepost_mcp::Options;
-use milepost_mcp::http::{self, Access, Guard, Limits, Settings};
+use milepost_mcp::SessionOptions;
+use milepost_mcp::http::{self, Guard, HttpAccess, HttpLimits, HttpSettings};
 use rmcp::handler::server::ServerHandler;
 use tokio::sync::oneshot;
 
@@ -25,14 +25,14 @@ const HELLO: &str = concat!(
 );
 
 /// Serves with these limits for as long as the work takes.
-fn serve(limits: Limits, work: impl FnOnce(SocketAddr)) {
+fn serve(limits: HttpLimits, work: impl FnOnce(SocketAddr)) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.expect("starts");
     let bound = runtime.block_on(http::bind(([127, 0, 0, 1], 0).into())).expect("is free");
     let address = bound.address();
-    let guard = Guard::new(address, Access::Anybody);
-    let options = Options::default();
-    let settings = Settings { guard, options, server: None, limits };
+    let guard = Guard::new(address, HttpAccess::Anybody);
+    let options = SessionOptions::default();
+    let settings = HttpSettings { guard, options, server: None, limits };
     let (stop, stopped) = oneshot::channel::<()>();
     let served = runtime.spawn(bound.serve(settings, || Nothing, async {
         drop(stopped.await);
@@ -72,7 +72,7 @@ fn rest(mut stream: &TcpStream) -> String {
 
 #[test]
 fn any_handler_is_served() {
-    serve(Limits::default(), |address| {
+    serve(HttpLimits::default(), |address| {
         let answer = rest(&post(address, HELLO));
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
         // It has no older tasks, so nobody is told of any.
@@ -90,7 +90,7 @@ fn a_client_that_would_rather_read_a_stream_gets_one() {
         r#""io.modelcontextprotocol/clientCapabilities":{}}}}"#,
     );
     let headers = "\r\nMcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/list";
-    serve(Limits::default(), |address| {
+    serve(HttpLimits::default(), |address| {
         let asked = |accept: &str| rest(&post_for(address, &format!("{accept}{headers}"), ALONE));
         let plain = asked("application/json, text/event-stream");
         let (head, json) = plain.split_once("\r\n\r\n").expect("has a body");
@@ -107,7 +107,7 @@ fn a_client_that_would_rather_read_a_stream_gets_one() {
 
 #[test]
 fn there_are_so_many_sessions_and_no_more() {
-    serve(Limits { sessions: 2, ..Limits::default() }, |address| {
+    serve(HttpLimits { sessions: 2, ..HttpLimits::default() }, |address| {
         let answers = [(); 3].map(|()| rest(&post(address, HELLO)));
         assert!(answers[..2].iter().all(|answer| answer.starts_with("HTTP/1.1 200")));
         assert!(answers[2].starts_with("HTTP/1.1 503"), "{}", answers[2]);
@@ -117,7 +117,7 @@ fn there_are_so_many_sessions_and_no_more() {
 
 #[test]
 fn a_body_may_be_as_long_as_the_limit_and_no_longer() {
-    let limits = Limits { body_bytes: HELLO.len(), ..Limits::default() };
+    let limits = HttpLimits { body_bytes: HELLO.len(), ..HttpLimits::default() };
     serve(limits, |address| {
         assert!(rest(&post(address, HELLO)).starts_with("HTTP/1.1 200"));
         let long = rest(&post(address, &format!("{HELLO} ")));
@@ -127,7 +127,7 @@ fn a_body_may_be_as_long_as_the_limit_and_no_longer() {
 
 #[test]
 fn a_connection_too_many_waits_for_another_to_end() {
-    serve(Limits { connections: 1, ..Limits::default() }, |address| {
+    serve(HttpLimits { connections: 1, ..HttpLimits::default() }, |address| {
         let first = connect(address);
         // Taken, because it is answered.
         (&first).write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("writes");
@@ -144,7 +144,7 @@ fn a_connection_too_many_waits_for_another_to_end() {
 
 #[test]
 fn a_client_that_says_nothing_is_not_waited_for() {
-    serve(Limits { head_timeout: SHORT, ..Limits::default() }, |address| {
+    serve(HttpLimits { head_timeout: SHORT, ..HttpLimits::default() }, |address| {
         let (silent, slow) = (connect(address), connect(address));
         (&slow).write_all(b"POST /mcp HTTP/1.1\r\nHost: local").expect("writes");
         for stream in [silent, slow] {

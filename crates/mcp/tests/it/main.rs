@@ -10,7 +10,7 @@ mod transcripts;
 
 use std::io::{self, Read};
 
-use milepost_mcp::{Contract, Fault, Options, Tables, serve_stdio};
+use milepost_mcp::{Contract, Contracts, RpcError, SessionOptions, serve_stdio};
 use milepost_ops::Response;
 use serde_json::{Map, Value, json};
 
@@ -40,12 +40,16 @@ impl Contract for Tools {
         tool: &str,
         arguments: Map<String, Value>,
         _log: &mut String,
-    ) -> Result<Response, Fault> {
+    ) -> Result<Response, RpcError> {
         match tool {
             "echo" => Ok(json!({ "echo": arguments }).to_string().into()),
-            "fail" => Err(Fault::new(-32001, "Workflow not found", json!({ "workflowId": "x\n" }))),
-            "stumble" => Err(Fault::new(-32603, "Internal error", json!({ "details": "a\nseam" }))),
-            "refuse" => Err(Fault::invalid_params("workflowId is required")),
+            "fail" => {
+                Err(RpcError::new(-32001, "Workflow not found", json!({ "workflowId": "x\n" })))
+            }
+            "stumble" => {
+                Err(RpcError::new(-32603, "Internal error", json!({ "details": "a\nseam" })))
+            }
+            "refuse" => Err(RpcError::invalid_params("workflowId is required")),
             "burst" => panic!("a seam\ngave way"),
             "large" => Ok(json!({ "large": "x".repeat(LARGE_BYTES) }).to_string().into()),
             _ => Ok("{\n  \"lines\": \"a\\nb\"\n}".to_owned().into()),
@@ -54,9 +58,9 @@ impl Contract for Tools {
 }
 
 /// What a client that sends these bytes gets, and what the log has.
-fn served(options: Options, input: impl Read) -> (String, String) {
+fn served(options: SessionOptions, input: impl Read) -> (String, String) {
     let (mut answers, mut log) = (Vec::new(), Vec::new());
-    serve_stdio(&Tables::guides(&Tools), options, input, &mut answers, &mut log)
+    serve_stdio(&Contracts::guides(&Tools), options, input, &mut answers, &mut log)
         .expect("nothing breaks");
     (text(answers), text(log))
 }

@@ -1,6 +1,6 @@
 //! What holds for every input.
 
-use milepost_mcp::Options;
+use milepost_mcp::SessionOptions;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -64,15 +64,15 @@ proptest! {
             from = cut;
         }
         pieces.push(&input[from..]);
-        let whole = served(Options::default(), input.as_slice());
-        prop_assert_eq!(served(Options::default(), Pieces::new(pieces)), whole);
+        let whole = served(SessionOptions::default(), input.as_slice());
+        prop_assert_eq!(served(SessionOptions::default(), Pieces::new(pieces)), whole);
     }
 
     #[test]
     fn a_ping_is_answered_whatever_came_before(input in input(), noise in any::<Vec<u8>>()) {
         let ping = br#"{"jsonrpc":"2.0","id":"last","method":"ping"}"#;
         let input = [INITIALIZE.as_bytes(), b"\n", &input, b"\n", &noise, b"\n", ping].concat();
-        let (answers, _) = served(Options::default(), input.as_slice());
+        let (answers, _) = served(SessionOptions::default(), input.as_slice());
         let pong = r#"{"jsonrpc":"2.0","id":"last","result":{}}"#;
         prop_assert_eq!(answers.lines().last(), Some(pong));
         for answer in answers.lines() {
@@ -84,7 +84,7 @@ proptest! {
     fn a_line_is_json_where_serde_says_so(input in input()) {
         let line: Vec<u8> = input.into_iter().filter(|byte| *byte != b'\n').collect();
         prop_assume!(!line.trim_ascii().is_empty());
-        let (answers, _) = served(Options::default(), line.as_slice());
+        let (answers, _) = served(SessionOptions::default(), line.as_slice());
         let parses = serde_json::from_slice::<serde_json::Value>(&line).is_ok();
         prop_assert_eq!(!answers.contains("\"code\":-32700"), parses, "{}", answers);
     }

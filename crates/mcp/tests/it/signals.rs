@@ -6,7 +6,9 @@ use std::process::{self, Child, Command, Stdio};
 use std::time::Duration;
 use std::{env, thread};
 
-use milepost_mcp::{Options, Tables, UntilStopped, limits, serve_stdio, stdin_until_signal};
+use milepost_mcp::{
+    Contracts, SessionOptions, UntilStopped, limits, serve_stdio, stdin_until_signal,
+};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Tools, text};
@@ -26,8 +28,14 @@ fn what_was_sent_before_the_stop_is_read_after_it() {
     drop(stopper);
     let mut answers = Vec::new();
     let input = UntilStopped::new(input, stop, limits::LAST_INPUT);
-    serve_stdio(&Tables::guides(&Tools), Options::default(), input, &mut answers, io::sink())
-        .expect("ends well");
+    serve_stdio(
+        &Contracts::guides(&Tools),
+        SessionOptions::default(),
+        input,
+        &mut answers,
+        io::sink(),
+    )
+    .expect("ends well");
     assert_eq!(text(answers), PONG.repeat(1_000));
     drop(client);
 }
@@ -70,8 +78,13 @@ fn serve_in_a_process_of_its_own() {
         return;
     }
     let stdin = stdin_until_signal().expect("signals can be had");
-    let served =
-        serve_stdio(&Tables::guides(&Tools), Options::default(), stdin, io::stdout(), io::stderr());
+    let served = serve_stdio(
+        &Contracts::guides(&Tools),
+        SessionOptions::default(),
+        stdin,
+        io::stdout(),
+        io::stderr(),
+    );
     process::exit(if served.is_ok() { 0 } else { 3 });
 }
 

@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex};
 
 use expect_test::{ExpectFile, expect_file};
-use milepost_mcp::{Options, Revision, Surface, Tables, serve_stdio};
+use milepost_mcp::{Contracts, Revision, SessionOptions, Surface, serve_stdio};
 
 use super::Tools;
 
@@ -65,22 +65,22 @@ fn check(file: &ExpectFile, transcript: &str) {
 }
 
 /// The options that a heading names.
-fn options(heading: &str) -> Options {
+fn options(heading: &str) -> SessionOptions {
     let surface = match heading.contains("--surface auto") {
         true => Surface::Auto,
         false => Surface::Workflowlookup,
     };
     let protocol = heading.split_once("--protocol ").map(|(_, date)| &date[..10]);
-    Options { surface, protocol: protocol.and_then(Revision::parse) }
+    SessionOptions { surface, protocol: protocol.and_then(Revision::parse) }
 }
 
 /// A conversation, with each line where it was said.
-fn held(options: Options, said: VecDeque<String>) -> String {
+fn held(options: SessionOptions, said: VecDeque<String>) -> String {
     let transcript = Arc::new(Mutex::new(String::new()));
     let mut client = Client { said, transcript: Arc::clone(&transcript) };
     let answers = Scribe { mark: "< ", transcript: Arc::clone(&transcript) };
     let log = Scribe { mark: "! ", transcript: Arc::clone(&transcript) };
-    serve_stdio(&Tables::guides(&Tools), options, &mut client, answers, log)
+    serve_stdio(&Contracts::guides(&Tools), options, &mut client, answers, log)
         .expect("nothing breaks");
     let mut transcript = transcript.lock().expect("nobody panics");
     transcript.push_str("=\n");

@@ -1,5 +1,7 @@
 //! What steps run: commands that exist, with the arguments they take.
 
+use milepost_syntax::span::Span;
+use milepost_syntax::tree::SyntaxNode;
 use serde_json::{Map, Value};
 
 use crate::check::names::noun;
@@ -8,18 +10,16 @@ use crate::check::{Checker, Unchecked};
 use crate::commands::{CommandInfo, Lookup};
 use crate::decode::{Entries, Spot};
 use crate::expr::Kind;
-use crate::finding::{Finding, Mend, Rule};
+use crate::finding::{Finding, Rule};
 use crate::step::{Action, Step};
 use crate::suggest;
 use crate::target::Target;
-use crate::template::Template;
 use crate::templated::Dynamic;
-use crate::tree::{At, Node};
 
 /// A call as it is written, in a step, in a check of one, or by an input.
 struct Call<'c> {
     /// The step or input.
-    owner: At,
+    owner: Span,
     target: &'c Spot<Target>,
     /// The key of its arguments.
     key: &'static str,
@@ -59,54 +59,37 @@ impl Checker<'_> {
         }
     }
 
-    /// What is known of a target; what is not known is noted, what does not exist is reported.
+    /// What is known of a target. One that cannot be checked is noted, one that does not exist is
+    /// reported.
     fn known(&mut self, target: &Spot<Target>) -> Option<Box<CommandInfo>> {
         let lookup = match &target.value {
             Target::Command(command) => self.world.commands.command(command),
             Target::Workflow(id) => self.world.commands.workflow(id),
         };
-        let (words, what) = match lookup {
+        let name = target.value.to_string();
+        let (candidates, message, shown): (Vec<String>, _, _) = match lookup {
             Lookup::Known(info) => return Some(info),
             Lookup::Unchecked => {
-                let unchecked = Unchecked { at: target.at, target: target.value.to_string() };
-                self.unchecked.push(unchecked);
+                self.unchecked.push(Unchecked { at: target.at, target: name });
                 return None;
             }
-            Lookup::NoCatalog(names) => {
-                let name = target.value.to_string();
+            Lookup::NoCatalog(catalogs) => {
                 let (group, rest) = name.split_once(' ').unwrap_or((&name, ""));
-                let words: Vec<String> =
-                    names.iter().map(|name| format!("{name} {rest}")).collect();
-                self.unknown_target(
-                    target,
-                    &words,
-                    &format!("there is no catalog `{group}`"),
-                    &names,
-                );
-                return None;
+                let commands = catalogs.iter().map(|catalog| format!("{catalog} {rest}"));
+                (commands.collect(), format!("there is no catalog `{group}`"), catalogs)
             }
-            Lookup::NoCommand(names) => (names, format!("there is no command `{}`", target.value)),
+            Lookup::NoCommand(commands) => {
+                (commands.clone(), format!("there is no command `{name}`"), commands)
+            }
         };
-        self.unknown_target(target, &words, &what, &words);
+        let meant = suggest::nearest(&name, &candidates);
+        let otherwise = "import the catalog, or use an existing command";
+        self.report.add(
+            Finding::error(target.at, Rule::Command, message)
+                .expected(suggest::list(&shown))
+                .did_you_mean(target.at, meant, otherwise),
+        );
         None
-    }
-
-    fn unknown_target(
-        &mut self,
-        target: &Spot<Target>,
-        words: &[String],
-        message: &str,
-        shown: &[String],
-    ) {
-        let written = target.value.to_string();
-        let fault = Finding::error(target.at, Rule::Command, message)
-            .expected(suggest::list(shown.iter().map(String::as_str)));
-        self.report.add(match suggest::nearest(&written, words.iter().map(String::as_str)) {
-            Some(meant) => fault
-                .suggest(format!("did you mean `{meant}`?"))
-                .mend(Mend::Replace { at: target.at, value: meant.into() }),
-            None => fault.suggest("import the catalog, or name a command that is there"),
-        });
     }
 
     fn arguments(&mut self, call: &Call<'_>, info: &CommandInfo) {
@@ -127,7 +110,7 @@ impl Checker<'_> {
             }
             let names = info.parameters.iter().map(|parameter| parameter.name.as_str());
             let free: Vec<&str> = names.filter(|name| !is_given(name)).collect();
-            let meant = suggest::nearest(&key.value, free.iter().copied());
+            let meant = suggest::nearest(&key.value, &free);
             missing.retain(|name| Some(*name) != meant);
             let message = format!("`{}` takes no argument `{}`", call.target.value, key.value);
             self.not_taken(key.at, message, meant, &free);
@@ -146,15 +129,9 @@ impl Checker<'_> {
     }
 
     /// A key that neither the arguments nor the body of a command have.
-    fn not_taken(&mut self, key: At, message: String, meant: Option<&str>, free: &[&str]) {
-        let fault = Finding::error(key, Rule::Argument, message)
-            .expected(suggest::list(free.iter().copied()));
-        self.report.add(match meant {
-            Some(meant) => fault
-                .suggest(format!("did you mean `{meant}`?"))
-                .mend(Mend::RenameKey { key, to: meant.to_owned() }),
-            None => fault.suggest("remove it"),
-        });
+    fn not_taken(&mut self, key: Span, message: String, meant: Option<&str>, free: &[&str]) {
+        let fault = Finding::error(key, Rule::Argument, message).expected(suggest::list(free));
+        self.report.add(fault.did_you_mean_key(key, meant, "remove it"));
     }
 
     fn argument_type(&mut self, name: &str, schema: &Value, value: &Dynamic) {
@@ -171,19 +148,13 @@ impl Checker<'_> {
             Some((_, choices)) => one_of(choices),
             None => type_words(schema),
         };
-        let text = value.as_plain().map(scalar);
+        let text = value.as_plain().map(suggest::plain_text);
         let meant = text.and_then(|text| mended(&text, schema)).filter(|_| !fraction);
         let fault =
             Finding::error(value.at(), Rule::Argument, format!("`{name}` takes {expected}"))
                 .expected(expected.clone())
-                .actual(noun(found))
-                .suggest(format!("use {expected}"));
-        self.report.add(match meant {
-            Some(meant) => fault
-                .suggest(format!("write `{meant}`"))
-                .mend(Mend::Replace { at: value.at(), value: meant }),
-            None => fault,
-        });
+                .actual(noun(found));
+        self.report.add(fault.write_instead(value.at(), meant, &format!("use {expected}")));
     }
 
     fn body(&mut self, call: &Call<'_>, info: &CommandInfo) {
@@ -210,7 +181,7 @@ impl Checker<'_> {
 
     /// A body that is written out has the type, the keys and no other keys than its schema says.
     fn body_keys(&mut self, schema: &Value, body: &Dynamic) {
-        let Some(entries) = self.root.node_at(body.at()).map(Node::entries) else { return };
+        let Some(entries) = self.root.node_at(body.at()).map(SyntaxNode::entries) else { return };
         let found = self.found(body);
         if found != Kind::Unknown && accepted(schema).is_some_and(|kinds| !kinds.contains(&found)) {
             let expected = type_words(schema);
@@ -237,7 +208,7 @@ impl Checker<'_> {
             }
             let free = properties.into_iter().flat_map(Map::keys).map(String::as_str);
             let free: Vec<&str> = free.filter(|name| !has(name)).collect();
-            let meant = suggest::nearest(&key.name, free.iter().copied());
+            let meant = suggest::nearest(&key.name, &free);
             let lost = meant.is_some_and(|meant| missing.contains(&meant));
             if closed || lost {
                 missing.retain(|name| Some(*name) != meant);
@@ -259,13 +230,13 @@ impl Checker<'_> {
         match value {
             // Braces without their dollar have been told; what they will yield is not known.
             Dynamic::Plain(_, Value::String(text)) if text.contains("{{") => Kind::Unknown,
-            Dynamic::Plain(_, value) => kind_of(value),
-            Dynamic::Text(text) => match &text.template {
-                Template::Sole(placed) if placed.expr.hyphen_slips().is_empty() => {
-                    placed.expr.infer(&|reference| self.kind_of(reference, false))
+            Dynamic::Plain(_, value) => Kind::of(value),
+            Dynamic::Text(text) => match text.template.sole().map(|placed| &placed.expr) {
+                Some(expr) if expr.hyphenated_names().is_empty() => {
+                    expr.infer(&|reference| self.kind_of(reference, false))
                 }
-                Template::Sole(_) => Kind::Unknown,
-                _ => Kind::String,
+                Some(_) => Kind::Unknown,
+                None => Kind::String,
             },
             Dynamic::List(..) => Kind::List,
             Dynamic::Map(..) => Kind::Map,
@@ -295,17 +266,6 @@ fn calls<'s>(step: &'s Step) -> Vec<Call<'s>> {
     }
 }
 
-fn kind_of(value: &Value) -> Kind {
-    match value {
-        Value::Null => Kind::Null,
-        Value::Bool(_) => Kind::Bool,
-        Value::Number(_) => Kind::Number,
-        Value::String(_) => Kind::String,
-        Value::Array(_) => Kind::List,
-        Value::Object(_) => Kind::Map,
-    }
-}
-
 /// The kinds a schema accepts, when it says.
 fn accepted(schema: &Value) -> Option<Vec<Kind>> {
     let kind = |name: &Value| {
@@ -329,12 +289,7 @@ fn type_words(schema: &Value) -> String {
 }
 
 fn one_of(choices: &[Value]) -> String {
-    let words: Vec<String> = choices.iter().map(scalar).collect();
-    suggest::list(words.iter().map(String::as_str))
-}
-
-fn scalar(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    suggest::list(choices.iter().map(suggest::plain_text))
 }
 
 fn mended(text: &str, schema: &Value) -> Option<Value> {

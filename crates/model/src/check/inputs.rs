@@ -1,17 +1,18 @@
 //! Inputs: defaults and rules that fit their type, arguments that agree, inputs somebody reads.
 
+use milepost_syntax::span::Span;
+use milepost_syntax::tree::SyntaxKind;
 use serde_json::Value;
 
 use crate::check::Checker;
 use crate::decode::{Entries, Spot};
-use crate::expr::SegmentKind;
-use crate::finding::{Finding, Mend, Rule};
+use crate::expr::Reference;
+use crate::finding::{Finding, Rule};
 use crate::id::WorkflowId;
 use crate::input::{ArgumentSource, DefaultDoc, DefaultFrom, FromDoc, Input, InputType, Mode};
 use crate::limits;
 use crate::suggest;
 use crate::templated::Dynamic;
-use crate::tree::{At, Kind};
 
 impl Checker<'_> {
     pub(crate) fn inputs(&mut self) {
@@ -64,8 +65,8 @@ impl Checker<'_> {
             || above(bound(&rules.min_items), bound(&rules.max_items))
             || matches!((rules.minimum, rules.maximum), (Some(low), Some(high)) if low > high);
         if crossed {
-            let fault = Finding::error(rules.at, Rule::Range, "the least is above the largest");
-            self.report.add(fault.suggest("exchange the two"));
+            let fault = Finding::error(rules.at, Rule::Range, "the minimum is above the maximum");
+            self.report.add(fault.suggest("swap the two"));
         }
     }
 
@@ -86,23 +87,28 @@ impl Checker<'_> {
                     let fault = Finding::error(
                         value.at,
                         Rule::SecretExposed,
-                        "a secret written into the workflow",
+                        "the workflow contains the secret itself",
                     );
-                    self.report.add(fault.suggest("use `from: env` with the name of a variable"));
+                    self.report.add(
+                        fault.suggest("use `from: env` with the name of an environment variable"),
+                    );
                 }
             }
             (DefaultFrom::Env, Some(value)) => {
                 if value.value.as_str().is_none_or(str::is_empty) {
-                    let fault =
-                        Finding::error(value.at, Rule::Type, "the name of a variable is text");
+                    let fault = Finding::error(
+                        value.at,
+                        Rule::Type,
+                        "the name of an environment variable must be a string",
+                    );
                     self.report.add(fault.suggest("name an environment variable"));
                 }
             }
             (DefaultFrom::WorkflowOutput, Some(value)) => {
                 let id = value.value.as_str().map(WorkflowId::parse);
                 if !matches!(id, Some(Ok(_))) {
-                    let fault = Finding::error(value.at, Rule::Id, "this names no workflow");
-                    self.report.add(fault.suggest("name the workflow whose output is taken"));
+                    let fault = Finding::error(value.at, Rule::Id, "this is not a workflow id");
+                    self.report.add(fault.suggest("name the workflow whose output to use"));
                 }
             }
         }
@@ -121,30 +127,27 @@ impl Checker<'_> {
             let fault = Finding::error(value.at, Rule::Type, message)
                 .expected(expected)
                 .actual(value.value.to_string());
-            self.report.add(match meant(input, &value.value) {
-                Some(meant) => fault
-                    .suggest(format!("write `{meant}`"))
-                    .mend(Mend::Replace { at: value.at, value: meant }),
-                None => fault.suggest(format!("use a value of type {}", kind.name())),
-            });
+            self.report.add(fault.write_instead(
+                value.at,
+                meant(input, &value.value),
+                &format!("use a value of type {}", kind.name()),
+            ));
             return;
         }
         let missed = |choices: &&Vec<Value>| {
             !choices.is_empty() && !choices.contains(&value.value) && !input.takes_several()
         };
         if let Some(choices) = input.listed_choices().filter(missed) {
-            let words: Vec<String> = choices.iter().map(plain_text).collect();
-            let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            let found = plain_text(&value.value);
+            let words: Vec<String> = choices.iter().map(suggest::plain_text).collect();
+            let found = suggest::plain_text(&value.value);
             let message = format!("the {what} `{found}` is not one of the choices");
-            let fault = Finding::error(value.at, Rule::Choice, message)
-                .expected(suggest::list(words.iter().copied()));
-            self.report.add(match suggest::nearest(&found, words.iter().copied()) {
-                Some(meant) => fault
-                    .suggest(format!("did you mean `{meant}`?"))
-                    .mend(Mend::Replace { at: value.at, value: meant.into() }),
-                None => fault.suggest("use one of the choices"),
-            });
+            let fault =
+                Finding::error(value.at, Rule::Choice, message).expected(suggest::list(&words));
+            self.report.add(fault.did_you_mean(
+                value.at,
+                suggest::nearest(&found, &words),
+                "use one of the choices",
+            ));
             return;
         }
         self.within(input, value, what);
@@ -153,7 +156,7 @@ impl Checker<'_> {
     /// A value the document itself brings must satisfy the rules the document makes for it.
     fn within(&mut self, input: &Input, value: &Spot<Value>, what: &str) {
         if let Some(objection) = input.judge(what, &value.value).into_iter().next() {
-            let message = format!("the {what} breaks the rules of its input");
+            let message = format!("the {what} breaks a rule of its input");
             self.report.add(
                 Finding::error(value.at, objection.rule, message)
                     .expected(objection.expected.clone())
@@ -168,24 +171,19 @@ impl Checker<'_> {
         let lists = [node, node.and_then(|node| node.get("validate"))];
         for list in lists.into_iter().flatten().filter_map(|owner| owner.get("enum")) {
             if list.items().is_empty() && !self.is_damaged(list.at) {
-                let fault = Finding::error(list.at, Rule::Range, "a choice of nothing");
-                self.report.add(fault.suggest("list the values it takes"));
+                let fault = Finding::error(list.at, Rule::Range, "`enum` lists no values");
+                self.report.add(fault.suggest("list the values that are allowed"));
             }
             let odd = list.items().iter().find(|choice| !kind.accepts(&choice.to_value()));
-            if let Some(choice) = odd.filter(|choice| choice.kind != Kind::Bad) {
+            if let Some(choice) = odd.filter(|choice| choice.kind != SyntaxKind::Bad) {
                 let (name, value) = (kind.name(), choice.to_value());
                 let wanted = suggest::with_article(name);
-                let message = format!("the choice `{}` is not {wanted}", plain_text(&value));
+                let message =
+                    format!("the choice `{}` is not {wanted}", suggest::plain_text(&value));
                 let fault = Finding::error(choice.at, Rule::Type, message).expected(name);
-                self.report.add(match converted(&value, kind) {
-                    Some(meant) => fault
-                        .suggest(format!("write `{meant}`"))
-                        .mend(Mend::Replace { at: choice.at, value: meant }),
-                    None => fault.suggest(format!(
-                        "make it {}, or change `type`",
-                        suggest::with_article(name)
-                    )),
-                });
+                let otherwise = format!("make it {wanted}, or change `type`");
+                let meant = converted(&value, kind);
+                self.report.add(fault.write_instead(choice.at, meant, &otherwise));
             }
         }
     }
@@ -220,7 +218,7 @@ impl Checker<'_> {
                 let shown = path.join(" → ");
                 let message = format!("these inputs wait for each other: {shown}");
                 let fault = Finding::error(name.at, Rule::Cycle, message);
-                self.report.add(fault.suggest("take one of these references away"));
+                self.report.add(fault.suggest("remove one of these references"));
                 told.extend(path);
             }
         }
@@ -232,8 +230,8 @@ impl Checker<'_> {
             && !self.may_have(input.at, "provider")
         {
             self.report.add(
-                Finding::error(at, Rule::Combination, "this needs `provider`")
-                    .suggest("add `provider` with the command that yields the choices"),
+                Finding::error(at, Rule::Combination, "this key needs `provider`")
+                    .suggest("add `provider` with the command that lists the choices"),
             );
         }
         for (argument, source) in input.depends_on.iter().flat_map(|sources| &sources.0) {
@@ -247,7 +245,7 @@ impl Checker<'_> {
                 (None, _) => false,
             };
             if differs {
-                let message = format!("`{}` is given twice and differs", argument.value);
+                let message = format!("`{}` has two different values", argument.value);
                 self.report.add(
                     Finding::error(argument.at, Rule::Combination, message)
                         .suggest("keep one of `provider_args` and `depends_on`"),
@@ -259,7 +257,11 @@ impl Checker<'_> {
     fn argument_source(&mut self, name: &Spot<String>, from: &FromDoc) {
         match (&from.from_input, &from.from_step) {
             (Some(_), Some(step)) => {
-                let fault = Finding::error(step.at, Rule::Combination, "one source, not two");
+                let fault = Finding::error(
+                    step.at,
+                    Rule::Combination,
+                    "an argument has one source, not two",
+                );
                 self.report.add(fault.suggest("keep `from_input` or `from_step`"));
             }
             (Some(other), None) => {
@@ -284,27 +286,22 @@ impl Checker<'_> {
     fn unknown_source(&mut self, what: &str, found: &Spot<String>, names: &[&str]) {
         let message = format!("there is no {what} `{}` to take it from", found.value);
         let fault = Finding::error(found.at, Rule::UnknownName, message);
-        self.report.add(match suggest::nearest(&found.value, names.iter().copied()) {
-            Some(meant) => fault
-                .suggest(format!("did you mean `{meant}`?"))
-                .mend(Mend::Replace { at: found.at, value: meant.into() }),
-            None => fault
-                .expected(suggest::list(names.iter().copied()))
-                .suggest(format!("name another {what}")),
+        let meant = suggest::nearest(&found.value, names);
+        let fault = fault.did_you_mean(found.at, meant, &format!("name another {what}"));
+        self.report.add(match meant {
+            Some(_) => fault,
+            None => fault.expected(suggest::list(names)),
         });
     }
 
     /// Whether nobody reads an input is known only where everything could be read.
     pub(crate) fn unused(&mut self) {
-        if self.report.has_errors() {
-            return;
-        }
-        if self.reads.all_inputs {
+        if self.report.has_errors() || self.reads.all_inputs {
             return;
         }
         for (name, _) in &self.workflow.inputs.0 {
             if !self.reads.inputs.contains_key(name.value.as_str()) {
-                let message = format!("no step reads input `{}`", name.value);
+                let message = format!("no step uses input `{}`", name.value);
                 self.report.add(
                     Finding::warning(name.at, Rule::UnusedInput, message)
                         .suggest("use it in a step, or remove it"),
@@ -315,7 +312,7 @@ impl Checker<'_> {
 }
 
 /// The first key that means nothing without a provider.
-fn orphan(input: &Input) -> Option<At> {
+fn orphan(input: &Input) -> Option<Span> {
     let select = input.select.as_ref().map(|select| select.at);
     let args = input.provider_args.as_ref().and_then(|args| Some(args.0.first()?.0.at));
     let sources = input.depends_on.as_ref().and_then(|sources| Some(sources.0.first()?.0.at));
@@ -329,11 +326,8 @@ fn waits_for<'w>(inputs: &'w Entries<Input>, name: &str) -> Vec<&'w str> {
     let sources = input.depends_on.iter().flat_map(|sources| &sources.0);
     let mut found = Vec::new();
     for located in args.flat_map(Dynamic::exprs) {
-        for reference in located.expr.references().iter().filter(|one| one.root == "inputs") {
-            if let Some(SegmentKind::Field(name)) = reference.path.first().map(|one| &one.kind) {
-                found.push(name.as_str());
-            }
-        }
+        let inputs = located.expr.references().iter().filter(|one| one.root == "inputs");
+        found.extend(inputs.filter_map(|one| one.field(0)));
     }
     for (_, source) in sources {
         if let ArgumentSource::From(from) = source {
@@ -349,13 +343,8 @@ fn reads(authored: &Dynamic, from: &FromDoc) -> bool {
     let source = from.from_input.as_ref().map(|name| ("inputs", &name.value));
     let source = source.or(from.from_step.as_ref().map(|name| ("steps", &name.value)));
     let Some((root, name)) = source else { return true };
-    authored.exprs().iter().any(|located| {
-        located.expr.references().iter().any(|reference| {
-            let first = reference.path.first().map(|segment| &segment.kind);
-            reference.root == root
-                && matches!(first, Some(SegmentKind::Field(field)) if field == name)
-        })
-    })
+    let is_source = |one: &Reference| one.root == root && one.field(0) == Some(name);
+    authored.exprs().iter().any(|located| located.expr.references().iter().any(is_source))
 }
 
 fn same(one: &Dynamic, other: &Dynamic) -> bool {
@@ -364,10 +353,6 @@ fn same(one: &Dynamic, other: &Dynamic) -> bool {
         (Dynamic::Text(one), Dynamic::Text(other)) => one.template == other.template,
         _ => false,
     }
-}
-
-fn plain_text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// The value that was meant, where that loses nothing: one value for a list of them, too.

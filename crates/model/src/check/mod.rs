@@ -3,6 +3,7 @@
 //! They run on a draft, so that a document with structural errors still gets all its other
 //! findings; what could not be read is not asked about.
 
+pub mod catalog_lookup;
 mod commands;
 mod inputs;
 mod names;
@@ -16,23 +17,23 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use milepost_syntax::mend::Mend;
+use milepost_syntax::span::Span;
+use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
 use serde_json::Value;
 
 use crate::commands::Commands;
 use crate::decode::{Report, Spot};
-use crate::finding::{Finding, Mend, Rule, Severity};
+use crate::finding::{Finding, Rule, Severity};
 use crate::id::StepId;
 use crate::limits;
 use crate::manifest::Draft;
 use crate::order::Order;
 use crate::step::{Action, Step};
 use crate::suggest;
-use crate::tree::{At, Kind, Node};
 use crate::workflow::{Spelling, Workflow};
 
-pub(crate) use outputs::Verdict;
-use reads::{Of, Reads};
-pub use uses::{Slot, Use};
+use reads::{NameKind, Reads};
 pub(crate) use uses::{of_step, of_workflow};
 
 /// What the checks may ask about the world outside the document.
@@ -44,17 +45,11 @@ pub struct World<'w> {
     pub env_allow: Option<&'w [String]>,
 }
 
-impl std::fmt::Debug for World<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("World").field("env_allow", &self.env_allow).finish_non_exhaustive()
-    }
-}
-
 /// A command that could not be checked because its catalog is not here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unchecked {
     /// Where it is named.
-    pub at: At,
+    pub at: Span,
     /// What is named.
     pub target: String,
 }
@@ -63,10 +58,10 @@ pub(crate) struct Checker<'c> {
     pub(crate) workflow: &'c Workflow,
     pub(crate) steps: HashMap<&'c str, &'c Step>,
     /// Ids of steps that are there but could not be read, and where they stand.
-    pub(crate) unread_steps: HashMap<String, At>,
+    pub(crate) unread_steps: HashMap<String, Span>,
     /// A step without an id that could be read: any unknown name may be meant for it.
     pub(crate) nameless: bool,
-    pub(crate) root: &'c Node,
+    pub(crate) root: &'c SyntaxNode,
     /// How many findings there were before the checks.
     decoded: usize,
     pub(crate) unread_inputs: Vec<String>,
@@ -79,10 +74,16 @@ pub(crate) struct Checker<'c> {
     pub(crate) unchecked: Vec<Unchecked>,
 }
 
+/// Whether an expression can write this name after a dot.
+pub(crate) fn is_identifier(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
 /// Runs every check.
 pub(crate) fn run(
     draft: &Draft,
-    root: &Node,
+    root: &SyntaxNode,
     world: World<'_>,
     report: &mut Report,
 ) -> Vec<Unchecked> {
@@ -90,9 +91,10 @@ pub(crate) fn run(
     let all = workflow.all_steps();
     duplicates(&all, report);
     if all.len() > limits::STEPS {
-        let message = format!("{} steps with those of loops", all.len());
+        let message = format!("{} steps, counting those in loops", all.len());
         let fault = Finding::error(root.at, Rule::Range, message);
-        report.add(fault.expected(format!("at most {}", limits::STEPS)).suggest("split it"));
+        let expected = format!("at most {}", limits::STEPS);
+        report.add(fault.expected(expected).suggest("split the workflow"));
         return Vec::new();
     }
     let read: HashMap<&str, &Step> =
@@ -132,12 +134,13 @@ pub(crate) fn run(
 
 /// Notes the ids of steps that could not be read; whether there is one whose id is not known.
 fn unread(
-    list: Option<&Node>,
+    list: Option<&SyntaxNode>,
     read: &HashMap<&str, &Step>,
-    found: &mut HashMap<String, At>,
+    found: &mut HashMap<String, Span>,
 ) -> bool {
-    let mut nameless = list.is_some_and(|list| !matches!(list.kind, Kind::List(_) | Kind::Str(_)));
-    for item in list.map_or(&[] as &[Node], Node::items) {
+    let mut nameless =
+        list.is_some_and(|list| !matches!(list.kind, SyntaxKind::List(_) | SyntaxKind::Str(_)));
+    for item in list.map_or(&[] as &[SyntaxNode], SyntaxNode::items) {
         let node = item.get("id");
         match node.and_then(|node| Some((node.at, node.text()?))) {
             Some((at, id)) if !read.contains_key(id) => {
@@ -191,7 +194,7 @@ impl<'c> Checker<'c> {
             self.expressions();
             // Under a key that could not be read everything is plain, and that has been told.
             if !self.report.has_errors() {
-                self.plain_text();
+                self.unfilled_templates();
             }
             self.targets();
             self.writes();
@@ -223,47 +226,46 @@ impl<'c> Checker<'c> {
             _ => None,
         };
         if let Some((at, wanted)) = lacking {
+            let message = format!("it needs Milepost {wanted}, and this is {this}");
             self.report.add(
-                Finding::error(
-                    at,
-                    Rule::Version,
-                    format!("it needs a server of version {wanted}, and this one has {this}"),
-                )
-                .expected(format!("version {wanted}"))
-                .suggest("use a newer server, or ask for less"),
+                Finding::error(at, Rule::Version, message)
+                    .expected(format!("version {wanted}"))
+                    .suggest("use a newer Milepost, or require an older version"),
             );
         }
     }
 
+    /// The errors found before the checks.
+    fn decoding_errors(&self) -> impl Iterator<Item = &Finding> {
+        let before = self.report.findings[..self.decoded].iter();
+        before.filter(|one| one.severity == Severity::Error)
+    }
+
     /// Whether a part of the document could not be read as it was written.
-    pub(crate) fn is_damaged(&self, at: At) -> bool {
-        self.report.findings[..self.decoded]
-            .iter()
-            .any(|one| one.severity == Severity::Error && at.holds(one.place.at))
+    pub(crate) fn is_damaged(&self, at: Span) -> bool {
+        self.decoding_errors().any(|one| at.holds(one.place.at))
     }
 
     /// Whether a map may have a key after all: its value could not be read, or a key that nobody
     /// knows stands where it should.
-    pub(crate) fn may_have(&self, map: At, key: &str) -> bool {
+    pub(crate) fn may_have(&self, map: Span, key: &str) -> bool {
         let Some(map) = self.root.node_at(map) else { return false };
-        let is_key = |at: At| map.entries().iter().any(|(key, _)| key.at == at);
-        self.report.findings[..self.decoded].iter().any(|one| {
-            one.severity == Severity::Error
-                && (map.get(key).is_some_and(|value| value.at.holds(one.place.at))
-                    || (one.rule == Rule::UnknownKey && is_key(one.place.at)))
+        let is_key = |at: Span| map.entries().iter().any(|(key, _)| key.at == at);
+        self.decoding_errors().any(|one| {
+            map.get(key).is_some_and(|value| value.at.holds(one.place.at))
+                || (one.rule == Rule::UnknownKey && is_key(one.place.at))
         })
     }
 
-    /// Whether a name that does not exist is a slip for one that does. When nothing reads the one
-    /// and several places read the other, its declaration is as likely to be the slip.
-    pub(crate) fn is_slip(&self, of: Of<'_>, name: &str, meant: &str) -> bool {
+    /// Whether a name that does not exist is a misspelling of one that does. When nothing reads the
+    /// one and several places read the other, its declaration is as likely to be misspelt.
+    pub(crate) fn is_misspelling(&self, of: NameKind<'_>, name: &str, meant: &str) -> bool {
         self.reads.count(of, meant) > 0 || self.reads.count(of, name) <= 1
     }
 
     /// Whether a key that nobody knows stands in a range.
-    pub(crate) fn has_stray(&self, at: At) -> bool {
-        let before = &self.report.findings[..self.decoded];
-        before.iter().any(|one| one.rule == Rule::UnknownKey && at.holds(one.place.at))
+    pub(crate) fn has_unknown_key(&self, at: Span) -> bool {
+        self.decoding_errors().any(|one| one.rule == Rule::UnknownKey && at.holds(one.place.at))
     }
 
     /// The step of an id; `None` also for one that could not be read.
@@ -295,12 +297,12 @@ impl<'c> Checker<'c> {
 
     /// What the refused id of a step will be once it is mended.
     pub(crate) fn refused_id(&mut self, name: &str) -> Option<String> {
-        match self.refusal(name)?.mend.as_ref()? {
+        let mend = match self.refusal(name)?.mend.as_ref()? {
+            Mend::All(mends) => mends.first()?,
+            mend => mend,
+        };
+        match mend {
             Mend::Replace { value: Value::String(meant), .. } => Some(meant.clone()),
-            Mend::All(mends) => match mends.first()? {
-                Mend::Replace { value: Value::String(meant), .. } => Some(meant.clone()),
-                _ => None,
-            },
             _ => None,
         }
     }
@@ -347,22 +349,16 @@ impl<'c> Checker<'c> {
             self.runs_last(id, step);
             return;
         }
-        let message = format!("there is no step `{name}`");
-        let fault = Finding::error(id.at, Rule::UnknownName, message);
         let names = self.step_names();
-        let names = names.iter().map(String::as_str);
-        let others = names.clone().filter(|id| *id != step.id.value.as_str());
+        let others = names.iter().filter(|id| *id != step.id.value.as_str());
         let meant = suggest::nearest(name, others);
-        let meant = meant.filter(|meant| self.is_slip(Of::Steps, name, meant));
-        self.report.add(match meant {
-            Some(meant) => fault
-                .expected(format!("`{meant}`"))
-                .suggest(format!("did you mean `{meant}`?"))
-                .mend(Mend::Replace { at: id.at, value: meant.into() }),
-            None => fault
-                .expected(suggest::list(names))
-                .suggest("name an existing step, or add this one"),
-        });
+        let meant = meant.filter(|meant| self.is_misspelling(NameKind::Step, name, meant));
+        let expected = meant.map_or_else(|| suggest::list(&*names), |meant| format!("`{meant}`"));
+        self.report.add(
+            Finding::error(id.at, Rule::UnknownName, format!("there is no step `{name}`"))
+                .expected(expected)
+                .did_you_mean(id.at, meant, "name an existing step, or add this one"),
+        );
     }
 
     /// Inside a loop the order is that of the text: nothing waits for what comes later in its body,
@@ -380,7 +376,7 @@ impl<'c> Checker<'c> {
                         _ => continue,
                     };
                     let fault = Finding::error(id.at, Rule::Cycle, message);
-                    self.report.add(fault.suggest("take this dependency away"));
+                    self.report.add(fault.suggest("remove this dependency"));
                 }
             }
             self.bodies(&looped.body, around);
@@ -394,9 +390,7 @@ impl<'c> Checker<'c> {
         let is_last =
             |id: &StepId| among(&self.workflow.finally, id) && !among(&self.workflow.steps, id);
         if is_last(&id.value) && !is_last(&step.id.value) {
-            let message = format!("step `{}` runs at the very end", id.value);
-            let fault = Finding::error(id.at, Rule::Cycle, message);
-            self.report.add(fault.suggest("move it from `finally` to `steps`"));
+            self.report.add(names::runs_last(id.value.as_str(), id.at));
         }
     }
 
@@ -404,12 +398,9 @@ impl<'c> Checker<'c> {
     fn reserved(&mut self) {
         for step in self.workflow.all_steps() {
             if step.id.value.as_str() == "self" {
-                let fault = Finding::error(step.id.at, Rule::Id, "`self` is not free as an id");
-                self.report.add(
-                    fault
-                        .expected("another id: `steps.self` means the step itself")
-                        .suggest("give the step another id"),
-                );
+                let fault = Finding::error(step.id.at, Rule::Id, "`self` is reserved");
+                let expected = "another id: `steps.self` means the step itself";
+                self.report.add(fault.expected(expected).suggest("give the step another id"));
             }
         }
     }
@@ -424,15 +415,9 @@ impl<'c> Checker<'c> {
             if ring.len() == 1 {
                 continue;
             }
-            self.report.add(
-                Finding::error(
-                    at,
-                    Rule::Cycle,
-                    format!("these steps wait for each other: {shown}"),
-                )
-                .actual(shown)
-                .suggest("take one of these dependencies away"),
-            );
+            let message = format!("these steps wait for each other: {shown}");
+            let fault = Finding::error(at, Rule::Cycle, message).actual(shown);
+            self.report.add(fault.suggest("remove one of these dependencies"));
         }
     }
 }

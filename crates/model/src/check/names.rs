@@ -1,35 +1,41 @@
-//! Every name in every expression: does it exist there, may it be read there, has it that type.
+//! The names in expressions: whether each exists, may be read where it is, and has the type that
+//! its place takes.
 
 use std::collections::HashSet;
 
-use crate::check::reads::Of;
-use crate::check::uses::{self, Slot, Use};
-use crate::check::{Checker, Verdict};
-use crate::expr::{Kind, Reference, Segment, SegmentKind, Span};
-use crate::finding::{Finding, Mend, Place, Rule};
+use milepost_syntax::mend::{Mend, SourceLocation};
+use milepost_syntax::span::Span;
+
+use crate::check::outputs::PathCheck;
+use crate::check::reads::NameKind;
+use crate::check::uses::{self, ExprPlace, ExprUse};
+use crate::check::{Checker, is_identifier};
+use crate::expr::{Kind, Reference, Segment, SegmentKind};
+use crate::finding::{Finding, Rule};
 use crate::input::{Input, InputType};
 use crate::step::{Action, Step};
 use crate::suggest;
-use crate::template::Template;
 use crate::templated::{Dynamic, Located};
-use crate::tree::At;
 
 /// What can be read of a step.
-const OF_STEP: &[&str] = &["output", "status", "error", "attempts", "headers"];
-/// What can be read of a step by itself.
-const OF_SELF: &[&str] = &["output"];
+const STEP_FIELDS: &[&str] = &["output", "status", "error", "attempts", "headers"];
+/// What a step can read of itself.
+const SELF_FIELDS: &[&str] = &["output"];
 /// What can be read of the run.
-const OF_RUN: &[&str] = &["id", "workflow", "started_at"];
+const RUN_FIELDS: &[&str] = &["id", "workflow", "started_at"];
+
+const ONLY_IN_REQUESTS: &str = "use it only in `with`, `body` or `headers` of a `run` step";
 
 /// The names that exist in one place beside `inputs`, `steps`, `env` and `run`.
-struct Around<'s> {
+#[derive(Default)]
+struct LocalNames<'s> {
     step: Option<&'s Step>,
     extra: Vec<&'s str>,
-    /// The name of the item cannot be used, so any unknown name may be meant for it.
+    /// The name of the item is unusable, so any unknown name may be meant for it.
     nameless_item: bool,
-    /// A key that nobody knows stands in the step: it may be the one that makes a name.
+    /// The step has an unknown key, which may be the one that makes a name.
     unsure: bool,
-    /// The item of a list that a secret input yields.
+    /// The name of an item of a secret input's list.
     secret_item: Option<&'s str>,
 }
 
@@ -37,38 +43,29 @@ impl<'c> Checker<'c> {
     pub(crate) fn expressions(&mut self) {
         let workflow = self.workflow;
         for usage in uses::of_workflow(workflow) {
-            let around = Around {
-                step: None,
-                extra: Vec::new(),
-                nameless_item: false,
-                unsure: false,
-                secret_item: None,
-            };
-            self.usage(usage, &around);
+            self.usage(usage, &LocalNames::default());
         }
         for step in workflow.steps.iter().chain(&workflow.finally) {
             self.step_expressions(step, &[], (false, false));
         }
     }
 
-    /// Text that looks like a template where nothing fills templates in.
-    pub(crate) fn plain_text(&mut self) {
+    /// Warns of text that looks like a template where nothing fills templates in.
+    pub(crate) fn unfilled_templates(&mut self) {
         let steps = self.workflow.all_steps();
         let uses = uses::of_workflow(self.workflow).into_iter();
         let uses = uses.chain(steps.iter().flat_map(|step| uses::of_step(step)));
-        let filled: HashSet<At> = uses.map(|usage| usage.located.at).collect();
+        let filled: HashSet<Span> = uses.map(|usage| usage.located.at).collect();
         let mut open = vec![self.root];
         while let Some(node) = open.pop() {
             open.extend(node.items());
             open.extend(node.entries().iter().map(|(_, value)| value));
             let looks = node.text().is_some_and(|text| text.contains("${{"));
             if looks && !filled.contains(&node.at) && !self.report.has_error_in(node.at) {
-                self.report.add(
-                    Finding::warning(node.at, Rule::Expression, "`${{ }}` stays as it is here")
-                        .suggest(
-                            "move it to a place that is filled in, such as `prompt` or `with`",
-                        ),
-                );
+                let message = "`${{ }}` is not filled in here";
+                let then = "move it to a key that is filled in, such as `prompt` or `with`";
+                let finding = Finding::warning(node.at, Rule::Expression, message);
+                self.report.add(finding.suggest(then));
             }
         }
     }
@@ -79,12 +76,11 @@ impl<'c> Checker<'c> {
         outer: &[&'c str],
         (nameless, unsure): (bool, bool),
     ) {
-        let unsure = unsure || self.has_stray(step.at);
+        let unsure = unsure || self.has_unknown_key(step.at);
         let mut extra = outer.to_vec();
         let mut nameless_item = nameless;
         if let Some(each) = &step.for_each {
-            extra.push(each.name.as_ref().map_or("item", |name| name.value.as_str()));
-            extra.push("index");
+            extra.extend([each.item_name(), "index"]);
             nameless_item |= !self.item_name(step);
         } else if self.is_damaged(step.at) {
             // A `for_each` that could not be read leaves its `as` behind.
@@ -93,10 +89,10 @@ impl<'c> Checker<'c> {
         }
         let secret_item = self.secret_item(step);
         for usage in uses::of_step(step) {
-            let names = if usage.slot == Slot::Items { outer.to_vec() } else { extra.clone() };
-            let around =
-                Around { step: Some(step), extra: names, nameless_item, unsure, secret_item };
-            self.usage(usage, &around);
+            let items = usage.place == ExprPlace::Items;
+            let extra = if items { outer.to_vec() } else { extra.clone() };
+            let step = Some(step);
+            self.usage(usage, &LocalNames { step, extra, nameless_item, unsure, secret_item });
         }
         if let Action::Loop(looped) = &step.action {
             let spec = &looped.spec;
@@ -114,28 +110,22 @@ impl<'c> Checker<'c> {
     fn secret_item(&self, step: &'c Step) -> Option<&'c str> {
         let each = step.for_each.as_ref()?;
         let secret = |reference: &Reference| {
-            let name = reference.path.first().map(|segment| &segment.kind);
-            let input = match name {
-                Some(SegmentKind::Field(name)) => self.workflow.inputs.get(name),
-                _ => None,
-            };
+            let input = reference.field(0).and_then(|name| self.workflow.inputs.get(name));
             reference.root == "inputs" && input.is_some_and(Input::is_secret)
         };
         let exprs = each.items.exprs();
         let found = exprs.iter().any(|located| located.expr.references().iter().any(secret));
-        found.then(|| each.name.as_ref().map_or("item", |name| name.value.as_str()))
+        found.then(|| each.item_name())
     }
 
-    /// `as` must be a name an expression can write, and no name that means something else.
+    /// `as` must be an identifier that means nothing else.
     fn item_name(&mut self, step: &Step) -> bool {
         let Some(name) = step.for_each.as_ref().and_then(|each| each.name.as_ref()) else {
             return !self.is_damaged(step.at);
         };
         let text = name.value.as_str();
-        let word = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let taken = ["inputs", "steps", "env", "run", "index", "output", "status_code"];
-        if word && !taken.contains(&text) {
+        if is_identifier(text) && !taken.contains(&text) {
             return true;
         }
         self.report.add(
@@ -146,46 +136,44 @@ impl<'c> Checker<'c> {
         false
     }
 
-    fn usage(&mut self, usage: Use<'c>, around: &Around<'c>) {
+    fn usage(&mut self, usage: ExprUse<'c>, names: &LocalNames<'c>) {
         let located = usage.located;
-        let slips = self.hyphens(located);
+        let hyphenated = self.hyphenated(located);
         for reference in located.expr.references() {
             let start = reference.span.start;
-            if !slips.iter().any(|slip| (slip.start..slip.end).contains(&start)) {
-                self.reference(reference, usage, around);
+            if !hyphenated.iter().any(|span| (span.start..span.end).contains(&start)) {
+                self.reference(reference, usage, names);
             }
         }
         self.secrets(usage);
-        if slips.is_empty() {
-            self.result_type(usage, around);
+        if hyphenated.is_empty() {
+            self.result_type(usage, names);
         }
     }
 
     /// `steps.my-step` is a subtraction to the language and a name to its author.
-    fn hyphens(&mut self, located: Located<'_>) -> Vec<Span> {
+    fn hyphenated(&mut self, located: Located<'_>) -> Vec<Span> {
         let mut found = Vec::new();
-        for slip in located.expr.hyphen_slips() {
-            let known = match slip.replacement.starts_with("steps") {
-                true => self.is_step(&slip.name),
-                false => self.is_input(&slip.name),
+        for hyphenated in located.expr.hyphenated_names() {
+            let is_known = |name: &str| match hyphenated.replacement.starts_with("steps") {
+                true => self.is_step(name),
+                false => self.is_input(name),
             };
-            let left = slip.name.split('-').next().unwrap_or("");
-            let subtraction = match slip.replacement.starts_with("steps") {
-                true => self.is_step(left),
-                false => self.is_input(left),
-            };
-            if !known && subtraction {
+            let left = hyphenated.name.split('-').next().unwrap_or("");
+            if !is_known(&hyphenated.name) && is_known(left) {
                 continue;
             }
-            let place = located.place(slip.span.start, slip.span.end);
-            let written = &located.expr.source()[slip.span.start as usize..slip.span.end as usize];
+            let place = located.place(hyphenated.span);
+            let written = &located.expr.source()[hyphenated.span.range()];
+            let message = format!("`{written}` is a subtraction");
+            let text = hyphenated.replacement.clone();
             self.report.add(
-                Finding::error(place, Rule::UnknownName, format!("`{written}` is a subtraction"))
-                    .expected(format!("`{}`", slip.replacement))
-                    .suggest(format!("write `{}`", slip.replacement))
-                    .mend(Mend::ReplaceText { place, text: slip.replacement.clone() }),
+                Finding::error(place, Rule::UnknownName, message)
+                    .expected(format!("`{text}`"))
+                    .suggest(format!("write `{text}`"))
+                    .mend(Mend::ReplaceText { place, text }),
             );
-            found.push(slip.span);
+            found.push(hyphenated.span);
         }
         found
     }
@@ -195,75 +183,72 @@ impl<'c> Checker<'c> {
             || self.unread_inputs.iter().any(|unread| unread == name)
     }
 
-    fn reference(&mut self, reference: &Reference, usage: Use<'c>, around: &Around<'c>) {
+    fn reference(&mut self, reference: &Reference, usage: ExprUse<'c>, names: &LocalNames<'c>) {
         match reference.root.as_str() {
             "inputs" => self.input_reference(reference, usage),
-            name if around.secret_item == Some(name) && usage.slot.is_shown() => {
-                let place = usage.located.place(reference.span.start, reference.span.end);
-                let words = usage.slot.words();
-                let message = format!("`{name}` comes from a secret input and {words} is shown");
-                self.report.add(
-                    Finding::error(place, Rule::SecretExposed, message)
-                        .suggest("use it in `with`, `body` or `headers` of a `run` step only"),
-                );
+            name if names.secret_item == Some(name) && usage.place.is_shown() => {
+                let what = format!("`{name}` comes from a secret input");
+                self.exposed(&what, reference, usage, ONLY_IN_REQUESTS);
             }
-            "steps" => self.step_reference(reference, usage, around),
+            "steps" => self.step_reference(reference, usage, names),
             "env" => self.env_reference(reference, usage.located),
-            "run" => self.field_of("run", OF_RUN, reference.path.first(), usage.located),
-            "output" | "status_code" if usage.slot.has_answer() => {}
-            name if around.extra.contains(&name) || around.nameless_item => {}
-            name => self.unknown_root(name, reference, usage, around),
+            "run" => self.field_of("run", RUN_FIELDS, reference.path.first(), usage.located),
+            "output" | "status_code" if usage.place.has_response() => {}
+            name if names.extra.contains(&name) || names.nameless_item => {}
+            name => self.unknown_root(name, reference, usage, names),
         }
+    }
+
+    fn exposed(&mut self, what: &str, reference: &Reference, usage: ExprUse<'_>, then: &str) {
+        let place = usage.located.place(reference.span);
+        let message = format!("{what}, and {} is shown", usage.place.words());
+        self.report.add(Finding::error(place, Rule::SecretExposed, message).suggest(then));
     }
 
     fn unknown_root(
         &mut self,
         name: &str,
         reference: &Reference,
-        usage: Use<'_>,
-        around: &Around<'_>,
+        usage: ExprUse<'_>,
+        names: &LocalNames<'_>,
     ) {
-        let located = usage.located;
-        // A reference in parentheses begins with them.
-        let start = reference.span.start;
-        let source = located.expr.source().get(start as usize..).unwrap_or("");
-        let start = start + source.find(name).unwrap_or(0) as u32;
-        let place = located.place(start, start + name.len() as u32);
-        let mut roots = vec!["inputs", "steps", "env", "run"];
-        roots.extend(&around.extra);
-        if usage.slot.has_answer() {
-            roots.extend(["output", "status_code"]);
-        }
-        if around.unsure {
+        if names.unsure {
             return;
         }
-        let fault = Finding::error(place, Rule::UnknownName, format!("unknown name `{name}`"));
-        // A bare name of an input or step lacks its root only.
+        let located = usage.located;
+        // A reference in parentheses begins with them.
+        let start = reference.span.range().start;
+        let source = located.expr.source().get(start..).unwrap_or("");
+        let start = start + source.find(name).unwrap_or(0);
+        let place = located.place(Span::new(start, start + name.len()));
+        let mut roots = vec!["inputs", "steps", "env", "run"];
+        roots.extend(&names.extra);
+        if usage.place.has_response() {
+            roots.extend(["output", "status_code"]);
+        }
+        // A bare name of an input or step lacks only its root.
         let rooted = match (self.is_input(name), self.is_step(name)) {
             (true, false) => Some(format!("inputs.{name}")),
             (false, true) => Some(format!("steps.{name}.output")),
-            _ if name == "item" => item_of(around.step).map(str::to_owned),
+            _ if name == "item" => {
+                let each = names.step.and_then(|step| step.for_each.as_ref());
+                each.and_then(|each| Some(each.name.as_ref()?.value.clone()))
+            }
             _ => None,
         };
-        let meant =
-            rooted.or_else(|| suggest::nearest(name, roots.iter().copied()).map(str::to_owned));
-        self.report.add(match meant {
-            Some(meant) => fault
-                .expected(format!("`{meant}`"))
-                .suggest(format!("did you mean `{meant}`?"))
-                .mend(Mend::ReplaceText { place, text: meant }),
-            None => fault
-                .expected(suggest::list(roots))
-                .suggest("name an input, a step, or something else that exists here"),
-        });
+        let meant = rooted.or_else(|| suggest::nearest(name, &roots).map(str::to_owned));
+        let expected = meant.as_deref().map_or_else(|| suggest::list(roots), quoted);
+        let otherwise = "name an input, a step, or something else that exists here";
+        self.report.add(
+            Finding::error(place, Rule::UnknownName, format!("unknown name `{name}`"))
+                .expected(expected)
+                .did_you_mean_text(place, meant.as_deref(), otherwise),
+        );
     }
 
-    fn input_reference(&mut self, reference: &Reference, usage: Use<'_>) {
+    fn input_reference(&mut self, reference: &Reference, usage: ExprUse<'_>) {
         let located = usage.located;
-        let Some((segment, SegmentKind::Field(name))) =
-            reference.path.first().map(|segment| (segment, &segment.kind))
-        else {
-            // All of them, or any: a secret one may be among them.
+        let (Some(segment), Some(name)) = (reference.path.first(), reference.field(0)) else {
             return self.all_inputs(reference, usage);
         };
         // Inputs that could not be read, one or all of them, are there all the same.
@@ -273,119 +258,99 @@ impl<'c> Checker<'c> {
         }
         let Some(input) = self.workflow.inputs.get(name) else {
             let names: Vec<&str> = self.workflow.inputs.names().collect();
-            self.unknown_field(Of::Inputs, &names, segment, located);
+            self.unknown_field(NameKind::Input, &names, segment, located);
             return;
         };
-        if input.is_secret() && usage.slot.is_shown() {
-            let place = located.place(reference.span.start, reference.span.end);
-            let message = format!("input `{name}` is secret and {} is shown", usage.slot.words());
-            self.report.add(
-                Finding::error(place, Rule::SecretExposed, message)
-                    .suggest("use it in `with`, `body` or `headers` of a `run` step only"),
-            );
-        } else if input.is_secret()
-            && usage.slot == Slot::Request
+        let embedded = usage.place == ExprPlace::Request
             && !reference.guarded
-            && !located.expr.passes_on(reference)
-        {
-            // What stands in its place is put back where it is sent, and nothing else can be done
-            // with it.
-            let place = located.place(reference.span.start, reference.span.end);
-            let message = format!("input `{name}` is secret and inside an expression");
+            && !located.expr.passes_on(reference);
+        if input.is_secret() && usage.place.is_shown() {
+            let what = format!("input `{name}` is secret");
+            self.exposed(&what, reference, usage, ONLY_IN_REQUESTS);
+        } else if input.is_secret() && embedded {
+            // Only a placeholder of the secret is here: it is replaced when the request is sent.
+            let message = format!("secret input `{name}` inside an expression");
             self.report.add(
-                Finding::error(place, Rule::SecretExposed, message)
+                Finding::error(located.place(reference.span), Rule::SecretExposed, message)
                     .expected("a secret input alone, or joined with `+`")
-                    .suggest(format!("put it alone: `${{{{ inputs.{name} }}}}`")),
+                    .suggest(format!("use it alone: `${{{{ inputs.{name} }}}}`")),
             );
         }
-        // What is read inside a text or a number cannot exist.
+        // A text or a number has no parts.
         let inside = reference.path.get(1).filter(|_| !reference.guarded);
         let kind = input.input_type();
         let several = input.takes_several() && input.join.is_none();
         let scalar = !several && !matches!(kind, InputType::Array | InputType::Object);
         if let Some(inside) = inside.filter(|_| scalar) {
-            let place = located.place(inside.span.start, inside.span.end);
-            let message = format!("input `{name}` is a {} and has no parts", kind.name());
-            self.report.add(
-                Finding::error(place, Rule::UnknownPath, message).suggest("read the input itself"),
-            );
+            let article = suggest::with_article(kind.name());
+            let message = format!("input `{name}` is {article} and has no fields");
+            let finding = Finding::error(located.place(inside.span), Rule::UnknownPath, message);
+            self.report.add(finding.suggest("read the input itself"));
         }
     }
 
     /// `inputs` as a whole is as secret as the most secret of them.
-    fn all_inputs(&mut self, reference: &Reference, usage: Use<'_>) {
+    fn all_inputs(&mut self, reference: &Reference, usage: ExprUse<'_>) {
         let secret = self.workflow.inputs.0.iter().find(|(_, input)| input.is_secret());
-        let Some((name, _)) = secret.filter(|_| usage.slot.is_shown()) else { return };
-        let place = usage.located.place(reference.span.start, reference.span.end);
-        let words = usage.slot.words();
-        let message = format!("input `{}` is secret and {words} is shown", name.value);
-        self.report.add(
-            Finding::error(place, Rule::SecretExposed, message)
-                .suggest("read the inputs that are meant, one by one"),
-        );
+        if let Some((name, _)) = secret.filter(|_| usage.place.is_shown()) {
+            let what = format!("input `{}` is secret", name.value);
+            self.exposed(&what, reference, usage, "read the inputs you need one by one");
+        }
     }
 
     fn unknown_field(
         &mut self,
-        of: Of<'_>,
+        of: NameKind<'_>,
         names: &[&str],
         segment: &Segment,
         located: Located<'_>,
     ) {
         let what = of.noun();
-        let SegmentKind::Field(name) = &segment.kind else { return };
-        let place = located.place(segment.span.start, segment.span.end);
+        let Some(name) = segment.field() else { return };
+        let place = located.place(segment.span);
         let fault =
             Finding::error(place, Rule::UnknownName, format!("there is no {what} `{name}`"));
-        let meant = suggest::nearest(name, names.iter().copied());
-        self.report.add(match meant.filter(|meant| self.is_slip(of, name, meant)) {
+        let meant = suggest::nearest(name, names);
+        self.report.add(match meant.filter(|meant| self.is_misspelling(of, name, meant)) {
             Some(meant) => {
                 let (place, text) = rewritten(meant, segment, located);
-                fault
-                    .expected(format!("`{meant}`"))
-                    .suggest(format!("did you mean `{text}`?"))
-                    .mend(Mend::ReplaceText { place, text })
+                fault.expected(quoted(meant)).did_you_mean_text(place, Some(&text), "")
             }
             None => fault
-                .expected(suggest::list(names.iter().copied()))
+                .expected(suggest::list(names))
                 .suggest(format!("name an existing {what}, or add this one")),
         });
     }
 
-    fn step_reference(&mut self, reference: &Reference, usage: Use<'c>, around: &Around<'c>) {
+    fn step_reference(
+        &mut self,
+        reference: &Reference,
+        usage: ExprUse<'c>,
+        names: &LocalNames<'c>,
+    ) {
         let located = usage.located;
-        let Some(segment) = reference.path.first() else {
-            let place = located.place(reference.span.start, reference.span.end);
+        let (Some(segment), Some(name)) = (reference.path.first(), reference.field(0)) else {
+            let (span, message) = match reference.path.first() {
+                None => (reference.span, "an expression cannot read all steps at once"),
+                Some(segment) => (segment.span, "a step cannot be chosen at run time"),
+            };
             self.report.add(
-                Finding::error(place, Rule::UnknownName, "all steps at once")
+                Finding::error(located.place(span), Rule::UnknownName, message)
                     .expected("the id of a step")
-                    .suggest("name the step: the order of steps is known before a run"),
+                    .suggest("write the id of the step: the order of steps is fixed before a run"),
             );
             return;
         };
-        let place = located.place(segment.span.start, segment.span.end);
-        let SegmentKind::Field(name) = &segment.kind else {
-            self.report.add(
-                Finding::error(place, Rule::UnknownName, "a step chosen at run time")
-                    .expected("the id of a step")
-                    .suggest("write the step's id: the order of steps is known before a run"),
-            );
-            return;
-        };
-        let name = name.as_str();
-        let this = around.step.map(|step| step.id.value.as_str());
+        let place = located.place(segment.span);
         if name == "self" && !self.is_step("self") {
-            return self.own_reference(reference, usage, around, place);
+            return self.own_reference(reference, usage, names, place);
         }
-        if Some(name) == this {
+        if names.step.is_some_and(|step| step.id.value.as_str() == name) {
             let fault = Finding::error(place, Rule::Cycle, format!("step `{name}` reads itself"));
             let meant = match () {
-                () if around.step.is_some_and(repeats) => "the pass before",
-                () if is_claimed(usage, around) => "what was handed in",
-                () => {
-                    self.report.add(fault.suggest("read another step"));
-                    return;
-                }
+                () if names.step.is_some_and(repeats) => "the previous pass",
+                () if reads_submission(usage, names) => "what was submitted",
+                () => return self.report.add(fault.suggest("read another step")),
             };
             let fault = fault.suggest(format!("write `steps.self` for {meant}"));
             self.report.add(fault.mend(Mend::ReplaceText { place, text: "self".into() }));
@@ -394,46 +359,43 @@ impl<'c> Checker<'c> {
         if !self.may_be_step(name) {
             let names = self.step_names();
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            self.unknown_field(Of::Steps, &names, segment, located);
+            self.unknown_field(NameKind::Step, &names, segment, located);
             return;
         }
         if let Some(meant) = self.refused_id(name) {
             let (place, text) = rewritten(&meant, segment, located);
             self.mend_with_id(name, Mend::ReplaceText { place, text });
         }
-        self.finally_reference(name, around, place);
-        self.field_of("a step", OF_STEP, reference.path.get(1), located);
+        self.finally_reference(name, names, place);
+        self.field_of("a step", STEP_FIELDS, reference.path.get(1), located);
         self.output_reference(name, reference, located);
     }
 
-    /// `steps.self` is the pass before where a step repeats, and the claim where it is verified.
+    /// `steps.self` is the previous pass where a step repeats, and the submission where it is
+    /// verified.
     fn own_reference(
         &mut self,
         reference: &Reference,
-        usage: Use<'c>,
-        around: &Around<'_>,
-        place: Place,
+        usage: ExprUse<'c>,
+        names: &LocalNames<'_>,
+        place: SourceLocation,
     ) {
-        if is_claimed(usage, around) || around.step.is_some_and(repeats) {
-            self.field_of("the step itself", OF_SELF, reference.path.get(1), usage.located);
+        if reads_submission(usage, names) || names.step.is_some_and(repeats) {
+            self.field_of("the step itself", SELF_FIELDS, reference.path.get(1), usage.located);
             return;
         }
-        let message = "`steps.self` is for `repeat` and `verify`";
-        self.report.add(
-            Finding::error(place, Rule::UnknownName, message).suggest("name the step you mean"),
-        );
+        let message = "`steps.self` exists only in `repeat` and `verify`";
+        let finding = Finding::error(place, Rule::UnknownName, message);
+        self.report.add(finding.suggest("name the step you mean"));
     }
 
     /// Steps of `finally` run last: nothing else can read them.
-    fn finally_reference(&mut self, name: &str, around: &Around<'_>, place: Place) {
+    fn finally_reference(&mut self, name: &str, names: &LocalNames<'_>, place: SourceLocation) {
         let is_finally =
             |name: &str| self.workflow.finally.iter().any(|step| step.id.value.as_str() == name);
-        let from_finally = around.step.is_some_and(|step| is_finally(step.id.value.as_str()));
-        if is_finally(name) && around.step.is_some() && !from_finally {
-            self.report.add(
-                Finding::error(place, Rule::Cycle, format!("step `{name}` runs at the very end"))
-                    .suggest("move it from `finally` to `steps`"),
-            );
+        let reader = names.step.map(|step| step.id.value.as_str());
+        if is_finally(name) && reader.is_some_and(|reader| !is_finally(reader)) {
+            self.report.add(runs_last(name, place));
         }
     }
 
@@ -445,121 +407,102 @@ impl<'c> Checker<'c> {
         located: Located<'_>,
     ) {
         let Some(segment) = segment else { return };
-        let SegmentKind::Field(name) = &segment.kind else { return };
-        if fields.contains(&name.as_str()) {
-            return;
-        }
-        let place = located.place(segment.span.start, segment.span.end);
-        let fault = Finding::error(place, Rule::UnknownPath, format!("{owner} has no `{name}`"))
-            .expected(suggest::list(fields.iter().copied()));
+        let Some(name) = segment.field().filter(|name| !fields.contains(name)) else { return };
+        let place = located.place(segment.span);
         // `state` or `result` may be fields of the output as well as words for what is here.
-        let vague = matches!(name.as_str(), "state" | "result");
-        let meant = suggest::nearest(name, fields.iter().copied()).filter(|_| !vague);
+        let vague = matches!(name, "state" | "result");
+        let meant = suggest::nearest(name, fields).filter(|_| !vague);
+        let fault = Finding::error(place, Rule::UnknownPath, format!("{owner} has no `{name}`"))
+            .expected(suggest::list(fields))
+            .did_you_mean_text(place, meant, "read one of these");
         self.report.add(match meant {
-            Some(meant) => fault
-                .suggest(format!("did you mean `{meant}`?"))
-                .mend(Mend::ReplaceText { place, text: meant.to_owned() }),
             // `steps.lookup.total` lacks only the `output` in between.
-            None if fields == OF_STEP && !vague => fault
+            None if fields == STEP_FIELDS && !vague => fault
                 .suggest(format!("write `output.{name}`"))
                 .mend(Mend::ReplaceText { place, text: format!("output.{name}") }),
-            None => fault.suggest("read one of these"),
+            _ => fault,
         });
     }
 
     fn env_reference(&mut self, reference: &Reference, located: Located<'_>) {
-        let Some(allowed) = self.world.env_allow else { return };
-        let Some(segment) = reference.path.first() else { return };
-        let SegmentKind::Field(name) = &segment.kind else { return };
-        if !allowed.contains(name) {
-            let place = located.place(segment.span.start, segment.span.end);
+        let (Some(allowed), Some(name)) = (self.world.env_allow, reference.field(0)) else {
+            return;
+        };
+        if !allowed.iter().any(|one| one == name) {
+            let place = located.place(reference.path[0].span);
             self.report.add(
                 Finding::error(place, Rule::UnknownName, format!("`env.{name}` may not be read"))
-                    .expected(suggest::list(allowed.iter().map(String::as_str)))
+                    .expected(suggest::list(allowed))
                     .suggest("add it to `env_allow` in the config, or make it an input"),
             );
         }
     }
 
     /// `secret()` only where a request is made, alone or joined with `+`.
-    fn secrets(&mut self, usage: Use<'_>) {
+    fn secrets(&mut self, usage: ExprUse<'_>) {
         for secret in usage.located.expr.secrets() {
-            let place = usage.located.place(secret.span.start, secret.span.end);
-            if usage.slot != Slot::Request {
-                let message = format!("`secret()` in {}", usage.slot.words());
-                self.report.add(
-                    Finding::error(place, Rule::SecretExposed, message)
-                        .expected("`secret()` in `with`, `body` or `headers`")
-                        .suggest("move it into the request it is for"),
-                );
+            let (message, expected, then) = if usage.place != ExprPlace::Request {
+                let message = format!("`secret()` in {}", usage.place.words());
+                let expected = "`secret()` in `with`, `body` or `headers`";
+                (message, expected, "move it into the request that needs it")
             } else if !secret.legal {
-                self.report.add(
-                    Finding::error(place, Rule::SecretExposed, "`secret()` inside an expression")
-                        .expected("`secret()` alone, or joined with `+`")
-                        .suggest("put it alone: `${{ secret('name') }}`"),
-                );
-            }
+                let expected = "`secret()` alone, or joined with `+`";
+                let then = "use it alone: `${{ secret('name') }}`";
+                ("`secret()` inside an expression".to_owned(), expected, then)
+            } else {
+                continue;
+            };
+            let place = usage.located.place(secret.span);
+            let finding = Finding::error(place, Rule::SecretExposed, message);
+            self.report.add(finding.expected(expected).suggest(then));
         }
     }
 
     /// Conditions yield true or false, lists are lists.
-    fn result_type(&mut self, usage: Use<'c>, around: &Around<'c>) {
+    fn result_type(&mut self, usage: ExprUse<'c>, names: &LocalNames<'c>) {
         let located = usage.located;
-        let indexed = around.extra.contains(&"index");
+        let source = located.expr.source();
+        let indexed = names.extra.contains(&"index");
         let kind = located.expr.infer(&|reference| self.kind_of(reference, indexed));
-        let length = located.expr.source().len() as u32;
-        let place = located.place(0, length);
-        if usage.slot.wants_boolean() && !matches!(kind, Kind::Bool | Kind::Unknown) {
-            let source = located.expr.source().trim();
+        let each = names.step.and_then(|step| step.for_each.as_ref());
+        let is_whole = each.is_some_and(
+            |each| matches!(&each.items, Dynamic::Text(text) if text.template.sole().is_some()),
+        );
+        let (message, expected, then) = if usage.place.wants_boolean() && kind != Kind::Bool {
+            let source = source.trim();
             let example = match kind {
                 Kind::Number => format!("{source} > 0"),
                 Kind::List | Kind::Map => format!("size({source}) > 0"),
                 Kind::String => format!("{source} != ''"),
                 _ => format!("{source} == true"),
             };
-            self.report.add(
-                Finding::error(
-                    place,
-                    Rule::ExpressionType,
-                    format!("{} takes true or false", usage.slot.words()),
-                )
-                .expected("a boolean")
-                .actual(noun(kind))
-                .suggest(format!("compare it, for example `{example}`")),
-            );
-        }
-        let no_list =
-            matches!(kind, Kind::Bool | Kind::Number | Kind::String | Kind::Null | Kind::Map);
-        let sole = around.step.and_then(|step| step.for_each.as_ref()).is_some_and(|each| {
-            matches!(&each.items, Dynamic::Text(text)
-                if matches!(text.template, Template::Sole(_)))
-        });
-        if usage.slot == Slot::Items && no_list && sole {
-            self.report.add(
-                Finding::error(place, Rule::ExpressionType, "`for_each` takes a list")
-                    .expected("a list")
-                    .actual(noun(kind))
-                    .suggest("read a list here"),
-            );
+            let message = format!("{} takes true or false", usage.place.words());
+            (message, "a boolean", format!("compare it, for example `{example}`"))
+        } else if usage.place == ExprPlace::Items && kind != Kind::List && is_whole {
+            ("`for_each` takes a list".to_owned(), "a list", "read a list here".to_owned())
+        } else {
+            return;
+        };
+        if kind != Kind::Unknown {
+            let place = located.place(Span::new(0, source.len()));
+            let finding = Finding::error(place, Rule::ExpressionType, message).expected(expected);
+            self.report.add(finding.actual(noun(kind)).suggest(then));
         }
     }
 
     /// What a reference yields, as far as it is known before a run.
     pub(crate) fn kind_of(&self, reference: &Reference, indexed: bool) -> Kind {
-        let field = |index: usize| match reference.path.get(index).map(|segment| &segment.kind) {
-            Some(SegmentKind::Field(name)) => Some(name.as_str()),
-            _ => None,
-        };
         match (reference.root.as_str(), reference.path.len()) {
-            ("inputs", 1) => field(0)
+            ("inputs", 1) => reference
+                .field(0)
                 .and_then(|name| self.workflow.inputs.get(name))
                 .filter(|input| !self.report.has_error_in(input.at))
                 .map_or(Kind::Unknown, kind_of_input),
-            ("steps", 2) if field(1) == Some("status") => Kind::String,
-            ("steps", 2) if field(1) == Some("attempts") => Kind::Number,
-            ("steps", 3) if field(1) == Some("output") => {
-                let step = field(0).and_then(|id| self.step(id));
-                step.map_or(Kind::Unknown, |step| self.output_kind(step, field(2)))
+            ("steps", 2) if reference.field(1) == Some("status") => Kind::String,
+            ("steps", 2) if reference.field(1) == Some("attempts") => Kind::Number,
+            ("steps", 3) if reference.field(1) == Some("output") => {
+                let step = reference.field(0).and_then(|id| self.step(id));
+                step.map_or(Kind::Unknown, |step| self.output_kind(step, reference.field(2)))
             }
             ("run", 1) => Kind::String,
             ("index", 0) if indexed => Kind::Number,
@@ -568,95 +511,76 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// Whether the output a reference reads can have that path.
+    /// Whether the output that a reference reads can have that path.
     fn output_reference(&mut self, name: &str, reference: &Reference, located: Located<'_>) {
-        let is_output = matches!(
-            reference.path.get(1).map(|segment| &segment.kind),
-            Some(SegmentKind::Field(field)) if field == "output"
-        );
-        let Some(step) = self.step(name).filter(|_| is_output && reference.path.len() > 2) else {
+        let is_output = reference.field(1) == Some("output") && reference.path.len() > 2;
+        let Some(step) = self.step(name).filter(|_| is_output && !reference.guarded) else {
             return;
         };
-        let Some(verdict) = self.output_path(step, &reference.path[2..]) else { return };
-        let (index, names, certain) = match verdict {
-            Verdict::RuledOut { index, names } => (index, names, true),
-            Verdict::Unmentioned { index, names } => (index, names, false),
-            Verdict::Fine => return,
+        let (index, names, certain) = match self.output_path(step, &reference.path[2..]) {
+            Some(PathCheck::RuledOut { index, names }) => (index, names, true),
+            Some(PathCheck::Unmentioned { index, names }) => (index, names, false),
+            Some(PathCheck::Possible) | None => return,
         };
-        if reference.guarded {
-            return;
-        }
         let segment = &reference.path[2 + index];
-        let place = located.place(segment.span.start, segment.span.end);
+        let place = located.place(segment.span);
         let field = match &segment.kind {
             SegmentKind::Field(field) => field.clone(),
             SegmentKind::Index(number) => format!("[{number}]"),
             SegmentKind::Dynamic => return,
         };
-        let known = suggest::list(names.iter().map(String::as_str));
-        let meant = suggest::nearest(&field, names.iter().map(String::as_str))
-            .filter(|meant| is_plain(meant) && self.is_slip(Of::Output(name), &field, meant));
-        let finding = match certain {
-            true => Finding::error(
-                place,
-                Rule::UnknownPath,
-                format!("the output of `{name}` has no `{field}`"),
-            ),
-            false => Finding::warning(
-                place,
-                Rule::UnmentionedPath,
-                format!("nothing says that the output of `{name}` has `{field}`"),
-            ),
+        let finding = if certain {
+            let message = format!("the output of `{name}` has no `{field}`");
+            Finding::error(place, Rule::UnknownPath, message)
+        } else {
+            let message = format!("nothing says that the output of `{name}` has `{field}`");
+            Finding::warning(place, Rule::UnmentionedPath, message)
         };
-        let finding = if names.is_empty() { finding } else { finding.expected(known) };
+        let finding = match names.is_empty() {
+            true => finding,
+            false => finding.expected(suggest::list(&names)),
+        };
         if index == 0 && step.for_each.is_some() {
             let then = format!("the output is a list: read `output[0].{field}`");
             self.report.add(finding.suggest(then));
             return;
         }
-        self.report.add(match meant {
-            Some(meant) => finding
-                .suggest(format!("did you mean `{meant}`?"))
-                .mend(Mend::ReplaceText { place, text: meant.to_owned() }),
-            None => finding.suggest("read a field that is there, or say `?` for maybe"),
-        });
+        let of = NameKind::Output(name);
+        let meant = suggest::nearest(&field, &names)
+            .filter(|meant| is_identifier(meant) && self.is_misspelling(of, &field, meant));
+        let otherwise = "read an existing field, or write `.?` if it may be missing";
+        self.report.add(finding.did_you_mean_text(place, meant, otherwise));
     }
 }
 
-/// Whether a place can read what an agent hands in: the requests and checks of `verify`.
-fn is_claimed(usage: Use<'_>, around: &Around<'_>) -> bool {
-    let prompts = around.step.is_some_and(|step| matches!(step.action, Action::Prompt(_)));
-    prompts && matches!(usage.slot, Slot::Check | Slot::Request)
+/// Whether a place can read what an agent submits: the requests and checks of `verify`.
+fn reads_submission(usage: ExprUse<'_>, names: &LocalNames<'_>) -> bool {
+    let prompts = names.step.is_some_and(|step| matches!(step.action, Action::Prompt(_)));
+    prompts && matches!(usage.place, ExprPlace::Check | ExprPlace::Request)
 }
 
 fn repeats(step: &Step) -> bool {
     matches!(&step.action, Action::Run(run) if run.repeat.is_some())
 }
 
-/// The name an item has here instead of `item`.
-fn item_of(step: Option<&Step>) -> Option<&str> {
-    Some(step?.for_each.as_ref()?.name.as_ref()?.value.as_str())
+pub(super) fn runs_last(name: &str, place: impl Into<SourceLocation>) -> Finding {
+    let message = format!("step `{name}` belongs to `finally` and runs last");
+    Finding::error(place, Rule::Cycle, message).suggest("move it from `finally` to `steps`")
 }
 
-fn is_plain(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+fn quoted(name: &str) -> String {
+    format!("`{name}`")
 }
 
-/// Another name in place of a segment. `.my-step` cannot be written with a dot: the dot goes,
-/// brackets come.
-fn rewritten(name: &str, segment: &Segment, located: Located<'_>) -> (Place, String) {
-    let (start, end) = (segment.span.start, segment.span.end);
-    if is_plain(name) || in_quotes(located, segment) {
-        return (located.place(start, end), name.to_owned());
+/// Another name in place of a segment. A name that is no identifier cannot follow a dot: it is
+/// written in brackets.
+fn rewritten(name: &str, segment: &Segment, located: Located<'_>) -> (SourceLocation, String) {
+    let Span { start, end } = segment.span;
+    let before = located.expr.source()[..start as usize].chars().next_back();
+    if is_identifier(name) || matches!(before, Some('\'' | '"' | '`')) {
+        return (located.place(segment.span), name.to_owned());
     }
-    (located.place(start - 1, end), format!("['{name}']"))
-}
-
-/// Whether a segment is written `['name']`, where any name may stand.
-fn in_quotes(located: Located<'_>, segment: &Segment) -> bool {
-    let before = located.expr.source()[..segment.span.start as usize].chars().next_back();
-    matches!(before, Some('\'' | '"' | '`'))
+    (located.place(Span { start: start - 1, end }), format!("['{name}']"))
 }
 
 pub(crate) fn noun(kind: Kind) -> &'static str {
@@ -673,11 +597,10 @@ pub(crate) fn noun(kind: Kind) -> &'static str {
 
 fn kind_of_input(input: &Input) -> Kind {
     let several = input.takes_several();
-    if input.join.is_some() && (several || input.input_type() == InputType::Array) {
-        return Kind::String;
-    }
     match input.input_type() {
+        _ if several && input.join.is_some() => Kind::String,
         _ if several => Kind::List,
+        InputType::Array if input.join.is_some() => Kind::String,
         InputType::String => Kind::String,
         InputType::Number | InputType::Integer => Kind::Number,
         InputType::Boolean => Kind::Bool,

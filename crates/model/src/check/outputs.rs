@@ -1,4 +1,4 @@
-//! Whether a step's output can have a path: by its contract, its schema, or what it sets.
+//! Whether a step's output can have a path, by its contract, its schema, or what it sets.
 
 use serde_json::Value;
 
@@ -9,56 +9,43 @@ use crate::step::{Action, FieldType, OutputContract, Step};
 use crate::target::Target;
 
 /// What is known of a path.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Verdict {
-    /// It may be there.
-    Fine,
+pub(crate) enum PathCheck {
+    Possible,
     /// Not mentioned at this segment, but allowed.
-    Unmentioned { index: usize, names: Vec<String> },
-    /// It cannot be there.
-    RuledOut { index: usize, names: Vec<String> },
+    Unmentioned {
+        index: usize,
+        names: Vec<String>,
+    },
+    RuledOut {
+        index: usize,
+        names: Vec<String>,
+    },
 }
 
 impl Checker<'_> {
     /// `None` when nothing is known of the output.
-    pub(crate) fn output_path(&self, step: &Step, path: &[Segment]) -> Option<Verdict> {
-        if step.for_each.is_some() {
-            // A list of outputs: an index first, then what one output has.
-            return match &path.first()?.kind {
-                SegmentKind::Field(_) => Some(Verdict::RuledOut { index: 0, names: vec![] }),
-                _ => self.single_output(step, &path[1..]).map(|verdict| shift(verdict, 1)),
-            };
+    pub(crate) fn output_path(&self, step: &Step, path: &[Segment]) -> Option<PathCheck> {
+        // A step over a list yields a list of outputs: an index comes first.
+        let start = usize::from(step.for_each.is_some());
+        if start == 1 && path.first()?.field().is_some() {
+            return Some(PathCheck::RuledOut { index: 0, names: vec![] });
         }
-        self.single_output(step, path)
-    }
-
-    fn single_output(&self, step: &Step, path: &[Segment]) -> Option<Verdict> {
-        path.first()?;
+        let first = path.get(start)?;
         if let Some(contract) = &step.output_contract {
-            return Some(by_contract(contract, path));
+            return Some(by_contract(contract, path, start));
         }
-        match &step.action {
-            Action::Prompt(prompt) => {
-                let schema = &prompt.output_schema.as_ref()?.value;
-                Some(walk(schema, schema, path, 0))
-            }
-            Action::Set(values) => match &path[0].kind {
-                SegmentKind::Field(name) if values.get(name).is_some() => Some(Verdict::Fine),
-                _ => {
-                    let names = values.names().map(str::to_owned).collect();
-                    Some(Verdict::RuledOut { index: 0, names })
-                }
-            },
-            Action::Run(run) => {
-                let schema = self.response(&run.target.value)?;
-                Some(walk(&schema, &schema, path, 0))
-            }
-            _ => None,
+        if let Action::Set(values) = &step.action {
+            let known = first.field().is_some_and(|name| values.get(name).is_some());
+            let names = || values.names().map(str::to_owned).collect();
+            return Some(match known {
+                true => PathCheck::Possible,
+                false => PathCheck::RuledOut { index: start, names: names() },
+            });
         }
+        let schema = self.output_schema(step)?;
+        Some(walk(&schema, &schema, path, start))
     }
-}
 
-impl Checker<'_> {
     /// The kind of a field of a step's output, by its contract or its schema.
     pub(crate) fn output_kind(&self, step: &Step, field: Option<&str>) -> Kind {
         let Some(field) = field.filter(|_| step.for_each.is_none()) else { return Kind::Unknown };
@@ -67,13 +54,7 @@ impl Checker<'_> {
             let kind = found.and_then(|field| field.kind);
             return kind.map_or(Kind::Unknown, |kind| kind_named(kind.name()));
         }
-        let schema = match &step.action {
-            Action::Prompt(prompt) => {
-                prompt.output_schema.as_ref().map(|schema| schema.value.clone())
-            }
-            Action::Run(run) => self.response(&run.target.value),
-            _ => None,
-        };
+        let schema = self.output_schema(step);
         let property = schema.as_ref().and_then(|schema| {
             let properties = resolve(schema, schema).get("properties")?;
             Some(resolve(properties.get(field)?, schema))
@@ -82,11 +63,17 @@ impl Checker<'_> {
         name.map_or(Kind::Unknown, kind_named)
     }
 
-    /// The schema of what a command answers.
-    fn response(&self, target: &Target) -> Option<Value> {
-        let Target::Command(command) = target else { return None };
-        match self.world.commands.command(command) {
-            Lookup::Known(info) => info.response,
+    /// The schema of what a step yields, from its prompt or its command.
+    fn output_schema(&self, step: &Step) -> Option<Value> {
+        match &step.action {
+            Action::Prompt(prompt) => Some(prompt.output_schema.as_ref()?.value.clone()),
+            Action::Run(run) => match &run.target.value {
+                Target::Command(command) => match self.world.commands.command(command) {
+                    Lookup::Known(info) => info.response,
+                    _ => None,
+                },
+                Target::Workflow(_) => None,
+            },
             _ => None,
         }
     }
@@ -105,35 +92,26 @@ pub(crate) fn kind_named(name: &str) -> Kind {
     }
 }
 
-fn shift(verdict: Verdict, by: usize) -> Verdict {
-    match verdict {
-        Verdict::Fine => Verdict::Fine,
-        Verdict::Unmentioned { index, names } => Verdict::Unmentioned { index: index + by, names },
-        Verdict::RuledOut { index, names } => Verdict::RuledOut { index: index + by, names },
-    }
-}
-
-fn by_contract(contract: &OutputContract, path: &[Segment]) -> Verdict {
-    let names = || contract.fields.iter().map(|field| field.name.value.clone()).collect();
-    let SegmentKind::Field(name) = &path[0].kind else {
-        return Verdict::RuledOut { index: 0, names: names() };
-    };
-    let Some(field) = contract.fields.iter().find(|field| field.name.value == *name) else {
-        return Verdict::RuledOut { index: 0, names: names() };
+fn by_contract(contract: &OutputContract, path: &[Segment], index: usize) -> PathCheck {
+    let name = path[index].field();
+    let found = contract.fields.iter().find(|field| Some(field.name.value.as_str()) == name);
+    let Some(field) = found else {
+        let names = contract.fields.iter().map(|field| field.name.value.clone()).collect();
+        return PathCheck::RuledOut { index, names };
     };
     let scalar = matches!(
         field.kind,
         Some(FieldType::String | FieldType::Number | FieldType::Integer | FieldType::Boolean)
     );
-    if scalar && path.len() > 1 {
-        return Verdict::RuledOut { index: 1, names: vec![] };
+    if scalar && path.len() > index + 1 {
+        return PathCheck::RuledOut { index: index + 1, names: vec![] };
     }
-    Verdict::Fine
+    PathCheck::Possible
 }
 
 /// Follows a path through a JSON Schema.
-pub(crate) fn walk(schema: &Value, root: &Value, path: &[Segment], index: usize) -> Verdict {
-    let Some(segment) = path.get(index) else { return Verdict::Fine };
+pub(crate) fn walk(schema: &Value, root: &Value, path: &[Segment], index: usize) -> PathCheck {
+    let Some(segment) = path.get(index) else { return PathCheck::Possible };
     let schema = resolve(schema, root);
     for key in ["allOf", "anyOf", "oneOf"] {
         if let Some(branches) = schema.get(key).and_then(Value::as_array) {
@@ -141,47 +119,47 @@ pub(crate) fn walk(schema: &Value, root: &Value, path: &[Segment], index: usize)
         }
     }
     match &segment.kind {
-        SegmentKind::Dynamic => Verdict::Fine,
+        SegmentKind::Dynamic => PathCheck::Possible,
         SegmentKind::Index(_) => {
             if !allows(schema, "array") {
-                return Verdict::RuledOut { index, names: vec![] };
+                return PathCheck::RuledOut { index, names: vec![] };
             }
             match schema.get("items") {
                 Some(items) => walk(items, root, path, index + 1),
-                None => Verdict::Fine,
+                None => PathCheck::Possible,
             }
         }
         SegmentKind::Field(name) => field(schema, root, name, path, index),
     }
 }
 
-fn field(schema: &Value, root: &Value, name: &str, path: &[Segment], index: usize) -> Verdict {
+fn field(schema: &Value, root: &Value, name: &str, path: &[Segment], index: usize) -> PathCheck {
     if !allows(schema, "object") {
-        return Verdict::RuledOut { index, names: vec![] };
+        return PathCheck::RuledOut { index, names: vec![] };
     }
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
-        return Verdict::Fine;
+        return PathCheck::Possible;
     };
     if let Some(inner) = properties.get(name) {
         return walk(inner, root, path, index + 1);
     }
     let names: Vec<String> = properties.keys().cloned().collect();
     match schema.get("additionalProperties") {
-        Some(Value::Bool(false)) => Verdict::RuledOut { index, names },
+        Some(Value::Bool(false)) => PathCheck::RuledOut { index, names },
         Some(inner @ Value::Object(_)) => walk(inner, root, path, index + 1),
-        _ => Verdict::Unmentioned { index, names },
+        _ => PathCheck::Unmentioned { index, names },
     }
 }
 
-/// The mildest verdict of several branches, since any of them may be the one that holds.
-fn best(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
-    verdicts
-        .min_by_key(|verdict| match verdict {
-            Verdict::Fine => 0,
-            Verdict::Unmentioned { .. } => 1,
-            Verdict::RuledOut { .. } => 2,
+/// The mildest result of several branches, since any of them may apply.
+fn best(checks: impl Iterator<Item = PathCheck>) -> PathCheck {
+    checks
+        .min_by_key(|check| match check {
+            PathCheck::Possible => 0,
+            PathCheck::Unmentioned { .. } => 1,
+            PathCheck::RuledOut { .. } => 2,
         })
-        .unwrap_or(Verdict::Fine)
+        .unwrap_or(PathCheck::Possible)
 }
 
 fn allows(schema: &Value, kind: &str) -> bool {

@@ -3,15 +3,17 @@
 
 use std::collections::BTreeMap;
 
+use milepost_syntax::mend::Mend;
+use milepost_syntax::span::Span;
+
 use crate::check::{Checker, of_step, of_workflow};
 use crate::condition::Condition;
-use crate::expr::{Expr, Segment, SegmentKind};
-use crate::finding::{Finding, Mend, Rule};
+use crate::expr::Expr;
+use crate::finding::{Finding, Rule};
 use crate::guide::{Confirmation, Count};
 use crate::input::ArgumentSource;
 use crate::step::{Action, Step, When};
 use crate::suggest;
-use crate::tree::At;
 use crate::workflow::Workflow;
 
 /// What is read, with the number of places.
@@ -25,33 +27,33 @@ pub(crate) struct Reads<'w> {
     pub(crate) all_inputs: bool,
 }
 
-/// Whose parts are read.
+/// What a name stands for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Of<'n> {
-    Inputs,
-    Steps,
-    /// The output of a step.
+pub(crate) enum NameKind<'n> {
+    Input,
+    Step,
+    /// A field of this step's output.
     Output(&'n str),
 }
 
-impl Of<'_> {
+impl NameKind<'_> {
     /// The word for one of them.
     pub(crate) fn noun(self) -> &'static str {
         match self {
-            Of::Inputs => "input",
-            Of::Steps => "step",
-            Of::Output(_) => "field",
+            NameKind::Input => "input",
+            NameKind::Step => "step",
+            NameKind::Output(_) => "field",
         }
     }
 }
 
 impl<'w> Reads<'w> {
     /// In how many places something is read.
-    pub(crate) fn count(&self, of: Of<'_>, name: &str) -> usize {
+    pub(crate) fn count(&self, of: NameKind<'_>, name: &str) -> usize {
         let found = match of {
-            Of::Inputs => self.inputs.get(name),
-            Of::Steps => self.steps.get(name),
-            Of::Output(step) => self.outputs.get(&(step, name)),
+            NameKind::Input => self.inputs.get(name),
+            NameKind::Step => self.steps.get(name),
+            NameKind::Output(step) => self.outputs.get(&(step, name)),
         };
         found.copied().unwrap_or(0)
     }
@@ -90,29 +92,18 @@ impl<'w> Reads<'w> {
 
     fn expression(&mut self, expr: &'w Expr) {
         for reference in expr.references() {
-            let name = match reference.path.first().map(|segment| &segment.kind) {
-                Some(SegmentKind::Field(name)) => Some(name.as_str()),
-                _ => None,
-            };
-            match (reference.root.as_str(), name) {
+            match (reference.root.as_str(), reference.field(0)) {
                 ("inputs", Some(name)) => self.input(name),
                 ("inputs", None) => self.all_inputs = true,
                 ("steps", Some(name)) => {
                     self.step(name);
-                    self.output(name, &reference.path[1..]);
+                    let is_output = reference.field(1) == Some("output");
+                    if let Some(field) = reference.field(2).filter(|_| is_output) {
+                        *self.outputs.entry((name, field)).or_default() += 1;
+                    }
                 }
                 _ => {}
             }
-        }
-    }
-
-    fn output(&mut self, step: &'w str, path: &'w [Segment]) {
-        if let [first, second, ..] = path
-            && let (SegmentKind::Field(part), SegmentKind::Field(field)) =
-                (&first.kind, &second.kind)
-            && part == "output"
-        {
-            *self.outputs.entry((step, field)).or_default() += 1;
         }
     }
 
@@ -152,7 +143,7 @@ impl<'c> Checker<'c> {
     /// slip is in the declaration, and the readers are right.
     pub(crate) fn misspelt(&mut self) {
         let workflow = self.workflow;
-        let inputs: Vec<(&'c str, At)> =
+        let inputs: Vec<(&'c str, Span)> =
             workflow.inputs.0.iter().map(|(name, _)| (name.value.as_str(), name.at)).collect();
         for (wrong, right) in pairs(&inputs, &self.reads.inputs) {
             let at = wrong.1;
@@ -161,7 +152,7 @@ impl<'c> Checker<'c> {
             self.unread_inputs.push(right.to_owned());
         }
         let steps = workflow.all_steps();
-        let steps: Vec<(&'c str, At)> =
+        let steps: Vec<(&'c str, Span)> =
             steps.iter().map(|step| (step.id.value.as_str(), step.id.at)).collect();
         for (wrong, right) in pairs(&steps, &self.reads.steps) {
             let at = wrong.1;
@@ -171,8 +162,8 @@ impl<'c> Checker<'c> {
         }
     }
 
-    fn declared_as(&mut self, what: &str, (wrong, at): (&str, At), right: &str, mend: Mend) {
-        let message = format!("{what} `{wrong}` is read as `{right}` everywhere");
+    fn declared_as(&mut self, what: &str, (wrong, at): (&str, Span), right: &str, mend: Mend) {
+        let message = format!("{what} `{wrong}` is `{right}` wherever it is read");
         self.report.add(
             Finding::error(at, Rule::UnknownName, message)
                 .expected(format!("`{right}`"))
@@ -184,9 +175,9 @@ impl<'c> Checker<'c> {
 
 /// Names that are declared and not read, each with the unknown name that is read in its place.
 fn pairs<'w>(
-    declared: &[(&'w str, At)],
+    declared: &[(&'w str, Span)],
     reads: &BTreeMap<&'w str, usize>,
-) -> Vec<((&'w str, At), &'w str)> {
+) -> Vec<((&'w str, Span), &'w str)> {
     let names = || declared.iter().map(|(name, _)| *name);
     let unknown =
         reads.iter().filter(|(name, count)| **count > 1 && names().all(|one| one != **name));

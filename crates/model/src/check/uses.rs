@@ -1,4 +1,4 @@
-//! Where expressions stand in a workflow, and what each place allows.
+//! Where a workflow has expressions, and what each of these places allows.
 
 use crate::input::ArgumentSource;
 use crate::step::{Action, PromptText, Step, When};
@@ -8,7 +8,7 @@ use crate::workflow::Workflow;
 
 /// The kind of place an expression stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Slot {
+pub(crate) enum ExprPlace {
     /// `if`.
     Condition,
     /// `repeat.until`.
@@ -35,104 +35,111 @@ pub enum Slot {
     ProviderArgument,
 }
 
-impl Slot {
+impl ExprPlace {
     /// The place takes true or false only.
-    pub fn wants_boolean(self) -> bool {
-        matches!(self, Slot::Condition | Slot::Until | Slot::Check)
+    pub(crate) fn wants_boolean(self) -> bool {
+        matches!(self, ExprPlace::Condition | ExprPlace::Until | ExprPlace::Check)
     }
 
     /// What is rendered here is shown or stored in clear.
-    pub fn is_shown(self) -> bool {
+    pub(crate) fn is_shown(self) -> bool {
         matches!(
             self,
-            Slot::Prompt | Slot::Question | Slot::Set | Slot::Failure | Slot::FinalOutput
+            ExprPlace::Prompt
+                | ExprPlace::Question
+                | ExprPlace::Set
+                | ExprPlace::Failure
+                | ExprPlace::FinalOutput
         )
     }
 
     /// `output` and `status_code` exist here.
-    pub fn has_answer(self) -> bool {
-        matches!(self, Slot::Until | Slot::Check)
+    pub(crate) fn has_response(self) -> bool {
+        matches!(self, ExprPlace::Until | ExprPlace::Check)
     }
 
     /// The words for it in a message.
-    pub fn words(self) -> &'static str {
+    pub(crate) fn words(self) -> &'static str {
         match self {
-            Slot::Condition => "`if`",
-            Slot::Until => "`until`",
-            Slot::Check => "`check`",
-            Slot::Request => "a request",
-            Slot::Prompt => "a prompt",
-            Slot::Question => "a question",
-            Slot::Set => "`set`",
-            Slot::Failure => "`fail`",
-            Slot::Items => "`for_each`",
-            Slot::Wait => "`wait`",
-            Slot::FinalOutput => "`final_output`",
-            Slot::ProviderArgument => "an argument of a provider",
+            ExprPlace::Condition => "`if`",
+            ExprPlace::Until => "`until`",
+            ExprPlace::Check => "`check`",
+            ExprPlace::Request => "a request",
+            ExprPlace::Prompt => "a prompt",
+            ExprPlace::Question => "a question",
+            ExprPlace::Set => "`set`",
+            ExprPlace::Failure => "`fail`",
+            ExprPlace::Items => "`for_each`",
+            ExprPlace::Wait => "`wait`",
+            ExprPlace::FinalOutput => "`final_output`",
+            ExprPlace::ProviderArgument => "an argument of a provider",
         }
     }
 }
 
 /// An expression and the place it stands in.
 #[derive(Debug, Clone, Copy)]
-pub struct Use<'e> {
+pub(crate) struct ExprUse<'e> {
     /// The expression.
-    pub located: Located<'e>,
+    pub(crate) located: Located<'e>,
     /// The place.
-    pub slot: Slot,
+    pub(crate) place: ExprPlace,
 }
 
-fn all<'e>(values: impl IntoIterator<Item = &'e Dynamic>, slot: Slot, found: &mut Vec<Use<'e>>) {
-    for value in values {
-        found.extend(value.exprs().into_iter().map(|located| Use { located, slot }));
+impl<'e> ExprUse<'e> {
+    fn at(place: ExprPlace) -> impl Fn(Located<'e>) -> ExprUse<'e> {
+        move |located| ExprUse { located, place }
     }
+}
+
+fn all<'e>(
+    values: impl IntoIterator<Item = &'e Dynamic>,
+    place: ExprPlace,
+) -> impl Iterator<Item = ExprUse<'e>> {
+    values.into_iter().flat_map(Dynamic::exprs).map(ExprUse::at(place))
 }
 
 /// The expressions of one step, without those of a loop's body.
-pub(crate) fn of_step(step: &Step) -> Vec<Use<'_>> {
+pub(crate) fn of_step(step: &Step) -> Vec<ExprUse<'_>> {
     let mut found = Vec::new();
     if let Some(When::Expr(bare)) = &step.when {
-        found.push(Use { located: bare.located(), slot: Slot::Condition });
+        found.push(ExprUse { located: bare.located(), place: ExprPlace::Condition });
     }
-    if let Some(each) = &step.for_each {
-        all([&each.items], Slot::Items, &mut found);
-    }
+    found.extend(all(step.for_each.iter().map(|each| &each.items), ExprPlace::Items));
     match &step.action {
         Action::Run(run) => {
             let values = run.with.0.iter().chain(&run.headers.0).map(|(_, value)| value);
-            all(values.chain(&run.body), Slot::Request, &mut found);
-            if let Some(repeat) = &run.repeat {
-                found.push(Use { located: repeat.until.located(), slot: Slot::Until });
-            }
+            found.extend(all(values.chain(&run.body), ExprPlace::Request));
+            let until = run.repeat.iter().map(|repeat| repeat.until.located());
+            found.extend(until.map(ExprUse::at(ExprPlace::Until)));
         }
         Action::Prompt(prompt) => {
             if let PromptText::Template(text) = &prompt.text {
-                found.extend(text.exprs().map(|located| Use { located, slot: Slot::Prompt }));
+                found.extend(text.exprs().map(ExprUse::at(ExprPlace::Prompt)));
             }
             for verify in &prompt.verify {
                 let with = verify.with.iter().flat_map(|with| &with.0).map(|(_, value)| value);
-                all(with.chain(&verify.body), Slot::Request, &mut found);
-                found.push(Use { located: verify.check.located(), slot: Slot::Check });
+                found.extend(all(with.chain(&verify.body), ExprPlace::Request));
+                found.push(ExprUse { located: verify.check.located(), place: ExprPlace::Check });
             }
         }
         Action::Approve(approve) => {
-            let uses = approve.message.exprs();
-            found.extend(uses.map(|located| Use { located, slot: Slot::Question }));
+            found.extend(approve.message.exprs().map(ExprUse::at(ExprPlace::Question)));
         }
         Action::Wait(Wait::Computed(text)) => {
-            found.extend(text.exprs().map(|located| Use { located, slot: Slot::Wait }));
+            found.extend(text.exprs().map(ExprUse::at(ExprPlace::Wait)));
         }
         Action::Wait(_) | Action::Loop(_) => {}
-        Action::Set(values) => all(values.0.iter().map(|(_, value)| value), Slot::Set, &mut found),
-        Action::Fail(text) => {
-            found.extend(text.exprs().map(|located| Use { located, slot: Slot::Failure }));
+        Action::Set(values) => {
+            found.extend(all(values.0.iter().map(|(_, value)| value), ExprPlace::Set));
         }
+        Action::Fail(text) => found.extend(text.exprs().map(ExprUse::at(ExprPlace::Failure))),
     }
     found
 }
 
 /// The expressions outside of steps.
-pub(crate) fn of_workflow(workflow: &Workflow) -> Vec<Use<'_>> {
+pub(crate) fn of_workflow(workflow: &Workflow) -> Vec<ExprUse<'_>> {
     let mut found = Vec::new();
     for (_, input) in &workflow.inputs.0 {
         let args = input.provider_args.iter().flat_map(|args| &args.0).map(|(_, value)| value);
@@ -141,8 +148,8 @@ pub(crate) fn of_workflow(workflow: &Workflow) -> Vec<Use<'_>> {
             ArgumentSource::Value(value) => Some(value),
             ArgumentSource::From(_) => None,
         });
-        all(args.chain(values), Slot::ProviderArgument, &mut found);
+        found.extend(all(args.chain(values), ExprPlace::ProviderArgument));
     }
-    all(&workflow.final_output, Slot::FinalOutput, &mut found);
+    found.extend(all(&workflow.final_output, ExprPlace::FinalOutput));
     found
 }

@@ -51,19 +51,19 @@ impl Checker<'_> {
         let (rule, message, then) = if !repeatable && !approved {
             (
                 Rule::UnapprovedWrite,
-                "must not be sent twice, and nobody approves it",
+                "makes a request that must not be repeated, and nobody approves it",
                 "add an `approve` step and depend on it",
             )
         } else if effect == Effect::Create && !looked.contains(&resource) && !guarded {
             (
                 Rule::CreateWithoutCheck,
-                "creates something without looking whether it exists",
-                "list or get it first, and run this only if it is not there",
+                "creates something without checking whether it exists",
+                "list or get it first, and run this step only if it does not exist",
             )
         } else if looked.is_empty() && !guarded {
             (
                 Rule::WriteBeforeCheck,
-                "writes before anything was looked at",
+                "writes before anything was read",
                 "read what it changes first",
             )
         } else if !guarded {

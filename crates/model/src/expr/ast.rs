@@ -3,9 +3,9 @@
 //! Everything that can be long without nesting — operators of one level, member access, choices —
 //! is one node with a list, so that no walk and no drop recurses deeper than the source nests.
 
+use milepost_syntax::span::Span;
 use regex::Regex;
 
-use super::Span;
 use super::function::Function;
 use super::literal::Literal;
 
@@ -193,54 +193,6 @@ impl Node {
         match &self.kind {
             NodeKind::Literal(literal) => Some(literal),
             _ => None,
-        }
-    }
-
-    /// The nodes right below this one, in source order.
-    pub(super) fn children(&self) -> Vec<&Node> {
-        match &self.kind {
-            NodeKind::Literal(_) | NodeKind::Local(_) | NodeKind::Root(_) => Vec::new(),
-            NodeKind::List(elements) => elements.iter().map(|element| &element.value).collect(),
-            NodeKind::Map(entries) => {
-                entries.iter().flat_map(|entry| [&entry.key, &entry.value]).collect()
-            }
-            NodeKind::Unary { operand, .. } => vec![operand],
-            NodeKind::Chain { first, rest } => {
-                std::iter::once(&**first).chain(rest.iter().map(|link| &link.operand)).collect()
-            }
-            NodeKind::Logic { terms, .. } => terms.iter().collect(),
-            NodeKind::Choice { arms, otherwise } => arms
-                .iter()
-                .flat_map(|(condition, then)| [condition, then])
-                .chain(std::iter::once(&**otherwise))
-                .collect(),
-            NodeKind::Access { base, steps } => {
-                let mut children = vec![&**base];
-                for step in steps {
-                    step.push_children(&mut children);
-                }
-                children
-            }
-            NodeKind::Has { base, step } => {
-                let mut children = vec![&**base];
-                step.push_children(&mut children);
-                children
-            }
-            NodeKind::Call(call) => call.args.iter().collect(),
-        }
-    }
-}
-
-impl Step {
-    fn push_children<'n>(&'n self, children: &mut Vec<&'n Node>) {
-        match &self.kind {
-            StepKind::Field { .. } => {}
-            StepKind::Index { key, .. } => children.push(key),
-            StepKind::Method(call) => children.extend(&call.args),
-            StepKind::Macro(each) => {
-                children.extend(each.only_if.as_deref());
-                children.push(&each.body);
-            }
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use std::rc::Rc;
 
+use milepost_syntax::span::Span;
 use serde_json::Value as Json;
 
 use super::ast::{BinaryOp, Call, Element, Entry, Link, LogicOp, Node, NodeKind, UnaryOp};
@@ -12,8 +13,8 @@ use super::fuel::Exhausted;
 use super::function::Function;
 use super::limits::RESULT_DEPTH_MAX;
 use super::value::{Key, Map, OwnMap, Value};
-use super::{EvalError, EvalErrorKind, Fuel, Names, Scope, Span, ValueType};
-use super::{call, compare, number, outcome};
+use super::{EvalError, EvalErrorKind, Fuel, Names, Scope, ValueType};
+use super::{compare, eval_call, number, outcome};
 
 /// Errors are boxed: the walk passes a result on at every node, and most of them are values.
 pub(super) type Eval<T> = Result<T, Box<EvalError>>;
@@ -299,9 +300,7 @@ impl<'v, 'f> Evaluator<'v, 'f> {
             (Function::Coalesce, _) => self.coalesce(&call.args),
             (function @ (Function::Or | Function::OrValue), Some(receiver)) => {
                 let Value::Optional(inner) = receiver else {
-                    let expected = AN_OPTIONAL;
-                    let (function, found) = (function.name(), receiver.value_type());
-                    return error(span, EvalErrorKind::Argument { function, expected, found });
+                    return wrong_argument(span, function.name(), AN_OPTIONAL, &receiver);
                 };
                 match inner {
                     Some(inner) if function == Function::OrValue => Ok((*inner).clone()),
@@ -316,7 +315,7 @@ impl<'v, 'f> Evaluator<'v, 'f> {
                 for arg in &call.args {
                     args.push(self.node(arg)?);
                 }
-                call::apply(self, call, &args, span)
+                eval_call::apply(self, call, &args, span)
             }
         }
     }
@@ -358,12 +357,17 @@ pub(super) fn optional<'v>(
 ) -> Eval<Option<Value<'v>>> {
     match value {
         Value::Optional(inner) => Ok(inner.map(|inner| (*inner).clone())),
-        other => {
-            let expected = AN_OPTIONAL;
-            let found = other.value_type();
-            error(span, EvalErrorKind::Argument { function: place, expected, found })
-        }
+        other => wrong_argument(span, place, AN_OPTIONAL, &other),
     }
+}
+
+pub(super) fn wrong_argument<T>(
+    span: Span,
+    function: &'static str,
+    expected: &'static str,
+    value: &Value<'_>,
+) -> Eval<T> {
+    error(span, EvalErrorKind::Argument { function, expected, found: value.value_type() })
 }
 
 fn operands<T>(op: BinaryOp, left: &Value<'_>, right: &Value<'_>, span: Span) -> Eval<T> {

@@ -3,7 +3,9 @@
 //! Errors name fields and kinds, never values: what an expression reads may be a secret, and an
 //! error is shown.
 
-use super::{Names, Span, ValueType};
+use milepost_syntax::span::Span;
+
+use super::{Names, ValueType};
 
 /// An evaluation that failed, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

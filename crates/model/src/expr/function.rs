@@ -55,61 +55,53 @@ pub(super) enum Form {
     Optional,
 }
 
-const fn global(
-    function: Function,
-    name: &'static str,
-    args: RangeInclusive<usize>,
-    result: Kind,
-) -> Signature {
-    Signature { function, name, form: Form::Global, args, result }
-}
-
-const fn method(
-    function: Function,
-    name: &'static str,
-    args: RangeInclusive<usize>,
-    result: Kind,
-) -> Signature {
-    Signature { function, name, form: Form::Method, args, result }
-}
-
-const fn optional(
-    function: Function,
-    name: &'static str,
-    args: RangeInclusive<usize>,
-) -> Signature {
-    Signature { function, name, form: Form::Optional, args, result: Kind::Unknown }
+impl Signature {
+    const fn new(
+        form: Form,
+        function: Function,
+        name: &'static str,
+        args: RangeInclusive<usize>,
+        result: Kind,
+    ) -> Signature {
+        Signature { function, name, form, args, result }
+    }
 }
 
 static SIGNATURES: &[Signature] = &[
-    global(Function::Base64, "base64", 1..=1, Kind::String),
-    global(Function::Bool, "bool", 1..=1, Kind::Bool),
-    global(Function::Bytes, "bytes", 1..=1, Kind::Unknown),
-    global(Function::Coalesce, "coalesce", 1..=64, Kind::Unknown),
-    global(Function::Double, "double", 1..=1, Kind::Number),
-    global(Function::Dyn, "dyn", 1..=1, Kind::Unknown),
-    global(Function::Int, "int", 1..=1, Kind::Number),
-    global(Function::Json, "json", 1..=1, Kind::String),
-    global(Function::Matches, "matches", 2..=2, Kind::Bool),
-    global(Function::Now, "now", 0..=0, Kind::String),
-    global(Function::ParseJson, "parse_json", 1..=1, Kind::Unknown),
-    global(Function::Secret, "secret", 1..=1, Kind::String),
-    global(Function::Size, "size", 1..=1, Kind::Number),
-    global(Function::String, "string", 1..=1, Kind::String),
-    global(Function::Type, "type", 1..=1, Kind::Unknown),
-    global(Function::UrlEncode, "url_encode", 1..=1, Kind::String),
-    method(Function::Contains, "contains", 1..=1, Kind::Bool),
-    method(Function::EndsWith, "endsWith", 1..=1, Kind::Bool),
-    method(Function::HasValue, "hasValue", 0..=0, Kind::Bool),
-    method(Function::Matches, "matches", 1..=1, Kind::Bool),
-    method(Function::Or, "or", 1..=1, Kind::Unknown),
-    method(Function::OrValue, "orValue", 1..=1, Kind::Unknown),
-    method(Function::Size, "size", 0..=0, Kind::Number),
-    method(Function::StartsWith, "startsWith", 1..=1, Kind::Bool),
-    method(Function::Value, "value", 0..=0, Kind::Unknown),
-    optional(Function::OptionalNone, "none", 0..=0),
-    optional(Function::OptionalOf, "of", 1..=1),
-    optional(Function::OptionalOfNonZero, "ofNonZeroValue", 1..=1),
+    Signature::new(Form::Global, Function::Base64, "base64", 1..=1, Kind::String),
+    Signature::new(Form::Global, Function::Bool, "bool", 1..=1, Kind::Bool),
+    Signature::new(Form::Global, Function::Bytes, "bytes", 1..=1, Kind::Unknown),
+    Signature::new(Form::Global, Function::Coalesce, "coalesce", 1..=64, Kind::Unknown),
+    Signature::new(Form::Global, Function::Double, "double", 1..=1, Kind::Number),
+    Signature::new(Form::Global, Function::Dyn, "dyn", 1..=1, Kind::Unknown),
+    Signature::new(Form::Global, Function::Int, "int", 1..=1, Kind::Number),
+    Signature::new(Form::Global, Function::Json, "json", 1..=1, Kind::String),
+    Signature::new(Form::Global, Function::Matches, "matches", 2..=2, Kind::Bool),
+    Signature::new(Form::Global, Function::Now, "now", 0..=0, Kind::String),
+    Signature::new(Form::Global, Function::ParseJson, "parse_json", 1..=1, Kind::Unknown),
+    Signature::new(Form::Global, Function::Secret, "secret", 1..=1, Kind::String),
+    Signature::new(Form::Global, Function::Size, "size", 1..=1, Kind::Number),
+    Signature::new(Form::Global, Function::String, "string", 1..=1, Kind::String),
+    Signature::new(Form::Global, Function::Type, "type", 1..=1, Kind::Unknown),
+    Signature::new(Form::Global, Function::UrlEncode, "url_encode", 1..=1, Kind::String),
+    Signature::new(Form::Method, Function::Contains, "contains", 1..=1, Kind::Bool),
+    Signature::new(Form::Method, Function::EndsWith, "endsWith", 1..=1, Kind::Bool),
+    Signature::new(Form::Method, Function::HasValue, "hasValue", 0..=0, Kind::Bool),
+    Signature::new(Form::Method, Function::Matches, "matches", 1..=1, Kind::Bool),
+    Signature::new(Form::Method, Function::Or, "or", 1..=1, Kind::Unknown),
+    Signature::new(Form::Method, Function::OrValue, "orValue", 1..=1, Kind::Unknown),
+    Signature::new(Form::Method, Function::Size, "size", 0..=0, Kind::Number),
+    Signature::new(Form::Method, Function::StartsWith, "startsWith", 1..=1, Kind::Bool),
+    Signature::new(Form::Method, Function::Value, "value", 0..=0, Kind::Unknown),
+    Signature::new(Form::Optional, Function::OptionalNone, "none", 0..=0, Kind::Unknown),
+    Signature::new(Form::Optional, Function::OptionalOf, "of", 1..=1, Kind::Unknown),
+    Signature::new(
+        Form::Optional,
+        Function::OptionalOfNonZero,
+        "ofNonZeroValue",
+        1..=1,
+        Kind::Unknown,
+    ),
 ];
 
 /// The signature of a function by the name and form it is called with.

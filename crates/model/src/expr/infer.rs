@@ -24,6 +24,20 @@ pub enum Kind {
     Unknown,
 }
 
+impl Kind {
+    pub(crate) fn of(value: &serde_json::Value) -> Kind {
+        use serde_json::Value;
+        match value {
+            Value::Null => Kind::Null,
+            Value::Bool(_) => Kind::Bool,
+            Value::Number(_) => Kind::Number,
+            Value::String(_) => Kind::String,
+            Value::Array(_) => Kind::List,
+            Value::Object(_) => Kind::Map,
+        }
+    }
+}
+
 pub(super) struct Inference<'e> {
     pub(super) source: &'e str,
     pub(super) of: &'e dyn Fn(&Reference) -> Kind,

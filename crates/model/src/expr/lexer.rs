@@ -1,9 +1,12 @@
 //! Text to tokens.
 //!
 //! A token is a kind and a span; its text is decoded by whoever needs it (`literal.rs`). Operators
-//! that do not exist here but are a habit elsewhere are answered by `slips.rs`.
+//! of other languages get their message from `common_mistakes.rs`.
 
-use super::{Span, SyntaxError, slips};
+use milepost_syntax::span::Span;
+
+use super::ast::BinaryOp;
+use super::{SyntaxError, common_mistakes};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tok {
@@ -18,7 +21,6 @@ pub(super) enum Tok {
     True,
     False,
     Null,
-    In,
     LParen,
     RParen,
     LBracket,
@@ -29,20 +31,10 @@ pub(super) enum Tok {
     Comma,
     Colon,
     Question,
-    Plus,
-    Minus,
-    Star,
-    Slash,
-    Percent,
     Not,
     And,
     Or,
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
+    Op(BinaryOp),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +53,7 @@ impl<'s> Lexer<'s> {
         Lexer { source, at }
     }
 
-    /// The next token; [`Tok::End`] again and again at the end.
+    /// The next token; at the end [`Tok::End`], however often it is asked.
     pub(super) fn next(&mut self) -> Result<Token, SyntaxError> {
         self.skip_blank();
         let start = self.at;
@@ -105,7 +97,7 @@ impl<'s> Lexer<'s> {
             "true" => Tok::True,
             "false" => Tok::False,
             "null" => Tok::Null,
-            "in" => Tok::In,
+            "in" => Tok::Op(BinaryOp::In),
             _ => {
                 let prefix = word.len() <= 2 && is_string_prefix(word);
                 if prefix && matches!(self.peek(0), Some(b'\'' | b'"')) {
@@ -124,7 +116,7 @@ impl<'s> Lexer<'s> {
             self.at += 2;
             self.skip_while(|byte| byte.is_ascii_hexdigit());
             if self.at == start + 2 {
-                return Err(slips::bad_number(self.source, start, self.at));
+                return Err(common_mistakes::bad_number(self.source, start, self.at));
             }
         } else {
             self.skip_while(|byte| byte.is_ascii_digit());
@@ -139,7 +131,7 @@ impl<'s> Lexer<'s> {
             }
         }
         if self.peek(0).is_some_and(is_word) {
-            return Err(slips::bad_number(self.source, start, self.at));
+            return Err(common_mistakes::bad_number(self.source, start, self.at));
         }
         Ok(tok)
     }
@@ -183,7 +175,7 @@ impl<'s> Lexer<'s> {
         while !self.source.is_char_boundary(self.at) {
             self.at += 1;
         }
-        Err(slips::open_string(Span::new(start, self.at), quote, triple))
+        Err(common_mistakes::open_string(Span::new(start, self.at), quote, triple))
     }
 
     fn quoted(&mut self) -> Result<Tok, SyntaxError> {
@@ -196,7 +188,7 @@ impl<'s> Lexer<'s> {
             }
             found => {
                 let end = start + 1 + found.unwrap_or(rest.len());
-                Err(slips::open_string(Span::new(start, end), b'`', false))
+                Err(common_mistakes::open_string(Span::new(start, end), b'`', false))
             }
         }
     }
@@ -204,17 +196,17 @@ impl<'s> Lexer<'s> {
     fn operator(&mut self, first: u8) -> Result<Tok, SyntaxError> {
         let second = self.peek(1);
         let (tok, length) = match (first, second) {
-            (b'=', Some(b'=')) if self.peek(2) != Some(b'=') => (Tok::Eq, 2),
-            (b'!', Some(b'=')) if self.peek(2) != Some(b'=') => (Tok::Ne, 2),
+            (b'=', Some(b'=')) if self.peek(2) != Some(b'=') => (Tok::Op(BinaryOp::Equal), 2),
+            (b'!', Some(b'=')) if self.peek(2) != Some(b'=') => (Tok::Op(BinaryOp::NotEqual), 2),
             (b'!', next) if next != Some(b'=') => (Tok::Not, 1),
-            (b'<', Some(b'=')) => (Tok::Le, 2),
-            (b'<', next) if next != Some(b'>') => (Tok::Lt, 1),
-            (b'>', Some(b'=')) => (Tok::Ge, 2),
-            (b'>', _) => (Tok::Gt, 1),
+            (b'<', Some(b'=')) => (Tok::Op(BinaryOp::LessOrEqual), 2),
+            (b'<', next) if next != Some(b'>') => (Tok::Op(BinaryOp::Less), 1),
+            (b'>', Some(b'=')) => (Tok::Op(BinaryOp::GreaterOrEqual), 2),
+            (b'>', _) => (Tok::Op(BinaryOp::Greater), 1),
             (b'&', Some(b'&')) => (Tok::And, 2),
             (b'|', Some(b'|')) => (Tok::Or, 2),
-            (b'?', next) if !self.is_question_slip(next) => (Tok::Question, 1),
-            (b'*', next) if next != Some(b'*') => (Tok::Star, 1),
+            (b'?', next) if !self.is_foreign_question(next) => (Tok::Question, 1),
+            (b'*', next) if next != Some(b'*') => (Tok::Op(BinaryOp::Multiply), 1),
             (b'(', _) => (Tok::LParen, 1),
             (b')', _) => (Tok::RParen, 1),
             (b'[', _) => (Tok::LBracket, 1),
@@ -224,18 +216,18 @@ impl<'s> Lexer<'s> {
             (b'.', _) => (Tok::Dot, 1),
             (b',', _) => (Tok::Comma, 1),
             (b':', _) => (Tok::Colon, 1),
-            (b'+', _) => (Tok::Plus, 1),
-            (b'-', _) => (Tok::Minus, 1),
-            (b'/', next) if next != Some(b'*') => (Tok::Slash, 1),
-            (b'%', _) => (Tok::Percent, 1),
-            _ => return Err(slips::bad_operator(self.source, self.at)),
+            (b'+', _) => (Tok::Op(BinaryOp::Add), 1),
+            (b'-', _) => (Tok::Op(BinaryOp::Subtract), 1),
+            (b'/', next) if next != Some(b'*') => (Tok::Op(BinaryOp::Divide), 1),
+            (b'%', _) => (Tok::Op(BinaryOp::Remainder), 1),
+            _ => return Err(common_mistakes::bad_operator(self.source, self.at)),
         };
         self.at += length;
         Ok(tok)
     }
 
     /// `??` and `?.` belong to other languages; `? .5 : 1` without its blank is a choice.
-    fn is_question_slip(&self, next: Option<u8>) -> bool {
+    fn is_foreign_question(&self, next: Option<u8>) -> bool {
         match next {
             Some(b'?') => true,
             Some(b'.') => !self.peek(2).is_some_and(|byte| byte.is_ascii_digit()),

@@ -1,6 +1,8 @@
 //! Literal tokens to values: numbers, strings and bytes.
 
-use super::{Span, SyntaxError};
+use milepost_syntax::span::Span;
+
+use super::SyntaxError;
 
 #[derive(Debug)]
 pub(super) enum Literal {

@@ -12,17 +12,17 @@
 use std::fmt;
 use std::sync::Arc;
 
-mod access;
 mod ast;
-mod call;
+mod common_mistakes;
 mod compare;
-mod each;
-mod encode;
 mod eval;
+mod eval_access;
+mod eval_call;
 mod eval_error;
+mod eval_macro;
 mod fuel;
 mod function;
-mod hyphen;
+mod hyphenated_name;
 mod infer;
 mod lexer;
 pub mod limits;
@@ -34,22 +34,19 @@ mod parse_call;
 mod parser;
 mod reference;
 mod scope;
-mod slips;
-mod span;
 mod syntax_error;
 mod value;
 mod value_type;
 
 pub use eval_error::{EvalError, EvalErrorKind};
 pub use fuel::Fuel;
-pub use hyphen::HyphenSlip;
+pub use hyphenated_name::HyphenatedName;
 pub use infer::Kind;
 pub(crate) use lexer::closing_braces;
 pub use names::Names;
 pub use outcome::Outcome;
 pub use reference::{Reference, Segment, SegmentKind};
 pub use scope::{MapScope, Scope};
-pub use span::Span;
 pub use syntax_error::SyntaxError;
 pub use value_type::ValueType;
 
@@ -69,6 +66,7 @@ struct Inner {
     root: Node,
     references: Vec<Reference>,
     secrets: Vec<SecretUse>,
+    hyphenated: Vec<HyphenatedName>,
 }
 
 /// A call of `secret()`.
@@ -77,18 +75,18 @@ pub struct SecretUse {
     /// The secret's name.
     pub name: String,
     /// The call.
-    pub span: Span,
-    /// Whether it is the whole expression or joined by `+` at its top: nothing else keeps the
-    /// sentinel whole, and evaluating it is an error.
+    pub span: milepost_syntax::span::Span,
+    /// Whether it is the whole expression or joined by `+` at its top. Anywhere else its placeholder
+    /// would be taken apart, and evaluating it is an error.
     pub legal: bool,
 }
 
 impl Expr {
     /// Parses an expression, without any braces around it.
     pub fn parse(source: &str) -> Result<Expr, SyntaxError> {
-        let parser::Parse { root, references, secrets } =
+        let parser::Parse { root, references, secrets, hyphenated } =
             parser::parse(source).map_err(|error| *error)?;
-        let inner = Inner { source: source.into(), root, references, secrets };
+        let inner = Inner { source: source.into(), root, references, secrets, hyphenated };
         Ok(Expr { inner: Arc::new(inner) })
     }
 
@@ -120,17 +118,15 @@ impl Expr {
         &self.inner.secrets
     }
 
-    /// A secret it mentions: one in an illegal place if there is such, else the first.
+    /// A secret it mentions: the first one in an illegal place, else the first.
     pub fn calls_secret(&self) -> Option<&SecretUse> {
         let secrets = self.secrets();
         secrets.iter().find(|secret| !secret.legal).or(secrets.first())
     }
 
-    /// Names of steps and inputs with a hyphen that were read as subtractions.
-    pub fn hyphen_slips(&self) -> Vec<HyphenSlip> {
-        let mut found = Vec::new();
-        hyphen::slips(self.source(), &self.inner.root, &mut found);
-        found
+    /// Names of steps and inputs with a hyphen that were parsed as subtractions.
+    pub fn hyphenated_names(&self) -> &[HyphenatedName] {
+        &self.inner.hyphenated
     }
 
     /// What it yields, as far as its text and the kinds of its references tell.

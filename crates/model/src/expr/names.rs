@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::limits::{NAMES_COMPARED_MAX, NAMES_SHOWN_MAX, QUOTED_BYTES_MAX};
+use crate::suggest;
 
 /// The names that exist where one was not found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +23,7 @@ impl Names {
         let shown = names.iter().take(NAMES_SHOWN_MAX);
         Names {
             total,
-            near: near(wanted, compared).map(str::to_owned),
+            near: suggest::nearest(wanted, compared).map(str::to_owned),
             shown: shown.map(|name| shortened(name).into_owned()).collect(),
         }
     }
@@ -49,22 +50,6 @@ impl fmt::Display for Names {
             more => write!(f, " and {more} more"),
         }
     }
-}
-
-/// The name that differs least, if it differs little.
-pub(super) fn near<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let allowed = match wanted.len() {
-        0..=2 => return None,
-        3..=5 => 1,
-        6..=QUOTED_BYTES_MAX => 2,
-        _ => return None,
-    };
-    names
-        .filter(|name| name.len().abs_diff(wanted.len()) <= 2 * allowed)
-        .map(|name| (strsim::osa_distance(wanted, name), name))
-        .filter(|(distance, _)| *distance <= allowed)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
 }
 
 /// A text as an error quotes it: one line, not too long.

@@ -4,7 +4,7 @@ use serde_json::{Map as JsonMap, Number, Value as Json};
 
 use super::EvalErrorKind;
 use super::limits::{RESULT_BYTES_MAX, RESULT_DEPTH_MAX};
-use super::value::{List, Map, Value};
+use super::value::{Map, Value};
 
 /// What evaluating an expression yields.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,19 +34,10 @@ impl Size {
     }
 
     fn convert(&mut self, value: &Value<'_>, depth: usize) -> Result<Json, EvalErrorKind> {
-        check_depth(depth)?;
+        if depth > RESULT_DEPTH_MAX {
+            return Err(EvalErrorKind::TooDeep);
+        }
         match value {
-            Value::List(List::Json(items)) => {
-                items.iter().try_for_each(|item| self.measure(item, depth + 1))?;
-                return Ok(Json::Array(items.to_vec()));
-            }
-            Value::Map(Map::Json(map)) => {
-                for (key, value) in *map {
-                    self.add(key.len() + 4)?;
-                    self.measure(value, depth + 1)?;
-                }
-                return Ok(Json::Object((*map).clone()));
-            }
             Value::Str(text) => self.add(text.len() + 3)?,
             _ => self.add(4)?,
         }
@@ -82,27 +73,4 @@ impl Size {
         }
         Ok(Json::Object(object))
     }
-
-    fn measure(&mut self, json: &Json, depth: usize) -> Result<(), EvalErrorKind> {
-        check_depth(depth)?;
-        match json {
-            Json::String(text) => self.add(text.len() + 3),
-            Json::Array(items) => {
-                self.add(4)?;
-                items.iter().try_for_each(|item| self.measure(item, depth + 1))
-            }
-            Json::Object(map) => {
-                self.add(4)?;
-                map.iter().try_for_each(|(key, value)| {
-                    self.add(key.len() + 4)?;
-                    self.measure(value, depth + 1)
-                })
-            }
-            Json::Null | Json::Bool(_) | Json::Number(_) => self.add(4),
-        }
-    }
-}
-
-fn check_depth(depth: usize) -> Result<(), EvalErrorKind> {
-    if depth > RESULT_DEPTH_MAX { Err(EvalErrorKind::TooDeep) } else { Ok(()) }
 }

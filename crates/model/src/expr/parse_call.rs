@@ -1,5 +1,6 @@
 //! Parsing calls: functions, methods, macros, and the few that have rules of their own.
 
+use milepost_syntax::span::Span;
 use regex::{Regex, RegexBuilder};
 
 use super::ast::{BinaryOp, Call, Macro, MacroKind, Node, NodeKind, StepKind};
@@ -8,21 +9,21 @@ use super::lexer::Tok;
 use super::limits::PATTERN_BYTES_MAX;
 use super::literal::Literal;
 use super::parser::{Parsed, Parser, fail};
-use super::{SecretUse, Span, SyntaxError, slips};
+use super::{SecretUse, SyntaxError, common_mistakes};
 
 impl<'s> Parser<'s> {
     /// The arguments of a macro, from its opening parenthesis on.
     pub(super) fn macro_call(&mut self, kind: MacroKind, name: Span) -> Parsed<Macro> {
         let open = self.bump()?.span;
         let variable = self.token;
-        if variable.tok != Tok::Ident || slips::is_reserved(self.text(variable.span)) {
-            return fail(slips::no_macro_variable(kind, variable.span));
+        if variable.tok != Tok::Ident || common_mistakes::is_reserved(self.text(variable.span)) {
+            return fail(common_mistakes::no_macro_variable(kind, variable.span));
         }
         self.bump()?;
         if self.token.tok != Tok::Comma {
             return fail(match self.token.tok {
-                Tok::End => slips::never_closed("(", open),
-                _ => slips::no_macro_variable(kind, variable.span),
+                Tok::End => common_mistakes::never_closed("(", open),
+                _ => common_mistakes::no_macro_variable(kind, variable.span),
             });
         }
         self.bump()?;
@@ -36,7 +37,7 @@ impl<'s> Parser<'s> {
         self.locals.pop();
         if self.token.tok == Tok::Comma {
             let message = format!("`{}` has too many arguments", kind.name());
-            return fail(SyntaxError::new(name, message).help(slips::macro_usage(kind)));
+            return fail(SyntaxError::new(name, message).help(common_mistakes::macro_usage(kind)));
         }
         self.close(Tok::RParen, open)?;
         Ok(Macro { kind, only_if, body: Box::new(body) })
@@ -54,7 +55,7 @@ impl<'s> Parser<'s> {
         }
         let close = self.close(Tok::RParen, open)?;
         if !signature.args.contains(&args.len()) {
-            return fail(slips::wrong_count(signature, args.len(), name.to(close)));
+            return fail(common_mistakes::wrong_count(signature, args.len(), name.to(close)));
         }
         let pattern = literal_pattern(signature.function, &args)?;
         Ok(Call { function: signature.function, args, pattern })
@@ -62,7 +63,7 @@ impl<'s> Parser<'s> {
 
     pub(super) fn global_call(&mut self, name: &'s str, span: Span) -> Parsed<Node> {
         let Some(signature) = function::find(name, Form::Global) else {
-            return fail(slips::unknown_function(name, span));
+            return fail(common_mistakes::unknown_function(name, span));
         };
         let mark = self.references.len();
         let call = self.call(signature, span)?;
@@ -83,11 +84,11 @@ impl<'s> Parser<'s> {
         let name = self.token;
         let signature = function::find(self.text(name.span), Form::Optional);
         let (Tok::Ident, Some(signature)) = (name.tok, signature) else {
-            return fail(slips::unknown_optional(start.to(name.span)));
+            return fail(common_mistakes::unknown_optional(start.to(name.span)));
         };
         self.bump()?;
         if self.token.tok != Tok::LParen {
-            return fail(slips::unknown_optional(start.to(name.span)));
+            return fail(common_mistakes::unknown_optional(start.to(name.span)));
         }
         let call = self.call(signature, name.span)?;
         Ok(Node { span: start.to(self.before.span), kind: NodeKind::Call(call) })

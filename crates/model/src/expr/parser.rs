@@ -3,15 +3,18 @@
 //! It stops at the first error, resolves macro variables to slots, and notes every reference and
 //! secret on its way; calls are in `parse_call.rs`.
 
+use milepost_syntax::span::Span;
+
 use super::ast::{
     BinaryOp, Element, Entry, Link, LogicOp, MacroKind, Node, NodeKind, Step, StepKind, UnaryOp,
 };
 use super::function::{self, Form};
+use super::hyphenated_name::{HyphenatedName, misread};
 use super::lexer::{Lexer, Tok, Token};
 use super::limits::{NESTING_DEPTH_MAX, SOURCE_BYTES_MAX};
 use super::literal::{self, Literal};
 use super::parse_call::mark_legal;
-use super::{Reference, SecretUse, Span, SyntaxError, ValueType, reference, slips};
+use super::{Reference, SecretUse, SyntaxError, ValueType, common_mistakes, reference};
 
 /// Errors are boxed: they are rare, and every level of nesting would hold room for several.
 pub(super) type Parsed<T> = Result<T, Box<SyntaxError>>;
@@ -25,6 +28,7 @@ pub(super) struct Parse {
     pub(super) root: Node,
     pub(super) references: Vec<Reference>,
     pub(super) secrets: Vec<SecretUse>,
+    pub(super) hyphenated: Vec<HyphenatedName>,
 }
 
 pub(super) fn parse(source: &str) -> Result<Parse, Box<SyntaxError>> {
@@ -38,7 +42,7 @@ pub(super) fn parse(source: &str) -> Result<Parse, Box<SyntaxError>> {
                 .help("compute parts of it in a `set` step and refer to them"),
         );
     }
-    if let Some(error) = slips::braces_around(source) {
+    if let Some(error) = common_mistakes::braces_around(source) {
         return fail(error);
     }
     let mut parser = Parser::new(source)?;
@@ -46,9 +50,9 @@ pub(super) fn parse(source: &str) -> Result<Parse, Box<SyntaxError>> {
     if parser.token.tok != Tok::End {
         return fail(parser.unexpected());
     }
-    let Parser { references, mut secrets, .. } = parser;
+    let Parser { references, mut secrets, hyphenated, .. } = parser;
     mark_legal(&root, &mut secrets);
-    Ok(Parse { root, references, secrets })
+    Ok(Parse { root, references, secrets, hyphenated })
 }
 
 pub(super) struct Parser<'s> {
@@ -61,9 +65,10 @@ pub(super) struct Parser<'s> {
     pub(super) locals: Vec<&'s str>,
     pub(super) references: Vec<Reference>,
     pub(super) secrets: Vec<SecretUse>,
+    hyphenated: Vec<HyphenatedName>,
 }
 
-/// The levels of binary operators, loosest first; `Unary` is beyond the tightest.
+/// How tightly binary operators bind, loosest first; `Unary` is beyond the tightest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     Or,
@@ -76,12 +81,13 @@ enum Level {
 
 impl Level {
     fn of(tok: Tok) -> Option<Level> {
+        use BinaryOp::{Add, Divide, Multiply, Remainder, Subtract};
         Some(match tok {
             Tok::Or => Level::Or,
             Tok::And => Level::And,
-            Tok::Eq | Tok::Ne | Tok::Lt | Tok::Le | Tok::Gt | Tok::Ge | Tok::In => Level::Relation,
-            Tok::Plus | Tok::Minus => Level::Sum,
-            Tok::Star | Tok::Slash | Tok::Percent => Level::Product,
+            Tok::Op(Add | Subtract) => Level::Sum,
+            Tok::Op(Multiply | Divide | Remainder) => Level::Product,
+            Tok::Op(_) => Level::Relation,
             _ => return None,
         })
     }
@@ -111,6 +117,7 @@ impl<'s> Parser<'s> {
             locals: Vec::new(),
             references: Vec::new(),
             secrets: Vec::new(),
+            hyphenated: Vec::new(),
         })
     }
 
@@ -136,14 +143,14 @@ impl<'s> Parser<'s> {
     pub(super) fn close(&mut self, tok: Tok, open: Span) -> Parsed<Span> {
         match self.token.tok {
             found if found == tok => Ok(self.bump()?.span),
-            Tok::End => fail(slips::never_closed(self.text(open), open)),
+            Tok::End => fail(common_mistakes::never_closed(self.text(open), open)),
             _ => fail(self.unexpected()),
         }
     }
 
     /// The error for a token that cannot follow what was read so far.
     fn unexpected(&self) -> SyntaxError {
-        slips::unexpected(self.source, self.before, self.token)
+        common_mistakes::unexpected(self.source, self.before, self.token)
     }
 
     fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
@@ -217,11 +224,14 @@ impl<'s> Parser<'s> {
         let start = first.span;
         let mut rest = Vec::new();
         while Level::of(self.token.tok) == Some(level)
-            && let Some(op) = binary_op(self.token.tok)
+            && let Tok::Op(op) = self.token.tok
         {
             let op_span = self.bump()?.span;
             let operand = self.binary(level.tighter())?;
-            rest.push(Link { op, op_span, operand });
+            let link = Link { op, op_span, operand };
+            let left = rest.last().map_or(&first, |link: &Link| &link.operand);
+            self.hyphenated.extend(misread(self.source, left, &link));
+            rest.push(link);
         }
         let span = start.to(self.before.span);
         Ok(Node { span, kind: NodeKind::Chain { first: Box::new(first), rest } })
@@ -230,7 +240,7 @@ impl<'s> Parser<'s> {
     fn unary(&mut self) -> Parsed<Node> {
         let (tok, op) = match self.token.tok {
             Tok::Not => (Tok::Not, UnaryOp::Not),
-            Tok::Minus => (Tok::Minus, UnaryOp::Negate),
+            tok @ Tok::Op(BinaryOp::Subtract) => (tok, UnaryOp::Negate),
             _ => return self.postfix(),
         };
         let start = self.token.span;
@@ -279,7 +289,11 @@ impl<'s> Parser<'s> {
                 Tok::Dot => steps.push(self.member(&base, &steps)?),
                 Tok::LBracket => steps.push(self.index()?),
                 Tok::LBrace if matches!(base.kind, NodeKind::Root(_)) => {
-                    return fail(slips::message_literal(base.span.to(self.token.span)));
+                    let span = base.span.to(self.token.span);
+                    return fail(
+                        SyntaxError::new(span, "`{` cannot follow a name")
+                            .help("write a map: `{'name': value}`"),
+                    );
                 }
                 _ => break,
             }
@@ -318,9 +332,9 @@ impl<'s> Parser<'s> {
         let name_token = self.token;
         match name_token.tok {
             // Words are words behind a dot: data may well hold a field called `in`.
-            Tok::Ident | Tok::In | Tok::True | Tok::False | Tok::Null => {}
+            Tok::Ident | Tok::Op(BinaryOp::In) | Tok::True | Tok::False | Tok::Null => {}
             Tok::Quoted => return self.quoted_field(dot, optional),
-            _ => return fail(slips::no_member_name(self.source, dot, name_token)),
+            _ => return fail(common_mistakes::no_member_name(self.source, dot, name_token)),
         }
         self.bump()?;
         let name = self.text(name_token.span);
@@ -341,7 +355,7 @@ impl<'s> Parser<'s> {
         } else {
             let end = steps.last().map_or(base.span, |step| step.span);
             let receiver = base.span.to(end);
-            return fail(slips::unknown_method(self.source, receiver, name_token.span));
+            return fail(common_mistakes::unknown_method(self.source, receiver, name_token.span));
         };
         Ok(Step { span: dot.to(self.before.span), kind })
     }
@@ -379,7 +393,7 @@ impl<'s> Parser<'s> {
             }
             Tok::LBracket => return self.list(),
             Tok::LBrace => return self.map(),
-            _ => return fail(slips::no_operand(self.source, self.before, self.token)),
+            _ => return fail(common_mistakes::no_operand(self.source, self.before, self.token)),
         };
         Ok(Node { span, kind: NodeKind::Literal(literal) })
     }
@@ -391,8 +405,8 @@ impl<'s> Parser<'s> {
             self.bump()?;
             return Ok(Node { span, kind: NodeKind::Local(slot) });
         }
-        if slips::is_reserved(name) {
-            return fail(slips::reserved(self.source, span));
+        if common_mistakes::is_reserved(name) {
+            return fail(common_mistakes::reserved(self.source, span));
         }
         self.bump()?;
         match self.token.tok {
@@ -402,7 +416,7 @@ impl<'s> Parser<'s> {
             Tok::Dot if name == "optional" => return self.optional_call(span),
             _ => {}
         }
-        if let Some(error) = slips::foreign_constant(name, span) {
+        if let Some(error) = common_mistakes::foreign_constant(name, span) {
             return fail(error);
         }
         if name == "not" && starts_operand(self.token.tok) {
@@ -420,7 +434,7 @@ impl<'s> Parser<'s> {
                 Tok::Ident => matches!(self.text(self.token.span), "and" | "or"),
                 _ => false,
             };
-        slips::word_not(span, mended)
+        common_mistakes::word_not(span, mended)
     }
 
     fn list(&mut self) -> Parsed<Node> {
@@ -446,8 +460,13 @@ impl<'s> Parser<'s> {
             let key = self.expr()?;
             match self.token.tok {
                 Tok::Colon => self.bump()?,
-                Tok::End => return fail(slips::never_closed("{", open)),
-                _ => return fail(slips::no_colon(self.token.span)),
+                Tok::End => return fail(common_mistakes::never_closed("{", open)),
+                _ => {
+                    return fail(
+                        SyntaxError::new(self.token.span, "expected `:` after the key")
+                            .help("write `{'name': value}`"),
+                    );
+                }
             };
             let value = self.expr()?;
             entries.push(Entry { optional, key, value });
@@ -458,24 +477,6 @@ impl<'s> Parser<'s> {
         let close = self.close(Tok::RBrace, open)?;
         Ok(Node { span: open.to(close), kind: NodeKind::Map(entries) })
     }
-}
-
-fn binary_op(tok: Tok) -> Option<BinaryOp> {
-    Some(match tok {
-        Tok::Eq => BinaryOp::Equal,
-        Tok::Ne => BinaryOp::NotEqual,
-        Tok::Lt => BinaryOp::Less,
-        Tok::Le => BinaryOp::LessOrEqual,
-        Tok::Gt => BinaryOp::Greater,
-        Tok::Ge => BinaryOp::GreaterOrEqual,
-        Tok::In => BinaryOp::In,
-        Tok::Plus => BinaryOp::Add,
-        Tok::Minus => BinaryOp::Subtract,
-        Tok::Star => BinaryOp::Multiply,
-        Tok::Slash => BinaryOp::Divide,
-        Tok::Percent => BinaryOp::Remainder,
-        _ => return None,
-    })
 }
 
 fn starts_operand(tok: Tok) -> bool {

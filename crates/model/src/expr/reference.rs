@@ -1,6 +1,7 @@
 //! The names of the scope an expression mentions, found while it is parsed.
 
-use super::Span;
+use milepost_syntax::span::Span;
+
 use super::ast::{Node, NodeKind, Step, StepKind};
 use super::literal::{self, Literal};
 
@@ -18,6 +19,13 @@ pub struct Reference {
     pub guarded: bool,
 }
 
+impl Reference {
+    /// The name of the field that a step of the path reads, counted from 0.
+    pub fn field(&self, index: usize) -> Option<&str> {
+        self.path.get(index)?.field()
+    }
+}
+
 /// One step of a [`Reference`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
@@ -27,6 +35,16 @@ pub struct Segment {
     pub span: Span,
     /// Whether it is written `.?` or `[?]`.
     pub optional: bool,
+}
+
+impl Segment {
+    /// The name of the field it reads, when it reads a field.
+    pub fn field(&self) -> Option<&str> {
+        match &self.kind {
+            SegmentKind::Field(name) => Some(name),
+            SegmentKind::Index(_) | SegmentKind::Dynamic => None,
+        }
+    }
 }
 
 /// What a step of a path reads.

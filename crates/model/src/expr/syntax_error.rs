@@ -1,6 +1,6 @@
 //! A source text that is not an expression, and how to mend it.
 
-use super::Span;
+use milepost_syntax::span::Span;
 
 /// Why a text is not an expression: one cause, at one place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

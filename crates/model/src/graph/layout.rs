@@ -1,16 +1,16 @@
 //! Layered layout of one level: boxes in rows, links flowing down between them.
 //!
-//! The usual four steps: rows by longest path (`rows.rs`), place holders where a link passes a row
-//! and a few barycenter sweeps against crossings (`mesh.rs`), positions by least squares
+//! The usual four steps: rows by longest path (`rows.rs`), dummies where a link passes a row
+//! and a few barycenter sweeps against crossings (`grid.rs`), positions by least squares
 //! (`positions.rs`), and here the wires. Two things are ours. Rows have a widest width, so a
 //! fan-out of thirty becomes a block to scroll and not a ribbon. And long links that share an end
-//! share their place holders, so they read as one trunk that branches. Boxes never overlap, and
-//! links that keep to their place holders bend only between rows.
+//! share their dummies, so they read as one trunk that branches. Boxes never overlap, and
+//! links that keep to their dummies bend only between rows.
 
 use std::collections::HashMap;
 
-use super::mesh::{Mesh, has_bus, real};
-use super::outline::Level;
+use super::grid::{Grid, has_bus, real};
+use super::levels::Level;
 use super::rows::assign_rows;
 use crate::limits;
 
@@ -23,7 +23,7 @@ const BACK_LINK_OFFSET: f64 = 0.25;
 
 /// Width and height of a box.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Size {
+pub(super) struct BoxSize {
     pub(super) width: f64,
     pub(super) height: f64,
 }
@@ -34,23 +34,24 @@ pub(super) struct Placement {
     /// Top left corner of each member's box.
     pub(super) corners: Vec<(f64, f64)>,
     pub(super) wires: Vec<Wire>,
-    pub(super) size: Size,
+    pub(super) size: BoxSize,
 }
 
 /// The drawn part of a link.
 #[derive(Debug, Clone)]
 pub(super) struct Wire {
-    /// The link's position in the level.
-    pub(super) link: usize,
     /// Vertical runs from top to bottom; the wire bends from the end of one to the next's start.
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<WireRun>,
     /// Whether the wire reaches a box with an arrow: a joining wire leaves that to the trunk.
     pub(super) arrow: bool,
+    /// Whether the link points against the flow.
+    pub(super) back: bool,
+    pub(super) label: Option<String>,
 }
 
 /// A vertical stretch of a wire.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Run {
+pub(super) struct WireRun {
     pub(super) x: f64,
     pub(super) top: f64,
     pub(super) bottom: f64,
@@ -59,39 +60,39 @@ pub(super) struct Run {
 }
 
 /// Lays out one level whose members have the given sizes.
-pub(super) fn place(level: &Level, sizes: &[Size]) -> Placement {
+pub(super) fn place(level: &Level, sizes: &[BoxSize]) -> Placement {
     let rows = assign_rows(level, sizes);
-    let mut mesh = Mesh::new(level, sizes, &rows);
-    mesh.reduce_crossings();
-    mesh.position();
-    mesh.straighten();
-    mesh.finish(level, sizes)
+    let mut grid = Grid::new(level, sizes, &rows);
+    grid.reduce_crossings();
+    grid.position();
+    grid.straighten();
+    grid.finish(level, sizes)
 }
 
-impl Mesh {
-    /// Turns places into corners and wires.
-    fn finish(&mut self, level: &Level, sizes: &[Size]) -> Placement {
-        let left = self.places.iter().map(|p| p.x - p.width / 2.0).fold(f64::INFINITY, f64::min);
-        for place in &mut self.places {
-            place.x = (place.x - left).round();
+impl Grid {
+    /// Turns cells into corners and wires.
+    fn finish(&mut self, level: &Level, sizes: &[BoxSize]) -> Placement {
+        let left = self.cells.iter().map(|p| p.x - p.width / 2.0).fold(f64::INFINITY, f64::min);
+        for cell in &mut self.cells {
+            cell.x = (cell.x - left).round();
         }
-        let right = self.places.iter().map(|p| p.x + p.width / 2.0).fold(0.0, f64::max);
+        let right = self.cells.iter().map(|p| p.x + p.width / 2.0).fold(0.0, f64::max);
         let bands = self.bands(level, sizes);
-        let corners = self.places.iter().zip(sizes);
+        let corners = self.cells.iter().zip(sizes);
         let corners = corners.map(|(p, size)| (p.x - (size.width / 2.0).round(), bands[p.row].0));
-        let size = Size { width: right.ceil(), height: bands.last().map_or(0.0, |band| band.1) };
+        let size = BoxSize { width: right.ceil(), height: bands.last().map_or(0.0, |band| band.1) };
         Placement { corners: corners.collect(), wires: self.wires(level, sizes, &bands), size }
     }
 
     /// Top and bottom of each row.
-    fn bands(&self, level: &Level, sizes: &[Size]) -> Vec<(f64, f64)> {
+    fn bands(&self, level: &Level, sizes: &[BoxSize]) -> Vec<(f64, f64)> {
         let mut heights = vec![0.0_f64; self.rows.len()];
-        for (place, size) in self.places.iter().zip(sizes) {
-            heights[place.row] = heights[place.row].max(size.height);
+        for (cell, size) in self.cells.iter().zip(sizes) {
+            heights[cell.row] = heights[cell.row].max(size.height);
         }
         let mut gaps = vec![ROW_GAP; self.rows.len()];
         for (_, chain) in level.links.iter().zip(&self.chains).filter(|(l, _)| l.label.is_some()) {
-            gaps[self.places[chain[chain.len() - 1]].row] = LABEL_ROW_GAP;
+            gaps[self.cells[chain[chain.len() - 1]].row] = LABEL_ROW_GAP;
         }
         let mut bands: Vec<(f64, f64)> = Vec::with_capacity(heights.len());
         for (height, gap) in heights.into_iter().zip(gaps) {
@@ -101,39 +102,38 @@ impl Mesh {
         bands
     }
 
-    /// The height of the bus of each place holder that has one, for what is above it and for what
+    /// The height of the bus of each dummy that has one, for what is above it and for what
     /// is below. Buses between the same rows are apart, or they would seem to join.
     fn buses(&self, bands: &[(f64, f64)]) -> Vec<(f64, f64)> {
-        let mut heights = vec![(0.0, 0.0); self.places.len()];
+        let mut heights = vec![(0.0, 0.0); self.cells.len()];
         for (row, pair) in bands.windows(2).enumerate() {
             let (top, bottom) = (pair[0].1, pair[1].0);
             let is_joined =
-                |&p: &usize| self.places[p].above.len() >= limits::GRAPH_BUS_BRANCHES_MIN;
+                |&p: &usize| self.cells[p].above.len() >= limits::GRAPH_BUS_BRANCHES_MIN;
             let is_branching =
-                |&p: &usize| self.places[p].below.len() >= limits::GRAPH_BUS_BRANCHES_MIN;
-            let is_holder = |p: &&usize| self.places[**p].is_holder();
-            let joining = self.rows[row + 1].iter().filter(is_holder).copied().filter(is_joined);
-            let branching = self.rows[row].iter().filter(is_holder).copied().filter(is_branching);
+                |&p: &usize| self.cells[p].below.len() >= limits::GRAPH_BUS_BRANCHES_MIN;
+            let is_dummy = |p: &&usize| self.cells[**p].is_dummy();
+            let joining = self.rows[row + 1].iter().filter(is_dummy).copied().filter(is_joined);
+            let branching = self.rows[row].iter().filter(is_dummy).copied().filter(is_branching);
             let joining: Vec<_> = joining.collect();
             let branching: Vec<_> = branching.collect();
             let slot = (bottom - top) / real(joining.len() + branching.len() + 1);
-            for (position, &place) in joining.iter().enumerate() {
-                heights[place].0 = top + (slot * real(position + 1)).round();
+            for (position, &cell) in joining.iter().enumerate() {
+                heights[cell].0 = top + (slot * real(position + 1)).round();
             }
-            for (position, &place) in branching.iter().enumerate() {
-                heights[place].1 = top + (slot * real(joining.len() + position + 1)).round();
+            for (position, &cell) in branching.iter().enumerate() {
+                heights[cell].1 = top + (slot * real(joining.len() + position + 1)).round();
             }
         }
         heights
     }
 
     fn bus(&self, upper: usize, lower: usize, heights: &[(f64, f64)]) -> Option<f64> {
-        has_bus(&self.places[upper], &self.places[lower]).then(|| {
-            if self.places[upper].is_holder() { heights[upper].1 } else { heights[lower].0 }
-        })
+        has_bus(&self.cells[upper], &self.cells[lower])
+            .then(|| if self.cells[upper].is_dummy() { heights[upper].1 } else { heights[lower].0 })
     }
 
-    fn wires(&self, level: &Level, sizes: &[Size], bands: &[(f64, f64)]) -> Vec<Wire> {
+    fn wires(&self, level: &Level, sizes: &[BoxSize], bands: &[(f64, f64)]) -> Vec<Wire> {
         let mut drawn: HashMap<(usize, usize), usize> = HashMap::new();
         let buses = self.buses(bands);
         let mut wires = Vec::new();
@@ -149,10 +149,10 @@ impl Mesh {
             let Some(first) = fresh.iter().position(|&new| new) else { continue };
             let last = first + fresh[first..].iter().take_while(|&&new| new).count();
             let runs = chain[first..=last].iter().enumerate().map(|(step, &index)| {
-                let (top, bottom) = bands[self.places[index].row];
+                let (top, bottom) = bands[self.cells[index].row];
                 let above = (step > 0).then(|| chain[first + step - 1]);
                 let bus = above.and_then(|above| self.bus(above, index, &buses));
-                let mut run = Run { x: self.places[index].x, top, bottom, bus };
+                let mut run = WireRun { x: self.cells[index].x, top, bottom, bus };
                 let Some(size) = sizes.get(index) else { return run };
                 if link.back {
                     run.x += (size.width * BACK_LINK_OFFSET).round();
@@ -165,7 +165,8 @@ impl Mesh {
                 run
             });
             let arrow = link.back || last + 1 == chain.len();
-            wires.push(Wire { link: position, runs: runs.collect(), arrow });
+            let (runs, label) = (runs.collect(), link.label.clone());
+            wires.push(Wire { runs, arrow, back: link.back, label });
         }
         wires
     }

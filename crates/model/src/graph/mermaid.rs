@@ -7,23 +7,23 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use super::outline::{Level, Outline};
-use super::{Graph, Node, NodeKind, visible};
+use super::levels::{Level, Levels};
+use super::{ActionKind, Graph, GraphNode, visible};
 
 const FINALLY: &str = "finally_section";
 
 pub(super) fn write(graph: &Graph) -> String {
-    let outline = Outline::of(graph);
-    let mut writer = Writer { graph, outline: &outline, out: "flowchart TD\n".to_owned() };
+    let levels = Levels::of(graph);
+    let mut writer = Writer { graph, levels: &levels, out: "flowchart TD\n".to_owned() };
     let title = label(&graph.title);
     if !title.is_empty() {
         writer.line(1, &format!("accTitle: {title}"));
     }
-    writer.level(&outline.main, 1);
-    if !outline.finally.members.is_empty() {
+    writer.level(&levels.main, 1);
+    if !levels.finally.members.is_empty() {
         writer.line(1, &format!("subgraph {FINALLY}[\"Finally\"]"));
         writer.line(2, "direction TB");
-        writer.level(&outline.finally, 2);
+        writer.level(&levels.finally, 2);
         writer.line(1, "end");
     }
     writer.edges();
@@ -32,7 +32,7 @@ pub(super) fn write(graph: &Graph) -> String {
 
 struct Writer<'a> {
     graph: &'a Graph,
-    outline: &'a Outline,
+    levels: &'a Levels,
     out: String,
 }
 
@@ -44,7 +44,7 @@ impl Writer<'_> {
     fn level(&mut self, level: &Level, depth: usize) {
         for &index in &level.members {
             let node = &self.graph.nodes[index];
-            let body = &self.outline.bodies[index];
+            let body = &self.levels.bodies[index];
             if body.members.is_empty() {
                 let (open, close) = shape(node.kind);
                 self.line(
@@ -68,8 +68,8 @@ impl Writer<'_> {
             // Mermaid cannot draw a link between a container and its content.
             let is_drawable = from < count
                 && to < count
-                && !self.outline.contains(from, to)
-                && !self.outline.contains(to, from);
+                && !self.levels.contains(from, to)
+                && !self.levels.contains(to, from);
             if !is_drawable {
                 continue;
             }
@@ -78,11 +78,11 @@ impl Writer<'_> {
                 None => self.line(1, &format!("n{from} --> n{to}")),
             }
         }
-        if self.outline.finally.members.is_empty() {
+        if self.levels.finally.members.is_empty() {
             return;
         }
         // Without a link Mermaid would put the section beside what it follows.
-        let main = &self.outline.main;
+        let main = &self.levels.main;
         let mut is_last = vec![true; main.members.len()];
         for link in main.forward() {
             is_last[link.from] = false;
@@ -102,25 +102,25 @@ impl Writer<'_> {
     }
 }
 
-fn node_label(node: &Node, separator: &str) -> String {
+fn node_label(node: &GraphNode, separator: &str) -> String {
     let mut lines = vec![label(&node.name())];
     lines.extend(node.detail.as_deref().map(label).filter(|detail| !detail.is_empty()));
     lines.extend(node.condition.as_deref().map(|condition| format!("if {}", label(condition))));
-    if node.kind == NodeKind::Loop && node.detail.is_none() {
+    if node.kind == ActionKind::Loop && node.detail.is_none() {
         lines.push("loop".to_owned());
     }
     lines.join(separator)
 }
 
-fn shape(kind: NodeKind) -> (&'static str, &'static str) {
+fn shape(kind: ActionKind) -> (&'static str, &'static str) {
     match kind {
-        NodeKind::Run => ("[", "]"),
-        NodeKind::Prompt => ("([", "])"),
-        NodeKind::Approve => ("{{", "}}"),
-        NodeKind::Wait => ("(", ")"),
-        NodeKind::Set => ("[/", "/]"),
-        NodeKind::Fail => ("[\\", "/]"),
-        NodeKind::Loop => ("[[", "]]"),
+        ActionKind::Run => ("[", "]"),
+        ActionKind::Prompt => ("([", "])"),
+        ActionKind::Approve => ("{{", "}}"),
+        ActionKind::Wait => ("(", ")"),
+        ActionKind::Set => ("[/", "/]"),
+        ActionKind::Fail => ("[\\", "/]"),
+        ActionKind::Loop => ("[[", "]]"),
     }
 }
 

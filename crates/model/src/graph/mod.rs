@@ -1,22 +1,24 @@
 //! A workflow's graph, drawn as terminal text, Mermaid or SVG.
 //!
-//! The three drawings start from one [`Graph`] and one reading of its structure (`outline.rs`), so
+//! The three drawings start from one [`Graph`] and one reading of its structure (`levels.rs`), so
 //! they agree on what contains what and which links point backwards. Drawing cannot fail and never
 //! trusts its input: indices out of range are ignored, cycles are drawn as such, and text is made
 //! harmless before it is measured. The same graph always gives the same bytes.
 
+mod drawing;
+mod grid;
 mod layout;
-mod lettering;
+mod levels;
 mod mermaid;
-mod mesh;
-mod outline;
 mod positions;
 mod rows;
-mod scene;
 mod svg;
 #[cfg(test)]
 mod tests;
 mod text;
+mod text_width;
+
+use crate::step::ActionKind;
 
 /// The stylesheet embedded in every SVG, for a host that must name or hash it in a content policy.
 pub const SVG_STYLE: &str = include_str!("style.css");
@@ -27,20 +29,20 @@ pub struct Graph {
     /// What the drawing is called.
     pub title: String,
     /// Every step, in document order.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<GraphNode>,
     /// What waits for what.
     pub edges: Vec<Edge>,
 }
 
 /// One step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Node {
+pub struct GraphNode {
     /// The step's id in its document.
     pub id: String,
     /// What a person calls the step; empty when it only has an id.
     pub title: String,
     /// What the step does.
-    pub kind: NodeKind,
+    pub kind: ActionKind,
     /// What it acts on, such as `shop orders:get`.
     pub detail: Option<String>,
     /// The expression that decides whether it runs.
@@ -50,25 +52,6 @@ pub struct Node {
     /// Whether the step belongs to the section that always runs last. A step inside a loop follows
     /// its outermost loop, whatever it says itself.
     pub finally: bool,
-}
-
-/// What a step does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NodeKind {
-    /// Runs a command or another workflow.
-    Run,
-    /// Asks an agent.
-    Prompt,
-    /// Asks a person.
-    Approve,
-    /// Lets time pass.
-    Wait,
-    /// Computes values.
-    Set,
-    /// Ends the run as failed.
-    Fail,
-    /// Repeats its body.
-    Loop,
 }
 
 /// A link between two steps: `to` waits for `from`.
@@ -99,36 +82,11 @@ impl Graph {
     }
 }
 
-impl Node {
+impl GraphNode {
     /// The words a person knows the step by, safe to show on one line.
     fn name(&self) -> String {
         let title = visible(&self.title);
         if title.is_empty() { visible(&self.id) } else { title }
-    }
-}
-
-impl NodeKind {
-    const ALL: [NodeKind; 7] = [
-        NodeKind::Run,
-        NodeKind::Prompt,
-        NodeKind::Approve,
-        NodeKind::Wait,
-        NodeKind::Set,
-        NodeKind::Fail,
-        NodeKind::Loop,
-    ];
-
-    /// The word the manifest uses for this kind.
-    fn word(self) -> &'static str {
-        match self {
-            NodeKind::Run => "run",
-            NodeKind::Prompt => "prompt",
-            NodeKind::Approve => "approve",
-            NodeKind::Wait => "wait",
-            NodeKind::Set => "set",
-            NodeKind::Fail => "fail",
-            NodeKind::Loop => "loop",
-        }
     }
 }
 

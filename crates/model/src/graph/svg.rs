@@ -1,16 +1,16 @@
-//! Paints a scene as SVG.
+//! Paints a drawing as SVG.
 //!
 //! The document stands alone: no script, no reference to anything outside, and no ids, so two
 //! drawings can share a page. Kinds differ by icon and word as well as by colour. Each node carries
 //! its step id in `data-id`, for a host that wants to colour or link steps.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
-use super::layout::{Run, Size};
-use super::lettering::{Font, fit, measure};
-use super::outline::Outline;
-use super::scene::{Block, FINALLY_HEADING, FinallySection, Scene, SceneWire};
-use super::{Graph, Node, NodeKind, SVG_STYLE, visible};
+use super::drawing::{Block, Drawing, FINALLY_HEADING, FinallySection};
+use super::layout::{BoxSize, Wire, WireRun};
+use super::levels::Levels;
+use super::text_width::{Font, fit, measure};
+use super::{ActionKind, Graph, GraphNode, SVG_STYLE, visible};
 use crate::limits;
 
 /// Bounds of a card's width; all cards of a drawing are as wide as its longest text asks.
@@ -30,46 +30,45 @@ const ARROW: f64 = 7.0;
 const BUS_RADIUS: f64 = 6.0;
 
 pub(super) fn draw(graph: &Graph) -> String {
-    let outline = Outline::of(graph);
-    let scene = Scene::new(&outline, &head_sizes(graph));
     let mut svg = String::new();
-    let (width, height) = (scene.width, scene.height);
-    let title = visible(&graph.title);
-    let title = if title.is_empty() { "Workflow" } else { &title };
-    put(
-        &mut svg,
-        &format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"milepost-graph\" role=\"img\" \
-         width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">"
-        ),
-    );
-    put(&mut svg, &format!("<title>{}</title>", escape(title)));
-    put(&mut svg, &format!("<desc>{}</desc>", escape(&describe(graph))));
-    put(&mut svg, &format!("<style>\n{SVG_STYLE}</style>"));
-    put(
-        &mut svg,
-        &format!("<rect class=\"canvas\" width=\"{width}\" height=\"{height}\" rx=\"12\"/>"),
-    );
-    if let Some(section) = &scene.finally {
-        draw_finally(&mut svg, section);
-    }
-    for frame in &scene.frames {
-        draw_node(&mut svg, &graph.nodes[frame.node], frame, "frame");
-    }
-    draw_wires(&mut svg, &scene.wires);
-    for card in &scene.cards {
-        draw_node(&mut svg, &graph.nodes[card.node], card, "card");
-    }
-    // Labels come last: a link that crosses one must not strike it through.
-    for wire in &scene.wires {
-        draw_label(&mut svg, wire, scene.width);
-    }
-    svg.push_str("</svg>\n");
+    write_svg(&mut svg, graph).expect("writing to a string cannot fail");
     svg
 }
 
+fn write_svg(svg: &mut String, graph: &Graph) -> fmt::Result {
+    let levels = Levels::of(graph);
+    let drawing = Drawing::new(&levels, &head_sizes(graph));
+    let (width, height) = (drawing.width, drawing.height);
+    let title = visible(&graph.title);
+    let title = if title.is_empty() { "Workflow" } else { &title };
+    writeln!(
+        svg,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"milepost-graph\" role=\"img\" \
+         width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">"
+    )?;
+    writeln!(svg, "<title>{}</title>", escape(title))?;
+    writeln!(svg, "<desc>{}</desc>", escape(&describe(graph)))?;
+    writeln!(svg, "<style>\n{SVG_STYLE}</style>")?;
+    writeln!(svg, "<rect class=\"canvas\" width=\"{width}\" height=\"{height}\" rx=\"12\"/>")?;
+    if let Some(section) = &drawing.finally {
+        draw_finally(svg, section)?;
+    }
+    for frame in &drawing.frames {
+        draw_node(svg, &graph.nodes[frame.node], frame, "frame")?;
+    }
+    draw_wires(svg, &drawing.wires)?;
+    for card in &drawing.cards {
+        draw_node(svg, &graph.nodes[card.node], card, "card")?;
+    }
+    // Labels come last: a link that crosses one must not strike it through.
+    for wire in &drawing.wires {
+        draw_label(svg, wire, drawing.width)?;
+    }
+    writeln!(svg, "</svg>")
+}
+
 /// The size of each node's card, or of a loop's heading.
-fn head_sizes(graph: &Graph) -> Vec<Size> {
+fn head_sizes(graph: &Graph) -> Vec<BoxSize> {
     let wanted = graph.nodes.iter().map(|node| {
         let (second, second_font) = second_line(node);
         let texts = [
@@ -82,163 +81,147 @@ fn head_sizes(graph: &Graph) -> Vec<Size> {
     let widest = wanted.fold(CARD_WIDTH.0, f64::max).min(CARD_WIDTH.1);
     // An even width keeps the middle of every card on a whole pixel.
     let width = (widest / 2.0).ceil() * 2.0;
-    let height = |node: &Node| CARD_HEIGHT + condition(node).map_or(0.0, |_| PILL_ROW);
-    graph.nodes.iter().map(|node| Size { width, height: height(node) }).collect()
+    let height = |node: &GraphNode| CARD_HEIGHT + condition(node).map_or(0.0, |_| PILL_ROW);
+    graph.nodes.iter().map(|node| BoxSize { width, height: height(node) }).collect()
 }
 
-fn second_line(node: &Node) -> (String, Font) {
+fn second_line(node: &GraphNode) -> (String, Font) {
     match node.detail.as_deref().map(visible).filter(|detail| !detail.is_empty()) {
         Some(detail) => (detail, Font::Detail),
-        None => (node.kind.word().to_owned(), Font::Kind),
+        None => (node.kind.name().to_owned(), Font::Kind),
     }
 }
 
-fn condition(node: &Node) -> Option<String> {
+fn condition(node: &GraphNode) -> Option<String> {
     node.condition.as_deref().map(|condition| format!("if {}", visible(condition)))
 }
 
-fn draw_node(svg: &mut String, node: &Node, block: &Block, role: &str) {
+fn draw_node(svg: &mut String, node: &GraphNode, block: &Block, role: &str) -> fmt::Result {
     let Block { x, y, width, height, .. } = *block;
-    let kind = node.kind.word();
-    put(
+    let kind = node.kind.name();
+    writeln!(
         svg,
-        &format!(
-            "<g class=\"{role} {kind}\" data-id=\"{}\" transform=\"translate({x} {y})\">",
-            escape(&visible(&node.id))
-        ),
-    );
-    put(svg, &format!("<title>{}</title>", escape(&tooltip(node))));
+        "<g class=\"{role} {kind}\" data-id=\"{}\" transform=\"translate({x} {y})\">",
+        escape(&visible(&node.id))
+    )?;
+    writeln!(svg, "<title>{}</title>", escape(&tooltip(node)))?;
     let radius = if role == "frame" { FRAME_RADIUS } else { CARD_RADIUS };
-    put(
+    writeln!(svg, "<rect class=\"box\" width=\"{width}\" height=\"{height}\" rx=\"{radius}\"/>")?;
+    writeln!(
         svg,
-        &format!("<rect class=\"box\" width=\"{width}\" height=\"{height}\" rx=\"{radius}\"/>"),
-    );
-    put(
-        svg,
-        &format!(
-            "<g class=\"badge\" transform=\"translate({PADDING} {PADDING})\">\
+        "<g class=\"badge\" transform=\"translate({PADDING} {PADDING})\">\
          <rect width=\"{BADGE}\" height=\"{BADGE}\" rx=\"8\"/>\
          <path transform=\"translate(6 6)\" d=\"{}\"/></g>",
-            icon(node.kind)
-        ),
-    );
+        icon(node.kind)
+    )?;
     let room = width - TEXT_LEFT - PADDING;
     let name = fit(&node.name(), room, Font::Name);
-    put(svg, &format!("<text class=\"name\" x=\"{TEXT_LEFT}\" y=\"24\">{}</text>", escape(&name)));
+    writeln!(svg, "<text class=\"name\" x=\"{TEXT_LEFT}\" y=\"24\">{}</text>", escape(&name))?;
     let (second, font) = second_line(node);
     let class = if matches!(font, Font::Detail) { "detail" } else { "kind" };
     let second = escape(&fit(&second, room, font));
-    put(svg, &format!("<text class=\"{class}\" x=\"{TEXT_LEFT}\" y=\"40\">{second}</text>"));
+    writeln!(svg, "<text class=\"{class}\" x=\"{TEXT_LEFT}\" y=\"40\">{second}</text>")?;
     if let Some(text) = condition(node) {
-        draw_pill(svg, &text, width);
+        draw_pill(svg, &text, width)?;
     }
     if block.repeats {
         let (x, y) = (width, CARD_HEIGHT / 2.0);
-        put(
+        writeln!(
             svg,
-            &format!(
-                "<path class=\"wire back\" d=\"M{x} {} c24 0 24 20 {ARROW} 20\"/>\
+            "<path class=\"wire back\" d=\"M{x} {} c24 0 24 20 {ARROW} 20\"/>\
              <path class=\"arrow\" d=\"M{x} {} l{ARROW} -4 v8 z\"/>",
-                y - 10.0,
-                y + 10.0
-            ),
-        );
+            y - 10.0,
+            y + 10.0
+        )?;
     }
-    put(svg, "</g>");
+    writeln!(svg, "</g>")
 }
 
-fn draw_pill(svg: &mut String, text: &str, width: f64) {
+fn draw_pill(svg: &mut String, text: &str, width: f64) -> fmt::Result {
     let text = fit(text, width - 2.0 * PADDING - 16.0, Font::Pill);
     let pill_width = measure(&text, Font::Pill).ceil() + 16.0;
-    put(
+    writeln!(
         svg,
-        &format!(
-            "<g class=\"pill\" transform=\"translate({PADDING} {})\">\
+        "<g class=\"pill\" transform=\"translate({PADDING} {})\">\
          <rect width=\"{pill_width}\" height=\"{PILL_HEIGHT}\" rx=\"9\"/>\
          <text x=\"8\" y=\"12.5\">{}</text></g>",
-            CARD_HEIGHT - 4.0,
-            escape(&text)
-        ),
-    );
+        CARD_HEIGHT - 4.0,
+        escape(&text)
+    )
 }
 
-fn draw_finally(svg: &mut String, section: &FinallySection) {
+fn draw_finally(svg: &mut String, section: &FinallySection) -> fmt::Result {
     let FinallySection { x, y, width, height, bar } = *section;
-    put(svg, "<g class=\"finally\">");
-    put(svg, "<title>Finally: these steps always run last</title>");
-    put(
+    writeln!(svg, "<g class=\"finally\">")?;
+    writeln!(svg, "<title>Finally: these steps always run last</title>")?;
+    writeln!(
         svg,
-        &format!(
-            "<rect class=\"box\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" \
+        "<rect class=\"box\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" \
          rx=\"{FRAME_RADIUS}\"/>"
-        ),
-    );
+    )?;
     let (left, line) = (x + 20.0, y + FINALLY_HEADING - 16.0);
-    put(
+    writeln!(
         svg,
-        &format!(
-            "<text class=\"name\" x=\"{left}\" y=\"{line}\">Finally</text>\
+        "<text class=\"name\" x=\"{left}\" y=\"{line}\">Finally</text>\
          <text class=\"kind\" x=\"{}\" y=\"{line}\">always runs last</text>",
-            left + 56.0
-        ),
-    );
+        left + 56.0
+    )?;
     if let Some((from, to, at)) = bar {
         let middle = (x + width / 2.0).round();
-        put(
+        writeln!(
             svg,
-            &format!(
-                "<path class=\"bar\" d=\"M{from} {at} H{to} M{middle} {at} V{}\"/>",
-                y - ARROW
-            ),
-        );
-        put(svg, &format!("<path class=\"arrow\" d=\"M{middle} {y} l-4.5 -{ARROW} h9 z\"/>"));
+            "<path class=\"bar\" d=\"M{from} {at} H{to} M{middle} {at} V{}\"/>",
+            y - ARROW
+        )?;
+        writeln!(svg, "<path class=\"arrow\" d=\"M{middle} {y} l-4.5 -{ARROW} h9 z\"/>")?;
     }
-    put(svg, "</g>");
+    writeln!(svg, "</g>")
 }
 
 /// All links in one path for each style, so that strokes which meet in a trunk do not add up.
-fn draw_wires(svg: &mut String, wires: &[SceneWire]) {
+fn draw_wires(svg: &mut String, wires: &[Wire]) -> fmt::Result {
     let mut arrows = String::new();
     for (class, back) in [("wire", false), ("wire back", true)] {
         let mut paths = String::new();
         for wire in wires.iter().filter(|wire| wire.back == back) {
-            trace_wire(&mut paths, &mut arrows, wire);
+            trace_wire(&mut paths, &mut arrows, wire)?;
         }
         if !paths.is_empty() {
-            put(svg, &format!("<path class=\"{class}\" d=\"{}\"/>", paths.trim_end()));
+            writeln!(svg, "<path class=\"{class}\" d=\"{}\"/>", paths.trim_end())?;
         }
     }
     if !arrows.is_empty() {
-        put(svg, &format!("<path class=\"arrow\" d=\"{}\"/>", arrows.trim_end()));
+        writeln!(svg, "<path class=\"arrow\" d=\"{}\"/>", arrows.trim_end())?;
     }
+    Ok(())
 }
 
-fn trace_wire(paths: &mut String, arrows: &mut String, wire: &SceneWire) {
-    let (Some(first), Some(last)) = (wire.runs.first(), wire.runs.last()) else { return };
+fn trace_wire(paths: &mut String, arrows: &mut String, wire: &Wire) -> fmt::Result {
+    let (Some(first), Some(last)) = (wire.runs.first(), wire.runs.last()) else { return Ok(()) };
     let (mut start, mut end) = (first.top, last.bottom);
     if wire.arrow {
         // A link against the flow points up, at the bottom of its upper box.
         let (x, y, side) = if wire.back { (first.x, start, ARROW) } else { (last.x, end, -ARROW) };
-        put(arrows, &format!("M{x} {y} l-4.5 {side} h9 z"));
+        writeln!(arrows, "M{x} {y} l-4.5 {side} h9 z")?;
         if wire.back { start += ARROW } else { end -= ARROW }
     }
     let mut path = format!("M{} {start}", first.x);
     for pair in wire.runs.windows(2) {
         let (upper, lower) = (pair[0], pair[1]);
         if upper.bottom > upper.top {
-            let _ = write!(path, " V{}", upper.bottom);
+            write!(path, " V{}", upper.bottom)?;
         }
         path.push_str(&bend(upper, lower, lower.top.min(end)));
     }
     if last.bottom > last.top {
-        let _ = write!(path, " V{end}");
+        write!(path, " V{end}")?;
     }
-    put(paths, &path);
+    writeln!(paths, "{path}")
 }
 
 /// The curve from one vertical run to the next, which leaves and arrives upright. It ends at `to`,
 /// which is above the next run when an arrow head fills the rest.
-fn bend(upper: Run, lower: Run, to: f64) -> String {
+fn bend(upper: WireRun, lower: WireRun, to: f64) -> String {
     let from = upper.bottom;
     if (upper.x - lower.x).abs() < 0.5 {
         return format!(" V{to}");
@@ -263,9 +246,9 @@ fn bus_bend(from: f64, to: f64, bus: f64, end: f64) -> String {
     )
 }
 
-fn draw_label(svg: &mut String, wire: &SceneWire, drawing_width: f64) {
-    let [.., upper, lower] = wire.runs.as_slice() else { return };
-    let Some(label) = &wire.label else { return };
+fn draw_label(svg: &mut String, wire: &Wire, drawing_width: f64) -> fmt::Result {
+    let [.., upper, lower] = wire.runs.as_slice() else { return Ok(()) };
+    let Some(label) = &wire.label else { return Ok(()) };
     let text = fit(label, limits::GRAPH_LABEL_WIDTH, Font::Kind);
     let width = measure(&text, Font::Kind).ceil() + 14.0;
     let middle = f64::midpoint(upper.x, lower.x);
@@ -273,36 +256,34 @@ fn draw_label(svg: &mut String, wire: &SceneWire, drawing_width: f64) {
     let x = if wire.back { middle + width / 2.0 - 14.0 } else { middle };
     let x = x.min(drawing_width - width / 2.0 - 4.0).max(width / 2.0 + 4.0);
     let y = f64::midpoint(upper.bottom, lower.top);
-    put(
+    writeln!(
         svg,
-        &format!(
-            "<g class=\"label\"><title>{}</title>\
+        "<g class=\"label\"><title>{}</title>\
          <rect x=\"{}\" y=\"{}\" width=\"{width}\" height=\"18\" rx=\"9\"/>\
          <text x=\"{x}\" y=\"{}\">{}</text></g>",
-            escape(label),
-            x - width / 2.0,
-            y - 9.0,
-            y + 4.0,
-            escape(&text)
-        ),
-    );
+        escape(label),
+        x - width / 2.0,
+        y - 9.0,
+        y + 4.0,
+        escape(&text)
+    )
 }
 
 /// Strokes on a 16 by 16 grid.
-fn icon(kind: NodeKind) -> &'static str {
+fn icon(kind: ActionKind) -> &'static str {
     match kind {
-        NodeKind::Run => "M5 3.2v9.6l7.6-4.8z",
-        NodeKind::Prompt => "M2.8 3.6h10.4v7.2H8.2l-3 2.6v-2.6H2.8z",
-        NodeKind::Approve => "M3.2 8.4l3.2 3.3 6.4-7.2",
-        NodeKind::Wait => "M8 2.4a5.6 5.6 0 1 0 0 11.2a5.6 5.6 0 1 0 0-11.2M8 5v3.2l2.2 1.4",
-        NodeKind::Set => "M3.4 6h9.2M3.4 10h9.2",
-        NodeKind::Fail => "M4.2 4.2l7.6 7.6M11.8 4.2l-7.6 7.6",
-        NodeKind::Loop => "M12.8 8.4a4.9 4.9 0 1 1-1.6-4M12.6 2.2v2.9H9.7",
+        ActionKind::Run => "M5 3.2v9.6l7.6-4.8z",
+        ActionKind::Prompt => "M2.8 3.6h10.4v7.2H8.2l-3 2.6v-2.6H2.8z",
+        ActionKind::Approve => "M3.2 8.4l3.2 3.3 6.4-7.2",
+        ActionKind::Wait => "M8 2.4a5.6 5.6 0 1 0 0 11.2a5.6 5.6 0 1 0 0-11.2M8 5v3.2l2.2 1.4",
+        ActionKind::Set => "M3.4 6h9.2M3.4 10h9.2",
+        ActionKind::Fail => "M4.2 4.2l7.6 7.6M11.8 4.2l-7.6 7.6",
+        ActionKind::Loop => "M12.8 8.4a4.9 4.9 0 1 1-1.6-4M12.6 2.2v2.9H9.7",
     }
 }
 
-fn tooltip(node: &Node) -> String {
-    let mut parts = vec![format!("{} ({})", visible(&node.id), node.kind.word())];
+fn tooltip(node: &GraphNode) -> String {
+    let mut parts = vec![format!("{} ({})", visible(&node.id), node.kind.name())];
     let title = visible(&node.title);
     if !title.is_empty() {
         parts.push(title);
@@ -314,7 +295,7 @@ fn tooltip(node: &Node) -> String {
 
 fn describe(graph: &Graph) -> String {
     let count = |kind| graph.nodes.iter().filter(|node| node.kind == kind).count();
-    let kinds = NodeKind::ALL.iter().map(|&kind| (count(kind), kind.word()));
+    let kinds = ActionKind::ALL.iter().map(|&kind| (count(kind), kind.name()));
     let kinds: Vec<_> = kinds
         .filter(|&(count, _)| count > 0)
         .map(|(count, word)| format!("{count} {word}"))
@@ -339,9 +320,4 @@ fn escape(text: &str) -> String {
         }
     }
     escaped
-}
-
-fn put(svg: &mut String, line: &str) {
-    svg.push_str(line);
-    svg.push('\n');
 }

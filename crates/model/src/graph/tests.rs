@@ -6,13 +6,13 @@ use expect_test::{Expect, expect, expect_file};
 use proptest::prelude::*;
 use unicode_width::UnicodeWidthStr as _;
 
-use super::layout::Size;
-use super::outline::Outline;
-use super::scene::{Block, Scene};
+use super::drawing::{Block, Drawing};
+use super::layout::BoxSize;
+use super::levels::Levels;
 use super::*;
 
-fn node(id: &str, kind: NodeKind) -> Node {
-    Node {
+fn node(id: &str, kind: ActionKind) -> GraphNode {
+    GraphNode {
         id: id.to_owned(),
         title: String::new(),
         kind,
@@ -23,38 +23,38 @@ fn node(id: &str, kind: NodeKind) -> Node {
     }
 }
 
-fn titled(id: &str, title: &str, kind: NodeKind) -> Node {
-    Node { title: title.to_owned(), ..node(id, kind) }
+fn titled(id: &str, title: &str, kind: ActionKind) -> GraphNode {
+    GraphNode { title: title.to_owned(), ..node(id, kind) }
 }
 
-fn graph(nodes: Vec<Node>, edges: &[(usize, usize)]) -> Graph {
+fn graph(nodes: Vec<GraphNode>, edges: &[(usize, usize)]) -> Graph {
     let edges = edges.iter().map(|&(from, to)| Edge { from, to, label: None }).collect();
     Graph { title: "Example".to_owned(), nodes, edges }
 }
 
 fn numbered(count: usize, edges: &[(usize, usize)]) -> Graph {
-    graph((0..count).map(|index| node(&format!("s{index}"), NodeKind::Run)).collect(), edges)
+    graph((0..count).map(|index| node(&format!("s{index}"), ActionKind::Run)).collect(), edges)
 }
 
 /// Every feature once: a condition, a way back, a loop in a loop, and a closing section.
 fn refund() -> Graph {
-    let inside = |node: Node, parent| Node { parent: Some(parent), ..node };
+    let inside = |node: GraphNode, parent| GraphNode { parent: Some(parent), ..node };
     let nodes = vec![
-        Node {
+        GraphNode {
             detail: Some("shop orders:get".to_owned()),
-            ..titled("lookup", "Look up the order", NodeKind::Run)
+            ..titled("lookup", "Look up the order", ActionKind::Run)
         },
-        titled("decide", "Decide", NodeKind::Prompt),
-        Node {
+        titled("decide", "Decide", ActionKind::Prompt),
+        GraphNode {
             condition: Some("steps.decide.output.refund".to_owned()),
-            ..titled("ok", "Refund it?", NodeKind::Approve)
+            ..titled("ok", "Refund it?", ActionKind::Approve)
         },
-        node("each", NodeKind::Loop),
-        inside(node("again", NodeKind::Loop), 3),
-        inside(node("send", NodeKind::Run), 4),
-        inside(node("pause", NodeKind::Wait), 4),
-        node("totals", NodeKind::Set),
-        Node { finally: true, ..node("log", NodeKind::Run) },
+        node("each", ActionKind::Loop),
+        inside(node("again", ActionKind::Loop), 3),
+        inside(node("send", ActionKind::Run), 4),
+        inside(node("pause", ActionKind::Wait), 4),
+        node("totals", ActionKind::Set),
+        GraphNode { finally: true, ..node("log", ActionKind::Run) },
     ];
     let mut graph = graph(nodes, &[(0, 1), (1, 2), (2, 3), (5, 6), (3, 7), (0, 7), (7, 8)]);
     graph.title = "Refund an order".to_owned();
@@ -64,14 +64,14 @@ fn refund() -> Graph {
 
 fn hostile() -> Graph {
     let title = "\u{202e}\u{1b}[31m\0\nend</text></title><script>\"]];`%%{init:{}}%% #35; & 'x' $$";
-    let mut hostile = graph(vec![titled("a\u{7}", title, NodeKind::Run)], &[]);
-    hostile.nodes.push(Node {
+    let mut hostile = graph(vec![titled("a\u{7}", title, ActionKind::Run)], &[]);
+    hostile.nodes.push(GraphNode {
         detail: Some(title.to_owned()),
         condition: Some(title.to_owned()),
         parent: Some(0),
-        ..titled("b", "👩‍👩‍👧 ❤️ 订单退款流程非常长的标题需要截断处理才可以", NodeKind::Approve)
+        ..titled("b", "👩‍👩‍👧 ❤️ 订单退款流程非常长的标题需要截断处理才可以", ActionKind::Approve)
     });
-    hostile.nodes.push(node("c", NodeKind::Fail));
+    hostile.nodes.push(node("c", ActionKind::Fail));
     hostile.edges.push(Edge { from: 0, to: 2, label: Some(title.to_owned()) });
     hostile.title = title.to_owned();
     hostile
@@ -259,9 +259,9 @@ fn mermaid_escapes_hostile_titles() {
 
 #[test]
 fn mermaid_gives_each_kind_its_shape() {
-    let nodes = NodeKind::ALL.map(|kind| node(kind.word(), kind));
+    let nodes = ActionKind::ALL.iter().map(|kind| node(kind.name(), *kind)).collect();
     check(
-        &graph(nodes.to_vec(), &[]).to_mermaid(),
+        &graph(nodes, &[]).to_mermaid(),
         expect![[r#"
         flowchart TD
           accTitle: Example
@@ -278,7 +278,7 @@ fn mermaid_gives_each_kind_its_shape() {
 
 #[test]
 fn svg_of_one_step() {
-    let step = titled("only", "Only <step>", NodeKind::Run);
+    let step = titled("only", "Only <step>", ActionKind::Run);
     let drawing = without_style(&graph(vec![step], &[]).to_svg());
     expect_file!["./testdata/one-step.svg"].assert_eq(&drawing);
 }
@@ -306,22 +306,24 @@ fn svg_takes_nothing_from_outside() {
 #[test]
 fn a_fan_out_is_a_block_and_not_a_ribbon() {
     let edges: Vec<_> = (1..=30).map(|to| (0, to)).collect();
-    let scene = scene(&numbered(31, &edges));
-    assert!(scene.width < 1400.0, "{}", scene.width);
-    assert!(scene.height < 1000.0, "{}", scene.height);
+    let drawing = drawing(&numbered(31, &edges));
+    assert!(drawing.width < 1400.0, "{}", drawing.width);
+    assert!(drawing.height < 1000.0, "{}", drawing.height);
 }
 
 #[test]
 fn a_line_is_straight() {
     let edges: Vec<_> = (1..50).map(|to| (to - 1, to)).collect();
-    let scene = scene(&numbered(50, &edges));
-    assert!(scene.cards.windows(2).all(|pair| same(pair[0].x, pair[1].x) && pair[0].y < pair[1].y));
+    let drawing = drawing(&numbered(50, &edges));
+    assert!(
+        drawing.cards.windows(2).all(|pair| same(pair[0].x, pair[1].x) && pair[0].y < pair[1].y)
+    );
 }
 
 #[test]
 fn a_diamond_is_symmetric() {
-    let scene = scene(&numbered(4, &[(0, 1), (0, 2), (1, 3), (2, 3)]));
-    let middle = |card: usize| scene.cards[card].x + scene.cards[card].width / 2.0;
+    let drawing = drawing(&numbered(4, &[(0, 1), (0, 2), (1, 3), (2, 3)]));
+    let middle = |card: usize| drawing.cards[card].x + drawing.cards[card].width / 2.0;
     assert!(same(middle(0), middle(3)));
     assert!(same(middle(0) - middle(1), middle(2) - middle(0)));
 }
@@ -376,7 +378,7 @@ proptest! {
 fn any_graph() -> impl Strategy<Value = Graph> {
     let text = prop_oneof![Just(String::new()), "[ -~]{0,40}", "\\PC{0,20}", any::<String>()];
     let text = text.boxed();
-    let kind = (0..NodeKind::ALL.len()).prop_map(|index| NodeKind::ALL[index]);
+    let kind = (0..ActionKind::ALL.len()).prop_map(|index| ActionKind::ALL[index]);
     let optional = proptest::option::of(text.clone());
     let parent = proptest::option::weighted(0.3, 0_usize..40);
     let node = (text.clone(), kind, optional.clone(), optional.clone(), parent, any::<bool>());
@@ -389,7 +391,7 @@ fn any_graph() -> impl Strategy<Value = Graph> {
             .enumerate()
             .map(|(index, (title, kind, detail, condition, parent, finally))| {
                 let id = format!("step-{index}");
-                Node { id, title, kind, detail, condition, parent, finally }
+                GraphNode { id, title, kind, detail, condition, parent, finally }
             })
             .collect(),
         edges: edges.into_iter().map(|(from, to, label)| Edge { from, to, label }).collect(),
@@ -418,25 +420,25 @@ fn assert_holds(graph: &Graph, width: usize) {
         assert!(names.contains(format!("n{index}").as_str()), "{index}");
     }
     assert_eq!(svg, graph.to_svg());
-    assert_apart(graph, &scene(graph));
+    assert_apart(graph, &drawing(graph));
 }
 
-fn scene(graph: &Graph) -> Scene {
-    let heads = vec![Size { width: 200.0, height: 52.0 }; graph.nodes.len()];
-    Scene::new(&Outline::of(graph), &heads)
+fn drawing(graph: &Graph) -> Drawing {
+    let heads = vec![BoxSize { width: 200.0, height: 52.0 }; graph.nodes.len()];
+    Drawing::new(&Levels::of(graph), &heads)
 }
 
 /// Boxes do not overlap unless one contains the other as its loop, and all are inside the drawing.
-fn assert_apart(graph: &Graph, scene: &Scene) {
-    let outline = Outline::of(graph);
-    let blocks: Vec<&Block> = scene.frames.iter().chain(&scene.cards).collect();
+fn assert_apart(graph: &Graph, drawing: &Drawing) {
+    let levels = Levels::of(graph);
+    let blocks: Vec<&Block> = drawing.frames.iter().chain(&drawing.cards).collect();
     assert_eq!(blocks.len(), graph.nodes.len());
     for (index, a) in blocks.iter().enumerate() {
-        assert!(encloses((0.0, 0.0, scene.width, scene.height), a), "{a:?}");
+        assert!(encloses((0.0, 0.0, drawing.width, drawing.height), a), "{a:?}");
         for b in &blocks[..index] {
-            if outline.contains(a.node, b.node) {
+            if levels.contains(a.node, b.node) {
                 assert!(encloses((a.x, a.y, a.width, a.height), b), "{a:?} {b:?}");
-            } else if outline.contains(b.node, a.node) {
+            } else if levels.contains(b.node, a.node) {
                 assert!(encloses((b.x, b.y, b.width, b.height), a), "{a:?} {b:?}");
             } else {
                 let beside = a.x + a.width <= b.x || b.x + b.width <= a.x;

@@ -6,16 +6,16 @@
 
 use unicode_width::UnicodeWidthChar as _;
 
-use super::outline::{Level, Link, Outline};
-use super::{Graph, Node, NodeKind, visible};
+use super::levels::{Level, LevelLink, Levels};
+use super::{ActionKind, Graph, GraphNode, visible};
 use crate::limits;
 
 /// Column a lane takes, with the space after it.
 const LANE_WIDTH: usize = 2;
 
 pub(super) fn draw(graph: &Graph, width: usize) -> String {
-    let outline = Outline::of(graph);
-    let mut drawing = Drawing { graph, outline: &outline, width, rows: Vec::new() };
+    let levels = Levels::of(graph);
+    let mut drawing = TextDrawing { graph, levels: &levels, width, rows: Vec::new() };
     let title = visible(&graph.title);
     if !title.is_empty() {
         drawing.rows.push(Row::plain(title));
@@ -24,13 +24,13 @@ pub(super) fn draw(graph: &Graph, width: usize) -> String {
     if graph.nodes.is_empty() {
         drawing.rows.push(Row::plain("no steps".to_owned()));
     } else {
-        drawing.level(&outline.main, "");
-        if !outline.finally.members.is_empty() {
+        drawing.level(&levels.main, "");
+        if !levels.finally.members.is_empty() {
             let rule = "─".repeat(width.saturating_sub("── finally ".len() - 4));
             drawing.rows.push(Row::default());
             drawing.rows.push(Row::plain(format!("── finally {rule}")));
             drawing.rows.push(Row::default());
-            drawing.level(&outline.finally, "");
+            drawing.level(&levels.finally, "");
         }
         drawing.rows.push(Row::default());
         drawing.rows.push(Row::plain(legend(graph)));
@@ -54,14 +54,14 @@ impl Row {
     }
 }
 
-struct Drawing<'a> {
+struct TextDrawing<'a> {
     graph: &'a Graph,
-    outline: &'a Outline,
+    levels: &'a Levels,
     width: usize,
     rows: Vec<Row>,
 }
 
-impl Drawing<'_> {
+impl TextDrawing<'_> {
     fn level(&mut self, level: &Level, indent: &str) {
         let lanes_max = self.width / limits::GRAPH_LANES_SHARE / LANE_WIDTH;
         let steps = plan_lanes(level, lanes_max.max(2));
@@ -72,7 +72,7 @@ impl Drawing<'_> {
         for (position, &member) in level.sequence.iter().enumerate() {
             let index = level.members[member];
             let node = &self.graph.nodes[index];
-            let body = &self.outline.bodies[index];
+            let body = &self.levels.bodies[index];
             let step = steps.as_ref().map(|steps| &steps[position]);
             if let Some(link) = step.and_then(|step| step.link.as_ref()) {
                 self.rows.push(Row { lanes: format!("{indent}{link}"), ..Row::default() });
@@ -111,7 +111,13 @@ impl Drawing<'_> {
 
     /// What the drawn lanes do not say: conditions, words on links, links against the flow and,
     /// where there are no lanes, what the step waits for.
-    fn notes(&self, level: &Level, member: usize, links: &[&Link], has_lanes: bool) -> Vec<String> {
+    fn notes(
+        &self,
+        level: &Level,
+        member: usize,
+        links: &[&LevelLink],
+        has_lanes: bool,
+    ) -> Vec<String> {
         let id = |position: usize| visible(&self.graph.nodes[level.members[position]].id);
         let condition = self.graph.nodes[level.members[member]].condition.as_deref();
         let mut notes: Vec<_> =
@@ -275,26 +281,26 @@ fn draw_step(lanes: &[Lane], column: usize) -> (String, String) {
     (before, after.trim_end().to_owned())
 }
 
-fn symbol(kind: NodeKind) -> char {
+fn symbol(kind: ActionKind) -> char {
     match kind {
-        NodeKind::Run => '●',
-        NodeKind::Prompt => '◆',
-        NodeKind::Approve => '?',
-        NodeKind::Wait => '◔',
-        NodeKind::Set => '=',
-        NodeKind::Fail => '✗',
-        NodeKind::Loop => '↻',
+        ActionKind::Run => '●',
+        ActionKind::Prompt => '◆',
+        ActionKind::Approve => '?',
+        ActionKind::Wait => '◔',
+        ActionKind::Set => '=',
+        ActionKind::Fail => '✗',
+        ActionKind::Loop => '↻',
     }
 }
 
 fn legend(graph: &Graph) -> String {
-    let used = |kind: &NodeKind| graph.nodes.iter().any(|node| node.kind == *kind);
-    let entries = NodeKind::ALL.into_iter().filter(used);
-    let entries = entries.map(|kind| format!("{} {}", symbol(kind), kind.word()));
+    let used = |kind: &ActionKind| graph.nodes.iter().any(|node| node.kind == *kind);
+    let entries = ActionKind::ALL.iter().copied().filter(used);
+    let entries = entries.map(|kind| format!("{} {}", symbol(kind), kind.name()));
     entries.collect::<Vec<_>>().join("   ")
 }
 
-fn summary(node: &Node) -> String {
+fn summary(node: &GraphNode) -> String {
     let title = Some(visible(&node.title)).filter(|title| *title != visible(&node.id));
     let parts = [title, node.detail.as_deref().map(visible)];
     let parts: Vec<_> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();

@@ -277,7 +277,7 @@ fn what_is_no_condition_is_refused() {
         (json!({"var": "x", "eq": 1}), "unknown operator `eq`"),
         (json!({"var": "x", "bogus_operator": 1}), "unknown operator `bogus_operator`"),
         (json!({"equals": 1}), "`equals` compares nothing: `var` is missing"),
-        (json!({"var": ""}), "`var` names no variable"),
+        (json!({"var": ""}), "`var` is empty"),
         (json!({"var": "x", "gt": "many"}), "expected a number, found a string"),
         (json!({"var": "x", "in": {}}), "expected a list, found a map"),
         (json!({"var": "x", "matches": "(a"}), "the pattern does not compile: unclosed group"),

@@ -22,10 +22,10 @@ use std::sync::LazyLock;
 use expect_test::expect;
 use milepost_model::check::World;
 use milepost_model::document::Document;
-use milepost_model::fix;
 use milepost_model::plan;
-use milepost_model::source::Format;
 use milepost_model::violation::Violation;
+use milepost_syntax::fix;
+use milepost_syntax::source::Format;
 
 use crate::depot::Depot;
 

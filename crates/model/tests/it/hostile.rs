@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use milepost_model::document::Document;
 use milepost_model::finding::Severity;
-use milepost_model::source::Format;
+use milepost_syntax::source::Format;
 
 use crate::{guide, manifest, read, read_as};
 
@@ -353,7 +353,7 @@ fn patterns_and_schemas_are_bounded() {
     let many = vec!["{}"; 20_000].join(", ");
     let parts = "the schema has more than 10000 parts";
     one(schema(&format!("{{anyOf: [{many}]}}")), 4, 45, parts);
-    let leaves = "a `$ref` that leaves the document";
+    let leaves = "a `$ref` to another document";
     one(schema("{$ref: 'file:///etc/passwd'}"), 4, 52, leaves);
     one(schema("{properties: {a: {$ref: 'http://localhost/x'}}}"), 4, 69, leaves);
     one(schema("{$id: 'file:///etc/', $ref: passwd}"), 4, 73, leaves);

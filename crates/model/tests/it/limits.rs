@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use milepost_model::document::Document;
 use milepost_model::limits as limit;
+use milepost_syntax::limits as syntax_limit;
 
 use crate::{guide, manifest, read};
 
@@ -29,7 +30,7 @@ fn step(more: &str) -> String {
 #[test]
 fn bytes() {
     let text = manifest("#");
-    check(limit::DOCUMENT_BYTES, "the document has 1048577 bytes", |size| {
+    check(syntax_limit::DOCUMENT_BYTES, "the document has 1048577 bytes", |size| {
         format!("{text}{}", "x".repeat(size - text.len()))
     });
 }
@@ -46,11 +47,13 @@ fn depth() {
         )
     };
     let message = "nested deeper than 64 levels";
-    check(limit::DEPTH, message, |depth| nested(depth, "[", "]"));
-    check(limit::DEPTH, message, |depth| nested(depth, "{\"a\":", "}"));
-    check(limit::DEPTH, message, |depth| format!("# YAML\n{}", nested(depth, "[", "]")));
-    check(limit::DEPTH, message, |depth| format!("# YAML\n{}", nested(depth, "{\"a\": ", "}")));
-    check(limit::DEPTH, message, |depth| {
+    check(syntax_limit::DEPTH, message, |depth| nested(depth, "[", "]"));
+    check(syntax_limit::DEPTH, message, |depth| nested(depth, "{\"a\":", "}"));
+    check(syntax_limit::DEPTH, message, |depth| format!("# YAML\n{}", nested(depth, "[", "]")));
+    check(syntax_limit::DEPTH, message, |depth| {
+        format!("# YAML\n{}", nested(depth, "{\"a\": ", "}"))
+    });
+    check(syntax_limit::DEPTH, message, |depth| {
         let block = "- ".repeat(depth - 3);
         let head = "workflow: a\nsteps: [{id: a, prompt: '${{ inputs.x }}'}]\n";
         format!("{head}inputs:\n  x:\n    example:\n      {block}1\n")
@@ -59,7 +62,7 @@ fn depth() {
 
 #[test]
 fn aliases() {
-    check(limit::ALIAS_NODES, "aliases add up to more than 1000 values", |nodes| {
+    check(syntax_limit::ALIAS_NODES, "aliases add up to more than 1000 values", |nodes| {
         let aliases = vec!["*x"; nodes].join(", ");
         format!("workflow: a\nsteps: [{{id: a, prompt: p}}]\ntags: [&x t, {aliases}]\n")
     });
@@ -68,14 +71,14 @@ fn aliases() {
 #[test]
 fn nodes() {
     let around = 12;
-    check(limit::NODES, "more than 100000 keys and values", |nodes| {
+    check(syntax_limit::NODES, "more than 100000 keys and values", |nodes| {
         let tags = vec!["\"t\""; nodes - around].join(",");
         format!(
             "{{\"workflow\": \"a\", \"steps\": [{{\"id\": \"a\", \"prompt\": \"p\"}}], \
              \"tags\": [{tags}]}}"
         )
     });
-    check(limit::NODES, "more than 100000 keys and values", |nodes| {
+    check(syntax_limit::NODES, "more than 100000 keys and values", |nodes| {
         manifest(&format!("tags: [{}]\n", vec!["t"; nodes - around].join(",")))
     });
 }
@@ -106,10 +109,10 @@ fn findings_in_one_text() {
 
 #[test]
 fn anchors() {
-    for count in [limit::ANCHORS - 1, limit::ANCHORS, limit::ANCHORS + 1] {
+    for count in [syntax_limit::ANCHORS - 1, syntax_limit::ANCHORS, syntax_limit::ANCHORS + 1] {
         let tags: Vec<String> = (0..count).map(|index| format!("&a{index} t")).collect();
         let document = read(manifest(&format!("tags: [{}]\n", tags.join(", "))));
-        assert_eq!(document.is_valid(), count <= limit::ANCHORS, "{count}");
+        assert_eq!(document.is_valid(), count <= syntax_limit::ANCHORS, "{count}");
     }
 }
 
@@ -136,9 +139,11 @@ fn messages() {
 
 #[test]
 fn fixes() {
-    for (length, fixed) in
-        [(limit::FIX_BYTES - 1, true), (limit::FIX_BYTES, true), (limit::FIX_BYTES + 1, false)]
-    {
+    for (length, fixed) in [
+        (syntax_limit::FIX_BYTES - 1, true),
+        (syntax_limit::FIX_BYTES, true),
+        (syntax_limit::FIX_BYTES + 1, false),
+    ] {
         let text = format!("{{{{ inputs.x }}}}{}", "x".repeat(length - "{{ inputs.x }}".len()));
         let document = read(format!(
             "workflow: a\ninputs: {{x: {{type: string}}}}\nsteps: [{{id: a, fail: \"{text}\"}}]\n"
@@ -174,7 +179,7 @@ fn steps() {
         format!("{{\"workflow\": \"a\", \"steps\": [{}]}}", many(count).join(","))
     });
     check(limit::STEPS, "1001 steps", |count| guide(&many(count).join(",")));
-    check(limit::STEPS, "1001 steps with those of loops", |count| {
+    check(limit::STEPS, "1001 steps, counting those in loops", |count| {
         let body = many(count - 1).join(",");
         guide(&format!(
             "{{\"id\": \"l\", \"type\": \"loop\", \"title\": \"t\", \"loop\": {{\"type\": \"for\", \

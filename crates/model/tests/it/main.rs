@@ -1,15 +1,15 @@
 //! The workflow language from outside: bytes in, findings out.
 
-mod brief;
+mod agent_prompt;
 mod conditions;
 mod depot;
 mod expr;
 mod golden;
 mod hostile;
 mod inputs;
-mod judge;
 mod limits;
 mod mend;
+mod output_check;
 mod properties;
 mod reviewed;
 mod schema;
@@ -18,7 +18,7 @@ mod walk;
 use milepost_model::check::World;
 use milepost_model::commands::NoCommands;
 use milepost_model::document::Document;
-use milepost_model::source::Format;
+use milepost_syntax::source::Format;
 
 fn world() -> World<'static> {
     World { commands: &NoCommands, env_allow: None }

@@ -21,7 +21,7 @@ use milepost_model::check::World;
 use milepost_model::commands::NoCommands;
 use milepost_model::document::Document;
 use milepost_model::plan;
-use milepost_model::source::Format;
+use milepost_syntax::source::Format;
 
 use bases::Base;
 use mutants::Mutant;

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use milepost_model::document::Document;
-use milepost_model::source::Format;
+use milepost_syntax::source::Format;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -1,8 +1,8 @@
 //! Cases a review found: each was wrong once.
 
 use milepost_model::document::Document;
-use milepost_model::source::Format;
 use milepost_model::workflow::Spelling;
+use milepost_syntax::source::Format;
 
 use crate::{read, read_as};
 

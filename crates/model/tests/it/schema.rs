@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use jsonschema::{Draft, Validator};
 use milepost_model::finding::Severity;
-use milepost_model::source::Format;
 use milepost_model::workflow::Spelling;
+use milepost_syntax::source::Format;
 use serde_json::{Value, json};
 
 use crate::{read, read_as};

@@ -3,7 +3,7 @@
 use milepost_model::check::World;
 use milepost_model::commands::NoCommands;
 use milepost_model::document::Document;
-use milepost_model::walk::{self, Position, WalkError};
+use milepost_model::walk::{self, WalkError, WalkPosition};
 use milepost_model::workflow::Workflow;
 use serde_json::{Value, json};
 
@@ -40,14 +40,14 @@ fn next(workflow: &Workflow, completed: &[&str], context: &Value) -> String {
     let completed: Vec<String> = completed.iter().map(|key| (*key).to_owned()).collect();
     match walk::next(workflow, &completed, context) {
         Ok(walk) => match walk.position {
-            Position::Due(due) => due.key,
-            Position::Blocked(blocked) => {
+            WalkPosition::Due(due) => due.key,
+            WalkPosition::Blocked(blocked) => {
                 let waits =
                     blocked.iter().map(|one| format!("{}<{}", one.step, one.wanted.variable));
                 format!("blocked: {}", waits.collect::<Vec<_>>().join(" "))
             }
-            Position::Complete { skipped } if skipped.is_empty() => "complete".to_owned(),
-            Position::Complete { skipped } => format!("complete without {}", skipped.join(" ")),
+            WalkPosition::Complete { skipped } if skipped.is_empty() => "complete".to_owned(),
+            WalkPosition::Complete { skipped } => format!("complete without {}", skipped.join(" ")),
         },
         Err(error) => format!("error: {error}"),
     }
@@ -288,7 +288,7 @@ fn a_step_done_early_is_worth_a_remark() {
     let workflow = guide(&json!([step("one"), step("two")]));
     let (completed, context) = (["two".to_owned()], json!({}));
     let walk = walk::next(&workflow, &completed, &context).expect("a walk");
-    assert!(matches!(walk.position, Position::Due(due) if due.key == "one"));
+    assert!(matches!(walk.position, WalkPosition::Due(due) if due.key == "one"));
     assert_eq!(walk.warnings, ["`two` is done although `one` comes before it"]);
 }
 

@@ -6,20 +6,14 @@
 //! itself is an errand. So it survives, is resumed, canceled and looked at like any other run.
 
 pub mod author_and_run;
-pub(crate) mod errand;
-mod hush;
+pub(crate) mod builtin_command;
+mod reject_secrets;
 pub mod repair_and_rerun;
 
-use milepost_model::problem::{Code, Problem};
-use serde_json::{Map, Value, json};
-
-pub(crate) use self::hush::of_run as no_secrets;
-use crate::call::Call;
-use crate::limits;
-use crate::run::begin::{self, StartOptions};
-use crate::run::errors::of_run;
+pub(crate) use self::reject_secrets::of_run as no_secrets;
+use crate::prelude::*;
+use crate::run::prepare::{self, StartOptions};
 use crate::run::view::RunView;
-use crate::writer::Writer;
 
 /// The workflow that a step of ours runs: whichever it is given.
 pub(crate) const CHOSEN: &str = "milepost.chosen";
@@ -64,7 +58,7 @@ struct Orchestration {
 
 impl Orchestration {
     /// Begins it: on disk when this returns.
-    async fn begin(self, writer: &Writer, call: &dyn Call) -> Result<RunView, Problem> {
+    async fn begin(self, writer: &Writer, call: &dyn Caller) -> Result<RunView, Problem> {
         let runs = writer.runs()?;
         let wish = StartOptions {
             manifest: Some(self.manifest()),
@@ -72,8 +66,8 @@ impl Orchestration {
             own: true,
             ..StartOptions::default()
         };
-        let prepared = begin::run(writer, call, wish).await?;
-        let run = runs.start(prepared).await.map_err(|error| of_run(&error))?;
+        let prepared = prepare::run(writer, call, wish).await?;
+        let run = runs.start(prepared).await.or_problem()?;
         // It is a task: whoever wants to know more follows it.
         crate::run::view(runs, &run).await
     }

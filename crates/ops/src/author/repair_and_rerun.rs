@@ -3,43 +3,28 @@
 use milepost_driver::{RunError, Snapshot};
 use milepost_engine::ports::RunFilter;
 use milepost_engine::state::{End, State};
-use milepost_engine::{Failure, Key};
+use milepost_engine::{Failure, StepKey};
 use milepost_model::digest::Digest;
 use milepost_model::id::RunId;
-use milepost_model::problem::{Code, Problem};
 use milepost_model::wording::Neutral;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 
 use super::author_and_run::{checked, mend};
-use super::{DRAFT, INPUTS, Orchestration, SAVE, errand, hush};
-use crate::call::Call;
-use crate::later::Later;
-use crate::operation::Door;
-use crate::run::errors::{of_journal, of_run};
+use super::{DRAFT, INPUTS, Orchestration, SAVE, builtin_command, reject_secrets};
+use crate::prelude::*;
+use crate::run::errors::of_run;
 use crate::run::view::RunView;
-use crate::tool::{Task, Tool};
 use crate::workflow;
 use crate::workflow::validate::of_document;
-use crate::writer::Writer;
-
-/// Corrects a workflow and runs it.
-#[derive(Debug)]
-pub struct RepairAndRerun;
 
 /// What failed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// A run that failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
     /// Or a text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manifest: Option<String>,
     /// The corrected text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repaired_manifest: Option<String>,
     /// Inputs; those of the run unless given.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -54,73 +39,70 @@ struct Broken {
     inputs: Map<String, Value>,
 }
 
-impl Later for RepairAndRerun {
-    type Request = Request;
-    type Response = RunView;
-    type Hands = Writer;
+operation! {
+    /// Corrects a workflow and runs it.
+    RepairAndRerun: "workflow.repair_and_rerun", "Correct a workflow and run it",
+        include_str!("repair_and_rerun.md");
+    doors: [Door::Tool(Tool::FULL.calls_out().task(Task::Required))];
+    run: repair_and_rerun(Writer, Request) -> RunView;
+    example: {"run_id": "run_00000000000000000000000001"};
+}
 
-    const NAME: &'static str = "workflow.repair_and_rerun";
-    const TITLE: &'static str = "Correct a workflow and run it";
-    const DESCRIPTION: &'static str = include_str!("repair_and_rerun.md");
-    const DOORS: &'static [Door] = &[Door::Tool(Tool::FULL.calls_out().task(Task::Required))];
-
-    async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<RunView, Problem> {
-        let broken = match (request.run_id, request.manifest) {
-            (Some(run), None) => failed(writer, &run).await?,
-            (None, Some(text)) => Broken { text, why: String::new(), inputs: Map::new() },
-            _ => {
-                let hint = "name the run that failed";
-                let message = "give either `run_id` or `manifest`";
-                return Err(Problem::new(Code::ParamsInvalid, message, hint));
-            }
-        };
-        for text in [Some(&broken.text), request.repaired_manifest.as_ref()].into_iter().flatten() {
-            hush::of_text(writer, text, &request.inputs)?;
+async fn repair_and_rerun(
+    writer: &Writer,
+    call: &dyn Caller,
+    request: Request,
+) -> Result<RunView, Problem> {
+    let broken = match (request.run_id, request.manifest) {
+        (Some(run), None) => failed(writer, &run).await?,
+        (None, Some(text)) => Broken { text, why: String::new(), inputs: Map::new() },
+        _ => {
+            let hint = "name the run that failed";
+            let message = "give either `run_id` or `manifest`";
+            return Err(Problem::new(Code::ParamsInvalid, message, hint));
         }
-        let keeps = super::keeps(writer, &broken.text, None)?;
-        let subject = match &request.repaired_manifest {
-            Some(text) => checked(writer, text).await,
-            None if broken.why.is_empty() => checked(writer, &broken.text).await,
-            None => super::Subject::Drafted(prompt(writer, &broken).await),
-        };
-        let mut inputs = broken.inputs;
-        if let Some(text) = &request.repaired_manifest {
-            // What was open before may be a secret now.
-            inputs.retain(|name, value| {
-                let one = Map::from_iter([(name.clone(), value.clone())]);
-                hush::of_text(writer, text, &one).is_ok()
-            });
-        }
-        inputs.extend(request.inputs);
-        let orchestration = Orchestration {
-            id: "milepost.repair-and-rerun",
-            title: Self::TITLE,
-            subject,
-            keeps,
-            inputs,
-        };
-        orchestration.begin(writer, call).await
+    };
+    for text in [Some(&broken.text), request.repaired_manifest.as_ref()].into_iter().flatten() {
+        reject_secrets::of_text(writer, text, &request.inputs)?;
     }
-
-    fn example() -> Request {
-        let run_id = Some("run_00000000000000000000000001".to_owned());
-        Request { run_id, ..Request::default() }
+    let keeps = super::keeps(writer, &broken.text, None)?;
+    let subject = match &request.repaired_manifest {
+        Some(text) => checked(writer, text).await,
+        None if broken.why.is_empty() => checked(writer, &broken.text).await,
+        None => super::Subject::Drafted(prompt(writer, &broken).await),
+    };
+    let mut inputs = broken.inputs;
+    if let Some(text) = &request.repaired_manifest {
+        // What was open before may be a secret now.
+        inputs.retain(|name, value| {
+            let one = Map::from_iter([(name.clone(), value.clone())]);
+            reject_secrets::of_text(writer, text, &one).is_ok()
+        });
     }
+    inputs.extend(request.inputs);
+    let orchestration = Orchestration {
+        id: "milepost.repair-and-rerun",
+        title: RepairAndRerun::TITLE,
+        subject,
+        keeps,
+        inputs,
+    };
+    orchestration.begin(writer, call).await
 }
 
 /// A run that failed. Of an orchestration it is what it ran that is to be corrected.
 async fn failed(writer: &Writer, run: &str) -> Result<Broken, Problem> {
     let runs = writer.reader.runs();
     let run = crate::run::find(runs, run).await?;
-    let snapshot = runs.snapshot(&run).await.map_err(|error| of_run(&error))?;
+    let snapshot = runs.snapshot(&run).await.or_problem()?;
     let Some(End::Failed(failure)) = &snapshot.state.end else { return Err(not_failed(&run)) };
     if !super::is_orchestration(&snapshot.state.head.workflow) {
         return Broken::of(writer, &snapshot, failure).await;
     }
     let filter = RunFilter { parent: Some(run.clone()), ..RunFilter::default() };
-    let child = runs.list(&filter, 1).await.map_err(|error| of_run(&error))?;
+    let child = runs.list(&filter, 1).await.or_problem()?;
     if let Some(child) = child.runs.into_iter().next() {
-        let child = runs.snapshot(&child.id).await.map_err(|error| of_run(&error))?;
+        let child = runs.snapshot(&child.id).await.or_problem()?;
         return match &child.state.end {
             Some(End::Failed(failure)) => Broken::of(writer, &child, failure).await,
             _ => Err(not_failed(&run)),
@@ -144,8 +126,7 @@ impl Broken {
         let (run, state) = (&snapshot.run, &*snapshot.state);
         let hash = Digest::parse(&state.head.text_hash);
         let hash = hash.ok_or_else(|| gone(run, "its text has no hash"))?;
-        let text = writer.reader.ports().journal.text(hash).await;
-        let text = text.map_err(|error| of_journal(&error))?;
+        let text = writer.reader.ports().journal.text(hash).await.or_problem()?;
         let text = text.ok_or_else(|| gone(run, "its text is gone"))?;
         Ok(Broken { text, why: why(failure), inputs: plain(state) })
     }
@@ -153,7 +134,7 @@ impl Broken {
     /// The workflow of an orchestration that did not come as far as to run it.
     fn before_it_ran(writer: &Writer, state: &State, failure: &Failure) -> Option<Broken> {
         let named = |value: &Value, name: &str| Some(value.get(name)?.as_str()?.to_owned());
-        let output = |step: &str| state.step(&Key::of_walk(step))?.output.as_ref();
+        let output = |step: &str| state.step(&StepKey::of_walk(step))?.output.as_ref();
         let inputs = Value::Object(state.head.inputs.clone());
         let drafted = output(DRAFT).and_then(|output| named(output, "manifest"));
         let kept = output(SAVE).unwrap_or(&inputs);
@@ -189,6 +170,6 @@ fn plain(state: &State) -> Map<String, Value> {
 
 async fn prompt(writer: &Writer, broken: &Broken) -> String {
     let seen = of_document(&workflow::read(&writer.reader, broken.text.as_bytes(), None));
-    let errors = format!("{}\n{}", broken.why, errand::told(&seen.violations));
+    let errors = format!("{}\n{}", broken.why, builtin_command::told(&seen.violations));
     mend(writer, &broken.text, errors.trim_end()).await
 }

@@ -2,24 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use milepost_catalog::command::Scheme;
-use milepost_model::hint::{Hint, Invocation};
-use milepost_model::problem::{Code, Problem};
+use milepost_catalog::command::SecurityScheme;
 use milepost_model::suggest;
-use milepost_store::catalogs::{ClientAuth, Credential, Part, ProfileName, Record};
+use milepost_store::catalogs::{
+    CatalogCredential, CatalogRecord, ClientAuth, CredentialField, ProfileName,
+};
 use milepost_store::secrets::SecretName;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use crate::call::Call;
-use crate::later::Later;
-use crate::operation::Door;
-use crate::problems;
-use crate::writer::Writer;
-
-/// Shows or changes how a catalog authenticates.
-#[derive(Debug)]
-pub struct Auth;
+use crate::prelude::*;
 
 /// What to show or change.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -28,27 +18,22 @@ pub struct Request {
     /// The catalog, by id or title.
     pub catalog_id: String,
     /// The profile; `default` unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// The security scheme to change; the only one there is unless given. Without secrets and
     /// `clear` nothing is changed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheme: Option<String>,
     /// Which secret is which part: `key`, `token`, `username`, `password`, `client_id` or
     /// `client_secret` → the name of the secret.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub secrets: BTreeMap<String, String>,
     /// How the client shows itself to the token server: `basic` or `post`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_auth: Option<String>,
     /// The scopes to ask for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<String>,
     /// Whom the token is for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audience: Option<String>,
     /// The token server to trust, when it lies elsewhere than the API.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authority: Option<String>,
     /// Forgets what was said of the scheme.
     #[serde(default)]
@@ -63,12 +48,12 @@ pub struct Response {
     /// The profile.
     pub profile: String,
     /// The schemes of its document, sorted by name.
-    pub schemes: Vec<Item>,
+    pub schemes: Vec<SchemeView>,
 }
 
 /// A scheme, and what it is satisfied with.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Item {
+pub struct SchemeView {
     /// Its name in the document.
     pub scheme: String,
     /// What it is, in words.
@@ -83,64 +68,56 @@ pub struct Item {
     pub missing: Vec<String>,
 }
 
-impl Later for Auth {
-    type Request = Request;
-    type Response = Response;
-    type Hands = Writer;
+operation! {
+    /// Shows or changes how a catalog authenticates.
+    ConfigureAuth: "catalog.auth", "Show or set how a catalog authenticates",
+        include_str!("auth.md");
+    doors: [Door::Command("catalog auth")];
+    run: configure_auth(Writer, Request) -> Response;
+    example: {"catalog_id": "shop", "scheme": "bearer", "secrets": {"token": "SHOP_TOKEN"}};
+}
 
-    const NAME: &'static str = "catalog.auth";
-    const TITLE: &'static str = "Show or set how a catalog authenticates";
-    const DESCRIPTION: &'static str = include_str!("auth.md");
-    const DOORS: &'static [Door] = &[Door::Command("catalog auth")];
-
-    async fn run(writer: &Writer, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let shelf = writer.reader.shelf();
-        let mut record = shelf.record(&request.catalog_id)?;
-        let schemes = shelf.load(&record)?.schemes()?;
-        let profile = profile(request.profile.as_deref())?;
-        if let Some(scheme) = chosen(&request, &schemes)? {
-            let Some(known) = schemes.get(scheme) else {
-                return Err(no_scheme(scheme, &schemes));
-            };
-            let credential = (!request.clear).then(|| credential(&request, known)).transpose()?;
-            if let Some(said) = &credential {
-                names_of_secrets(writer, said)?;
+async fn configure_auth(
+    writer: &Writer,
+    _call: &dyn Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let shelf = writer.reader.shelf();
+    let mut record = shelf.record(&request.catalog_id)?;
+    let schemes = shelf.load(&record)?.schemes()?;
+    let profile = profile(request.profile.as_deref())?;
+    if let Some(scheme) = chosen(&request, &schemes)? {
+        let Some(known) = schemes.get(scheme) else {
+            return Err(no_scheme(scheme, &schemes));
+        };
+        let credential = (!request.clear).then(|| credential(&request, known)).transpose()?;
+        if let Some(said) = &credential {
+            names_of_secrets(writer, said)?;
+        }
+        let saved = writer.catalogs.change_auth(&record.id, |auth| {
+            let of_profile = auth.entry(profile.clone()).or_default();
+            // What is said now is added to what was said before.
+            let before = of_profile.remove(scheme);
+            if let Some(said) = credential {
+                let whole = match before {
+                    Some(before) => added(before, said),
+                    None => said,
+                };
+                of_profile.insert(scheme.to_owned(), whole);
             }
-            let saved = writer.catalogs.change_auth(&record.id, |auth| {
-                let of_profile = auth.entry(profile.clone()).or_default();
-                // What is said now is added to what was said before.
-                let before = of_profile.remove(scheme);
-                if let Some(said) = credential {
-                    let whole = match before {
-                        Some(before) => added(before, said),
-                        None => said,
-                    };
-                    of_profile.insert(scheme.to_owned(), whole);
-                }
-                auth.retain(|_, schemes| !schemes.is_empty());
-            });
-            saved.map_err(|error| problems::of_save(&error))?;
-            record = shelf.record(record.id.as_str())?;
-        }
-        let kept = writer.vault()?.list().map_err(|error| problems::of_secret(&error))?;
-        let kept: Vec<&str> = kept.iter().map(|entry| entry.name.as_str()).collect();
-        let items =
-            schemes.iter().map(|(name, scheme)| item(name, scheme, &record, &profile, &kept));
-        Ok(Response {
-            catalog_id: record.id.to_string(),
-            profile: profile.as_str().to_owned(),
-            schemes: items.collect(),
-        })
+            auth.retain(|_, schemes| !schemes.is_empty());
+        });
+        saved.or_problem()?;
+        record = shelf.record(record.id.as_str())?;
     }
-
-    fn example() -> Request {
-        Request {
-            catalog_id: "shop".to_owned(),
-            scheme: Some("bearer".to_owned()),
-            secrets: BTreeMap::from([("token".to_owned(), "SHOP_TOKEN".to_owned())]),
-            ..Request::default()
-        }
-    }
+    let kept = writer.vault()?.list().or_problem()?;
+    let kept: Vec<&str> = kept.iter().map(|entry| entry.name.as_str()).collect();
+    let items = schemes.iter().map(|(name, scheme)| item(name, scheme, &record, &profile, &kept));
+    Ok(Response {
+        catalog_id: record.id.to_string(),
+        profile: profile.as_str().to_owned(),
+        schemes: items.collect(),
+    })
 }
 
 /// A profile by its name.
@@ -155,7 +132,7 @@ pub(crate) fn profile(name: Option<&str>) -> Result<ProfileName, Problem> {
 /// The scheme to change, when something is to be changed.
 fn chosen<'r>(
     request: &'r Request,
-    schemes: &'r BTreeMap<String, Scheme>,
+    schemes: &'r BTreeMap<String, SecurityScheme>,
 ) -> Result<Option<&'r str>, Problem> {
     let changes = request.clear || !request.secrets.is_empty();
     let mut names = schemes.keys().map(String::as_str);
@@ -175,17 +152,19 @@ fn chosen<'r>(
 }
 
 /// What was said of a scheme before, with what is said now.
-fn added(mut before: Credential, said: Credential) -> Credential {
-    let ways: [&[Part]; 2] =
-        [&[Part::Username, Part::Password], &[Part::ClientId, Part::ClientSecret]];
+fn added(mut before: CatalogCredential, said: CatalogCredential) -> CatalogCredential {
+    let ways: [&[CredentialField]; 2] = [
+        &[CredentialField::Username, CredentialField::Password],
+        &[CredentialField::ClientId, CredentialField::ClientSecret],
+    ];
     // Another way to authenticate takes the place of the one before.
-    let same = |way: &&[Part]| said.secrets.keys().all(|part| way.contains(part));
+    let same = |way: &&[CredentialField]| said.secrets.keys().all(|part| way.contains(part));
     match ways.iter().find(|way| same(way)) {
         Some(way) => before.secrets.retain(|part, _| way.contains(part)),
         None => before.secrets.clear(),
     }
     before.secrets.extend(said.secrets);
-    Credential {
+    CatalogCredential {
         secrets: before.secrets,
         client_auth: said.client_auth.or(before.client_auth),
         scopes: if said.scopes.is_empty() { before.scopes } else { said.scopes },
@@ -195,8 +174,8 @@ fn added(mut before: Credential, said: Credential) -> Credential {
 }
 
 /// A name that no secret has and that looks like no name is probably the secret itself.
-fn names_of_secrets(writer: &Writer, said: &Credential) -> Result<(), Problem> {
-    let kept = writer.vault()?.list().map_err(|error| problems::of_secret(&error))?;
+fn names_of_secrets(writer: &Writer, said: &CatalogCredential) -> Result<(), Problem> {
+    let kept = writer.vault()?.list().or_problem()?;
     for name in said.secrets.values().map(SecretName::as_str) {
         let known = kept.iter().any(|entry| entry.name.as_str() == name);
         let plain = name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
@@ -213,7 +192,7 @@ fn names_of_secrets(writer: &Writer, said: &Credential) -> Result<(), Problem> {
     Ok(())
 }
 
-fn no_scheme(scheme: &str, schemes: &BTreeMap<String, Scheme>) -> Problem {
+fn no_scheme(scheme: &str, schemes: &BTreeMap<String, SecurityScheme>) -> Problem {
     let names = schemes.keys().map(String::as_str);
     let hint = match suggest::closest(scheme, names.clone()) {
         Some(near) => format!("did you mean `{near}`?"),
@@ -225,41 +204,46 @@ fn no_scheme(scheme: &str, schemes: &BTreeMap<String, Scheme>) -> Problem {
 }
 
 /// The parts a scheme takes; one of several ways when they are separated.
-fn takes(scheme: &Scheme) -> &'static [Part] {
+fn takes(scheme: &SecurityScheme) -> &'static [CredentialField] {
     match scheme {
-        Scheme::ApiKey { .. } => &[Part::Key],
-        Scheme::Basic => &[Part::Username, Part::Password],
-        Scheme::Bearer | Scheme::Other { .. } => &[Part::Token],
-        Scheme::ClientCredentials { .. } | Scheme::OpenIdConnect { .. } => {
-            &[Part::ClientId, Part::ClientSecret]
+        SecurityScheme::ApiKey { .. } => &[CredentialField::Key],
+        SecurityScheme::Basic => &[CredentialField::Username, CredentialField::Password],
+        SecurityScheme::Bearer | SecurityScheme::Other { .. } => &[CredentialField::Token],
+        SecurityScheme::ClientCredentials { .. } | SecurityScheme::OpenIdConnect { .. } => {
+            &[CredentialField::ClientId, CredentialField::ClientSecret]
         }
     }
 }
 
-fn described(scheme: &Scheme) -> String {
+fn described(scheme: &SecurityScheme) -> String {
     match scheme {
-        Scheme::ApiKey { name, location } => format!("key in the {} `{name}`", location.name()),
-        Scheme::Basic => "user and password".to_owned(),
-        Scheme::Bearer => "bearer token".to_owned(),
-        Scheme::ClientCredentials { token_url, .. } => {
+        SecurityScheme::ApiKey { name, location } => {
+            format!("key in the {} `{name}`", location.name())
+        }
+        SecurityScheme::Basic => "user and password".to_owned(),
+        SecurityScheme::Bearer => "bearer token".to_owned(),
+        SecurityScheme::ClientCredentials { token_url, .. } => {
             format!("OAuth 2 client credentials from {token_url}")
         }
-        Scheme::OpenIdConnect { url } => format!("OpenID Connect as described at {url}"),
-        Scheme::Other { kind } => format!("{kind}: a token can be given"),
+        SecurityScheme::OpenIdConnect { url } => format!("OpenID Connect as described at {url}"),
+        SecurityScheme::Other { kind } => format!("{kind}: a token can be given"),
     }
 }
 
-fn credential(request: &Request, scheme: &Scheme) -> Result<Credential, Problem> {
+fn credential(request: &Request, scheme: &SecurityScheme) -> Result<CatalogCredential, Problem> {
     let takes = takes(scheme);
     let mut secrets = BTreeMap::new();
     for (part, name) in &request.secrets {
         // A ready token serves where a token server would be asked.
-        let token =
-            matches!(scheme, Scheme::ClientCredentials { .. } | Scheme::OpenIdConnect { .. });
-        let fits = |known: &&Part| {
-            known.name() == part && (takes.contains(known) || (token && **known == Part::Token))
+        let token = matches!(
+            scheme,
+            SecurityScheme::ClientCredentials { .. } | SecurityScheme::OpenIdConnect { .. }
+        );
+        let fits = |known: &&CredentialField| {
+            known.name() == part
+                && (takes.contains(known) || (token && **known == CredentialField::Token))
         };
-        let Some(part) = Part::ALL.iter().find(fits) else {
+        let Some(part) = CredentialField::ALL.iter().find(fits) else {
             let names: Vec<&str> = takes.iter().map(|part| part.name()).collect();
             let message = format!("the scheme takes no `{}`", suggest::excerpt(part));
             return Err(Problem::new(
@@ -290,7 +274,7 @@ fn credential(request: &Request, scheme: &Scheme) -> Result<Credential, Problem>
             return Err(Problem::new(Code::ParamsInvalid, message, "use `basic` or `post`"));
         }
     };
-    Ok(Credential {
+    Ok(CatalogCredential {
         secrets,
         client_auth,
         scopes: request.scopes.clone(),
@@ -301,11 +285,11 @@ fn credential(request: &Request, scheme: &Scheme) -> Result<Credential, Problem>
 
 fn item(
     name: &str,
-    scheme: &Scheme,
-    record: &Record,
+    scheme: &SecurityScheme,
+    record: &CatalogRecord,
     profile: &ProfileName,
     kept: &[&str],
-) -> Item {
+) -> SchemeView {
     let given = record.auth.get(profile).and_then(|schemes| schemes.get(name));
     let secrets: BTreeMap<String, String> = given
         .into_iter()
@@ -313,7 +297,7 @@ fn item(
         .map(|(part, name)| (part.name().to_owned(), name.as_str().to_owned()))
         .collect();
     let missing = secrets.values().filter(|name| !kept.contains(&name.as_str())).cloned();
-    Item {
+    SchemeView {
         scheme: name.to_owned(),
         described: described(scheme),
         takes: takes(scheme).iter().map(|part| part.name().to_owned()).collect(),

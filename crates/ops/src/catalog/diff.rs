@@ -1,21 +1,11 @@
 //! `catalog.diff`: what changes when a newer document is imported.
 
-use milepost_catalog::diff::{Diff as Compared, Side};
-use milepost_model::problem::Problem;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use milepost_catalog::diff::{CatalogDiff as Compared, DiffSide};
 
-use super::plan::{Asked, Plan};
-use super::{Remark, remarks};
-use crate::call::Call;
-use crate::later::Later;
-use crate::operation::Door;
-use crate::reader::Reader;
-use crate::source::{SourceType, Wanted};
-
-/// Compares a document with a catalog.
-#[derive(Debug)]
-pub struct Diff;
+use super::plan::{ImportPlan, ImportRequest};
+use super::{DocumentRemark, remarks};
+use crate::prelude::*;
+use crate::source::{DocumentSource, SourceType};
 
 /// What to compare.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -24,16 +14,13 @@ pub struct Request {
     /// The catalog, by id or title.
     pub catalog_id: String,
     /// The newer document, a local path or a URL; where the catalog came from unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Which of both it is; seen from the source unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_type: Option<SourceType>,
     /// Hosts that references in the document may lead to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow_refs: Vec<String>,
     /// The folder below which references stay; only a person can say one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refs_root: Option<String>,
 }
 
@@ -47,18 +34,18 @@ pub struct Response {
     /// Whether a call that worked may fail.
     pub breaking: bool,
     /// Commands that are new.
-    pub added: Vec<Entry>,
+    pub added: Vec<DiffedCommand>,
     /// Commands that are gone.
-    pub removed: Vec<Entry>,
+    pub removed: Vec<DiffedCommand>,
     /// Commands that are called or answer in another way.
-    pub changed: Vec<Change>,
+    pub changed: Vec<CommandChange>,
     /// What is odd in the newer document.
-    pub warnings: Vec<Remark>,
+    pub warnings: Vec<DocumentRemark>,
 }
 
 /// A command that is new or gone.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Entry {
+pub struct DiffedCommand {
     /// `group name`.
     pub command: String,
     /// Its method.
@@ -69,7 +56,7 @@ pub struct Entry {
 
 /// A command that is different.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Change {
+pub struct CommandChange {
     /// `group name`.
     pub command: String,
     /// What is different.
@@ -78,54 +65,51 @@ pub struct Change {
     pub breaking: bool,
 }
 
-impl Later for Diff {
-    type Request = Request;
-    type Response = Response;
-    type Hands = Reader;
-
-    const NAME: &'static str = "catalog.diff";
-    const TITLE: &'static str = "Compare a catalog with a newer document";
-    const DESCRIPTION: &'static str = include_str!("diff.md");
-    const DOORS: &'static [Door] = &[Door::Command("catalog diff")];
-
-    async fn run(reader: &Reader, call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let record = reader.shelf().record(&request.catalog_id)?;
-        let loaded = reader.shelf().load(&record)?;
-        let here = super::list::source_text(&record.source);
-        let asked = Asked {
-            wanted: Wanted {
-                source: request.source.as_deref().unwrap_or(&here),
-                source_type: request.source_type,
-                allow_refs: &request.allow_refs,
-                refs_root: request.refs_root.as_deref(),
-            },
-            title: Some(&record.title),
-            // The id decides which names are kept.
-            vendor: Some(record.id.as_str()),
-            base_url: record.base_url.as_ref().map(|base| base.url.as_str()),
-            enabled: record.enabled,
-        };
-        let plan = Plan::of(&asked, reader, call).await?;
-        let api = loaded.api()?;
-        let old = Side { api: &api, rows: &loaded.table.rows };
-        let new = Side { api: &plan.api, rows: &plan.table.rows };
-        let diff = Compared::between(&record.id, old, new);
-        Ok(response(&record.id.to_string(), &diff, remarks(&plan.warnings)))
-    }
-
-    fn example() -> Request {
-        let source = Some("openapi.yaml".to_owned());
-        Request { catalog_id: "shop".to_owned(), source, ..Request::default() }
-    }
+operation! {
+    /// Compares a document with a catalog.
+    DiffCatalog: "catalog.diff", "Compare a catalog with a newer document",
+        include_str!("diff.md");
+    doors: [Door::Command("catalog diff")];
+    run: diff_catalog(Reader, Request) -> Response;
+    example: {"catalog_id": "shop", "source": "openapi.yaml"};
 }
 
-fn response(id: &str, diff: &Compared, warnings: Vec<Remark>) -> Response {
-    let entry = |row: &milepost_catalog::table::Row| Entry {
+async fn diff_catalog(
+    reader: &Reader,
+    call: &dyn Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let record = reader.shelf().record(&request.catalog_id)?;
+    let loaded = reader.shelf().load(&record)?;
+    let here = super::list::source_text(&record.source);
+    let asked = ImportRequest {
+        wanted: DocumentSource {
+            source: request.source.as_deref().unwrap_or(&here),
+            source_type: request.source_type,
+            allow_refs: &request.allow_refs,
+            refs_root: request.refs_root.as_deref(),
+        },
+        title: Some(&record.title),
+        // The id decides which names are kept.
+        vendor: Some(record.id.as_str()),
+        base_url: record.base_url.as_ref().map(|base| base.url.as_str()),
+        enabled: record.enabled,
+    };
+    let plan = ImportPlan::of(&asked, reader, call).await?;
+    let api = loaded.api()?;
+    let old = DiffSide { api: &api, rows: &loaded.table.rows };
+    let new = DiffSide { api: &plan.api, rows: &plan.table.rows };
+    let diff = Compared::between(&record.id, old, new);
+    Ok(response(&record.id.to_string(), &diff, remarks(&plan.warnings)))
+}
+
+fn response(id: &str, diff: &Compared, warnings: Vec<DocumentRemark>) -> Response {
+    let entry = |row: &milepost_catalog::table::Row| DiffedCommand {
         command: format!("{id} {}", row.name),
         method: row.method.name().to_owned(),
         path: row.path.clone(),
     };
-    let change = |change: &milepost_catalog::diff::Change| Change {
+    let change = |change: &milepost_catalog::diff::CommandChange| CommandChange {
         command: format!("{id} {}", change.name),
         details: change.details.clone(),
         breaking: change.breaking,

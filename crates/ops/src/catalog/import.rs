@@ -1,22 +1,9 @@
 //! `catalog.import_openapi`: a document becomes a catalog.
 
-use milepost_model::problem::Problem;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::plan::{Asked, Plan};
-use super::{Remark, remarks};
-use crate::call::Call;
-use crate::later::Later;
-use crate::operation::Door;
-use crate::problems;
-use crate::source::{SourceType, Wanted};
-use crate::tool::Tool;
-use crate::writer::Writer;
-
-/// Imports an OpenAPI document.
-#[derive(Debug)]
-pub struct Import;
+use super::plan::{ImportPlan, ImportRequest};
+use super::{DocumentRemark, remarks};
+use crate::prelude::*;
+use crate::source::{DocumentSource, SourceType};
 
 /// What to import.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -25,16 +12,12 @@ pub struct Request {
     /// A local path or a URL.
     pub source: String,
     /// Which of both it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_type: Option<SourceType>,
     /// What people call the API.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub catalog_title: Option<String>,
     /// Group of its commands.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
     /// Another address of the API.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
     /// Replaces the one there.
     #[serde(default)]
@@ -47,7 +30,6 @@ pub struct Request {
     #[schemars(extend("x-rare" = true))]
     pub allow_refs: Vec<String>,
     /// The folder below which references stay; only a person can say one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rare" = true))]
     pub refs_root: Option<String>,
 }
@@ -76,67 +58,56 @@ pub struct Response {
     /// Whether it took the place of another.
     pub replaced: bool,
     /// What is odd, and what was done about it.
-    pub warnings: Vec<Remark>,
+    pub warnings: Vec<DocumentRemark>,
 }
 
-impl Later for Import {
-    type Request = Request;
-    type Response = Response;
-    type Hands = Writer;
+operation! {
+    /// Imports an OpenAPI document.
+    ImportOpenApi: "catalog.import_openapi", "Import an OpenAPI document",
+        include_str!("import.md");
+    doors: [Door::Tool(Tool::FULL.calls_out()), Door::Command("catalog import")];
+    run: import_open_api(Writer, Request) -> Response;
+    example: {"source": "openapi.yaml", "catalog_title": "Shop"};
+}
 
-    const NAME: &'static str = "catalog.import_openapi";
-    const TITLE: &'static str = "Import an OpenAPI document";
-    const DESCRIPTION: &'static str = include_str!("import.md");
-    const DOORS: &'static [Door] =
-        &[Door::Tool(Tool::FULL.calls_out()), Door::Command("catalog import")];
-
-    async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let asked = Asked {
-            wanted: Wanted {
-                source: &request.source,
-                source_type: request.source_type,
-                allow_refs: &request.allow_refs,
-                refs_root: request.refs_root.as_deref(),
-            },
-            title: request.catalog_title.as_deref(),
-            vendor: request.vendor.as_deref(),
-            base_url: request.base_url.as_deref(),
-            enabled: request.enabled,
-        };
-        let plan = Plan::of(&asked, &writer.reader, call).await?;
-        call.progress("writing the catalog");
-        let id = plan.record.id.clone();
-        let base_url = plan.record.base_url.as_ref().map(|base| base.url.clone());
-        let saved = writer.catalogs.save(plan.record.clone(), plan.document(), request.overwrite);
-        let saved = saved.map_err(|error| problems::of_save(&error))?;
-        // Read back as everybody will see it, and derived data kept for all of them.
-        if let Some(record) = writer.reader.shelf().known(&id)? {
-            writer.reader.shelf().keep(&record, &plan.table);
-        }
-        Ok(Response {
-            catalog_id: id.to_string(),
-            catalog_path: saved.record.display().to_string(),
-            manifest_path: saved.document.display().to_string(),
-            operation_count: plan.operation_count,
-            command_count: plan.table.rows.len(),
-            provider_contract_count: plan.table.providers.len(),
-            base_url,
-            replaced: saved.replaced,
-            warnings: remarks(&plan.warnings),
-        })
+async fn import_open_api(
+    writer: &Writer,
+    call: &dyn Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let asked = ImportRequest {
+        wanted: DocumentSource {
+            source: &request.source,
+            source_type: request.source_type,
+            allow_refs: &request.allow_refs,
+            refs_root: request.refs_root.as_deref(),
+        },
+        title: request.catalog_title.as_deref(),
+        vendor: request.vendor.as_deref(),
+        base_url: request.base_url.as_deref(),
+        enabled: request.enabled,
+    };
+    let plan = ImportPlan::of(&asked, &writer.reader, call).await?;
+    call.progress("writing the catalog");
+    let id = plan.record.id.clone();
+    let base_url = plan.record.base_url.as_ref().map(|base| base.url.clone());
+    let saved = writer
+        .catalogs
+        .save(plan.record.clone(), plan.document(), request.overwrite)
+        .or_problem()?;
+    // Read back as everybody will see it, and derived data kept for all of them.
+    if let Some(record) = writer.reader.shelf().known(&id)? {
+        writer.reader.shelf().keep(&record, &plan.table);
     }
-
-    fn example() -> Request {
-        Request {
-            source: "openapi.yaml".to_owned(),
-            source_type: None,
-            catalog_title: Some("Shop".to_owned()),
-            vendor: None,
-            base_url: None,
-            overwrite: false,
-            enabled: true,
-            allow_refs: Vec::new(),
-            refs_root: None,
-        }
-    }
+    Ok(Response {
+        catalog_id: id.to_string(),
+        catalog_path: saved.record.display().to_string(),
+        manifest_path: saved.document.display().to_string(),
+        operation_count: plan.operation_count,
+        command_count: plan.table.rows.len(),
+        provider_contract_count: plan.table.providers.len(),
+        base_url,
+        replaced: saved.replaced,
+        warnings: remarks(&plan.warnings),
+    })
 }

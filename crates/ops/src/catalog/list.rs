@@ -1,25 +1,14 @@
 //! `catalog.list`: every catalog, and every file that should be one.
 
-use milepost_model::problem::Problem;
-use milepost_store::catalogs::Source;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use milepost_store::catalogs::CatalogSource;
 
-use crate::call::Call;
-use crate::later::Later;
-use crate::operation::Door;
-use crate::reader::Reader;
-
-/// Lists catalogs.
-#[derive(Debug)]
-pub struct List;
+use crate::prelude::*;
 
 /// Nothing to say.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// One catalog alone, by id or title.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub catalog_id: Option<String>,
 }
 
@@ -27,15 +16,15 @@ pub struct Request {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Response {
     /// Sorted by id.
-    pub catalogs: Vec<Item>,
+    pub catalogs: Vec<CatalogItem>,
     /// Files that should be catalogs and cannot be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unreadable: Vec<Unreadable>,
+    pub unreadable: Vec<UnreadableCatalog>,
 }
 
 /// A catalog.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Item {
+pub struct CatalogItem {
     /// Its id, which is the group of its commands.
     pub catalog_id: String,
     /// Its title.
@@ -61,65 +50,59 @@ pub struct Item {
 
 /// A file that should be a catalog.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Unreadable {
+pub struct UnreadableCatalog {
     /// The file.
     pub path: String,
     /// What is wrong with it.
     pub message: String,
 }
 
-impl Later for List {
-    type Request = Request;
-    type Response = Response;
-    type Hands = Reader;
+operation! {
+    /// Lists catalogs.
+    ListCatalogs: "catalog.list", "List catalogs", include_str!("list.md");
+    doors: [Door::Command("catalog list"), Door::Command("catalog show")];
+    run: list_catalogs(Reader, Request) -> Response;
+    example: {};
+}
 
-    const NAME: &'static str = "catalog.list";
-    const TITLE: &'static str = "List catalogs";
-    const DESCRIPTION: &'static str = include_str!("list.md");
-    const DOORS: &'static [Door] = &[Door::Command("catalog list"), Door::Command("catalog show")];
-
-    async fn run(reader: &Reader, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let shelf = reader.shelf();
-        let listing = shelf.listing()?;
-        let records = match &request.catalog_id {
-            Some(which) => vec![shelf.record(which)?],
-            None => listing.records,
-        };
-        let catalogs = shelf.catalogs();
-        let items = records.iter().map(|record| {
-            let loaded = shelf.load(record);
-            Item {
-                catalog_id: record.id.to_string(),
-                title: record.title.clone(),
-                vendor: record.vendor.clone(),
-                base_url: record.base_url.as_ref().map(|base| base.url.clone()),
-                enabled: record.enabled,
-                command_count: loaded.as_ref().map_or(0, |loaded| loaded.table.rows.len()),
-                source: source_text(&record.source),
-                catalog_path: catalogs.record_path(&record.id).display().to_string(),
-                manifest_path: catalogs
-                    .document_path(&record.id, record.format)
-                    .display()
-                    .to_string(),
-                problem: loaded.err().map(|problem| problem.message),
-            }
-        });
-        let unreadable = listing.unreadable.iter().map(|file| Unreadable {
-            path: file.path.display().to_string(),
-            message: file.fault.to_string(),
-        });
-        Ok(Response { catalogs: items.collect(), unreadable: unreadable.collect() })
-    }
-
-    fn example() -> Request {
-        Request::default()
-    }
+async fn list_catalogs(
+    reader: &Reader,
+    _call: &dyn Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let shelf = reader.shelf();
+    let listing = shelf.listing()?;
+    let records = match &request.catalog_id {
+        Some(which) => vec![shelf.record(which)?],
+        None => listing.records,
+    };
+    let catalogs = shelf.catalogs();
+    let items = records.iter().map(|record| {
+        let loaded = shelf.load(record);
+        CatalogItem {
+            catalog_id: record.id.to_string(),
+            title: record.title.clone(),
+            vendor: record.vendor.clone(),
+            base_url: record.base_url.as_ref().map(|base| base.url.clone()),
+            enabled: record.enabled,
+            command_count: loaded.as_ref().map_or(0, |loaded| loaded.table.rows.len()),
+            source: source_text(&record.source),
+            catalog_path: catalogs.record_path(&record.id).display().to_string(),
+            manifest_path: catalogs.document_path(&record.id, record.format).display().to_string(),
+            problem: loaded.err().map(|problem| problem.message),
+        }
+    });
+    let unreadable = listing.unreadable.iter().map(|file| UnreadableCatalog {
+        path: file.path.display().to_string(),
+        message: file.fault.to_string(),
+    });
+    Ok(Response { catalogs: items.collect(), unreadable: unreadable.collect() })
 }
 
 /// A source as people write it.
-pub(crate) fn source_text(source: &Source) -> String {
+pub(crate) fn source_text(source: &CatalogSource) -> String {
     match source {
-        Source::File(path) => path.display().to_string(),
-        Source::Url(url) => url.clone(),
+        CatalogSource::File(path) => path.display().to_string(),
+        CatalogSource::Url(url) => url.clone(),
     }
 }

@@ -2,18 +2,16 @@
 
 use std::sync::Arc;
 
-use milepost_catalog::mock::{Documented, Mock, Settings};
+use milepost_mock::{Mock, MockSettings, MockSource};
 use milepost_model::id::CatalogId;
-use milepost_model::problem::{Code, Problem};
-use milepost_store::catalogs::Record;
+use milepost_store::catalogs::CatalogRecord;
 
-use super::plan::{Asked, Plan};
-use crate::call::Call;
-use crate::reader::Reader;
-use crate::source::Wanted;
+use super::plan::{ImportPlan, ImportRequest};
+use crate::prelude::*;
+use crate::source::DocumentSource;
 
 /// A mock, and what it is of.
-pub struct Played {
+pub struct MockedApi {
     /// What people call it.
     pub title: String,
     /// How many operations it answers.
@@ -22,9 +20,9 @@ pub struct Played {
     pub mock: Mock,
 }
 
-impl std::fmt::Debug for Played {
+impl std::fmt::Debug for MockedApi {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Played").field("title", &self.title).finish_non_exhaustive()
+        f.debug_struct("MockedApi").field("title", &self.title).finish_non_exhaustive()
     }
 }
 
@@ -32,19 +30,21 @@ impl std::fmt::Debug for Played {
 /// to a catalog whose id only begins like it.
 pub async fn open(
     reader: &Reader,
-    call: &dyn Call,
+    call: &dyn Caller,
     which: &str,
-    settings: Settings,
-) -> Result<Played, Problem> {
+    settings: MockSettings,
+) -> Result<MockedApi, Problem> {
     let shelf = reader.shelf();
     if let Ok(Some(record)) = shelf.exact(which) {
         return of_catalog(reader, &record, settings);
     }
-    let wanted = Wanted { source: which, source_type: None, allow_refs: &[], refs_root: None };
+    let wanted =
+        DocumentSource { source: which, source_type: None, allow_refs: &[], refs_root: None };
     // Where the real API is does not matter, and a document may fail to say.
     let base_url = Some("http://localhost");
-    let asked = Asked { wanted, title: None, vendor: Some("mock"), base_url, enabled: true };
-    let plan = match Plan::of(&asked, reader, call).await {
+    let asked =
+        ImportRequest { wanted, title: None, vendor: Some("mock"), base_url, enabled: true };
+    let plan = match ImportPlan::of(&asked, reader, call).await {
         // What could be an id and is no file was meant to be a catalog.
         Err(problem) if problem.code == Code::FileNotFound && CatalogId::parse(which).is_ok() => {
             return of_catalog(reader, &shelf.record(which)?, settings);
@@ -52,23 +52,23 @@ pub async fn open(
         plan => plan?,
     };
     let catalog = plan.record.id;
-    let operations = Documented { api: Arc::new(plan.api), rows: plan.table.rows, catalog };
+    let operations = MockSource { api: Arc::new(plan.api), rows: plan.table.rows, catalog };
     Ok(played(plan.record.title, operations, settings))
 }
 
 fn of_catalog(
     reader: &Reader,
-    record: &Arc<Record>,
-    settings: Settings,
-) -> Result<Played, Problem> {
+    record: &Arc<CatalogRecord>,
+    settings: MockSettings,
+) -> Result<MockedApi, Problem> {
     let loaded = reader.shelf().load(record)?;
     let (rows, catalog) = (loaded.table.rows.clone(), record.id.clone());
-    let operations = Documented { api: loaded.api()?, rows, catalog };
+    let operations = MockSource { api: loaded.api()?, rows, catalog };
     Ok(played(record.title.clone(), operations, settings))
 }
 
-fn played(title: String, operations: Documented, mut settings: Settings) -> Played {
+fn played(title: String, operations: MockSource, mut settings: MockSettings) -> MockedApi {
     settings.schemes = operations.api.schemes().into_iter().collect();
     let operation_count = operations.rows.len();
-    Played { title, operation_count, mock: Mock::new(Box::new(operations), settings) }
+    MockedApi { title, operation_count, mock: Mock::new(operations, settings) }
 }

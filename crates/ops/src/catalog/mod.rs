@@ -3,8 +3,8 @@
 pub mod auth;
 pub mod diff;
 pub mod import;
+mod inspected_document;
 pub mod list;
-mod look;
 pub mod mock;
 mod plan;
 pub mod preview;
@@ -12,15 +12,13 @@ pub mod remove;
 pub mod set_enabled;
 pub mod validate;
 
-use milepost_catalog::finding::Finding;
-use milepost_model::hint::{Hint, Invocation};
-use milepost_model::problem::{Code, Problem};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use milepost_catalog::finding::DocumentFinding;
+
+use crate::prelude::*;
 
 /// Something worth telling about a document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Remark {
+pub struct DocumentRemark {
     /// JSON pointer into the document.
     pub path: String,
     /// The rule behind it.
@@ -29,9 +27,9 @@ pub struct Remark {
     pub message: String,
 }
 
-impl From<&Finding> for Remark {
-    fn from(finding: &Finding) -> Remark {
-        Remark {
+impl From<&DocumentFinding> for DocumentRemark {
+    fn from(finding: &DocumentFinding) -> DocumentRemark {
+        DocumentRemark {
             path: finding.path.clone(),
             rule: finding.rule.name().to_owned(),
             message: finding.message.clone(),
@@ -39,8 +37,8 @@ impl From<&Finding> for Remark {
     }
 }
 
-pub(crate) fn remarks(findings: &[Finding]) -> Vec<Remark> {
-    findings.iter().map(Remark::from).collect()
+pub(crate) fn remarks(findings: &[DocumentFinding]) -> Vec<DocumentRemark> {
+    findings.iter().map(DocumentRemark::from).collect()
 }
 
 /// The id or the title, whichever was given.

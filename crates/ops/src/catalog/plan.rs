@@ -1,25 +1,23 @@
 //! What an import would do, worked out before anything is written.
 
-use milepost_catalog::finding::{Finding, Rule};
+use milepost_catalog::finding::{DocumentFinding, DocumentRule};
 use milepost_catalog::import::prefixes;
 use milepost_catalog::openapi::Api;
 use milepost_catalog::text;
-use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::CatalogId;
-use milepost_model::problem::{Argument, Code, Problem};
-use milepost_model::source::Format;
-use milepost_store::catalogs::{BaseUrl, GivenBy, Record, Source};
+use milepost_model::problem::Argument;
+use milepost_store::catalogs::{BaseUrl, CatalogRecord, CatalogSource, GivenBy};
+use milepost_syntax::source::Format;
 
-use super::look::Look;
-use crate::call::{Call, Caller};
-use crate::reader::Reader;
-use crate::shelf::Table;
-use crate::source::{Unread, Wanted};
+use super::inspected_document::InspectedDocument;
+use crate::catalog_cache::CommandTable;
+use crate::prelude::*;
+use crate::source::{DocumentSource, SourceFailure};
 
 /// What somebody wants to import.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked<'a> {
-    pub(crate) wanted: Wanted<'a>,
+pub(crate) struct ImportRequest<'a> {
+    pub(crate) wanted: DocumentSource<'a>,
     pub(crate) title: Option<&'a str>,
     pub(crate) vendor: Option<&'a str>,
     pub(crate) base_url: Option<&'a str>,
@@ -28,29 +26,30 @@ pub(crate) struct Asked<'a> {
 
 /// An import that could be carried out.
 #[derive(Debug)]
-pub(crate) struct Plan {
-    pub(crate) record: Record,
+pub(crate) struct ImportPlan {
+    pub(crate) record: CatalogRecord,
     pub(crate) api: Api,
-    pub(crate) table: Table,
+    pub(crate) table: CommandTable,
     /// What the document was written as, when that is not the JSON in `api`.
     written: Option<String>,
-    pub(crate) warnings: Vec<Finding>,
+    pub(crate) warnings: Vec<DocumentFinding>,
     pub(crate) operation_count: usize,
 }
 
-impl Plan {
+impl ImportPlan {
     /// Reads, checks and names; writes nothing.
     pub(crate) async fn of(
-        asked: &Asked<'_>,
+        asked: &ImportRequest<'_>,
         reader: &Reader,
-        call: &dyn Call,
-    ) -> Result<Plan, Problem> {
-        let look = Look::at(&asked.wanted, asked.base_url, reader, call).await;
+        call: &dyn Caller,
+    ) -> Result<ImportPlan, Problem> {
+        let look = InspectedDocument::at(&asked.wanted, asked.base_url, reader, call).await;
         let look = look.map_err(|unread| match unread {
-            Unread::Problem(problem) => problem,
-            Unread::NotADocument(finding) => invalid(asked.wanted.source, &[finding]),
+            SourceFailure::Problem(problem) => problem,
+            SourceFailure::NotADocument(finding) => invalid(asked.wanted.source, &[finding]),
         })?;
-        let Look { api, inspection, base, written, origin, mut warnings, violations } = look;
+        let InspectedDocument { api, inspection, base, written, origin, mut warnings, violations } =
+            look;
         if !violations.is_empty() {
             return Err(invalid(asked.wanted.source, &violations));
         }
@@ -60,7 +59,7 @@ impl Plan {
         record.base_url = base.map(|url| BaseUrl {
             url: url.to_string(),
             // A URL in a tool call is the model's, not the person's.
-            by: match asked.base_url.is_some() && call.caller() == Caller::Person {
+            by: match asked.base_url.is_some() && call.kind() == CallerKind::Person {
                 true => GivenBy::User,
                 false => GivenBy::Document,
             },
@@ -68,10 +67,10 @@ impl Plan {
         warnings.extend(carry_over(&mut record, asked, reader)?);
         call.progress(&format!("naming {} commands", inspection.command_count()));
         let operation_count = inspection.operation_count;
-        let table = Table::of(&api, inspection, &record.names);
+        let table = CommandTable::of(&api, inspection, &record.names);
         let named = table.rows.iter().map(|row| (row.key(), row.name.clone()));
         record.names.extend(named);
-        Ok(Plan { record, api, table, written, warnings, operation_count })
+        Ok(ImportPlan { record, api, table, written, warnings, operation_count })
     }
 
     /// The document as it is kept: as it was written, unless other files went into it.
@@ -86,7 +85,7 @@ impl Plan {
     }
 }
 
-impl Asked<'_> {
+impl ImportRequest<'_> {
     /// The vendor, else the title, as an id.
     fn id(&self, api: &Api) -> Result<CatalogId, Problem> {
         let host = api.servers().into_iter().find_map(|server| {
@@ -105,11 +104,17 @@ impl Asked<'_> {
         })
     }
 
-    fn record(&self, api: &Api, id: CatalogId, origin: Source, format: Format) -> Record {
+    fn record(
+        &self,
+        api: &Api,
+        id: CatalogId,
+        origin: CatalogSource,
+        format: Format,
+    ) -> CatalogRecord {
         let title =
             self.title.map(|title| text::line(title, 200)).filter(|title| !title.is_empty());
         let title = title.or_else(|| api.title()).unwrap_or_else(|| id.to_string());
-        let mut record = Record::new(id, title, origin, format);
+        let mut record = CatalogRecord::new(id, title, origin, format);
         record.vendor = self.vendor.map(|vendor| text::line(vendor, 200));
         record.enabled = self.enabled;
         record
@@ -122,16 +127,16 @@ fn id_of(text: &str) -> Option<CatalogId> {
     let mut id = text::kebab(&text.to_lowercase())?;
     id.truncate(64);
     let id = id.trim_end_matches('-');
-    let taken = matches!(id, "workflow" | "mcp" | "exec" | crate::author::errand::GROUP);
+    let taken = matches!(id, "workflow" | "mcp" | "exec" | crate::author::builtin_command::GROUP);
     CatalogId::parse(&if taken { format!("{id}-api") } else { id.to_owned() }).ok()
 }
 
 /// What was said of a catalog before stays: names, credentials, the address a person gave.
 fn carry_over(
-    record: &mut Record,
-    asked: &Asked<'_>,
+    record: &mut CatalogRecord,
+    asked: &ImportRequest<'_>,
     reader: &Reader,
-) -> Result<Option<Finding>, Problem> {
+) -> Result<Option<DocumentFinding>, Problem> {
     let Some(before) = reader.shelf().known(&record.id)? else { return Ok(None) };
     if asked.title.is_none() {
         record.title.clone_from(&before.title);
@@ -149,8 +154,8 @@ fn carry_over(
 }
 
 /// Credentials belong to an origin. Where the API moves, they go along only on a person's word.
-fn moved(record: &mut Record, before: &Record) -> Option<Finding> {
-    let origin = |record: &Record| {
+fn moved(record: &mut CatalogRecord, before: &CatalogRecord) -> Option<DocumentFinding> {
+    let origin = |record: &CatalogRecord| {
         let url = url::Url::parse(&record.base_url.as_ref()?.url).ok()?;
         Some(url.origin().ascii_serialization())
     };
@@ -170,11 +175,11 @@ fn moved(record: &mut Record, before: &Record) -> Option<Finding> {
              give them again if that is meant"
         )
     };
-    Some(Finding { path: "/servers".to_owned(), rule: Rule::Credentials, message })
+    Some(DocumentFinding { path: "/servers".to_owned(), rule: DocumentRule::Credentials, message })
 }
 
 /// A document that cannot be imported, with every reason.
-pub(crate) fn invalid(source: &str, violations: &[Finding]) -> Problem {
+pub(crate) fn invalid(source: &str, violations: &[DocumentFinding]) -> Problem {
     let first = violations.first().map(|finding| finding.message.as_str()).unwrap_or_default();
     let message = match violations.len() {
         1 => format!("`{source}` cannot be imported: {first}"),

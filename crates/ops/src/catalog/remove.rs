@@ -1,31 +1,17 @@
 //! `catalog.remove`: a catalog is gone.
 
 use milepost_model::id::CatalogId;
-use milepost_model::problem::Problem;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::which;
-use crate::call::Call;
-use crate::later::Later;
-use crate::operation::Door;
-use crate::problems;
-use crate::tool::Tool;
-use crate::writer::Writer;
-
-/// Removes a catalog.
-#[derive(Debug)]
-pub struct Remove;
+use crate::prelude::*;
 
 /// Which one.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// Its id.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub catalog_id: Option<String>,
     /// Its title, when the id is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub catalog_title: Option<String>,
     /// Whether its document goes too.
     #[serde(default)]
@@ -43,53 +29,50 @@ pub struct Response {
     pub remaining_catalog_count: usize,
 }
 
-impl Later for Remove {
-    type Request = Request;
-    type Response = Response;
-    type Hands = Writer;
+operation! {
+    /// Removes a catalog.
+    RemoveCatalog: "catalog.remove", "Remove a catalog", include_str!("remove.md");
+    doors: [Door::Tool(Tool::FULL), Door::Command("catalog remove")];
+    run: remove_catalog(Writer, Request) -> Response;
+    loss: loss;
+    example: {"catalog_id": "shop"};
+}
 
-    const NAME: &'static str = "catalog.remove";
-    const TITLE: &'static str = "Remove a catalog";
-    const DESCRIPTION: &'static str = include_str!("remove.md");
-    const DOORS: &'static [Door] = &[Door::Tool(Tool::FULL), Door::Command("catalog remove")];
+async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Problem> {
+    let id = meant(writer, request)?;
+    let Ok(Some(record)) = writer.reader.shelf().known(&id) else {
+        let kept = writer.catalogs.kept(&id).ok().flatten();
+        if let Some(document) = kept.filter(|_| request.remove_manifest) {
+            let path = document.path.display();
+            return Ok(Some(format!("The document `{path}` of a removed catalog is removed.")));
+        }
+        let lost = format!("The record of catalog `{id}`, which cannot be read, is removed.");
+        return Ok(Some(lost));
+    };
+    let (id, count) = (&record.id, record.names.len());
+    let document = if request.remove_manifest { " and its document" } else { "" };
+    Ok(Some(format!(
+        "Catalog `{id}` ({}) with {count} commands{document} is removed: its settings and \
+         the names of its secrets are lost.",
+        record.title,
+    )))
+}
 
-    async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Problem> {
-        let id = meant(writer, request)?;
-        let Ok(Some(record)) = writer.reader.shelf().known(&id) else {
-            let kept = writer.catalogs.kept(&id).ok().flatten();
-            if let Some(document) = kept.filter(|_| request.remove_manifest) {
-                let path = document.path.display();
-                return Ok(Some(format!("The document `{path}` of a removed catalog is removed.")));
-            }
-            let lost = format!("The record of catalog `{id}`, which cannot be read, is removed.");
-            return Ok(Some(lost));
-        };
-        let (id, count) = (&record.id, record.names.len());
-        let document = if request.remove_manifest { " and its document" } else { "" };
-        Ok(Some(format!(
-            "Catalog `{id}` ({}) with {count} commands{document} is removed: its settings and \
-             the names of its secrets are lost.",
-            record.title,
-        )))
-    }
-
-    async fn run(writer: &Writer, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let id = meant(writer, &request)?;
-        let shelf = writer.reader.shelf();
-        let removed = writer.catalogs.remove(&id, request.remove_manifest);
-        let removed = removed.map_err(|error| problems::of_catalog(&error))?;
-        // What is derived from it may stay without harm.
-        let _ = writer.derived.forget(&id);
-        Ok(Response {
-            removed_catalog_id: id.to_string(),
-            manifest_removed: !removed.documents.is_empty(),
-            remaining_catalog_count: shelf.listing()?.records.len(),
-        })
-    }
-
-    fn example() -> Request {
-        Request { catalog_id: Some("shop".to_owned()), ..Request::default() }
-    }
+async fn remove_catalog(
+    writer: &Writer,
+    _call: &dyn Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let id = meant(writer, &request)?;
+    let shelf = writer.reader.shelf();
+    let removed = writer.catalogs.remove(&id, request.remove_manifest).or_problem()?;
+    // What is derived from it may stay without harm.
+    let _ = writer.derived.forget(&id);
+    Ok(Response {
+        removed_catalog_id: id.to_string(),
+        manifest_removed: !removed.documents.is_empty(),
+        remaining_catalog_count: shelf.listing()?.records.len(),
+    })
 }
 
 /// The catalog that is meant: by its whole id first, though its record cannot be read or only its

@@ -1,23 +1,12 @@
 //! `catalog.validate_openapi`: whether a document can be imported, and everything that is odd.
 
-use milepost_catalog::finding::Findings;
+use milepost_catalog::finding::DocumentFindings;
 use milepost_catalog::specification;
-use milepost_model::problem::Problem;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::look::Look;
-use super::{Remark, remarks};
-use crate::call::Call;
-use crate::later::Later;
-use crate::operation::Door;
-use crate::reader::Reader;
-use crate::source::{SourceType, Unread, Wanted};
-use crate::tool::Tool;
-
-/// Checks an OpenAPI document.
-#[derive(Debug)]
-pub struct Validate;
+use super::inspected_document::InspectedDocument;
+use super::{DocumentRemark, remarks};
+use crate::prelude::*;
+use crate::source::{DocumentSource, SourceFailure, SourceType};
 
 /// What to check.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -26,14 +15,12 @@ pub struct Request {
     /// A local path or a URL.
     pub source: String,
     /// Which of both it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_type: Option<SourceType>,
     /// Hosts that references in the document may lead to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-rare" = true))]
     pub allow_refs: Vec<String>,
     /// The folder below which references stay; only a person can say one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rare" = true))]
     pub refs_root: Option<String>,
 }
@@ -56,57 +43,54 @@ pub struct Response {
     /// How many commands they become.
     pub command_count: usize,
     /// What is odd, and what would be done about it.
-    pub warnings: Vec<Remark>,
+    pub warnings: Vec<DocumentRemark>,
     /// Why it cannot be imported.
-    pub violations: Vec<Remark>,
+    pub violations: Vec<DocumentRemark>,
 }
 
-impl Later for Validate {
-    type Request = Request;
-    type Response = Response;
-    type Hands = Reader;
+operation! {
+    /// Checks an OpenAPI document.
+    ValidateOpenApi: "catalog.validate_openapi", "Check an OpenAPI document",
+        include_str!("validate.md");
+    doors: [Door::Tool(Tool::FULL.calls_out()), Door::Command("catalog validate")];
+    run: validate_open_api(Reader, Request) -> Response;
+    example: {"source": "openapi.yaml"};
+}
 
-    const NAME: &'static str = "catalog.validate_openapi";
-    const TITLE: &'static str = "Check an OpenAPI document";
-    const DESCRIPTION: &'static str = include_str!("validate.md");
-    const DOORS: &'static [Door] =
-        &[Door::Tool(Tool::FULL.calls_out()), Door::Command("catalog validate")];
-
-    async fn run(reader: &Reader, call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let wanted = Wanted {
-            source: &request.source,
-            source_type: request.source_type,
-            allow_refs: &request.allow_refs,
-            refs_root: request.refs_root.as_deref(),
-        };
-        let look = match Look::at(&wanted, None, reader, call).await {
-            Ok(look) => look,
-            Err(Unread::Problem(problem)) => return Err(problem),
-            Err(Unread::NotADocument(finding)) => return Ok(unknown(&finding)),
-        };
-        let Look { api, inspection, mut warnings, violations, .. } = look;
-        let mut departures = Findings::default();
-        specification::departures(&api, &mut departures);
-        warnings.extend(departures.into_list());
-        Ok(Response {
-            valid: violations.is_empty(),
-            document_kind: api.version().kind().to_owned(),
-            version: Some(api.version().name().to_owned()),
-            title: api.title(),
-            operation_count: inspection.operation_count,
-            command_count: inspection.command_count(),
-            warnings: remarks(&warnings),
-            violations: remarks(&violations),
-        })
-    }
-
-    fn example() -> Request {
-        Request { source: "openapi.yaml".to_owned(), ..Request::default() }
-    }
+async fn validate_open_api(
+    reader: &Reader,
+    call: &dyn Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let wanted = DocumentSource {
+        source: &request.source,
+        source_type: request.source_type,
+        allow_refs: &request.allow_refs,
+        refs_root: request.refs_root.as_deref(),
+    };
+    let look = match InspectedDocument::at(&wanted, None, reader, call).await {
+        Ok(look) => look,
+        Err(SourceFailure::Problem(problem)) => return Err(problem),
+        Err(SourceFailure::NotADocument(finding)) => return Ok(unknown(&finding)),
+    };
+    let InspectedDocument { api, inspection, mut warnings, violations, .. } = look;
+    let mut departures = DocumentFindings::default();
+    specification::departures(&api, &mut departures);
+    warnings.extend(departures.into_list());
+    Ok(Response {
+        valid: violations.is_empty(),
+        document_kind: api.version().kind().to_owned(),
+        version: Some(api.version().name().to_owned()),
+        title: api.title(),
+        operation_count: inspection.operation_count,
+        command_count: inspection.command_count(),
+        warnings: remarks(&warnings),
+        violations: remarks(&violations),
+    })
 }
 
 /// A text that is no OpenAPI document.
-fn unknown(finding: &milepost_catalog::finding::Finding) -> Response {
+fn unknown(finding: &milepost_catalog::finding::DocumentFinding) -> Response {
     Response {
         valid: false,
         document_kind: "unknown".to_owned(),
@@ -115,6 +99,6 @@ fn unknown(finding: &milepost_catalog::finding::Finding) -> Response {
         operation_count: 0,
         command_count: 0,
         warnings: Vec::new(),
-        violations: vec![Remark::from(finding)],
+        violations: vec![DocumentRemark::from(finding)],
     }
 }

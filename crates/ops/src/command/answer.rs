@@ -1,9 +1,11 @@
 //! An answer as it reaches the caller: status, chosen headers and body, secrets taken out.
 
-use milepost_catalog::document::{Document, Kind, Node};
+use milepost_catalog::document::ParsedDocument;
 use milepost_model::secret::Mask;
 use milepost_outbound::Response;
-use serde_json::{Map, Value};
+use milepost_syntax::json::document::{JsonKind, JsonNode};
+
+use crate::prelude::*;
 
 /// Headers that say something about an answer, in small letters.
 const TOLD: &[&str] = &[
@@ -28,7 +30,7 @@ const TOLD: &[&str] = &[
 
 /// The body of an answer.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Body {
+pub(crate) enum AnswerBody {
     /// There is none.
     Nothing,
     /// A value.
@@ -52,23 +54,23 @@ pub(crate) fn headers(response: &Response, mask: &Mask) -> Map<String, Value> {
 }
 
 /// The body of an answer, read as what it says it is.
-pub(crate) fn body(response: &Response, mask: &Mask, notes: &mut Vec<String>) -> Body {
+pub(crate) fn body(response: &Response, mask: &Mask, notes: &mut Vec<String>) -> AnswerBody {
     let bytes = &response.body;
     if bytes.is_empty() {
-        return Body::Nothing;
+        return AnswerBody::Nothing;
     }
     let kind = response.header("content-type").unwrap_or_default().to_ascii_lowercase();
     let Ok(text) = std::str::from_utf8(bytes) else {
         return if is_text(&kind) {
             notes.push("the answer is not UTF-8; letters may be wrong".to_owned());
-            Body::Text(mask.text(&latin(bytes)).into_owned())
+            AnswerBody::Text(mask.text(&latin(bytes)).into_owned())
         } else {
-            Body::Binary(bytes.to_vec())
+            AnswerBody::Binary(bytes.to_vec())
         };
     };
     if kind.contains("json") || kind.is_empty() {
         match json(text, notes) {
-            Some(value) => return Body::Json(mask.json(&value)),
+            Some(value) => return AnswerBody::Json(mask.json(&value)),
             None if kind.contains("json") => {
                 notes.push("the answer says it is JSON, but it is not".to_owned());
             }
@@ -76,9 +78,9 @@ pub(crate) fn body(response: &Response, mask: &Mask, notes: &mut Vec<String>) ->
         }
     }
     if is_text(&kind) || kind.is_empty() || kind.contains("json") {
-        return Body::Text(mask.text(text).into_owned());
+        return AnswerBody::Text(mask.text(text).into_owned());
     }
-    Body::Binary(bytes.to_vec())
+    AnswerBody::Binary(bytes.to_vec())
 }
 
 fn is_text(kind: &str) -> bool {
@@ -97,7 +99,7 @@ fn json(text: &str, notes: &mut Vec<String>) -> Option<Value> {
     if !has_long_number(text) {
         return Some(value);
     }
-    let Ok(reading) = Document::read(text.as_bytes()) else { return Some(value) };
+    let Ok(reading) = ParsedDocument::read(text.as_bytes()) else { return Some(value) };
     let mut kept = 0;
     let exact = exact(reading.document.root(), &mut kept);
     if kept > 0 {
@@ -116,14 +118,14 @@ fn has_long_number(text: &str) -> bool {
     })
 }
 
-fn exact(node: Node<'_>, kept: &mut usize) -> Value {
+fn exact(node: JsonNode<'_>, kept: &mut usize) -> Value {
     match node.kind() {
-        Kind::List => node.items().map(|item| exact(item, kept)).collect(),
-        Kind::Map => {
+        JsonKind::List => node.items().map(|item| exact(item, kept)).collect(),
+        JsonKind::Map => {
             let entries = node.entries().map(|(key, value)| (key.into_owned(), exact(value, kept)));
             Value::Object(entries.collect())
         }
-        Kind::Number => {
+        JsonKind::Number => {
             let raw = node.raw();
             let whole = raw.strip_prefix('-').unwrap_or(raw).bytes().all(|b| b.is_ascii_digit());
             if whole && raw.parse::<i64>().is_err() && raw.parse::<u64>().is_err() {

@@ -2,50 +2,55 @@
 
 use std::sync::Arc;
 
-use milepost_catalog::command::Command;
-use milepost_catalog::request::{self, Arguments, Prepared};
-use milepost_model::problem::Problem;
+use milepost_catalog::command::ApiCommand;
+use milepost_catalog::request::{self, Arguments, PreparedCommand};
 use url::Url;
 
-use super::run::{Header, Shown};
-use crate::call::Call;
-use crate::problems;
-use crate::reader::Reader;
-use crate::send::{self, Sender};
-use crate::shelf::Loaded;
+use super::run::{HeaderView, RequestView};
+use crate::catalog_cache::LoadedCatalog;
+use crate::catalog_client::{self, CatalogClient};
+use crate::prelude::*;
 
 /// A command, and all that its requests are made with.
-pub(crate) struct Draft {
-    prepared: Arc<Prepared>,
-    pub(crate) sender: Arc<Sender>,
+pub(crate) struct CommandDraft {
+    prepared: Arc<PreparedCommand>,
+    pub(crate) sender: Arc<CatalogClient>,
     /// Where the command is reached: some are reached elsewhere than the rest of their API.
     base: Url,
 }
 
 /// A request as it is shown.
-pub(crate) struct Drawn {
-    pub(crate) shown: Shown,
+pub(crate) struct RequestPreview {
+    pub(crate) shown: RequestView,
     /// The same as a `curl` command.
     pub(crate) curl: String,
     pub(crate) notes: Vec<String>,
 }
 
-impl Draft {
+impl CommandDraft {
     /// A command of a catalog and what sends it.
-    pub(crate) fn of(loaded: &Loaded, row: usize, sender: Arc<Sender>) -> Result<Draft, Problem> {
+    pub(crate) fn of(
+        loaded: &LoadedCatalog,
+        row: usize,
+        sender: Arc<CatalogClient>,
+    ) -> Result<CommandDraft, Problem> {
         let prepared = loaded.prepared(row)?;
-        let base = send::base_of(loaded, prepared.command(), &sender.base)?;
-        Ok(Draft { prepared, sender, base })
+        let base = catalog_client::base_of(loaded, prepared.command(), &sender.base)?;
+        Ok(CommandDraft { prepared, sender, base })
     }
 
     /// The same for those who only look: there are no secrets behind it.
-    pub(crate) fn unsent(reader: &Reader, loaded: &Loaded, row: usize) -> Result<Draft, Problem> {
+    pub(crate) fn unsent(
+        reader: &Reader,
+        loaded: &LoadedCatalog,
+        row: usize,
+    ) -> Result<CommandDraft, Problem> {
         let profile = crate::catalog::auth::profile(None)?;
-        let sender = Sender::unread(loaded, &reader.config()?, &profile)?;
-        Draft::of(loaded, row, Arc::new(sender))
+        let sender = CatalogClient::unread(loaded, &reader.config()?, &profile)?;
+        CommandDraft::of(loaded, row, Arc::new(sender))
     }
 
-    pub(crate) fn command(&self) -> &Command {
+    pub(crate) fn command(&self) -> &ApiCommand {
         self.prepared.command()
     }
 
@@ -53,7 +58,7 @@ impl Draft {
     pub(crate) fn build(
         &self,
         reader: &Reader,
-        call: &dyn Call,
+        call: &dyn Caller,
         arguments: &Arguments,
     ) -> Result<request::Request, Problem> {
         let built = self.prepared.build(&self.base, arguments);
@@ -65,8 +70,8 @@ impl Draft {
     }
 
     /// What is shown of a request: all of it, with marks in the place of secrets.
-    pub(crate) fn drawn(&self, built: request::Request) -> Result<Drawn, Problem> {
-        let shown = self.sender.preview(self.command(), &send::outgoing(&built))?;
+    pub(crate) fn drawn(&self, built: request::Request) -> Result<RequestPreview, Problem> {
+        let shown = self.sender.preview(self.command(), &catalog_client::outgoing(&built))?;
         let notes = built.notes.iter().map(ToString::to_string).collect();
         let body = built.body.is_some().then(|| readable(&shown.body));
         // What is shown is what would be sent, marks and all: the `curl` line is made from it.
@@ -79,14 +84,14 @@ impl Draft {
             .cloned()
             .collect();
         let curl = request::curl(&as_shown, &[]);
-        let headers = shown.headers.into_iter().map(|(name, value)| Header { name, value });
-        let shown = Shown {
+        let headers = shown.headers.into_iter().map(|(name, value)| HeaderView { name, value });
+        let shown = RequestView {
             method: shown.method,
             url: shown.url.to_string(),
             headers: headers.collect(),
             body,
         };
-        Ok(Drawn { shown, curl, notes })
+        Ok(RequestPreview { shown, curl, notes })
     }
 }
 

@@ -1,45 +1,27 @@
 //! `command.list`: commands by what they do.
 
 use milepost_catalog::command::Method;
-use milepost_model::problem::{Code, Problem};
 use milepost_model::suggest;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::view::{Full, Short, full, short};
-use crate::call::Call;
-use crate::finder::Found;
-use crate::later::Later;
-use crate::limits;
-use crate::operation::Door;
-use crate::reader::Reader;
-use crate::tool::Tool;
-
-/// Finds commands.
-#[derive(Debug)]
-pub struct List;
+use super::view::{CommandDetails, CommandSummary, full, short};
+use crate::command_index::SearchHit;
+use crate::prelude::*;
 
 /// What to look for.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// What the command does, or its name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
     /// One catalog alone, by id or title.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub catalog: Option<String>,
     /// One method alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
     /// How much of each.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<Detail>,
     /// Where the answer before ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// How many, at most 200.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
 }
 
@@ -59,13 +41,13 @@ pub struct Response {
     /// How many match.
     pub total: usize,
     /// The best ones in short, best first.
-    pub commands: Vec<Short>,
+    pub commands: Vec<CommandSummary>,
     /// The same commands with their schemas, when there are few.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub details: Vec<Full>,
+    pub details: Vec<CommandDetails>,
     /// Workflows that match, by id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub workflows: Vec<Workflow>,
+    pub workflows: Vec<MatchingWorkflow>,
     /// Where the next answer starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
@@ -73,71 +55,67 @@ pub struct Response {
 
 /// A workflow that matches.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Workflow {
+pub struct MatchingWorkflow {
     /// `workflow <id>`: what a step takes.
     pub command: String,
     /// Its title.
     pub title: String,
 }
 
-impl Later for List {
-    type Request = Request;
-    type Response = Response;
-    type Hands = Reader;
+operation! {
+    /// Finds commands.
+    ListCommands: "command.list", "Find commands", include_str!("list.md");
+    doors: [Door::Tool(Tool::CORE), Door::Command("command search")];
+    run: list_commands(Reader, Request) -> Response;
+    example: {"query": "create an order"};
+}
 
-    const NAME: &'static str = "command.list";
-    const TITLE: &'static str = "Find commands";
-    const DESCRIPTION: &'static str = include_str!("list.md");
-    const DOORS: &'static [Door] = &[Door::Tool(Tool::CORE), Door::Command("command search")];
-
-    async fn run(reader: &Reader, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let method = request.method.as_deref().map(method).transpose()?;
-        let from = request.cursor.as_deref().map(cursor).transpose()?.unwrap_or(0);
-        let limit =
-            request.limit.unwrap_or(limits::COMMANDS_PAGE).clamp(1, limits::COMMANDS_PAGE_MAX);
-        let group = request.catalog.as_deref().map(|which| reader.shelf().record(which));
-        let group = group.transpose()?.map(|record| record.id.to_string());
-        let finder = reader.finder()?;
-        let found = finder.find(request.query.as_deref(), group.as_deref(), method);
-        let page = found.iter().skip(from).take(limit);
-        let whole = match request.detail {
-            Some(detail) => detail == Detail::Full,
-            None => found.len() <= limits::COMMANDS_DETAILED,
-        };
-        let mut response = Response {
-            total: found.len(),
-            commands: Vec::new(),
-            details: Vec::new(),
-            workflows: Vec::new(),
-            next_cursor: (from + limit < found.len()).then(|| (from + limit).to_string()),
-        };
-        for one in page {
-            match one {
-                Found::Command(loaded, row) => {
-                    let group = loaded.record.id.as_str();
-                    response.commands.push(short(group, &loaded.table.rows[*row]));
-                    if whole {
-                        // One whose document is broken is told in short.
-                        let Ok(prepared) = loaded.prepared(*row) else { continue };
-                        response.details.push(full(prepared.command(), &loaded.table.providers));
-                    }
+async fn list_commands(
+    reader: &Reader,
+    _call: &dyn Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let method = request.method.as_deref().map(method).transpose()?;
+    let from = request.cursor.as_deref().map(cursor).transpose()?.unwrap_or(0);
+    let limit = request.limit.unwrap_or(limits::COMMANDS_PAGE).clamp(1, limits::COMMANDS_PAGE_MAX);
+    let group = request.catalog.as_deref().map(|which| reader.shelf().record(which));
+    let group = group.transpose()?.map(|record| record.id.to_string());
+    let finder = reader.finder()?;
+    let found = finder.find(request.query.as_deref(), group.as_deref(), method);
+    let page = found.iter().skip(from).take(limit);
+    let whole = match request.detail {
+        Some(detail) => detail == Detail::Full,
+        None => found.len() <= limits::COMMANDS_DETAILED,
+    };
+    let mut response = Response {
+        total: found.len(),
+        commands: Vec::new(),
+        details: Vec::new(),
+        workflows: Vec::new(),
+        next_cursor: (from + limit < found.len()).then(|| (from + limit).to_string()),
+    };
+    for one in page {
+        match one {
+            SearchHit::Command(loaded, row) => {
+                let group = loaded.record.id.as_str();
+                response.commands.push(short(group, &loaded.table.rows[*row]));
+                if whole {
+                    // One whose document is broken is told in short.
+                    let Ok(prepared) = loaded.prepared(*row) else { continue };
+                    response.details.push(full(prepared.command(), &loaded.table.providers));
                 }
-                Found::Workflow { id, title } => response
-                    .workflows
-                    .push(Workflow { command: format!("workflow {id}"), title: title.clone() }),
             }
+            SearchHit::Workflow { id, title } => response
+                .workflows
+                .push(MatchingWorkflow { command: format!("workflow {id}"), title: title.clone() }),
         }
-        // What nobody asked for must not be more than anybody reads.
-        let bytes = serde_json::to_string(&response.details).map_or(0, |text| text.len());
-        if request.detail.is_none() && bytes > limits::COMMANDS_DETAIL_BYTES {
-            response.details.clear();
-        }
-        Ok(response)
     }
-
-    fn example() -> Request {
-        Request { query: Some("create an order".to_owned()), ..Request::default() }
+    // What nobody asked for must not be more than anybody reads.
+    let bytes = serde_json::to_string(&response.details).map_or(0, |text| text.len());
+    if request.detail.is_none() && bytes > limits::COMMANDS_DETAIL_BYTES {
+        response.details.clear();
     }
+    Ok(response)
 }
 
 fn method(text: &str) -> Result<Method, Problem> {

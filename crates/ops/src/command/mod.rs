@@ -5,7 +5,9 @@ pub(crate) mod draft;
 pub mod get;
 pub mod list;
 pub mod run;
-pub mod typed;
+pub mod typed_arguments;
 pub(crate) mod view;
 
-pub use view::{BodyView, ContentView, Full, ParameterView, ResponseView, Short};
+pub use view::{
+    BodyView, CommandDetails, CommandSummary, ContentView, ParameterView, ResponseView,
+};

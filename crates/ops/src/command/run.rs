@@ -3,34 +3,20 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use milepost_catalog::command::{Command, Method};
-use milepost_catalog::pagination::{self, Answer, Next, Step, Walk};
+use milepost_catalog::command::{ApiCommand, Method};
+use milepost_catalog::pagination::{self, NextPage, PageResponse, PageStep, PageWalk};
 use milepost_catalog::request::{self, Arguments};
-use milepost_model::hint::{Hint, Invocation};
-use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::Mask;
 use milepost_model::wording::Worded;
-use milepost_outbound::{Called, Outgoing, Sending};
+use milepost_outbound::{ApiResponse, Outgoing, SendOptions};
 use milepost_store::catalogs::ProfileName;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
-use super::answer::{self, Body};
-use super::draft::Draft;
-use crate::call::Call;
-use crate::later::Later;
+use super::answer::{self, AnswerBody};
+use super::draft::CommandDraft;
+use crate::catalog_cache::{LoadedCatalog, RunSender};
+use crate::catalog_client::{self, CatalogClient};
 use crate::limits::CALL_TIMEOUT_MAX_S;
-use crate::operation::Door;
-use crate::problems;
-use crate::send::{self, Sender};
-use crate::shelf::{Loaded, RunSender};
-use crate::tool::Tool;
-use crate::writer::Writer;
-
-/// Calls a command.
-#[derive(Debug)]
-pub struct Run;
+use crate::prelude::*;
 
 /// What to call, and with what.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -42,28 +28,22 @@ pub struct Request {
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub with: Map<String, Value>,
     /// The body.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
     /// Shows the exact request, secrets masked, and sends nothing.
     #[serde(default)]
     pub dry_run: bool,
     /// All pages: `true`, or `{"max_items": 100}`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paginate: Option<Paginate>,
     /// The media type of the body; the plainest there is unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rare" = true))]
     pub content_type: Option<String>,
     /// The media type of the answer; JSON unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rare" = true))]
     pub accept: Option<String>,
     /// The profile whose credentials are used; `default` unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rare" = true))]
     pub profile: Option<String>,
     /// Seconds the call may take; 30 unless given, at most 600.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rare" = true))]
     pub timeout_s: Option<u64>,
 }
@@ -89,7 +69,7 @@ pub struct Response {
     /// Whether nothing was sent.
     pub dry_run: bool,
     /// The request, secrets masked.
-    pub request: Shown,
+    pub request: RequestView,
     /// The request as a `curl` command, secrets masked; of a dry run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub curl: Option<String>,
@@ -131,14 +111,14 @@ pub struct Response {
 
 /// A request as it may be shown.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Shown {
+pub struct RequestView {
     /// The method.
     pub method: String,
     /// Where it goes.
     pub url: String,
     /// Its headers, in order; of a dry run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub headers: Vec<Header>,
+    pub headers: Vec<HeaderView>,
     /// Its body; of a dry run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
@@ -146,83 +126,80 @@ pub struct Shown {
 
 /// A header.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Header {
+pub struct HeaderView {
     /// Its name.
     pub name: String,
     /// Its value.
     pub value: String,
 }
 
-impl Later for Run {
-    type Request = Request;
-    type Response = Response;
-    type Hands = Writer;
+operation! {
+    /// Calls a command.
+    RunCommand: "command.run", "Call a command", include_str!("run.md");
+    doors: [Door::Tool(Tool::CORE.calls_out().destroys()), Door::Command("command run")];
+    run: run_command(Writer, Request) -> Response;
+    loss: loss;
+    example: {"command": "shop orders:list", "dry_run": true};
+}
 
-    const NAME: &'static str = "command.run";
-    const TITLE: &'static str = "Call a command";
-    const DESCRIPTION: &'static str = include_str!("run.md");
-    const DOORS: &'static [Door] =
-        &[Door::Tool(Tool::CORE.calls_out().destroys()), Door::Command("command run")];
+async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Problem> {
+    let (loaded, row) = writer.reader.shelf().command(&request.command)?;
+    let deletes = loaded.table.rows[row].method == Method::Delete && !request.dry_run;
+    let spelling = loaded.spelling(row);
+    Ok(deletes.then(|| format!("`{spelling}` deletes what its arguments name.")))
+}
 
-    async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Problem> {
-        let (loaded, row) = writer.reader.shelf().command(&request.command)?;
-        let deletes = loaded.table.rows[row].method == Method::Delete && !request.dry_run;
-        let spelling = loaded.spelling(row);
-        Ok(deletes.then(|| format!("`{spelling}` deletes what its arguments name.")))
+async fn run_command(
+    writer: &Writer,
+    call: &dyn Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (loaded, row) = writer.reader.shelf().command(&request.command)?;
+    let profile = request.profile.as_deref();
+    let calling = CommandCall::open(writer, call, &loaded, row, profile).await?;
+    let arguments = Arguments {
+        with: request.with.clone(),
+        body: request.body.clone(),
+        content_type: request.content_type.clone(),
+        accept: request.accept.clone(),
+    };
+    if request.dry_run {
+        return calling.dry_run(&arguments);
     }
-
-    async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let (loaded, row) = writer.reader.shelf().command(&request.command)?;
-        let profile = request.profile.as_deref();
-        let calling = Calling::open(writer, call, &loaded, row, profile).await?;
-        let arguments = Arguments {
-            with: request.with.clone(),
-            body: request.body.clone(),
-            content_type: request.content_type.clone(),
-            accept: request.accept.clone(),
-        };
-        if request.dry_run {
-            return calling.dry_run(&arguments);
-        }
-        let timeout = request.timeout_s.unwrap_or(30);
-        if !(1..=CALL_TIMEOUT_MAX_S).contains(&timeout) {
-            let message = format!("a call cannot have {timeout} seconds");
-            let hint = format!("give 1 to {CALL_TIMEOUT_MAX_S} seconds");
-            return Err(Problem::new(Code::ParamsInvalid, message, hint));
-        }
-        let timeout = Duration::from_secs(timeout);
-        match request.paginate {
-            None | Some(Paginate::All(false)) => calling.once(&arguments, timeout).await,
-            Some(Paginate::All(true)) => calling.pages(arguments, timeout, None).await,
-            Some(Paginate::Items { max_items: 0 }) => Err(Problem::new(
-                Code::ParamsInvalid,
-                "no items were asked for",
-                "give a number of items above 0",
-            )),
-            Some(Paginate::Items { max_items }) => {
-                calling.pages(arguments, timeout, Some(max_items)).await
-            }
-        }
+    let timeout = request.timeout_s.unwrap_or(30);
+    if !(1..=CALL_TIMEOUT_MAX_S).contains(&timeout) {
+        let message = format!("a call cannot have {timeout} seconds");
+        let hint = format!("give 1 to {CALL_TIMEOUT_MAX_S} seconds");
+        return Err(Problem::new(Code::ParamsInvalid, message, hint));
     }
-
-    fn example() -> Request {
-        Request { command: "shop orders:list".to_owned(), dry_run: true, ..Request::default() }
+    let timeout = Duration::from_secs(timeout);
+    match request.paginate {
+        None | Some(Paginate::All(false)) => calling.once(&arguments, timeout).await,
+        Some(Paginate::All(true)) => calling.pages(arguments, timeout, None).await,
+        Some(Paginate::Items { max_items: 0 }) => Err(Problem::new(
+            Code::ParamsInvalid,
+            "no items were asked for",
+            "give a number of items above 0",
+        )),
+        Some(Paginate::Items { max_items }) => {
+            calling.pages(arguments, timeout, Some(max_items)).await
+        }
     }
 }
 
 /// The client of a catalog: kept for its default profile, made anew for others.
 pub(crate) async fn sender(
     writer: &Writer,
-    loaded: &Arc<Loaded>,
+    loaded: &Arc<LoadedCatalog>,
     profile: Option<&str>,
-) -> Result<Arc<Sender>, Problem> {
+) -> Result<Arc<CatalogClient>, Problem> {
     let name = crate::catalog::auth::profile(profile)?;
     if loaded.is_pinned() && profile.is_none() {
         return run_sender(writer, loaded, &name);
     }
-    let open = || -> Result<Arc<Sender>, Problem> {
+    let open = || -> Result<Arc<CatalogClient>, Problem> {
         let config = writer.reader.config()?;
-        Ok(Arc::new(Sender::open(loaded, &config, writer.vault()?, &name)?))
+        Ok(Arc::new(CatalogClient::open(loaded, &config, writer.vault()?, &name)?))
     };
     if profile.is_some() {
         return open();
@@ -234,9 +211,9 @@ pub(crate) async fn sender(
 /// which private hosts may be called is read live.
 fn run_sender(
     writer: &Writer,
-    loaded: &Arc<Loaded>,
+    loaded: &Arc<LoadedCatalog>,
     profile: &ProfileName,
-) -> Result<Arc<Sender>, Problem> {
+) -> Result<Arc<CatalogClient>, Problem> {
     let config = writer.reader.live_config()?;
     let live = writer.reader.shelf().known(&loaded.record.id)?;
     let live = live.ok_or_else(|| problems::no_catalog(loaded.record.id.as_str(), None))?;
@@ -247,36 +224,36 @@ fn run_sender(
     {
         return Ok(Arc::clone(&one.sender));
     }
-    let sender = Sender::open_pinned(loaded, &live, &config, writer.vault()?, profile)?;
+    let sender = CatalogClient::open_pinned(loaded, &live, &config, writer.vault()?, profile)?;
     let sender = Arc::new(sender);
     *kept = Some(RunSender { live, config, sender: Arc::clone(&sender) });
     Ok(sender)
 }
 
 /// A command that is being called.
-pub(crate) struct Calling<'a> {
+pub(crate) struct CommandCall<'a> {
     pub(crate) writer: &'a Writer,
-    pub(crate) call: &'a dyn Call,
-    draft: Draft,
+    pub(crate) call: &'a dyn Caller,
+    draft: CommandDraft,
     /// Where the list stands in an answer, when somebody said.
     pub(crate) list_at: Option<String>,
 }
 
-impl<'a> Calling<'a> {
+impl<'a> CommandCall<'a> {
     /// A command of a catalog, ready to be called.
     pub(crate) async fn open(
         writer: &'a Writer,
-        call: &'a dyn Call,
-        loaded: &Arc<Loaded>,
+        call: &'a dyn Caller,
+        loaded: &Arc<LoadedCatalog>,
         row: usize,
         profile: Option<&str>,
-    ) -> Result<Calling<'a>, Problem> {
+    ) -> Result<CommandCall<'a>, Problem> {
         let sender = sender(writer, loaded, profile).await?;
-        let draft = Draft::of(loaded, row, sender)?;
-        Ok(Calling { writer, call, draft, list_at: None })
+        let draft = CommandDraft::of(loaded, row, sender)?;
+        Ok(CommandCall { writer, call, draft, list_at: None })
     }
 
-    fn command(&self) -> &Command {
+    fn command(&self) -> &ApiCommand {
         self.draft.command()
     }
 
@@ -306,7 +283,7 @@ impl<'a> Calling<'a> {
         if secrets.is_empty() {
             return Ok(Vec::new());
         }
-        let kept = self.writer.vault()?.list().map_err(|error| problems::of_secret(&error))?;
+        let kept = self.writer.vault()?.list().or_problem()?;
         let origin = self.draft.sender.base.origin().ascii_serialization();
         let told = secrets.iter().filter_map(|name| {
             let Some(entry) = kept.iter().find(|entry| entry.name.as_str() == name) else {
@@ -320,7 +297,7 @@ impl<'a> Calling<'a> {
 
     async fn once(&self, arguments: &Arguments, timeout: Duration) -> Result<Response, Problem> {
         let built = self.build(arguments)?;
-        let request = send::outgoing(&built);
+        let request = catalog_client::outgoing(&built);
         let called = self.send(&request, timeout).await?;
         let mut response = self.response(called_as(&request, &called.mask), false);
         response.notes = built.notes.iter().map(|note| note.to_string().into()).collect();
@@ -337,9 +314,9 @@ impl<'a> Calling<'a> {
         let detected = pagination::detect(self.command());
         let is_said = detected.is_some();
         // What the document does not say, a `Link` of the answer may.
-        let scheme = detected.unwrap_or(pagination::Scheme::Link);
-        let mut walk = Walk::new(None, max_items);
-        let mut request = send::outgoing(&self.build(&arguments)?);
+        let scheme = detected.unwrap_or(pagination::PagingScheme::Link);
+        let mut walk = PageWalk::new(None, max_items);
+        let mut request = catalog_client::outgoing(&self.build(&arguments)?);
         let mut items: Vec<Value> = Vec::new();
         let mut pages = 0;
         loop {
@@ -361,18 +338,18 @@ impl<'a> Calling<'a> {
             };
             let wanted = walk.wanted();
             let answer =
-                Answer { url: &request.url, headers: &called.response.headers, body: &body };
+                PageResponse { url: &request.url, headers: &called.response.headers, body: &body };
             let step = walk.step(&scheme, &arguments, &answer);
             let cut = found.len() > wanted;
             items.extend(found.into_iter().take(wanted));
             self.call.progress(&format!("{pages} pages, {} items", items.len()));
             let more = match step {
-                Ok(Step::More(next)) if !cut && !self.call.cancelled() => {
+                Ok(PageStep::More(next)) if !cut && !self.call.cancelled() => {
                     request = self.next(&mut arguments, request, next)?;
                     continue;
                 }
-                Ok(Step::End) => cut,
-                Ok(Step::Full | Step::More(_)) => true,
+                Ok(PageStep::End) => cut,
+                Ok(PageStep::Full | PageStep::More(_)) => true,
                 Err(stuck) => {
                     response.notes.push(stuck.to_string().into());
                     true
@@ -393,26 +370,26 @@ impl<'a> Calling<'a> {
         &self,
         arguments: &mut Arguments,
         mut request: Outgoing,
-        next: Next,
+        next: NextPage,
     ) -> Result<Outgoing, Problem> {
         match next {
-            Next::With { name, value } => {
+            NextPage::With { name, value } => {
                 arguments.with.insert(name, value);
-                Ok(send::outgoing(&self.build(arguments)?))
+                Ok(catalog_client::outgoing(&self.build(arguments)?))
             }
-            Next::Url(url) => {
+            NextPage::Url(url) => {
                 request.url = url;
                 Ok(request)
             }
         }
     }
 
-    async fn send(&self, request: &Outgoing, timeout: Duration) -> Result<Called, Problem> {
-        let sending = Sending { timeout, ..Sending::default() };
+    async fn send(&self, request: &Outgoing, timeout: Duration) -> Result<ApiResponse, Problem> {
+        let sending = SendOptions { timeout, ..SendOptions::default() };
         self.draft.sender.send(self.command(), request, sending, &|_| {}).await
     }
 
-    fn response(&self, request: Shown, dry_run: bool) -> Response {
+    fn response(&self, request: RequestView, dry_run: bool) -> Response {
         Response {
             command: self.command().id.to_string(),
             dry_run,
@@ -432,7 +409,7 @@ impl<'a> Calling<'a> {
         }
     }
 
-    fn fill(&self, response: &mut Response, called: &Called) -> Result<(), Problem> {
+    fn fill(&self, response: &mut Response, called: &ApiResponse) -> Result<(), Problem> {
         let answer = &called.response;
         response.status = Some(answer.status);
         response.ok = Some(answer.status < 400);
@@ -444,10 +421,10 @@ impl<'a> Calling<'a> {
         let body = answer::body(answer, &called.mask, &mut notes);
         response.notes.extend(notes.into_iter().map(Worded::from));
         match body {
-            Body::Nothing => {}
-            Body::Json(value) => response.body = Some(value),
-            Body::Text(text) => response.body = Some(Value::from(text)),
-            Body::Binary(bytes) => {
+            AnswerBody::Nothing => {}
+            AnswerBody::Json(value) => response.body = Some(value),
+            AnswerBody::Text(text) => response.body = Some(Value::from(text)),
+            AnswerBody::Binary(bytes) => {
                 response.body_bytes = Some(bytes.len());
                 let path = self.writer.keep_blob(&bytes)?;
                 response.body_path = Some(path.display().to_string());
@@ -458,9 +435,14 @@ impl<'a> Calling<'a> {
 }
 
 /// The request that was sent, as it may be shown.
-fn called_as(request: &Outgoing, mask: &Mask) -> Shown {
+fn called_as(request: &Outgoing, mask: &Mask) -> RequestView {
     let request = milepost_outbound::masked(request, mask);
-    Shown { method: request.method, url: request.url.to_string(), headers: Vec::new(), body: None }
+    RequestView {
+        method: request.method,
+        url: request.url.to_string(),
+        headers: Vec::new(),
+        body: None,
+    }
 }
 
 /// A command that is not there to be called.

@@ -2,20 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use milepost_catalog::command::{Command, Content, Location};
-use milepost_catalog::provider::Provider;
-use milepost_catalog::request::resolve;
+use milepost_catalog::command::{ApiCommand, Content, Location};
+use milepost_catalog::provider::InferredProvider;
+use milepost_catalog::schema::resolve;
 use milepost_catalog::table::Row;
 use milepost_model::commands::Effect;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 
 use crate::limits::{self, COMMAND_ENUM_VALUES};
+use crate::prelude::*;
 
 /// A command in short.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Short {
+pub struct CommandSummary {
     /// `group name`: what `command.run` and workflow steps take.
     pub command: String,
     /// Its method.
@@ -37,12 +35,12 @@ pub struct Short {
     pub deprecated: bool,
 }
 
-pub(crate) fn short(group: &str, row: &Row) -> Short {
+pub(crate) fn short(group: &str, row: &Row) -> CommandSummary {
     let names = |required: bool| {
         let parameters = row.parameters.iter().filter(move |one| one.required == required);
         parameters.map(|one| one.name.clone()).collect()
     };
-    Short {
+    CommandSummary {
         command: format!("{group} {}", row.name),
         method: row.method.name().to_owned(),
         path: row.path.clone(),
@@ -56,7 +54,7 @@ pub(crate) fn short(group: &str, row: &Row) -> Short {
 
 /// A command with all that is needed to call it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Full {
+pub struct CommandDetails {
     /// `group name`: what `command.run` and workflow steps take.
     pub command: String,
     /// Its method.
@@ -78,7 +76,7 @@ pub struct Full {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deprecated: bool,
     /// `read`, `create` or `write`.
-    #[serde(with = "crate::named")]
+    #[serde(with = "crate::enum_names")]
     #[schemars(with = "String")]
     pub effect: Effect,
     /// Whether it may be sent twice.
@@ -182,7 +180,7 @@ fn shown(schema: &Value) -> Value {
     }
 }
 
-pub(crate) fn full(command: &Command, providers: &[Provider]) -> Full {
+pub(crate) fn full(command: &ApiCommand, providers: &[InferredProvider]) -> CommandDetails {
     let parameters = command.parameters.iter().map(|parameter| ParameterView {
         name: parameter.name.clone(),
         location: parameter.location.name().to_owned(),
@@ -200,7 +198,7 @@ pub(crate) fn full(command: &Command, providers: &[Provider]) -> Full {
         let names: Vec<&str> = way.schemes.iter().map(|(name, _)| name.as_str()).collect();
         if names.is_empty() { "none".to_owned() } else { names.join(" + ") }
     });
-    Full {
+    CommandDetails {
         command: command.id.to_string(),
         method: command.method.name().to_owned(),
         path: command.path.clone(),
@@ -221,12 +219,12 @@ pub(crate) fn full(command: &Command, providers: &[Provider]) -> Full {
 }
 
 fn provider_of(
-    command: &Command,
+    command: &ApiCommand,
     name: &str,
     location: Location,
-    providers: &[Provider],
+    providers: &[InferredProvider],
 ) -> Option<String> {
-    let serves = |provider: &&Provider| {
+    let serves = |provider: &&InferredProvider| {
         provider.serves.iter().any(|served| {
             served.command == command.id.name()
                 && served.parameter == name
@@ -276,7 +274,7 @@ fn fields(schema: &Value, defs: &Map<String, Value>) -> (bool, Vec<String>) {
 }
 
 /// The schemas that arguments and body need. What answers need is told by its fields alone.
-fn needed(command: &Command) -> Map<String, Value> {
+fn needed(command: &ApiCommand) -> Map<String, Value> {
     let mut open: Vec<&Value> = command.parameters.iter().map(|one| &one.schema).collect();
     let contents = command.body.iter().flat_map(|body| &body.contents);
     open.extend(contents.map(|content| &content.schema));
@@ -304,7 +302,7 @@ fn needed(command: &Command) -> Map<String, Value> {
 }
 
 /// A call with a value for everything that is needed.
-fn example(command: &Command) -> Value {
+fn example(command: &ApiCommand) -> Value {
     let mut with = Map::new();
     for parameter in command.parameters.iter().filter(|parameter| parameter.required) {
         with.insert(parameter.name.clone(), sample(&parameter.schema, &command.defs, 0));

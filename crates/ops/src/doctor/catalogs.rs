@@ -1,8 +1,8 @@
-//! The catalogs: their records, their documents, and what is derived from them.
+//! The catalogs: their records, their documents, and derived data.
 
 use milepost_model::hint::{Hint, Invocation};
 use milepost_store::FileError;
-use milepost_store::catalogs::{DocumentStanding, Record, Unreadable};
+use milepost_store::catalogs::{CatalogRecord, DocumentStanding, UnreadableRecord};
 
 use super::{Check, count, mended_or, or_ok};
 use crate::problems;
@@ -21,26 +21,25 @@ pub(super) fn checks(writer: &Writer) -> Vec<Check> {
         records.extend(unknown_keys(writer, record));
         documents.extend(document(writer, record));
         if let Some(path) = writer.reader.shelf().damaged(record) {
-            let fix = mended_or("; else it is made again when it is needed");
-            let what = "what was derived from the catalog is damaged";
+            let fix = mended_or("; otherwise it is rebuilt when needed");
+            let what = "derived data of the catalog is damaged";
             derived.push(Check::warning("catalog.derived", what, fix).at(&path));
         }
     }
     let number = count(listing.records.len(), "catalog");
     let mut checks = or_ok(records, || Check::ok("catalog.record", number).at(directory));
-    checks.extend(or_ok(documents, || {
-        Check::ok("catalog.document", "every document is as it was imported")
-    }));
-    checks.extend(or_ok(derived, || Check::ok("catalog.derived", "nothing derived is damaged")));
+    checks
+        .extend(or_ok(documents, || Check::ok("catalog.document", "all documents are unchanged")));
+    checks.extend(or_ok(derived, || Check::ok("catalog.derived", "derived data is intact")));
     checks
 }
 
 fn unlisted(error: &FileError) -> Check {
     let what = problems::of_file(error).message;
-    Check::fault("catalog.record", what, "let yourself read the directory")
+    Check::fault("catalog.record", what, "make the directory readable for yourself")
 }
 
-fn unreadable(file: &Unreadable) -> Check {
+fn unreadable(file: &UnreadableRecord) -> Check {
     let fix = match &file.id {
         Some(id) => Hint::text("correct the file, or remove it with ")
             .call(Invocation::of("catalog.remove").with("catalog_id", id.as_str()))
@@ -50,20 +49,20 @@ fn unreadable(file: &Unreadable) -> Check {
     Check::fault("catalog.record", file.fault.to_string(), fix).at(&file.path)
 }
 
-fn unknown_keys(writer: &Writer, record: &Record) -> Vec<Check> {
+fn unknown_keys(writer: &Writer, record: &CatalogRecord) -> Vec<Check> {
     let path = writer.catalogs.record_path(&record.id);
     let unknown = record.warnings.iter().map(|unknown| {
         let fix = match unknown.meant {
             Some(meant) => format!("write it as `{meant}`"),
             None => "remove it".to_owned(),
         };
-        let what = format!("{}: `{}` means nothing here", unknown.at, unknown.key);
+        let what = format!("{}: unknown key `{}`", unknown.at, unknown.key);
         Check::warning("catalog.record", what, fix).at(&path)
     });
     unknown.collect()
 }
 
-fn document(writer: &Writer, record: &Record) -> Option<Check> {
+fn document(writer: &Writer, record: &CatalogRecord) -> Option<Check> {
     const ID: &str = "catalog.document";
     let (id, source) = (&record.id, &record.source);
     let again = Invocation::of("catalog.import_openapi").with("source", source.to_string());
@@ -71,15 +70,15 @@ fn document(writer: &Writer, record: &Record) -> Option<Check> {
     let check = match writer.catalogs.examine(record) {
         DocumentStanding::Same => return None,
         DocumentStanding::Edited => {
-            let what = format!("the document of `{id}` was changed after it was imported");
-            Check::warning(ID, what, again.then(", or leave it if you meant it"))
+            let what = format!("the document of `{id}` was changed after the import");
+            Check::warning(ID, what, again.then(", or leave it if that was intended"))
         }
         DocumentStanding::Unfinished => {
-            let what = format!("an import of `{id}` died before its end");
-            Check::warning(ID, what, mended_or("; else the next use ends it"))
+            let what = format!("an import of `{id}` was interrupted");
+            Check::warning(ID, what, mended_or("; otherwise the next use completes it"))
         }
         DocumentStanding::Missing => {
-            Check::fault(ID, format!("the document of `{id}` is gone"), again)
+            Check::fault(ID, format!("the document of `{id}` is missing"), again)
         }
         DocumentStanding::Unreadable(error) => {
             Check::fault(ID, problems::of_file(&error).message, again)

@@ -1,52 +1,38 @@
-//! MCP clients that would start this program: whether what they would start is there. Their files
-//! are read, never written, and nothing of them is shown but names and commands.
+//! MCP clients that start this program: whether what they start exists. Their files are read, never
+//! written, and only names and commands are shown.
 
 use std::path::{Path, PathBuf};
 
-use milepost_model::reading;
-use milepost_store::read_document;
 use serde_json::Value;
 
-use super::jsonc::plain;
 use super::{Check, or_ok};
 use crate::limits;
 use crate::writer::Writer;
 
-/// How a client writes its file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ClientFormat {
-    /// JSON, with what editors allow in it.
-    Json,
-    /// TOML.
-    Toml,
-    /// YAML.
-    Yaml,
-}
-
-/// A file in which a client keeps what it starts. Which clients there are, and where their files
-/// are, is known by whoever installs into them.
+/// The configuration file of a client. The command that installs into clients knows and reads them.
 #[derive(Debug, Clone)]
 pub struct ClientFile {
-    /// What people call the client.
+    /// The name of the client, for people.
     pub client: &'static str,
-    /// Its file.
     pub path: PathBuf,
     /// The key of the servers.
     pub key: &'static str,
-    /// How it is written.
-    pub format: ClientFormat,
+    /// Its content, or why there is none; nothing if the file does not exist.
+    pub content: Result<Option<Value>, &'static str>,
 }
 
 pub(super) fn checks(writer: &Writer, files: &[ClientFile]) -> Vec<Check> {
     let mut found = Vec::new();
     let mut servers = 0;
     for file in files {
-        match read(file) {
-            Ok(Some(commands)) => {
-                servers += commands.len();
-                found.extend(commands.iter().filter_map(|server| check(writer, file, server)));
+        match &file.content {
+            Ok(content) => {
+                let mut entries = Vec::new();
+                let content = content.as_ref().unwrap_or(&Value::Null);
+                gather(content, file.key, limits::CLIENT_CONFIG_DEPTH, &mut entries);
+                servers += entries.len();
+                found.extend(entries.iter().filter_map(|server| check(writer, file, server)));
             }
-            Ok(None) => {}
             Err(what) => {
                 let fix = format!("correct it; {} may not be able to read it either", file.client);
                 let what = format!("the file of {} {what}", file.client);
@@ -56,32 +42,9 @@ pub(super) fn checks(writer: &Writer, files: &[ClientFile]) -> Vec<Check> {
     }
     or_ok(found, || match servers {
         0 => Check::ok("client", "no MCP client is set up to start this program"),
-        1 => Check::ok("client", "what an MCP client would start is there"),
-        _ => Check::ok("client", format!("what {servers} MCP clients would start is there")),
+        1 => Check::ok("client", "what an MCP client starts exists"),
+        _ => Check::ok("client", format!("what {servers} MCP clients start exists")),
     })
-}
-
-/// The entries of this program; nothing when there is no such file.
-fn read(file: &ClientFile) -> Result<Option<Vec<Server>>, &'static str> {
-    let bytes = match read_document(&file.path, limits::CLIENT_CONFIG_BYTES) {
-        Ok(bytes) => bytes,
-        Err(milepost_store::FileError::NotFound { .. }) => return Ok(None),
-        Err(_) => return Err("cannot be read"),
-    };
-    let text = String::from_utf8(bytes).map_err(|_| "is not text")?;
-    let value: Value = match file.format {
-        ClientFormat::Json => {
-            serde_json::from_str(&plain(&text)).map_err(|_| "is not valid JSON")?
-        }
-        ClientFormat::Toml => toml::from_str(&text).map_err(|_| "is not valid TOML")?,
-        ClientFormat::Yaml => {
-            let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-            reading::yaml(text).map_err(|_| "is not YAML that can be read here")?.to_value()
-        }
-    };
-    let mut servers = Vec::new();
-    gather(&value, file.key, limits::CLIENT_CONFIG_DEPTH, &mut servers);
-    Ok(Some(servers))
 }
 
 /// An entry that starts this program.
@@ -113,8 +76,8 @@ fn check(writer: &Writer, file: &ClientFile, server: &Server) -> Option<Check> {
         return None;
     }
     let (client, Server { name, command }) = (file.client, server);
-    let what = format!("{client} would start `{command}` for `{name}`, and there is none");
-    let fix = "write the full path of this program there: the one that `program` above shows";
+    let what = format!("{client} starts `{command}` for `{name}`, which does not exist");
+    let fix = "write the full path of this program there, as `program` above shows it";
     Some(Check::fault("client", what, fix).at(&file.path))
 }
 

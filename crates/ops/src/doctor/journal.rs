@@ -1,7 +1,8 @@
-//! The runs: their key, their database, and what is in it.
+//! The runs: their key, their database and its contents.
 
 use std::path::Path;
 
+use milepost_engine::ports::JournalError;
 use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::RunId;
 use milepost_store::FileError;
@@ -9,14 +10,14 @@ use milepost_store::runs::{self, Examination, FILE, RunsError, RunsReader};
 
 use super::{Check, access, backup, count, mended_or, mending, or_ok};
 use crate::limits;
-use crate::run::next::resume;
+use crate::run::next_action::resume;
 use crate::writer::Writer;
 use milepost_driver::clock::now_ms;
 
 fn restore() -> Hint {
-    Hint::text("put the newest copy that ")
+    Hint::text("replace the runs with the newest copy that ")
         .call(Invocation::of("runs.backup"))
-        .then(" made in the place of the runs")
+        .then(" made")
 }
 
 pub(super) fn checks(writer: &Writer) -> Vec<Check> {
@@ -31,8 +32,7 @@ pub(super) fn checks(writer: &Writer) -> Vec<Check> {
             if !gone.is_empty() {
                 return gone;
             }
-            let what =
-                if database.exists() { "it is empty" } else { "there have been no runs yet" };
+            let what = if database.exists() { "empty" } else { "no runs yet" };
             vec![Check::ok("journal.database", what).at(&database)]
         }
         Ok(Some(found)) => examined(&found, data, &database),
@@ -43,31 +43,31 @@ fn unusable(error: &RunsError, data: &Path, database: &Path) -> Check {
     let key = data.join("chain.key");
     match error {
         RunsError::KeyMissing { .. } => {
-            let fix = backup("put `chain.key` back from", ": without it no run can be believed");
-            Check::fault("journal.key", "the key of the runs is gone", fix).at(&key)
+            let fix = backup("put `chain.key` back from", ": without it no run can be verified");
+            Check::fault("journal.key", "the key of the runs is missing", fix).at(&key)
         }
         RunsError::WrongKey { .. } => {
-            let what = "it is not the key that the runs were written with";
+            let what = "the runs were written with another key";
             let fix = backup("put `chain.key` back from", "");
             Check::fault("journal.key", what, fix).at(&key)
         }
         RunsError::KeyExposed { mode, .. } => {
-            let what = format!("others may read the key of the runs (mode {mode:03o})");
+            let what = format!("other users can read the key of the runs (mode {mode:03o})");
             let fix = mended_or(&format!(", or `chmod 600 {}`", key.display()));
             Check::fault("journal.key", what, fix).at(&key)
         }
-        RunsError::Newer { found, known, .. } => {
-            let what = format!("it has version {found}, and this program knows {known}");
+        RunsError::Journal(JournalError::Newer { found, known, .. }) => {
+            let what = format!("it has version {found}; this program supports up to {known}");
             let fix = "install the version of Milepost that wrote it, or a later one";
             Check::fault("journal.version", what, fix).at(database)
         }
-        RunsError::Full => {
-            Check::fault("journal.database", error.to_string(), "make room").at(data)
+        RunsError::Journal(JournalError::Full) => {
+            Check::fault("journal.database", error.to_string(), "free some disk space").at(data)
         }
         error if error.is_damage() => {
             Check::fault("journal.database", error.to_string(), restore()).at(database)
         }
-        // Runs that cannot be reached may be sound: a copy in their place would lose the newest.
+        // Runs that cannot be reached may be intact: replacing them would lose the newest.
         RunsError::File(FileError::Io { path, .. } | FileError::NotRegular { path }) => {
             let id = if *path == key { "journal.key" } else { "journal.database" };
             Check::fault(id, error.to_string(), access(path)).at(path)
@@ -78,7 +78,7 @@ fn unusable(error: &RunsError, data: &Path, database: &Path) -> Check {
 
 fn examined(found: &Examination, data: &Path, database: &Path) -> Vec<Check> {
     let report = &found.report;
-    let key = Check::ok("journal.key", "it is the one, and its owner's alone");
+    let key = Check::ok("journal.key", "key matches the database; readable only by its owner");
     let mut checks = vec![key.at(&data.join("chain.key"))];
     if let Some(first) = report.file.first() {
         let more = report.file.len();
@@ -87,11 +87,11 @@ fn examined(found: &Examination, data: &Path, database: &Path) -> Vec<Check> {
         return checks;
     }
     let (runs, events) = (report.runs as usize, report.events as usize);
-    let what = format!("sound: {}, {}", count(runs, "run"), count(events, "event"));
+    let what = format!("intact: {}, {}", count(runs, "run"), count(events, "event"));
     checks.push(Check::ok("journal.database", what).at(database));
     let log = data.join(format!("{FILE}-wal"));
     if let Ok(metadata) = std::fs::metadata(&log) {
-        let what = format!("{} bytes that the next writer moves", metadata.len());
+        let what = format!("write-ahead log: {} bytes pending", metadata.len());
         checks.push(Check::ok("journal.log", what).at(&log));
     }
     checks.extend(damaged(found, &log));
@@ -100,16 +100,16 @@ fn examined(found: &Examination, data: &Path, database: &Path) -> Vec<Check> {
     checks
 }
 
-/// Runs whose end is gone with a part of the log.
+/// Runs whose last events were lost with a part of the log.
 fn behind(found: &[(RunId, u64)], log: &Path) -> Vec<Check> {
     let runs = found.iter().take(limits::DOCTOR_RUNS).map(|(run, seq)| {
         let log = log.display();
         let what = match seq {
-            0 => format!("the last that was recorded of it is gone: `{log}` was damaged"),
-            seq => format!("what was recorded up to event {seq} is gone: `{log}` was damaged"),
+            0 => format!("its last events are lost: `{log}` was damaged"),
+            seq => format!("its events up to {seq} are lost: `{log}` was damaged"),
         };
-        let before = "it is set aside, and nothing of it is sent again: find out at its API what \
-                      it did last, and start a new run for the rest, or look at";
+        let before = "it is quarantined and sends nothing more: check with its API what it did \
+                      last and start a new run for the rest, or look at";
         of_run(Check::fault("journal.runs", what, backup(before, "")), run.as_str())
     });
     runs.collect()
@@ -120,8 +120,8 @@ fn damaged(found: &Examination, log: &Path) -> Vec<Check> {
     let mut checks = behind(&found.behind, log);
     for (run, seq) in report.corrupt.iter().take(limits::DOCTOR_RUNS) {
         let what = match seq {
-            0 => "it is not as it was written".to_owned(),
-            seq => format!("event {seq} is not as it was written"),
+            0 => "its journal was changed after it was written".to_owned(),
+            seq => format!("event {seq} was changed after it was written"),
         };
         let before = "the other runs are not affected; for this one, look at";
         let fix = backup(before, ", or start it again");
@@ -130,12 +130,12 @@ fn damaged(found: &Examination, log: &Path) -> Vec<Check> {
     let corrupt = |run: &RunId| report.corrupt.iter().any(|(other, _)| other == run);
     for run in found.quarantined.iter().filter(|run| !corrupt(run)).take(limits::DOCTOR_RUNS) {
         let fix = backup("start it again, or look at", "");
-        let what = "it was set aside because its journal was damaged";
+        let what = "it was quarantined because its journal is damaged";
         checks.push(of_run(Check::warning("journal.runs", what, fix), run.as_str()));
     }
     if report.forged > 0 {
-        let what = format!("{} to runs that nobody of ours wrote", report.forged);
-        let fix = "nothing: they are not believed; find out who else writes to the database";
+        let what = format!("{} to runs were not written by Milepost", report.forged);
+        let fix = "nothing: they are ignored; find out who else writes to the database";
         checks.push(Check::fault("journal.runs", format!("messages: {what}"), fix));
     }
     or_ok(checks, || Check::ok("journal.runs", "no run is damaged"))
@@ -143,18 +143,18 @@ fn damaged(found: &Examination, log: &Path) -> Vec<Check> {
 
 fn processes(found: &Examination) -> Vec<Check> {
     let left = found.left.iter().take(limits::DOCTOR_RUNS).map(|run| {
-        let fix = Hint::text("go on with it: ")
+        let fix = Hint::text("continue it: ")
             .call(resume(run.as_str()))
             .then("; ")
             .call(mending())
-            .then(" lets others do so");
-        let what = "it was interrupted: nothing is driving it";
+            .then(" lets other processes do so");
+        let what = "it was interrupted: no process drives it";
         of_run(Check::warning("journal.leases", what, fix), run.as_str())
     });
     or_ok(left.collect(), || {
         let what = match found.ended {
-            0 => "every open run can go on".to_owned(),
-            more => format!("{}, removed by the next run", count(more, "leftover file")),
+            0 => "every open run can continue".to_owned(),
+            more => format!("{}; the next run removes them", count(more, "leftover file")),
         };
         Check::ok("journal.leases", what)
     })
@@ -166,11 +166,11 @@ fn of_run(check: Check, run: &str) -> Check {
 
 fn clock(newest_ms: u64, now_ms: u64) -> Check {
     if newest_ms <= now_ms.saturating_add(limits::CLOCK_SKEW_MS) {
-        return Check::ok("clock", "it is not before the newest run");
+        return Check::ok("clock", "not behind the newest run");
     }
     let seconds = (newest_ms - now_ms) / 1_000;
-    let what = format!("it is {} before the newest run", count(seconds as usize, "second"));
-    Check::warning("clock", what, "set the clock of this machine right")
+    let what = format!("{} behind the newest run", count(seconds as usize, "second"));
+    Check::warning("clock", what, "correct the clock of this machine")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The workflows of the library: files that are none, and those that another one hides.
+//! The workflows of the library: invalid files, and workflows that another one hides.
 
 use milepost_model::hint::{Hint, Invocation};
 use std::path::Path;
@@ -13,16 +13,16 @@ pub(super) fn checks(writer: &Writer) -> Vec<Check> {
     let listing = match writer.reader.listing() {
         Ok(listing) => listing,
         Err(problem) => {
-            let fix = "let yourself read the directory";
+            let fix = "make the directory readable for yourself";
             return vec![Check::fault("workflow.invalid", problem.message, fix)];
         }
     };
     let mut checks = or_ok(invalid(&listing), || {
         let number = count(listing.items.len(), "workflow");
-        Check::ok("workflow.invalid", format!("{number}, all readable"))
+        Check::ok("workflow.invalid", format!("{number}, all valid"))
     });
     checks.extend(or_ok(shadowed(&listing), || {
-        Check::ok("workflow.shadowed", "no workflow hides another one")
+        Check::ok("workflow.shadowed", "no workflow hides another")
     }));
     checks
 }
@@ -31,30 +31,31 @@ fn invalid(listing: &Listing) -> Vec<Check> {
     let some = listing.invalid.iter().take(limits::DOCTOR_FILES).map(|file| {
         let path = file.path.display();
         let validate = Invocation::of("workflow.validate").with("path", path.to_string());
-        let fix = Hint::default().call(validate).then(" shows every fault and its fix");
+        let fix = Hint::default().call(validate).then(" shows every error and its fix");
         Check::fault("workflow.invalid", file.reason.clone(), fix).at(&file.path)
     });
     let mut checks: Vec<Check> = some.collect();
     let more = listing.invalid.len().checked_sub(limits::DOCTOR_FILES);
     if let Some(more) = more.filter(|more| *more > 0) {
-        let what = format!("{more} more files are not workflows");
+        let what = format!("{more} more files are not valid workflows");
         let fix = Hint::text("see ").call(Invocation::of("workflow.list"));
         checks.push(Check::fault("workflow.invalid", what, fix));
     }
     checks.extend(listing.sources.iter().filter(|source| source.cut).map(|source| {
         let path = source.path.as_deref().unwrap_or(Path::new(""));
-        let what = "there are too many files in it to look at all of them";
-        Check::warning("workflow.invalid", what, "move what is not a workflow elsewhere").at(path)
+        let what = "it has too many files: some were not checked";
+        Check::warning("workflow.invalid", what, "move files that are not workflows elsewhere")
+            .at(path)
     }));
     checks
 }
 
 fn shadowed(listing: &Listing) -> Vec<Check> {
-    // One that comes with the program is replaced on purpose.
+    // A built-in workflow is overridden on purpose.
     let sources = listing.sources.iter().filter(|source| source.kind != SourceKind::BuiltIn);
     let hidden = sources.flat_map(|source| {
         source.shadowed.iter().map(|(id, by)| {
-            let what = format!("`{id}` is hidden by the one of the {} directory", by.name());
+            let what = format!("`{id}` is hidden by the one in the {} directory", by.name());
             let fix = Hint::text("give one of them another id, or remove it: ")
                 .call(Invocation::of("workflow.sources"));
             let path = source.path.as_deref().unwrap_or(Path::new(""));

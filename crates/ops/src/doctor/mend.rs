@@ -1,9 +1,9 @@
-//! What is put right without a question: nothing of it can lose anything.
+//! Fixes what can be fixed without asking: nothing here can lose data.
 
 use std::path::Path;
 
 use milepost_store::catalogs::DocumentStanding;
-use milepost_store::health::{self, Standing};
+use milepost_store::health::{self, DirectoryState};
 use milepost_store::runs::{OpenOptions, Runs, RunsReader};
 
 use super::count;
@@ -42,10 +42,10 @@ fn directories(writer: &Writer, work: &mut Work) {
     let locations = writer.reader.locations();
     let config = locations.config.parent().unwrap_or(Path::new("."));
     for (path, private) in [(config, false), (&*locations.data, true), (&*locations.cache, true)] {
-        if matches!(health::directory(path), Standing::ToBeMade) {
+        if matches!(health::directory(path), DirectoryState::ToBeMade) {
             let made = health::make(path, private);
             let made = made.map_err(|error| problems::of_file(&error).message);
-            work.take(format!("made {}", path.display()), made);
+            work.take(format!("created {}", path.display()), made);
         }
     }
 }
@@ -54,7 +54,7 @@ fn modes(writer: &Writer, work: &mut Work) {
     let exposed = health::exposed(writer.reader.locations());
     for exposed in exposed.iter().filter(|exposed| exposed.closable) {
         let closed = health::close(exposed).map_err(|error| problems::of_file(&error).message);
-        work.take(format!("closed {} to others", exposed.path.display()), closed);
+        work.take(format!("made {} private", exposed.path.display()), closed);
     }
 }
 
@@ -78,7 +78,7 @@ fn processes(writer: &Writer, work: &mut Work) {
         return;
     }
     let what = format!(
-        "freed {} and cleared away {} of processes that ended",
+        "released {} and removed {} of dead processes",
         count(left.len(), "run"),
         count(ended, "file"),
     );
@@ -93,14 +93,14 @@ fn catalogs(writer: &Writer, work: &mut Work) {
         if matches!(writer.catalogs.examine(record), DocumentStanding::Unfinished) {
             let ended = writer.catalogs.document(id).map(drop);
             let ended = ended.map_err(|error| error.to_string());
-            work.take(format!("ended the import of catalog `{id}`"), ended);
+            work.take(format!("completed the import of catalog `{id}`"), ended);
         }
         let shelf = writer.reader.shelf();
         if shelf.damaged(record).is_some() {
             let made = shelf.load(record).map(drop).map_err(|problem| problem.message);
             // One that cannot be derived is as well off without what is damaged.
             let made = made.or_else(|why| writer.derived.forget(id).map_err(|_| why));
-            work.take(format!("derived catalog `{id}` anew"), made);
+            work.take(format!("rebuilt the derived data of catalog `{id}`"), made);
         }
     }
 }

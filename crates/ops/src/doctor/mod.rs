@@ -1,10 +1,9 @@
-//! What is well and what is not: every part of a user's place, each finding with where it is and
-//! what mends it. Looking changes nothing; mending does what is safe without a question.
+//! Checks every part of an installation: each finding says where it is and how to fix it. Checking
+//! changes nothing; fixing does only what is safe without asking.
 
 mod catalogs;
 mod clients;
 mod journal;
-mod jsonc;
 mod library;
 mod mend;
 mod place;
@@ -18,7 +17,7 @@ use serde::Serialize;
 
 use crate::writer::Writer;
 
-pub use clients::{ClientFile, ClientFormat};
+pub use clients::ClientFile;
 
 /// How a check came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -147,17 +146,16 @@ pub fn examine(
     Report { version, faults, warnings, checks, mended, not_mended }
 }
 
-/// What mends a path that cannot be reached; what is in it may be sound, and is kept.
+/// How to fix a path that cannot be accessed; its content may be intact, and must be kept.
 fn access(path: &Path) -> String {
     let shown = path.display();
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => {
-            "there is a folder in the place of the file: move it away, and put the file back"
-                .to_owned()
+            "there is a folder instead of the file: move it away and put the file back".to_owned()
         }
         _ => format!(
-            "let yourself use it again, and remove nothing: `ls -ld {shown}` and its folders show \
-             who may; then `chmod u+rw {shown}` or `sudo chown \"$USER\" {shown}`"
+            "give yourself access again, and remove nothing: `ls -ld {shown}` and its folders show \
+             who has it; then `chmod u+rw {shown}` or `sudo chown \"$USER\" {shown}`"
         ),
     }
 }

@@ -1,9 +1,9 @@
-//! The configuration, the directories, and who may read them.
+//! The configuration, the directories, and who can read them.
 
 use milepost_model::hint::{Hint, Invocation};
 use std::path::Path;
 
-use milepost_store::health::{self, Exposed, Exposure, Kept, Standing};
+use milepost_store::health::{self, DirectoryState, Exposed, Exposure, PrivatePathKind};
 use milepost_store::{Config, ConfigError};
 
 use super::{Check, mended_or, or_ok};
@@ -11,7 +11,7 @@ use crate::limits;
 use crate::problems;
 use crate::writer::Writer;
 
-/// Every configuration file that may count here.
+/// Every configuration file that may be used here.
 pub(super) fn config(writer: &Writer) -> Vec<Check> {
     let locations = writer.reader.locations();
     let home = locations.home.as_deref();
@@ -24,8 +24,8 @@ pub(super) fn config(writer: &Writer) -> Vec<Check> {
     if *chosen != locations.user_config && project.as_ref() != Some(chosen) {
         checks.extend(one_config("config.chosen", chosen, home));
         if !chosen.is_file() {
-            let fix = "write the file, or unset `REGISTRY_CONFIG_PATH`";
-            let what = "`REGISTRY_CONFIG_PATH` names a file that is not there";
+            let fix = "create the file, or unset `REGISTRY_CONFIG_PATH`";
+            let what = "`REGISTRY_CONFIG_PATH` names a file that does not exist";
             checks.push(Check::warning("config.chosen", what, fix).at(chosen));
         }
     }
@@ -34,37 +34,39 @@ pub(super) fn config(writer: &Writer) -> Vec<Check> {
 
 fn one_config(id: &'static str, path: &Path, home: Option<&Path>) -> Vec<Check> {
     let config = match Config::read_at(path, home) {
-        Ok(None) => return vec![Check::ok(id, "not there: all is as it is by default").at(path)],
+        Ok(None) => return vec![Check::ok(id, "no file; using defaults").at(path)],
         Ok(Some(config)) => config,
         Err(error) => return vec![bad_config(id, &error).at(path)],
     };
     let unknown = config.warnings.iter().map(|unknown| {
         let fix = match unknown.meant {
             Some(meant) => Hint::text(format!("write it as `{meant}`")),
-            None => Hint::text("remove it; ")
-                .call(Invocation::of("config.get"))
-                .then(" lists the keys there are"),
+            None => {
+                Hint::text("remove it; ").call(Invocation::of("config.get")).then(" lists all keys")
+            }
         };
-        let what = format!("{}: `{}` means nothing here", unknown.at, unknown.key);
+        let what = format!("{}: unknown key `{}`", unknown.at, unknown.key);
         Check::warning(id, what, fix).at(path)
     });
-    or_ok(unknown.collect(), || Check::ok(id, "it can be read, and every key is known").at(path))
+    or_ok(unknown.collect(), || Check::ok(id, "valid; all keys are known").at(path))
 }
 
 fn bad_config(id: &'static str, error: &ConfigError) -> Check {
     match error {
         ConfigError::Fault { fault, .. } => {
             let page = Invocation::of("docs").with("topic", "CONFIG_INVALID");
-            let fix = Hint::text("correct the file; every key in it is optional: ").call(page);
+            let fix = Hint::text("correct the file; every key is optional: ").call(page);
             Check::fault(id, fault.to_string(), fix)
         }
-        ConfigError::File(error) => {
-            Check::fault(id, problems::of_file(error).message, "let yourself read the file")
-        }
+        ConfigError::File(error) => Check::fault(
+            id,
+            problems::of_file(error).message,
+            "make the file readable for yourself",
+        ),
     }
 }
 
-/// The directories that are written to.
+/// The directories that Milepost writes to.
 pub(super) fn directories(writer: &Writer) -> Vec<Check> {
     let locations = writer.reader.locations();
     let config = locations.config.parent().unwrap_or(Path::new("."));
@@ -78,18 +80,18 @@ pub(super) fn directories(writer: &Writer) -> Vec<Check> {
 
 fn directory(id: &'static str, path: &Path) -> Check {
     let check = match health::directory(path) {
-        Standing::There => Check::ok(id, "it can be used"),
-        Standing::ToBeMade => Check::ok(id, "not there yet: it is made when it is needed"),
-        Standing::ReadOnly => {
-            let fix = format!("let yourself write to it: `chmod u+wx {}`", path.display());
-            Check::fault(id, "it may not be written to", fix)
+        DirectoryState::There => Check::ok(id, "usable"),
+        DirectoryState::ToBeMade => Check::ok(id, "does not exist yet; created when needed"),
+        DirectoryState::ReadOnly => {
+            let fix = format!("make it writable for yourself: `chmod u+wx {}`", path.display());
+            Check::fault(id, "it is not writable", fix)
         }
-        Standing::Blocked { by, why, in_the_way } => {
+        DirectoryState::Blocked { by, why, in_the_way } => {
             let by = by.display();
             let fix = match in_the_way {
                 true => format!("move `{by}` away"),
                 false => format!(
-                    "let yourself use it: `chmod u+rwx {by}`, or `sudo chown \"$USER\" {by}`"
+                    "give yourself access: `chmod u+rwx {by}`, or `sudo chown \"$USER\" {by}`"
                 ),
             };
             Check::fault(id, format!("it cannot be used because of `{by}`: {why}"), fix)
@@ -98,11 +100,11 @@ fn directory(id: &'static str, path: &Path) -> Check {
     check.at(path)
 }
 
-/// Whether what is private is.
+/// Whether private files are private.
 pub(super) fn modes(writer: &Writer) -> Vec<Check> {
     let exposed = health::exposed(writer.reader.locations());
     let found = exposed.iter().map(mode);
-    or_ok(found.collect(), || Check::ok("mode", "what is private is for its owner alone"))
+    or_ok(found.collect(), || Check::ok("mode", "private files are readable only by their owner"))
 }
 
 fn mode(exposed: &Exposed) -> Check {
@@ -113,32 +115,32 @@ fn mode(exposed: &Exposed) -> Check {
             return Check::fault("mode", "it belongs to another user", fix).at(&exposed.path);
         }
         Exposure::Link => (
-            "it is a link, and what it leads to may be open to others".to_owned(),
-            "put the file or folder itself in the place of the link; what the link leads to is \
-             left as it is"
+            "it is a link, and its target may be readable by others".to_owned(),
+            "replace the link with the file or folder itself; the target of the link is not \
+             changed"
                 .into(),
         ),
         Exposure::Open(mode) => {
             let by_hand = match exposed.kept {
-                Kept::File => format!("`chmod 600 {path}`"),
-                Kept::Directory => format!("`chmod 700 {path}`"),
+                PrivatePathKind::File => format!("`chmod 600 {path}`"),
+                PrivatePathKind::Directory => format!("`chmod 700 {path}`"),
             };
             let fix = match exposed.closable {
                 true => mended_or(&format!(", or {by_hand}")),
-                false => format!("it is a link: look where it leads, then {by_hand}").into(),
+                false => format!("it is a link: check its target, then {by_hand}").into(),
             };
-            (format!("others may use it (mode {mode:03o})"), fix)
+            (format!("other users can access it (mode {mode:03o})"), fix)
         }
     };
     let check = match exposed.kept {
-        Kept::File => Check::fault("mode", what, fix),
-        // The files in it are closed on their own.
-        Kept::Directory => Check::warning("mode", what, fix),
+        PrivatePathKind::File => Check::fault("mode", what, fix),
+        // The files in it have modes of their own.
+        PrivatePathKind::Directory => Check::warning("mode", what, fix),
     };
     check.at(&exposed.path)
 }
 
-/// Whether there is room to write.
+/// Whether there is disk space.
 pub(super) fn disk(writer: &Writer) -> Vec<Check> {
     let locations = writer.reader.locations();
     let mut all = vec![&*locations.data];
@@ -159,10 +161,10 @@ fn free(path: &Path) -> Option<u64> {
 }
 
 fn room(bytes: u64) -> Check {
-    let what = format!("{} MiB are free", bytes >> 20);
-    let fix = Hint::text("make room on the disk; ")
+    let what = format!("{} MiB free", bytes >> 20);
+    let fix = Hint::text("free some disk space; ")
         .call(Invocation::of("runs.purge"))
-        .then(" removes runs that ended");
+        .then(" removes ended runs");
     match bytes {
         ..limits::DISK_FULL_BYTES => Check::fault("disk", what, fix),
         limits::DISK_FULL_BYTES..limits::DISK_LOW_BYTES => Check::warning("disk", what, fix),
@@ -170,21 +172,21 @@ fn room(bytes: u64) -> Check {
     }
 }
 
-/// What processes left behind, and locks that somebody holds.
+/// Files that dead processes left, and locks that are held.
 pub(super) fn leftovers(writer: &Writer) -> Vec<Check> {
     let locations = writer.reader.locations();
     let left = health::leftovers(locations);
     let mut found: Vec<Check> = left
         .iter()
         .map(|path| {
-            let what = "a process died while it wrote this file";
+            let what = "a process died while writing this file";
             let fix = mended_or(", or remove it");
             Check::warning("leftover", what, fix).at(path)
         })
         .collect();
     found.extend(health::held_locks(locations).iter().map(|path| {
-        let fix = "nothing, if it goes away; else end the process that is stopped while it writes";
-        Check::warning("lock", "somebody holds its lock at this moment", fix).at(path)
+        let fix = "nothing, if it goes away; else end the process that hangs while it writes";
+        Check::warning("lock", "a process holds its lock right now", fix).at(path)
     }));
-    or_ok(found, || Check::ok("leftover", "no leftover files, no lock is held"))
+    or_ok(found, || Check::ok("leftover", "no leftover files, no locks held"))
 }

@@ -1,5 +1,5 @@
-//! Whether secrets can be had, and whether there are those that catalogs name. Names are told,
-//! values never.
+//! Whether secrets can be read, and whether those that catalogs name exist. Names are shown, values
+//! never.
 
 use milepost_model::hint::{Hint, Invocation};
 use std::collections::BTreeSet;
@@ -12,9 +12,9 @@ use crate::problems;
 use crate::writer::Writer;
 
 pub(super) fn checks(writer: &Writer) -> Vec<Check> {
-    // A configuration that cannot be read is told of already.
+    // An invalid configuration is reported already.
     let Ok(vault) = writer.vault() else {
-        let what = "where secrets are kept cannot be told";
+        let what = "the secret store is unknown";
         let fix = "fix the configuration first, or set `secrets.backend` to `file`";
         return vec![Check::fault("secret.store", what, fix)];
     };
@@ -28,7 +28,7 @@ pub(super) fn checks(writer: &Writer) -> Vec<Check> {
     };
     let mut checks = vec![Check::ok("secret.store", what)];
     checks.extend(or_ok(missing(writer, &vault), || {
-        Check::ok("secret.missing", "every secret that a catalog names is there")
+        Check::ok("secret.missing", "every secret that a catalog names exists")
     }));
     checks
 }
@@ -59,7 +59,7 @@ fn closed(error: &SecretError) -> Check {
     }
 }
 
-/// Secrets that cannot be read may be sound: they are not to be thrown away.
+/// Secrets that cannot be read may be intact: they must not be thrown away.
 fn unreachable(error: &FileError) -> Check {
     let what = problems::of_file(error).message;
     match error {
@@ -67,7 +67,7 @@ fn unreachable(error: &FileError) -> Check {
             Check::fault("secret.store", what, access(path)).at(path)
         }
         FileError::Outside { path } => {
-            let fix = "put the file itself in the place of the link, and remove nothing else";
+            let fix = "replace the link with the file itself, and remove nothing else";
             Check::fault("secret.store", what, fix).at(path)
         }
         _ => Check::fault("secret.store", what, "put a copy of the secrets back"),
@@ -84,9 +84,10 @@ fn missing(writer: &Writer, vault: &Vault) -> Vec<Check> {
         for name in names {
             if let Err(SecretError::NotFound { .. }) = vault.get(name) {
                 let (id, name) = (&record.id, name.as_str());
-                let what = format!("catalog `{id}` names the secret `{name}`, and there is none");
+                let what =
+                    format!("catalog `{id}` names the secret `{name}`, which does not exist");
                 let set = Invocation::of("secret.set").with("name", name);
-                let fix = Hint::text("keep it with ").call(set);
+                let fix = Hint::text("store it with ").call(set);
                 let path = writer.catalogs.record_path(id);
                 found.push(Check::fault("secret.missing", what, fix).at(&path));
             }

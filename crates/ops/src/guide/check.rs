@@ -2,26 +2,17 @@
 
 use milepost_model::document::Document;
 use milepost_model::finding::Rule;
-use milepost_model::hint::Hint;
-use milepost_model::judge;
 use milepost_model::limits;
-use milepost_model::problem::{Argument, Code, Problem};
+use milepost_model::output_check;
+use milepost_model::problem::Argument;
 use milepost_model::step::Step;
 use milepost_model::walk;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 
 use super::{context_of, view, walkable, workflow_of};
-use crate::call::Call;
-use crate::operation::{Door, SafeOperation};
-use crate::plain;
-use crate::problems;
-use crate::reader::Reader;
-use crate::strict;
+use crate::prelude::*;
 
 /// An output of a step.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CheckRequest {
     /// The workflow ID
@@ -34,14 +25,14 @@ pub struct CheckRequest {
     #[schemars(length(min = 1))]
     pub output: String,
     /// Execution context for context-aware validation rules
-    #[serde(default, deserialize_with = "strict::object")]
+    #[serde(default)]
     #[schemars(with = "Map<String, Value>")]
     pub context: Option<Map<String, Value>>,
 }
 
 /// Whether something is valid, and what to do when it is not.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Verdict {
+pub struct ValidationResult {
     /// Whether it meets every criterion that applies
     pub valid: bool,
     /// What is wrong
@@ -52,46 +43,38 @@ pub struct Verdict {
     pub suggestions: Vec<String>,
 }
 
-pub(crate) struct Check;
+operation! {
+    CheckOutput: "guide.validate", "Validate a step's output",
+        "Validates step output against workflow requirements";
+    doors: [Door::GuideTool("workflow_validate"), Door::Command("guide check")];
+    run: check_output(Reader, CheckRequest) -> ValidationResult;
+    example: {
+        "workflowId": "bug-investigation",
+        "stepId": "triage",
+        "output": "Looked at it.",
+    };
+}
 
-impl SafeOperation for Check {
-    type Request = CheckRequest;
-    type Response = Verdict;
-
-    const NAME: &'static str = "guide.validate";
-    const TITLE: &'static str = "Validate a step's output";
-    const DESCRIPTION: &'static str = "Validates step output against workflow requirements";
-    const DOORS: &'static [Door] =
-        &[Door::GuideTool("workflow_validate"), Door::Command("guide check")];
-
-    fn run(reader: &Reader, _: &dyn Call, request: CheckRequest) -> Result<Verdict, Problem> {
-        let entry = walkable(reader, &request.workflow_id)?;
-        let workflow = workflow_of(&entry)?;
-        let step =
-            walk::find(workflow, &request.step_id).map_err(|error| problems::of_walk(&error))?;
-        if let Some(problem) = faulty(&entry.document, step) {
-            return Err(problem.context("workflow_id", &*entry.id));
-        }
-        bounded(&request.output)?;
-        let context = context_of(request.context)?;
-        let issues = judge::output(view::prompt_of(step), &request.output, &context)
-            .map_err(|error| problems::undecidable(&error).context("step_id", &*request.step_id))?;
-        Ok(Verdict {
-            valid: issues.is_empty(),
-            issues: issues.iter().map(|issue| issue.message.clone()).collect(),
-            suggestions: issues.into_iter().map(|issue| issue.suggestion).collect(),
-        })
+async fn check_output(
+    reader: &Reader,
+    _: &dyn Caller,
+    request: CheckRequest,
+) -> Result<ValidationResult, Problem> {
+    let entry = walkable(reader, &request.workflow_id)?;
+    let workflow = workflow_of(&entry)?;
+    let step = walk::find(workflow, &request.step_id).map_err(|error| problems::of_walk(&error))?;
+    if let Some(problem) = faulty(&entry.document, step) {
+        return Err(problem.context("workflow_id", &*entry.id));
     }
-
-    fn example() -> Value {
-        json!({"workflowId": "bug-investigation", "stepId": "triage", "output": "Looked at it."})
-    }
-
-    fn fits(request: &CheckRequest) -> bool {
-        plain::is_workflow_id(&request.workflow_id)
-            && plain::is_step_key(&request.step_id)
-            && !request.output.is_empty()
-    }
+    bounded(&request.output)?;
+    let context = context_of(request.context)?;
+    let issues = output_check::check_output(view::prompt_of(step), &request.output, &context)
+        .map_err(|error| problems::undecidable(&error).context("step_id", &*request.step_id))?;
+    Ok(ValidationResult {
+        valid: issues.is_empty(),
+        issues: issues.iter().map(|issue| issue.message.clone()).collect(),
+        suggestions: issues.into_iter().map(|issue| issue.suggestion).collect(),
+    })
 }
 
 /// The problem of a step whose criteria cannot judge anything.

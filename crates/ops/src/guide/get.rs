@@ -1,21 +1,14 @@
 //! `guide.get`: what a workflow is about, and how it begins. Later steps stay hidden.
 
-use milepost_model::problem::Problem;
-use milepost_model::walk::{self, Position};
-use milepost_store::Entry;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use milepost_model::walk::{self, WalkPosition};
+use milepost_store::LibraryEntry;
 
 use super::{view, walkable, workflow_of};
-use crate::call::Call;
-use crate::operation::{Door, SafeOperation};
-use crate::plain;
-use crate::reader::Reader;
-use crate::response::Response;
+use crate::framework::Response;
+use crate::prelude::*;
 
 /// Which workflow, and how much of it.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetRequest {
     /// The workflow ID to retrieve
@@ -24,14 +17,14 @@ pub struct GetRequest {
     /// The level of detail: metadata without steps, or also the first eligible step
     #[serde(default)]
     #[schemars(extend("default" = "preview"))]
-    pub mode: Mode,
+    pub mode: GuideDetail,
 }
 
 /// How much is shown.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(extend("type" = "string", "enum" = ["metadata", "preview"]), transform = plain_enum)]
-pub enum Mode {
+pub enum GuideDetail {
     /// No steps.
     Metadata,
     /// The first eligible step as well.
@@ -47,7 +40,7 @@ fn plain_enum(schema: &mut schemars::Schema) {
 /// What a workflow is about.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Overview {
+pub struct GuideOverview {
     /// Unique workflow identifier
     pub id: String,
     /// Human-friendly workflow name
@@ -76,57 +69,48 @@ pub struct Overview {
     pub first_step: Option<Option<Map<String, Value>>>,
 }
 
-pub(crate) struct Get;
+operation! {
+    GetGuide: "guide.get", "Get a workflow", "Retrieves a specific workflow by ID";
+    doors: [Door::GuideTool("workflow_get")];
+    run: get_guide(Reader, GetRequest) -> GuideOverview;
+    example: {"id": "bug-investigation", "mode": "metadata"};
+}
 
-impl SafeOperation for Get {
-    type Request = GetRequest;
-    type Response = Overview;
-
-    const NAME: &'static str = "guide.get";
-    const TITLE: &'static str = "Get a workflow";
-    const DESCRIPTION: &'static str = "Retrieves a specific workflow by ID";
-    const DOORS: &'static [Door] = &[Door::GuideTool("workflow_get")];
-
-    fn run(reader: &Reader, _: &dyn Call, request: GetRequest) -> Result<Overview, Problem> {
-        let entry = walkable(reader, &request.id)?;
-        let workflow = workflow_of(&entry)?;
-        let guide = workflow.guide.as_ref();
-        Ok(Overview {
-            id: entry.id.clone(),
-            name: workflow.display_title().to_owned(),
-            description: workflow.description.clone().unwrap_or_default(),
-            version: workflow.version.clone().unwrap_or_else(|| "0.0.0".to_owned()),
-            preconditions: guide.and_then(|guide| guide.preconditions.clone()),
-            clarification_prompts: guide.and_then(|guide| guide.clarification_prompts.clone()),
-            meta_guidance: guide.and_then(|guide| guide.meta_guidance.clone()),
-            total_steps: entry.document.step_count(),
-            first_step: match request.mode {
-                Mode::Metadata => None,
-                Mode::Preview => Some(first_step(&entry)?),
-            },
-        })
-    }
-
-    fn example() -> Value {
-        json!({"id": "bug-investigation", "mode": "metadata"})
-    }
-
-    fn fits(request: &GetRequest) -> bool {
-        plain::is_workflow_id(&request.id)
-    }
+async fn get_guide(
+    reader: &Reader,
+    _: &dyn Caller,
+    request: GetRequest,
+) -> Result<GuideOverview, Problem> {
+    let entry = walkable(reader, &request.id)?;
+    let workflow = workflow_of(&entry)?;
+    let guide = workflow.guide.as_ref();
+    Ok(GuideOverview {
+        id: entry.id.clone(),
+        name: workflow.display_title().to_owned(),
+        description: workflow.description.clone().unwrap_or_default(),
+        version: workflow.version.clone().unwrap_or_else(|| "0.0.0".to_owned()),
+        preconditions: guide.and_then(|guide| guide.preconditions.clone()),
+        clarification_prompts: guide.and_then(|guide| guide.clarification_prompts.clone()),
+        meta_guidance: guide.and_then(|guide| guide.meta_guidance.clone()),
+        total_steps: entry.document.step_count(),
+        first_step: match request.mode {
+            GuideDetail::Metadata => None,
+            GuideDetail::Preview => Some(first_step(&entry)?),
+        },
+    })
 }
 
 /// The first step that is due under an empty context, as the next caller would get it.
-fn first_step(entry: &Entry) -> Result<Option<Map<String, Value>>, Problem> {
+fn first_step(entry: &LibraryEntry) -> Result<Option<Map<String, Value>>, Problem> {
     let context = json!({});
     let walk = walk::next(workflow_of(entry)?, &[], &context);
     Ok(match walk.map(|walk| walk.position) {
-        Ok(Position::Due(due)) => {
+        Ok(WalkPosition::Due(due)) => {
             let mut json = Response::new();
             view::step(&entry.document, &due).write(&mut json);
             serde_json::from_str(json.json()).ok()
         }
         // A loop over a variable that nobody has set yet: nothing is due before it is.
-        Ok(Position::Blocked(_) | Position::Complete { .. }) | Err(_) => None,
+        Ok(WalkPosition::Blocked(_) | WalkPosition::Complete { .. }) | Err(_) => None,
     })
 }

@@ -1,16 +1,9 @@
 //! `guide.list`: which workflows can be walked.
 
-use milepost_model::problem::Problem;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
-use crate::call::Call;
-use crate::operation::{Door, SafeOperation};
-use crate::reader::Reader;
+use crate::prelude::*;
 
 /// Nothing is asked.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListRequest {}
 
@@ -18,15 +11,15 @@ pub struct ListRequest {}
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ListResponse {
     /// The workflows.
-    pub workflows: Vec<Summary>,
+    pub workflows: Vec<GuideSummary>,
     /// Files that are no workflow, and why.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub invalid: Vec<Broken>,
+    pub invalid: Vec<InvalidGuideFile>,
 }
 
 /// A workflow in a list.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Summary {
+pub struct GuideSummary {
     /// Unique workflow identifier
     pub id: String,
     /// Human-friendly workflow name
@@ -41,49 +34,40 @@ pub struct Summary {
 
 /// A file that is no workflow.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Broken {
+pub struct InvalidGuideFile {
     /// The file.
     pub path: String,
     /// Why it is none.
     pub reason: String,
 }
 
-pub(crate) struct List;
+operation! {
+    ListGuides: "guide.list", "List workflows", "Lists all available workflows";
+    doors: [Door::GuideTool("workflow_list")];
+    run: list_guides(Reader, ListRequest) -> ListResponse;
+    example: {};
+}
 
-impl SafeOperation for List {
-    type Request = ListRequest;
-    type Response = ListResponse;
-
-    const NAME: &'static str = "guide.list";
-    const TITLE: &'static str = "List workflows";
-    const DESCRIPTION: &'static str = "Lists all available workflows";
-    const DOORS: &'static [Door] = &[Door::GuideTool("workflow_list")];
-
-    fn run(reader: &Reader, call: &dyn Call, _: ListRequest) -> Result<ListResponse, Problem> {
-        let listing = reader.listing()?;
-        for invalid in &listing.invalid {
-            call.warn(&format!("{}: {}", invalid.path.display(), invalid.reason));
-        }
-        let walkable = listing.items.iter().filter(|item| item.agent_only);
-        let workflows = walkable.map(|item| Summary {
-            id: item.id.clone(),
-            name: item.title.clone(),
-            description: item.description.clone().unwrap_or_default(),
-            category: item.category.clone().unwrap_or_else(|| "general".to_owned()),
-            version: item.version_label.clone().unwrap_or_else(|| "0.0.0".to_owned()),
-        });
-        let invalid = listing.invalid.iter().map(|invalid| Broken {
-            path: invalid.path.display().to_string(),
-            reason: invalid.reason.clone(),
-        });
-        Ok(ListResponse { workflows: workflows.collect(), invalid: invalid.collect() })
+async fn list_guides(
+    reader: &Reader,
+    call: &dyn Caller,
+    _: ListRequest,
+) -> Result<ListResponse, Problem> {
+    let listing = reader.listing()?;
+    for invalid in &listing.invalid {
+        call.warn(&format!("{}: {}", invalid.path.display(), invalid.reason));
     }
-
-    fn example() -> Value {
-        json!({})
-    }
-
-    fn fits(ListRequest {}: &ListRequest) -> bool {
-        true
-    }
+    let walkable = listing.items.iter().filter(|item| item.agent_only);
+    let workflows = walkable.map(|item| GuideSummary {
+        id: item.id.clone(),
+        name: item.title.clone(),
+        description: item.description.clone().unwrap_or_default(),
+        category: item.category.clone().unwrap_or_else(|| "general".to_owned()),
+        version: item.version_label.clone().unwrap_or_else(|| "0.0.0".to_owned()),
+    });
+    let invalid = listing.invalid.iter().map(|invalid| InvalidGuideFile {
+        path: invalid.path.display().to_string(),
+        reason: invalid.reason.clone(),
+    });
+    Ok(ListResponse { workflows: workflows.collect(), invalid: invalid.collect() })
 }

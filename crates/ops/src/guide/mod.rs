@@ -2,32 +2,30 @@
 //!
 //! Stateless: the caller carries which steps are done and the context they read.
 
-pub(crate) mod check;
-pub(crate) mod get;
-pub(crate) mod list;
-pub(crate) mod next;
-pub(crate) mod validate_json;
+pub mod check;
+pub mod get;
+pub mod list;
+pub mod next;
+pub mod validate_json;
 mod view;
 
 use std::io::{self, Write};
 use std::sync::Arc;
 
 use milepost_model::limits;
-use milepost_model::problem::{Code, Problem};
 use milepost_model::workflow::Workflow;
-use milepost_store::Entry;
-use serde_json::{Map, Value};
+use milepost_store::LibraryEntry;
 
-use crate::reader::Reader;
-
-pub use check::{CheckRequest, Verdict};
-pub use get::{GetRequest, Mode, Overview};
+pub use check::{CheckRequest, ValidationResult};
+pub use get::{GetRequest, GuideDetail, GuideOverview};
 pub use list::{ListRequest, ListResponse};
 pub use next::{NextRequest, NextResponse};
 pub use validate_json::ValidateJsonRequest;
 
+use crate::prelude::*;
+
 /// A workflow that a caller can walk step by step.
-fn walkable(reader: &Reader, id: &str) -> Result<Arc<Entry>, Problem> {
+fn walkable(reader: &Reader, id: &str) -> Result<Arc<LibraryEntry>, Problem> {
     let entry = reader.workflow(id)?;
     if workflow_of(&entry)?.is_agent_only() {
         return Ok(entry);
@@ -37,7 +35,7 @@ fn walkable(reader: &Reader, id: &str) -> Result<Arc<Entry>, Problem> {
         .context("workflow_id", id))
 }
 
-fn workflow_of(entry: &Entry) -> Result<&Workflow, Problem> {
+fn workflow_of(entry: &LibraryEntry) -> Result<&Workflow, Problem> {
     // The library hands out documents that have a workflow; another one is a fault of ours.
     entry.document.workflow.as_ref().ok_or_else(|| {
         Problem::new(Code::Internal, "a workflow without its document", "report this")

@@ -1,28 +1,20 @@
 //! `guide.next`: the step that is due, from what the caller says is done.
 
-use milepost_model::brief;
+use milepost_model::agent_prompt;
 use milepost_model::condition::Truth;
 use milepost_model::guide::Confirmation;
 use milepost_model::limits;
-use milepost_model::problem::{Code, Problem};
-use milepost_model::walk::{self, Blocked, Due, Position};
-use milepost_store::Entry;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use milepost_model::walk::{self, BlockedStep, DueStep, WalkPosition};
+use milepost_store::LibraryEntry;
 
-use super::view::{self, Shown};
+use super::view::{self, GuideJson};
 use super::{context_of, walkable, workflow_of};
-use crate::call::Call;
-use crate::operation::{Door, Respond, SafeOperation};
-use crate::plain;
-use crate::problems;
-use crate::reader::Reader;
-use crate::response::Response;
-use crate::strict;
+use crate::framework::Respond;
+use crate::framework::Response;
+use crate::prelude::*;
 
 /// Where the caller stands.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NextRequest {
     /// The workflow ID
@@ -36,7 +28,7 @@ pub struct NextRequest {
     #[schemars(inner(regex(pattern = "^[A-Za-z0-9_.:@-]+$")))]
     pub completed_steps: Vec<String>,
     /// Additional context for step guidance
-    #[serde(default, deserialize_with = "strict::object")]
+    #[serde(default)]
     #[schemars(with = "Map<String, Value>")]
     pub context: Option<Map<String, Value>>,
 }
@@ -48,7 +40,7 @@ pub struct NextRequest {
 pub struct NextResponse {
     /// The next step to execute; null when the workflow is complete or waits for a variable
     #[schemars(with = "Option<Map<String, Value>>")]
-    pub step: Option<Shown>,
+    pub step: Option<GuideJson>,
     /// What to append to `completedSteps` when the step is done
     pub completed_step: Option<String>,
     /// What to tell the agent
@@ -64,7 +56,7 @@ pub struct Guidance {
     /// Role, hints, prompt with its variables filled in, and the loops around the step
     #[serde(skip_serializing)]
     #[schemars(with = "String")]
-    pub prompt: Shown,
+    pub prompt: GuideJson,
     /// Which kind of model suits
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[schemars(with = "String")]
@@ -81,7 +73,7 @@ pub struct Guidance {
     pub missing: Vec<String>,
     /// Conditions that wait for a variable
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub blocked: Vec<Waiting>,
+    pub blocked: Vec<BlockedCondition>,
     /// Steps that were left out because their condition does not hold
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub skipped: Vec<String>,
@@ -90,7 +82,7 @@ pub struct Guidance {
 /// A condition that waits for a variable.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Waiting {
+pub struct BlockedCondition {
     /// The step it guards, or the loop it repeats
     pub step_id: String,
     /// The variable to set in the context
@@ -117,58 +109,48 @@ impl Respond for NextResponse {
     }
 }
 
-pub(crate) struct Next;
+operation! {
+    NextStep: "guide.next", "Get the next step",
+        "Gets the next step guidance based on workflow state";
+    doors: [Door::GuideTool("workflow_next"), Door::Command("guide next")];
+    run: next_step(Reader, NextRequest) -> NextResponse;
+    example: {"workflowId": "bug-investigation", "completedSteps": []};
+}
 
-impl SafeOperation for Next {
-    type Request = NextRequest;
-    type Response = NextResponse;
-
-    const NAME: &'static str = "guide.next";
-    const TITLE: &'static str = "Get the next step";
-    const DESCRIPTION: &'static str = "Gets the next step guidance based on workflow state";
-    const DOORS: &'static [Door] = &[Door::GuideTool("workflow_next"), Door::Command("guide next")];
-
-    fn run(reader: &Reader, _: &dyn Call, request: NextRequest) -> Result<NextResponse, Problem> {
-        let entry = walkable(reader, &request.workflow_id)?;
-        let workflow = workflow_of(&entry)?;
-        let limit = limits::COMPLETED_STEPS;
-        if request.completed_steps.len() > limit {
-            let message = format!("more than {limit} completed steps");
-            let hint = "name each completed step once";
-            return Err(Problem::new(Code::StateInvalid, message, hint).context("limit", limit));
+async fn next_step(
+    reader: &Reader,
+    _: &dyn Caller,
+    request: NextRequest,
+) -> Result<NextResponse, Problem> {
+    let entry = walkable(reader, &request.workflow_id)?;
+    let workflow = workflow_of(&entry)?;
+    let limit = limits::COMPLETED_STEPS;
+    if request.completed_steps.len() > limit {
+        let message = format!("more than {limit} completed steps");
+        let hint = "name each completed step once";
+        return Err(Problem::new(Code::StateInvalid, message, hint).context("limit", limit));
+    }
+    let context = context_of(request.context)?;
+    if let Some(current) = &request.current_step {
+        walk::find(workflow, current).map_err(|error| problems::of_walk(&error))?;
+    }
+    let walk = walk::next(workflow, &request.completed_steps, &context)
+        .map_err(|error| problems::of_walk(&error))?;
+    let mut warnings = walk.warnings;
+    let mut response = match walk.position {
+        WalkPosition::Due(due) => {
+            warnings.extend(unconfirmed(&due));
+            offered(&entry, &due)
         }
-        let context = context_of(request.context)?;
-        if let Some(current) = &request.current_step {
-            walk::find(workflow, current).map_err(|error| problems::of_walk(&error))?;
-        }
-        let walk = walk::next(workflow, &request.completed_steps, &context)
-            .map_err(|error| problems::of_walk(&error))?;
-        let mut warnings = walk.warnings;
-        let mut response = match walk.position {
-            Position::Due(due) => {
-                warnings.extend(unconfirmed(&due));
-                offered(&entry, &due)
-            }
-            Position::Blocked(blocked) => waiting(&blocked),
-            Position::Complete { skipped } => complete(&skipped),
-        };
-        response.guidance.warnings = warnings;
-        Ok(response)
-    }
-
-    fn example() -> Value {
-        json!({"workflowId": "bug-investigation", "completedSteps": []})
-    }
-
-    fn fits(request: &NextRequest) -> bool {
-        plain::is_workflow_id(&request.workflow_id)
-            && request.current_step.as_deref().is_none_or(plain::is_step_key)
-            && request.completed_steps.iter().all(|key| plain::is_step_key(key))
-    }
+        WalkPosition::Blocked(blocked) => waiting(&blocked),
+        WalkPosition::Complete { skipped } => complete(&skipped),
+    };
+    response.guidance.warnings = warnings;
+    Ok(response)
 }
 
 /// A confirmation that nobody can decide on is not asked for; that is worth a remark.
-fn unconfirmed(due: &Due<'_, '_>) -> Vec<String> {
+fn unconfirmed(due: &DueStep<'_, '_>) -> Vec<String> {
     let confirmation = view::prompt_of(due.step).map(|prompt| &prompt.confirmation);
     let Some(Confirmation::When(condition)) = confirmation else { return Vec::new() };
     match condition.decide(&due.scope) {
@@ -182,13 +164,14 @@ fn unconfirmed(due: &Due<'_, '_>) -> Vec<String> {
     }
 }
 
-fn offered(entry: &Entry, due: &Due<'_, '_>) -> NextResponse {
+fn offered(entry: &LibraryEntry, due: &DueStep<'_, '_>) -> NextResponse {
     let step = view::step(&entry.document, due);
-    let mut guidance = guidance_of(Shown::made("\"\"".to_owned()));
+    let mut guidance = guidance_of(GuideJson::made("\"\"".to_owned()));
     if let Some(prompt) = view::prompt_of(due.step) {
         (guidance.prompt, guidance.missing) = view::guidance(&entry.document, due, prompt);
         guidance.model_hint.clone_from(&prompt.model_hint);
-        guidance.requires_confirmation = brief::is_confirmed(&prompt.confirmation, &due.scope);
+        guidance.requires_confirmation =
+            agent_prompt::needs_confirmation(&prompt.confirmation, &due.scope);
         guidance.validation_criteria = view::checked_for(prompt, &due.scope);
     }
     NextResponse {
@@ -199,7 +182,7 @@ fn offered(entry: &Entry, due: &Due<'_, '_>) -> NextResponse {
     }
 }
 
-fn waiting(blocked: &[Blocked]) -> NextResponse {
+fn waiting(blocked: &[BlockedStep]) -> NextResponse {
     let mut wanted = Vec::new();
     for one in blocked {
         let values = one.wanted.expected.as_deref().unwrap_or_default();
@@ -221,7 +204,7 @@ fn waiting(blocked: &[Blocked]) -> NextResponse {
     ));
     guidance.blocked = blocked
         .iter()
-        .map(|one| Waiting {
+        .map(|one| BlockedCondition {
             step_id: one.step.clone(),
             variable: one.wanted.variable.clone(),
             expected: one.wanted.expected.clone(),
@@ -237,10 +220,10 @@ fn complete(skipped: &[&str]) -> NextResponse {
 }
 
 fn told(prompt: &str) -> Guidance {
-    guidance_of(Shown::made(view::literal_of(prompt)))
+    guidance_of(GuideJson::made(view::literal_of(prompt)))
 }
 
-fn guidance_of(prompt: Shown) -> Guidance {
+fn guidance_of(prompt: GuideJson) -> Guidance {
     Guidance {
         prompt,
         model_hint: None,

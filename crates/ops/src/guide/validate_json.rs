@@ -2,19 +2,13 @@
 
 use milepost_model::document::Document;
 use milepost_model::finding::{Rule, Severity};
-use milepost_model::problem::Problem;
 use milepost_model::violation::Violation;
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Value, json};
 
-use super::check::Verdict;
-use crate::call::Call;
-use crate::operation::{Door, SafeOperation};
-use crate::reader::Reader;
+use super::check::ValidationResult;
+use crate::prelude::*;
 
 /// The text of a guide.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ValidateJsonRequest {
     /// The complete workflow JSON content as a string to validate
@@ -22,46 +16,38 @@ pub struct ValidateJsonRequest {
     pub workflow_json: String,
 }
 
-pub(crate) struct ValidateJson;
+operation! {
+    ValidateGuideJson: "guide.validate_json", "Validate a workflow's JSON",
+        "Validates workflow JSON content directly, without saving it";
+    doors: [Door::GuideTool("workflow_validate_json")];
+    run: validate_guide_json(Reader, ValidateJsonRequest) -> ValidationResult;
+    example: {"workflowJson": "{\"id\":\"test-workflow\",\"name\":\"Test Workflow\"}"};
+}
 
-impl SafeOperation for ValidateJson {
-    type Request = ValidateJsonRequest;
-    type Response = Verdict;
-
-    const NAME: &'static str = "guide.validate_json";
-    const TITLE: &'static str = "Validate a workflow's JSON";
-    const DESCRIPTION: &'static str = "Validates workflow JSON content directly, without saving it";
-    const DOORS: &'static [Door] = &[Door::GuideTool("workflow_validate_json")];
-
-    fn run(_: &Reader, _: &dyn Call, request: ValidateJsonRequest) -> Result<Verdict, Problem> {
-        let document = Document::read_guide(&request.workflow_json, Reader::world());
-        let is_error = |one: &&Violation| one.severity == Severity::Error;
-        let errors: Vec<&Violation> = document.violations.iter().filter(is_error).collect();
-        if errors.is_empty() {
-            let remarks = document.violations.iter().filter(|one| one.rule != Rule::NotActedOn);
-            let suggestions = remarks.map(remark).collect();
-            return Ok(Verdict { valid: true, issues: Vec::new(), suggestions });
-        }
-        let mut verdict = Verdict { valid: false, issues: Vec::new(), suggestions: Vec::new() };
-        for error in errors {
-            verdict.issues.push(issue(error, &request.workflow_json));
-            for suggestion in suggestions(error) {
-                if !verdict.suggestions.contains(&suggestion) {
-                    verdict.suggestions.push(suggestion);
-                }
+async fn validate_guide_json(
+    _: &Reader,
+    _: &dyn Caller,
+    request: ValidateJsonRequest,
+) -> Result<ValidationResult, Problem> {
+    let document = Document::read_guide(&request.workflow_json, Reader::world());
+    let is_error = |one: &&Violation| one.severity == Severity::Error;
+    let errors: Vec<&Violation> = document.violations.iter().filter(is_error).collect();
+    if errors.is_empty() {
+        let remarks = document.violations.iter().filter(|one| one.rule != Rule::NotActedOn);
+        let suggestions = remarks.map(remark).collect();
+        return Ok(ValidationResult { valid: true, issues: Vec::new(), suggestions });
+    }
+    let mut verdict =
+        ValidationResult { valid: false, issues: Vec::new(), suggestions: Vec::new() };
+    for error in errors {
+        verdict.issues.push(issue(error, &request.workflow_json));
+        for suggestion in suggestions(error) {
+            if !verdict.suggestions.contains(&suggestion) {
+                verdict.suggestions.push(suggestion);
             }
         }
-        Ok(verdict)
     }
-
-    fn example() -> Value {
-        let text = json!({"id": "test-workflow", "name": "Test Workflow"}).to_string();
-        json!({"workflowJson": text})
-    }
-
-    fn fits(request: &ValidateJsonRequest) -> bool {
-        !request.workflow_json.is_empty()
-    }
+    Ok(verdict)
 }
 
 fn remark(warning: &Violation) -> String {

@@ -3,20 +3,19 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use milepost_model::blanks::Piece;
-use milepost_model::brief::{self, Filled};
+use milepost_model::agent_prompt::{self, FilledText};
 use milepost_model::condition::Variables;
 use milepost_model::decimal;
 use milepost_model::document::Document;
-use milepost_model::escape::escape;
 use milepost_model::guide::Confirmation;
+use milepost_model::placeholders::TextPiece;
 use milepost_model::rendered::Fixed;
 use milepost_model::step::{Action, Prompt, PromptText, Step};
-use milepost_model::walk::{Due, Pass};
-use serde_json::{Map, Value};
+use milepost_model::walk::{DueStep, LoopPass};
+use milepost_syntax::escape::escape;
 
-use crate::limits;
-use crate::response::Response;
+use crate::framework::Response;
+use crate::prelude::*;
 
 /// Blocks of newer editions that may stand in for a prompt.
 const STAND_INS: &[&str] =
@@ -32,27 +31,27 @@ pub(super) fn prompt_of(step: &Step) -> Option<&Prompt> {
 
 /// JSON that is shown: what this answer alone has, and fixed parts at places in it.
 #[derive(Debug, Clone, Default)]
-pub struct Shown {
+pub struct GuideJson {
     own: String,
-    fixed: Vec<Placed>,
+    fixed: Vec<PlacedPart>,
 }
 
 /// A fixed part before this byte of an answer's own.
 #[derive(Debug, Clone)]
-struct Placed {
+struct PlacedPart {
     at: usize,
     fixed: Arc<Fixed>,
     /// How many bytes at the end of the fixed part this answer has instead of.
     cut: usize,
 }
 
-impl Shown {
-    pub(super) fn made(own: String) -> Shown {
-        Shown { own, fixed: Vec::new() }
+impl GuideJson {
+    pub(super) fn made(own: String) -> GuideJson {
+        GuideJson { own, fixed: Vec::new() }
     }
 
     fn put_fixed(&mut self, fixed: &Arc<Fixed>, cut: usize) {
-        self.fixed.push(Placed { at: self.own.len(), fixed: Arc::clone(fixed), cut });
+        self.fixed.push(PlacedPart { at: self.own.len(), fixed: Arc::clone(fixed), cut });
     }
 
     /// A text as the inside of a literal.
@@ -62,7 +61,7 @@ impl Shown {
 
     pub(super) fn write(&self, out: &mut Response) {
         let mut done = 0;
-        for Placed { at, fixed, cut } in &self.fixed {
+        for PlacedPart { at, fixed, cut } in &self.fixed {
             out.push(&self.own[done..*at]);
             out.push_fixed(fixed, *cut);
             done = *at;
@@ -72,12 +71,13 @@ impl Shown {
 }
 
 /// A step as its author wrote it, as JSON: its prompt is one text and its confirmation decided.
-pub(super) fn step(document: &Document, due: &Due<'_, '_>) -> Shown {
+pub(super) fn step(document: &Document, due: &DueStep<'_, '_>) -> GuideJson {
     let make = || Value::Object(authored(document, due)).to_string();
     let fixed = prompt_of(due.step).is_some_and(|prompt| {
-        brief::is_fixed(prompt) && !matches!(prompt.confirmation, Confirmation::When(_))
+        agent_prompt::is_context_free(prompt)
+            && !matches!(prompt.confirmation, Confirmation::When(_))
     });
-    let mut shown = Shown::made(String::new());
+    let mut shown = GuideJson::made(String::new());
     // What is around a step is the only thing that differs from pass to pass.
     let cut = usize::from(!due.loops.is_empty());
     if fixed {
@@ -95,13 +95,13 @@ pub(super) fn step(document: &Document, due: &Due<'_, '_>) -> Shown {
     shown
 }
 
-fn authored(document: &Document, due: &Due<'_, '_>) -> Map<String, Value> {
+fn authored(document: &Document, due: &DueStep<'_, '_>) -> Map<String, Value> {
     let mut step = match document.authored(due.step.at) {
         Some(Value::Object(map)) => map,
         _ => Map::new(),
     };
     let Some(prompt) = prompt_of(due.step) else { return step };
-    let text = brief::prompt(prompt, &due.scope);
+    let text = agent_prompt::assemble(prompt, &due.scope);
     if let Some(text) = text.filter(|text| !text.is_empty()).or_else(|| stand_in(&step)) {
         step.insert("prompt".into(), text.into());
     }
@@ -110,12 +110,12 @@ fn authored(document: &Document, due: &Due<'_, '_>) -> Map<String, Value> {
     {
         step.insert("requireConfirmationWhen".into(), condition);
     }
-    let confirmed = brief::is_confirmed(&prompt.confirmation, &due.scope);
+    let confirmed = agent_prompt::needs_confirmation(&prompt.confirmation, &due.scope);
     step.insert("requireConfirmation".into(), confirmed.into());
     step
 }
 
-fn show_pass(pass: &Pass<'_, '_>, outer: &[Pass<'_, '_>], shown: &mut Shown) {
+fn show_pass(pass: &LoopPass<'_, '_>, outer: &[LoopPass<'_, '_>], shown: &mut GuideJson) {
     shown.own.push_str("{\"id\":\"");
     shown.put_text(pass.id);
     shown.own.push_str("\",\"iteration\":");
@@ -155,10 +155,10 @@ fn stand_in(step: &Map<String, Value>) -> Option<String> {
 /// that it lacks.
 pub(super) fn guidance(
     document: &Document,
-    due: &Due<'_, '_>,
+    due: &DueStep<'_, '_>,
     prompt: &Prompt,
-) -> (Shown, Vec<String>) {
-    let mut told = Shown::made(String::with_capacity(2 * limits::GUIDE_PASS_CAPACITY_BYTES));
+) -> (GuideJson, Vec<String>) {
+    let mut told = GuideJson::made(String::with_capacity(2 * limits::GUIDE_PASS_CAPACITY_BYTES));
     told.own.push('"');
     let missing = tell(document, due, prompt, &mut told);
     if !due.loops.is_empty() {
@@ -184,19 +184,24 @@ pub(super) fn literal_of(text: &str) -> String {
 }
 
 /// Tells the prompt with its variables filled in; what stays as it is was escaped once.
-fn tell(document: &Document, due: &Due<'_, '_>, prompt: &Prompt, told: &mut Shown) -> Vec<String> {
-    if !brief::is_fixed(prompt) {
+fn tell(
+    document: &Document,
+    due: &DueStep<'_, '_>,
+    prompt: &Prompt,
+    told: &mut GuideJson,
+) -> Vec<String> {
+    if !agent_prompt::is_context_free(prompt) {
         let filled = filled(document, due, prompt);
         told.put_text(&filled.text);
         return filled.missing;
     }
-    let mut filled = Filled::default();
+    let mut filled = FilledText::default();
     for piece in due.step.rendered.prompt(|| unfilled(document, due, prompt)) {
         match piece {
-            Piece::Text(fixed) => told.put_fixed(fixed, 0),
-            Piece::Blank(blank) => {
+            TextPiece::Text(fixed) => told.put_fixed(fixed, 0),
+            TextPiece::Placeholder(placeholder) => {
                 filled.text.clear();
-                filled.blank(blank, &due.scope);
+                filled.placeholder(placeholder, &due.scope);
                 told.put_text(&filled.text);
             }
         }
@@ -204,20 +209,20 @@ fn tell(document: &Document, due: &Due<'_, '_>, prompt: &Prompt, told: &mut Show
     filled.missing
 }
 
-fn filled(document: &Document, due: &Due<'_, '_>, prompt: &Prompt) -> Filled {
+fn filled(document: &Document, due: &DueStep<'_, '_>, prompt: &Prompt) -> FilledText {
     let text = unfilled(document, due, prompt);
     match &prompt.text {
-        PromptText::Guide { .. } => brief::fill(&text, &due.scope),
+        PromptText::Guide { .. } => agent_prompt::fill(&text, &due.scope),
         PromptText::Template(templated) => {
-            let filled = brief::evaluate(&templated.template, &due.scope);
-            Filled { text: format!("{text}{}", filled.text), missing: filled.missing }
+            let filled = agent_prompt::evaluate(&templated.template, &due.scope);
+            FilledText { text: format!("{text}{}", filled.text), missing: filled.missing }
         }
     }
 }
 
 /// The same before its variables are filled in. The prompt of a manifest is left out: its
 /// expressions are evaluated, not replaced.
-fn unfilled(document: &Document, due: &Due<'_, '_>, prompt: &Prompt) -> String {
+fn unfilled(document: &Document, due: &DueStep<'_, '_>, prompt: &Prompt) -> String {
     let mut text = String::new();
     if let Some(role) = &prompt.agent_role {
         let _ = write!(text, "## Agent Role Instructions\n{role}\n\n");
@@ -236,7 +241,7 @@ fn unfilled(document: &Document, due: &Due<'_, '_>, prompt: &Prompt) -> String {
     text
 }
 
-fn describe(pass: &Pass<'_, '_>, key: &str, text: &mut String) {
+fn describe(pass: &LoopPass<'_, '_>, key: &str, text: &mut String) {
     let number = pass.iteration + 1;
     text.extend(["`", pass.id, "`: pass "]);
     decimal::push(text, number);

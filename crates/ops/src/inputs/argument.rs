@@ -4,11 +4,12 @@
 use milepost_model::expr::{Fuel, MapScope, Outcome};
 use milepost_model::input::{ArgumentSource, FromDoc, Input, Missing};
 use milepost_model::templated::Dynamic;
-use serde_json::{Map, Value};
+
+use crate::prelude::*;
 
 /// The arguments of one call, as far as they are known.
 #[derive(Debug, Default)]
-pub(crate) struct Arguments {
+pub(crate) struct ProviderArguments {
     /// As they are sent.
     pub(crate) with: Map<String, Value>,
     /// Arguments that are left out because their source has no value.
@@ -22,9 +23,9 @@ pub(crate) struct Arguments {
 }
 
 /// The arguments of an input's provider in a scope of inputs and variables.
-pub(crate) fn arguments(input: &Input, roots: &Map<String, Value>) -> Arguments {
+pub(crate) fn arguments(input: &Input, roots: &Map<String, Value>) -> ProviderArguments {
     let scope = MapScope::new(roots.clone());
-    let mut found = Arguments::default();
+    let mut found = ProviderArguments::default();
     for (name, value) in input.provider_args.iter().flat_map(|args| &args.0) {
         found.add_value(&name.value, value, &scope);
     }
@@ -37,7 +38,7 @@ pub(crate) fn arguments(input: &Input, roots: &Map<String, Value>) -> Arguments 
     found
 }
 
-impl Arguments {
+impl ProviderArguments {
     fn add_value(&mut self, name: &str, value: &Dynamic, scope: &MapScope) {
         match value.render(scope, &mut Fuel::default()) {
             Ok(Outcome::Value(value)) => drop(self.with.insert(name.to_owned(), value)),

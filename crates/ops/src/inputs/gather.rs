@@ -2,25 +2,20 @@
 //! here, and nothing is converted; only the environment, which has text alone, is read as text.
 
 use milepost_model::finding::Rule;
-use milepost_model::hint::Hint;
 use milepost_model::id::WorkflowId;
 use milepost_model::input::{DefaultDoc, DefaultFrom, Input};
-use milepost_model::problem::{Argument, Problem};
+use milepost_model::problem::Argument;
 use milepost_model::suggest;
 use milepost_model::workflow::{Spelling, Workflow};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 
-use super::fault;
-use super::past::Past;
-use crate::problems;
-use crate::reader::Reader;
+use super::past_runs::PastRuns;
+use super::violation;
+use crate::prelude::*;
 
 /// Where the value of an input came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Origin {
+pub enum InputOrigin {
     /// The caller gave it.
     Given,
     /// The workflow's own default.
@@ -36,7 +31,7 @@ pub enum Origin {
 /// How an input stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum InputStatus {
     /// The caller gave a value that fits.
     Given,
     /// Its default gave one.
@@ -51,11 +46,11 @@ pub enum Status {
 
 /// All values as far as they are known. Those of secrets are among them: this never leaves the
 /// crate.
-pub(crate) struct Gathered {
+pub(crate) struct GatheredInputs {
     /// Fitting values, not joined yet.
     pub(crate) values: Map<String, Value>,
     /// How each declared input stands, in the order of the document.
-    pub(crate) inputs: Vec<(String, Status, Option<Origin>)>,
+    pub(crate) inputs: Vec<(String, InputStatus, Option<InputOrigin>)>,
     pub(crate) faults: Vec<Argument>,
     pub(crate) warnings: Vec<String>,
 }
@@ -65,10 +60,10 @@ pub(crate) fn gather(
     reader: &Reader,
     workflow: &Workflow,
     given: &Map<String, Value>,
-    past: &dyn Past,
-) -> Result<Gathered, Problem> {
+    past: &dyn PastRuns,
+) -> Result<GatheredInputs, Problem> {
     let allowed = reader.config()?.env_allow;
-    let mut gathered = Gathered {
+    let mut gathered = GatheredInputs {
         values: Map::new(),
         inputs: Vec::new(),
         faults: Vec::new(),
@@ -76,7 +71,7 @@ pub(crate) fn gather(
     };
     let id = &workflow.id.value;
     for (name, input) in &workflow.inputs.0 {
-        let source = Source { reader, id, past, allowed: &allowed, name: &name.value, input };
+        let source = InputSource { reader, id, past, allowed: &allowed, name: &name.value, input };
         // Null says that there is no value, as for arguments that may be left out.
         let value = given.get(&name.value).filter(|value| !value.is_null());
         gathered.add(&source, value);
@@ -95,46 +90,46 @@ pub(crate) fn gather(
     Ok(gathered)
 }
 
-impl Gathered {
+impl GatheredInputs {
     /// What was given must fit; what is not given yet may come later.
     pub(crate) fn refuse_wrong(&self, workflow: &Workflow) -> Result<(), Problem> {
         let is_wrong = |fault: &&Argument| fault.rule != Rule::Required.name();
         let wrong: Vec<Argument> = self.faults.iter().filter(is_wrong).cloned().collect();
         match wrong.is_empty() {
             true => Ok(()),
-            false => Err(fault::problem(&workflow.id.value, wrong)),
+            false => Err(violation::problem(&workflow.id.value, wrong)),
         }
     }
 
-    fn add(&mut self, source: &Source<'_>, given: Option<&Value>) {
+    fn add(&mut self, source: &InputSource<'_>, given: Option<&Value>) {
         let (name, input) = (source.name, source.input);
         let found = match given {
-            Some(value) => Ok(Some((value.clone(), Origin::Given))),
+            Some(value) => Ok(Some((value.clone(), InputOrigin::Given))),
             None => source.default(&mut self.warnings),
         };
         let (status, origin) = match found {
             Ok(Some((value, origin))) => {
                 let objections = input.judge(name, &value);
                 let status = match (objections.is_empty(), origin) {
-                    (false, _) => Status::Invalid,
-                    (true, Origin::Given) => Status::Given,
-                    (true, _) => Status::Default,
+                    (false, _) => InputStatus::Invalid,
+                    (true, InputOrigin::Given) => InputStatus::Given,
+                    (true, _) => InputStatus::Default,
                 };
-                let faults = objections.into_iter().map(|one| fault::of_objection(name, one));
+                let faults = objections.into_iter().map(|one| violation::of_objection(name, one));
                 self.faults.extend(faults);
-                if status != Status::Invalid {
+                if status != InputStatus::Invalid {
                     self.values.insert(name.to_owned(), value);
                 }
                 (status, Some(origin))
             }
-            Ok(None) if input.optional == Some(true) => (Status::Optional, None),
+            Ok(None) if input.optional == Some(true) => (InputStatus::Optional, None),
             Ok(None) => {
                 self.faults.push(source.missing());
-                (Status::Missing, None)
+                (InputStatus::Missing, None)
             }
             Err(fault) => {
                 self.faults.push(*fault);
-                (Status::Invalid, None)
+                (InputStatus::Invalid, None)
             }
         };
         self.inputs.push((name.to_owned(), status, origin));
@@ -142,34 +137,34 @@ impl Gathered {
 }
 
 /// One input, and all that its default may read.
-struct Source<'s> {
+struct InputSource<'s> {
     reader: &'s Reader,
     id: &'s WorkflowId,
-    past: &'s dyn Past,
+    past: &'s dyn PastRuns,
     allowed: &'s [String],
     name: &'s str,
     input: &'s Input,
 }
 
-impl Source<'_> {
+impl InputSource<'_> {
     /// What the default yields, if anything.
     fn default(
         &self,
         warnings: &mut Vec<String>,
-    ) -> Result<Option<(Value, Origin)>, Box<Argument>> {
+    ) -> Result<Option<(Value, InputOrigin)>, Box<Argument>> {
         let Some(default) = self.input.default.as_ref().map(|default| &default.0) else {
             return Ok(None);
         };
         let value = default.value.as_ref().map(|value| &value.value);
         let text = value.and_then(Value::as_str).unwrap_or_default();
         Ok(match default.from {
-            DefaultFrom::Literal => value.cloned().map(|value| (value, Origin::Literal)),
-            DefaultFrom::Env => self.variable(text)?.map(|value| (value, Origin::Env)),
-            DefaultFrom::History => self.last(warnings).map(|value| (value, Origin::History)),
+            DefaultFrom::Literal => value.cloned().map(|value| (value, InputOrigin::Literal)),
+            DefaultFrom::Env => self.variable(text)?.map(|value| (value, InputOrigin::Env)),
+            DefaultFrom::History => self.last(warnings).map(|value| (value, InputOrigin::History)),
             DefaultFrom::WorkflowOutput => {
                 let id = WorkflowId::parse(text).ok();
                 let output = id.and_then(|id| self.past.newest_output(&id));
-                output.map(|value| (value, Origin::WorkflowOutput))
+                output.map(|value| (value, InputOrigin::WorkflowOutput))
             }
         })
     }
@@ -183,7 +178,7 @@ impl Source<'_> {
         value.map(Some).map_err(|error| {
             let kind = error.kind.name();
             Box::new(Argument {
-                path: fault::path(self.name),
+                path: violation::path(self.name),
                 rule: Rule::Type.name(),
                 message: format!("input `{}`: the variable `{name}` holds no {kind}", self.name),
                 expected: format!("a value of type {kind}"),
@@ -213,7 +208,7 @@ impl Source<'_> {
         let (name, input) = (self.name, self.input);
         let default = input.default.as_ref().map(|default| self.lacking(&default.0));
         let (why, remedy) = default.unzip();
-        let mut missing = fault::missing(name, wanted(input), why);
+        let mut missing = violation::missing(name, wanted(input), why);
         let remedy = remedy.filter(|remedy| !remedy.is_empty());
         // Whoever has to give a secret, or to set a variable, is a person who types it.
         if remedy.is_some() || input.is_secret() {
@@ -277,7 +272,7 @@ fn unknown(workflow: &Workflow, name: &str) -> Argument {
     };
     let shown = suggest::excerpt(name);
     Argument {
-        path: fault::path(name),
+        path: violation::path(name),
         rule: Rule::UnknownName.name(),
         message: format!("workflow `{}` has no input `{shown}`", workflow.id.value),
         expected: match names.is_empty() {

@@ -1,25 +1,25 @@
 //! What a run begins with: the values that were given, the defaults of the others, the choices
 //! there are, and every reason why it cannot begin, all at once.
 //!
-//! The value of a secret input leaves this module in [`Resolved::secrets`] and nowhere else.
+//! The value of a secret input leaves this module in [`ResolvedInputs::secrets`] and nowhere else.
 
 mod argument;
-mod fault;
 mod gather;
 mod offer;
-mod past;
+mod past_runs;
 pub mod preview_inputs;
 mod resolve;
 pub mod resolve_inputs;
 pub mod rules;
 mod subject;
-pub mod typed;
+pub mod typed_inputs;
+mod violation;
 
-pub use fault::Violation;
-pub(crate) use gather::{Gathered, gather};
-pub use gather::{Origin, Status};
-pub use offer::{Choice, Outcome, Provided};
-pub use past::{NoPast, Past};
-pub use resolve::{Resolved, resolve};
+pub(crate) use gather::{GatheredInputs, gather};
+pub use gather::{InputOrigin, InputStatus};
+pub use offer::{InputChoice, ProviderOutcome, ProviderView};
+pub use past_runs::{NoPastRuns, PastRuns};
+pub use resolve::{ResolvedInputs, resolve};
 pub(crate) use resolve::{known_roots, secret_default, secret_variables};
-pub(crate) use subject::Subject;
+pub(crate) use subject::WorkflowSubject;
+pub use violation::InputViolation;

@@ -5,24 +5,19 @@ use std::time::Duration;
 
 use milepost_model::finding::Rule;
 use milepost_model::input::{Input, InputType, Provider, ProviderError};
-use milepost_model::problem::{Argument, Problem};
+use milepost_model::problem::Argument;
 use milepost_model::secret::Mask;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
-use super::argument::{self, Arguments};
-use super::fault;
-use crate::call::Call;
-use crate::command::run::Calling;
-use crate::limits;
-use crate::provider::values::{Fetched, fetch};
-use crate::writer::Writer;
+use super::argument::{self, ProviderArguments};
+use super::violation;
+use crate::command::run::CommandCall;
+use crate::prelude::*;
+use crate::provider::values::{FetchedItems, fetch};
 
 /// What came of asking a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum ProviderOutcome {
     /// It was not asked: the value is there.
     NotAsked,
     /// It offers these choices.
@@ -39,11 +34,11 @@ pub enum Outcome {
 
 /// A provider and what came of asking it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Provided {
+pub struct ProviderView {
     /// `group name`.
     pub provider: String,
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: ProviderOutcome,
     /// Its arguments, secrets masked.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub args: Map<String, Value>,
@@ -55,7 +50,7 @@ pub struct Provided {
     pub needs: Vec<String>,
     /// The choices, in the order of the API.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub choices: Vec<Choice>,
+    pub choices: Vec<InputChoice>,
     /// Whether there are more choices than are shown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub more: bool,
@@ -66,7 +61,7 @@ pub struct Provided {
 
 /// A value that can be chosen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Choice {
+pub struct InputChoice {
     /// The value, in the type of the input.
     pub value: Value,
     /// What people know it by.
@@ -78,7 +73,7 @@ pub struct Choice {
 }
 
 /// An input with a provider, and the values it may be asked with.
-pub(crate) struct Offer<'o> {
+pub(crate) struct ProviderQuery<'o> {
     pub(crate) name: &'o str,
     pub(crate) input: &'o Input,
     pub(crate) provider: &'o Provider,
@@ -88,21 +83,21 @@ pub(crate) struct Offer<'o> {
 }
 
 /// What asking came to: what is told, what keeps the run from starting, what is worth knowing.
-pub(crate) struct Answer {
-    pub(crate) provided: Provided,
+pub(crate) struct ProviderAnswer {
+    pub(crate) provided: ProviderView,
     pub(crate) faults: Vec<Argument>,
     pub(crate) warnings: Vec<String>,
 }
 
-impl Offer<'_> {
+impl ProviderQuery<'_> {
     /// What can be told without asking.
-    pub(crate) fn unasked(&self) -> (Answer, Arguments) {
+    pub(crate) fn unasked(&self) -> (ProviderAnswer, ProviderArguments) {
         let arguments = argument::arguments(self.input, self.roots);
         let shown = self.mask.json(&Value::Object(arguments.with.clone()));
         let needs = arguments.prompts.iter().chain(&arguments.fails);
-        let provided = Provided {
+        let provided = ProviderView {
             provider: self.provider.command.to_string(),
-            outcome: Outcome::NotAsked,
+            outcome: ProviderOutcome::NotAsked,
             args: shown.as_object().cloned().unwrap_or_default(),
             left_out: arguments.left_out.clone(),
             needs: needs.cloned().collect(),
@@ -110,10 +105,10 @@ impl Offer<'_> {
             more: false,
             message: None,
         };
-        let mut answer = Answer { provided, faults: Vec::new(), warnings: Vec::new() };
+        let mut answer = ProviderAnswer { provided, faults: Vec::new(), warnings: Vec::new() };
         if let Some(source) = arguments.fails.first() {
             let message = format!("the choices of input `{}` need `{source}`", self.name);
-            answer.provided.outcome = Outcome::Error;
+            answer.provided.outcome = ProviderOutcome::Error;
             answer.faults.push(self.fault(Rule::Required.name(), message, "give it as well"));
         }
         (answer, arguments)
@@ -123,15 +118,15 @@ impl Offer<'_> {
     pub(crate) async fn ask(
         &self,
         writer: &Writer,
-        call: &dyn Call,
+        call: &dyn Caller,
         value: Option<&Value>,
-    ) -> Answer {
+    ) -> ProviderAnswer {
         let (mut answer, arguments) = self.unasked();
-        if answer.provided.outcome == Outcome::Error {
+        if answer.provided.outcome == ProviderOutcome::Error {
             return answer;
         }
         if !arguments.prompts.is_empty() {
-            answer.provided.outcome = Outcome::Prompt;
+            answer.provided.outcome = ProviderOutcome::Prompt;
             return answer;
         }
         let found = match arguments.broken.first() {
@@ -149,9 +144,10 @@ impl Offer<'_> {
         answer
     }
 
-    fn failed(&self, message: String, answer: &mut Answer) {
+    fn failed(&self, message: String, answer: &mut ProviderAnswer) {
         let strict = self.input.on_error == Some(ProviderError::Fail);
-        answer.provided.outcome = if strict { Outcome::Error } else { Outcome::Manual };
+        answer.provided.outcome =
+            if strict { ProviderOutcome::Error } else { ProviderOutcome::Manual };
         if strict {
             let told = format!("the choices of input `{}` cannot be had: {message}", self.name);
             answer.faults.push(self.fault("provider", told, "try again when the API answers"));
@@ -161,7 +157,7 @@ impl Offer<'_> {
 
     fn fault(&self, rule: &'static str, message: String, suggestion: &str) -> Argument {
         Argument {
-            path: fault::path(self.name),
+            path: violation::path(self.name),
             rule,
             message,
             expected: format!("choices from `{}`", self.provider.command),
@@ -174,9 +170,9 @@ impl Offer<'_> {
     async fn fetched(
         &self,
         writer: &Writer,
-        call: &dyn Call,
+        call: &dyn Caller,
         args: Map<String, Value>,
-    ) -> Result<(Outcome, Arc<Fetched>, Option<String>), String> {
+    ) -> Result<(ProviderOutcome, Arc<FetchedItems>, Option<String>), String> {
         let list_at = self.provider.field.as_deref().map(argument::pointer);
         let command = self.provider.command.to_string();
         let key = format!("input\n{command}\n{list_at:?}\n{}", Value::from(args.clone()));
@@ -185,20 +181,20 @@ impl Offer<'_> {
             None => writer.choices.recent(&key, Duration::from_secs(limits::CHOICES_FRESH_S)),
         };
         if let Some(known) = known {
-            return Ok((Outcome::Ready, known, None));
+            return Ok((ProviderOutcome::Ready, known, None));
         }
         let fetched = self.fetch(writer, call, list_at, args).await;
         let problem = match fetched {
             Ok(fetched) => {
                 let items = fetched.items.iter().map(|item| self.mask.json(item)).collect();
-                let fetched = Fetched { items, more: fetched.more };
-                return Ok((Outcome::Ready, writer.choices.keep(key, fetched), None));
+                let fetched = FetchedItems { items, more: fetched.more };
+                return Ok((ProviderOutcome::Ready, writer.choices.keep(key, fetched), None));
             }
             Err(problem) => self.mask.text(&problem.message).into_owned(),
         };
         let last = writer.choices.last(&key);
         match last.filter(|_| self.input.on_error == Some(ProviderError::Cached)) {
-            Some(last) => Ok((Outcome::Cached, last, Some(problem))),
+            Some(last) => Ok((ProviderOutcome::Cached, last, Some(problem))),
             None => Err(problem),
         }
     }
@@ -206,18 +202,24 @@ impl Offer<'_> {
     async fn fetch(
         &self,
         writer: &Writer,
-        call: &dyn Call,
+        call: &dyn Caller,
         list_at: Option<String>,
         args: Map<String, Value>,
-    ) -> Result<Fetched, Problem> {
+    ) -> Result<FetchedItems, Problem> {
         let (loaded, row) = writer.reader.shelf().command(&self.provider.command.to_string())?;
-        let mut calling = Calling::open(writer, call, &loaded, row, None).await?;
+        let mut calling = CommandCall::open(writer, call, &loaded, row, None).await?;
         calling.list_at = list_at;
         fetch(&calling, args).await
     }
 
     /// Puts the choices into the answer, and says whether the value is one of them.
-    fn show(&self, writer: &Writer, fetched: &Fetched, value: Option<&Value>, answer: &mut Answer) {
+    fn show(
+        &self,
+        writer: &Writer,
+        fetched: &FetchedItems,
+        value: Option<&Value>,
+        answer: &mut ProviderAnswer,
+    ) {
         let fields = self.fields(writer);
         if fields.value.is_none() && fetched.items.first().is_some_and(Value::is_object) {
             let message = "its items are objects: say which field is the value, with \
@@ -226,7 +228,7 @@ impl Offer<'_> {
             return;
         }
         let choices = chosen(&fetched.items, &fields, self.input.input_type());
-        let all = !fetched.more && answer.provided.outcome == Outcome::Ready;
+        let all = !fetched.more && answer.provided.outcome == ProviderOutcome::Ready;
         let picked: Vec<&Value> = match value {
             Some(Value::Array(items)) if self.input.takes_several() => items.iter().collect(),
             value => value.into_iter().collect(),
@@ -277,11 +279,11 @@ struct Fields {
     id: Option<String>,
 }
 
-fn chosen(items: &[Value], fields: &Fields, kind: InputType) -> Vec<Choice> {
+fn chosen(items: &[Value], fields: &Fields, kind: InputType) -> Vec<InputChoice> {
     let read = |item: &Value, field: &Option<String>| {
         field.as_deref().and_then(|field| item.pointer(field)).cloned()
     };
-    let mut choices: Vec<Choice> = Vec::new();
+    let mut choices: Vec<InputChoice> = Vec::new();
     for item in items {
         let value = match item.is_object() {
             true => read(item, &fields.value),
@@ -292,8 +294,8 @@ fn chosen(items: &[Value], fields: &Fields, kind: InputType) -> Vec<Choice> {
             Value::String(text) => milepost_catalog::text::line(&text, 200),
             other => other.to_string(),
         });
-        let choice = Choice { value, label, id: read(item, &fields.id) };
-        let same = |other: &Choice| match &choice.id {
+        let choice = InputChoice { value, label, id: read(item, &fields.id) };
+        let same = |other: &InputChoice| match &choice.id {
             Some(_) => other.id == choice.id,
             None => other.value == choice.value,
         };

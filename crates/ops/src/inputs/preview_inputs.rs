@@ -1,37 +1,23 @@
 //! `workflow.preview_inputs`: what a workflow asks for, and how each input stands.
 
 use milepost_model::input::{Input, InputType, Mode};
-use milepost_model::problem::Problem;
 use milepost_model::workflow::Workflow;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
-use super::fault::Violation;
-use super::gather::{Gathered, Origin, Status, gather};
-use super::offer::{Offer, Provided};
-use super::resolve::{Split, roots};
+use super::gather::{GatheredInputs, InputOrigin, InputStatus, gather};
+use super::offer::{ProviderQuery, ProviderView};
+use super::resolve::{SplitInputs, roots};
 use super::rules::{self, DefaultView, JoinView, RulesView};
-use super::subject::Subject;
-use crate::call::Call;
-use crate::later::Later;
-use crate::operation::Door;
-use crate::reader::Reader;
-use crate::tool::Tool;
-
-/// Shows the inputs of a workflow.
-#[derive(Debug)]
-pub struct PreviewInputs;
+use super::subject::WorkflowSubject;
+use super::violation::InputViolation;
+use crate::prelude::*;
 
 /// Which workflow, and what is known of its inputs.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// The workflow as text or as an object.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manifest: Option<Value>,
     /// Or one of the library.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow_id: Option<String>,
     /// Values that are known already, by input.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -49,7 +35,7 @@ pub struct Response {
     pub required_missing: Vec<String>,
     /// Everything that is wrong with the values that were given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub violations: Vec<Violation>,
+    pub violations: Vec<InputViolation>,
     /// What is worth knowing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -64,7 +50,7 @@ pub struct InputView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// The type of its value.
-    #[serde(rename = "type", with = "crate::named")]
+    #[serde(rename = "type", with = "crate::enum_names")]
     #[schemars(with = "String")]
     pub kind: InputType,
     /// What the value is for.
@@ -80,7 +66,11 @@ pub struct InputView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub example: Option<Value>,
     /// `multiple` when it takes a list of values.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::named::optional")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "crate::enum_names::optional"
+    )]
     #[schemars(with = "Option<String>")]
     pub mode: Option<Mode>,
     /// How several values become one text.
@@ -102,67 +92,65 @@ pub struct InputView {
     pub select: Map<String, Value>,
     /// Where its choices come from. Nothing is asked here: `workflow.resolve_inputs` does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub provider: Option<Provided>,
+    pub provider: Option<ProviderView>,
     /// Its value now, as expressions read it; a mark stands in the place of a secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
     /// How it stands.
-    pub status: Status,
+    pub status: InputStatus,
     /// Where its value came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<Origin>,
+    pub origin: Option<InputOrigin>,
     /// What is wrong with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
-impl Later for PreviewInputs {
-    type Request = Request;
-    type Response = Response;
-    type Hands = Reader;
+operation! {
+    /// Shows the inputs of a workflow.
+    PreviewInputs: "workflow.preview_inputs", "Preview inputs",
+        include_str!("preview_inputs.md");
+    doors: [Door::Tool(Tool::FULL), Door::Command("workflow inputs")];
+    run: preview_inputs(Reader, Request) -> Response;
+    example: {"workflow_id": "refund-order"};
+}
 
-    const NAME: &'static str = "workflow.preview_inputs";
-    const TITLE: &'static str = "Preview inputs";
-    const DESCRIPTION: &'static str = include_str!("preview_inputs.md");
-    const DOORS: &'static [Door] = &[Door::Tool(Tool::FULL), Door::Command("workflow inputs")];
-
-    async fn run(reader: &Reader, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let id = request.workflow_id.as_deref();
-        let subject = Subject::find(reader, request.manifest.as_ref(), id)?;
-        let workflow = subject.workflow()?;
-        let gathered = gather(reader, workflow, &request.partial_inputs, reader.past())?;
-        let inputs = views(reader, workflow, &gathered)?;
-        let missing = inputs.iter().filter(|input| input.status == Status::Missing);
-        Ok(Response {
-            workflow_id: workflow.id.value.to_string(),
-            required_missing: missing.map(|input| input.name.clone()).collect(),
-            violations: gathered.faults.iter().map(Violation::from).collect(),
-            warnings: gathered.warnings,
-            inputs,
-        })
-    }
-
-    fn example() -> Request {
-        Request { workflow_id: Some("refund-order".to_owned()), ..Request::default() }
-    }
+async fn preview_inputs(
+    reader: &Reader,
+    _call: &dyn Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let id = request.workflow_id.as_deref();
+    let subject = WorkflowSubject::find(reader, request.manifest.as_ref(), id)?;
+    let workflow = subject.workflow()?;
+    let gathered = gather(reader, workflow, &request.partial_inputs, reader.past())?;
+    let inputs = views(reader, workflow, &gathered)?;
+    let missing = inputs.iter().filter(|input| input.status == InputStatus::Missing);
+    Ok(Response {
+        workflow_id: workflow.id.value.to_string(),
+        required_missing: missing.map(|input| input.name.clone()).collect(),
+        violations: gathered.faults.iter().map(InputViolation::from).collect(),
+        warnings: gathered.warnings,
+        inputs,
+    })
 }
 
 fn views(
     reader: &Reader,
     workflow: &Workflow,
-    gathered: &Gathered,
+    gathered: &GatheredInputs,
 ) -> Result<Vec<InputView>, Problem> {
-    let split = Split::of(workflow, gathered);
+    let split = SplitInputs::of(workflow, gathered);
     let mask = split.mask();
     let roots = roots(reader, split.real.clone())?;
     let declared = workflow.inputs.0.iter().zip(&gathered.inputs);
     let views = declared.map(|((name, input), (_, status, origin))| {
         let name = name.value.as_str();
         let provider = input.provider.as_ref().map(|provider| {
-            let offer = Offer { name, input, provider, roots: &roots, mask: &mask };
+            let offer = ProviderQuery { name, input, provider, roots: &roots, mask: &mask };
             offer.unasked().0.provided
         });
-        let path = super::fault::path(name);
+        let path = super::violation::path(name);
         let fault = gathered.faults.iter().find(|fault| {
             let rest = fault.path.strip_prefix(&path);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -198,7 +186,7 @@ fn authored(name: &str, input: &Input) -> InputView {
         select: rules::select_of(input),
         provider: None,
         value: None,
-        status: Status::Optional,
+        status: InputStatus::Optional,
         origin: None,
         problem: None,
     }

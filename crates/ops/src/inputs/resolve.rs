@@ -3,29 +3,26 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use milepost_model::input::{DefaultFrom, ProviderError};
-use milepost_model::problem::{Argument, Problem};
+use milepost_model::problem::Argument;
 use milepost_model::secret::{Mask, Secret, mark};
 use milepost_model::workflow::Workflow;
-use serde_json::{Map, Value};
 
-use super::fault;
-use super::gather::{Gathered, Origin, gather};
-use super::offer::{Answer, Offer, Provided};
-use super::past::{NoPast, Past};
-use crate::call::Call;
-use crate::reader::Reader;
-use crate::writer::Writer;
+use super::gather::{GatheredInputs, InputOrigin, gather};
+use super::offer::{ProviderAnswer, ProviderQuery, ProviderView};
+use super::past_runs::{NoPastRuns, PastRuns};
+use super::violation;
+use crate::prelude::*;
 
 /// The inputs of a run.
 #[derive(Debug)]
-pub struct Resolved {
+pub struct ResolvedInputs {
     /// What expressions read as `inputs`. A mark stands in the place of a secret: whoever sends it
     /// takes the value from `secrets`.
     pub values: Map<String, Value>,
     /// The values of secret inputs, by name; those that are no text as JSON.
     pub secrets: BTreeMap<String, Secret>,
     /// Where each value came from.
-    pub provenance: BTreeMap<String, Origin>,
+    pub provenance: BTreeMap<String, InputOrigin>,
     /// What is worth knowing.
     pub warnings: Vec<String>,
 }
@@ -36,21 +33,21 @@ pub struct Resolved {
 /// One problem with every violation of every input.
 pub async fn resolve(
     writer: &Writer,
-    call: &dyn Call,
+    call: &dyn Caller,
     workflow: &Workflow,
     given: Map<String, Value>,
-    past: &dyn Past,
-) -> Result<Resolved, Problem> {
+    past: &dyn PastRuns,
+) -> Result<ResolvedInputs, Problem> {
     let gathered = gather(&writer.reader, workflow, &given, past)?;
-    let looked = look(writer, call, workflow, &gathered, Asking::Strict).await?;
+    let looked = look(writer, call, workflow, &gathered, ProviderScope::Strict).await?;
     let faults: Vec<Argument> = gathered.faults.iter().chain(&looked.faults).cloned().collect();
     if !faults.is_empty() {
-        return Err(fault::problem(&workflow.id.value, faults));
+        return Err(violation::problem(&workflow.id.value, faults));
     }
-    let split = Split::of(workflow, &gathered);
+    let split = SplitInputs::of(workflow, &gathered);
     let origins = gathered.inputs.iter();
     let origins = origins.filter_map(|(name, _, origin)| Some((name.clone(), (*origin)?)));
-    Ok(Resolved {
+    Ok(ResolvedInputs {
         values: split.shown,
         secrets: split.secrets,
         provenance: origins.collect(),
@@ -59,7 +56,7 @@ pub async fn resolve(
 }
 
 /// Values as expressions read them, with and without those of secrets.
-pub(crate) struct Split {
+pub(crate) struct SplitInputs {
     /// With marks in the place of secrets.
     pub(crate) shown: Map<String, Value>,
     /// As they are.
@@ -67,9 +64,10 @@ pub(crate) struct Split {
     pub(crate) secrets: BTreeMap<String, Secret>,
 }
 
-impl Split {
-    pub(crate) fn of(workflow: &Workflow, gathered: &Gathered) -> Split {
-        let mut split = Split { shown: Map::new(), real: Map::new(), secrets: BTreeMap::new() };
+impl SplitInputs {
+    pub(crate) fn of(workflow: &Workflow, gathered: &GatheredInputs) -> SplitInputs {
+        let mut split =
+            SplitInputs { shown: Map::new(), real: Map::new(), secrets: BTreeMap::new() };
         for (name, value) in &gathered.values {
             let input = workflow.inputs.get(name);
             let value = match input {
@@ -119,9 +117,9 @@ pub(crate) fn roots(
 pub(crate) fn known_roots(
     reader: &Reader,
     workflow: &Workflow,
-    gathered: &Gathered,
+    gathered: &GatheredInputs,
 ) -> Result<Map<String, Value>, Problem> {
-    let mut roots = roots(reader, Split::of(workflow, gathered).shown)?;
+    let mut roots = roots(reader, SplitInputs::of(workflow, gathered).shown)?;
     let hidden = secret_variables(workflow);
     let env = roots.get_mut("env").and_then(Value::as_object_mut);
     for (name, value) in env.into_iter().flatten() {
@@ -142,13 +140,13 @@ pub(crate) fn secret_variables(workflow: &Workflow) -> BTreeSet<&str> {
 
 /// The value that the default of a secret input has in this process.
 pub(crate) fn secret_default(reader: &Reader, workflow: &Workflow, name: &str) -> Option<Secret> {
-    let gathered = gather(reader, workflow, &Map::new(), &NoPast).ok()?;
-    Split::of(workflow, &gathered).secrets.remove(name)
+    let gathered = gather(reader, workflow, &Map::new(), &NoPastRuns).ok()?;
+    SplitInputs::of(workflow, &gathered).secrets.remove(name)
 }
 
 /// Which providers are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asking {
+pub(crate) enum ProviderScope {
     /// Those without which a run must not start.
     Strict,
     /// Those, and those of inputs that have no value yet.
@@ -158,8 +156,8 @@ pub(crate) enum Asking {
 }
 
 /// What the providers said.
-pub(crate) struct Looked {
-    pub(crate) providers: BTreeMap<String, Provided>,
+pub(crate) struct ProviderAnswers {
+    pub(crate) providers: BTreeMap<String, ProviderView>,
     pub(crate) faults: Vec<Argument>,
     pub(crate) warnings: Vec<String>,
 }
@@ -167,24 +165,27 @@ pub(crate) struct Looked {
 /// Asks the providers of a workflow's inputs.
 pub(crate) async fn look(
     writer: &Writer,
-    call: &dyn Call,
+    call: &dyn Caller,
     workflow: &Workflow,
-    gathered: &Gathered,
-    asking: Asking,
-) -> Result<Looked, Problem> {
-    let split = Split::of(workflow, gathered);
+    gathered: &GatheredInputs,
+    asking: ProviderScope,
+) -> Result<ProviderAnswers, Problem> {
+    let split = SplitInputs::of(workflow, gathered);
     let mask = split.mask();
     let roots = roots(&writer.reader, split.real)?;
     let mut looked =
-        Looked { providers: BTreeMap::new(), faults: Vec::new(), warnings: Vec::new() };
+        ProviderAnswers { providers: BTreeMap::new(), faults: Vec::new(), warnings: Vec::new() };
     for (name, input) in &workflow.inputs.0 {
         let Some(provider) = &input.provider else { continue };
-        let offer = Offer { name: &name.value, input, provider, roots: &roots, mask: &mask };
+        let offer =
+            ProviderQuery { name: &name.value, input, provider, roots: &roots, mask: &mask };
         let value = gathered.values.get(&name.value);
         let asked = match asking {
-            Asking::All => true,
-            Asking::Open if value.is_none() => true,
-            Asking::Open | Asking::Strict => input.on_error == Some(ProviderError::Fail),
+            ProviderScope::All => true,
+            ProviderScope::Open if value.is_none() => true,
+            ProviderScope::Open | ProviderScope::Strict => {
+                input.on_error == Some(ProviderError::Fail)
+            }
         };
         let answer = match asked {
             true => offer.ask(writer, call, value).await,
@@ -195,8 +196,8 @@ pub(crate) async fn look(
     Ok(looked)
 }
 
-impl Looked {
-    fn add(&mut self, name: &str, answer: Answer) {
+impl ProviderAnswers {
+    fn add(&mut self, name: &str, answer: ProviderAnswer) {
         self.faults.extend(answer.faults);
         self.warnings.extend(answer.warnings);
         self.providers.insert(name.to_owned(), answer.provided);

@@ -3,35 +3,22 @@
 
 use std::collections::BTreeMap;
 
-use milepost_model::problem::{Argument, Problem};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use milepost_model::problem::Argument;
 
-use super::fault::Violation;
-use super::gather::{Origin, Status, gather};
-use super::offer::{Outcome, Provided};
-use super::resolve::{Asking, Split, look};
-use super::subject::Subject;
-use crate::call::Call;
-use crate::later::Later;
-use crate::operation::Door;
-use crate::tool::Tool;
-use crate::writer::Writer;
-
-/// Resolves the inputs of a workflow.
-#[derive(Debug)]
-pub struct ResolveInputs;
+use super::gather::{InputOrigin, InputStatus, gather};
+use super::offer::{ProviderOutcome, ProviderView};
+use super::resolve::{ProviderScope, SplitInputs, look};
+use super::subject::WorkflowSubject;
+use super::violation::InputViolation;
+use crate::prelude::*;
 
 /// Which workflow, and what is known of its inputs.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// The workflow as text or as an object.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manifest: Option<Value>,
     /// Or one of the library.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow_id: Option<String>,
     /// Values that are known already, by input.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -53,16 +40,16 @@ pub struct Response {
     /// Whether every value that is needed is there and fits.
     pub valid: bool,
     /// How each input stands, in the order people are asked.
-    pub inputs: Vec<Standing>,
+    pub inputs: Vec<InputState>,
     /// Values that came from defaults.
     pub defaults: Map<String, Value>,
     /// All values, as expressions read them; a mark stands in the place of a secret.
     pub resolved: Map<String, Value>,
     /// Everything that keeps a run from starting.
-    pub violations: Vec<Violation>,
+    pub violations: Vec<InputViolation>,
     /// What came of asking the providers, by input.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub providers: BTreeMap<String, Provided>,
+    pub providers: BTreeMap<String, ProviderView>,
     /// What is worth knowing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -70,62 +57,59 @@ pub struct Response {
 
 /// How an input stands.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Standing {
+pub struct InputState {
     /// The input.
     pub name: String,
     /// How it stands.
-    pub status: Status,
+    pub status: InputStatus,
     /// Where its value came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<Origin>,
+    pub origin: Option<InputOrigin>,
 }
 
-impl Later for ResolveInputs {
-    type Request = Request;
-    type Response = Response;
-    type Hands = Writer;
+operation! {
+    /// Resolves the inputs of a workflow.
+    ResolveInputs: "workflow.resolve_inputs", "Resolve inputs",
+        include_str!("resolve_inputs.md");
+    doors: [Door::Tool(Tool::FULL.calls_out()), Door::Command("workflow inputs --choices")];
+    run: resolve_inputs(Writer, Request) -> Response;
+    example: {"workflow_id": "refund-order"};
+}
 
-    const NAME: &'static str = "workflow.resolve_inputs";
-    const TITLE: &'static str = "Resolve inputs";
-    const DESCRIPTION: &'static str = include_str!("resolve_inputs.md");
-    const DOORS: &'static [Door] =
-        &[Door::Tool(Tool::FULL.calls_out()), Door::Command("workflow inputs --choices")];
-
-    async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let reader = &writer.reader;
-        let id = request.workflow_id.as_deref();
-        let subject = Subject::find(reader, request.manifest.as_ref(), id)?;
-        let workflow = subject.workflow()?;
-        let gathered = gather(reader, workflow, &request.partial_inputs, reader.past())?;
-        let asking = if request.all_choices { Asking::All } else { Asking::Open };
-        let looked = look(writer, call, workflow, &gathered, asking).await?;
-        let resolved = Split::of(workflow, &gathered).shown;
-        let faults: Vec<&Argument> = gathered.faults.iter().chain(&looked.faults).collect();
-        let waits = looked
-            .providers
-            .values()
-            .any(|provided| matches!(provided.outcome, Outcome::Prompt | Outcome::Error));
-        let by_default = gathered.inputs.iter().filter(|(_, status, _)| *status == Status::Default);
-        let defaults = by_default.filter_map(|(name, ..)| resolved.get_key_value(name));
-        let standing = gathered.inputs.iter().map(|(name, status, origin)| Standing {
-            name: name.clone(),
-            status: *status,
-            origin: *origin,
-        });
-        Ok(Response {
-            workflow_id: workflow.id.value.to_string(),
-            ready: faults.is_empty() && !waits,
-            valid: gathered.faults.is_empty(),
-            inputs: standing.collect(),
-            defaults: defaults.map(|(name, value)| (name.clone(), value.clone())).collect(),
-            violations: faults.into_iter().map(Violation::from).collect(),
-            resolved,
-            providers: looked.providers,
-            warnings: gathered.warnings.into_iter().chain(looked.warnings).collect(),
-        })
-    }
-
-    fn example() -> Request {
-        Request { workflow_id: Some("refund-order".to_owned()), ..Request::default() }
-    }
+async fn resolve_inputs(
+    writer: &Writer,
+    call: &dyn Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let reader = &writer.reader;
+    let id = request.workflow_id.as_deref();
+    let subject = WorkflowSubject::find(reader, request.manifest.as_ref(), id)?;
+    let workflow = subject.workflow()?;
+    let gathered = gather(reader, workflow, &request.partial_inputs, reader.past())?;
+    let asking = if request.all_choices { ProviderScope::All } else { ProviderScope::Open };
+    let looked = look(writer, call, workflow, &gathered, asking).await?;
+    let resolved = SplitInputs::of(workflow, &gathered).shown;
+    let faults: Vec<&Argument> = gathered.faults.iter().chain(&looked.faults).collect();
+    let waits = looked.providers.values().any(|provided| {
+        matches!(provided.outcome, ProviderOutcome::Prompt | ProviderOutcome::Error)
+    });
+    let by_default =
+        gathered.inputs.iter().filter(|(_, status, _)| *status == InputStatus::Default);
+    let defaults = by_default.filter_map(|(name, ..)| resolved.get_key_value(name));
+    let standing = gathered.inputs.iter().map(|(name, status, origin)| InputState {
+        name: name.clone(),
+        status: *status,
+        origin: *origin,
+    });
+    Ok(Response {
+        workflow_id: workflow.id.value.to_string(),
+        ready: faults.is_empty() && !waits,
+        valid: gathered.faults.is_empty(),
+        inputs: standing.collect(),
+        defaults: defaults.map(|(name, value)| (name.clone(), value.clone())).collect(),
+        violations: faults.into_iter().map(InputViolation::from).collect(),
+        resolved,
+        providers: looked.providers,
+        warnings: gathered.warnings.into_iter().chain(looked.warnings).collect(),
+    })
 }

@@ -1,9 +1,8 @@
 //! An input as people and models see it before they give it a value.
 
 use milepost_model::input::{DefaultFrom, Input};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+
+use crate::prelude::*;
 
 /// What a value must satisfy.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

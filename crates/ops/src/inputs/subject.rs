@@ -7,30 +7,32 @@ use milepost_model::check::World;
 use milepost_model::commands::NoCommands;
 use milepost_model::document::Document;
 use milepost_model::finding::Severity;
-use milepost_model::problem::{Code, Problem};
 use milepost_model::workflow::Workflow;
-use serde_json::Value;
 
-use crate::commands::Known;
-use crate::compiled::{Compiled, Given};
-use crate::reader::Reader;
-use crate::run::begin::nothing_to_run;
+use crate::catalog_commands::CatalogCommands;
+use crate::compiled_workflow::{CompiledWorkflow, GivenText};
+use crate::prelude::*;
+use crate::run::prepare::nothing_to_run;
 
 /// A document that is a workflow.
 #[derive(Debug)]
-pub(crate) struct Subject {
+pub(crate) struct WorkflowSubject {
     pub(crate) document: Document,
 }
 
-impl Subject {
+impl WorkflowSubject {
     /// Finds and checks what a request names.
     pub(crate) fn find(
         reader: &Reader,
         manifest: Option<&Value>,
         workflow_id: Option<&str>,
-    ) -> Result<Subject, Problem> {
+    ) -> Result<WorkflowSubject, Problem> {
         let given = given(reader, manifest, workflow_id)?;
-        Subject::read(&Known::of(reader.clone()), &reader.config()?.env_allow, &given)
+        WorkflowSubject::read(
+            &CatalogCommands::of(reader.clone()),
+            &reader.config()?.env_allow,
+            &given,
+        )
     }
 
     /// The same, ready to run; one that was read lately is not read again.
@@ -38,36 +40,40 @@ impl Subject {
         reader: &Reader,
         manifest: Option<&Value>,
         workflow_id: Option<&str>,
-    ) -> Result<Arc<Compiled>, Problem> {
+    ) -> Result<Arc<CompiledWorkflow>, Problem> {
         let given = given(reader, manifest, workflow_id)?;
         let env_allow = reader.config()?.env_allow;
         if let Some(compiled) = reader.lately().find(reader, &given, &env_allow) {
             return Ok(compiled);
         }
-        let known = Known::of(reader.clone());
-        let Subject { document } = Subject::read(&known, &env_allow, &given)?;
-        let compiled = Compiled::of(document).map(Arc::new).ok_or_else(nothing_to_run)?;
+        let known = CatalogCommands::of(reader.clone());
+        let WorkflowSubject { document } = WorkflowSubject::read(&known, &env_allow, &given)?;
+        let compiled = CompiledWorkflow::of(document).map(Arc::new).ok_or_else(nothing_to_run)?;
         if let Some(catalogs) = known.consulted() {
             reader.lately().keep(given, env_allow, catalogs, &compiled);
         }
         Ok(compiled)
     }
 
-    fn read(known: &Known, env_allow: &[String], given: &Given) -> Result<Subject, Problem> {
+    fn read(
+        known: &CatalogCommands,
+        env_allow: &[String],
+        given: &GivenText,
+    ) -> Result<WorkflowSubject, Problem> {
         let world = World { commands: known, env_allow: Some(env_allow) };
         let document = Document::read(&given.bytes, given.format, world);
         match document.workflow.is_some() {
-            true => Ok(Subject { document }),
+            true => Ok(WorkflowSubject { document }),
             false => Err(invalid(&document)),
         }
     }
 
     /// A text of ours, which calls nothing that a catalog has.
-    pub(crate) fn own(manifest: &Value) -> Result<Subject, Problem> {
+    pub(crate) fn own(manifest: &Value) -> Result<WorkflowSubject, Problem> {
         let world = World { commands: &NoCommands, env_allow: None };
         let document = Document::read(manifest.to_string().as_bytes(), None, world);
         match document.workflow.is_some() {
-            true => Ok(Subject { document }),
+            true => Ok(WorkflowSubject { document }),
             false => Err(invalid(&document)),
         }
     }
@@ -83,20 +89,20 @@ fn given(
     reader: &Reader,
     manifest: Option<&Value>,
     workflow_id: Option<&str>,
-) -> Result<Given, Problem> {
+) -> Result<GivenText, Problem> {
     match (manifest, workflow_id) {
         (Some(manifest), None) => {
             let text = match manifest {
                 Value::String(text) => text.clone(),
                 other => other.to_string(),
             };
-            Ok(Given { bytes: text.into_bytes(), format: None })
+            Ok(GivenText { bytes: text.into_bytes(), format: None })
         }
         (None, Some(id)) => {
             let entry = reader.workflow(id)?;
             let source = entry.document.source.as_ref().ok_or_else(|| no_text(id))?;
             let bytes = source.with_text(source.text());
-            Ok(Given { bytes, format: Some(source.format()) })
+            Ok(GivenText { bytes, format: Some(source.format()) })
         }
         (Some(_), Some(_)) => Err(wrong("both `manifest` and `workflow_id` are given", "give one")),
         (None, None) => {

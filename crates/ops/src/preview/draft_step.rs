@@ -5,18 +5,14 @@ use std::sync::Arc;
 
 use milepost_catalog::request::Arguments;
 use milepost_model::commands::Effect;
-use milepost_model::problem::Problem;
 use milepost_model::step::{Action, ForEach, PromptText, Run, Step};
 use milepost_model::target::Target;
 use milepost_model::wait::Wait;
-use serde_json::{Map, Value};
 
-use super::knowledge::{Knowledge, Rendered};
-use crate::call::Call;
-use crate::command::draft::{Draft, Drawn};
-use crate::problems;
-use crate::reader::Reader;
-use crate::shelf::Loaded;
+use super::knowledge::{Knowledge, RenderedValue};
+use crate::catalog_cache::LoadedCatalog;
+use crate::command::draft::{CommandDraft, RequestPreview};
+use crate::prelude::*;
 
 /// A call as far as it is known.
 #[derive(Debug, Default)]
@@ -25,7 +21,7 @@ pub(crate) struct DraftCall {
     pub(crate) body: Option<Value>,
     pub(crate) headers: Map<String, Value>,
     /// What is not known of the three; its value is of no interest.
-    pub(crate) rest: Rendered,
+    pub(crate) rest: RenderedValue,
 }
 
 impl DraftCall {
@@ -52,10 +48,10 @@ impl DraftCall {
     pub(crate) fn drawn(
         &self,
         reader: &Reader,
-        call: &dyn Call,
-        command: &CommandOf,
-    ) -> Result<Drawn, Problem> {
-        let draft = Draft::unsent(reader, &command.loaded, command.row)?;
+        call: &dyn Caller,
+        command: &StepCommand,
+    ) -> Result<RequestPreview, Problem> {
+        let draft = CommandDraft::unsent(reader, &command.loaded, command.row)?;
         let arguments =
             Arguments { with: self.with.clone(), body: self.body.clone(), ..Arguments::default() };
         let mut built = draft.build(reader, call, &arguments)?;
@@ -69,8 +65,8 @@ impl DraftCall {
 }
 
 /// The command that a step calls, when it is there.
-pub(crate) struct CommandOf {
-    loaded: Arc<Loaded>,
+pub(crate) struct StepCommand {
+    loaded: Arc<LoadedCatalog>,
     row: usize,
     pub(crate) method: &'static str,
     pub(crate) path: String,
@@ -78,18 +74,18 @@ pub(crate) struct CommandOf {
     pub(crate) may_repeat: bool,
 }
 
-impl CommandOf {
+impl StepCommand {
     /// Looks the command of a step up; `None` for another workflow.
-    pub(crate) fn find(reader: &Reader, run: &Run) -> Option<Result<CommandOf, Problem>> {
+    pub(crate) fn find(reader: &Reader, run: &Run) -> Option<Result<StepCommand, Problem>> {
         let Target::Command(id) = &run.target.value else { return None };
-        Some(CommandOf::look(reader, &id.to_string(), run))
+        Some(StepCommand::look(reader, &id.to_string(), run))
     }
 
-    fn look(reader: &Reader, spelling: &str, run: &Run) -> Result<CommandOf, Problem> {
+    fn look(reader: &Reader, spelling: &str, run: &Run) -> Result<StepCommand, Problem> {
         let (loaded, row) = reader.shelf().command(spelling)?;
         let prepared = loaded.prepared(row)?;
         let command = prepared.command();
-        Ok(CommandOf {
+        Ok(StepCommand {
             method: command.method.name(),
             path: command.path.clone(),
             effect: command.effect,
@@ -102,14 +98,15 @@ impl CommandOf {
 }
 
 /// What a step says or computes, other than a call.
-pub(crate) fn words(step: &Step, knowledge: &Knowledge) -> Rendered {
-    let literal = |text: String| Rendered { value: Some(text.into()), ..Rendered::default() };
+pub(crate) fn words(step: &Step, knowledge: &Knowledge) -> RenderedValue {
+    let literal =
+        |text: String| RenderedValue { value: Some(text.into()), ..RenderedValue::default() };
     match &step.action {
         Action::Prompt(prompt) => match &prompt.text {
             PromptText::Template(text) => knowledge.render_text(&text.template),
             PromptText::Guide { text, .. } => match text {
                 Some(text) => literal(text.clone()),
-                None => Rendered::default(),
+                None => RenderedValue::default(),
             },
         },
         Action::Approve(approve) => knowledge.render_text(&approve.message.template),
@@ -118,7 +115,7 @@ pub(crate) fn words(step: &Step, knowledge: &Knowledge) -> Rendered {
         Action::Wait(Wait::Until(moment)) => literal(moment.value.clone()),
         Action::Wait(Wait::For(period)) => literal(format!("{}s", period.0.as_secs_f64())),
         Action::Set(values) => {
-            let mut whole = Rendered::default();
+            let mut whole = RenderedValue::default();
             let mut map = Map::new();
             for (name, value) in &values.0 {
                 if let Some(value) = whole.take(knowledge.render(value)) {
@@ -128,19 +125,19 @@ pub(crate) fn words(step: &Step, knowledge: &Knowledge) -> Rendered {
             whole.value = Some(Value::Object(map));
             whole
         }
-        Action::Run(_) | Action::Loop(_) => Rendered::default(),
+        Action::Run(_) | Action::Loop(_) => RenderedValue::default(),
     }
 }
 
 /// The items of a list that a step runs over.
-pub(crate) struct Items {
+pub(crate) struct LoopItems {
     /// The items, when they are known.
     pub(crate) known: Option<Vec<Value>>,
-    pub(crate) rest: Rendered,
+    pub(crate) rest: RenderedValue,
 }
 
-impl Items {
-    pub(crate) fn of(each: &ForEach, knowledge: &Knowledge) -> Items {
+impl LoopItems {
+    pub(crate) fn of(each: &ForEach, knowledge: &Knowledge) -> LoopItems {
         let mut rest = knowledge.render(&each.items);
         let known = match rest.value.take() {
             Some(Value::Array(items)) if rest.is_known() => Some(items),
@@ -150,7 +147,7 @@ impl Items {
             }
             _ => None,
         };
-        Items { known, rest }
+        LoopItems { known, rest }
     }
 }
 

@@ -3,20 +3,17 @@
 
 use std::collections::BTreeSet;
 
-use milepost_model::expr::{
-    EvalErrorKind, Expr, Fuel, Outcome, Reference, Scope, SegmentKind, Span,
-};
+use milepost_model::expr::{EvalErrorKind, Expr, Fuel, Outcome, Reference, Scope, SegmentKind};
 use milepost_model::plan;
-use milepost_model::problem::Problem;
 use milepost_model::secret::mark;
 use milepost_model::step::When;
-use milepost_model::template::{Part, Template};
+use milepost_model::template::{Template, TemplatePart};
 use milepost_model::templated::Dynamic;
 use milepost_model::workflow::Workflow;
-use serde_json::{Map, Value, json};
+use milepost_syntax::span::Span;
 
-use crate::inputs::{Gathered, Status, known_roots};
-use crate::reader::Reader;
+use crate::inputs::{GatheredInputs, InputStatus, known_roots};
+use crate::prelude::*;
 
 /// The data of expressions, as far as it is known.
 #[derive(Debug, Clone)]
@@ -30,7 +27,7 @@ pub(crate) struct Knowledge {
 
 /// A value as far as it is known.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Rendered {
+pub(crate) struct RenderedValue {
     /// Where something is not known, the template stands as it was written. `None` when an
     /// optional leaves it out.
     pub(crate) value: Option<Value>,
@@ -44,7 +41,7 @@ pub(crate) struct Rendered {
 
 /// What a condition comes to.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Decision {
+pub(crate) struct ConditionResult {
     pub(crate) holds: Option<bool>,
     pub(crate) unknown: Vec<String>,
 }
@@ -72,14 +69,14 @@ impl Knowledge {
     pub(crate) fn of(
         reader: &Reader,
         workflow: &Workflow,
-        gathered: &Gathered,
+        gathered: &GatheredInputs,
     ) -> Result<Knowledge, Problem> {
         let mut roots = known_roots(reader, workflow, gathered)?;
         roots.insert("steps".to_owned(), json!({}));
         let open = gathered
             .inputs
             .iter()
-            .filter(|(_, status, _)| matches!(status, Status::Missing | Status::Invalid));
+            .filter(|(_, status, _)| matches!(status, InputStatus::Missing | InputStatus::Invalid));
         let secrets = workflow.inputs.0.iter().filter(|(_, input)| input.is_secret());
         Ok(Knowledge {
             roots,
@@ -113,13 +110,13 @@ impl Knowledge {
 
     /// What a condition comes to. One that reads a secret is not decided here: its answer would
     /// tell of the secret.
-    pub(crate) fn decide(&self, when: &When) -> Decision {
+    pub(crate) fn decide(&self, when: &When) -> ConditionResult {
         let bare = match when {
             When::Condition(condition) => {
                 let holds = plan::decided(when, &self.context());
                 let names = condition.variables().into_iter().map(str::to_owned);
                 let unknown = if holds.is_some() { Vec::new() } else { names.collect() };
-                return Decision { holds, unknown };
+                return ConditionResult { holds, unknown };
             }
             When::Expr(bare) => bare,
         };
@@ -137,25 +134,25 @@ impl Knowledge {
         if holds.is_some() {
             unknown.clear();
         }
-        Decision { holds, unknown }
+        ConditionResult { holds, unknown }
     }
 
     /// A value with everything filled in that is known.
-    pub(crate) fn render(&self, value: &Dynamic) -> Rendered {
+    pub(crate) fn render(&self, value: &Dynamic) -> RenderedValue {
         match value {
             Dynamic::Plain(_, value) => {
-                Rendered { value: Some(value.clone()), ..Rendered::default() }
+                RenderedValue { value: Some(value.clone()), ..RenderedValue::default() }
             }
             Dynamic::Text(text) => self.render_text(&text.template),
             Dynamic::List(_, items) => {
-                let mut whole = Rendered::default();
+                let mut whole = RenderedValue::default();
                 let items = items.iter().filter_map(|item| whole.take(self.render(item)));
                 let items = items.collect();
                 whole.value = Some(Value::Array(items));
                 whole
             }
             Dynamic::Map(_, entries) => {
-                let mut whole = Rendered::default();
+                let mut whole = RenderedValue::default();
                 let entries = entries.iter().filter_map(|(name, value)| {
                     Some((name.clone(), whole.take(self.render(value))?))
                 });
@@ -167,8 +164,8 @@ impl Knowledge {
     }
 
     /// A text with everything filled in that is known.
-    pub(crate) fn render_text(&self, template: &Template) -> Rendered {
-        let mut rendered = Rendered::default();
+    pub(crate) fn render_text(&self, template: &Template) -> RenderedValue {
+        let mut rendered = RenderedValue::default();
         for (expr, _) in template.exprs() {
             rendered.unknown.extend(self.unknown(expr));
             rendered.secret |= !expr.secrets().is_empty()
@@ -226,9 +223,9 @@ impl Knowledge {
     }
 }
 
-impl Rendered {
+impl RenderedValue {
     /// Takes what is not known of a part over, and gives its value.
-    pub(crate) fn take(&mut self, part: Rendered) -> Option<Value> {
+    pub(crate) fn take(&mut self, part: RenderedValue) -> Option<Value> {
         self.unknown.extend(part.unknown);
         self.problems.extend(part.problems);
         self.secret |= part.secret;
@@ -248,15 +245,9 @@ fn text(expr: &Expr, span: Span) -> String {
 /// A template as its author wrote it.
 fn written(template: &Template) -> String {
     let braces = |expr: &Expr| format!("${{{{ {} }}}}", expr.source());
-    match template {
-        Template::Literal(text) => text.clone(),
-        Template::Sole(placed) => braces(&placed.expr),
-        Template::Mixed(parts) => {
-            let parts = parts.iter().map(|part| match part {
-                Part::Text(text) => text.clone(),
-                Part::Expr(placed) => braces(&placed.expr),
-            });
-            parts.collect()
-        }
-    }
+    let parts = template.parts.iter().map(|part| match part {
+        TemplatePart::Text(text) => text.clone(),
+        TemplatePart::Expr(placed) => braces(&placed.expr),
+    });
+    parts.collect()
 }

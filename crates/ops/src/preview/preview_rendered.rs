@@ -2,38 +2,23 @@
 //! them.
 
 use milepost_model::plan::Plan;
-use milepost_model::problem::Problem;
 use milepost_model::secret::mark;
 use milepost_model::step::{Action, ActionKind, Run, Step};
 use milepost_model::workflow::Workflow;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
-use super::draft_step::{self, CommandOf, DraftCall, Items, item_name, words};
+use super::draft_step::{self, DraftCall, LoopItems, StepCommand, item_name, words};
 use super::knowledge::Knowledge;
-use crate::call::Call;
-use crate::command::run::Shown;
-use crate::inputs::{Subject, Violation, gather};
-use crate::later::Later;
-use crate::limits;
-use crate::operation::Door;
-use crate::reader::Reader;
-use crate::tool::Tool;
-
-/// Shows what a run would send and say.
-#[derive(Debug)]
-pub struct PreviewRendered;
+use crate::command::run::RequestView;
+use crate::inputs::{InputViolation, WorkflowSubject, gather};
+use crate::prelude::*;
 
 /// Which workflow, and its inputs.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// The workflow as text or as an object.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manifest: Option<Value>,
     /// Or one of the library.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow_id: Option<String>,
     /// Those that are known.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -49,13 +34,13 @@ pub struct Response {
     pub steps: Vec<RenderedStep>,
     /// Inputs that a run needs and that have no value yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub missing: Vec<Violation>,
+    pub missing: Vec<InputViolation>,
 }
 
 /// How much of a step is known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Knowing {
+pub enum RenderStatus {
     /// All of it: this is what would be sent or said.
     #[default]
     Known,
@@ -73,14 +58,14 @@ pub struct RenderedStep {
     /// Its identity.
     pub id: String,
     /// `run`, `prompt`, `approve`, `wait`, `set`, `fail` or `loop`.
-    #[serde(with = "crate::named")]
+    #[serde(with = "crate::enum_names")]
     #[schemars(with = "String")]
     pub kind: ActionKind,
     /// The loop it is in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inside: Option<String>,
     /// How much of it is known.
-    pub status: Knowing,
+    pub status: RenderStatus,
     /// `group name`, or `workflow id`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
@@ -92,7 +77,7 @@ pub struct RenderedStep {
     pub path: Option<String>,
     /// The exact requests, secrets masked: one, or one for each item of a list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub requests: Vec<Shown>,
+    pub requests: Vec<RequestView>,
     /// Whether there are more requests than are shown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub more: bool,
@@ -116,40 +101,37 @@ pub struct RenderedStep {
     pub notes: Vec<String>,
 }
 
-impl Later for PreviewRendered {
-    type Request = Request;
-    type Response = Response;
-    type Hands = Reader;
+operation! {
+    /// Shows what a run would send and say.
+    PreviewRequests: "workflow.preview_rendered", "Preview requests",
+        include_str!("preview_rendered.md");
+    doors: [Door::Tool(Tool::FULL), Door::Command("workflow plan --requests")];
+    run: preview_requests(Reader, Request) -> Response;
+    example: {"workflow_id": "refund-order"};
+}
 
-    const NAME: &'static str = "workflow.preview_rendered";
-    const TITLE: &'static str = "Preview requests";
-    const DESCRIPTION: &'static str = include_str!("preview_rendered.md");
-    const DOORS: &'static [Door] =
-        &[Door::Tool(Tool::FULL), Door::Command("workflow plan --requests")];
-
-    async fn run(reader: &Reader, call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let id = request.workflow_id.as_deref();
-        let subject = Subject::find(reader, request.manifest.as_ref(), id)?;
-        let workflow = subject.workflow()?;
-        let gathered = gather(reader, workflow, &request.inputs, reader.past())?;
-        gathered.refuse_wrong(workflow)?;
-        let knowledge = Knowledge::of(reader, workflow, &gathered)?;
-        let marks = marks(workflow);
-        let mut renderer = Renderer { reader, call, knowledge, marks, steps: Vec::new() };
-        for planned in &Plan::of(workflow).steps {
-            renderer.add(planned.step, None);
-            draft_step::learn(planned.step, &mut renderer.knowledge);
-        }
-        Ok(Response {
-            workflow_id: workflow.id.value.to_string(),
-            steps: renderer.steps,
-            missing: gathered.faults.iter().map(Violation::from).collect(),
-        })
+async fn preview_requests(
+    reader: &Reader,
+    call: &dyn Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let id = request.workflow_id.as_deref();
+    let subject = WorkflowSubject::find(reader, request.manifest.as_ref(), id)?;
+    let workflow = subject.workflow()?;
+    let gathered = gather(reader, workflow, &request.inputs, reader.past())?;
+    gathered.refuse_wrong(workflow)?;
+    let knowledge = Knowledge::of(reader, workflow, &gathered)?;
+    let marks = marks(workflow);
+    let mut renderer = Renderer { reader, call, knowledge, marks, steps: Vec::new() };
+    for planned in &Plan::of(workflow).steps {
+        renderer.add(planned.step, None);
+        draft_step::learn(planned.step, &mut renderer.knowledge);
     }
-
-    fn example() -> Request {
-        Request { workflow_id: Some("refund-order".to_owned()), ..Request::default() }
-    }
+    Ok(Response {
+        workflow_id: workflow.id.value.to_string(),
+        steps: renderer.steps,
+        missing: gathered.faults.iter().map(InputViolation::from).collect(),
+    })
 }
 
 /// The marks of secrets as a URL has them, and as people read them.
@@ -178,7 +160,7 @@ fn marks(workflow: &Workflow) -> Vec<(String, String)> {
 /// Looks at one step after the other, and learns on the way.
 struct Renderer<'r> {
     reader: &'r Reader,
-    call: &'r dyn Call,
+    call: &'r dyn Caller,
     knowledge: Knowledge,
     marks: Vec<(String, String)>,
     steps: Vec<RenderedStep>,
@@ -205,7 +187,7 @@ impl Renderer<'_> {
         };
         let decision = step.when.as_ref().map(|when| self.knowledge.decide(when));
         if decision.as_ref().is_some_and(|decision| decision.holds == Some(false)) {
-            rendered.status = Knowing::Skipped;
+            rendered.status = RenderStatus::Skipped;
             return rendered;
         }
         if let Some(open) = decision.map(|one| one.unknown).filter(|open| !open.is_empty()) {
@@ -222,16 +204,16 @@ impl Renderer<'_> {
             rendered.problems = said.problems;
         }
         rendered.status = match (rendered.problems.is_empty(), rendered.unknown.is_empty()) {
-            (false, _) => Knowing::Problem,
-            (true, false) => Knowing::Unknown,
-            (true, true) => Knowing::Known,
+            (false, _) => RenderStatus::Problem,
+            (true, false) => RenderStatus::Unknown,
+            (true, true) => RenderStatus::Known,
         };
         rendered
     }
 
     fn requests(&self, step: &Step, run: &Run, rendered: &mut RenderedStep) {
         rendered.target = Some(run.target.value.to_string());
-        let command = match CommandOf::find(self.reader, run) {
+        let command = match StepCommand::find(self.reader, run) {
             Some(Ok(command)) => Some(command),
             Some(Err(problem)) => {
                 rendered.problems.push(problem.message);
@@ -246,7 +228,7 @@ impl Renderer<'_> {
         let Some(each) = &step.for_each else {
             return self.request(run, command.as_ref(), &self.knowledge, rendered);
         };
-        let items = Items::of(each, &self.knowledge);
+        let items = LoopItems::of(each, &self.knowledge);
         rendered.unknown.extend(items.rest.unknown);
         rendered.problems.extend(items.rest.problems);
         let Some(items) = items.known else {
@@ -265,7 +247,7 @@ impl Renderer<'_> {
     fn request(
         &self,
         run: &Run,
-        command: Option<&CommandOf>,
+        command: Option<&StepCommand>,
         knowledge: &Knowledge,
         rendered: &mut RenderedStep,
     ) {
@@ -294,7 +276,7 @@ impl Renderer<'_> {
     }
 
     /// Marks as people read them, in a URL as well.
-    fn readable(&self, mut shown: Shown) -> Shown {
+    fn readable(&self, mut shown: RequestView) -> RequestView {
         shown.url = self.plain(&shown.url);
         shown.body = shown.body.map(|body| self.plain(&body));
         shown

@@ -4,34 +4,20 @@ use std::collections::{BTreeSet, HashMap};
 
 use milepost_model::commands::Effect;
 use milepost_model::plan::{self, Plan, PlannedStep};
-use milepost_model::problem::Problem;
 use milepost_model::step::{Action, ActionKind, Approve, Needs, OnError, Step};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
-use super::draft_step::{self, CommandOf, DraftCall, Items, item_name, words};
+use super::draft_step::{self, DraftCall, LoopItems, StepCommand, item_name, words};
 use super::knowledge::Knowledge;
-use crate::call::Call;
-use crate::inputs::{Subject, Violation, gather};
-use crate::later::Later;
-use crate::operation::Door;
-use crate::reader::Reader;
-use crate::tool::Tool;
-
-/// Shows the plan of a run.
-#[derive(Debug)]
-pub struct StepPlan;
+use crate::inputs::{InputViolation, WorkflowSubject, gather};
+use crate::prelude::*;
 
 /// Which workflow, and its inputs.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// The workflow as text or as an object.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manifest: Option<Value>,
     /// Or one of the library.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow_id: Option<String>,
     /// Those that are known.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -51,22 +37,22 @@ pub struct Response {
     /// How many steps may run at once.
     pub concurrency: u32,
     /// The steps in the order of a run with one at a time; those of a loop behind it.
-    pub steps: Vec<StepView>,
+    pub steps: Vec<PlannedStepView>,
     /// Inputs that a run needs and that have no value yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub missing: Vec<Violation>,
+    pub missing: Vec<InputViolation>,
 }
 
 /// One step of a plan.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-pub struct StepView {
+pub struct PlannedStepView {
     /// Its identity.
     pub id: String,
     /// Its name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// `run`, `prompt`, `approve`, `wait`, `set`, `fail` or `loop`.
-    #[serde(with = "crate::named")]
+    #[serde(with = "crate::enum_names")]
     #[schemars(with = "String")]
     pub kind: ActionKind,
     /// The earliest wave it can be in, from 1.
@@ -126,7 +112,11 @@ pub struct CallView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// `read`, `create` or `write`.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::named::optional")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "crate::enum_names::optional"
+    )]
     #[schemars(with = "Option<String>")]
     pub effect: Option<Effect>,
     /// Whether it may be sent twice.
@@ -160,37 +150,34 @@ pub struct ApprovalView {
     pub on_reject: Option<String>,
 }
 
-impl Later for StepPlan {
-    type Request = Request;
-    type Response = Response;
-    type Hands = Reader;
+operation! {
+    /// Shows the plan of a run.
+    PlanSteps: "workflow.step_plan", "Plan the steps", include_str!("step_plan.md");
+    doors: [Door::Tool(Tool::FULL), Door::Command("workflow plan")];
+    run: plan_steps(Reader, Request) -> Response;
+    example: {"workflow_id": "refund-order"};
+}
 
-    const NAME: &'static str = "workflow.step_plan";
-    const TITLE: &'static str = "Plan the steps";
-    const DESCRIPTION: &'static str = include_str!("step_plan.md");
-    const DOORS: &'static [Door] = &[Door::Tool(Tool::FULL), Door::Command("workflow plan")];
-
-    async fn run(reader: &Reader, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let id = request.workflow_id.as_deref();
-        let subject = Subject::find(reader, request.manifest.as_ref(), id)?;
-        let workflow = subject.workflow()?;
-        let gathered = gather(reader, workflow, &request.inputs, reader.past())?;
-        gathered.refuse_wrong(workflow)?;
-        let knowledge = Knowledge::of(reader, workflow, &gathered)?;
-        let compiled = Plan::of(workflow);
-        Ok(Response {
-            workflow_id: workflow.id.value.to_string(),
-            plan_hash: plan::hash(&subject.document),
-            waves: compiled.waves(),
-            concurrency: workflow.concurrency,
-            steps: Viewer { reader, compiled: &compiled, knowledge }.views(),
-            missing: gathered.faults.iter().map(Violation::from).collect(),
-        })
-    }
-
-    fn example() -> Request {
-        Request { workflow_id: Some("refund-order".to_owned()), ..Request::default() }
-    }
+async fn plan_steps(
+    reader: &Reader,
+    _call: &dyn Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let id = request.workflow_id.as_deref();
+    let subject = WorkflowSubject::find(reader, request.manifest.as_ref(), id)?;
+    let workflow = subject.workflow()?;
+    let gathered = gather(reader, workflow, &request.inputs, reader.past())?;
+    gathered.refuse_wrong(workflow)?;
+    let knowledge = Knowledge::of(reader, workflow, &gathered)?;
+    let compiled = Plan::of(workflow);
+    Ok(Response {
+        workflow_id: workflow.id.value.to_string(),
+        plan_hash: plan::hash(&subject.document),
+        waves: compiled.waves(),
+        concurrency: workflow.concurrency,
+        steps: Viewer { reader, compiled: &compiled, knowledge }.views(),
+        missing: gathered.faults.iter().map(InputViolation::from).collect(),
+    })
 }
 
 /// Looks at one step after the other, and learns on the way.
@@ -201,12 +188,12 @@ struct Viewer<'v> {
 }
 
 impl Viewer<'_> {
-    fn views(mut self) -> Vec<StepView> {
+    fn views(mut self) -> Vec<PlannedStepView> {
         let mut views = Vec::new();
         let steps = by_id(self.compiled);
         for planned in &self.compiled.steps {
             let view = self.view(planned.step, planned.wave, planned.finally);
-            views.push(StepView {
+            views.push(PlannedStepView {
                 depends_on: planned.waits_for.iter().map(|id| (*id).to_owned()).collect(),
                 approved_by: approvals(&steps, planned),
                 ..view
@@ -218,12 +205,12 @@ impl Viewer<'_> {
     }
 
     /// The steps of a loop, behind it.
-    fn body(&self, step: &Step, planned: &PlannedStep<'_>, views: &mut Vec<StepView>) {
+    fn body(&self, step: &Step, planned: &PlannedStep<'_>, views: &mut Vec<PlannedStepView>) {
         let Action::Loop(looped) = &step.action else { return };
         for inner in &looped.body {
             let view = self.view(inner, planned.wave, planned.finally);
             let waits = inner.depends_on.iter().map(|id| id.value.to_string());
-            views.push(StepView {
+            views.push(PlannedStepView {
                 inside: Some(step.id.value.to_string()),
                 depends_on: waits.collect(),
                 ..view
@@ -232,9 +219,9 @@ impl Viewer<'_> {
         }
     }
 
-    fn view(&self, step: &Step, wave: usize, finally: bool) -> StepView {
+    fn view(&self, step: &Step, wave: usize, finally: bool) -> PlannedStepView {
         let decision = step.when.as_ref().map(|when| self.knowledge.decide(when));
-        let mut view = StepView {
+        let mut view = PlannedStepView {
             id: step.id.value.to_string(),
             title: step.title.clone(),
             kind: step.action.kind(),
@@ -245,10 +232,10 @@ impl Viewer<'_> {
             condition: step.when.as_ref().map(plan::words),
             condition_holds: decision.as_ref().and_then(|decision| decision.holds),
             condition_needs: decision.map(|decision| decision.unknown).unwrap_or_default(),
-            ..StepView::default()
+            ..PlannedStepView::default()
         };
         if let Some(each) = &step.for_each {
-            let items = Items::of(each, &self.knowledge);
+            let items = LoopItems::of(each, &self.knowledge);
             view.items = items.known.as_ref().map(Vec::len);
             view.pending.extend(items.rest.unknown);
             view.problems.extend(items.rest.problems);
@@ -258,7 +245,7 @@ impl Viewer<'_> {
         view
     }
 
-    fn action(&self, step: &Step, view: &mut StepView) {
+    fn action(&self, step: &Step, view: &mut PlannedStepView) {
         let said = words(step, &self.knowledge);
         view.text.clone_from(&said.value);
         view.pending.extend(said.unknown);
@@ -279,7 +266,7 @@ impl Viewer<'_> {
                     until: run.repeat.as_ref().map(|one| one.until.expr.source().to_owned()),
                     ..CallView::default()
                 };
-                match CommandOf::find(self.reader, run) {
+                match StepCommand::find(self.reader, run) {
                     None => {}
                     Some(Ok(command)) => {
                         call.method = Some(command.method.to_owned());

@@ -2,17 +2,12 @@
 
 use std::sync::OnceLock;
 
-use milepost_model::problem::Problem;
 use milepost_model::schema;
 use milepost_model::workflow::Spelling;
-use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use crate::call::Alone;
-use crate::command::list::{Detail, List, Request};
-use crate::later::Later;
-use crate::limits;
-use crate::reader::Reader;
+use crate::command::list::{Detail, ListCommands, Request};
+use crate::prelude::*;
 
 /// To write a workflow.
 pub const AUTHOR: &str = include_str!("author.md");
@@ -94,7 +89,7 @@ async fn commands(reader: &Reader, about: &str) -> Result<String, Problem> {
         detail: Some(Detail::Summary),
         ..Request::default()
     };
-    let found = List::run(reader, &Alone, request).await?;
+    let found = ListCommands::run(reader, &SilentCaller, request).await?;
     let lines = found.commands.iter().map(|one| format!("- `{}`: {}", one.command, one.summary));
     Ok(lines.collect::<Vec<_>>().join("\n"))
 }

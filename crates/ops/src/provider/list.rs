@@ -1,30 +1,17 @@
 //! `provider.list`: which commands yield choices, and for what.
 
-use milepost_catalog::provider::Provider;
-use milepost_model::problem::Problem;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use milepost_catalog::provider::InferredProvider;
 
-use crate::call::Call;
-use crate::later::Later;
-use crate::operation::Door;
-use crate::reader::Reader;
-use crate::shelf::Loaded;
-use crate::tool::Tool;
-
-/// Lists providers.
-#[derive(Debug)]
-pub struct List;
+use crate::catalog_cache::LoadedCatalog;
+use crate::prelude::*;
 
 /// What to list.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// One catalog alone, by id or title.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub catalog: Option<String>,
     /// Only those that serve this command.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
 }
 
@@ -32,12 +19,12 @@ pub struct Request {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Response {
     /// Sorted by name.
-    pub providers: Vec<Item>,
+    pub providers: Vec<ProviderItem>,
 }
 
 /// A command that yields choices.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Item {
+pub struct ProviderItem {
     /// `group name` of the list command.
     pub provider: String,
     /// Where the list stands in the answer, as a JSON pointer.
@@ -49,9 +36,9 @@ pub struct Item {
     pub label_field: Option<String>,
     /// Arguments it needs, and the parameter each is taken from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub required_parameters: Vec<Bind>,
+    pub required_parameters: Vec<ProviderArgument>,
     /// The parameters it yields values for.
-    pub serves: Vec<Served>,
+    pub serves: Vec<ServedParameter>,
     /// How sure this is, from 0 to 1.
     pub confidence: f64,
     /// Why it is thought so.
@@ -60,7 +47,7 @@ pub struct Item {
 
 /// An argument of a provider.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Bind {
+pub struct ProviderArgument {
     /// The argument.
     pub parameter: String,
     /// The parameter of the served command that gives its value.
@@ -69,63 +56,64 @@ pub struct Bind {
 
 /// A parameter that has choices.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Served {
+pub struct ServedParameter {
     /// `group name`.
     pub command: String,
     /// The parameter.
     pub parameter: String,
 }
 
-impl Later for List {
-    type Request = Request;
-    type Response = Response;
-    type Hands = Reader;
-
-    const NAME: &'static str = "provider.list";
-    const TITLE: &'static str = "List providers";
-    const DESCRIPTION: &'static str = include_str!("list.md");
-    const DOORS: &'static [Door] = &[Door::Tool(Tool::FULL), Door::Command("command providers")];
-
-    async fn run(reader: &Reader, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let shelf = reader.shelf();
-        let (loaded, only) = match (&request.command, &request.catalog) {
-            (Some(command), _) => {
-                let (loaded, row) = shelf.command(command)?;
-                let name = loaded.table.rows[row].name.clone();
-                (vec![loaded], Some(name))
-            }
-            (None, Some(which)) => (vec![shelf.load(&shelf.record(which)?)?], None),
-            (None, None) => (shelf.enabled()?, None),
-        };
-        let mut providers = Vec::new();
-        for catalog in &loaded {
-            let all = catalog.table.providers.iter();
-            providers.extend(all.filter_map(|provider| item(catalog, provider, only.as_deref())));
-        }
-        Ok(Response { providers })
-    }
-
-    fn example() -> Request {
-        Request::default()
-    }
+operation! {
+    /// Lists providers.
+    ListProviders: "provider.list", "List providers", include_str!("list.md");
+    doors: [Door::Tool(Tool::FULL), Door::Command("command providers")];
+    run: list_providers(Reader, Request) -> Response;
+    example: {};
 }
 
-fn item(catalog: &Loaded, provider: &Provider, only: Option<&str>) -> Option<Item> {
+async fn list_providers(
+    reader: &Reader,
+    _call: &dyn Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let shelf = reader.shelf();
+    let (loaded, only) = match (&request.command, &request.catalog) {
+        (Some(command), _) => {
+            let (loaded, row) = shelf.command(command)?;
+            let name = loaded.table.rows[row].name.clone();
+            (vec![loaded], Some(name))
+        }
+        (None, Some(which)) => (vec![shelf.load(&shelf.record(which)?)?], None),
+        (None, None) => (shelf.enabled()?, None),
+    };
+    let mut providers = Vec::new();
+    for catalog in &loaded {
+        let all = catalog.table.providers.iter();
+        providers.extend(all.filter_map(|provider| item(catalog, provider, only.as_deref())));
+    }
+    Ok(Response { providers })
+}
+
+fn item(
+    catalog: &LoadedCatalog,
+    provider: &InferredProvider,
+    only: Option<&str>,
+) -> Option<ProviderItem> {
     let group = &catalog.record.id;
-    let serves: Vec<Served> = provider
+    let serves: Vec<ServedParameter> = provider
         .serves
         .iter()
         .filter(|served| only.is_none_or(|name| served.command == name))
-        .map(|served| Served {
+        .map(|served| ServedParameter {
             command: format!("{group} {}", served.command),
             parameter: served.parameter.clone(),
         })
         .collect();
-    let binds = provider
-        .binds
-        .iter()
-        .map(|bind| Bind { parameter: bind.parameter.clone(), from: bind.from.clone() });
-    (!serves.is_empty()).then(|| Item {
+    let binds = provider.binds.iter().map(|bind| ProviderArgument {
+        parameter: bind.parameter.clone(),
+        from: bind.from.clone(),
+    });
+    (!serves.is_empty()).then(|| ProviderItem {
         provider: format!("{group} {}", provider.command),
         list_at: provider.list_at.clone(),
         value_field: provider.value_field.clone(),

@@ -2,27 +2,12 @@
 
 use std::time::Duration;
 
-use milepost_catalog::provider::Provider;
+use milepost_catalog::provider::InferredProvider;
 use milepost_catalog::request::Arguments;
-use milepost_model::hint::{Hint, Invocation};
-use milepost_model::problem::{Code, Problem};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
-use crate::call::Call;
-use crate::command::run::{Calling, no_list};
+use crate::command::run::{CommandCall, no_list};
 use crate::inputs::resolve_inputs::{self, ResolveInputs};
-use crate::later::Later;
-use crate::limits;
-use crate::operation::Door;
-use crate::problems;
-use crate::tool::Tool;
-use crate::writer::Writer;
-
-/// Fetches choices.
-#[derive(Debug)]
-pub struct Values;
+use crate::prelude::*;
 
 /// Which choices.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -32,34 +17,26 @@ pub struct Request {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub provider: String,
     /// Or a workflow with `input`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow_id: Option<String>,
     /// That input.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
     /// The field of an item that is the value, when the provider has several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rare" = true))]
     pub value_field: Option<String>,
     /// By name; its other inputs.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub args: Map<String, Value>,
     /// Only choices whose value or label holds this text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
     /// Where the answer before ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// How many, at most 1,000.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rare" = true))]
     pub limit: Option<usize>,
     /// The profile whose credentials are used; `default` unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rare" = true))]
     pub profile: Option<String>,
     /// Seconds for which an answer of the same call may be used again; 60 unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rare" = true))]
     pub cache_ttl_sec: Option<u64>,
 }
@@ -70,7 +47,7 @@ pub struct Response {
     /// The provider.
     pub provider: String,
     /// In the order of the API.
-    pub choices: Vec<Choice>,
+    pub choices: Vec<ProviderChoice>,
     /// Where the next answer starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
@@ -80,7 +57,7 @@ pub struct Response {
 
 /// A value that can be chosen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Choice {
+pub struct ProviderChoice {
     /// The value.
     pub value: Value,
     /// What people know it by.
@@ -88,56 +65,51 @@ pub struct Choice {
     pub label: Option<String>,
 }
 
-impl Later for Values {
-    type Request = Request;
-    type Response = Response;
-    type Hands = Writer;
+operation! {
+    /// Fetches choices.
+    FetchChoices: "provider.values", "Fetch choices", include_str!("values.md");
+    doors: [Door::Tool(Tool::FULL.calls_out()), Door::Command("command choices")];
+    run: fetch_choices(Writer, Request) -> Response;
+    example: {"provider": "shop orders:list"};
+}
 
-    const NAME: &'static str = "provider.values";
-    const TITLE: &'static str = "Fetch choices";
-    const DESCRIPTION: &'static str = include_str!("values.md");
-    const DOORS: &'static [Door] =
-        &[Door::Tool(Tool::FULL.calls_out()), Door::Command("command choices")];
-
-    async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        match (&request.workflow_id, &request.input) {
-            (Some(workflow), Some(input)) if request.provider.is_empty() => {
-                return of_input(writer, call, workflow, input, &request).await;
-            }
-            (None, None) if !request.provider.is_empty() => {}
-            _ => return Err(unnamed()),
+async fn fetch_choices(
+    writer: &Writer,
+    call: &dyn Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    match (&request.workflow_id, &request.input) {
+        (Some(workflow), Some(input)) if request.provider.is_empty() => {
+            return of_input(writer, call, workflow, input, &request).await;
         }
-        let (loaded, row) = writer.reader.shelf().command(&request.provider)?;
-        let spelling = loaded.spelling(row);
-        let name = &loaded.table.rows[row].name;
-        let provider = loaded.table.providers.iter().find(|provider| {
-            provider.command == *name
-                && request.value_field.as_ref().is_none_or(|field| provider.value_field == *field)
-        });
-        let Some(provider) = provider else { return Err(no_provider(&spelling)) };
-        let ttl = Duration::from_secs(request.cache_ttl_sec.unwrap_or(60));
-        let key =
-            format!("{spelling}\n{:?}\n{}", request.profile, Value::from(request.args.clone()));
-        let fetched = if let Some(fetched) = writer.choices.recent(&key, ttl) {
-            fetched
-        } else {
-            let profile = request.profile.as_deref();
-            let calling = Calling::open(writer, call, &loaded, row, profile).await?;
-            writer.choices.put(key, fetch(&calling, request.args.clone()).await?)
-        };
-        let choices = chosen(&fetched.items, provider, request.query.as_deref());
-        page(spelling, choices, fetched.more, &request)
+        (None, None) if !request.provider.is_empty() => {}
+        _ => return Err(unnamed()),
     }
-
-    fn example() -> Request {
-        Request { provider: "shop orders:list".to_owned(), ..Request::default() }
-    }
+    let (loaded, row) = writer.reader.shelf().command(&request.provider)?;
+    let spelling = loaded.spelling(row);
+    let name = &loaded.table.rows[row].name;
+    let provider = loaded.table.providers.iter().find(|provider| {
+        provider.command == *name
+            && request.value_field.as_ref().is_none_or(|field| provider.value_field == *field)
+    });
+    let Some(provider) = provider else { return Err(no_provider(&spelling)) };
+    let ttl = Duration::from_secs(request.cache_ttl_sec.unwrap_or(60));
+    let key = format!("{spelling}\n{:?}\n{}", request.profile, Value::from(request.args.clone()));
+    let fetched = if let Some(fetched) = writer.choices.recent(&key, ttl) {
+        fetched
+    } else {
+        let profile = request.profile.as_deref();
+        let calling = CommandCall::open(writer, call, &loaded, row, profile).await?;
+        writer.choices.put(key, fetch(&calling, request.args.clone()).await?)
+    };
+    let choices = chosen(&fetched.items, provider, request.query.as_deref());
+    page(spelling, choices, fetched.more, &request)
 }
 
 /// The page of choices that a request asks for.
 fn page(
     provider: String,
-    choices: Vec<Choice>,
+    choices: Vec<ProviderChoice>,
     more: bool,
     request: &Request,
 ) -> Result<Response, Problem> {
@@ -162,7 +134,7 @@ fn page(
 /// The choices of a workflow's input, with the arguments that the workflow gives its provider.
 async fn of_input(
     writer: &Writer,
-    call: &dyn Call,
+    call: &dyn Caller,
     workflow_id: &str,
     input: &str,
     request: &Request,
@@ -197,12 +169,12 @@ async fn of_input(
     }
     let query = request.query.as_deref();
     let choices = provided.choices.into_iter();
-    let choices = choices.map(|one| Choice { value: one.value, label: one.label });
+    let choices = choices.map(|one| ProviderChoice { value: one.value, label: one.label });
     let choices = choices.filter(|choice| choice.matches(query)).collect();
     page(provided.provider, choices, provided.more, request)
 }
 
-impl Choice {
+impl ProviderChoice {
     /// Whether its value or its label holds a text.
     fn matches(&self, query: Option<&str>) -> bool {
         query.map(str::to_lowercase).is_none_or(|query| {
@@ -221,16 +193,16 @@ fn unnamed() -> Problem {
 
 /// Items that were fetched.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Fetched {
+pub(crate) struct FetchedItems {
     pub(crate) items: Vec<Value>,
     pub(crate) more: bool,
 }
 
 /// Fetches the items of a list, page by page.
 pub(crate) async fn fetch(
-    calling: &Calling<'_>,
+    calling: &CommandCall<'_>,
     args: Map<String, Value>,
-) -> Result<Fetched, Problem> {
+) -> Result<FetchedItems, Problem> {
     let arguments = Arguments { with: args, ..Arguments::default() };
     let response =
         calling.pages(arguments, Duration::from_secs(30), Some(limits::CHOICES_FETCHED)).await?;
@@ -243,15 +215,19 @@ pub(crate) async fn fetch(
     let at = milepost_catalog::pagination::items(&body);
     let items = at.and_then(|at| body.pointer(&at)?.as_array().cloned());
     let items = items.ok_or_else(|| no_list(&spelling))?;
-    Ok(Fetched { items, more: response.more == Some(true) })
+    Ok(FetchedItems { items, more: response.more == Some(true) })
 }
 
-fn chosen(items: &[Value], provider: &Provider, query: Option<&str>) -> Vec<Choice> {
+fn chosen(
+    items: &[Value],
+    provider: &InferredProvider,
+    query: Option<&str>,
+) -> Vec<ProviderChoice> {
     let field = |item: &Value, field: &str| {
         let at = if field.starts_with('/') { field.to_owned() } else { format!("/{field}") };
         item.pointer(&at).cloned()
     };
-    let mut choices: Vec<Choice> = Vec::new();
+    let mut choices: Vec<ProviderChoice> = Vec::new();
     for item in items {
         let Some(value) = field(item, &provider.value_field) else { continue };
         let label = provider.label_field.as_deref().and_then(|name| field(item, name));
@@ -259,7 +235,7 @@ fn chosen(items: &[Value], provider: &Provider, query: Option<&str>) -> Vec<Choi
             Value::String(text) => milepost_catalog::text::line(&text, 200),
             other => other.to_string(),
         });
-        let choice = Choice { value, label };
+        let choice = ProviderChoice { value, label };
         if choice.matches(query) {
             choices.push(choice);
         }

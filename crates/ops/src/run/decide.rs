@@ -1,31 +1,13 @@
 //! `workflow.approve` and `workflow.reject`: a person decides.
 
-use milepost_engine::Key;
+use milepost_engine::StepKey;
 use milepost_engine::event::Presence;
-use milepost_engine::signal::{Decided, Signal};
+use milepost_engine::signal::{DecisionSignal, Signal};
 use milepost_engine::view::WaitingKind;
-use milepost_model::hint::{Hint, Invocation};
-use milepost_model::problem::{Code, Problem};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::errors::of_run;
 use super::view::{RunView, WaitingView};
-use super::{begin, next};
-use crate::call::{Alone, Call, Caller};
-use crate::later::Later;
-use crate::limits;
-use crate::operation::Door;
-use crate::writer::Writer;
-
-/// Says yes.
-#[derive(Debug)]
-pub struct Approve;
-
-/// Says no.
-#[derive(Debug)]
-pub struct Reject;
+use super::{next_action, prepare};
+use crate::prelude::*;
 
 /// The decision.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -34,73 +16,57 @@ pub struct Request {
     /// The run.
     pub run_id: String,
     /// The question; the one that is open unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_id: Option<String>,
     /// The digest of what was shown: another question is not answered by this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     /// What to tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
     /// The answer, when the question has a form.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Value>,
 }
 
-macro_rules! decision {
-    ($name:ident, $approve:literal, $operation:literal, $title:literal, $told:literal,
-     $door:literal) => {
-        impl Later for $name {
-            type Request = Request;
-            type Response = RunView;
-            type Hands = Writer;
-
-            const NAME: &'static str = $operation;
-            const TITLE: &'static str = $title;
-            const DESCRIPTION: &'static str = $told;
-            const DOORS: &'static [Door] = &[Door::Command($door)];
-
-            async fn run(
-                writer: &Writer,
-                call: &dyn Call,
-                request: Request,
-            ) -> Result<RunView, Problem> {
-                decide(writer, call, request, $approve).await
-            }
-
-            fn example() -> Request {
-                let run_id = "run_00000000000000000000000001".to_owned();
-                Request { run_id, ..Request::default() }
-            }
-        }
-    };
+operation! {
+    /// Approves what a run asks.
+    ApproveStep: "workflow.approve", "Approve",
+        "A person approves what a run asks. What was shown is what will be done: if it changes, the \
+         run asks again.";
+    doors: [Door::Command("approve")];
+    run: approve_step(Writer, Request) -> RunView;
+    example: {"run_id": "run_00000000000000000000000001"};
 }
 
-decision!(
-    Approve,
-    true,
-    "workflow.approve",
-    "Approve",
-    "A person approves what a run asks. What was shown is what will be done: if it changes, the \
-     run asks again.",
-    "approve"
-);
-decision!(
-    Reject,
-    false,
-    "workflow.reject",
-    "Reject",
-    "A person rejects what a run asks; the run goes back or fails, as its author said.",
-    "reject"
-);
+operation! {
+    /// Rejects what a run asks.
+    RejectStep: "workflow.reject", "Reject",
+        "A person rejects what a run asks; the run goes back or fails, as its author said.";
+    doors: [Door::Command("reject")];
+    run: reject_step(Writer, Request) -> RunView;
+    example: {"run_id": "run_00000000000000000000000001"};
+}
+
+async fn approve_step(
+    writer: &Writer,
+    caller: &dyn Caller,
+    request: Request,
+) -> Result<RunView, Problem> {
+    decide(writer, caller, request, true).await
+}
+
+async fn reject_step(
+    writer: &Writer,
+    caller: &dyn Caller,
+    request: Request,
+) -> Result<RunView, Problem> {
+    decide(writer, caller, request, false).await
+}
 
 async fn decide(
     writer: &Writer,
-    call: &dyn Call,
+    call: &dyn Caller,
     request: Request,
     approve: bool,
 ) -> Result<RunView, Problem> {
-    if call.caller() != Caller::Person {
+    if call.kind() != CallerKind::Person {
         let inbox = Invocation::of("inbox");
         let hint = Hint::text("stop, and tell the person to run ").person(inbox);
         let message = "only a person can decide this";
@@ -112,17 +78,17 @@ async fn decide(
     }
     let runs = writer.runs()?;
     let run = super::find(runs, &request.run_id).await?;
-    let snapshot = runs.snapshot(&run).await.map_err(|error| of_run(&error))?;
+    let snapshot = runs.snapshot(&run).await.or_problem()?;
     let view = RunView::of(&snapshot);
-    let operation = if approve { Approve::NAME } else { Reject::NAME };
+    let operation = if approve { ApproveStep::NAME } else { RejectStep::NAME };
     let question = question(&view, request.step_id.as_deref(), operation)?;
     let asked = question.digest.clone().unwrap_or_default();
     let digest = request.digest.unwrap_or(asked);
-    let mut decided = Decided {
-        key: Key::of_walk(question.step.as_deref().unwrap_or_default()),
+    let mut decided = DecisionSignal {
+        key: StepKey::of_walk(question.step.as_deref().unwrap_or_default()),
         digest,
         approve,
-        by: begin::actor(call),
+        by: prepare::actor(call),
         comment: request.comment,
         answer: request.answer,
         presence: Presence::Policy,
@@ -130,7 +96,7 @@ async fn decide(
     };
     super::person::present(writer, call, &snapshot.state.head, &mut decided)?;
     super::tell(runs, &run, Signal::Decide(decided)).await?;
-    super::follow(runs, &Alone, &run, limits::CONSEQUENCES_WAIT).await
+    super::follow(runs, &SilentCaller, &run, limits::CONSEQUENCES_WAIT).await
 }
 
 /// The open question of a run.
@@ -146,7 +112,7 @@ fn question<'v>(
         Some(step) => open.iter().find(|one| one.step.as_deref() == Some(step)).copied(),
         None if open.len() > 1 => {
             let open = open.into_iter();
-            return Err(next::one_of(view, operation, open, "several questions are open"));
+            return Err(next_action::one_of(view, operation, open, "several questions are open"));
         }
         None => open.first().copied(),
     };
@@ -157,7 +123,7 @@ fn question<'v>(
             Some(late) => (
                 format!("{}: it is too late to answer", lapse(late)),
                 Hint::default()
-                    .call(next::resume(run))
+                    .call(next_action::resume(run))
                     .then(" lets the run go on without an answer"),
             ),
             None => (

@@ -4,9 +4,9 @@ use milepost_driver::RunError;
 use milepost_engine::Failure;
 use milepost_engine::ports::JournalError;
 use milepost_engine::world::MissingWorld;
-use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::RunId;
-use milepost_model::problem::{Code, Problem};
+
+use crate::prelude::*;
 
 /// An error of the service as a problem.
 pub(crate) fn of_run(error: &RunError) -> Problem {
@@ -86,7 +86,7 @@ pub(crate) fn of_journal(error: &JournalError) -> Problem {
 pub(crate) fn world_missing(run: &RunId, missing: &MissingWorld) -> Problem {
     let message = format!("run `{run}` cannot go on here: {missing}");
     let then = |what: String| {
-        Hint::text(what).then(", then go on with ").call(super::next::resume(run.as_str()))
+        Hint::text(what).then(", then go on with ").call(super::next_action::resume(run.as_str()))
     };
     let hint = match missing {
         MissingWorld::Workspace { path } => then(format!("put `{path}` back where it was")),
@@ -124,7 +124,7 @@ fn stalled(run: &RunId, error: &JournalError) -> Problem {
         _ => "look at the disk",
     };
     let mut problem = of_journal(error).context("run_id", run.as_str());
-    let resume = super::next::resume(run.as_str());
+    let resume = super::next_action::resume(run.as_str());
     problem.hint = Hint::text(before).then(", then go on with ").call(resume);
     problem
 }

@@ -2,28 +2,16 @@
 
 use std::time::Duration;
 
-use milepost_driver::{News, Until, Wait};
-use milepost_engine::event::Entry;
-use milepost_engine::into_shown;
+use milepost_driver::{RunUpdates, Until, WaitOptions};
+use milepost_engine::event::JournalEntry;
+use milepost_engine::mask_secrets;
 use milepost_engine::state::Status;
-use milepost_model::problem::{Code, Problem};
 use milepost_model::wording::Worded;
-use schemars::JsonSchema;
+use serde::Serializer;
 use serde::ser::{Error as _, SerializeMap};
-use serde::{Deserialize, Serialize, Serializer};
-use serde_json::Value;
 
-use super::errors::of_run;
 use super::view::ProblemView;
-use crate::call::Call;
-use crate::later::Later;
-use crate::limits;
-use crate::operation::Door;
-use crate::reader::Reader;
-
-/// Reads the journal of a run.
-#[derive(Debug)]
-pub struct Events;
+use crate::prelude::*;
 
 /// Which part of it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -80,7 +68,7 @@ const FAILURES: [&str; 2] = ["/failure", "/outcome/failure"];
 
 impl EventView {
     /// An event as it may be shown: a failure with its sentence, and without what nobody may know.
-    fn of(entry: &Entry, seal: &str) -> Result<EventView, serde_json::Error> {
+    fn of(entry: &JournalEntry, nonce: &str) -> Result<EventView, serde_json::Error> {
         let mut event = serde_json::to_value(&entry.event)?;
         let problem = entry.event.failure().map(ProblemView::of);
         let told = problem.as_ref().map(serde_json::to_value).transpose()?;
@@ -98,7 +86,7 @@ impl EventView {
         }
         let hint = problem.map(|problem| problem.hint).unwrap_or_default();
         let (seq, at_ms) = (entry.seq, entry.at_ms);
-        Ok(EventView { seq, at_ms, event: into_shown(seal, event), hint })
+        Ok(EventView { seq, at_ms, event: mask_secrets(nonce, &event), hint })
     }
 }
 
@@ -122,41 +110,38 @@ impl Serialize for EventView {
     }
 }
 
-impl Later for Events {
-    type Request = Request;
-    type Response = Response;
-    type Hands = Reader;
-
-    const NAME: &'static str = "run.events";
-    const TITLE: &'static str = "Read the journal of a run";
-    const DESCRIPTION: &'static str = "Read what happened in a run, event by event, in order. With \
+operation! {
+    /// Reads the journal of a run.
+    ReadEvents: "run.events", "Read the journal of a run",
+        "Read what happened in a run, event by event, in order. With \
          `wait_s` the answer comes as soon as there is something behind `after_seq`.";
-    const DOORS: &'static [Door] = &[Door::Command("logs")];
+    doors: [Door::Command("logs")];
+    run: read_events(Reader, Request) -> Response;
+    example: {"run_id": "run_00000000000000000000000001"};
+}
 
-    async fn run(reader: &Reader, _: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let runs = reader.runs();
-        let run = super::find(runs, &request.run_id).await?;
-        if request.wait_s > 0 {
-            let patience = Duration::from_secs(request.wait_s.min(limits::RUN_WAIT_MAX_S));
-            let until = if request.until_rest { Until::Rest } else { Until::News };
-            let gather = Duration::from_millis(request.gather_ms.min(limits::EVENTS_GATHER_MAX_MS));
-            let wait = Wait { after: request.after_seq, until, patience, gather };
-            runs.wait(&run, wait).await.map_err(|error| of_run(&error))?;
-        }
-        let news = runs.events(&run, request.after_seq).await;
-        let News { entries, nonce, status } = news.map_err(|error| of_run(&error))?;
-        let events = entries.iter().map(|entry| EventView::of(entry, &nonce));
-        let events: Result<Vec<EventView>, serde_json::Error> = events.collect();
-        let events = events.map_err(|error| {
-            let hint = "report this with the workflow";
-            Problem::new(Code::Internal, error.to_string(), hint)
-        })?;
-        let ended = status.has_ended();
-        Ok(Response { run_id: run.as_str().to_owned(), events, status, ended })
+async fn read_events(
+    reader: &Reader,
+    _: &dyn Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let runs = reader.runs();
+    let run = super::find(runs, &request.run_id).await?;
+    if request.wait_s > 0 {
+        let patience = Duration::from_secs(request.wait_s.min(limits::RUN_WAIT_MAX_S));
+        let until = if request.until_rest { Until::Rest } else { Until::NextEvent };
+        let gather = Duration::from_millis(request.gather_ms.min(limits::EVENTS_GATHER_MAX_MS));
+        let wait = WaitOptions { after: request.after_seq, until, patience, gather };
+        runs.wait(&run, wait).await.or_problem()?;
     }
-
-    fn example() -> Request {
-        let run_id = "run_00000000000000000000000001".to_owned();
-        Request { run_id, ..Request::default() }
-    }
+    let RunUpdates { entries, nonce, status } =
+        runs.events(&run, request.after_seq).await.or_problem()?;
+    let events = entries.iter().map(|entry| EventView::of(entry, &nonce));
+    let events: Result<Vec<EventView>, serde_json::Error> = events.collect();
+    let events = events.map_err(|error| {
+        let hint = "report this with the workflow";
+        Problem::new(Code::Internal, error.to_string(), hint)
+    })?;
+    let ended = status.has_ended();
+    Ok(Response { run_id: run.as_str().to_owned(), events, status, ended })
 }

@@ -1,31 +1,16 @@
 //! `workflow.execute`: a run that its client follows as a task.
 
-use milepost_model::problem::Problem;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-
-use super::start::{self, Start};
+use super::start::{self, StartRun};
 use super::view::RunView;
-use crate::call::Call;
-use crate::later::Later;
-use crate::operation::Door;
-use crate::tool::{Task, Tool};
-use crate::writer::Writer;
-
-/// Starts a run for a client that knows tasks.
-#[derive(Debug)]
-pub struct Execute;
+use crate::prelude::*;
 
 /// What to run, and with what. A task is answered at once: there is nothing to wait for.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// A workflow of the library.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow_id: Option<String>,
     /// Or the text of one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manifest: Option<Value>,
     /// Its inputs.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -38,39 +23,35 @@ pub struct Request {
     #[schemars(extend("x-rare" = true))]
     pub relaxed: bool,
     /// The same key twice starts one run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rare" = true))]
     pub idempotency_key: Option<String>,
 }
 
-impl Later for Execute {
-    type Request = Request;
-    type Response = RunView;
-    type Hands = Writer;
+operation! {
+    /// Starts a run for a client that knows tasks.
+    ExecuteWorkflow: "workflow.execute", "Run a workflow as a task",
+        include_str!("execute.md");
+    doors: [Door::Tool(Tool::FULL.calls_out().task(Task::Required))];
+    run: execute_workflow(Writer, Request) -> RunView;
+    example: {"workflow_id": "refund-order", "inputs": {"order_id": "1001"}};
+}
 
-    const NAME: &'static str = "workflow.execute";
-    const TITLE: &'static str = "Run a workflow as a task";
-    const DESCRIPTION: &'static str = include_str!("execute.md");
-    const DOORS: &'static [Door] = &[Door::Tool(Tool::FULL.calls_out().task(Task::Required))];
-
-    async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<RunView, Problem> {
-        let Request { workflow_id, manifest, inputs, mock, relaxed, idempotency_key } = request;
-        let wait_s = 0;
-        let request = start::Request {
-            workflow_id,
-            manifest,
-            inputs,
-            mock,
-            relaxed,
-            wait_s,
-            idempotency_key,
-            dry_run: false,
-        };
-        Start::run(writer, call, request).await
-    }
-
-    fn example() -> Request {
-        let start::Request { workflow_id, inputs, .. } = Start::example();
-        Request { workflow_id, inputs, ..Request::default() }
-    }
+async fn execute_workflow(
+    writer: &Writer,
+    call: &dyn Caller,
+    request: Request,
+) -> Result<RunView, Problem> {
+    let Request { workflow_id, manifest, inputs, mock, relaxed, idempotency_key } = request;
+    let wait_s = 0;
+    let request = start::Request {
+        workflow_id,
+        manifest,
+        inputs,
+        mock,
+        relaxed,
+        wait_s,
+        idempotency_key,
+        dry_run: false,
+    };
+    StartRun::run(writer, call, request).await
 }

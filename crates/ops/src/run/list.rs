@@ -6,30 +6,16 @@ use milepost_engine::ports::{Cursor, RunFilter, RunRecord, RunStatus};
 use milepost_engine::state::Status;
 use milepost_engine::view::WaitingKind;
 use milepost_model::id::WorkflowId;
-use milepost_model::problem::{Code, Problem};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::errors::of_run;
-use crate::call::Call;
-use crate::later::Later;
-use crate::limits;
-use crate::operation::Door;
-use crate::reader::Reader;
-
-/// Lists runs.
-#[derive(Debug)]
-pub struct List;
+use crate::prelude::*;
 
 /// Which runs.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// Only those that stand like this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
     /// Only those of this workflow.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow_id: Option<String>,
     /// Only those that have not ended.
     #[serde(default)]
@@ -38,10 +24,8 @@ pub struct Request {
     #[serde(default)]
     pub all_workspaces: bool,
     /// How many.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
     /// Where the page before ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }
 
@@ -49,7 +33,7 @@ pub struct Request {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Response {
     /// Newest first.
-    pub runs: Vec<Listed>,
+    pub runs: Vec<RunSummary>,
     /// Where the next page begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
@@ -57,7 +41,7 @@ pub struct Response {
 
 /// A run in short.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Listed {
+pub struct RunSummary {
     /// The run.
     pub run_id: String,
     /// Its workflow.
@@ -86,9 +70,9 @@ pub struct Listed {
     pub quarantined: bool,
 }
 
-impl Listed {
-    fn of(row: &RunRecord) -> Listed {
-        Listed {
+impl RunSummary {
+    fn of(row: &RunRecord) -> RunSummary {
+        RunSummary {
             run_id: row.id.as_str().to_owned(),
             workflow: row.workflow.as_str().to_owned(),
             title: row.title.clone(),
@@ -123,10 +107,10 @@ fn of_index(status: RunStatus) -> Status {
 pub(crate) async fn listed(
     runs: &dyn RunReader,
     records: &[RunRecord],
-) -> Result<Vec<Listed>, Problem> {
+) -> Result<Vec<RunSummary>, Problem> {
     let mut all = Vec::with_capacity(records.len());
     for record in records {
-        let mut listed = Listed::of(record);
+        let mut listed = RunSummary::of(record);
         if record.standing.status.is_moving()
             && let Some(waiting) = waits_below(runs, record).await?
         {
@@ -148,7 +132,7 @@ async fn waits_below(runs: &dyn RunReader, row: &RunRecord) -> Result<Option<Str
     }
     let filter =
         RunFilter { parent: Some(row.id.clone()), open_only: true, ..RunFilter::default() };
-    let open = runs.list(&filter, 1).await.map_err(|error| of_run(&error))?;
+    let open = runs.list(&filter, 1).await.or_problem()?;
     if !open.runs.is_empty() {
         let view = super::view(runs, &row.id).await?;
         let below = view.waiting.iter().find_map(|waiting| waiting.run_id.clone());
@@ -156,7 +140,7 @@ async fn waits_below(runs: &dyn RunReader, row: &RunRecord) -> Result<Option<Str
             return Ok(below);
         }
     }
-    let orphaned = runs.is_orphaned(&row.id).await.map_err(|error| of_run(&error))?;
+    let orphaned = runs.is_orphaned(&row.id).await.or_problem()?;
     Ok(orphaned.then(|| WaitingKind::Adrift.name().to_owned()))
 }
 
@@ -181,48 +165,41 @@ async fn lapsed(runs: &dyn RunReader, row: &RunRecord) -> Result<Option<String>,
     Ok(Some(words.collect::<Vec<_>>().join(", ")))
 }
 
-impl Later for List {
-    type Request = Request;
-    type Response = Response;
-    type Hands = Reader;
-
-    const NAME: &'static str = "runs.list";
-    const TITLE: &'static str = "List runs";
-    const DESCRIPTION: &'static str = "List runs, newest first: those of this workspace unless \
+operation! {
+    /// Lists runs.
+    ListRuns: "runs.list", "List runs",
+        "ListRuns runs, newest first: those of this workspace unless \
          `all_workspaces` is given, filtered by status or workflow.";
-    const DOORS: &'static [Door] = &[Door::Command("runs")];
+    doors: [Door::Command("runs")];
+    run: list_runs(Reader, Request) -> Response;
+    example: {"open": true};
+}
 
-    async fn run(reader: &Reader, _: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let status = request.status.as_deref().map(status).transpose()?;
-        let workflow = request.workflow_id.as_deref().map(WorkflowId::parse).transpose();
-        let workflow = workflow.map_err(|error| invalid(&error.to_string()))?;
-        let before = request.cursor.as_deref().map(str::parse::<u64>).transpose();
-        let before = before.map_err(|_| invalid("this is not a cursor"))?.map(Cursor::from_number);
-        // What is on its way by the index may wait for somebody, and is listed as that.
-        let open = status.filter(|status| {
-            matches!(status, RunStatus::Pending | RunStatus::Running | RunStatus::Waiting)
-        });
-        let filter = RunFilter {
-            status: status.filter(|_| open.is_none()),
-            workflow,
-            workspace: (!request.all_workspaces).then(|| reader.workspace().display().to_string()),
-            open_only: request.open || open.is_some(),
-            before,
-            ..RunFilter::default()
-        };
-        let limit = request.limit.unwrap_or(limits::RUNS_PAGE);
-        if !(1..=limits::RUNS_PAGE_MAX).contains(&limit) {
-            let message =
-                format!("a page has 1 to {} runs, and not {limit}", limits::RUNS_PAGE_MAX);
-            let hint = "give a limit in between";
-            return Err(Problem::new(Code::ParamsInvalid, message, hint));
-        }
-        page(reader.runs(), filter, open, limit).await
+async fn list_runs(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response, Problem> {
+    let status = request.status.as_deref().map(status).transpose()?;
+    let workflow = request.workflow_id.as_deref().map(WorkflowId::parse).transpose();
+    let workflow = workflow.map_err(|error| invalid(&error.to_string()))?;
+    let before = request.cursor.as_deref().map(str::parse::<u64>).transpose();
+    let before = before.map_err(|_| invalid("this is not a cursor"))?.map(Cursor);
+    // What is on its way by the index may wait for somebody, and is listed as that.
+    let open = status.filter(|status| {
+        matches!(status, RunStatus::Pending | RunStatus::Running | RunStatus::Waiting)
+    });
+    let filter = RunFilter {
+        status: status.filter(|_| open.is_none()),
+        workflow,
+        workspace: (!request.all_workspaces).then(|| reader.workspace().display().to_string()),
+        open_only: request.open || open.is_some(),
+        before,
+        ..RunFilter::default()
+    };
+    let limit = request.limit.unwrap_or(limits::RUNS_PAGE);
+    if !(1..=limits::RUNS_PAGE_MAX).contains(&limit) {
+        let message = format!("a page has 1 to {} runs, and not {limit}", limits::RUNS_PAGE_MAX);
+        let hint = "give a limit in between";
+        return Err(Problem::new(Code::ParamsInvalid, message, hint));
     }
-
-    fn example() -> Request {
-        Request { open: true, ..Request::default() }
-    }
+    page(reader.runs(), filter, open, limit).await
 }
 
 /// A page of runs: all that the filter lets through and that are listed with the status, where one
@@ -235,10 +212,10 @@ async fn page(
 ) -> Result<Response, Problem> {
     let mut found = Vec::new();
     loop {
-        let page = runs.list(&filter, limit - found.len()).await.map_err(|error| of_run(&error))?;
-        let fits = |run: &Listed| status.is_none_or(|status| run.status == of_index(status));
+        let page = runs.list(&filter, limit - found.len()).await.or_problem()?;
+        let fits = |run: &RunSummary| status.is_none_or(|status| run.status == of_index(status));
         found.extend(listed(runs, &page.runs).await?.into_iter().filter(fits));
-        let next_cursor = page.next.map(|next| next.get().to_string());
+        let next_cursor = page.next.map(|next| next.0.to_string());
         if next_cursor.is_none() || found.len() == limit {
             return Ok(Response { runs: found, next_cursor });
         }

@@ -1,24 +1,24 @@
 //! Durable runs: the engine of this process, and its operations, one file each.
 
-pub(crate) mod begin;
 pub mod cancel;
 pub mod decide;
+mod earlier_runs;
 pub(crate) mod errors;
 pub mod events;
 pub mod execute;
-pub mod keep;
 pub mod list;
-pub mod next;
-pub(crate) mod open;
+pub mod next_action;
 pub mod overview;
-mod past;
 pub mod pause;
 pub(crate) mod person;
 pub mod pin;
+pub(crate) mod ports;
+pub(crate) mod prepare;
 pub(crate) mod request_sender;
 pub mod resume;
-mod sealed;
-pub mod sent;
+pub mod retention;
+mod secret_placeholders;
+pub mod sent_request;
 pub mod settle;
 pub mod start;
 pub mod status;
@@ -28,18 +28,16 @@ pub(crate) mod world;
 
 use std::time::Duration;
 
-use milepost_driver::{RunReader, RunService, Tell};
-use milepost_engine::Key;
+use milepost_driver::{RunReader, RunService, SignalRequest};
+use milepost_engine::StepKey;
 use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::state::StepStatus;
-use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::RunId;
-use milepost_model::problem::{Code, Problem};
 
-use crate::call::Call;
-use crate::limits;
-use errors::{of_run, refused};
+use errors::refused;
 use view::RunView;
+
+use crate::prelude::*;
 
 /// Tells a run something that it takes in at once.
 pub(crate) async fn tell(
@@ -62,8 +60,8 @@ pub(crate) async fn send(
     signal: Signal,
     patience: Duration,
 ) -> Result<Option<Reply>, Problem> {
-    let tell = Tell { signal, id: None, text: None, patience };
-    runs.send(run, tell).await.map_err(|error| of_run(&error))
+    let tell = SignalRequest { signal, id: None, text: None, patience };
+    runs.send(run, tell).await.or_problem()
 }
 
 /// The run itself is paused; runs of its steps have not taken it in.
@@ -91,23 +89,23 @@ pub(crate) fn not_taken_in(run: &RunId) -> Problem {
 
 /// A run by its id or the beginning of it.
 pub(crate) async fn find(runs: &dyn RunReader, named: &str) -> Result<RunId, Problem> {
-    runs.find(named).await.map_err(|error| of_run(&error))
+    runs.find(named).await.or_problem()
 }
 
 /// A run as it is now.
 pub(crate) async fn view(runs: &dyn RunReader, run: &RunId) -> Result<RunView, Problem> {
-    let snapshot = runs.snapshot(run).await.map_err(|error| of_run(&error))?;
+    let snapshot = runs.snapshot(run).await.or_problem()?;
     Ok(RunView::of(&snapshot))
 }
 
 /// A run once it has ended or waits for somebody, at most after a time.
 pub(crate) async fn follow(
     runs: &dyn RunReader,
-    call: &dyn Call,
+    call: &dyn Caller,
     run: &RunId,
     patience: Duration,
 ) -> Result<RunView, Problem> {
-    let told = |key: &Key, does: StepStatus| call.progress(&format!("`{key}` is {does}"));
+    let told = |key: &StepKey, does: StepStatus| call.progress(&format!("`{key}` is {does}"));
     let snapshot = runs.follow(run, patience, &told).await;
-    Ok(RunView::of(&snapshot.map_err(|error| of_run(&error))?))
+    Ok(RunView::of(&snapshot.or_problem()?))
 }

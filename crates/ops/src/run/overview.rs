@@ -3,40 +3,35 @@
 use milepost_engine::ports::{RunFilter, RunStatus};
 use milepost_engine::state::Status;
 use milepost_engine::view::WaitingKind;
-use milepost_model::hint::Invocation;
 use milepost_model::id::RunId;
-use milepost_model::problem::Problem;
-use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::Serializer;
 
-use super::errors::of_run;
-use super::list::{Listed, listed};
-use super::next::Next;
+use super::list::{RunSummary, listed};
+use super::next_action::NextAction;
 use super::view::{RunView, WaitingView};
-use crate::limits;
-use crate::reader::Reader;
+use crate::prelude::*;
 
 /// How things stand.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Overview {
+pub struct RunOverview {
     /// The runs that have not ended, of every workspace, newest first.
-    pub open: Vec<Listed>,
+    pub open: Vec<RunSummary>,
     /// Whether there are more than those.
     pub more: bool,
     /// What waits for a person.
-    pub waits_on_you: Vec<Asked>,
+    pub waits_on_you: Vec<WaitingItem>,
     /// What waits for an agent.
-    pub waits_on_agent: Vec<Asked>,
+    pub waits_on_agent: Vec<WaitingItem>,
     /// Why the configuration that counts here cannot be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
     /// The one call to make next.
-    pub next: Next,
+    pub next: NextAction,
 }
 
 /// What a run waits for.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Asked {
+pub struct WaitingItem {
     /// The run.
     pub run_id: String,
     /// Its workflow.
@@ -44,19 +39,19 @@ pub struct Asked {
     /// `approval`, `lapsed`, `decision`, `person`, `budget`, `paused`, `adrift`, `damaged`,
     /// `agent` or `variable`.
     #[schemars(with = "String")]
-    pub kind: AskedKind,
+    pub kind: WaitingItemKind,
     /// The step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
     /// What is asked.
     pub message: String,
     /// What to do about it.
-    pub next: Next,
+    pub next: NextAction,
 }
 
 /// What kind of thing a run waits for, those included that are not part of its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AskedKind {
+pub enum WaitingItemKind {
     /// What the run itself says it waits for.
     Waiting(WaitingKind),
     /// A person paused the run.
@@ -65,29 +60,29 @@ pub enum AskedKind {
     Damaged,
 }
 
-impl AskedKind {
+impl WaitingItemKind {
     /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
-            AskedKind::Waiting(kind) => kind.name(),
-            AskedKind::Paused => "paused",
-            AskedKind::Damaged => "damaged",
+            WaitingItemKind::Waiting(kind) => kind.name(),
+            WaitingItemKind::Paused => "paused",
+            WaitingItemKind::Damaged => "damaged",
         }
     }
 }
 
-impl Serialize for AskedKind {
+impl Serialize for WaitingItemKind {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(self.name())
     }
 }
 
 /// Looks at all runs; makes nothing.
-pub async fn overview(reader: &Reader) -> Result<Overview, Problem> {
+pub async fn overview(reader: &Reader) -> Result<RunOverview, Problem> {
     let runs = reader.runs();
     let open = RunFilter { open_only: true, ..RunFilter::default() };
-    let page = runs.list(&open, limits::OVERVIEW_RUNS).await.map_err(|error| of_run(&error))?;
-    let mut overview = Overview {
+    let page = runs.list(&open, limits::OVERVIEW_RUNS).await.or_problem()?;
+    let mut overview = RunOverview {
         open: listed(runs, &page.runs).await?,
         more: page.next.is_some(),
         waits_on_you: Vec::new(),
@@ -101,10 +96,10 @@ pub async fn overview(reader: &Reader) -> Result<Overview, Problem> {
             continue;
         }
         if run.quarantined {
-            overview.waits_on_you.push(Asked {
+            overview.waits_on_you.push(WaitingItem {
                 run_id: run.run_id.clone(),
                 workflow: run.workflow.clone(),
-                kind: AskedKind::Damaged,
+                kind: WaitingItemKind::Damaged,
                 step: None,
                 message: "its journal is damaged, and it was set aside".to_owned(),
                 next: doctor(),
@@ -120,9 +115,9 @@ pub async fn overview(reader: &Reader) -> Result<Overview, Problem> {
 }
 
 /// What a run waits for: a person first, agents second.
-fn asked(view: &RunView) -> (Vec<Asked>, Vec<Asked>) {
-    let next = || view.next.clone().unwrap_or_else(|| Next::look(&view.run_id));
-    let of = |kind: AskedKind, step: Option<String>, message: String| Asked {
+fn asked(view: &RunView) -> (Vec<WaitingItem>, Vec<WaitingItem>) {
+    let next = || view.next.clone().unwrap_or_else(|| NextAction::look(&view.run_id));
+    let of = |kind: WaitingItemKind, step: Option<String>, message: String| WaitingItem {
         run_id: view.run_id.clone(),
         workflow: view.workflow.clone(),
         kind,
@@ -132,29 +127,30 @@ fn asked(view: &RunView) -> (Vec<Asked>, Vec<Asked>) {
     };
     if view.waiting.is_empty() {
         let paused = (view.status == Status::Paused)
-            .then(|| of(AskedKind::Paused, None, "it was paused".to_owned()));
+            .then(|| of(WaitingItemKind::Paused, None, "it was paused".to_owned()));
         return (paused.into_iter().collect(), Vec::new());
     }
     let all = view.waiting.iter();
-    let of =
-        |one: &WaitingView| of(AskedKind::Waiting(one.kind), one.step.clone(), one.message.clone());
+    let of = |one: &WaitingView| {
+        of(WaitingItemKind::Waiting(one.kind), one.step.clone(), one.message.clone())
+    };
     let (agent, person) = all.partition::<Vec<_>, _>(|one| one.kind.is_for_agent());
     (person.into_iter().map(of).collect(), agent.into_iter().map(of).collect())
 }
 
-fn doctor() -> Next {
-    Next(Invocation::of("doctor"))
+fn doctor() -> NextAction {
+    NextAction(Invocation::of("doctor"))
 }
 
 /// The one call that is of most use now.
-async fn next(reader: &Reader, overview: &Overview) -> Result<Next, Problem> {
+async fn next(reader: &Reader, overview: &RunOverview) -> Result<NextAction, Problem> {
     if overview.fault.is_some() {
         return Ok(doctor());
     }
     let yours = &overview.waits_on_you;
-    let is_asked = |one: &&Asked| {
-        let drives = AskedKind::Waiting(WaitingKind::Adrift);
-        let lapsed = AskedKind::Waiting(WaitingKind::Lapsed);
+    let is_asked = |one: &&WaitingItem| {
+        let drives = WaitingItemKind::Waiting(WaitingKind::Adrift);
+        let lapsed = WaitingItemKind::Waiting(WaitingKind::Lapsed);
         one.kind != drives && one.kind != lapsed
     };
     let decides = yours.iter().find(is_asked).or(yours.first());
@@ -163,14 +159,13 @@ async fn next(reader: &Reader, overview: &Overview) -> Result<Next, Problem> {
     }
     if let Some(run) = overview.open.first() {
         let logs = Invocation::of("run.events").with("run_id", run.run_id.as_str());
-        return Ok(Next(logs.with("follow", true)));
+        return Ok(NextAction(logs.with("follow", true)));
     }
-    let newest = reader.runs().list(&RunFilter::default(), 1).await;
-    let newest = newest.map_err(|error| of_run(&error))?;
+    let newest = reader.runs().list(&RunFilter::default(), 1).await.or_problem()?;
     Ok(match newest.runs.first() {
         // Where there have never been runs.
-        None => Next(Invocation::of("demo")),
-        Some(run) if run.standing.status == RunStatus::Failed => Next::plan(run.id.as_str()),
-        Some(_) => Next(Invocation::of("workflow.list")),
+        None => NextAction(Invocation::of("demo")),
+        Some(run) if run.standing.status == RunStatus::Failed => NextAction::plan(run.id.as_str()),
+        Some(_) => NextAction(Invocation::of("workflow.list")),
     })
 }

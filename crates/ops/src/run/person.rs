@@ -5,24 +5,20 @@ use std::sync::{Mutex, PoisonError};
 
 use milepost_engine::event::{Event, Presence, Proof, RunCreated};
 use milepost_engine::ports::RunFilter;
-use milepost_engine::signal::Decided;
-use milepost_model::hint::{Hint, Invocation};
+use milepost_engine::signal::DecisionSignal;
 use milepost_model::id::RunId;
-use milepost_model::problem::{Code, Problem};
 use milepost_store::person::{self, Person, PersonError};
 
 use super::errors::of_journal;
-use crate::call::{Call, Caller, Untyped};
-use crate::limits;
-use crate::problems;
-use crate::writer::Writer;
+use crate::framework::PromptError;
 
+use crate::prelude::*;
 pub(crate) use person::is_signed;
 
 /// The key that decisions in new runs are signed with, when the person set a PIN. One that was
 /// there and is gone is missed: without it anything with a terminal could decide.
 pub(crate) async fn key(writer: &Writer) -> Result<Option<String>, Problem> {
-    let known = of(writer).key().map_err(|error| of_person(&error))?;
+    let known = of(writer).key().or_problem()?;
     if known.is_none() && was_signed(writer).await? {
         let message = "decisions were signed with a PIN until now, and `person.json` is gone";
         let hint = Hint::text("restore it from a backup, or set a PIN with ")
@@ -35,8 +31,7 @@ pub(crate) async fn key(writer: &Writer) -> Result<Option<String>, Problem> {
 /// Whether decisions in one of the last runs need a signature.
 async fn was_signed(writer: &Writer) -> Result<bool, Problem> {
     let journal = &writer.reader.ports().journal;
-    let last = journal.list(&RunFilter::default(), limits::SIGNED_RUNS).await;
-    let last = last.map_err(|error| of_journal(&error))?.runs;
+    let last = journal.list(&RunFilter::default(), limits::SIGNED_RUNS).await.or_problem()?.runs;
     let last = last.into_iter().map(|record| record.id).collect();
     for run in writer.unsigned().without(last) {
         // One that cannot be read says nothing.
@@ -52,9 +47,9 @@ async fn was_signed(writer: &Writer) -> Result<bool, Problem> {
 /// Runs that are known to need no signature. Every start asks for the last runs, and how a run
 /// began never changes: no journal is read twice for it.
 #[derive(Debug, Default)]
-pub(crate) struct Unsigned(Mutex<HashSet<RunId>>);
+pub(crate) struct UnsignedRuns(Mutex<HashSet<RunId>>);
 
-impl Unsigned {
+impl UnsignedRuns {
     pub(crate) fn add(&self, run: RunId) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Those that count are soon found again.
@@ -78,9 +73,9 @@ pub(crate) fn of(writer: &Writer) -> Person {
 /// Lets the person show that they are there, and signs what they decided.
 pub(crate) fn present(
     writer: &Writer,
-    call: &dyn Call,
+    call: &dyn Caller,
     head: &RunCreated,
-    decided: &mut Decided,
+    decided: &mut DecisionSignal,
 ) -> Result<(), Problem> {
     if call.is_elicited() {
         // A run that wants more than that refuses it by itself; a PIN is for a terminal alone.
@@ -98,12 +93,12 @@ pub(crate) fn present(
 /// signed.
 pub(crate) fn proof(
     writer: &Writer,
-    call: &dyn Call,
+    call: &dyn Caller,
     head: &RunCreated,
     deed: &str,
     text: &str,
 ) -> Result<Proof, Problem> {
-    if call.caller() != Caller::Person {
+    if call.kind() != CallerKind::Person {
         let inbox = Invocation::of("inbox");
         let hint = Hint::text("stop, and tell the person to run ").person(inbox);
         let message = "only a person can decide this";
@@ -117,7 +112,7 @@ pub(crate) fn proof(
         };
     }
     let pin = call.ask_pin(&format!("PIN to {deed}: ")).map_err(untyped)?;
-    let signature = of(writer).sign(&pin, text).map_err(|error| of_person(&error))?;
+    let signature = of(writer).sign(&pin, text).or_problem()?;
     Ok(Proof { presence: Presence::Pin, signature: Some(signature) })
 }
 
@@ -130,14 +125,14 @@ fn with_pin() -> Problem {
 
 fn undecided() -> Problem {
     let hint = "run it again when you have decided";
-    Problem::new(Code::ConfirmationRequired, "you did not say yes: nothing was decided", hint)
+    Problem::new(Code::ConfirmationRequired, "not confirmed: nothing was decided", hint)
 }
 
 /// What is said when no PIN was typed.
-pub(crate) fn untyped(why: Untyped) -> Problem {
+pub(crate) fn untyped(why: PromptError) -> Problem {
     match why {
-        Untyped::NoTerminal => absent(),
-        Untyped::GivenUp => undecided(),
+        PromptError::NoTerminal => absent(),
+        PromptError::GivenUp => undecided(),
     }
 }
 

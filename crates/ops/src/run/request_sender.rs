@@ -7,50 +7,44 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use milepost_catalog::command::{Command, Method};
-use milepost_catalog::mock::{Documented, Mock, MockRequest, Settings};
-use milepost_catalog::request::{Arguments, Payload, Prepared as PreparedCommand, Request};
+use milepost_catalog::command::{ApiCommand, Method};
+use milepost_catalog::request::{Arguments, Payload, PreparedCommand, Request};
 use milepost_driver::clock::{monotonic, now_ms};
-use milepost_engine::command::Call as StepCall;
-use milepost_engine::event::{Answer, RunCreated};
-use milepost_engine::interpreter::{Outcome, Prepared, World};
+use milepost_engine::command::StepCall;
+use milepost_engine::event::{CallAnswer, RunCreated};
+use milepost_engine::interpreter::{AttemptOutcome, PreparedCall, WorldView};
 use milepost_engine::ports::{
-    BoxFuture, ChildRun, Journal, OpenWorld, Opened, PreparedRun, RequestSender, RunContext,
-    Sending, WorldPin,
+    BoxFuture, ChildRun, Journal, OpenWorld, Opened, OutgoingRequest, PreparedRun, RequestSender,
+    RunContext, WorldPin,
 };
 use milepost_engine::world::MissingWorld;
-use milepost_engine::{Failure, Trouble};
+use milepost_engine::{Failure, FailureKind};
+use milepost_mock::{Mock, MockRequest, MockSettings, MockSource};
 use milepost_model::document::hex;
-use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::RunId;
-use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::{Mask, Secret};
 use milepost_model::workflow::Workflow;
 use milepost_outbound::{
-    CallError, Called, Fault, Outcome as Tried, Outgoing, Oversize, Permit, Response,
-    Sending as Transfer,
+    ApiResponse, AttemptOutcome as Tried, CallError, Outgoing, Oversize, Response, SendFault,
+    SendOptions as Transfer, SendPermit,
 };
 use milepost_store::SealedInputs;
 use milepost_store::catalogs::Idempotency;
 use milepost_store::secrets::SecretName;
-use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::errors::failure_of;
-use super::sealed::Sealed;
-use super::world::{OpenedWorld, Versions, Worlds};
-use super::{begin, next, sent, world};
-use crate::author::errand::Errand;
-use crate::call::Alone;
+use super::secret_placeholders::SecretPlaceholders;
+use super::world::{OpenedWorld, VersionChoice, WorldCache};
+use super::{next_action, prepare, sent_request, world};
+use crate::author::builtin_command::BuiltinCommand;
+use crate::catalog_cache::LoadedCatalog;
+use crate::catalog_client;
 use crate::command;
-use crate::command::answer::{self, Body};
+use crate::command::answer::{self, AnswerBody};
 use crate::inputs;
-use crate::limits;
-use crate::problems;
-use crate::send;
-use crate::shelf::Loaded;
-use crate::writer::Writer;
+use crate::prelude::*;
 
 /// What the name of a secret input begins with, among the secrets of a run.
 pub(crate) const INPUT: &str = "input:";
@@ -59,14 +53,14 @@ pub(crate) const ENV: &str = "env:";
 /// Requests that were drafted lately, by their digest: what is sent is what was recorded, whatever
 /// has become of its catalog meanwhile, and it is drafted once.
 #[derive(Debug, Default)]
-pub(crate) struct Drafts {
-    by_digest: HashMap<String, Arc<Drafted>>,
+pub(crate) struct DraftCache {
+    by_digest: HashMap<String, Arc<DraftedRequest>>,
     /// The oldest first.
     order: VecDeque<String>,
 }
 
-impl Drafts {
-    fn keep(&mut self, digest: String, drafted: Arc<Drafted>) {
+impl DraftCache {
+    fn keep(&mut self, digest: String, drafted: Arc<DraftedRequest>) {
         if self.by_digest.insert(digest.clone(), drafted).is_some() {
             return;
         }
@@ -90,7 +84,7 @@ pub(crate) struct CatalogSender {
 /// What all worlds of a process share.
 #[derive(Debug)]
 struct Shared {
-    worlds: Worlds,
+    worlds: WorldCache,
     journal: Arc<dyn Journal>,
     /// Secret inputs of runs that this process started, or has unsealed.
     inputs: Mutex<HashMap<RunId, BTreeMap<String, Secret>>>,
@@ -110,7 +104,7 @@ impl std::fmt::Debug for Played {
 impl CatalogSender {
     pub(crate) fn new(writer: Writer) -> CatalogSender {
         let journal = Arc::clone(&writer.reader.ports().journal);
-        let (worlds, inputs) = (Worlds::new(writer.clone()), Mutex::default());
+        let (worlds, inputs) = (WorldCache::new(writer.clone()), Mutex::default());
         let sealed = SealedInputs::of(&writer.reader.locations().data);
         sealed.remove_expired(now_ms());
         let shared = Shared { worlds, journal, inputs, sealed, mocks: Mutex::default() };
@@ -158,7 +152,7 @@ impl CatalogSender {
     }
 
     /// The sender for the same run with other versions.
-    pub(crate) fn moved(&self, workflow: &Workflow, versions: Versions) -> Arc<CatalogSender> {
+    pub(crate) fn moved(&self, workflow: &Workflow, versions: VersionChoice) -> Arc<CatalogSender> {
         let place = Arc::new(self.place.moved(workflow, versions));
         Arc::new(CatalogSender { place, shared: Arc::clone(&self.shared) })
     }
@@ -205,39 +199,39 @@ impl CatalogSender {
     }
 
     /// Sends a request once.
-    async fn sent(&self, sending: &Sending) -> Outcome {
+    async fn sent(&self, sending: &OutgoingRequest) -> AttemptOutcome {
         match self.attempt(sending).await {
-            Ok(Outcome::Answered { mut answer, duration_ms }) => {
+            Ok(AttemptOutcome::Answered { mut answer, duration_ms }) => {
                 // What an API sends back is data: it cannot have a secret put where no author did.
-                let sealed = Sealed(sending.context.nonce.clone());
+                let sealed = SecretPlaceholders(sending.context.nonce.clone());
                 if !sealed.names(&answer.output).is_empty() {
                     answer.output = sealed.broken(&answer.output);
                 }
-                Outcome::Answered { answer, duration_ms }
+                AttemptOutcome::Answered { answer, duration_ms }
             }
             Ok(outcome) => outcome,
             Err(problem) => unsendable(&problem),
         }
     }
 
-    async fn attempt(&self, sending: &Sending) -> Result<Outcome, Problem> {
-        let Sending { context, call, .. } = sending;
-        if let Some(errand) = Errand::of(&call.command) {
+    async fn attempt(&self, sending: &OutgoingRequest) -> Result<AttemptOutcome, Problem> {
+        let OutgoingRequest { context, call, .. } = sending;
+        if let Some(errand) = BuiltinCommand::of(&call.command) {
             // In a box of its own: few requests are one, and each would be as large.
             return Ok(Box::pin(errand.run(self.writer(), call)).await);
         }
-        let wanted = Sealed(context.nonce.clone()).names_of(call);
+        let wanted = SecretPlaceholders(context.nonce.clone()).names_of(call);
         if let Some(problem) = self.lacks(context, &wanted) {
-            return Ok(unsent(&problem, Trouble::Withheld));
+            return Ok(unsent(&problem, FailureKind::Withheld));
         }
         let Some(drafted) = self.recorded(sending)? else {
-            return Ok(unsent(&changed(call), Trouble::Changed));
+            return Ok(unsent(&changed(call), FailureKind::Changed));
         };
         let (loaded, command) = (&drafted.loaded, drafted.prepared.command());
         // Whoever disables a catalog stops the runs that call it.
         self.writer().reader.shelf().command(&call.command)?;
         let (built, mask) = self.built(sending, &drafted, &wanted)?;
-        let request = send::outgoing(&built);
+        let request = catalog_client::outgoing(&built);
         if context.mock {
             return self.mocked(context, loaded, &built, &request);
         }
@@ -259,26 +253,28 @@ impl CatalogSender {
                 Ok(outcome) => told_by(command, outcome),
                 Err(problem) => unkept(&problem),
             },
-            Err(CallError::Send(error)) if error.fault == Fault::Lapsed => Outcome::lapsed(),
+            Err(CallError::Send(error)) if error.fault == SendFault::Lapsed => {
+                AttemptOutcome::lapsed()
+            }
             Err(error) => failed(&error, command),
         })
     }
 
     /// The request that was recorded: as it was drafted then, or drafted once more. `None` when it
     /// would be another one by now.
-    fn recorded(&self, sending: &Sending) -> Result<Option<Arc<Drafted>>, Problem> {
+    fn recorded(&self, sending: &OutgoingRequest) -> Result<Option<Arc<DraftedRequest>>, Problem> {
         let drafts = self.place.drafts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(drafted) = drafts.by_digest.get(&sending.digest) {
             return Ok(Some(Arc::clone(drafted)));
         }
         drop(drafts);
         let drafted = self.draft(&sending.call)?;
-        let is_same = digest(&send::outgoing(&drafted.built)) == sending.digest;
+        let is_same = digest(&catalog_client::outgoing(&drafted.built)) == sending.digest;
         Ok(is_same.then(|| Arc::new(drafted)))
     }
 
     /// A command of the world.
-    fn command(&self, text: &str) -> Result<(Arc<Loaded>, usize), Problem> {
+    fn command(&self, text: &str) -> Result<(Arc<LoadedCatalog>, usize), Problem> {
         let catalogs = self.writer().reader.shelf();
         if let Some(pinned) = catalogs.pinned_command(text) {
             return pinned;
@@ -290,21 +286,21 @@ impl CatalogSender {
         }
     }
 
-    fn draft(&self, call: &StepCall) -> Result<Drafted, Problem> {
+    fn draft(&self, call: &StepCall) -> Result<DraftedRequest, Problem> {
         let (loaded, row) = self.command(&call.command)?;
-        Drafted::of(loaded, row, call)
+        DraftedRequest::of(loaded, row, call)
     }
 
     /// A drafted request with its secrets in their places, its files read and its key, and what
     /// hides the secrets again.
     fn built<'d>(
         &self,
-        sending: &Sending,
-        drafted: &'d Drafted,
+        sending: &OutgoingRequest,
+        drafted: &'d DraftedRequest,
         wanted: &[String],
     ) -> Result<(Cow<'d, Request>, Mask), Problem> {
-        let Sending { context, call, .. } = sending;
-        let Drafted { loaded, prepared, .. } = drafted;
+        let OutgoingRequest { context, call, .. } = sending;
+        let DraftedRequest { loaded, prepared, .. } = drafted;
         let mut mask = Mask::new();
         let mut built = Cow::Borrowed(&drafted.built);
         if !wanted.is_empty() {
@@ -314,13 +310,13 @@ impl CatalogSender {
                 mask.add(name, &secret);
                 values.insert(name.clone(), secret);
             }
-            let revealed = Sealed(context.nonce.clone()).revealed(call, &values);
+            let revealed = SecretPlaceholders(context.nonce.clone()).revealed(call, &values);
             built = Cow::Owned(drafted.build(&revealed)?);
         }
         if built.body.as_ref().is_some_and(Payload::has_files) {
             let own = built.to_mut();
             if let Some(payload) = own.body.take() {
-                let read = |path: &str| self.writer().reader.file(path, &Alone);
+                let read = |path: &str| self.writer().reader.file(path, &SilentCaller);
                 own.body = Some(payload.with_files(read)?);
             }
         }
@@ -353,7 +349,8 @@ impl CatalogSender {
             let found = self.variable(variable);
             return Some(found.ok_or_else(|| {
                 let message = format!("the variable `{variable}` is not set in this process");
-                let hint = Hint::text("set it, then go on with ").call(next::resume(run.as_str()));
+                let hint =
+                    Hint::text("set it, then go on with ").call(next_action::resume(run.as_str()));
                 Problem::new(Code::SecretNotFound, message, hint)
             }));
         }
@@ -370,7 +367,8 @@ impl CatalogSender {
         });
         Some(known.ok_or_else(|| {
             let message = format!("the secret input `{input}` was given to another process");
-            let hint = Hint::text("go on with ").person(next::resume_with(run.as_str(), input));
+            let hint =
+                Hint::text("go on with ").person(next_action::resume_with(run.as_str(), input));
             Problem::new(Code::SecretNotFound, message, hint)
         }))
     }
@@ -381,7 +379,12 @@ impl CatalogSender {
         value.and_then(|name| self.writer().variable(name)).map(Secret::new)
     }
 
-    fn secret(&self, context: &RunContext, loaded: &Loaded, name: &str) -> Result<Secret, Problem> {
+    fn secret(
+        &self,
+        context: &RunContext,
+        loaded: &LoadedCatalog,
+        name: &str,
+    ) -> Result<Secret, Problem> {
         if let Some(own) = self.own(context, name) {
             return own;
         }
@@ -391,27 +394,26 @@ impl CatalogSender {
             Problem::new(Code::SecretNotFound, message, hint)
         })?;
         let origin = loaded.base()?.origin();
-        let found = self.writer().vault()?.get_for(&parsed, &origin);
-        found.map_err(|error| problems::of_secret(&error))
+        self.writer().vault()?.get_for(&parsed, &origin).or_problem()
     }
 
-    fn answered(&self, built: &Request, called: &Called) -> Result<Outcome, Problem> {
+    fn answered(&self, built: &Request, called: &ApiResponse) -> Result<AttemptOutcome, Problem> {
         let response = &called.response;
         let mut notes: Vec<String> = built.notes.iter().map(ToString::to_string).collect();
         if response.truncated {
             notes.push(format!("the answer was cut after {} bytes", response.body.len()));
         }
         let output = match answer::body(response, &called.mask, &mut notes) {
-            Body::Nothing => Value::Null,
-            Body::Json(value) => value,
-            Body::Text(text) => Value::String(text),
-            Body::Binary(bytes) => {
+            AnswerBody::Nothing => Value::Null,
+            AnswerBody::Json(value) => value,
+            AnswerBody::Text(text) => Value::String(text),
+            AnswerBody::Binary(bytes) => {
                 let path = self.writer().keep_blob(&bytes)?;
                 json!({"file": path.display().to_string(), "bytes": bytes.len()})
             }
         };
         let headers = answer::headers(response, &called.mask);
-        let answer = Answer { output, status: response.status, headers, notes };
+        let answer = CallAnswer { output, status: response.status, headers, notes };
         let duration_ms = u64::try_from(response.elapsed.as_millis()).unwrap_or(u64::MAX);
         Ok(judged(built, answer, duration_ms, || asked_pause(response)))
     }
@@ -420,18 +422,18 @@ impl CatalogSender {
     fn mocked(
         &self,
         context: &RunContext,
-        loaded: &Arc<Loaded>,
+        loaded: &Arc<LoadedCatalog>,
         built: &Request,
         request: &Outgoing,
-    ) -> Result<Outcome, Problem> {
+    ) -> Result<AttemptOutcome, Problem> {
         let mut mocks = self.shared.mocks.lock().unwrap_or_else(PoisonError::into_inner);
         let catalog = loaded.record.id.clone();
         let key = (context.run.clone(), catalog.to_string());
         if !mocks.contains_key(&key) {
             let rows = loaded.table.rows.clone();
-            let operations = Documented { api: loaded.api()?, rows, catalog };
-            let settings = Settings { lenient_ids: true, ..Settings::default() };
-            let played = Played(Mock::new(Box::new(operations), settings));
+            let operations = MockSource { api: loaded.api()?, rows, catalog };
+            let settings = MockSettings { lenient_ids: true, ..MockSettings::default() };
+            let played = Played(Mock::new(operations, settings));
             mocks.insert(key.clone(), played);
         }
         let Some(Played(mock)) = mocks.get_mut(&key) else {
@@ -451,13 +453,13 @@ impl CatalogSender {
         let headers: Map<String, Value> =
             answer.headers.into_iter().map(|(name, value)| (name, value.into())).collect();
         let notes = vec!["answered by the mock".to_owned()];
-        let told = Answer { output, status: answer.status, headers, notes };
+        let told = CallAnswer { output, status: answer.status, headers, notes };
         Ok(judged(built, told, 0, || None))
     }
 
-    fn prepared(&self, call: &StepCall) -> Result<Prepared, Problem> {
-        if let Some(errand) = Errand::of(&call.command) {
-            return Ok(Prepared {
+    fn prepared(&self, call: &StepCall) -> Result<PreparedCall, Problem> {
+        if let Some(errand) = BuiltinCommand::of(&call.command) {
+            return Ok(PreparedCall {
                 digest: hex(&Sha256::digest(call.arguments().to_string())),
                 request: call.command.clone(),
                 target: String::new(),
@@ -471,10 +473,13 @@ impl CatalogSender {
         // Its arguments are shown beside it, and a secret may be among them.
         let (method, path) = (built.method.name(), &built.path_template);
         let whole = drafted.base.as_str().trim_end_matches('/');
-        let request = send::outgoing(built);
-        let prepared = Prepared {
+        let request = catalog_client::outgoing(built);
+        let prepared = PreparedCall {
             digest: digest(&request),
-            sent: Some(Box::new(sent::shown(&request, keyed(built, &drafted.loaded, command)))),
+            sent: Some(Box::new(sent_request::shown(
+                &request,
+                keyed(built, &drafted.loaded, command),
+            ))),
             request: format!("{method} {path}"),
             target: format!("{method} {whole}{path}"),
             write: is_write(command),
@@ -489,20 +494,24 @@ impl CatalogSender {
 /// A request as it is written down, and all it was made with: the catalog may be another one by
 /// the time it is sent.
 #[derive(Debug)]
-struct Drafted {
-    loaded: Arc<Loaded>,
+struct DraftedRequest {
+    loaded: Arc<LoadedCatalog>,
     prepared: Arc<PreparedCommand>,
     base: Url,
     /// Sentinels stand in the place of its secrets.
     built: Request,
 }
 
-impl Drafted {
-    fn of(loaded: Arc<Loaded>, row: usize, call: &StepCall) -> Result<Drafted, Problem> {
+impl DraftedRequest {
+    fn of(
+        loaded: Arc<LoadedCatalog>,
+        row: usize,
+        call: &StepCall,
+    ) -> Result<DraftedRequest, Problem> {
         let prepared = loaded.prepared(row)?;
-        let base = send::base_of(&loaded, prepared.command(), loaded.base()?)?;
+        let base = catalog_client::base_of(&loaded, prepared.command(), loaded.base()?)?;
         let built = build(&prepared, &base, call)?;
-        Ok(Drafted { loaded, prepared, base, built })
+        Ok(DraftedRequest { loaded, prepared, base, built })
     }
 
     /// The same with other arguments.
@@ -541,12 +550,12 @@ fn digest(request: &Outgoing) -> String {
     hex(&digest.finalize())
 }
 
-impl World for CatalogSender {
+impl WorldView for CatalogSender {
     fn arrives_within_ms(&self, timeout_ms: u64) -> u64 {
-        super::sent::arrives_within_ms(timeout_ms)
+        super::sent_request::arrives_within_ms(timeout_ms)
     }
 
-    fn prepare(&self, call: &StepCall, _mock: bool) -> Result<Prepared, Failure> {
+    fn prepare(&self, call: &StepCall, _mock: bool) -> Result<PreparedCall, Failure> {
         self.prepared(call).map_err(|problem| failure_of(&problem))
     }
 
@@ -559,7 +568,7 @@ impl World for CatalogSender {
     }
 
     fn writes(&self, command: &str, _mock: bool) -> Option<bool> {
-        if let Some(errand) = Errand::of(command) {
+        if let Some(errand) = BuiltinCommand::of(command) {
             return Some(errand.writes());
         }
         let (loaded, row) = self.command(command).ok()?;
@@ -572,13 +581,13 @@ impl World for CatalogSender {
 }
 
 impl RequestSender for CatalogSender {
-    fn send(&self, sending: Sending) -> BoxFuture<'_, Outcome> {
+    fn send(&self, sending: OutgoingRequest) -> BoxFuture<'_, AttemptOutcome> {
         Box::pin(async move { self.sent(&sending).await })
     }
 
     fn prepare_child(&self, child: ChildRun) -> BoxFuture<'_, Result<PreparedRun, Failure>> {
         Box::pin(async move {
-            let prepared = begin::child(self, child).await;
+            let prepared = prepare::child(self, child).await;
             prepared.map_err(|problem| failure_of(&problem))
         })
     }
@@ -610,12 +619,12 @@ fn arguments(call: &StepCall) -> Arguments {
     Arguments { with: call.with.clone(), body: call.body.clone(), content_type: None, accept: None }
 }
 
-fn is_write(command: &Command) -> bool {
+fn is_write(command: &ApiCommand) -> bool {
     !matches!(command.method, Method::Get | Method::Head | Method::Options | Method::Trace)
 }
 
 /// The header that makes repeats of a request known, unless it has one.
-fn keyed<'l>(built: &Request, loaded: &'l Loaded, command: &Command) -> Option<&'l str> {
+fn keyed<'l>(built: &Request, loaded: &'l LoadedCatalog, command: &ApiCommand) -> Option<&'l str> {
     if !is_write(command) {
         return None;
     }
@@ -631,12 +640,12 @@ fn keyed<'l>(built: &Request, loaded: &'l Loaded, command: &Command) -> Option<&
 /// An answer that is an error is a failure.
 fn judged(
     built: &Request,
-    answer: Answer,
+    answer: CallAnswer,
     duration_ms: u64,
     asked: impl FnOnce() -> Option<u64>,
-) -> Outcome {
+) -> AttemptOutcome {
     if answer.status < 400 {
-        return Outcome::Answered { answer, duration_ms };
+        return AttemptOutcome::Answered { answer, duration_ms };
     }
     let request = format!("{} {}", built.method.name(), built.path_template);
     let body = match &answer.output {
@@ -653,54 +662,59 @@ fn judged(
     let failure = Failure::new(Code::UpstreamRejected, message, hint)
         .with("status", answer.status)
         .with("body", excerpt);
-    let trouble = Trouble::Status(answer.status);
-    Outcome::Failed { failure, trouble, unsent: false, retry_after_ms: asked() }
+    let trouble = FailureKind::Status(answer.status);
+    AttemptOutcome::Failed { failure, trouble, unsent: false, retry_after_ms: asked() }
 }
 
 /// A failure names the command that failed.
-fn told_by(command: &Command, outcome: Outcome) -> Outcome {
+fn told_by(command: &ApiCommand, outcome: AttemptOutcome) -> AttemptOutcome {
     match outcome {
-        Outcome::Failed { failure, trouble, unsent, retry_after_ms } => {
+        AttemptOutcome::Failed { failure, trouble, unsent, retry_after_ms } => {
             let failure = failure.with("command", command.id.to_string());
-            Outcome::Failed { failure, trouble, unsent, retry_after_ms }
+            AttemptOutcome::Failed { failure, trouble, unsent, retry_after_ms }
         }
-        answered @ Outcome::Answered { .. } => answered,
+        answered @ AttemptOutcome::Answered { .. } => answered,
     }
 }
 
 /// A request begins for as long as its run is this process's, and goes on until its time is up: a
 /// timer alone would let what is ready go first when a process wakes.
-fn permit(sending: &Sending, timeout: Duration) -> Permit {
+fn permit(sending: &OutgoingRequest, timeout: Duration) -> SendPermit {
     let (own, until) = (sending.permit.clone(), monotonic() + timeout);
-    Permit::new(move || own.holds(), move || monotonic() < until)
+    SendPermit::new(move || own.holds(), move || monotonic() < until)
 }
 
-fn failed(error: &CallError, command: &Command) -> Outcome {
+fn failed(error: &CallError, command: &ApiCommand) -> AttemptOutcome {
     let problem = problems::of_call(error).context("command", command.id.to_string());
     let trouble = match error {
-        CallError::Auth(_) => Trouble::Unsendable,
+        CallError::Auth(_) => FailureKind::Unsendable,
         CallError::Send(error) => match &error.fault {
-            Fault::Timeout { .. } => Trouble::Timeout,
-            fault if fault.is_passing() => Trouble::Network,
-            _ => Trouble::Unsendable,
+            SendFault::Timeout { .. } => FailureKind::Timeout,
+            fault if fault.is_passing() => FailureKind::Network,
+            _ => FailureKind::Unsendable,
         },
     };
     let unsent = error.certainly_not_sent();
-    Outcome::Failed { failure: failure_of(&problem), trouble, unsent, retry_after_ms: None }
+    AttemptOutcome::Failed { failure: failure_of(&problem), trouble, unsent, retry_after_ms: None }
 }
 
-fn unsendable(problem: &Problem) -> Outcome {
-    unsent(problem, Trouble::Unsendable)
+fn unsendable(problem: &Problem) -> AttemptOutcome {
+    unsent(problem, FailureKind::Unsendable)
 }
 
-fn unsent(problem: &Problem, trouble: Trouble) -> Outcome {
-    Outcome::Failed { failure: failure_of(problem), trouble, unsent: true, retry_after_ms: None }
+fn unsent(problem: &Problem, trouble: FailureKind) -> AttemptOutcome {
+    AttemptOutcome::Failed {
+        failure: failure_of(problem),
+        trouble,
+        unsent: true,
+        retry_after_ms: None,
+    }
 }
 
 /// It was sent and answered, and the answer could not be kept: nobody may take it for unsent.
-fn unkept(problem: &Problem) -> Outcome {
-    let (failure, trouble) = (failure_of(problem), Trouble::Network);
-    Outcome::Failed { failure, trouble, unsent: false, retry_after_ms: None }
+fn unkept(problem: &Problem) -> AttemptOutcome {
+    let (failure, trouble) = (failure_of(problem), FailureKind::Network);
+    AttemptOutcome::Failed { failure, trouble, unsent: false, retry_after_ms: None }
 }
 
 fn asked_pause(response: &Response) -> Option<u64> {
@@ -724,13 +738,13 @@ mod tests {
     use milepost_engine::ports::SendPermit;
 
     use super::*;
-    use crate::catalog::import::Import;
-    use crate::later::Later;
+    use crate::catalog::import::ImportOpenApi;
+    use crate::framework::Operation;
     use crate::reader::Reader;
 
     struct Person;
 
-    impl crate::call::Call for Person {
+    impl crate::framework::Caller for Person {
         fn progress(&self, _: &str) {}
 
         fn warn(&self, _: &str) {}
@@ -743,8 +757,8 @@ mod tests {
             false
         }
 
-        fn caller(&self) -> crate::call::Caller {
-            crate::call::Caller::Person
+        fn kind(&self) -> crate::framework::CallerKind {
+            crate::framework::CallerKind::Person
         }
     }
 
@@ -780,7 +794,7 @@ mod tests {
         std::fs::write(&path, document.to_string()).expect("is written");
         let request = json!({"source": path, "base_url": base, "overwrite": true});
         let request = serde_json::from_value(request).expect("a request");
-        Import::run(writer, &Person, request).await.expect("is imported");
+        ImportOpenApi::run(writer, &Person, request).await.expect("is imported");
     }
 
     /// A catalog that is imported anew while a request is being written down does not lead it
@@ -800,18 +814,18 @@ mod tests {
         assert_ne!(before.digest, after.digest);
         for (prepared, from) in [(before, "old"), (after, "new")] {
             match caller.sent(&sending(&call, prepared.digest)).await {
-                Outcome::Answered { answer, .. } => assert_eq!(answer.output, from),
-                Outcome::Failed { failure, .. } => panic!("{failure:?}"),
+                AttemptOutcome::Answered { answer, .. } => assert_eq!(answer.output, from),
+                AttemptOutcome::Failed { failure, .. } => panic!("{failure:?}"),
             }
         }
     }
 
-    fn sending(call: &StepCall, digest: String) -> Sending {
+    fn sending(call: &StepCall, digest: String) -> OutgoingRequest {
         let run = RunId::from_bytes([1; 16]);
         let text = "workflow: w\nsteps: [{id: a, run: shop items:list}]\n";
         let flow = milepost_driver::compile(text).expect("is a workflow");
         let (nonce, defaulted) = ("nonce".to_owned(), Vec::new());
-        Sending {
+        OutgoingRequest {
             context: RunContext { run, nonce, defaulted, flow, mock: false },
             call: call.clone(),
             digest,
@@ -834,13 +848,15 @@ mod tests {
         let before = CatalogSender::new(writer.clone()).prepare(&call, false).expect("is drafted");
         let next = CatalogSender::new(writer.clone());
         match next.sent(&sending(&call, before.digest.clone())).await {
-            Outcome::Answered { answer, .. } => assert_eq!(answer.output, "old"),
-            Outcome::Failed { failure, .. } => panic!("{failure:?}"),
+            AttemptOutcome::Answered { answer, .. } => assert_eq!(answer.output, "old"),
+            AttemptOutcome::Failed { failure, .. } => panic!("{failure:?}"),
         }
         import(&writer, home.path(), "http://127.0.0.1:9").await;
         let outcome = next.sent(&sending(&call, before.digest)).await;
-        let is_unsent =
-            matches!(outcome, Outcome::Failed { trouble: Trouble::Changed, unsent: true, .. });
+        let is_unsent = matches!(
+            outcome,
+            AttemptOutcome::Failed { trouble: FailureKind::Changed, unsent: true, .. }
+        );
         assert!(is_unsent, "{outcome:?}");
     }
 

@@ -5,45 +5,32 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use milepost_driver::clock::now_ms;
-use milepost_driver::{RunService, Snapshot, Tell, Until, Wait, plan_continuation};
+use milepost_driver::{RunService, SignalRequest, Snapshot, Until, WaitOptions, plan_continuation};
 use milepost_engine::event::{Budget, Resumption};
 use milepost_engine::resume::{
-    self, Forecast, Needs, Origin, ResumePlan, ResumeRequest, StepPlan, Tally, Verdict, VerdictKind,
+    self, Forecast, ForecastRange, Needs, Origin, ResumePlan, ResumeRequest, StepOutlook, StepPlan,
 };
 use milepost_engine::signal::{Reply, Signal, resumed_text};
 use milepost_engine::state::{End, Phase, State, Status};
 pub use milepost_engine::world::WorldPart;
 use milepost_engine::world::{MissingWorld, WorldChange};
-use milepost_engine::{Flow, Key, sentinel};
-use milepost_model::hint::{Hint, Invocation};
+use milepost_engine::{Flow, StepKey, secret_placeholder};
 use milepost_model::id::RunId;
 use milepost_model::plan;
-use milepost_model::problem::{Code, Problem};
 use milepost_model::step::ActionKind;
 use milepost_store::Digest;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
-use super::errors::{of_run, refused, world_missing};
-use super::past::JournaledPast;
+use super::earlier_runs::JournaledPast;
+use super::errors::{refused, world_missing};
 use super::request_sender::CatalogSender;
 use super::view::RunView;
-use super::world::Versions;
-use super::{begin, next, person};
+use super::world::VersionChoice;
+use super::{next_action, person, prepare};
 use crate::author::no_secrets;
-use crate::call::{Alone, Call, Caller};
-use crate::inputs::Origin::Given;
-use crate::inputs::{self, Subject};
-use crate::later::{Later, Waiting};
-use crate::limits;
-use crate::operation::Door;
-use crate::tool::Tool;
-use crate::writer::Writer;
-
-/// Goes on with a run.
-#[derive(Debug)]
-pub struct Resume;
+use crate::framework::OperationFuture;
+use crate::inputs::InputOrigin::Given;
+use crate::inputs::{self, WorkflowSubject};
+use crate::prelude::*;
 
 /// Where and how.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -53,14 +40,11 @@ pub struct Request {
     /// The run.
     pub run_id: String,
     /// `failed` unless given; `start`, or a step.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// `downstream` unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mode: Option<Mode>,
+    pub mode: Option<ResumeMode>,
     /// `pinned` unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<Version>,
+    pub version: Option<ResumeVersion>,
     /// The same as the mode `only`.
     #[serde(default)]
     #[schemars(extend("x-rare" = true))]
@@ -87,7 +71,6 @@ pub struct Request {
     #[schemars(extend("x-rare" = true))]
     pub budget: BTreeMap<String, u64>,
     /// Why.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rare" = true))]
     pub reason: Option<String>,
     /// Shows the plan and changes nothing.
@@ -98,7 +81,7 @@ pub struct Request {
 /// How much of a run is done again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Mode {
+pub enum ResumeMode {
     /// The step alone.
     Only,
     /// The step, and everything that depends on it.
@@ -108,7 +91,7 @@ pub enum Mode {
 /// Which version of its workflow a run goes on with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Version {
+pub enum ResumeVersion {
     /// The one that it began with.
     Pinned,
     /// The newest.
@@ -160,12 +143,12 @@ pub struct StepPlanView {
     /// The step.
     pub step: String,
     /// What it does.
-    #[serde(with = "crate::named")]
+    #[serde(with = "crate::enum_names")]
     #[schemars(with = "String")]
     pub kind: ActionKind,
     /// What becomes of it: kept, will run, may run, may repeat a write, overridden, …
     #[schemars(with = "String")]
-    pub verdict: VerdictKind,
+    pub verdict: StepOutlook,
     /// The write that may be repeated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write: Option<String>,
@@ -177,16 +160,16 @@ pub struct StepPlanView {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ForecastView {
     /// Requests, at least and at most.
-    pub calls: Range,
+    pub calls: CountRange,
     /// Those of them that change something.
-    pub writes: Range,
+    pub writes: CountRange,
     /// Steps for an agent.
-    pub agent_steps: Range,
+    pub agent_steps: CountRange,
     /// Questions for a person.
-    pub approvals: Range,
+    pub approvals: CountRange,
     /// Runs of other workflows. What is told counts theirs as far as it can be told.
-    #[serde(default, skip_serializing_if = "Range::is_none")]
-    pub children: Range,
+    #[serde(default, skip_serializing_if = "CountRange::is_none")]
+    pub children: CountRange,
     /// Requests that are not made again.
     pub saved_calls: u64,
     /// Writes that are not made again.
@@ -197,7 +180,7 @@ pub struct ForecastView {
 
 /// How many, at least and at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Range {
+pub struct CountRange {
     /// At least.
     pub least: u64,
     /// At most; absent when that cannot be told.
@@ -205,20 +188,20 @@ pub struct Range {
     pub most: Option<u64>,
 }
 
-impl Range {
+impl CountRange {
     fn is_none(&self) -> bool {
-        *self == Range::default()
+        *self == CountRange::default()
     }
 
-    fn add(&mut self, other: Range) {
+    fn add(&mut self, other: CountRange) {
         self.least += other.least;
         self.most = self.most.zip(other.most).map(|(own, other)| own + other);
     }
 }
 
-impl Default for Range {
-    fn default() -> Range {
-        Range { least: 0, most: Some(0) }
+impl Default for CountRange {
+    fn default() -> CountRange {
+        CountRange { least: 0, most: Some(0) }
     }
 }
 
@@ -241,86 +224,79 @@ impl ForecastView {
     }
 }
 
-impl Later for Resume {
-    type Request = Request;
-    type Response = Response;
-    type Hands = Writer;
+operation! {
+    /// Goes on with a run.
+    ResumeRun: "workflow.resume", "Go on with a run", include_str!("resume.md");
+    doors: [Door::Tool(Tool::WORK.calls_out()), Door::Command("resume")];
+    run: resume_run(Writer, Request) -> Response;
+    example: {"run_id": "run_00000000000000000000000001", "plan_only": true};
+}
 
-    const NAME: &'static str = "workflow.resume";
-    const TITLE: &'static str = "Go on with a run";
-    const DESCRIPTION: &'static str = include_str!("resume.md");
-    const DOORS: &'static [Door] = &[Door::Tool(Tool::WORK.calls_out()), Door::Command("resume")];
-
-    async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let runs = writer.runs()?;
-        let run = super::find(runs, &request.run_id).await?;
-        let snapshot = runs.snapshot(&run).await.map_err(|error| of_run(&error))?;
-        if request.is_plain() && is_open(&snapshot) {
-            let run = go_on(runs, call, &snapshot).await?;
-            return Ok(Response { plan: Vec::new(), forecast: None, changes: Vec::new(), run });
-        }
-        let view = RunView::of(&snapshot);
-        if request.plan_only && request.changes_nothing() && view.goes_on_by_itself() {
-            return ahead(writer, &snapshot, view).await;
-        }
-        let snapshot = match request.plan_only {
-            true => snapshot,
-            false => pinned(runs, snapshot).await?,
-        };
-        let (sender, missing) = world_to_leave(writer, &snapshot, request.versions()).await?;
-        no_secrets(
-            &sender.place().writer,
-            &view,
-            request.inputs.values().chain(request.overrides.values()),
-        )?;
-        let wanted = Wanted::of(&sender, call, &request, &snapshot).await?;
-        let planned = resume::plan(
-            &snapshot.flow,
-            &wanted.flow,
-            &snapshot.state,
-            &*wanted.sender,
-            &wanted.request,
-        );
-        let planned = planned.map_err(|failure| match view.is_left() {
-            true if failure.is(Code::RunConflict) => left_alone(&run, missing.as_ref()),
-            _ => refused(&failure, &run),
-        })?;
-        let (plan, forecast) = with_children(writer, &snapshot.state, &planned).await?;
-        let changes = changes(&snapshot.state, &planned.resumption);
-        if !request.plan_only {
-            carry_out(writer, call, &snapshot, wanted, planned.resumption).await?;
-        }
-        let run = match request.plan_only {
-            true => super::view(runs, &run).await?,
-            false => super::follow(runs, &Alone, &run, limits::CONSEQUENCES_WAIT).await?,
-        };
-        Ok(Response { plan, forecast: Some(forecast), changes, run })
+async fn resume_run(
+    writer: &Writer,
+    call: &dyn Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let runs = writer.runs()?;
+    let run = super::find(runs, &request.run_id).await?;
+    let snapshot = runs.snapshot(&run).await.or_problem()?;
+    if request.is_plain() && is_open(&snapshot) {
+        let run = go_on(runs, call, &snapshot).await?;
+        return Ok(Response { plan: Vec::new(), forecast: None, changes: Vec::new(), run });
     }
-
-    fn example() -> Request {
-        Request {
-            run_id: "run_00000000000000000000000001".to_owned(),
-            plan_only: true,
-            ..Request::default()
-        }
+    let view = RunView::of(&snapshot);
+    if request.plan_only && request.changes_nothing() && view.goes_on_by_itself() {
+        return ahead(writer, &snapshot, view).await;
     }
+    let snapshot = match request.plan_only {
+        true => snapshot,
+        false => pinned(runs, snapshot).await?,
+    };
+    let (sender, missing) = world_to_leave(writer, &snapshot, request.versions()).await?;
+    no_secrets(
+        &sender.place().writer,
+        &view,
+        request.inputs.values().chain(request.overrides.values()),
+    )?;
+    let wanted = PreparedResume::of(&sender, call, &request, &snapshot).await?;
+    let planned = resume::plan(
+        &snapshot.flow,
+        &wanted.flow,
+        &snapshot.state,
+        &*wanted.sender,
+        &wanted.request,
+    );
+    let planned = planned.map_err(|failure| match view.is_left() {
+        true if failure.is(Code::RunConflict) => left_alone(&run, missing.as_ref()),
+        _ => refused(&failure, &run),
+    })?;
+    let (plan, forecast) = with_children(writer, &snapshot.state, &planned).await?;
+    let changes = changes(&snapshot.state, &planned.resumption);
+    if !request.plan_only {
+        carry_out(writer, call, &snapshot, wanted, planned.resumption).await?;
+    }
+    let run = match request.plan_only {
+        true => super::view(runs, &run).await?,
+        false => super::follow(runs, &SilentCaller, &run, limits::CONSEQUENCES_WAIT).await?,
+    };
+    Ok(Response { plan, forecast: Some(forecast), changes, run })
 }
 
 impl Request {
     fn is_only(&self) -> bool {
-        self.only || self.mode == Some(Mode::Only)
+        self.only || self.mode == Some(ResumeMode::Only)
     }
 
     fn is_latest(&self) -> bool {
-        self.latest || self.version == Some(Version::Latest)
+        self.latest || self.version == Some(ResumeVersion::Latest)
     }
 
     /// Which versions a run is to go on with.
-    fn versions(&self) -> Versions {
+    fn versions(&self) -> VersionChoice {
         match (self.is_latest(), self.latest_catalogs) {
-            (true, _) => Versions::Latest,
-            (false, true) => Versions::LatestCatalogs,
-            (false, false) => Versions::Pinned,
+            (true, _) => VersionChoice::Latest,
+            (false, true) => VersionChoice::LatestCatalogs,
+            (false, false) => VersionChoice::Pinned,
         }
     }
 
@@ -344,9 +320,9 @@ impl Request {
 /// Lets a run go on as it was planned, once whoever has to be there has shown to be.
 async fn carry_out(
     writer: &Writer,
-    call: &dyn Call,
+    call: &dyn Caller,
     snapshot: &Snapshot,
-    wanted: Wanted,
+    wanted: PreparedResume,
     resumption: Resumption,
 ) -> Result<(), Problem> {
     let (run, state) = (&snapshot.run, &*snapshot.state);
@@ -354,7 +330,7 @@ async fn carry_out(
     let mut resumption = Box::new(Resumption { given: wanted.given, ..resumption });
     let (seq, head) = (state.seq, &state.head);
     match needs(writer, &wanted.flow, state, &resumption).await {
-        Needs::Person(deed) | Needs::Proof(deed) if call.caller() != Caller::Person => {
+        Needs::Person(deed) | Needs::Proof(deed) if call.kind() != CallerKind::Person => {
             return Err(for_a_person(&deed, run));
         }
         Needs::Nobody | Needs::Person(_) => {}
@@ -374,8 +350,9 @@ async fn carry_out(
         kept.map_err(|missing| world_missing(run, &missing))?;
     }
     let signal = Signal::Resume { seq, resumption };
-    let tell = Tell { signal, id: None, text: wanted.text, patience: limits::TAKEN_IN_WAIT };
-    match writer.runs()?.send(run, tell).await.map_err(|error| of_run(&error))? {
+    let tell =
+        SignalRequest { signal, id: None, text: wanted.text, patience: limits::TAKEN_IN_WAIT };
+    match writer.runs()?.send(run, tell).await.or_problem()? {
         Some(Reply::Refused { failure }) => Err(refused(&failure, run)),
         Some(_) => Ok(()),
         None => Err(super::not_taken_in(run)),
@@ -416,7 +393,7 @@ async fn world(writer: &Writer, snapshot: &Snapshot) -> Result<Arc<CatalogSender
 async fn world_to_leave(
     writer: &Writer,
     snapshot: &Snapshot,
-    versions: Versions,
+    versions: VersionChoice,
 ) -> Result<(Arc<CatalogSender>, Option<MissingWorld>), Problem> {
     let (sender, head) = (writer.sender()?, &snapshot.state.head);
     let missing = match sender.world_of(head).await {
@@ -428,7 +405,7 @@ async fn world_to_leave(
         MissingWorld::Workflow { .. } | MissingWorld::Record { .. } | MissingWorld::Document { .. }
     );
     match versions {
-        Versions::Latest | Versions::LatestCatalogs if is_lost => {
+        VersionChoice::Latest | VersionChoice::LatestCatalogs if is_lost => {
             Ok((sender.live_for(head), Some(missing)))
         }
         _ => Err(world_missing(&snapshot.run, &missing)),
@@ -442,11 +419,11 @@ async fn pinned(runs: &dyn RunService, snapshot: Snapshot) -> Result<Snapshot, P
         return Ok(snapshot);
     }
     let run = &snapshot.run;
-    runs.acquire(run).await.map_err(|error| of_run(&error))?;
+    runs.acquire(run).await.or_problem()?;
     let (after, patience) = (snapshot.state.seq, limits::TAKEN_IN_WAIT);
-    let wait = Wait { after, until: Until::News, patience, gather: Duration::ZERO };
-    runs.wait(run, wait).await.map_err(|error| of_run(&error))?;
-    runs.snapshot(run).await.map_err(|error| of_run(&error))
+    let wait = WaitOptions { after, until: Until::NextEvent, patience, gather: Duration::ZERO };
+    runs.wait(run, wait).await.or_problem()?;
+    runs.snapshot(run).await.or_problem()
 }
 
 /// What is different in the world that a run would go on in.
@@ -465,26 +442,27 @@ fn is_open(snapshot: &Snapshot) -> bool {
 /// Lets a run go on as it is.
 async fn go_on(
     runs: &dyn RunService,
-    call: &dyn Call,
+    call: &dyn Caller,
     snapshot: &Snapshot,
 ) -> Result<RunView, Problem> {
     let run = &snapshot.run;
     if snapshot.status() == Status::Paused {
-        super::tell(runs, run, Signal::Unpause { by: begin::actor(call) }).await?;
+        super::tell(runs, run, Signal::Unpause { by: prepare::actor(call) }).await?;
     } else {
-        runs.acquire(run).await.map_err(|error| of_run(&error))?;
+        runs.acquire(run).await.or_problem()?;
         // A question that lapsed stays open until whoever drives the run writes that down.
         if RunView::of(snapshot).has_lapsed() {
             let (after, patience) = (snapshot.state.seq, limits::TAKEN_IN_WAIT);
-            let wait = Wait { after, until: Until::News, patience, gather: Duration::ZERO };
-            runs.wait(run, wait).await.map_err(|error| of_run(&error))?;
+            let wait =
+                WaitOptions { after, until: Until::NextEvent, patience, gather: Duration::ZERO };
+            runs.wait(run, wait).await.or_problem()?;
         }
     }
-    super::follow(runs, &Alone, run, limits::CONSEQUENCES_WAIT).await
+    super::follow(runs, &SilentCaller, run, limits::CONSEQUENCES_WAIT).await
 }
 
 /// What is wanted, with everything it refers to looked up.
-struct Wanted {
+struct PreparedResume {
     flow: Flow,
     text: Option<String>,
     request: ResumeRequest,
@@ -495,15 +473,15 @@ struct Wanted {
     sender: Arc<CatalogSender>,
 }
 
-impl Wanted {
+impl PreparedResume {
     async fn of(
         sender: &CatalogSender,
-        call: &dyn Call,
+        call: &dyn Caller,
         request: &Request,
         snapshot: &Snapshot,
-    ) -> Result<Wanted, Problem> {
+    ) -> Result<PreparedResume, Problem> {
         let (state, writer) = (&*snapshot.state, &sender.place().writer);
-        let mut wish = ResumeRequest::of(state, begin::actor(call));
+        let mut wish = ResumeRequest::of(state, prepare::actor(call));
         wish.origin = match request.from.as_deref() {
             None | Some("failed") => Origin::Failed,
             Some("start") => Origin::Start,
@@ -520,7 +498,7 @@ impl Wanted {
         let (mut flow, mut text) = (snapshot.flow.clone(), None);
         if request.is_latest() {
             let id = state.head.workflow.as_str();
-            let document = Subject::find(&writer.reader, None, Some(id))?.document;
+            let document = WorkflowSubject::find(&writer.reader, None, Some(id))?.document;
             let source = document.source.as_ref().map(|source| source.text().to_owned());
             let newest = source.unwrap_or_default();
             wish.plan_hash = plan::hash(&document).unwrap_or_default();
@@ -545,7 +523,7 @@ impl Wanted {
             named = secrets.keys().filter(is_given).cloned().collect();
             for (name, value) in resolved.values {
                 if secrets.contains_key(&name) {
-                    let sealed = sentinel(&state.head.seal, &format!("input:{name}"));
+                    let sealed = secret_placeholder(&state.head.nonce, &format!("input:{name}"));
                     wish.inputs.insert(name, sealed.into());
                 } else if state.head.inputs.get(&name) != Some(&value) {
                     wish.inputs.insert(name, value);
@@ -553,14 +531,14 @@ impl Wanted {
             }
         }
         if request.is_latest() {
-            let read = begin::env(writer, flow.workflow(), &secrets, &state.head.seal)?;
+            let read = prepare::env(writer, flow.workflow(), &secrets, &state.head.nonce)?;
             let known = |name: &String| state.head.env.contains_key(name);
             wish.env = read.into_iter().filter(|(name, _)| !known(name)).collect();
         }
         let sender = sender.moved(flow.workflow(), request.versions());
         let world = sender.place().world.clone().map(Box::new);
         wish.world = world.filter(|world| state.head.world.as_ref() != Some(world));
-        Ok(Wanted { flow, text, request: wish, secrets, given: named, sender })
+        Ok(PreparedResume { flow, text, request: wish, secrets, given: named, sender })
     }
 }
 
@@ -592,7 +570,7 @@ fn left_alone(run: &RunId, missing: Option<&MissingWorld>) -> Problem {
         None => (
             message.to_owned(),
             Hint::text("let it go on with ")
-                .call(next::resume(run.as_str()))
+                .call(next_action::resume(run.as_str()))
                 .then(", or cancel it first"),
         ),
     };
@@ -603,7 +581,7 @@ fn left_alone(run: &RunId, missing: Option<&MissingWorld>) -> Problem {
 fn for_a_person(deed: &str, run: &RunId) -> Problem {
     let message = format!("only a person can decide to {deed}");
     let hint = Hint::text("stop, and ask the person to run ")
-        .person(next::resume(run.as_str()))
+        .person(next_action::resume(run.as_str()))
         .then(" as you wanted to");
     Problem::new(Code::PresenceRequired, message, hint).context("run_id", run.as_str())
 }
@@ -626,7 +604,7 @@ fn with_children<'a>(
     writer: &'a Writer,
     state: &'a State,
     planned: &'a ResumePlan,
-) -> Waiting<'a, (Vec<StepPlanView>, ForecastView)> {
+) -> OperationFuture<'a, (Vec<StepPlanView>, ForecastView)> {
     Box::pin(async move {
         let (mut steps, mut forecast) = told(planned);
         let mut going_on = 0;
@@ -666,7 +644,7 @@ async fn continued(
 }
 
 /// The runs of steps that go on when these are begun again with what they were given.
-fn left(state: &State, resumption: &Resumption) -> Vec<(Key, RunId)> {
+fn left(state: &State, resumption: &Resumption) -> Vec<(StepKey, RunId)> {
     let edited = !resumption.inputs.is_empty() || !resumption.overrides.is_empty();
     if edited || resumption.from == Resumption::START {
         return Vec::new();
@@ -687,18 +665,15 @@ fn step_views(steps: &[StepPlan]) -> Vec<StepPlanView> {
     let views = steps.iter().map(|step| StepPlanView {
         step: step.key.as_str().to_owned(),
         kind: step.kind,
-        verdict: step.verdict.kind(),
-        write: match &step.verdict {
-            Verdict::MayRepeatWrite { request } => Some(request.clone()),
-            _ => None,
-        },
+        verdict: step.verdict,
+        write: step.repeats.clone(),
         why: step.why.clone(),
     });
     views.collect()
 }
 
 fn forecast_view(forecast: &Forecast) -> ForecastView {
-    let range = |tally: &Tally| Range { least: tally.least, most: tally.most };
+    let range = |tally: &ForecastRange| CountRange { least: tally.least, most: tally.most };
     ForecastView {
         calls: range(&forecast.calls),
         writes: range(&forecast.writes),

@@ -1,28 +1,14 @@
 //! `workflow.decide`: a person says what became of a request nobody saw the end of, or of a step
 //! that no submission was good enough for.
 
-use milepost_engine::Key;
+use milepost_engine::StepKey;
 use milepost_engine::event::Settlement;
 use milepost_engine::signal::{Signal, settled_text};
 use milepost_engine::view::WaitingKind;
-use milepost_model::hint::{Hint, Invocation};
-use milepost_model::problem::{Code, Problem};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::errors::of_run;
 use super::view::RunView;
-use super::{begin, next, person};
-use crate::call::{Alone, Call, Caller};
-use crate::later::Later;
-use crate::limits;
-use crate::operation::Door;
-use crate::writer::Writer;
-
-/// Says what became of a step.
-#[derive(Debug)]
-pub struct Settle;
+use super::{next_action, person, prepare};
+use crate::prelude::*;
 
 /// What became of which step.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -31,19 +17,17 @@ pub struct Request {
     /// The run.
     pub run_id: String,
     /// The step; the one that waits unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_id: Option<String>,
     /// What became of it.
-    pub outcome: OutcomeWord,
+    pub outcome: SettleOutcome,
     /// What came of it, when it happened.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
 }
 
 /// What became of a step.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum OutcomeWord {
+pub enum SettleOutcome {
     /// It happened.
     Happened,
     /// It did not: it is done again.
@@ -52,69 +36,66 @@ pub enum OutcomeWord {
     GiveUp,
 }
 
-impl Later for Settle {
-    type Request = Request;
-    type Response = RunView;
-    type Hands = Writer;
-
-    const NAME: &'static str = "workflow.decide";
-    const TITLE: &'static str = "Say what became of a step";
-    const DESCRIPTION: &'static str = "A person says what became of a request that must not be \
+operation! {
+    /// Says what became of a step.
+    SettleStep: "workflow.decide", "Say what became of a step",
+        "A person says what became of a request that must not be \
          repeated and whose end nobody saw: it happened, it did not, or give up.";
-    const DOORS: &'static [Door] = &[Door::Command("decide")];
+    doors: [Door::Command("decide")];
+    run: settle_step(Writer, Request) -> RunView;
+    example: {
+        "run_id": "run_00000000000000000000000001",
+        "step_id": "refund",
+        "outcome": "did_not_happen",
+    };
+}
 
-    async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<RunView, Problem> {
-        if call.caller() != Caller::Person {
-            let decide = Invocation::of(Self::NAME);
-            let hint = Hint::text("stop, and ask the person to run ").person(decide);
-            let message = "only a person can decide this";
-            return Err(Problem::new(Code::PresenceRequired, message, hint));
-        }
-        let runs = writer.runs()?;
-        let run = super::find(runs, &request.run_id).await?;
-        let snapshot = runs.snapshot(&run).await.map_err(|error| of_run(&error))?;
-        let key = match request.step_id {
-            Some(step) => step,
-            None => waiting(&RunView::of(&snapshot))?,
-        };
-        let key = Key::of_walk(&key);
-        // The word is about the try that is shown now, and about no later one.
-        let asked = snapshot.state.step(&key).and_then(|step| step.asked);
-        let decision = match request.outcome {
-            OutcomeWord::Happened => {
-                let output = request.output.ok_or_else(|| untold(&key))?;
-                Settlement::Happened { output }
-            }
-            OutcomeWord::DidNotHappen => Settlement::DidNot,
-            OutcomeWord::GiveUp => Settlement::GiveUp,
-        };
-        let by = begin::actor(call);
-        let head = &snapshot.state.head;
-        let word = match request.outcome {
-            OutcomeWord::Happened => "happened",
-            OutcomeWord::DidNotHappen => "did not happen and is done again",
-            OutcomeWord::GiveUp => "has failed",
-        };
-        let deed = format!("say that `{key}` of run `{run}` {word}");
-        let text = settled_text(&head.run, &key, asked, &decision);
-        let proof = Some(person::proof(writer, call, head, &deed, &text)?);
-        let signal = Signal::Settle { key, by, decision, asked, proof };
-        super::tell(runs, &run, signal).await?;
-        super::follow(runs, &Alone, &run, limits::CONSEQUENCES_WAIT).await
+async fn settle_step(
+    writer: &Writer,
+    call: &dyn Caller,
+    request: Request,
+) -> Result<RunView, Problem> {
+    if call.kind() != CallerKind::Person {
+        let decide = Invocation::of(SettleStep::NAME);
+        let hint = Hint::text("stop, and ask the person to run ").person(decide);
+        let message = "only a person can decide this";
+        return Err(Problem::new(Code::PresenceRequired, message, hint));
     }
-
-    fn example() -> Request {
-        Request {
-            run_id: "run_00000000000000000000000001".to_owned(),
-            step_id: Some("refund".to_owned()),
-            outcome: OutcomeWord::DidNotHappen,
-            output: None,
+    let runs = writer.runs()?;
+    let run = super::find(runs, &request.run_id).await?;
+    let snapshot = runs.snapshot(&run).await.or_problem()?;
+    let key = match request.step_id {
+        Some(step) => step,
+        None => waiting(&RunView::of(&snapshot))?,
+    };
+    let key = StepKey::of_walk(&key);
+    // The word is about the try that is shown now, and about no later one.
+    let asked = snapshot.state.step(&key).and_then(|step| step.asked);
+    let decision = match request.outcome {
+        SettleOutcome::Happened => {
+            let output = request.output.ok_or_else(|| untold(&key))?;
+            Settlement::Happened { output }
         }
-    }
+        SettleOutcome::DidNotHappen => Settlement::DidNot,
+        SettleOutcome::GiveUp => Settlement::GiveUp,
+    };
+    let by = prepare::actor(call);
+    let head = &snapshot.state.head;
+    let word = match request.outcome {
+        SettleOutcome::Happened => "happened",
+        SettleOutcome::DidNotHappen => "did not happen and is done again",
+        SettleOutcome::GiveUp => "has failed",
+    };
+    let deed = format!("say that `{key}` of run `{run}` {word}");
+    let text = settled_text(&head.run, &key, asked, &decision);
+    let proof = Some(person::proof(writer, call, head, &deed, &text)?);
+    let signal = Signal::Settle { key, by, decision, asked, proof };
+    super::tell(runs, &run, signal).await?;
+    super::follow(runs, &SilentCaller, &run, limits::CONSEQUENCES_WAIT).await
 }
 
 /// What happened has an output, which the steps behind it may read.
-fn untold(key: &Key) -> Problem {
+fn untold(key: &StepKey) -> Problem {
     let message = format!("what came of `{key}` is not said");
     let hint = Hint::text("add ")
         .argument("output")
@@ -148,5 +129,5 @@ pub fn nothing_open() -> Problem {
 /// Several steps wait for such a word, and it is not said which one is meant.
 pub fn several(view: &RunView) -> Problem {
     let open = view.waiting.iter().filter(|one| is_meant(one.kind));
-    next::one_of(view, Settle::NAME, open, "several steps wait for that")
+    next_action::one_of(view, SettleStep::NAME, open, "several steps wait for that")
 }

@@ -2,40 +2,19 @@
 
 use std::time::Duration;
 
-use milepost_model::problem::{Code, Problem};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-
-use super::begin::{self, StartOptions};
-use super::errors::of_run;
+use super::prepare::{self, StartOptions};
 use super::view::RunView;
-use crate::call::Call;
-use crate::inputs::Violation;
-use crate::later::Later;
-use crate::limits;
-use crate::operation::Door;
-use crate::preview::preview_rendered::{self, PreviewRendered, RenderedStep};
-use crate::tool::{Task, Tool};
-use crate::writer::Writer;
-
-/// Starts a run.
-#[derive(Debug)]
-pub struct Start;
-
-/// Starts a run, or shows what it would do.
-#[derive(Debug)]
-pub struct StartOrShow;
+use crate::inputs::InputViolation;
+use crate::prelude::*;
+use crate::preview::preview_rendered::{self, PreviewRequests, RenderedStep};
 
 /// What to run, and with what.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// A workflow of the library.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow_id: Option<String>,
     /// Or the text of one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manifest: Option<Value>,
     /// Its inputs.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -54,47 +33,41 @@ pub struct Request {
     #[serde(default)]
     pub wait_s: u64,
     /// The same key twice starts one run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rare" = true))]
     pub idempotency_key: Option<String>,
 }
 
-impl Later for Start {
-    type Request = Request;
-    type Response = RunView;
-    type Hands = Writer;
+operation! {
+    /// Starts a run.
+    StartRun: RunWorkflow::NAME, RunWorkflow::TITLE, RunWorkflow::DESCRIPTION;
+    doors: RunWorkflow::DOORS;
+    run: start_run(Writer, Request) -> RunView;
+    example: {"workflow_id": "refund-order", "inputs": {"order_id": "1001"}};
+}
 
-    const NAME: &'static str = StartOrShow::NAME;
-    const TITLE: &'static str = StartOrShow::TITLE;
-    const DESCRIPTION: &'static str = StartOrShow::DESCRIPTION;
-    const DOORS: &'static [Door] = StartOrShow::DOORS;
-
-    async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<RunView, Problem> {
-        if request.dry_run {
-            let hint = "ask for the requests of the workflow instead";
-            return Err(Problem::new(Code::ParamsInvalid, "this starts runs", hint));
-        }
-        let runs = writer.runs()?;
-        let wish = StartOptions {
-            manifest: request.manifest,
-            workflow_id: request.workflow_id,
-            inputs: request.inputs,
-            mock: request.mock,
-            relaxed: request.relaxed,
-            key: request.idempotency_key,
-            own: false,
-        };
-        let prepared = begin::run(writer, call, wish).await?;
-        let run = runs.start(prepared).await.map_err(|error| of_run(&error))?;
-        let patience = Duration::from_secs(request.wait_s.min(limits::RUN_WAIT_MAX_S));
-        super::follow(runs, call, &run, patience).await
+async fn start_run(
+    writer: &Writer,
+    call: &dyn Caller,
+    request: Request,
+) -> Result<RunView, Problem> {
+    if request.dry_run {
+        let hint = "ask for the requests of the workflow instead";
+        return Err(Problem::new(Code::ParamsInvalid, "this starts runs", hint));
     }
-
-    fn example() -> Request {
-        let inputs = [("order_id".to_owned(), Value::from("1001"))].into_iter().collect();
-        let workflow_id = Some("refund-order".to_owned());
-        Request { workflow_id, inputs, ..Request::default() }
-    }
+    let runs = writer.runs()?;
+    let wish = StartOptions {
+        manifest: request.manifest,
+        workflow_id: request.workflow_id,
+        inputs: request.inputs,
+        mock: request.mock,
+        relaxed: request.relaxed,
+        key: request.idempotency_key,
+        own: false,
+    };
+    let prepared = prepare::run(writer, call, wish).await?;
+    let run = runs.start(prepared).await.or_problem()?;
+    let patience = Duration::from_secs(request.wait_s.min(limits::RUN_WAIT_MAX_S));
+    super::follow(runs, call, &run, patience).await
 }
 
 /// What `workflow.run` answers.
@@ -127,40 +100,36 @@ pub struct DryRun {
     pub steps: Vec<RenderedStep>,
     /// Inputs that a run needs and that have no value yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub missing: Vec<Violation>,
+    pub missing: Vec<InputViolation>,
 }
 
-impl Later for StartOrShow {
-    type Request = Request;
-    type Response = Response;
-    type Hands = Writer;
+operation! {
+    /// Starts a run, or shows what it would do.
+    RunWorkflow: "workflow.run", "Run a workflow", include_str!("start.md");
+    doors: [Door::Tool(Tool::WORK.calls_out().task(Task::Optional)), Door::Command("run")];
+    run: run_workflow(Writer, Request) -> Response;
+    example: {"workflow_id": "refund-order", "inputs": {"order_id": "1001"}};
+}
 
-    const NAME: &'static str = "workflow.run";
-    const TITLE: &'static str = "Run a workflow";
-    const DESCRIPTION: &'static str = include_str!("start.md");
-    const DOORS: &'static [Door] =
-        &[Door::Tool(Tool::WORK.calls_out().task(Task::Optional)), Door::Command("run")];
-
-    async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        if !request.dry_run {
-            let run = Start::run(writer, call, request).await?;
-            return Ok(Response::Run(Box::new(run)));
-        }
-        let wish = preview_rendered::Request {
-            manifest: request.manifest,
-            workflow_id: request.workflow_id,
-            inputs: request.inputs,
-        };
-        let seen = PreviewRendered::run(&writer.reader, call, wish).await?;
-        Ok(Response::Dry(DryRun {
-            workflow: seen.workflow_id,
-            status: DryStatus::DryRun,
-            steps: seen.steps,
-            missing: seen.missing,
-        }))
+async fn run_workflow(
+    writer: &Writer,
+    call: &dyn Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    if !request.dry_run {
+        let run = StartRun::run(writer, call, request).await?;
+        return Ok(Response::Run(Box::new(run)));
     }
-
-    fn example() -> Request {
-        Start::example()
-    }
+    let wish = preview_rendered::Request {
+        manifest: request.manifest,
+        workflow_id: request.workflow_id,
+        inputs: request.inputs,
+    };
+    let seen = PreviewRequests::run(&writer.reader, call, wish).await?;
+    Ok(Response::Dry(DryRun {
+        workflow: seen.workflow_id,
+        status: DryStatus::DryRun,
+        steps: seen.steps,
+        missing: seen.missing,
+    }))
 }

@@ -2,52 +2,34 @@
 
 use std::time::Duration;
 
-use milepost_driver::{RunReader, Until, Wait};
-use milepost_engine::Key;
+use milepost_driver::{RunReader, Until, WaitOptions};
+use milepost_engine::StepKey;
 use milepost_engine::event::Event;
 use milepost_engine::ports::RunFilter;
-use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::RunId;
-use milepost_model::problem::{Code, Problem};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::errors::of_run;
-use super::list::{Listed, listed};
-use super::sent::SentView;
+use super::list::{RunSummary, listed};
+use super::sent_request::SentView;
 use super::view::RunView;
-use crate::call::Call;
-use crate::later::Later;
-use crate::limits;
-use crate::operation::Door;
-use crate::reader::Reader;
-use crate::tool::Tool;
-
-/// Tells how a run stands.
-#[derive(Debug)]
-pub struct Status;
+use crate::prelude::*;
 
 /// Which run.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// The run, or the beginning of its id.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
     /// One step of it, with the requests that were sent for it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rare" = true))]
     pub step_id: Option<String>,
     /// Seconds to wait; at most 25.
     #[serde(default)]
     pub wait_s: u64,
     /// The last event that is known: waiting ends as soon as there is a later one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rare" = true))]
     pub after_seq: Option<u64>,
     /// Bytes of one value that are shown whole; 8,192 unless given, at most 262,144. Larger ones
     /// are resources.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rare" = true))]
     pub inline_max: Option<u64>,
 }
@@ -61,52 +43,49 @@ pub enum Response {
     /// The open runs of this workspace.
     Open {
         /// Newest first.
-        runs: Vec<Listed>,
+        runs: Vec<RunSummary>,
     },
 }
 
-impl Later for Status {
-    type Request = Request;
-    type Response = Response;
-    type Hands = Reader;
+operation! {
+    /// Tells how a run stands.
+    GetRunStatus: "workflow.status", "Look at a run", include_str!("status.md");
+    doors: [Door::Tool(Tool::WORK), Door::Command("show")];
+    run: get_run_status(Reader, Request) -> Response;
+    example: {};
+}
 
-    const NAME: &'static str = "workflow.status";
-    const TITLE: &'static str = "Look at a run";
-    const DESCRIPTION: &'static str = include_str!("status.md");
-    const DOORS: &'static [Door] = &[Door::Tool(Tool::WORK), Door::Command("show")];
-
-    async fn run(reader: &Reader, call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let runs = reader.runs();
-        let Some(named) = &request.run_id else {
-            let workspace = Some(reader.workspace().display().to_string());
-            let filter = RunFilter { workspace, open_only: true, ..RunFilter::default() };
-            let page =
-                runs.list(&filter, limits::STATUS_RUNS).await.map_err(|error| of_run(&error))?;
-            return Ok(Response::Open { runs: listed(runs, &page.runs).await? });
-        };
-        let run = super::find(runs, named).await?;
-        let patience = Duration::from_secs(request.wait_s.min(limits::RUN_WAIT_MAX_S));
-        let mut view = match request.after_seq {
-            _ if patience.is_zero() => super::view(runs, &run).await?,
-            Some(after) => {
-                let wait = Wait { after, until: Until::News, patience, gather: Duration::ZERO };
-                runs.wait(&run, wait).await.map_err(|error| of_run(&error))?;
-                super::view(runs, &run).await?
-            }
-            None => super::follow(runs, call, &run, patience).await?,
-        };
-        if let Some(step) = &request.step_id {
-            only(runs, &run, step, &mut view).await?;
+async fn get_run_status(
+    reader: &Reader,
+    call: &dyn Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let runs = reader.runs();
+    let Some(named) = &request.run_id else {
+        let workspace = Some(reader.workspace().display().to_string());
+        let filter = RunFilter { workspace, open_only: true, ..RunFilter::default() };
+        let page = runs.list(&filter, limits::STATUS_RUNS).await.or_problem()?;
+        return Ok(Response::Open { runs: listed(runs, &page.runs).await? });
+    };
+    let run = super::find(runs, named).await?;
+    let patience = Duration::from_secs(request.wait_s.min(limits::RUN_WAIT_MAX_S));
+    let mut view = match request.after_seq {
+        _ if patience.is_zero() => super::view(runs, &run).await?,
+        Some(after) => {
+            let wait =
+                WaitOptions { after, until: Until::NextEvent, patience, gather: Duration::ZERO };
+            runs.wait(&run, wait).await.or_problem()?;
+            super::view(runs, &run).await?
         }
-        if view.is_left() || view.has_open_question() {
-            view.lacks(reader, &run).await;
-        }
-        Ok(Response::Run(Box::new(view)))
+        None => super::follow(runs, call, &run, patience).await?,
+    };
+    if let Some(step) = &request.step_id {
+        only(runs, &run, step, &mut view).await?;
     }
-
-    fn example() -> Request {
-        Request::default()
+    if view.is_left() || view.has_open_question() {
+        view.lacks(reader, &run).await;
     }
+    Ok(Response::Run(Box::new(view)))
 }
 
 /// Leaves one step of a run, with its executions and what was sent for each.
@@ -116,7 +95,7 @@ async fn only(
     step: &str,
     view: &mut RunView,
 ) -> Result<(), Problem> {
-    let is_meant = |id: &str| id == step || Key::of_walk(id).top() == step;
+    let is_meant = |id: &str| id == step || StepKey::of_walk(id).top() == step;
     view.steps.retain(|one| is_meant(&one.id));
     if view.steps.is_empty() {
         let look = Invocation::of("workflow.status").with("run_id", run.as_str());
@@ -124,7 +103,7 @@ async fn only(
         let message = format!("run `{run}` has no step `{step}`");
         return Err(Problem::new(Code::StepNotFound, message, hint).context("step_id", step));
     }
-    let news = runs.events(run, 0).await.map_err(|error| of_run(&error))?;
+    let news = runs.events(run, 0).await.or_problem()?;
     for entry in &news.entries {
         let Event::AttemptStarted(attempt) = &entry.event else { continue };
         let of = view.steps.iter_mut().find(|one| one.id == attempt.key.as_str());

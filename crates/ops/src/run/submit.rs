@@ -1,25 +1,12 @@
 //! `workflow.submit`: an agent hands in what it did.
 
-use milepost_engine::signal::{Reply, Signal, Submitted};
-use milepost_model::problem::Problem;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use milepost_engine::signal::{Reply, Signal, SubmissionSignal};
 
-use super::begin;
 use super::errors::refused;
+use super::prepare;
 use super::view::{IssueView, RunView};
 use crate::author::no_secrets;
-use crate::call::{Alone, Call};
-use crate::later::Later;
-use crate::limits;
-use crate::operation::Door;
-use crate::tool::Tool;
-use crate::writer::Writer;
-
-/// Hands in what an agent did.
-#[derive(Debug)]
-pub struct Submit;
+use crate::prelude::*;
 
 /// What was done.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -28,16 +15,13 @@ pub struct Request {
     /// The run.
     pub run_id: String,
     /// The one that is due unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_id: Option<String>,
     /// A text, or a value that fits the step's schema.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
     /// Variables to add to the run's.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub context: Map<String, Value>,
     /// Which try this is; a late submission of an earlier one is then refused.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rare" = true))]
     pub attempt: Option<u32>,
 }
@@ -58,53 +42,49 @@ pub struct Response {
     pub run: RunView,
 }
 
-impl Later for Submit {
-    type Request = Request;
-    type Response = Response;
-    type Hands = Writer;
+operation! {
+    /// Hands in what an agent did.
+    SubmitStep: "workflow.submit", "Hand in a step", include_str!("submit.md");
+    doors: [Door::Tool(Tool::WORK.calls_out()), Door::Command("submit")];
+    run: submit_step(Writer, Request) -> Response;
+    example: {
+        "run_id": "run_00000000000000000000000001",
+        "step_id": "decide",
+        "output": {"refund": true, "why": "it arrived broken"},
+    };
+}
 
-    const NAME: &'static str = "workflow.submit";
-    const TITLE: &'static str = "Hand in a step";
-    const DESCRIPTION: &'static str = include_str!("submit.md");
-    const DOORS: &'static [Door] = &[Door::Tool(Tool::WORK.calls_out()), Door::Command("submit")];
-
-    async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let runs = writer.runs()?;
-        let run = super::find(runs, &request.run_id).await?;
-        let view = super::view(runs, &run).await?;
-        let context = Value::Object(request.context.clone());
-        no_secrets(writer, &view, request.output.iter().chain([&context]))?;
-        let submitted = Submitted {
-            step: request.step_id,
-            attempt: request.attempt,
-            output: request.output,
-            context: request.context,
-            by: begin::actor(call),
-        };
-        let signal = Signal::Submit(submitted);
-        let reply = super::send(runs, &run, signal, limits::SUBMIT_WAIT).await?;
-        let (accepted, issues, attempts_left) = match reply {
-            None => (None, Vec::new(), None),
-            Some(Reply::Done | Reply::Accepted { .. } | Reply::Pausing { .. }) => {
-                (Some(true), Vec::new(), None)
-            }
-            Some(Reply::Rejected { issues, attempts_left, .. }) => {
-                let issues = issues.into_iter().map(IssueView::of).collect();
-                (Some(false), issues, Some(attempts_left))
-            }
-            Some(Reply::Refused { failure }) => return Err(refused(&failure, &run)),
-        };
-        // What follows at once belongs into the answer: it spares the caller a call.
-        let run = super::follow(runs, &Alone, &run, limits::CONSEQUENCES_WAIT).await?;
-        Ok(Response { accepted, issues, attempts_left, run })
-    }
-
-    fn example() -> Request {
-        Request {
-            run_id: "run_00000000000000000000000001".to_owned(),
-            step_id: Some("decide".to_owned()),
-            output: Some(serde_json::json!({"refund": true, "why": "it arrived broken"})),
-            ..Request::default()
+async fn submit_step(
+    writer: &Writer,
+    call: &dyn Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let runs = writer.runs()?;
+    let run = super::find(runs, &request.run_id).await?;
+    let view = super::view(runs, &run).await?;
+    let context = Value::Object(request.context.clone());
+    no_secrets(writer, &view, request.output.iter().chain([&context]))?;
+    let submitted = SubmissionSignal {
+        step: request.step_id,
+        attempt: request.attempt,
+        output: request.output,
+        context: request.context,
+        by: prepare::actor(call),
+    };
+    let signal = Signal::Submit(submitted);
+    let reply = super::send(runs, &run, signal, limits::SUBMIT_WAIT).await?;
+    let (accepted, issues, attempts_left) = match reply {
+        None => (None, Vec::new(), None),
+        Some(Reply::Done | Reply::Accepted { .. } | Reply::Pausing { .. }) => {
+            (Some(true), Vec::new(), None)
         }
-    }
+        Some(Reply::Rejected { issues, attempts_left, .. }) => {
+            let issues = issues.into_iter().map(IssueView::of).collect();
+            (Some(false), issues, Some(attempts_left))
+        }
+        Some(Reply::Refused { failure }) => return Err(refused(&failure, &run)),
+    };
+    // What follows at once belongs into the answer: it spares the caller a call.
+    let run = super::follow(runs, &SilentCaller, &run, limits::CONSEQUENCES_WAIT).await?;
+    Ok(Response { accepted, issues, attempts_left, run })
 }

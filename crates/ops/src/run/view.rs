@@ -3,26 +3,21 @@
 use milepost_driver::Snapshot;
 use milepost_driver::clock::now_ms;
 pub use milepost_engine::event::Presence;
-use milepost_engine::event::{Actor, ActorKind, Request, RunCreated};
+use milepost_engine::event::{Actor, ActorKind, ApprovalRequest, RunCreated};
 use milepost_engine::state::{End, Phase, State, StepState};
 pub use milepost_engine::state::{Status as RunStatus, StepStatus};
 pub use milepost_engine::view::WaitingKind;
-use milepost_engine::view::{self, Brief, Waiting};
-use milepost_engine::{Failure, Flow, Key, shown};
-use milepost_model::hint::Invocation;
+use milepost_engine::view::{self, StepBrief, Waiting};
+use milepost_engine::{Failure, Flow, StepKey, mask_secrets};
 use milepost_model::id::RunId;
-use milepost_model::problem::Code;
 use milepost_model::step::Action;
 use milepost_model::wording::Worded;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::errors::{failure_of, world_missing};
-use super::next::{Next, resume, resume_with};
-use super::sent::{SentView, arrives_within_ms};
+use super::next_action::{NextAction, resume, resume_with};
+use super::sent_request::{SentView, arrives_within_ms};
 use super::world;
-use crate::reader::Reader;
+use crate::prelude::*;
 
 /// A run.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -50,7 +45,7 @@ pub struct RunView {
     pub due: Vec<DueView>,
     /// What to do next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next: Option<Next>,
+    pub next: Option<NextAction>,
     /// The number of its last event.
     pub seq: u64,
     /// When it began, in milliseconds since 1970.
@@ -247,9 +242,11 @@ impl RunView {
     /// A run as its journal has it.
     fn alone(flow: &Flow, state: &State, relaxed: bool) -> RunView {
         let status = view::status(flow, state);
-        let seal = state.head.seal.as_str();
+        let nonce = state.head.nonce.as_str();
         let (final_output, problem) = match &state.end {
-            Some(End::Succeeded(output)) => (output.as_ref().map(|one| shown(seal, one)), None),
+            Some(End::Succeeded(output)) => {
+                (output.as_ref().map(|one| mask_secrets(nonce, one)), None)
+            }
             Some(End::Failed(failure)) => (None, Some(ProblemView::of(failure))),
             Some(End::Canceled) | None => (None, None),
         };
@@ -315,7 +312,7 @@ impl RunView {
             sent: None,
             may_arrive_until_ms: None,
         });
-        self.next = Some(Next::resume(&self.run_id));
+        self.next = Some(NextAction::resume(&self.run_id));
     }
 
     /// Whether it waits for somebody, so that no process has to have its world now.
@@ -374,7 +371,7 @@ fn steps(flow: &Flow, state: &State) -> Vec<StepView> {
             let own = !key.as_str().contains("::verify@");
             own && (step.began_ms.is_some() || step.phase.is_closed())
         });
-        let inner: Vec<(&Key, &StepState)> = inner.collect();
+        let inner: Vec<(&StepKey, &StepState)> = inner.collect();
         // A loop of a guide has no execution of its own.
         let walked = own.is_none() && !inner.is_empty();
         if !walked {
@@ -386,7 +383,7 @@ fn steps(flow: &Flow, state: &State) -> Vec<StepView> {
     all
 }
 
-fn step(flow: &Flow, key: &Key, own: &StepState, state: &State) -> StepView {
+fn step(flow: &Flow, key: &StepKey, own: &StepState, state: &State) -> StepView {
     let end = own.ended_ms.unwrap_or(state.now_ms);
     let took = own.began_ms.map_or(0, |began| end.saturating_sub(began));
     let failed = matches!(own.phase, Phase::Failed | Phase::Backoff(_) | Phase::Unknown(_));
@@ -400,7 +397,7 @@ fn step(flow: &Flow, key: &Key, own: &StepState, state: &State) -> StepView {
         attempts: own.attempts,
         duration_ms: took,
         run_id: own.child.as_ref().map(|child| child.run.clone()),
-        output: output.map(|output| shown(&state.head.seal, output)),
+        output: output.map(|output| mask_secrets(&state.head.nonce, output)),
         problem: own.failure.as_ref().filter(|_| failed).map(ProblemView::of),
         sent: Vec::new(),
     }
@@ -507,7 +504,7 @@ impl WaitingView {
 }
 
 /// The request of a step whose end nobody saw.
-fn in_doubt(state: &State, key: &Key) -> Option<Box<SentView>> {
+fn in_doubt(state: &State, key: &StepKey) -> Option<Box<SentView>> {
     let step = state.step(key)?;
     let attempt = step.in_doubt.as_deref()?;
     let began_ms = step.attempt_ms.map_or(state.now_ms, |(began_ms, _)| began_ms);
@@ -523,7 +520,7 @@ fn presence(head: &RunCreated) -> Presence {
     }
 }
 
-fn approval(flow: &Flow, state: &State, request: &Request) -> WaitingView {
+fn approval(flow: &Flow, state: &State, request: &ApprovalRequest) -> WaitingView {
     let authored = match flow.of_key(&request.key).map(|step| &step.action) {
         Some(Action::Approve(approve)) => Some(approve),
         _ => None,
@@ -563,7 +560,7 @@ fn approval(flow: &Flow, state: &State, request: &Request) -> WaitingView {
 }
 
 impl DueView {
-    fn of(brief: Brief) -> DueView {
+    fn of(brief: StepBrief) -> DueView {
         DueView {
             step_id: brief.key.as_str().to_owned(),
             title: brief.title,
@@ -581,13 +578,13 @@ impl DueView {
 }
 
 impl IssueView {
-    pub(crate) fn of(issue: milepost_engine::event::Issue) -> IssueView {
+    pub(crate) fn of(issue: milepost_engine::event::SubmissionIssue) -> IssueView {
         IssueView { message: issue.message, suggestion: issue.suggestion.into() }
     }
 }
 
 /// What to do next where only the state knows it: what a process lacks, or a limit that is reached.
-fn due_next(state: &State, status: RunStatus) -> Option<Next> {
+fn due_next(state: &State, status: RunStatus) -> Option<NextAction> {
     let run = &state.head.run;
     match status {
         RunStatus::Paused => state.open().find_map(|(_, step)| lacked(run, step.failure.as_ref()?)),
@@ -595,20 +592,20 @@ fn due_next(state: &State, status: RunStatus) -> Option<Next> {
             let budget = state.parked?;
             let limit = state.head.budget.get(&budget).copied().unwrap_or(0);
             let most = limit.max(state.spent.of(budget));
-            Some(Next::budget(run, budget.name(), most.saturating_mul(2).max(1)))
+            Some(NextAction::budget(run, budget.name(), most.saturating_mul(2).max(1)))
         }
         _ => None,
     }
 }
 
 /// The call that gives a process the secret that it lacked.
-fn lacked(run: &str, failure: &Failure) -> Option<Next> {
+fn lacked(run: &str, failure: &Failure) -> Option<NextAction> {
     if !failure.is(Code::SecretNotFound) {
         return None;
     }
     let hint = failure.hint();
     let told = hint.calls().find(|call| call.operation == "workflow.resume").cloned();
-    told.or_else(|| told_by_0_1(run, failure)).map(Next)
+    told.or_else(|| told_by_0_1(run, failure)).map(NextAction)
 }
 
 /// The same out of what version 0.1.0 kept beside such a failure: a command line whose last word is
@@ -625,22 +622,22 @@ fn next(
     status: RunStatus,
     waiting: &[WaitingView],
     variable: Option<&str>,
-) -> Option<Next> {
+) -> Option<NextAction> {
     let of = |kind: WaitingKind| waiting.iter().any(|one| one.kind == kind);
     Some(match status {
-        RunStatus::Running => Next::look(run),
-        RunStatus::Paused => Next::resume(run),
-        RunStatus::Failed | RunStatus::Canceled => Next::plan(run),
+        RunStatus::Running => NextAction::look(run),
+        RunStatus::Paused => NextAction::resume(run),
+        RunStatus::Failed | RunStatus::Canceled => NextAction::plan(run),
         RunStatus::Succeeded => return None,
-        RunStatus::Waiting if of(WaitingKind::Approval) => Next::approve(run),
+        RunStatus::Waiting if of(WaitingKind::Approval) => NextAction::approve(run),
         RunStatus::Waiting if of(WaitingKind::Decision) || of(WaitingKind::Person) => {
-            Next::decide(run)
+            NextAction::decide(run)
         }
-        RunStatus::Waiting if of(WaitingKind::Lapsed) => Next::resume(run),
-        RunStatus::Waiting if let Some(name) = variable => Next::variable(run, name),
+        RunStatus::Waiting if of(WaitingKind::Lapsed) => NextAction::resume(run),
+        RunStatus::Waiting if let Some(name) = variable => NextAction::variable(run, name),
         RunStatus::Waiting => {
             let step = waiting.iter().find_map(|one| one.step.as_deref());
-            Next::submit(run, step.unwrap_or_default())
+            NextAction::submit(run, step.unwrap_or_default())
         }
     })
 }

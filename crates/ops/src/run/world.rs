@@ -8,22 +8,18 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use milepost_engine::event::RunCreated;
 use milepost_engine::ports::{Journal, PinnedText, WorldPin};
 use milepost_engine::world::{MissingWorld, RunWorld, WORLD_VERSION};
-use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::CatalogId;
 use milepost_model::pinned::{self, LANGUAGE_VERSION};
-use milepost_model::problem::{Code, Problem};
 use milepost_model::step::Action;
 use milepost_model::target::Target;
 use milepost_model::workflow::Workflow;
-use milepost_store::catalogs::{Catalogs, Record};
-use milepost_store::{Digest, Entry};
+use milepost_store::catalogs::{CatalogRecord, Catalogs};
+use milepost_store::{Digest, LibraryEntry};
 
-use super::request_sender::Drafts;
+use super::request_sender::DraftCache;
 use crate::catalog_pin::CatalogPin;
-use crate::compiled::Compiled;
-use crate::limits;
-use crate::reader::Reader;
-use crate::writer::Writer;
+use crate::compiled_workflow::CompiledWorkflow;
+use crate::prelude::*;
 
 /// A world, ready to be used.
 #[derive(Debug)]
@@ -33,52 +29,52 @@ pub(crate) struct OpenedWorld {
     /// What it is; nothing for what this process does for itself.
     pub(crate) world: Option<RunWorld>,
     pins: BTreeMap<CatalogId, Arc<CatalogPin>>,
-    texts: BTreeMap<String, Arc<WorkflowText>>,
-    pub(crate) drafts: Mutex<Drafts>,
+    texts: BTreeMap<String, Arc<PinnedWorkflow>>,
+    pub(crate) drafts: Mutex<DraftCache>,
 }
 
 /// The text of a workflow that a run is pinned to.
 #[derive(Debug)]
-pub(crate) struct WorkflowText {
+pub(crate) struct PinnedWorkflow {
     text: PinnedText,
     language: u32,
     /// Where it is in the library, and so read already.
-    entry: Option<Arc<Entry>>,
-    compiled: OnceLock<Option<Arc<Compiled>>>,
+    entry: Option<Arc<LibraryEntry>>,
+    compiled: OnceLock<Option<Arc<CompiledWorkflow>>>,
 }
 
-impl WorkflowText {
-    fn new(text: &str, language: u32, entry: Option<Arc<Entry>>) -> WorkflowText {
+impl PinnedWorkflow {
+    fn new(text: &str, language: u32, entry: Option<Arc<LibraryEntry>>) -> PinnedWorkflow {
         let text = PinnedText { hash: Digest::of(text.as_bytes()), text: text.into() };
-        WorkflowText { text, language, entry, compiled: OnceLock::new() }
+        PinnedWorkflow { text, language, entry, compiled: OnceLock::new() }
     }
 
     fn hash(&self) -> String {
         self.text.hash.to_string()
     }
 
-    fn named(&self) -> Option<Named> {
+    fn named(&self) -> Option<WorkflowReferences> {
         match &self.entry {
-            Some(entry) => entry.document.workflow.as_ref().map(Named::of),
-            None => self.compiled().map(|compiled| Named::of(&compiled.workflow)),
+            Some(entry) => entry.document.workflow.as_ref().map(WorkflowReferences::of),
+            None => self.compiled().map(|compiled| WorkflowReferences::of(&compiled.workflow)),
         }
     }
 
     /// The workflow. It was without errors when it was pinned, and is not checked again.
-    pub(crate) fn compiled(&self) -> Option<Arc<Compiled>> {
-        let compile = || Compiled::pinned(&self.text.text, self.language).map(Arc::new);
+    pub(crate) fn compiled(&self) -> Option<Arc<CompiledWorkflow>> {
+        let compile = || CompiledWorkflow::pinned(&self.text.text, self.language).map(Arc::new);
         self.compiled.get_or_init(compile).clone()
     }
 }
 
 /// What a workflow names: catalogs that it may call, and workflows that it runs.
-struct Named {
+struct WorkflowReferences {
     catalogs: BTreeSet<CatalogId>,
     workflows: BTreeSet<String>,
 }
 
-impl Named {
-    fn of(workflow: &Workflow) -> Named {
+impl WorkflowReferences {
+    fn of(workflow: &Workflow) -> WorkflowReferences {
         let (mut catalogs, mut workflows) = (BTreeSet::new(), BTreeSet::new());
         let mut add = |target: &Target| match target {
             Target::Command(command) => drop(catalogs.insert(command.group().clone())),
@@ -95,13 +91,13 @@ impl Named {
         }
         let providers = workflow.inputs.0.iter().filter_map(|(_, input)| input.provider.as_ref());
         catalogs.extend(providers.map(|provider| provider.command.group().clone()));
-        Named { catalogs, workflows }
+        WorkflowReferences { catalogs, workflows }
     }
 }
 
 /// Which versions a run goes on with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Versions {
+pub(crate) enum VersionChoice {
     /// Those that it has; what was not there when it began is pinned now.
     Pinned,
     /// The newest catalogs, with the texts that it has.
@@ -111,7 +107,7 @@ pub(crate) enum Versions {
 }
 
 /// Where the texts of other workflows come from.
-type FindText<'f> = dyn Fn(&str) -> Option<Arc<WorkflowText>> + 'f;
+type FindText<'f> = dyn Fn(&str) -> Option<Arc<PinnedWorkflow>> + 'f;
 /// Where the versions of catalogs come from.
 type FindPin<'f> = dyn Fn(&CatalogId) -> Option<Arc<CatalogPin>> + 'f;
 
@@ -137,15 +133,15 @@ impl OpenedWorld {
     }
 
     /// The world that a run of this one goes on in, with a text of its workflow.
-    pub(crate) fn moved(&self, workflow: &Workflow, versions: Versions) -> OpenedWorld {
+    pub(crate) fn moved(&self, workflow: &Workflow, versions: VersionChoice) -> OpenedWorld {
         let writer = &self.writer;
         let texts = |id: &str| self.texts.get(id).cloned().or_else(|| newest_text(writer, id));
         match versions {
-            Versions::Pinned => self.part(workflow),
-            Versions::LatestCatalogs => {
+            VersionChoice::Pinned => self.part(workflow),
+            VersionChoice::LatestCatalogs => {
                 OpenedWorld::gather(writer, workflow, &texts, &|id| newest_pin(writer, id))
             }
-            Versions::Latest => OpenedWorld::newest(writer, workflow),
+            VersionChoice::Latest => OpenedWorld::newest(writer, workflow),
         }
     }
 
@@ -158,7 +154,7 @@ impl OpenedWorld {
         pin: &FindPin<'_>,
     ) -> OpenedWorld {
         let mut texts = BTreeMap::new();
-        let Named { mut catalogs, workflows } = Named::of(workflow);
+        let WorkflowReferences { mut catalogs, workflows } = WorkflowReferences::of(workflow);
         let mut open: Vec<String> = workflows.into_iter().collect();
         while let Some(id) = open.pop() {
             if texts.contains_key(&id) || texts.len() >= limits::WORLD_WORKFLOWS {
@@ -188,14 +184,14 @@ impl OpenedWorld {
         writer: &Writer,
         world: RunWorld,
         pins: BTreeMap<CatalogId, Arc<CatalogPin>>,
-        texts: BTreeMap<String, Arc<WorkflowText>>,
+        texts: BTreeMap<String, Arc<PinnedWorkflow>>,
     ) -> OpenedWorld {
         let writer = writer.pinned(pins.clone());
         OpenedWorld { writer, world: Some(world), pins, texts, drafts: Mutex::default() }
     }
 
     /// The text of a workflow that it is pinned to.
-    pub(crate) fn text(&self, workflow: &str) -> Option<&Arc<WorkflowText>> {
+    pub(crate) fn text(&self, workflow: &str) -> Option<&Arc<PinnedWorkflow>> {
         self.texts.get(workflow)
     }
 
@@ -224,11 +220,11 @@ impl OpenedWorld {
     }
 }
 
-fn newest_text(writer: &Writer, id: &str) -> Option<Arc<WorkflowText>> {
+fn newest_text(writer: &Writer, id: &str) -> Option<Arc<PinnedWorkflow>> {
     let entry = writer.reader.workflow(id).ok()?;
     entry.document.workflow.as_ref()?;
     let source = entry.document.source.as_ref()?;
-    let text = WorkflowText::new(source.text(), LANGUAGE_VERSION, Some(Arc::clone(&entry)));
+    let text = PinnedWorkflow::new(source.text(), LANGUAGE_VERSION, Some(Arc::clone(&entry)));
     Some(Arc::new(text))
 }
 
@@ -240,16 +236,16 @@ fn newest_pin(writer: &Writer, id: &CatalogId) -> Option<Arc<CatalogPin>> {
 
 /// The worlds that this process has open: those that were used last.
 #[derive(Debug)]
-pub(crate) struct Worlds {
+pub(crate) struct WorldCache {
     /// What acts for this process.
     root: Writer,
     workspaces: Mutex<VecDeque<Writer>>,
     opened: Mutex<VecDeque<(String, Arc<OpenedWorld>)>>,
 }
 
-impl Worlds {
-    pub(crate) fn new(root: Writer) -> Worlds {
-        Worlds { root, workspaces: Mutex::default(), opened: Mutex::default() }
+impl WorldCache {
+    pub(crate) fn new(root: Writer) -> WorldCache {
+        WorldCache { root, workspaces: Mutex::default(), opened: Mutex::default() }
     }
 
     /// What acts for a workspace whose configuration is in a file.
@@ -375,7 +371,8 @@ pub(crate) async fn missing(reader: &Reader, head: &RunCreated) -> Option<Missin
         };
         let document = Digest::parse(&pinned.document);
         let kept = |hash: &Digest| reader.shelf().documents().has(*hash);
-        let there = |hash| Some(catalogs.document_with(&Record::of_pinned(&text)?, hash).is_some());
+        let there =
+            |hash| Some(catalogs.document_with(&CatalogRecord::of_pinned(&text)?, hash).is_some());
         if !document.is_some_and(|hash| kept(&hash) || there(hash) == Some(true)) {
             return Some(MissingWorld::Document { catalog: catalog.clone() });
         }
@@ -411,7 +408,7 @@ async fn read(
     for (id, hash) in &world.workflows {
         let text = text_of(journal, hash).await?;
         let text = text.ok_or_else(|| MissingWorld::Workflow { workflow: id.clone() })?;
-        texts.insert(id.clone(), Arc::new(WorkflowText::new(&text, world.language, None)));
+        texts.insert(id.clone(), Arc::new(PinnedWorkflow::new(&text, world.language, None)));
     }
     for (name, pinned) in &world.catalogs {
         let missing = || MissingWorld::Record { catalog: name.clone() };

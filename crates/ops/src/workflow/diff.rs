@@ -1,21 +1,11 @@
 //! `workflow.diff`: what changed between two versions of a workflow.
 
-use milepost_model::problem::{Code, Problem};
 use milepost_store::Digest;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::lines::{self, Difference};
-use super::versions::Record;
-use crate::call::Call;
-use crate::later::Later;
+use super::versions::VersionedWorkflow;
 use crate::limits::VERSION_SHOWN_DIGITS;
-use crate::operation::Door;
-use crate::reader::Reader;
-
-/// Compares versions of a workflow.
-#[derive(Debug)]
-pub struct Diff;
+use crate::prelude::*;
 
 /// Which ones. A version goes by its first digits, as long as no other begins so.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -24,10 +14,8 @@ pub struct Request {
     /// The id of the workflow.
     pub workflow_id: String,
     /// The older version; the one before the other unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// The newer version; what the workflow says now unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
 }
 
@@ -48,61 +36,56 @@ pub struct Response {
     pub diff: String,
 }
 
-impl Later for Diff {
-    type Request = Request;
-    type Response = Response;
-    type Hands = Reader;
-
-    const NAME: &'static str = "workflow.diff";
-    const TITLE: &'static str = "Compare versions of a workflow";
-    const DESCRIPTION: &'static str = include_str!("diff.md");
-    const DOORS: &'static [Door] = &[Door::Command("workflow diff")];
-
-    async fn run(reader: &Reader, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let record = Record::of(reader, &request.workflow_id)?;
-        let to = match &request.to {
-            Some(text) => record.called(text)?,
-            None => newest(&record)?,
-        };
-        let from = match &request.from {
-            Some(text) => record.called(text)?,
-            None => before(&record, to)?,
-        };
-        let name = |version: Digest| {
-            format!("{} {:.VERSION_SHOWN_DIGITS$}", record.id, version.to_string())
-        };
-        let (old, new) = (record.text(from, reader)?, record.text(to, reader)?);
-        let names = [name(from), name(to)];
-        let Difference { text, added, removed } =
-            lines::difference(&old, &new, [&names[0], &names[1]]);
-        Ok(Response {
-            workflow_id: record.id.to_string(),
-            from: from.to_string(),
-            to: to.to_string(),
-            added,
-            removed,
-            diff: text,
-        })
-    }
-
-    fn example() -> Request {
-        Request { workflow_id: "greet".to_owned(), from: Some("9f2c".to_owned()), to: None }
-    }
+operation! {
+    /// Compares versions of a workflow.
+    DiffVersions: "workflow.diff", "Compare versions of a workflow", include_str!("diff.md");
+    doors: [Door::Command("workflow diff")];
+    run: diff_versions(Reader, Request) -> Response;
+    example: {"workflow_id": "greet", "from": "9f2c"};
 }
 
-fn newest(record: &Record) -> Result<Digest, Problem> {
+async fn diff_versions(
+    reader: &Reader,
+    _call: &dyn Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let record = VersionedWorkflow::of(reader, &request.workflow_id)?;
+    let to = match &request.to {
+        Some(text) => record.called(text)?,
+        None => newest(&record)?,
+    };
+    let from = match &request.from {
+        Some(text) => record.called(text)?,
+        None => before(&record, to)?,
+    };
+    let name =
+        |version: Digest| format!("{} {:.VERSION_SHOWN_DIGITS$}", record.id, version.to_string());
+    let (old, new) = (record.text(from, reader)?, record.text(to, reader)?);
+    let names = [name(from), name(to)];
+    let Difference { text, added, removed } = lines::difference(&old, &new, [&names[0], &names[1]]);
+    Ok(Response {
+        workflow_id: record.id.to_string(),
+        from: from.to_string(),
+        to: to.to_string(),
+        added,
+        removed,
+        diff: text,
+    })
+}
+
+fn newest(record: &VersionedWorkflow) -> Result<Digest, Problem> {
     record.past.items.first().map(|one| one.version).ok_or_else(|| alone(record))
 }
 
 /// The version that one took the place of.
-fn before(record: &Record, version: Digest) -> Result<Digest, Problem> {
+fn before(record: &VersionedWorkflow, version: Digest) -> Result<Digest, Problem> {
     let items = &record.past.items;
     let at = items.iter().position(|one| one.version == version).unwrap_or(0);
     let older = items[at..].iter().find(|one| one.version != version);
     older.map(|one| one.version).ok_or_else(|| alone(record))
 }
 
-fn alone(record: &Record) -> Problem {
+fn alone(record: &VersionedWorkflow) -> Problem {
     let message = format!("workflow `{}` has no version before this one", record.id);
     let hint = super::problem::see_versions(&record.id);
     Problem::new(Code::WorkflowVersionNotFound, message, hint)

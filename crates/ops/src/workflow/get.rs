@@ -2,25 +2,12 @@
 
 use milepost_model::document::{self, Document};
 use milepost_model::finding::Severity;
-use milepost_model::problem::Problem;
-use milepost_model::source::Source;
 use milepost_model::workflow::Spelling;
-use milepost_store::{Found, SourceKind};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use milepost_store::{LibraryMatch, SourceKind};
+use milepost_syntax::source::Source;
 
-use super::{Violation, Written, content, id_of, violations};
-use crate::call::Call;
-use crate::later::Later;
-use crate::operation::Door;
-use crate::problems;
-use crate::reader::Reader;
-use crate::tool::Tool;
-
-/// Gets a workflow.
-#[derive(Debug)]
-pub struct Get;
+use super::{DocumentFormat, ViolationView, content, id_of, violations};
+use crate::prelude::*;
 
 /// Which one.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -38,7 +25,7 @@ pub struct Response {
     /// Its file; of a built-in workflow only the name.
     pub path: String,
     /// How it is written.
-    pub format: Option<Written>,
+    pub format: Option<DocumentFormat>,
     /// The very text, for editing.
     pub content: String,
     /// What it says, as JSON; null when it cannot be read as such.
@@ -46,7 +33,7 @@ pub struct Response {
     /// The hash of its bytes: `expected_version` of a change to this text.
     pub version: String,
     /// `manifest` or `guide`, when that can be told.
-    #[serde(with = "crate::named::optional")]
+    #[serde(with = "crate::enum_names::optional")]
     #[schemars(with = "Option<String>")]
     pub kind: Option<Spelling>,
     /// Which kind of source it comes from.
@@ -57,47 +44,44 @@ pub struct Response {
     pub valid: bool,
     /// What is wrong with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub violations: Vec<Violation>,
+    pub violations: Vec<ViolationView>,
 }
 
-impl Later for Get {
-    type Request = Request;
-    type Response = Response;
-    type Hands = Reader;
+operation! {
+    /// Gets a workflow.
+    GetWorkflow: "workflow.get", "Get a workflow", include_str!("get.md");
+    doors: [Door::Tool(Tool::CORE), Door::Command("workflow show")];
+    run: get_workflow(Reader, Request) -> Response;
+    example: {"workflow_id": "refund-order"};
+}
 
-    const NAME: &'static str = "workflow.get";
-    const TITLE: &'static str = "Get a workflow";
-    const DESCRIPTION: &'static str = include_str!("get.md");
-    const DOORS: &'static [Door] = &[Door::Tool(Tool::CORE), Door::Command("workflow show")];
-
-    async fn run(reader: &Reader, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let id = id_of(&request.workflow_id)?;
-        match reader.found(id.as_str())? {
-            Some(Found::Workflow(entry)) => Ok(Response {
-                path: entry.path.display().to_string(),
-                version: entry.version.clone(),
-                source: entry.source.name().to_owned(),
-                read_only: entry.source != SourceKind::Runtime,
-                ..of_document(id.to_string(), &entry.document)
-            }),
-            Some(Found::Invalid(invalid)) => match &invalid.document {
-                Some(document) if document.source.is_some() => {
-                    let source = reader.source_of(&invalid.path);
-                    Ok(Response {
-                        path: invalid.path.display().to_string(),
-                        source: source.name().to_owned(),
-                        read_only: source != SourceKind::Runtime,
-                        ..of_document(id.to_string(), document)
-                    })
-                }
-                _ => Err(problems::of_invalid(id.as_str(), &invalid)),
-            },
-            None => Err(reader.no_workflow(id.as_str())),
-        }
-    }
-
-    fn example() -> Request {
-        Request { workflow_id: "refund-order".to_owned() }
+async fn get_workflow(
+    reader: &Reader,
+    _call: &dyn Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let id = id_of(&request.workflow_id)?;
+    match reader.found(id.as_str())? {
+        Some(LibraryMatch::Workflow(entry)) => Ok(Response {
+            path: entry.path.display().to_string(),
+            version: entry.version.clone(),
+            source: entry.source.name().to_owned(),
+            read_only: entry.source != SourceKind::Runtime,
+            ..of_document(id.to_string(), &entry.document)
+        }),
+        Some(LibraryMatch::Invalid(invalid)) => match &invalid.document {
+            Some(document) if document.source.is_some() => {
+                let source = reader.source_of(&invalid.path);
+                Ok(Response {
+                    path: invalid.path.display().to_string(),
+                    source: source.name().to_owned(),
+                    read_only: source != SourceKind::Runtime,
+                    ..of_document(id.to_string(), document)
+                })
+            }
+            _ => Err(problems::of_invalid(id.as_str(), &invalid)),
+        },
+        None => Err(reader.no_workflow(id.as_str())),
     }
 }
 
@@ -106,7 +90,7 @@ fn of_document(workflow_id: String, document: &Document) -> Response {
     Response {
         workflow_id,
         path: String::new(),
-        format: document.source.as_ref().map(Source::format).map(Written::from),
+        format: document.source.as_ref().map(Source::format).map(DocumentFormat::from),
         version: document::version(content.as_bytes()),
         content,
         parsed: document.parsed(),

@@ -4,18 +4,16 @@ use milepost_model::check::World;
 use milepost_model::document::Document;
 use milepost_model::finding::Severity;
 use milepost_model::id::WorkflowId;
-use milepost_model::problem::Problem;
-use milepost_model::source::{Format, Source};
 use milepost_store::Digest;
-use milepost_store::workflows::{Draft, Expected};
+use milepost_store::workflows::{ExpectedVersion, WorkflowDraft};
+use milepost_syntax::source::{Format, Source};
 
 use super::{change, problem};
-use crate::limits;
-use crate::writer::Writer;
+use crate::prelude::*;
 
 /// A document after its fixes.
 #[derive(Debug)]
-pub struct Mended {
+pub struct MendedDocument {
     /// The document.
     pub document: Document,
     /// Its bytes; outside the fixes they are those it had.
@@ -25,8 +23,8 @@ pub struct Mended {
 }
 
 /// Applies certain fixes of errors until there are none; none when there is nothing to fix.
-pub fn mended(document: &Document, world: World<'_>) -> Option<Mended> {
-    let mut mended: Option<Mended> = None;
+pub fn mended(document: &Document, world: World<'_>) -> Option<MendedDocument> {
+    let mut mended: Option<MendedDocument> = None;
     for _ in 0..limits::MEND_ROUNDS {
         let before = mended.as_ref().map_or(document, |mended| &mended.document);
         let (Some(text), Some(source)) = (before.fixed(), &before.source) else { break };
@@ -38,7 +36,7 @@ pub fn mended(document: &Document, world: World<'_>) -> Option<Mended> {
         }
         let round = fixable(before).saturating_sub(fixable(&after)).max(1);
         let fixed = mended.as_ref().map_or(0, |mended| mended.fixed) + round;
-        mended = Some(Mended { document: after, bytes, fixed });
+        mended = Some(MendedDocument { document: after, bytes, fixed });
     }
     mended
 }
@@ -49,13 +47,14 @@ pub fn write(
     writer: &Writer,
     id: &WorkflowId,
     before: &Document,
-    mended: &Mended,
+    mended: &MendedDocument,
 ) -> Result<(), Problem> {
     let format = mended.document.source.as_ref().map_or(Format::Yaml, Source::format);
     let seen = before.source.as_ref().map(|source| source.with_text(source.text()));
-    let expected = seen.map_or(Expected::Any, |bytes| Expected::Version(Digest::of(&bytes)));
+    let expected =
+        seen.map_or(ExpectedVersion::Any, |bytes| ExpectedVersion::Version(Digest::of(&bytes)));
     let id_found = mended.document.id.as_deref();
-    let draft = Draft { bytes: &mended.bytes, format, id: id_found };
+    let draft = WorkflowDraft { bytes: &mended.bytes, format, id: id_found };
     let saved = writer.workflows.save(id, draft, change(expected));
     saved.map(drop).map_err(|error| problem::of_change(error, &writer.reader))
 }

@@ -20,51 +20,47 @@ pub mod versions;
 use milepost_model::document::Document;
 use milepost_model::finding::Severity;
 use milepost_model::id::WorkflowId;
-use milepost_model::problem::{Code, Problem};
-use milepost_model::source::Format;
 use milepost_model::violation::Violation as Found;
-use milepost_store::workflows::{Change, Expected};
+use milepost_store::workflows::{ExpectedVersion, WorkflowChange};
 use milepost_store::{Digest, SourceKind};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use milepost_syntax::source::Format;
 
-use crate::commands::Known;
-use crate::reader::Reader;
+use crate::catalog_commands::CatalogCommands;
+use crate::prelude::*;
 
 /// How a document is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Written {
+pub enum DocumentFormat {
     /// As YAML.
     Yaml,
     /// As JSON.
     Json,
 }
 
-impl From<Format> for Written {
-    fn from(format: Format) -> Written {
+impl From<Format> for DocumentFormat {
+    fn from(format: Format) -> DocumentFormat {
         match format {
-            Format::Json => Written::Json,
-            Format::Yaml => Written::Yaml,
+            Format::Json => DocumentFormat::Json,
+            Format::Yaml => DocumentFormat::Yaml,
         }
     }
 }
 
-impl From<Written> for Format {
-    fn from(written: Written) -> Format {
+impl From<DocumentFormat> for Format {
+    fn from(written: DocumentFormat) -> Format {
         match written {
-            Written::Json => Format::Json,
-            Written::Yaml => Format::Yaml,
+            DocumentFormat::Json => Format::Json,
+            DocumentFormat::Yaml => Format::Yaml,
         }
     }
 }
 
 /// One finding in a document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Violation {
+pub struct ViolationView {
     /// `error` or `warning`.
-    #[serde(with = "crate::named")]
+    #[serde(with = "crate::enum_names")]
     #[schemars(with = "String")]
     pub severity: Severity,
     /// JSON pointer of what it is about.
@@ -91,9 +87,9 @@ pub struct Violation {
     pub fix: Option<Value>,
 }
 
-impl From<&Found> for Violation {
-    fn from(found: &Found) -> Violation {
-        Violation {
+impl From<&Found> for ViolationView {
+    fn from(found: &Found) -> ViolationView {
+        ViolationView {
             severity: found.severity,
             path: found.path.clone(),
             rule: found.rule.name().to_owned(),
@@ -103,14 +99,14 @@ impl From<&Found> for Violation {
             line: found.line,
             column: found.column,
             suggestion: found.suggestion.clone(),
-            fix: found.fix.as_ref().map(milepost_model::fix::Fix::to_value),
+            fix: found.fix.as_ref().map(milepost_syntax::fix::Fix::to_value),
         }
     }
 }
 
 /// A workflow of another source than the one that is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Elsewhere {
+pub struct ReadOnlyWorkflow {
     /// `built-in`, `user` or `path`.
     pub source: String,
     /// Its file; of a built-in workflow only the name.
@@ -119,14 +115,14 @@ pub struct Elsewhere {
 
 /// Reads and checks a document as every door does.
 pub fn read(reader: &Reader, bytes: &[u8], format: Option<Format>) -> Document {
-    let known = Known::of(reader.clone());
+    let known = CatalogCommands::of(reader.clone());
     Document::read(bytes, format, known.world())
 }
 
 /// What was found of one severity.
-fn violations(document: &Document, severity: Severity) -> Vec<Violation> {
+fn violations(document: &Document, severity: Severity) -> Vec<ViolationView> {
     let found = document.violations.iter().filter(|one| one.severity == severity);
-    found.map(Violation::from).collect()
+    found.map(ViolationView::from).collect()
 }
 
 /// The text of a document as it is in its file, its byte order mark included.
@@ -143,35 +139,35 @@ fn id_of(text: &str) -> Result<WorkflowId, Problem> {
 }
 
 /// What is expected of a workflow that is there; without a version whatever it is.
-fn expecting(version: Option<&str>) -> Result<Expected, Problem> {
-    let Some(text) = version else { return Ok(Expected::Any) };
+fn expecting(version: Option<&str>) -> Result<ExpectedVersion, Problem> {
+    let Some(text) = version else { return Ok(ExpectedVersion::Any) };
     let Some(version) = Digest::parse(text) else {
         let message = "`expected_version` is not a version: it has 64 hexadecimal digits";
         let hint = "take it from `workflow.get` as it is";
         return Err(Problem::new(Code::ParamsInvalid, message, hint));
     };
-    Ok(Expected::Version(version))
+    Ok(ExpectedVersion::Version(version))
 }
 
-fn change(expected: Expected) -> Change {
-    Change { expected, at_ms: instant::now_ms() }
+fn change(expected: ExpectedVersion) -> WorkflowChange {
+    WorkflowChange { expected, at_ms: instant::now_ms() }
 }
 
 /// The workflow that an id has in a source that is not written, when none of the runtime directory
 /// is before it.
-fn elsewhere(reader: &Reader, id: &WorkflowId) -> Option<(Elsewhere, String)> {
+fn elsewhere(reader: &Reader, id: &WorkflowId) -> Option<(ReadOnlyWorkflow, String)> {
     let entry = reader.workflow(id.as_str()).ok()?;
     if entry.source == SourceKind::Runtime {
         return None;
     }
     let (source, path) = (entry.source.name().to_owned(), entry.path.display().to_string());
-    Some((Elsewhere { source, path }, entry.version.clone()))
+    Some((ReadOnlyWorkflow { source, path }, entry.version.clone()))
 }
 
 /// The workflows that run another one, each as a warning.
 fn runners(reader: &Reader, id: &WorkflowId, then: &str) -> Result<Vec<String>, Problem> {
     let listing = reader.listing()?;
-    let runs = |item: &&std::sync::Arc<milepost_store::Summary>| {
+    let runs = |item: &&std::sync::Arc<milepost_store::WorkflowSummary>| {
         item.runs.iter().any(|other| other == id.as_str())
     };
     let warning = |runner: &str| format!("workflow `{runner}` runs `{id}`: {then}");

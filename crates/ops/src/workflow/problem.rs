@@ -1,14 +1,11 @@
 //! Why a workflow was not changed, for whoever wanted it.
 
 use milepost_model::document::Document;
-use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::WorkflowId;
-use milepost_model::problem::{Code, Problem};
 use milepost_store::workflows::WorkflowError;
 
 use super::elsewhere;
-use crate::problems;
-use crate::reader::Reader;
+use crate::prelude::*;
 
 /// What a failed change comes to.
 pub(super) fn of_change(error: WorkflowError, reader: &Reader) -> Problem {

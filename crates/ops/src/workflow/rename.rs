@@ -1,20 +1,11 @@
 //! `workflow.rename`: a workflow gets another id.
 
 use milepost_model::id::WorkflowId;
-use milepost_model::problem::{Code, Problem};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::{Elsewhere, Written, change, elsewhere, expecting, id_of, problem, runners};
-use crate::call::Call;
-use crate::later::Later;
-use crate::operation::Door;
-use crate::tool::Tool;
-use crate::writer::Writer;
-
-/// Renames a workflow.
-#[derive(Debug)]
-pub struct Rename;
+use super::{
+    DocumentFormat, ReadOnlyWorkflow, change, elsewhere, expecting, id_of, problem, runners,
+};
+use crate::prelude::*;
 
 /// From what to what.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -25,7 +16,6 @@ pub struct Request {
     /// The id it gets.
     pub new_id: String,
     /// The version you have seen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<String>,
 }
 
@@ -39,7 +29,7 @@ pub struct Response {
     /// Its file.
     pub path: String,
     /// How it is written.
-    pub format: Written,
+    pub format: DocumentFormat,
     /// Its version: another one, because its text says the new id.
     pub version: String,
     /// The version it had, which can be restored.
@@ -48,55 +38,51 @@ pub struct Response {
     pub warnings: Vec<String>,
 }
 
-impl Later for Rename {
-    type Request = Request;
-    type Response = Response;
-    type Hands = Writer;
+operation! {
+    /// Renames a workflow.
+    RenameWorkflow: "workflow.rename", "Rename a workflow", include_str!("rename.md");
+    doors: [Door::Tool(Tool::FULL), Door::Command("workflow rename")];
+    run: rename_workflow(Writer, Request) -> Response;
+    example: {"workflow_id": "greet", "new_id": "greet-newcomers"};
+}
 
-    const NAME: &'static str = "workflow.rename";
-    const TITLE: &'static str = "Rename a workflow";
-    const DESCRIPTION: &'static str = include_str!("rename.md");
-    const DOORS: &'static [Door] = &[Door::Tool(Tool::FULL), Door::Command("workflow rename")];
-
-    async fn run(writer: &Writer, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let (from, to) = (id_of(&request.workflow_id)?, id_of(&request.new_id)?);
-        if from != to
-            && let Some((there, version)) = elsewhere(&writer.reader, &to)
-        {
-            return Err(taken(&to, &there, &version));
+async fn rename_workflow(
+    writer: &Writer,
+    _call: &dyn Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (from, to) = (id_of(&request.workflow_id)?, id_of(&request.new_id)?);
+    if from != to
+        && let Some((there, version)) = elsewhere(&writer.reader, &to)
+    {
+        return Err(taken(&to, &there, &version));
+    }
+    let change = change(expecting(request.expected_version.as_deref())?);
+    let saved = writer.workflows.rename(&from, &to, change);
+    let saved = saved.map_err(|error| {
+        let mut problem = problem::of_change(error, &writer.reader);
+        if problem.code == Code::WorkflowExists {
+            problem.hint = "choose another id, or delete or rename the other one first".into();
         }
-        let change = change(expecting(request.expected_version.as_deref())?);
-        let saved = writer.workflows.rename(&from, &to, change);
-        let saved = saved.map_err(|error| {
-            let mut problem = problem::of_change(error, &writer.reader);
-            if problem.code == Code::WorkflowExists {
-                problem.hint = "choose another id, or delete or rename the other one first".into();
-            }
-            problem
-        })?;
-        let warnings = match from == to {
-            true => Vec::new(),
-            false => runners(&writer.reader, &from, &format!("change that to `{to}`"))?,
-        };
-        Ok(Response {
-            workflow_id: to.to_string(),
-            previous_id: from.to_string(),
-            path: saved.path.display().to_string(),
-            format: saved.format.into(),
-            version: saved.version.to_string(),
-            previous_version: saved.previous.unwrap_or(saved.version).to_string(),
-            warnings,
-        })
-    }
-
-    fn example() -> Request {
-        let (workflow_id, new_id) = ("greet".to_owned(), "greet-newcomers".to_owned());
-        Request { workflow_id, new_id, expected_version: None }
-    }
+        problem
+    })?;
+    let warnings = match from == to {
+        true => Vec::new(),
+        false => runners(&writer.reader, &from, &format!("change that to `{to}`"))?,
+    };
+    Ok(Response {
+        workflow_id: to.to_string(),
+        previous_id: from.to_string(),
+        path: saved.path.display().to_string(),
+        format: saved.format.into(),
+        version: saved.version.to_string(),
+        previous_version: saved.previous.unwrap_or(saved.version).to_string(),
+        warnings,
+    })
 }
 
 /// The new id is that of a workflow in a source that is only read, which would be hidden.
-fn taken(id: &WorkflowId, there: &Elsewhere, version: &str) -> Problem {
+fn taken(id: &WorkflowId, there: &ReadOnlyWorkflow, version: &str) -> Problem {
     let message = format!("there is a workflow `{id}` already ({})", there.source);
     Problem::new(Code::WorkflowExists, message, "choose another id")
         .context("workflow_id", id.as_str())

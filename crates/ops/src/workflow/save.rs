@@ -3,26 +3,15 @@
 use milepost_model::document::Document;
 use milepost_model::finding::{Rule, Severity};
 use milepost_model::id::WorkflowId;
-use milepost_model::problem::{Code, Problem};
-use milepost_model::source::{Format, Source};
 use milepost_model::violation::Violation as Found;
-use milepost_store::workflows::{Draft, Expected, Saved, WorkflowError};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use milepost_store::workflows::{ExpectedVersion, SavedWorkflow, WorkflowDraft, WorkflowError};
+use milepost_syntax::source::{Format, Source};
 
 use super::{
-    Elsewhere, Violation, Written, change, elsewhere, expecting, problem, read, violations,
+    DocumentFormat, ReadOnlyWorkflow, ViolationView, change, elsewhere, expecting, problem, read,
+    violations,
 };
-use crate::call::Call;
-use crate::later::Later;
-use crate::operation::Door;
-use crate::reader::Reader;
-use crate::tool::Tool;
-use crate::writer::Writer;
-
-/// Saves a workflow.
-#[derive(Debug)]
-pub struct Save;
+use crate::prelude::*;
 
 /// What to save, and over what.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -31,18 +20,15 @@ pub struct Request {
     /// The whole text.
     pub content: String,
     /// The id it is meant to have: one that the text does not say is refused.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rare" = true))]
     pub workflow_id: Option<String>,
     /// How it is written; seen from its first character unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rare" = true))]
-    pub format: Option<Written>,
+    pub format: Option<DocumentFormat>,
     /// Replaces whatever is there.
     #[serde(default)]
     pub overwrite: bool,
     /// The version that may be replaced.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<String>,
 }
 
@@ -54,7 +40,7 @@ pub struct Response {
     /// Its file.
     pub path: String,
     /// How it is written.
-    pub format: Written,
+    pub format: DocumentFormat,
     /// Its version: the hash of its bytes.
     pub version: String,
     /// The version that it took the place of, and that can be restored.
@@ -62,50 +48,46 @@ pub struct Response {
     pub previous_version: Option<String>,
     /// The workflow of a source that is only read, before which this one counts from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub overrides: Option<Elsewhere>,
+    pub overrides: Option<ReadOnlyWorkflow>,
     /// Everything that deserves a look.
-    pub warnings: Vec<Violation>,
+    pub warnings: Vec<ViolationView>,
 }
 
-impl Later for Save {
-    type Request = Request;
-    type Response = Response;
-    type Hands = Writer;
+operation! {
+    /// Saves a workflow.
+    SaveWorkflow: "workflow.save", "Save a workflow", include_str!("save.md");
+    doors: [Door::Tool(Tool::CORE), Door::Command("workflow save")];
+    run: save_workflow(Writer, Request) -> Response;
+    example: {"content": "workflow: greet\nsteps:\n  - {id: hello, prompt: Say hello.}\n"};
+}
 
-    const NAME: &'static str = "workflow.save";
-    const TITLE: &'static str = "Save a workflow";
-    const DESCRIPTION: &'static str = include_str!("save.md");
-    const DOORS: &'static [Door] = &[Door::Tool(Tool::CORE), Door::Command("workflow save")];
-
-    async fn run(writer: &Writer, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let expected = match (expecting(request.expected_version.as_deref())?, request.overwrite) {
-            (Expected::Any, false) => Expected::Absent,
-            (expected, _) => expected,
-        };
-        let document = document(&writer.reader, &request);
-        let id = sound(&document, request.workflow_id.as_deref())?;
-        let format = document.source.as_ref().map_or(Format::Yaml, Source::format);
-        let overrides = elsewhere(&writer.reader, &id);
-        let (bytes, found) = (request.content.as_bytes(), document.id.as_deref());
-        let draft = Draft { bytes, format, id: found };
-        let base = overrides.as_ref().map(|(_, version)| version.as_str());
-        let saved = save(writer, &id, draft, expected, base)
-            .map_err(|error| problem::of_change(error, &writer.reader))?;
-        Ok(Response {
-            workflow_id: id.to_string(),
-            path: saved.path.display().to_string(),
-            format: saved.format.into(),
-            version: saved.version.to_string(),
-            previous_version: saved.previous.map(|previous| previous.to_string()),
-            overrides: overrides.map(|(there, _)| there),
-            warnings: violations(&document, Severity::Warning),
-        })
-    }
-
-    fn example() -> Request {
-        let content = "workflow: greet\nsteps:\n  - {id: hello, prompt: Say hello.}\n";
-        Request { content: content.to_owned(), ..Request::default() }
-    }
+async fn save_workflow(
+    writer: &Writer,
+    _call: &dyn Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let expected = match (expecting(request.expected_version.as_deref())?, request.overwrite) {
+        (ExpectedVersion::Any, false) => ExpectedVersion::Absent,
+        (expected, _) => expected,
+    };
+    let document = document(&writer.reader, &request);
+    let id = sound(&document, request.workflow_id.as_deref())?;
+    let format = document.source.as_ref().map_or(Format::Yaml, Source::format);
+    let overrides = elsewhere(&writer.reader, &id);
+    let (bytes, found) = (request.content.as_bytes(), document.id.as_deref());
+    let draft = WorkflowDraft { bytes, format, id: found };
+    let base = overrides.as_ref().map(|(_, version)| version.as_str());
+    let saved = save(writer, &id, draft, expected, base)
+        .map_err(|error| problem::of_change(error, &writer.reader))?;
+    Ok(Response {
+        workflow_id: id.to_string(),
+        path: saved.path.display().to_string(),
+        format: saved.format.into(),
+        version: saved.version.to_string(),
+        previous_version: saved.previous.map(|previous| previous.to_string()),
+        overrides: overrides.map(|(there, _)| there),
+        warnings: violations(&document, Severity::Warning),
+    })
 }
 
 /// Writes the text. Whoever has seen the version of a source that is only read writes the first one
@@ -113,15 +95,15 @@ impl Later for Save {
 fn save(
     writer: &Writer,
     id: &WorkflowId,
-    draft: Draft<'_>,
-    expected: Expected,
+    draft: WorkflowDraft<'_>,
+    expected: ExpectedVersion,
     base: Option<&str>,
-) -> Result<Saved, WorkflowError> {
+) -> Result<SavedWorkflow, WorkflowError> {
     match writer.workflows.save(id, draft, change(expected)) {
         Err(WorkflowError::Conflict { expected, found: None, .. })
             if base == Some(expected.to_string().as_str()) =>
         {
-            writer.workflows.save(id, draft, change(Expected::Absent))
+            writer.workflows.save(id, draft, change(ExpectedVersion::Absent))
         }
         outcome => outcome,
     }

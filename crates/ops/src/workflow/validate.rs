@@ -2,36 +2,22 @@
 
 use milepost_model::document::Document;
 use milepost_model::finding::Severity;
-use milepost_model::problem::{Code, Problem};
 use milepost_model::workflow::Spelling;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::{Violation, Written, get, read, violations};
-use crate::call::Call;
-use crate::later::Later;
-use crate::operation::Door;
-use crate::reader::Reader;
-use crate::tool::Tool;
-
-/// Validates a workflow.
-#[derive(Debug)]
-pub struct Validate;
+use super::{DocumentFormat, ViolationView, get, read, violations};
+use crate::prelude::*;
 
 /// A text, or a workflow of the library.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// The text of a manifest or a guide.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manifest: Option<String>,
     /// The id of a workflow, instead of a text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow_id: Option<String>,
     /// How the text is written; seen from its first character unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rare" = true))]
-    pub format: Option<Written>,
+    pub format: Option<DocumentFormat>,
 }
 
 /// What was found.
@@ -42,21 +28,21 @@ pub struct Response {
     /// Its id, when one could be read.
     pub workflow_id: Option<String>,
     /// `manifest` or `guide`, when that can be told.
-    #[serde(with = "crate::named::optional")]
+    #[serde(with = "crate::enum_names::optional")]
     #[schemars(with = "Option<String>")]
     pub kind: Option<Spelling>,
     /// Everything that keeps it from being valid.
-    pub violations: Vec<Violation>,
+    pub violations: Vec<ViolationView>,
     /// Everything that deserves a look.
-    pub warnings: Vec<Violation>,
+    pub warnings: Vec<ViolationView>,
     /// Commands that could not be checked, because their catalog is not imported.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unchecked: Vec<Unchecked>,
+    pub unchecked: Vec<UncheckedCommand>,
 }
 
 /// A command that could not be checked.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Unchecked {
+pub struct UncheckedCommand {
     /// JSON pointer of where it is named.
     pub path: String,
     /// What is named.
@@ -67,36 +53,33 @@ pub struct Unchecked {
     pub column: u32,
 }
 
-impl Later for Validate {
-    type Request = Request;
-    type Response = Response;
-    type Hands = Reader;
+operation! {
+    /// Validates a workflow.
+    ValidateWorkflow: "workflow.validate", "Validate a workflow",
+        include_str!("validate.md");
+    doors: [Door::Tool(Tool::CORE), Door::Command("workflow validate")];
+    run: validate_workflow(Reader, Request) -> Response;
+    example: {"manifest": "workflow: greet\nsteps:\n  - {id: hello, prompt: Say hello.}\n"};
+}
 
-    const NAME: &'static str = "workflow.validate";
-    const TITLE: &'static str = "Validate a workflow";
-    const DESCRIPTION: &'static str = include_str!("validate.md");
-    const DOORS: &'static [Door] = &[Door::Tool(Tool::CORE), Door::Command("workflow validate")];
-
-    async fn run(reader: &Reader, call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let format = request.format.map(Into::into);
-        match (request.manifest, request.workflow_id) {
-            (Some(manifest), None) => Ok(of_document(&read(reader, manifest.as_bytes(), format))),
-            (None, Some(workflow_id)) => {
-                let found = get::Get::run(reader, call, get::Request { workflow_id }).await?;
-                let format = found.format.map(Into::into);
-                Ok(of_document(&read(reader, found.content.as_bytes(), format)))
-            }
-            (None, None) | (Some(_), Some(_)) => {
-                let message = "give either `manifest` or `workflow_id`";
-                let hint = "send the text as `manifest`";
-                Err(Problem::new(Code::ParamsInvalid, message, hint))
-            }
+async fn validate_workflow(
+    reader: &Reader,
+    call: &dyn Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let format = request.format.map(Into::into);
+    match (request.manifest, request.workflow_id) {
+        (Some(manifest), None) => Ok(of_document(&read(reader, manifest.as_bytes(), format))),
+        (None, Some(workflow_id)) => {
+            let found = get::GetWorkflow::run(reader, call, get::Request { workflow_id }).await?;
+            let format = found.format.map(Into::into);
+            Ok(of_document(&read(reader, found.content.as_bytes(), format)))
         }
-    }
-
-    fn example() -> Request {
-        let manifest = "workflow: greet\nsteps:\n  - {id: hello, prompt: Say hello.}\n";
-        Request { manifest: Some(manifest.to_owned()), ..Request::default() }
+        (None, None) | (Some(_), Some(_)) => {
+            let message = "give either `manifest` or `workflow_id`";
+            let hint = "send the text as `manifest`";
+            Err(Problem::new(Code::ParamsInvalid, message, hint))
+        }
     }
 }
 
@@ -105,7 +88,12 @@ pub fn of_document(document: &Document) -> Response {
     let unchecked = document.unchecked.iter().map(|one| {
         let (line, column) =
             document.source.as_ref().map_or((1, 1), |source| source.position(one.at.start));
-        Unchecked { path: document.pointer(one.at), target: one.target.clone(), line, column }
+        UncheckedCommand {
+            path: document.pointer(one.at),
+            target: one.target.clone(),
+            line,
+            column,
+        }
     });
     Response {
         valid: document.is_valid(),

@@ -1,24 +1,12 @@
 //! `workflow.versions`: what a workflow said before, and what made it so.
 
 use milepost_model::id::WorkflowId;
-use milepost_model::problem::{Code, Problem};
-use milepost_model::source::{Format, Source};
-use milepost_store::workflows::{History, Versions as Past};
-use milepost_store::{Digest, Found, SourceKind};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use milepost_store::workflows::{VersionList as Past, WorkflowHistory};
+use milepost_store::{Digest, LibraryMatch, SourceKind};
+use milepost_syntax::source::{Format, Source};
 
-use super::{Written, content, id_of, instant, problem};
-use crate::call::Call;
-use crate::later::Later;
-use crate::limits;
-use crate::operation::Door;
-use crate::problems;
-use crate::reader::Reader;
-
-/// Lists the versions of a workflow.
-#[derive(Debug)]
-pub struct Versions;
+use super::{DocumentFormat, content, id_of, instant, problem};
+use crate::prelude::*;
 
 /// Of which one.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -27,7 +15,6 @@ pub struct Request {
     /// Its id; also that of a workflow that was deleted.
     pub workflow_id: String,
     /// How many at most; 50 unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]
     pub limit: Option<usize>,
 }
@@ -38,7 +25,7 @@ pub struct Response {
     /// The id of the workflow.
     pub workflow_id: String,
     /// The newest first; a text that came back is there again.
-    pub versions: Vec<Item>,
+    pub versions: Vec<VersionItem>,
     /// Whether there are older ones.
     pub more: bool,
     /// When it was deleted, if it is.
@@ -48,7 +35,7 @@ pub struct Response {
 
 /// A version.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Item {
+pub struct VersionItem {
     /// The hash of its bytes.
     pub version: String,
     /// When it came to be; absent of what was written by other means.
@@ -57,7 +44,7 @@ pub struct Item {
     /// What made it: `save`, `rename`, `restore`, or `edit` by other means.
     pub operation: String,
     /// How it is written.
-    pub format: Written,
+    pub format: DocumentFormat,
     /// The id that the workflow had before this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renamed_from: Option<String>,
@@ -65,63 +52,60 @@ pub struct Item {
     pub current: bool,
 }
 
-impl Later for Versions {
-    type Request = Request;
-    type Response = Response;
-    type Hands = Reader;
+operation! {
+    /// Lists the versions of a workflow.
+    ListVersions: "workflow.versions", "List versions of a workflow",
+        include_str!("versions.md");
+    doors: [Door::Command("workflow versions")];
+    run: list_versions(Reader, Request) -> Response;
+    example: {"workflow_id": "greet"};
+}
 
-    const NAME: &'static str = "workflow.versions";
-    const TITLE: &'static str = "List versions of a workflow";
-    const DESCRIPTION: &'static str = include_str!("versions.md");
-    const DOORS: &'static [Door] = &[Door::Command("workflow versions")];
-
-    async fn run(reader: &Reader, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let Record { id, past, .. } = Record::of(reader, &request.workflow_id)?;
-        let limit =
-            request.limit.unwrap_or(limits::VERSIONS_PAGE).clamp(1, limits::VERSIONS_PAGE_MAX);
-        let items = past.items.iter().take(limit).map(|one| Item {
-            version: one.version.to_string(),
-            at: one.at_ms.map(instant::text),
-            operation: one.operation.name().to_owned(),
-            format: one.format.into(),
-            renamed_from: one.renamed_from.clone(),
-            current: one.current,
-        });
-        Ok(Response {
-            workflow_id: id.to_string(),
-            versions: items.collect(),
-            more: past.cut || past.items.len() > limit,
-            deleted_at: past.deleted_ms.map(instant::text),
-        })
-    }
-
-    fn example() -> Request {
-        Request { workflow_id: "greet".to_owned(), limit: None }
-    }
+async fn list_versions(
+    reader: &Reader,
+    _call: &dyn Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let VersionedWorkflow { id, past, .. } = VersionedWorkflow::of(reader, &request.workflow_id)?;
+    let limit = request.limit.unwrap_or(limits::VERSIONS_PAGE).clamp(1, limits::VERSIONS_PAGE_MAX);
+    let items = past.items.iter().take(limit).map(|one| VersionItem {
+        version: one.version.to_string(),
+        at: one.at_ms.map(instant::text),
+        operation: one.operation.name().to_owned(),
+        format: one.format.into(),
+        renamed_from: one.renamed_from.clone(),
+        current: one.current,
+    });
+    Ok(Response {
+        workflow_id: id.to_string(),
+        versions: items.collect(),
+        more: past.cut || past.items.len() > limit,
+        deleted_at: past.deleted_ms.map(instant::text),
+    })
 }
 
 /// A workflow of the runtime directory with its past.
-pub(super) struct Record {
+pub(super) struct VersionedWorkflow {
     pub(super) id: WorkflowId,
     pub(super) past: Past,
-    history: History,
+    history: WorkflowHistory,
     /// What the file says now.
     current: Option<(Digest, String)>,
 }
 
-impl Record {
+impl VersionedWorkflow {
     /// That of an id, which has or had a workflow.
-    pub(super) fn of(reader: &Reader, id: &str) -> Result<Record, Problem> {
+    pub(super) fn of(reader: &Reader, id: &str) -> Result<VersionedWorkflow, Problem> {
         let id = id_of(id)?;
         let now = now(reader, &id)?;
-        let history = History::open(reader.locations());
+        let history = WorkflowHistory::open(reader.locations());
         let known = now.as_ref().map(|(text, format)| (Digest::of(text.as_bytes()), *format));
-        let past = history.versions(&id, known).map_err(|error| problems::of_file(&error))?;
+        let past = history.versions(&id, known).or_problem()?;
         if past.items.is_empty() {
             return Err(problem::missing(reader, &id));
         }
         let current = now.map(|(text, _)| (Digest::of(text.as_bytes()), text));
-        Ok(Record { id, past, history, current })
+        Ok(VersionedWorkflow { id, past, history, current })
     }
 
     /// The version that somebody called by the beginning of its hash.
@@ -161,10 +145,12 @@ impl Record {
 /// runtime directory.
 fn now(reader: &Reader, id: &WorkflowId) -> Result<Option<(String, Format)>, Problem> {
     let document = match reader.found(id.as_str())? {
-        Some(Found::Workflow(entry)) if entry.source == SourceKind::Runtime => {
+        Some(LibraryMatch::Workflow(entry)) if entry.source == SourceKind::Runtime => {
             Some(std::sync::Arc::clone(&entry.document))
         }
-        Some(Found::Invalid(invalid)) if reader.source_of(&invalid.path) == SourceKind::Runtime => {
+        Some(LibraryMatch::Invalid(invalid))
+            if reader.source_of(&invalid.path) == SourceKind::Runtime =>
+        {
             invalid.document.clone()
         }
         _ => None,

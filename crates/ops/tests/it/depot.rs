@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use milepost_ops::catalog::import::{Import, Request as ImportRequest};
-use milepost_ops::inputs::Past;
+use milepost_ops::catalog::import::{ImportOpenApi, Request as ImportRequest};
+use milepost_ops::inputs::PastRuns;
 use milepost_ops::inputs::resolve_inputs::{self, ResolveInputs};
-use milepost_ops::{Call, Caller, Later, Operations, Problem, Reader, Writer};
+use milepost_ops::{Caller, CallerKind, Operation, Operations, Problem, Reader, Writer};
 use milepost_store::Locations;
 use milepost_store::secrets::Environment;
 use serde_json::{Map, Value, json};
@@ -18,7 +18,7 @@ use crate::server::{self, Reply, Request, Server};
 /// A person who waits for the result.
 pub(crate) struct Person;
 
-impl Call for Person {
+impl Caller for Person {
     fn progress(&self, _: &str) {}
 
     fn warn(&self, _: &str) {}
@@ -31,8 +31,8 @@ impl Call for Person {
         false
     }
 
-    fn caller(&self) -> Caller {
-        Caller::Person
+    fn kind(&self) -> CallerKind {
+        CallerKind::Person
     }
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Depot {
     pub(crate) server: Server,
     pub(crate) operations: Operations,
     variables: Vec<(&'static str, &'static str)>,
-    past: Option<Arc<dyn Past>>,
+    past: Option<Arc<dyn PastRuns>>,
     runtime: Runtime,
 }
 
@@ -72,7 +72,7 @@ impl Depot {
     pub(crate) fn with(
         config: &str,
         variables: &[(&'static str, &'static str)],
-        past: impl Past + 'static,
+        past: impl PastRuns + 'static,
     ) -> Depot {
         Depot::built(config, variables, Some(Arc::new(past)), shelves)
     }
@@ -80,7 +80,7 @@ impl Depot {
     fn built(
         config: &str,
         variables: &[(&'static str, &'static str)],
-        past: Option<Arc<dyn Past>>,
+        past: Option<Arc<dyn PastRuns>>,
         answer: impl Fn(&Request) -> Reply + Send + Sync + 'static,
     ) -> Depot {
         let folder = tempfile::tempdir().expect("a folder");
@@ -109,7 +109,7 @@ impl Depot {
             allow_refs: Vec::new(),
             refs_root: None,
         };
-        self.run::<Import>(request).expect("imported");
+        self.run::<ImportOpenApi>(request).expect("imported");
     }
 
     /// The same directories in a process that begins anew.
@@ -126,7 +126,7 @@ impl Depot {
         self.runtime.block_on(work)
     }
 
-    pub(crate) fn run<T: Later>(&self, request: T::Request) -> Result<T::Response, Problem> {
+    pub(crate) fn run<T: Operation>(&self, request: T::Request) -> Result<T::Response, Problem> {
         self.wait(self.operations.run::<T>(&Person, request))
     }
 
@@ -155,7 +155,7 @@ impl Depot {
 fn writer(
     folder: &TempDir,
     variables: &[(&'static str, &'static str)],
-    past: Option<&Arc<dyn Past>>,
+    past: Option<&Arc<dyn PastRuns>>,
 ) -> Writer {
     let at = |name: &str| folder.path().join(name).display().to_string();
     let variable = |name: &str| match name {

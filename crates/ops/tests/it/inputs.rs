@@ -9,7 +9,9 @@ use milepost_model::id::WorkflowId;
 use milepost_model::wording::Neutral;
 use milepost_model::workflow::Workflow;
 use milepost_ops::Code;
-use milepost_ops::inputs::{NoPast, Origin, Outcome, Past, Status, resolve};
+use milepost_ops::inputs::{
+    InputOrigin, InputStatus, NoPastRuns, PastRuns, ProviderOutcome, resolve,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -79,7 +81,7 @@ fn a_violation_says_what_to_do() {
 #[derive(Debug)]
 struct Before;
 
-impl Past for Before {
+impl PastRuns for Before {
     fn last_value(&self, workspace: &Path, workflow: &WorkflowId, input: &str) -> Option<Value> {
         assert!(workspace.ends_with("work"), "{}", workspace.display());
         let fits = workflow.as_str() == "fill" && input != "never";
@@ -98,14 +100,14 @@ fn every_kind_of_default_yields_its_value() {
     let variables = [("COUNT", "12"), ("TOKEN", "canary-token"), ("HIDDEN", "x")];
     let depot = Depot::with(ALLOWED, &variables, Before);
     for (keys, value, origin) in [
-        ("default: {from: literal, value: blue}", json!("blue"), Origin::Literal),
-        ("type: integer, default: {from: env, value: COUNT}", json!(12), Origin::Env),
-        ("default: {from: env, value: COUNT}", json!("12"), Origin::Env),
-        ("default: {from: history}", json!("red"), Origin::History),
+        ("default: {from: literal, value: blue}", json!("blue"), InputOrigin::Literal),
+        ("type: integer, default: {from: env, value: COUNT}", json!(12), InputOrigin::Env),
+        ("default: {from: env, value: COUNT}", json!("12"), InputOrigin::Env),
+        ("default: {from: history}", json!("red"), InputOrigin::History),
         (
             "type: object, default: {from: workflow_output, value: other}",
             json!({"total": 7}),
-            Origin::WorkflowOutput,
+            InputOrigin::WorkflowOutput,
         ),
     ] {
         let response = depot.resolve(&format!("a: {{{keys}}}"), json!({}));
@@ -113,11 +115,11 @@ fn every_kind_of_default_yields_its_value() {
         assert_eq!(response.resolved["a"], value, "{keys}");
         assert_eq!(response.defaults["a"], value, "{keys}");
         let [input] = response.inputs.as_slice() else { panic!("{response:?}") };
-        assert_eq!((input.status, input.origin), (Status::Default, Some(origin)), "{keys}");
+        assert_eq!((input.status, input.origin), (InputStatus::Default, Some(origin)), "{keys}");
         // What is given wins.
         let given = if value.is_i64() { json!(1) } else { value.clone() };
         let response = depot.resolve(&format!("a: {{{keys}}}"), json!({"a": given}));
-        assert_eq!(response.inputs[0].origin, Some(Origin::Given), "{keys}");
+        assert_eq!(response.inputs[0].origin, Some(InputOrigin::Given), "{keys}");
         assert!(response.defaults.is_empty(), "{keys}");
     }
 }
@@ -279,7 +281,7 @@ fn what_is_missing_keeps_a_run_from_starting_as_its_author_says() {
     assert_eq!(told(&failed), ["/inputs/a required"]);
     assert!(!failed.ready);
     let prompt = depot.resolve(&inputs(""), json!({}));
-    assert_eq!((prompt.ready, prompt.providers["a"].outcome), (false, Outcome::Prompt));
+    assert_eq!((prompt.ready, prompt.providers["a"].outcome), (false, ProviderOutcome::Prompt));
     assert_eq!(prompt.providers["a"].needs, ["inputs.c"]);
 }
 
@@ -304,12 +306,12 @@ fn a_provider_that_fails_is_dealt_with_as_its_author_says() {
         )
     };
     let open = depot.resolve(&keys(", on_error: cached"), json!({}));
-    assert_eq!(open.providers["a"].outcome, Outcome::Ready);
+    assert_eq!(open.providers["a"].outcome, ProviderOutcome::Ready);
     closed.store(true, std::sync::atomic::Ordering::SeqCst);
     // The last good choices serve, also after the process has ended.
     for _ in 0..2 {
         let cached = depot.resolve(&keys(", on_error: cached"), json!({}));
-        assert_eq!(cached.providers["a"].outcome, Outcome::Cached);
+        assert_eq!(cached.providers["a"].outcome, ProviderOutcome::Cached);
         assert_eq!(cached.providers["a"].choices[0].value, "A1");
         assert!(cached.providers["a"].message.as_deref().is_some_and(|why| why.contains("403")));
         depot = depot.restarted();
@@ -318,11 +320,11 @@ fn a_provider_that_fails_is_dealt_with_as_its_author_says() {
         let manual = depot.resolve(&keys(more), json!({"a": "Z9"}));
         assert!(manual.ready, "{more}");
         let manual = depot.resolve(&keys(more), json!({}));
-        assert_eq!(manual.providers["a"].outcome, Outcome::Manual, "{more}");
+        assert_eq!(manual.providers["a"].outcome, ProviderOutcome::Manual, "{more}");
     }
     let failed = depot.resolve(&keys(", on_error: fail"), json!({"a": "A1"}));
     assert_eq!(told(&failed), ["/inputs/a provider"]);
-    assert_eq!((failed.ready, failed.providers["a"].outcome), (false, Outcome::Error));
+    assert_eq!((failed.ready, failed.providers["a"].outcome), (false, ProviderOutcome::Error));
 }
 
 #[test]
@@ -423,15 +425,15 @@ fn a_run_gets_its_values_with_secrets_apart() {
     assert_eq!(Value::Object(resolved.values.clone()), expected);
     assert_eq!(resolved.secrets["token"].reveal(), "canary-token");
     assert_eq!(resolved.secrets["pin"].reveal(), "1234");
-    let origins: Vec<(&str, Origin)> =
+    let origins: Vec<(&str, InputOrigin)> =
         resolved.provenance.iter().map(|(name, origin)| (name.as_str(), *origin)).collect();
     assert_eq!(
         origins,
         [
-            ("last", Origin::History),
-            ("n", Origin::Given),
-            ("pin", Origin::Given),
-            ("token", Origin::Env),
+            ("last", InputOrigin::History),
+            ("n", InputOrigin::Given),
+            ("pin", InputOrigin::Given),
+            ("token", InputOrigin::Env),
         ]
     );
     assert!(!format!("{resolved:?}").contains("canary"));
@@ -443,7 +445,7 @@ fn a_run_that_cannot_begin_is_one_problem_with_every_violation() {
     let workflow = workflow("a: {}, b: {type: integer}");
     let given = map(json!({"b": "x", "c": 1}));
     let writer = depot.writer();
-    let problem = depot.wait(resolve(&writer, &Person, &workflow, given, &NoPast));
+    let problem = depot.wait(resolve(&writer, &Person, &workflow, given, &NoPastRuns));
     let problem = problem.expect_err("refused");
     assert_eq!(problem.code, Code::InputInvalid);
     assert_eq!(problem.context["workflow_id"], "fill");
@@ -476,9 +478,9 @@ proptest! {
             given.retain(|name, _| name == "n");
         }
         let writer = depot.writer();
-        let once = depot.wait(resolve(&writer, &Person, &workflow, given, &NoPast));
+        let once = depot.wait(resolve(&writer, &Person, &workflow, given, &NoPastRuns));
         let once = once.expect("resolved").values;
-        let twice = depot.wait(resolve(&writer, &Person, &workflow, once.clone(), &NoPast));
+        let twice = depot.wait(resolve(&writer, &Person, &workflow, once.clone(), &NoPastRuns));
         prop_assert_eq!(twice.expect("resolved").values, once);
     }
 }

@@ -10,10 +10,9 @@ mod race;
 #[expect(dead_code, reason = "the tests of the binary ask more of it")]
 mod server;
 mod table;
-mod text;
 mod workflow;
 
-use milepost_ops::{Alone, Code, Operations, Problem, Reader, Writer};
+use milepost_ops::{Code, Operations, Problem, Reader, SilentCaller, Writer};
 use milepost_store::Locations;
 use milepost_store::secrets::Environment;
 use serde_json::Value;
@@ -36,7 +35,7 @@ fn over(files: &[(&str, &str)]) -> (tempfile::TempDir, Operations) {
 }
 
 fn call(operations: &Operations, name: &str, arguments: Value) -> Result<Value, Problem> {
-    let answer = operations.call(name, &Alone, arguments)?;
+    let answer = operations.call(name, &SilentCaller, arguments)?;
     Ok(serde_json::from_str(answer.json()).expect("JSON"))
 }
 

@@ -10,9 +10,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Barrier, Mutex};
 use std::thread;
 
-use milepost_ops::{Alone, Code, Operations, Reader, Writer};
+use milepost_ops::{Code, Operations, Reader, SilentCaller, Writer};
 use milepost_store::secrets::Environment;
-use milepost_store::workflows::History;
+use milepost_store::workflows::WorkflowHistory;
 use milepost_store::{Digest, Locations};
 use serde_json::{Value, json};
 
@@ -77,7 +77,7 @@ impl Crowd<'_> {
             let Some((expected, who)) = round else { return };
             let content = text(&format!("{who} {number}"));
             let arguments = json!({"content": content, "expected_version": expected});
-            let answer = self.operations.call_and_wait("workflow.save", &Alone, arguments);
+            let answer = self.operations.call_and_wait("workflow.save", &SilentCaller, arguments);
             let told = match runtime.block_on(answer) {
                 Ok(answer) => {
                     let saved: Value = serde_json::from_str(answer.json()).expect("is JSON");
@@ -254,7 +254,7 @@ fn of_many_who_save_over_one_version_one_is_first() {
     let first = text("the first");
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let operations = Operations::new(writer);
-    let saved = operations.call_and_wait("workflow.save", &Alone, json!({"content": first}));
+    let saved = operations.call_and_wait("workflow.save", &SilentCaller, json!({"content": first}));
     runtime.block_on(saved).expect("saves");
     let (won, edits) = crowd(root.path(), |play| {
         let follower = Follower::start(root.path());
@@ -274,10 +274,10 @@ fn of_many_who_save_over_one_version_one_is_first() {
     });
     assert_eq!(won[0] + won[1], rounds);
     assert!(won.iter().all(|won| *won > 0), "both processes take part: {won:?}");
-    let history = History::open(&locations(root.path()));
+    let history = WorkflowHistory::open(&locations(root.path()));
     let id = milepost_model::id::WorkflowId::parse("race").expect("is an id");
     let bytes = fs::read(root.path().join("run/race.yaml")).expect("reads");
-    let current = Some((Digest::of(&bytes), milepost_model::source::Format::Yaml));
+    let current = Some((Digest::of(&bytes), milepost_syntax::source::Format::Yaml));
     let versions = history.versions(&id, current).expect("reads");
     let kept = versions.items.len();
     assert!(

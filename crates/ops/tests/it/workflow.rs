@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use milepost_ops::{Alone, Call, Caller, Code, Operations, Problem, Reader, Writer};
+use milepost_ops::{Caller, CallerKind, Code, Operations, Problem, Reader, SilentCaller, Writer};
 use milepost_store::Locations;
 use milepost_store::secrets::Environment;
 use serde_json::{Value, json};
@@ -14,13 +14,13 @@ const TWO: &str = "workflow: greet  # mine\nsteps:\n  - {id: hello, prompt: Say 
 /// Somebody who says yes.
 struct Yes;
 
-impl Call for Yes {
+impl Caller for Yes {
     fn progress(&self, message: &str) {
-        Alone.progress(message);
+        SilentCaller.progress(message);
     }
 
     fn warn(&self, message: &str) {
-        Alone.warn(message);
+        SilentCaller.warn(message);
     }
 
     fn ask(&self, _question: &str) -> Option<bool> {
@@ -31,8 +31,8 @@ impl Call for Yes {
         false
     }
 
-    fn caller(&self) -> Caller {
-        Caller::Agent
+    fn kind(&self) -> CallerKind {
+        CallerKind::Agent
     }
 }
 
@@ -72,7 +72,7 @@ impl Place {
         fs::read_to_string(self.path(name)).expect("read")
     }
 
-    fn call_as(&self, call: &dyn Call, name: &str, arguments: Value) -> Result<Value, Problem> {
+    fn call_as(&self, call: &dyn Caller, name: &str, arguments: Value) -> Result<Value, Problem> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         let answer = self.operations.call_and_wait(name, call, arguments);
         let answer = runtime.block_on(answer)?;
@@ -80,7 +80,7 @@ impl Place {
     }
 
     fn call(&self, name: &str, arguments: Value) -> Value {
-        self.call_as(&Alone, name, arguments).expect("an answer")
+        self.call_as(&SilentCaller, name, arguments).expect("an answer")
     }
 
     fn save(&self, text: &str) -> Value {
@@ -88,7 +88,7 @@ impl Place {
     }
 
     fn refused(&self, name: &str, arguments: Value) -> Problem {
-        self.call_as(&Alone, name, arguments).expect_err("a problem")
+        self.call_as(&SilentCaller, name, arguments).expect_err("a problem")
     }
 }
 
@@ -358,7 +358,7 @@ fn manifest_content_and_manifest_content_mean_the_same() {
             "workflow.step_plan",
             "workflow.resolve_inputs",
         ] {
-            let answer = place.call_as(&Alone, operation, json!({ name: text }));
+            let answer = place.call_as(&SilentCaller, operation, json!({ name: text }));
             assert!(answer.is_ok(), "{operation} {name}: {answer:?}");
         }
         let saved = place.call("workflow.save", json!({ name: text, "overwrite": true }));

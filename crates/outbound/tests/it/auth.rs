@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use milepost_catalog::command::{Location, Requirement, Scheme};
+use milepost_catalog::command::{Location, SecurityRequirement, SecurityScheme};
 use milepost_model::id::CatalogId;
 use milepost_outbound::masked;
-use milepost_outbound::{Api, Auth, AuthError, Call, CallError, Called, ClientCredential};
-use milepost_outbound::{ClientStyle, Credential, Named, Outgoing, Retry, SecretError, Sending};
+use milepost_outbound::{
+    ApiCall, ApiClient, ApiResponse, AuthError, Authenticator, CallError, ClientCredential,
+};
+use milepost_outbound::{
+    ClientStyle, Credential, CredentialValue, Outgoing, Retry, SecretSourceError, SendOptions,
+};
 
 use crate::server::{Server, ok};
 use crate::{Kept, client};
@@ -19,49 +23,54 @@ fn key(secret: &str) -> Credential {
     Credential::Key { secret: secret.to_owned() }
 }
 
-fn basic(user: Named, password: Option<&str>) -> Credential {
+fn basic(user: CredentialValue, password: Option<&str>) -> Credential {
     Credential::Basic { user, password: password.map(str::to_owned) }
 }
 
-fn schemes() -> BTreeMap<String, Scheme> {
-    let api_key = |name: &str, location| Scheme::ApiKey { name: name.to_owned(), location };
+fn schemes() -> BTreeMap<String, SecurityScheme> {
+    let api_key = |name: &str, location| SecurityScheme::ApiKey { name: name.to_owned(), location };
     [
         ("header", api_key("X-Api-Key", Location::Header)),
         ("query", api_key("api key", Location::Query)),
         ("cookie", api_key("sid", Location::Cookie)),
         ("path", api_key("id", Location::Path)),
-        ("basic", Scheme::Basic),
-        ("bearer", Scheme::Bearer),
-        ("code", Scheme::Other { kind: "authorizationCode".to_owned() }),
-        ("client", Scheme::ClientCredentials { token_url: "/token".to_owned(), scopes: vec![] }),
+        ("basic", SecurityScheme::Basic),
+        ("bearer", SecurityScheme::Bearer),
+        ("code", SecurityScheme::Other { kind: "authorizationCode".to_owned() }),
+        (
+            "client",
+            SecurityScheme::ClientCredentials { token_url: "/token".to_owned(), scopes: vec![] },
+        ),
     ]
     .map(|(name, scheme)| (name.to_owned(), scheme))
     .into()
 }
 
-fn way(schemes: &[&str]) -> Requirement {
-    Requirement { schemes: schemes.iter().map(|name| ((*name).to_owned(), Vec::new())).collect() }
+fn way(schemes: &[&str]) -> SecurityRequirement {
+    SecurityRequirement {
+        schemes: schemes.iter().map(|name| ((*name).to_owned(), Vec::new())).collect(),
+    }
 }
 
-fn auth(server: &Server, credentials: &[(&str, Credential)]) -> Auth {
+fn auth(server: &Server, credentials: &[(&str, Credential)]) -> Authenticator {
     let own = |(name, credential): &(&str, Credential)| ((*name).to_owned(), credential.clone());
     let credentials = credentials.iter().map(own).collect();
     let secrets = Kept::of(&[("k", "s3 cr&t=ü"), ("pw", "pass:word"), ("file", "token-1\r\n")]);
-    Auth::new(shop(), server.url("/v1"), schemes(), credentials, secrets)
+    Authenticator::new(shop(), server.url("/v1"), schemes(), credentials, secrets)
 }
 
 async fn call(
     server: &Server,
     credentials: &[(&str, Credential)],
-    ways: &[Requirement],
+    ways: &[SecurityRequirement],
     request: &Outgoing,
-) -> Result<Called, CallError> {
-    let api = Api { client: client(&[server]), auth: auth(server, credentials) };
-    let call = Call {
+) -> Result<ApiResponse, CallError> {
+    let api = ApiClient { client: client(&[server]), auth: auth(server, credentials) };
+    let call = ApiCall {
         request,
         security: ways,
         retry: &Retry::never(),
-        sending: Sending::default(),
+        sending: SendOptions::default(),
         watch: &|_| {},
     };
     api.call(call).await
@@ -98,9 +107,9 @@ async fn authorization_is_written_once() {
     assert_eq!(authorization("code", key("file")).await, ["Bearer token-1"]);
     assert_eq!(authorization("client", key("file")).await, ["Bearer token-1"]);
     // `me:pass:word`, `token-1:`
-    let me = Named::Plain("me".to_owned());
+    let me = CredentialValue::Plain("me".to_owned());
     assert_eq!(authorization("basic", basic(me, Some("pw"))).await, ["Basic bWU6cGFzczp3b3Jk"]);
-    let token = Named::Secret("file".to_owned());
+    let token = CredentialValue::Secret("file".to_owned());
     assert_eq!(authorization("basic", basic(token, None)).await, ["Basic dG9rZW4tMTo="]);
 }
 
@@ -120,7 +129,7 @@ async fn schemes_that_are_needed_together_are_used_together() {
 async fn the_first_way_with_credentials_is_chosen() {
     let server = Server::replies(vec![ok("")]).await;
     let auth = auth(&server, &[("header", key("k")), ("bearer", key("file"))]);
-    let chosen = |ways: &[Requirement]| auth.choose(ways);
+    let chosen = |ways: &[SecurityRequirement]| auth.choose(ways);
     let only = |name| chosen(&[way(&[name])]).expect("has credentials");
     assert_eq!(chosen(&[way(&["basic"]), way(&["bearer"]), way(&["header"])]), Ok(only("bearer")));
     // Who has credentials uses them, also where none are needed.
@@ -139,14 +148,14 @@ async fn nothing_is_sent_without_what_is_needed() {
     let server = Server::replies(vec![ok("")]).await;
     let request = Outgoing::get(server.url("/"));
     let client_credential = Credential::Client(ClientCredential {
-        id: Named::Plain("id".to_owned()),
+        id: CredentialValue::Plain("id".to_owned()),
         secret: "k".to_owned(),
         style: ClientStyle::Basic,
         scopes: None,
         audience: None,
         authority: None,
     });
-    let me = || Named::Plain("me".to_owned());
+    let me = || CredentialValue::Plain("me".to_owned());
     for (scheme, credential) in [
         ("basic", key("k")),
         ("bearer", basic(me(), None)),
@@ -164,7 +173,7 @@ async fn nothing_is_sent_without_what_is_needed() {
     }
     let missing = call(&server, &[("bearer", key("lost"))], &[way(&["bearer"])], &request).await;
     let name = "lost".to_owned();
-    let expected = CallError::Auth(AuthError::Secret(SecretError::Missing { name }));
+    let expected = CallError::Auth(AuthError::Secret(SecretSourceError::Missing { name }));
     assert_eq!(missing.expect_err("is missing"), expected);
     assert_eq!(server.connections(), 0);
 }
@@ -172,10 +181,11 @@ async fn nothing_is_sent_without_what_is_needed() {
 #[tokio::test]
 async fn credentials_are_bound_to_the_origin_of_the_base_url() {
     let (home, other) = (Server::replies(vec![ok("")]).await, Server::replies(vec![ok("")]).await);
-    let api = Api { client: client(&[&home, &other]), auth: auth(&home, &[("bearer", key("k"))]) };
-    let go = async |request: &Outgoing, ways: &[Requirement]| {
-        let (retry, sending) = (Retry::never(), Sending::default());
-        api.call(Call { request, security: ways, retry: &retry, sending, watch: &|_| {} }).await
+    let api =
+        ApiClient { client: client(&[&home, &other]), auth: auth(&home, &[("bearer", key("k"))]) };
+    let go = async |request: &Outgoing, ways: &[SecurityRequirement]| {
+        let (retry, sending) = (Retry::never(), SendOptions::default());
+        api.call(ApiCall { request, security: ways, retry: &retry, sending, watch: &|_| {} }).await
     };
     let request = Outgoing::get(other.url("/"));
     let error = go(&request, &[way(&["bearer"])]).await.expect_err("another origin");
@@ -188,7 +198,7 @@ async fn credentials_are_bound_to_the_origin_of_the_base_url() {
 #[tokio::test]
 async fn a_preview_shows_names_and_reads_no_secret() {
     let server = Server::replies(vec![ok("")]).await;
-    let me = Named::Plain("me".to_owned());
+    let me = CredentialValue::Plain("me".to_owned());
     let credentials =
         [("query", key("not-there")), ("cookie", key("c")), ("basic", basic(me, Some("pw")))];
     let auth = auth(&server, &credentials);
@@ -205,7 +215,7 @@ async fn a_preview_shows_names_and_reads_no_secret() {
 #[tokio::test]
 async fn what_was_sent_can_be_masked_wherever_it_comes_back() {
     let server = Server::start(|_, received| ok(&received.head())).await;
-    let me = Named::Plain("me".to_owned());
+    let me = CredentialValue::Plain("me".to_owned());
     let credentials = [("query", key("k")), ("header", key("k")), ("basic", basic(me, Some("pw")))];
     let ways = [way(&["query", "header", "basic"])];
     let request = Outgoing::get(server.url("/x?a=1"));

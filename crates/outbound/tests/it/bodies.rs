@@ -1,6 +1,6 @@
 //! Bodies of answers: whole, packed, cut, and far too large.
 
-use milepost_outbound::{Delivery, Fault, Outgoing, Oversize, Part, Sending, limits};
+use milepost_outbound::{AnswerPart, Delivery, Outgoing, Oversize, SendFault, SendOptions, limits};
 
 use crate::server::{Reply, Server, answer, chunked, deflated_zeros, gzipped_zeros, ok};
 use crate::{client, send, text};
@@ -22,9 +22,9 @@ async fn result(
     reply: Reply,
     body_bytes: usize,
     oversize: Oversize,
-) -> Result<(usize, bool), Fault> {
+) -> Result<(usize, bool), SendFault> {
     let server = Server::replies(vec![reply]).await;
-    let sending = Sending { body_bytes, oversize, ..Sending::default() };
+    let sending = SendOptions { body_bytes, oversize, ..SendOptions::default() };
     let sent = client(&[&server]).send(&Outgoing::get(server.url("/")), &sending).await;
     sent.map(|response| (response.body.len(), response.truncated)).map_err(|error| {
         assert_eq!(error.delivery, Delivery::Answered);
@@ -56,7 +56,7 @@ async fn chunks_are_put_together() {
 #[tokio::test]
 async fn the_limit_itself_is_allowed() {
     let body = "x".repeat(1000);
-    let too_large = |limit| Err(Fault::TooLarge { part: Part::Body, limit });
+    let too_large = |limit| Err(SendFault::TooLarge { part: AnswerPart::Body, limit });
     for (limit, expected) in [(999, too_large(999)), (1000, Ok((1000, false)))] {
         assert_eq!(result(ok(&body), limit, Oversize::Fail).await, expected);
         assert_eq!(result(chunked(&[&body]), limit, Oversize::Fail).await, expected);
@@ -77,7 +77,11 @@ async fn bombs_do_not_go_off() {
         [("gzip", gzipped_zeros(64 << 20)), ("deflate", zlib), ("br", BROTLI_ZEROS.to_vec())]
     {
         let failed = result(packed(encoding, &body), limit, Oversize::Fail).await;
-        assert_eq!(failed, Err(Fault::TooLarge { part: Part::Body, limit }), "{encoding}");
+        assert_eq!(
+            failed,
+            Err(SendFault::TooLarge { part: AnswerPart::Body, limit }),
+            "{encoding}"
+        );
         let cut = result(packed(encoding, &body), limit, Oversize::Cut).await;
         assert_eq!(cut, Ok((limit, true)), "{encoding}");
     }
@@ -87,11 +91,11 @@ async fn bombs_do_not_go_off() {
 async fn what_is_not_packed_as_it_says_is_an_error() {
     for encoding in ["gzip", "deflate", "br"] {
         let failed = result(packed(encoding, b"this is no such thing"), 1000, Oversize::Fail).await;
-        assert!(matches!(failed, Err(Fault::Unpack { .. })), "{encoding}: {failed:?}");
+        assert!(matches!(failed, Err(SendFault::Unpack { .. })), "{encoding}: {failed:?}");
     }
     let half = &GZIP_HELLO[..20];
     let failed = result(packed("gzip", half), 1000, Oversize::Fail).await;
-    assert!(matches!(failed, Err(Fault::Unpack { .. })), "{failed:?}");
+    assert!(matches!(failed, Err(SendFault::Unpack { .. })), "{failed:?}");
 }
 
 #[tokio::test]
@@ -99,7 +103,7 @@ async fn headers_have_a_limit() {
     let long = "x".repeat(limits::HEADER_BYTES);
     let failed = result(answer(200, &[("x-long", &long)], b""), 10, Oversize::Fail).await;
     let limit = limits::HEADER_BYTES;
-    assert_eq!(failed, Err(Fault::TooLarge { part: Part::Headers, limit }));
+    assert_eq!(failed, Err(SendFault::TooLarge { part: AnswerPart::Headers, limit }));
     let shorter = "x".repeat(limits::HEADER_BYTES - 100);
     let fine = result(answer(200, &[("x-long", &shorter)], b""), 10, Oversize::Fail).await;
     assert_eq!(fine, Ok((0, false)));

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use milepost_catalog::command::{Location, Requirement, Scheme};
+use milepost_catalog::command::{Location, SecurityRequirement, SecurityScheme};
 use milepost_model::id::CatalogId;
 use milepost_model::secret::{Mask, Secret};
-use milepost_outbound::{Api, Auth, Call, ClientCredential, ClientStyle, Credential, Named};
-use milepost_outbound::{Outgoing, Retry, Sending, masked};
+use milepost_outbound::{
+    ApiCall, ApiClient, Authenticator, ClientCredential, ClientStyle, Credential, CredentialValue,
+};
+use milepost_outbound::{Outgoing, Retry, SendOptions, masked};
 use url::Url;
 
 use crate::server::{Received, Reply, Server, answer, gzipped_zeros, ok, redirect};
@@ -25,16 +27,16 @@ fn check(what: &str, text: &str) {
     }
 }
 
-fn key(location: Location) -> Scheme {
-    Scheme::ApiKey { name: "key".to_owned(), location }
+fn key(location: Location) -> SecurityScheme {
+    SecurityScheme::ApiKey { name: "key".to_owned(), location }
 }
 
 /// Every scheme that can carry the canary.
-fn schemes(server: &Server) -> Vec<(Scheme, Credential)> {
+fn schemes(server: &Server) -> Vec<(SecurityScheme, Credential)> {
     let secret = || "canary".to_owned();
     let client = |style| {
         let credential = ClientCredential {
-            id: Named::Secret(secret()),
+            id: CredentialValue::Secret(secret()),
             secret: secret(),
             style,
             scopes: None,
@@ -42,17 +44,18 @@ fn schemes(server: &Server) -> Vec<(Scheme, Credential)> {
             authority: Some(server.url("/token")),
         };
         let token_url = server.url("/token").to_string();
-        let scheme = Scheme::ClientCredentials { token_url, scopes: vec![] };
+        let scheme = SecurityScheme::ClientCredentials { token_url, scopes: vec![] };
         (scheme, Credential::Client(credential))
     };
-    let basic = Credential::Basic { user: Named::Secret(secret()), password: Some(secret()) };
+    let basic =
+        Credential::Basic { user: CredentialValue::Secret(secret()), password: Some(secret()) };
     let given = || Credential::Key { secret: secret() };
     vec![
         (key(Location::Header), given()),
         (key(Location::Query), given()),
         (key(Location::Cookie), given()),
-        (Scheme::Bearer, given()),
-        (Scheme::Basic, basic),
+        (SecurityScheme::Bearer, given()),
+        (SecurityScheme::Basic, basic),
         client(ClientStyle::Basic),
         client(ClientStyle::Post),
     ]
@@ -89,13 +92,13 @@ async fn no_error_and_no_debug_text_shows_a_secret() {
     }
 }
 
-async fn one(server: &Server, scheme: Scheme, credential: Credential, what: &str) {
+async fn one(server: &Server, scheme: SecurityScheme, credential: Credential, what: &str) {
     let schemes = BTreeMap::from([("s".to_owned(), scheme)]);
     let credentials = BTreeMap::from([("s".to_owned(), credential)]);
     let catalog = CatalogId::parse("shop").expect("an id");
     let secrets = Kept::of(&[("canary", CANARY)]);
-    let auth = Auth::new(catalog, server.url("/"), schemes, credentials, secrets);
-    let api = Api { client: client(&[server]), auth };
+    let auth = Authenticator::new(catalog, server.url("/"), schemes, credentials, secrets);
+    let api = ApiClient { client: client(&[server]), auth };
     // The user's own request holds it too, and says so.
     let mut mask = Mask::new();
     mask.add("canary", &Secret::new(CANARY));
@@ -107,11 +110,11 @@ async fn one(server: &Server, scheme: Scheme, credential: Credential, what: &str
     check(what, &format!("{} {:?}", shown.url, shown.headers));
     let told = Mutex::new(Vec::new());
     let timeout = Duration::from_millis(250);
-    let sending = Sending { timeout, mask, body_bytes: 1 << 18, ..Sending::default() };
+    let sending = SendOptions { timeout, mask, body_bytes: 1 << 18, ..SendOptions::default() };
     check(what, &format!("{sending:?}"));
-    let call = Call {
+    let call = ApiCall {
         request: &request,
-        security: &[Requirement { schemes: vec![("s".to_owned(), vec![])] }],
+        security: &[SecurityRequirement { schemes: vec![("s".to_owned(), vec![])] }],
         retry: &Retry::never(),
         sending,
         watch: &|attempt| told.lock().expect("is whole").push(format!("{attempt:?}")),
@@ -143,7 +146,7 @@ async fn a_secret_in_a_host_or_scheme_is_not_shown_either() {
     );
     for url in ["http://c4n4ry-b1rd.test/", "c4n4ry-b1rd://x/", "http://c4n4ry-b1rd.localhost/"] {
         let request = Outgoing::get(Url::parse(url).expect("a URL"));
-        let sending = Sending { mask: mask.clone(), ..Sending::default() };
+        let sending = SendOptions { mask: mask.clone(), ..SendOptions::default() };
         let error = client.send(&request, &sending).await.expect_err("fails");
         check(url, &chain(&error));
     }

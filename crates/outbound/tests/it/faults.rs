@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use milepost_outbound::{Client, Delivery, Fault, Outgoing, Policy, Sending};
+use milepost_outbound::{Client, Delivery, Outgoing, Policy, SendFault, SendOptions};
 use tokio::net::TcpListener;
 use url::Url;
 
@@ -19,9 +19,9 @@ const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n";
 async fn a_server_that_hangs_is_left() {
     let server = Server::replies(vec![Reply::ThenHang(Vec::new())]).await;
     let after = SHORT;
-    assert_eq!(fault(&server, SHORT).await, (Fault::Timeout { after }, Delivery::Unknown));
+    assert_eq!(fault(&server, SHORT).await, (SendFault::Timeout { after }, Delivery::Unknown));
     let server = Server::replies(vec![Reply::ThenHang(HEAD.to_vec())]).await;
-    assert_eq!(fault(&server, SHORT).await, (Fault::Timeout { after }, Delivery::Answered));
+    assert_eq!(fault(&server, SHORT).await, (SendFault::Timeout { after }, Delivery::Answered));
 }
 
 /// Every byte comes soon enough, but all of them take too long.
@@ -30,7 +30,7 @@ async fn a_server_that_drips_is_left() {
     let bytes = [HEAD, &[b'x'; 1000]].concat();
     let server = Server::replies(vec![Reply::Drip(bytes, Duration::from_millis(5))]).await;
     let (fault, _) = fault(&server, SHORT).await;
-    assert!(matches!(fault, Fault::Timeout { .. }), "{fault}");
+    assert!(matches!(fault, SendFault::Timeout { .. }), "{fault}");
 }
 
 #[tokio::test]
@@ -44,7 +44,7 @@ async fn a_connection_that_ends_early_is_lost() {
     ] {
         let server = Server::replies(vec![reply.clone()]).await;
         let (fault, found) = fault(&server, LONG).await;
-        assert!(matches!(fault, Fault::Lost { .. }), "{reply:?}: {fault}");
+        assert!(matches!(fault, SendFault::Lost { .. }), "{reply:?}: {fault}");
         assert_eq!(found, delivery, "{reply:?}");
         assert!(fault.is_passing());
     }
@@ -57,13 +57,13 @@ async fn nonsense_is_no_answer() {
     {
         let server = Server::replies(vec![Reply::ThenClose(garbage.into())]).await;
         let (fault, delivery) = fault(&server, LONG).await;
-        assert!(matches!(fault, Fault::Protocol { .. }), "{garbage:?}: {fault}");
+        assert!(matches!(fault, SendFault::Protocol { .. }), "{garbage:?}: {fault}");
         assert_eq!(delivery, Delivery::Unknown);
         assert!(!fault.is_passing());
     }
     let twice = "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nxy";
     let server = Server::replies(vec![Reply::ThenClose(twice.into())]).await;
-    assert!(matches!(fault(&server, LONG).await.0, Fault::Protocol { .. }));
+    assert!(matches!(fault(&server, LONG).await.0, SendFault::Protocol { .. }));
 }
 
 #[tokio::test]
@@ -72,7 +72,7 @@ async fn endless_headers_end() {
     let server =
         Server::replies(vec![Reply::ThenClose(format!("HTTP/1.1 200 OK\r\n{line}").into())]);
     let (fault, _) = fault(&server.await, LONG).await;
-    assert!(matches!(fault, Fault::Protocol { .. }), "{fault}");
+    assert!(matches!(fault, SendFault::Protocol { .. }), "{fault}");
 }
 
 #[tokio::test]
@@ -84,11 +84,11 @@ async fn a_refused_connection_was_certainly_not_sent() {
     let mut policy = Policy::public();
     policy.allow_private(&address.to_string()).expect("a host");
     let url = Url::parse(&format!("http://{address}/")).expect("a URL");
-    let sent = Client::new(policy).send(&Outgoing::get(url), &Sending::default()).await;
+    let sent = Client::new(policy).send(&Outgoing::get(url), &SendOptions::default()).await;
     let error = sent.expect_err("nobody is there");
     assert!(error.certainly_not_sent());
     let refused = std::io::ErrorKind::ConnectionRefused;
-    assert!(matches!(error.fault, Fault::Connect { kind, .. } if kind == refused), "{error}");
+    assert!(matches!(error.fault, SendFault::Connect { kind, .. } if kind == refused), "{error}");
 }
 
 #[tokio::test]
@@ -106,9 +106,9 @@ async fn a_server_without_tls_was_certainly_not_sent_anything() {
     let mut policy = policy(&[&server]);
     policy.allow_private(&address.to_string()).expect("a host");
     let url = Url::parse(&format!("https://{address}/")).expect("a URL");
-    let sent = Client::new(policy).send(&Outgoing::get(url), &Sending::default()).await;
+    let sent = Client::new(policy).send(&Outgoing::get(url), &SendOptions::default()).await;
     let error = sent.expect_err("no TLS");
-    assert!(matches!(error.fault, Fault::Tls { .. }), "{error}");
+    assert!(matches!(error.fault, SendFault::Tls { .. }), "{error}");
     assert!(error.certainly_not_sent() && !error.fault.is_passing());
     drop(plain.await);
 }
@@ -123,7 +123,7 @@ async fn after_any_of_this_the_next_request_works() {
     ])
     .await;
     let client = client(&[&server]);
-    let within = |timeout| Sending { timeout, ..Sending::default() };
+    let within = |timeout| SendOptions { timeout, ..SendOptions::default() };
     let request = Outgoing::get(server.url("/"));
     for timeout in [LONG, LONG, SHORT] {
         client.send(&request, &within(timeout)).await.expect_err("fails");

@@ -21,8 +21,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use milepost_model::secret::Secret;
-use milepost_outbound::{Addresses, Client, Delivery, Fault, Lookup, Outgoing, Policy, Response};
-use milepost_outbound::{SecretError, Secrets, SendError, Sending};
+use milepost_outbound::{
+    Addresses, Client, Delivery, DnsLookup, Outgoing, Policy, Response, SendFault,
+};
+use milepost_outbound::{SecretSource, SecretSourceError, SendError, SendOptions};
 use server::Server;
 
 /// A client that may reach these servers and nothing else of this machine.
@@ -40,12 +42,12 @@ fn policy(servers: &[&Server]) -> Policy {
 
 /// Sends to a server that may be reached.
 async fn send(server: &Server, request: &Outgoing) -> Result<Response, SendError> {
-    client(&[server]).send(request, &Sending::default()).await
+    client(&[server]).send(request, &SendOptions::default()).await
 }
 
 /// The fault of a request to a server that may be reached.
-async fn fault(server: &Server, timeout: Duration) -> (Fault, Delivery) {
-    let sending = Sending { timeout, ..Sending::default() };
+async fn fault(server: &Server, timeout: Duration) -> (SendFault, Delivery) {
+    let sending = SendOptions { timeout, ..SendOptions::default() };
     let request = Outgoing::get(server.url("/"));
     let error = client(&[server]).send(&request, &sending).await.expect_err("fails");
     (error.fault, error.delivery)
@@ -76,7 +78,7 @@ impl Names {
     }
 }
 
-impl Lookup for Names {
+impl DnsLookup for Names {
     fn lookup(&self, name: &str) -> Addresses {
         let before = self.times_asked(name);
         self.asked.lock().expect("is whole").push(name.to_owned());
@@ -98,9 +100,9 @@ impl Kept {
     }
 }
 
-impl Secrets for Kept {
-    fn secret(&self, name: &str) -> Result<Secret, SecretError> {
-        let missing = || SecretError::Missing { name: name.to_owned() };
+impl SecretSource for Kept {
+    fn secret(&self, name: &str) -> Result<Secret, SecretSourceError> {
+        let missing = || SecretSourceError::Missing { name: name.to_owned() };
         self.0.get(name).map(Secret::new).ok_or_else(missing)
     }
 }

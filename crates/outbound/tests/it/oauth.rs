@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use milepost_catalog::command::{Requirement, Scheme};
+use milepost_catalog::command::{SecurityRequirement, SecurityScheme};
 use milepost_model::id::CatalogId;
-use milepost_outbound::{Api, Auth, AuthError, Call, CallError, Called, Client, ClientCredential};
-use milepost_outbound::{ClientStyle, Credential, Named, Outgoing, Retry, Sending};
+use milepost_outbound::{
+    ApiCall, ApiClient, ApiResponse, AuthError, Authenticator, CallError, Client, ClientCredential,
+};
+use milepost_outbound::{ClientStyle, Credential, CredentialValue, Outgoing, Retry, SendOptions};
 use serde_json::{Value, json as value};
 use url::Url;
 
@@ -38,56 +40,60 @@ async fn taking(good: &'static [&'static str]) -> Server {
 struct Setup<'a> {
     api: &'a Server,
     tokens: &'a Server,
-    scheme: Scheme,
+    scheme: SecurityScheme,
     credential: ClientCredential,
 }
 
 fn setup<'a>(api: &'a Server, tokens: &'a Server) -> Setup<'a> {
     let token_url = tokens.url("/oauth/token").to_string();
     let credential = ClientCredential {
-        id: Named::Plain("my client".to_owned()),
+        id: CredentialValue::Plain("my client".to_owned()),
         secret: "client-secret".to_owned(),
         style: ClientStyle::Basic,
         scopes: None,
         audience: None,
         authority: Some(tokens.url("/oauth/token")),
     };
-    let scheme = Scheme::ClientCredentials { token_url, scopes: Vec::new() };
+    let scheme = SecurityScheme::ClientCredentials { token_url, scopes: Vec::new() };
     Setup { api, tokens, scheme, credential }
 }
 
 impl Setup<'_> {
-    fn build(self) -> Api {
+    fn build(self) -> ApiClient {
         let client = client(&[self.api, self.tokens]);
         self.build_with(client)
     }
 
-    fn build_with(self, client: Client) -> Api {
+    fn build_with(self, client: Client) -> ApiClient {
         let schemes = BTreeMap::from([("login".to_owned(), self.scheme)]);
         let credential = Credential::Client(self.credential);
         let credentials = BTreeMap::from([("login".to_owned(), credential)]);
         let secrets = Kept::of(&[("client-secret", "p@ss: wörd")]);
         let catalog = CatalogId::parse("shop").expect("an id");
-        let auth = Auth::new(catalog, self.api.url("/"), schemes, credentials, secrets);
-        Api { client, auth }
+        let auth = Authenticator::new(catalog, self.api.url("/"), schemes, credentials, secrets);
+        ApiClient { client, auth }
     }
 }
 
-async fn call(api: &Api, server: &Server) -> Result<Called, CallError> {
+async fn call(api: &ApiClient, server: &Server) -> Result<ApiResponse, CallError> {
     scoped(api, server, &["read", "write"]).await
 }
 
-async fn scoped(api: &Api, server: &Server, scopes: &[&str]) -> Result<Called, CallError> {
+async fn scoped(
+    api: &ApiClient,
+    server: &Server,
+    scopes: &[&str],
+) -> Result<ApiResponse, CallError> {
     let scopes = scopes.iter().map(|scope| (*scope).to_owned()).collect();
-    let security = [Requirement { schemes: vec![("login".to_owned(), scopes)] }];
+    let security = [SecurityRequirement { schemes: vec![("login".to_owned(), scopes)] }];
     let request = Outgoing { method: "POST".to_owned(), ..Outgoing::get(server.url("/orders")) };
-    let (retry, sending) = (Retry::never(), Sending::default());
+    let (retry, sending) = (Retry::never(), SendOptions::default());
     let call =
-        Call { request: &request, security: &security, retry: &retry, sending, watch: &|_| {} };
+        ApiCall { request: &request, security: &security, retry: &retry, sending, watch: &|_| {} };
     api.call(call).await
 }
 
-fn body(result: Result<Called, CallError>) -> (u16, String) {
+fn body(result: Result<ApiResponse, CallError>) -> (u16, String) {
     let called = result.expect("answers");
     (called.response.status, text(&called.response))
 }
@@ -239,7 +245,7 @@ async fn a_document_cannot_choose_who_gets_the_secret() {
     assert!(matches!(error, CallError::Auth(AuthError::UntrustedAuthority { .. })), "{error}");
     let mut caught = setup(&api, &thief);
     caught.credential.authority = None;
-    caught.scheme = Scheme::OpenIdConnect { url: thief.url("/").to_string() };
+    caught.scheme = SecurityScheme::OpenIdConnect { url: thief.url("/").to_string() };
     let error = call(&caught.build(), &api).await.expect_err("is not trusted");
     assert!(matches!(error, CallError::Auth(AuthError::UntrustedAuthority { .. })), "{error}");
     assert_eq!(thief.connections(), 0);
@@ -254,7 +260,8 @@ async fn a_token_server_of_the_same_origin_needs_no_word() {
     .await;
     let mut own = setup(&server, &server);
     own.credential.authority = None;
-    own.scheme = Scheme::ClientCredentials { token_url: "/token".to_owned(), scopes: vec![] };
+    own.scheme =
+        SecurityScheme::ClientCredentials { token_url: "/token".to_owned(), scopes: vec![] };
     assert_eq!(body(call(&own.build(), &server).await).1, "in");
 }
 
@@ -310,12 +317,12 @@ async fn open_id_connect_says_where_tokens_are() {
     let api = taking(&["token-0"]).await;
     for described in ["/realm", "/realm/.well-known/openid-configuration"] {
         let mut login = setup(&api, &issuer);
-        login.scheme = Scheme::OpenIdConnect { url: issuer.url(described).to_string() };
+        login.scheme = SecurityScheme::OpenIdConnect { url: issuer.url(described).to_string() };
         login.credential.authority = Some(issuer.url(described));
         assert_eq!(body(call(&login.build(), &api).await).0, 200, "{described}");
     }
     let mut login = setup(&api, &issuer);
-    login.scheme = Scheme::OpenIdConnect { url: issuer.url("/nothing").to_string() };
+    login.scheme = SecurityScheme::OpenIdConnect { url: issuer.url("/nothing").to_string() };
     login.credential.authority = Some(issuer.url("/nothing"));
     let error = call(&login.build(), &api).await.expect_err("is not described");
     assert!(error.to_string().contains("`token_endpoint`"), "{error}");

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use milepost_catalog::request::{Payload, Piece, Request, build, header_bytes};
-use milepost_outbound::{Outgoing, Sending};
+use milepost_outbound::{Outgoing, SendOptions};
 
 use crate::cases::{self, Case, Expected};
 use crate::client;
@@ -31,7 +31,7 @@ async fn every_request_of_the_table_is_on_the_wire_what_it_must_be() {
         };
         let base = server.url(&case.base[url::Position::BeforePath..url::Position::AfterQuery]);
         let request = build(&case.command, &base, &case.arguments).expect("can be built");
-        client.send(&outgoing(&request), &Sending::default()).await.expect("is answered");
+        client.send(&outgoing(&request), &SendOptions::default()).await.expect("is answered");
         let received = server.received().pop().expect("was received");
         let wanted =
             Wanted { case: &case, target, headers, body: body.as_ref(), request: &request };

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use milepost_catalog::command::{Location, Requirement, Scheme};
+use milepost_catalog::command::{Location, SecurityRequirement, SecurityScheme};
 use milepost_model::id::CatalogId;
-use milepost_outbound::{Api, Auth, Call, Credential, Delivery, Fault, Outgoing, RedirectRefusal};
-use milepost_outbound::{CallError, Called, Retry, Sending, Unfollowed, limits};
+use milepost_outbound::{
+    ApiCall, ApiClient, Authenticator, Credential, Delivery, Outgoing, RedirectRefusal, SendFault,
+};
+use milepost_outbound::{ApiResponse, CallError, Retry, SendOptions, UnfollowedRedirect, limits};
 
 use crate::server::{Server, answer, ok, redirect};
 use crate::{Kept, client, send, text};
@@ -24,7 +26,7 @@ async fn three_redirects_are_followed_and_no_more() {
     assert_eq!(response.url, server.url("/2"));
     let server = hops(limits::REDIRECTS + 1).await;
     let error = send(&server, &Outgoing::get(server.url("/"))).await.expect_err("too many");
-    assert_eq!(error.fault, Fault::TooManyRedirects { limit: limits::REDIRECTS });
+    assert_eq!(error.fault, SendFault::TooManyRedirects { limit: limits::REDIRECTS });
     assert_eq!((error.delivery, server.received().len()), (Delivery::Answered, 4));
 }
 
@@ -46,8 +48,8 @@ async fn a_write_that_was_redirected_has_been_sent() {
     policy.allow_private("127.0.0.1:1").expect("a host");
     let client = milepost_outbound::Client::new(policy);
     let request = Outgoing { method: "POST".to_owned(), ..Outgoing::get(server.url("/")) };
-    let error = client.send(&request, &Sending::default()).await.expect_err("nobody is there");
-    assert!(matches!(error.fault, Fault::Connect { .. }), "{error}");
+    let error = client.send(&request, &SendOptions::default()).await.expect_err("nobody is there");
+    assert!(matches!(error.fault, SendFault::Connect { .. }), "{error}");
     assert!(!error.certainly_not_sent());
 }
 
@@ -74,40 +76,44 @@ async fn methods_and_bodies_go_along_as_they_should() {
     }
 }
 
-fn key(location: Location) -> Scheme {
-    Scheme::ApiKey { name: "X-Key".to_owned(), location }
+fn key(location: Location) -> SecurityScheme {
+    SecurityScheme::ApiKey { name: "X-Key".to_owned(), location }
 }
 
-async fn call(api: &Api, server: &Server) -> Result<Called, CallError> {
+async fn call(api: &ApiClient, server: &Server) -> Result<ApiResponse, CallError> {
     let request = Outgoing::get(server.url("/start?q=1"))
         .header("Authorization", "Bearer typed-by-hand")
         .header("X-Trace", "t")
         .header("Accept", "text/plain");
-    let security = [Requirement { schemes: vec![("s".to_owned(), Vec::new())] }];
-    let call = Call {
+    let security = [SecurityRequirement { schemes: vec![("s".to_owned(), Vec::new())] }];
+    let call = ApiCall {
         request: &request,
         security: &security,
         retry: &Retry::never(),
-        sending: Sending::default(),
+        sending: SendOptions::default(),
         watch: &|_| {},
     };
     api.call(call).await
 }
 
-fn api(home: &Server, other: &Server, scheme: Scheme) -> Api {
+fn api(home: &Server, other: &Server, scheme: SecurityScheme) -> ApiClient {
     let schemes = BTreeMap::from([("s".to_owned(), scheme)]);
     let secret = "api-key".to_owned();
     let credentials = BTreeMap::from([("s".to_owned(), Credential::Key { secret })]);
     let secrets = Kept::of(&[("api-key", "k3y-0f-the-h0use")]);
     let catalog = CatalogId::parse("shop").expect("an id");
-    let auth = Auth::new(catalog, home.url("/"), schemes, credentials, secrets);
-    Api { client: client(&[home, other]), auth }
+    let auth = Authenticator::new(catalog, home.url("/"), schemes, credentials, secrets);
+    ApiClient { client: client(&[home, other]), auth }
 }
 
 #[tokio::test]
 async fn credentials_stay_at_their_origin() {
-    let schemes =
-        [key(Location::Header), key(Location::Query), key(Location::Cookie), Scheme::Bearer];
+    let schemes = [
+        key(Location::Header),
+        key(Location::Query),
+        key(Location::Cookie),
+        SecurityScheme::Bearer,
+    ];
     for scheme in schemes {
         let other = Server::replies(vec![ok("other")]).await;
         let url = other.url("/landing?q=1").to_string();
@@ -146,8 +152,8 @@ async fn a_server_cannot_send_a_secret_elsewhere() {
     let CallError::Send(error) = call(&api, &home).await.expect_err("is refused") else {
         panic!("another error")
     };
-    let why = RedirectRefusal::Unfollowed(Unfollowed::CarriesSecret);
+    let why = RedirectRefusal::Unfollowed(UnfollowedRedirect::CarriesSecret);
     let target = other.url("/").to_string();
-    assert_eq!(error.fault, Fault::RedirectRefused { target, why });
+    assert_eq!(error.fault, SendFault::RedirectRefused { target, why });
     assert_eq!(other.connections(), 0);
 }

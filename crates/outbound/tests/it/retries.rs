@@ -5,27 +5,33 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use milepost_model::id::CatalogId;
-use milepost_outbound::{Api, Attempt, Auth, Call, CallError, Called, Outcome, Outgoing, Retry};
-use milepost_outbound::{Fault, Sending};
+use milepost_outbound::{
+    ApiCall, ApiClient, ApiResponse, AttemptOutcome, Authenticator, CallError, HttpAttempt,
+    Outgoing, Retry,
+};
+use milepost_outbound::{SendFault, SendOptions};
 
 use crate::server::{Reply, Server, answer, ok};
 use crate::{Kept, client, text};
 
 fn quick(may_repeat: bool) -> Retry {
-    Retry { first: Duration::from_millis(1), jitter: false, ..Retry::of(may_repeat) }
+    Retry { first: Duration::from_millis(1), ..Retry::of(may_repeat) }
 }
 
-async fn call(server: &Server, retry: &Retry) -> (Result<Called, CallError>, Vec<Attempt>) {
+async fn call(
+    server: &Server,
+    retry: &Retry,
+) -> (Result<ApiResponse, CallError>, Vec<HttpAttempt>) {
     let catalog = CatalogId::parse("shop").expect("an id");
     let (schemes, credentials) = (BTreeMap::new(), BTreeMap::new());
-    let auth = Auth::new(catalog, server.url("/"), schemes, credentials, Kept::of(&[]));
-    let api = Api { client: client(&[server]), auth };
+    let auth = Authenticator::new(catalog, server.url("/"), schemes, credentials, Kept::of(&[]));
+    let api = ApiClient { client: client(&[server]), auth };
     let attempts = Mutex::new(Vec::new());
-    let call = Call {
+    let call = ApiCall {
         request: &Outgoing::get(server.url("/")),
         security: &[],
         retry,
-        sending: Sending::default(),
+        sending: SendOptions::default(),
         watch: &|attempt| attempts.lock().expect("is whole").push(attempt.clone()),
     };
     let result = api.call(call).await;
@@ -44,9 +50,13 @@ async fn a_passing_fault_passes() {
     let called = result.expect("answers");
     assert_eq!((called.attempts, text(&called.response).as_str()), (3, "yes"));
     let pauses: Vec<_> = attempts.iter().map(|attempt| attempt.next_in).collect();
-    assert_eq!(pauses, [Some(Duration::from_millis(1)), Some(Duration::ZERO), None]);
-    assert!(matches!(&attempts[0].outcome, Outcome::Failed { fault: Fault::Lost { .. }, .. }));
-    assert!(matches!(&attempts[1].outcome, Outcome::Answered { status: 503, .. }));
+    assert!(pauses[0].is_some_and(|pause| pause <= Duration::from_millis(1)), "{pauses:?}");
+    assert_eq!(pauses[1..], [Some(Duration::ZERO), None]);
+    assert!(matches!(
+        &attempts[0].outcome,
+        AttemptOutcome::Failed { fault: SendFault::Lost { .. }, .. }
+    ));
+    assert!(matches!(&attempts[1].outcome, AttemptOutcome::Answered { status: 503, .. }));
 }
 
 #[tokio::test]

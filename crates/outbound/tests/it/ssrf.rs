@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use milepost_outbound::address::not_public;
 use milepost_outbound::guard::Reach;
-use milepost_outbound::{Client, Delivery, Fault, Outgoing, Policy, RedirectRefusal, Refusal};
-use milepost_outbound::{Sending, Unfollowed};
+use milepost_outbound::{
+    Client, Delivery, GuardRefusal, Outgoing, Policy, RedirectRefusal, SendFault,
+};
+use milepost_outbound::{SendOptions, UnfollowedRedirect};
 use proptest::prelude::*;
 use url::{Host, Url};
 
@@ -60,9 +62,9 @@ fn lookup(names: &[(String, Vec<String>)]) -> Arc<Names> {
     Arc::new(lookup)
 }
 
-fn rule(refusal: &Refusal) -> String {
+fn rule(refusal: &GuardRefusal) -> String {
     match refusal {
-        Refusal::Address { range, .. } => {
+        GuardRefusal::Address { range, .. } => {
             let name = range.name();
             format!("refused {}", name.strip_suffix(" (CGNAT)").unwrap_or(name))
         }
@@ -71,7 +73,7 @@ fn rule(refusal: &Refusal) -> String {
 }
 
 /// What the guard says, without sending anything.
-fn decide(policy: &Policy, url: &Url, names: &[(String, Vec<String>)]) -> Result<(), Refusal> {
+fn decide(policy: &Policy, url: &Url, names: &[(String, Vec<String>)]) -> Result<(), GuardRefusal> {
     let reach = policy.check(url)?;
     assert_eq!(reach, Reach::Public, "{url}");
     if let Some(Host::Domain(name)) = url.host() {
@@ -101,9 +103,9 @@ async fn every_url_of_the_table_goes_where_it_may() {
         assert_eq!(&found, verdict, "{written}");
         // What is allowed is on the internet, and tests stay at home.
         if let Err(refusal) = decided {
-            let sent = guarded.send(&Outgoing::get(url), &Sending::default()).await;
+            let sent = guarded.send(&Outgoing::get(url), &SendOptions::default()).await;
             let error = sent.expect_err("is refused");
-            assert_eq!(error.fault, Fault::Refused(refusal), "{written}");
+            assert_eq!(error.fault, SendFault::Refused(refusal), "{written}");
             assert!(error.certainly_not_sent(), "{written}");
         }
     }
@@ -127,13 +129,13 @@ async fn no_redirect_leads_where_a_request_may_not_go() {
     policy.allow_private(&door.host()).expect("a host");
     let client = Client::with_lookup(policy, lookup(&names));
     for Row { url, verdict } in &refused {
-        let sent = client.send(&Outgoing::get(door.url("/")), &Sending::default()).await;
+        let sent = client.send(&Outgoing::get(door.url("/")), &SendOptions::default()).await;
         let error = sent.expect_err("is refused");
-        let Fault::RedirectRefused { why, .. } = &error.fault else {
+        let SendFault::RedirectRefused { why, .. } = &error.fault else {
             panic!("{url:?}: {:?}", error.fault)
         };
         let found = match why {
-            RedirectRefusal::Unfollowed(Unfollowed::NoUrl) => "no-url".to_owned(),
+            RedirectRefusal::Unfollowed(UnfollowedRedirect::NoUrl) => "no-url".to_owned(),
             RedirectRefusal::Unfollowed(other) => panic!("{url}: {other}"),
             RedirectRefusal::Refused(refusal) => rule(refusal),
         };
@@ -152,7 +154,7 @@ async fn the_same_urls_reach_a_host_that_the_user_named() {
     for host in ["127.0.0.1", "127.1", "2130706433", "0x7f.1", "127%2e0%2e0%2e1", "127。0。0。1"]
     {
         let url = Url::parse(&format!("http://{host}:{}/", server.port())).expect("a URL");
-        let response = client.send(&Outgoing::get(url), &Sending::default()).await;
+        let response = client.send(&Outgoing::get(url), &SendOptions::default()).await;
         assert_eq!(text(&response.expect("is allowed")), "hello", "{host}");
     }
 }
@@ -162,12 +164,12 @@ async fn a_port_that_is_allowed_allows_no_other() {
     let (named, other) =
         (Server::replies(vec![ok("a")]).await, Server::replies(vec![ok("b")]).await);
     let one_port = client(&[&named]);
-    let refused = one_port.send(&Outgoing::get(other.url("/")), &Sending::default()).await;
-    assert!(matches!(refused.expect_err("is refused").fault, Fault::Refused(_)));
+    let refused = one_port.send(&Outgoing::get(other.url("/")), &SendOptions::default()).await;
+    assert!(matches!(refused.expect_err("is refused").fault, SendFault::Refused(_)));
     let mut policy = Policy::public();
     policy.allow_private("127.0.0.1").expect("a host");
     let anywhere = Client::new(policy);
-    let response = anywhere.send(&Outgoing::get(other.url("/")), &Sending::default()).await;
+    let response = anywhere.send(&Outgoing::get(other.url("/")), &SendOptions::default()).await;
     assert_eq!(text(&response.expect("is allowed")), "b");
 }
 
@@ -180,7 +182,7 @@ async fn a_name_that_is_allowed_on_one_port_is_refused_on_another() {
     let lookup = Names::default().with("shop.test", &[&["127.0.0.1"]]);
     let client = Client::with_lookup(policy, Arc::new(lookup));
     let url = |port| Url::parse(&format!("http://shop.test:{port}/")).expect("a URL");
-    let go = async |port| client.send(&Outgoing::get(url(port)), &Sending::default()).await;
+    let go = async |port| client.send(&Outgoing::get(url(port)), &SendOptions::default()).await;
     assert_eq!(text(&go(named.port()).await.expect("is allowed")), "a");
     let error = go(other.port()).await.expect_err("is refused");
     assert_eq!(rule_of(&error.fault), "refused loopback");
@@ -189,9 +191,9 @@ async fn a_name_that_is_allowed_on_one_port_is_refused_on_another() {
     assert_eq!((named.connections(), other.connections()), (1, 0));
 }
 
-fn rule_of(fault: &Fault) -> String {
+fn rule_of(fault: &SendFault) -> String {
     match fault {
-        Fault::Refused(refusal) => rule(refusal),
+        SendFault::Refused(refusal) => rule(refusal),
         other => other.to_string(),
     }
 }
@@ -205,11 +207,11 @@ async fn a_name_that_changes_its_address_is_checked_each_time() {
     let names = Arc::new(names);
     let client = Client::with_lookup(Policy::public(), Arc::<Names>::clone(&names));
     let url = Url::parse(&format!("http://rebind.test:{}/", victim.port())).expect("a URL");
-    let sending = Sending { timeout: Duration::from_millis(200), ..Sending::default() };
+    let sending = SendOptions { timeout: Duration::from_millis(200), ..SendOptions::default() };
     let first = client.send(&Outgoing::get(url.clone()), &sending).await.expect_err("nobody");
-    assert!(!matches!(first.fault, Fault::Refused(_)), "{first}");
+    assert!(!matches!(first.fault, SendFault::Refused(_)), "{first}");
     assert_eq!(names.times_asked("rebind.test"), 1);
-    let second = client.send(&Outgoing::get(url), &Sending::default()).await;
+    let second = client.send(&Outgoing::get(url), &SendOptions::default()).await;
     let second = second.expect_err("is refused");
     assert_eq!(rule_of(&second.fault), "refused loopback");
     assert_eq!(names.times_asked("rebind.test"), 2);
@@ -222,8 +224,9 @@ async fn names_without_an_address_say_so() {
     let client = Client::with_lookup(Policy::public(), Arc::new(names));
     for name in ["empty.test", "unknown.test"] {
         let url = Url::parse(&format!("http://{name}/")).expect("a URL");
-        let error = client.send(&Outgoing::get(url), &Sending::default()).await.expect_err("none");
-        assert!(matches!(&error.fault, Fault::Dns { name: found, .. } if found == name));
+        let error =
+            client.send(&Outgoing::get(url), &SendOptions::default()).await.expect_err("none");
+        assert!(matches!(&error.fault, SendFault::Dns { name: found, .. } if found == name));
         assert!(error.certainly_not_sent() && error.fault.is_passing());
     }
 }
@@ -276,7 +279,7 @@ proptest! {
         ] {
             let url = Url::parse(&format!("http://{host}/")).expect("a URL");
             let found = match Policy::public().check(&url) {
-                Err(Refusal::Address { range, .. }) => Some(range),
+                Err(GuardRefusal::Address { range, .. }) => Some(range),
                 Err(other) => panic!("{host}: {other}"),
                 Ok(_) => None,
             };

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
 
 use bytes::Bytes;
-use milepost_outbound::{Delivery, Fault, Invalid, Outgoing, Permit, Sending};
+use milepost_outbound::{Delivery, InvalidRequest, Outgoing, SendFault, SendOptions, SendPermit};
 
 use crate::server::{Server, ok};
 use crate::{client, send};
@@ -53,7 +53,7 @@ async fn every_method_goes_out_with_and_without_a_body() {
     for method in methods {
         for body in ["", "x"] {
             let request = request(&server, method, "/", body);
-            client.send(&request, &Sending::default()).await.expect("answers");
+            client.send(&request, &SendOptions::default()).await.expect("answers");
             let received = server.received().pop().expect("arrived");
             assert_eq!(received.line(), format!("{method} / HTTP/1.1"));
             assert_eq!(received.body(), body, "{method}");
@@ -77,13 +77,16 @@ async fn headers_of_the_connection_cannot_be_given() {
         ("Expect", "100-continue"),
     ] {
         let request = request(&server, "POST", "/", "body").header(name, value);
-        let error = client.send(&request, &Sending::default()).await.expect_err("is refused");
-        assert_eq!(error.fault, Fault::Invalid(Invalid::Reserved { name: name.to_owned() }));
+        let error = client.send(&request, &SendOptions::default()).await.expect_err("is refused");
+        assert_eq!(
+            error.fault,
+            SendFault::Invalid(InvalidRequest::Reserved { name: name.to_owned() })
+        );
         assert!(error.certainly_not_sent());
     }
     // A length that is right says nothing new.
     let right = request(&server, "POST", "/", "body").header("content-length", "4");
-    client.send(&right, &Sending::default()).await.expect("answers");
+    client.send(&right, &SendOptions::default()).await.expect("answers");
     assert_eq!(server.received().len(), 1);
     assert_eq!(server.received()[0].headers("content-length"), ["4"]);
 }
@@ -96,12 +99,18 @@ async fn nothing_can_be_smuggled_into_a_header_or_method() {
     {
         let request = request(&server, "GET", "/", "").header(name, value);
         let error = send(&server, &request).await.expect_err("is refused");
-        assert_eq!(error.fault, Fault::Invalid(Invalid::Header { name: name.to_owned() }));
+        assert_eq!(
+            error.fault,
+            SendFault::Invalid(InvalidRequest::Header { name: name.to_owned() })
+        );
     }
     for method in ["GET / HTTP/1.1\r\nX: y", "", "G T", "CONNECT"] {
         let error =
             send(&server, &request(&server, method, "/", "")).await.expect_err("is refused");
-        assert!(matches!(error.fault, Fault::Invalid(Invalid::Method { .. })), "{method}");
+        assert!(
+            matches!(error.fault, SendFault::Invalid(InvalidRequest::Method { .. })),
+            "{method}"
+        );
     }
     assert_eq!(server.connections(), 0);
 }
@@ -114,12 +123,12 @@ async fn nothing_leaves_once_the_permit_is_gone() {
     for (asked, holds) in [(0, false), (1, false), (2, true)] {
         let left = Arc::new(AtomicUsize::new(asked));
         let begins = move || left.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_ok();
-        let permit = Some(Permit::new(begins, || true));
-        let sending = Sending { permit, ..Sending::default() };
+        let permit = Some(SendPermit::new(begins, || true));
+        let sending = SendOptions { permit, ..SendOptions::default() };
         let sent = client(&[&server]).send(&request(&server, "POST", "/", "pay"), &sending).await;
         assert_eq!(sent.is_ok(), holds, "asked {asked} times: {sent:?}");
         if let Err(error) = sent {
-            assert_eq!((error.fault, error.delivery), (Fault::Lapsed, Delivery::NotSent));
+            assert_eq!((error.fault, error.delivery), (SendFault::Lapsed, Delivery::NotSent));
         }
     }
     let bodies: Vec<_> =

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use milepost_model::id::CatalogId;
 
-use super::record::{Auth, Record};
+use super::record::{AuthProfiles, CatalogRecord};
 use super::text;
 use crate::directory::Directory;
-use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
+use crate::file::{self, FileError, FileMode, WriteOptions};
 use crate::limits;
 use crate::locations::Locations;
 use milepost_model::digest::Digest;
@@ -23,8 +23,8 @@ pub struct DerivedKey {
 impl DerivedKey {
     /// From a record, its document and the version of what is derived. Whether a catalog is
     /// enabled and how it authenticates has no part in it: neither changes a command.
-    pub fn of(record: &Record, document: Digest, version: u32) -> DerivedKey {
-        let shaping = Record { enabled: true, auth: Auth::new(), ..record.clone() };
+    pub fn of(record: &CatalogRecord, document: Digest, version: u32) -> DerivedKey {
+        let shaping = CatalogRecord { enabled: true, auth: AuthProfiles::new(), ..record.clone() };
         let text = text::canonical(&shaping);
         let parts: [&[u8]; 3] = [document.bytes(), text.as_bytes(), &version.to_le_bytes()];
         DerivedKey { id: record.id.clone(), hash: Digest::of_parts(&parts) }
@@ -37,7 +37,7 @@ impl DerivedKey {
 
 /// Derived data of all catalogs.
 #[derive(Debug)]
-pub struct Derived {
+pub struct DerivedCache {
     path: PathBuf,
 }
 
@@ -45,10 +45,10 @@ pub struct Derived {
 const MAGIC: &[u8; 8] = b"mpderiv1";
 const HEAD: usize = MAGIC.len() + 32 + 32;
 
-impl Derived {
+impl DerivedCache {
     /// The derived data in the cache. Looks at nothing yet.
-    pub fn open(locations: &Locations) -> Derived {
-        Derived { path: locations.cache.join("derived") }
+    pub fn open(locations: &Locations) -> DerivedCache {
+        DerivedCache { path: locations.cache.join("derived") }
     }
 
     /// What was derived before; `None` whenever it is not there whole.
@@ -81,15 +81,13 @@ impl Derived {
         if bytes.len() > limits::DERIVED_BYTES {
             return Err(FileError::TooLarge { path, bytes: bytes.len() as u64 });
         }
-        file::make_directory(&self.path, Readers::Owner)?;
+        file::make_directory(&self.path, FileMode::Owner)?;
         // What is there is of no worth: a link is replaced, not written through.
         file::remove(&path)?;
         let mut whole = Vec::with_capacity(HEAD + bytes.len());
         whole.extend(head_of(key, bytes));
         whole.extend(bytes);
-        let manner =
-            Manner { replace: Replace::Yes, readers: Readers::Owner, lasting: Lasting::Unsynced };
-        file::write(&path, &whole, manner)?;
+        file::write(&path, &whole, WriteOptions::CACHE)?;
         let name = key.file_name();
         self.forget_but(&key.id, |other| other == name)
     }

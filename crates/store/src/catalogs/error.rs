@@ -6,51 +6,38 @@ use std::sync::Arc;
 use milepost_model::id::CatalogId;
 
 use crate::file::FileError;
-use crate::settings::Fault;
+use crate::settings::TomlError;
 
 /// A file that should be a record and is none.
 #[derive(Debug)]
-pub struct Unreadable {
-    /// The file.
+pub struct UnreadableRecord {
     pub path: PathBuf,
-    /// The id its name says.
     pub id: Option<CatalogId>,
-    /// Why.
     pub fault: RecordFault,
 }
 
 /// Why a file is no record.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordFault {
-    /// It cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// What it says.
     #[error(transparent)]
-    Text(#[from] Fault),
+    Text(#[from] TomlError),
     /// Its name is that of no catalog.
     #[error("its name is not a catalog id: rename it to `<id>.toml`")]
     FileName,
     /// Its id is not that of its name.
     #[error("it says `id = \"{found}\"`: rename the file or change the id")]
-    OtherId {
-        /// The id it says.
-        found: CatalogId,
-    },
+    OtherId { found: CatalogId },
 }
 
 /// Why a catalog could not be had.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
-    /// There is none.
     #[error("there is no catalog `{id}`")]
-    NotFound {
-        /// Its id.
-        id: CatalogId,
-    },
-    /// Its record cannot be read.
+    NotFound { id: CatalogId },
     #[error("`{}`: {}", .0.path.display(), .0.fault)]
-    Unreadable(Arc<Unreadable>),
+    Unreadable(Arc<UnreadableRecord>),
     /// A file could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
@@ -58,7 +45,7 @@ pub enum CatalogError {
 
 /// What a new catalog has in common with one that is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Conflict {
+pub enum CatalogConflict {
     /// The id: overwriting replaces it.
     Id,
     /// The title, under another id: overwriting would leave two of one title, so even then it is a
@@ -72,19 +59,14 @@ pub enum SaveError {
     /// There is one of the same id or title.
     #[error("catalog `{id}` is there already")]
     Exists {
-        /// Its id.
         id: CatalogId,
         /// Its title; none when its record cannot be read.
         title: Option<String>,
-        /// What they have in common.
-        by: Conflict,
+        by: CatalogConflict,
     },
     /// The record could not be read again.
     #[error("the catalog cannot be written down: {fault}")]
-    Unfit {
-        /// What is wrong with its text.
-        fault: Fault,
-    },
+    Unfit { fault: TomlError },
     /// The catalog to change could not be had, or a file could not be written.
     #[error(transparent)]
     Catalog(#[from] CatalogError),

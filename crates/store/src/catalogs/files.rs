@@ -1,10 +1,10 @@
 //! The names of a catalog's files. Made of parsed ids only, so none leaves the directory.
 
 use milepost_model::id::CatalogId;
-use milepost_model::source::Format;
+use milepost_syntax::source::Format;
 
 use super::error::RecordFault;
-use super::record::Record;
+use super::record::CatalogRecord;
 use super::text;
 
 /// The file of a record.
@@ -33,7 +33,7 @@ pub(super) fn record_id(name: &str) -> Option<CatalogId> {
 }
 
 /// A record whose id is that of its file.
-pub(super) fn read_record(name: &str, bytes: &[u8]) -> Result<Record, RecordFault> {
+pub(super) fn read_record(name: &str, bytes: &[u8]) -> Result<CatalogRecord, RecordFault> {
     let Some(id) = record_id(name) else { return Err(RecordFault::FileName) };
     let record = text::parse(bytes)?;
     if record.id != id {

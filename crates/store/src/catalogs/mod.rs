@@ -18,23 +18,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use milepost_catalog::limits::DOCUMENT_BYTES;
 use milepost_model::id::CatalogId;
-use milepost_model::source::Format;
+use milepost_syntax::source::Format;
 
-pub use derived::{Derived, DerivedKey};
-pub use error::{CatalogError, Conflict, RecordFault, SaveError, Unreadable};
-pub use parts::{Mark, Parts};
+pub use derived::{DerivedCache, DerivedKey};
+pub use error::{CatalogConflict, CatalogError, RecordFault, SaveError, UnreadableRecord};
+pub use parts::{DocumentMark, DocumentReader};
 pub use record::{
-    Auth, BaseUrl, ClientAuth, Credential, GivenBy, Idempotency, Options, Part, ProfileName,
-    Record, Source, operation_key,
+    AuthProfiles, BaseUrl, CatalogCredential, CatalogOptions, CatalogRecord, CatalogSource,
+    ClientAuth, CredentialField, GivenBy, Idempotency, ProfileName, operation_key,
 };
-pub use writing::{Removed, Saved};
+pub use writing::{RemovedCatalog, SavedCatalog};
 
 use crate::directory::Directory;
-use crate::file::FileError;
+use crate::file::{self, FileError};
 use crate::limits;
 use crate::locations::Locations;
 use crate::lock::Lock;
-use crate::stamp::{Seen, Stamp};
+use crate::stamp::{FileStamp, ObservedStamp};
 use milepost_model::digest::Digest;
 
 /// The catalogs of a directory, for as long as a process lives.
@@ -47,38 +47,33 @@ pub struct Catalogs {
 
 #[derive(Debug)]
 struct Known {
-    seen: Seen,
+    seen: ObservedStamp,
     outcome: Outcome,
 }
 
-type Outcome = Result<Arc<Record>, Arc<Unreadable>>;
+type Outcome = Result<Arc<CatalogRecord>, Arc<UnreadableRecord>>;
 
 /// Every catalog at one moment.
 #[derive(Debug, Default)]
 pub struct CatalogListing {
     /// Every record, sorted by id.
-    pub records: Vec<Arc<Record>>,
+    pub records: Vec<Arc<CatalogRecord>>,
     /// Every file that should be a record and is none, sorted by path.
-    pub unreadable: Vec<Arc<Unreadable>>,
-    /// Not every file was looked at.
+    pub unreadable: Vec<Arc<UnreadableRecord>>,
     pub cut: bool,
 }
 
 /// A document of the directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredDocument {
-    /// Its file.
     pub path: PathBuf,
-    /// How it is written.
     pub format: Format,
-    /// What it says.
     pub bytes: Vec<u8>,
-    /// The hash of that.
     pub sha256: Digest,
     /// Somebody changed it after it was imported.
     pub edited: bool,
     /// What it is known by again, as long as nobody touches it. None when it was just written.
-    pub mark: Option<Mark>,
+    pub mark: Option<DocumentMark>,
 }
 
 /// How the document of a catalog is found, by those who only look.
@@ -104,7 +99,6 @@ impl Catalogs {
         Catalogs { path: locations.catalogs(), known: Mutex::new(HashMap::new()) }
     }
 
-    /// The directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -142,7 +136,7 @@ impl Catalogs {
     }
 
     /// The catalog of an id.
-    pub fn get(&self, id: &CatalogId) -> Result<Option<Arc<Record>>, CatalogError> {
+    pub fn get(&self, id: &CatalogId) -> Result<Option<Arc<CatalogRecord>>, CatalogError> {
         let name = files::record(id);
         if let Some(outcome) = self.untouched(&name) {
             return outcome.map(Some).map_err(CatalogError::Unreadable);
@@ -152,7 +146,7 @@ impl Catalogs {
     }
 
     /// The catalog of an id or a title. An id wins.
-    pub fn find(&self, text: &str) -> Result<Option<Arc<Record>>, CatalogError> {
+    pub fn find(&self, text: &str) -> Result<Option<Arc<CatalogRecord>>, CatalogError> {
         if let Ok(id) = CatalogId::parse(text)
             && let Some(record) = self.get(&id)?
         {
@@ -181,13 +175,13 @@ impl Catalogs {
     }
 
     /// How the document of a catalog is found. Takes no lock and changes nothing.
-    pub fn examine(&self, record: &Record) -> DocumentStanding {
+    pub fn examine(&self, record: &CatalogRecord) -> DocumentStanding {
         let found = self.read_document(&record.id, record.format);
         if found.as_ref().is_ok_and(|document| document.sha256 == record.source_sha256) {
             return DocumentStanding::Same;
         }
         let next = self.path.join(files::next_document(&record.id, record.format));
-        let next = crate::file::read_document(&next, DOCUMENT_BYTES);
+        let next = file::read_document(&next, DOCUMENT_BYTES);
         if next.is_ok_and(|bytes| Digest::of(&bytes) == record.source_sha256) {
             return DocumentStanding::Unfinished;
         }
@@ -200,27 +194,27 @@ impl Catalogs {
 
     /// The document of a catalog, to read parts of it; `None` unless it is untouched since it was
     /// read whole and marked.
-    pub fn parts(&self, record: &Record, mark: Mark) -> Option<Parts> {
+    pub fn parts(&self, record: &CatalogRecord, mark: DocumentMark) -> Option<DocumentReader> {
         let directory = Directory::open(&self.path).ok()??;
         let name = files::document(&record.id, record.format);
         let (file, stamp) = directory.open_stamped(Path::new(&name)).ok()?;
-        (stamp == mark.0).then(|| Parts::new(file, stamp))
+        (stamp == mark.0).then(|| DocumentReader::new(file, stamp))
     }
 
     /// The document of a catalog, if it is the one with this hash now. Takes no lock.
-    pub fn document_with(&self, record: &Record, hash: Digest) -> Option<StoredDocument> {
+    pub fn document_with(&self, record: &CatalogRecord, hash: Digest) -> Option<StoredDocument> {
         let found = self.read_document(&record.id, record.format).ok()?;
         (found.sha256 == hash).then_some(found)
     }
 
     /// Whether the document of a catalog is untouched since it was marked.
-    pub fn is_untouched(&self, record: &Record, mark: Mark) -> bool {
+    pub fn is_untouched(&self, record: &CatalogRecord, mark: DocumentMark) -> bool {
         let path = self.document_path(&record.id, record.format);
-        std::fs::symlink_metadata(&path).is_ok_and(|file| Stamp::of_file(file) == mark.0)
+        std::fs::symlink_metadata(&path).is_ok_and(|file| FileStamp::of_file(file) == mark.0)
     }
 
     /// The document of a catalog as it is now, whatever its record says. Takes no lock.
-    pub fn document_now(&self, record: &Record) -> Result<StoredDocument, FileError> {
+    pub fn document_now(&self, record: &CatalogRecord) -> Result<StoredDocument, FileError> {
         self.read_document(&record.id, record.format)
     }
 
@@ -230,16 +224,15 @@ impl Catalogs {
             return Ok(None);
         }
         for format in FORMATS {
-            match self.read_document(id, format) {
-                Ok(document) => return Ok(Some(document)),
-                Err(FileError::NotFound { .. }) => {}
-                Err(error) => return Err(error),
+            let document = file::if_present(self.read_document(id, format))?;
+            if document.is_some() {
+                return Ok(document);
             }
         }
         Ok(None)
     }
 
-    fn need(&self, id: &CatalogId) -> Result<Arc<Record>, CatalogError> {
+    fn need(&self, id: &CatalogId) -> Result<Arc<CatalogRecord>, CatalogError> {
         self.get(id)?.ok_or_else(|| CatalogError::NotFound { id: id.clone() })
     }
 
@@ -251,7 +244,7 @@ impl Catalogs {
         let name = files::document(id, format);
         let (seen, bytes) = directory.read_seen(Path::new(&name), DOCUMENT_BYTES)?;
         let sha256 = Digest::of(&bytes);
-        let mark = seen.settled().map(Mark);
+        let mark = seen.settled().map(DocumentMark);
         Ok(StoredDocument { path, format, bytes, sha256, edited: false, mark })
     }
 
@@ -284,7 +277,7 @@ impl Catalogs {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let known = known.get(name)?;
         let metadata = std::fs::symlink_metadata(self.path.join(name)).ok()?;
-        known.seen.is_still(Stamp::of_file(metadata)).then(|| known.outcome.clone())
+        known.seen.is_still(FileStamp::of_file(metadata)).then(|| known.outcome.clone())
     }
 
     /// What a file says now; read only if it changed. `None` when there is none.
@@ -315,7 +308,7 @@ impl Catalogs {
         Some(outcome)
     }
 
-    fn unreadable(&self, name: &str, fault: RecordFault) -> Arc<Unreadable> {
-        Arc::new(Unreadable { path: self.path.join(name), id: files::record_id(name), fault })
+    fn unreadable(&self, name: &str, fault: RecordFault) -> Arc<UnreadableRecord> {
+        Arc::new(UnreadableRecord { path: self.path.join(name), id: files::record_id(name), fault })
     }
 }

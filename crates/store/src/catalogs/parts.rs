@@ -6,22 +6,22 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::stamp::Stamp;
+use crate::stamp::FileStamp;
 
 /// What a document is known by again without reading it: its stamp at a time when that had settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mark(pub(super) Stamp);
+pub struct DocumentMark(pub(super) FileStamp);
 
 /// A document that lies open.
 #[derive(Debug)]
-pub struct Parts {
+pub struct DocumentReader {
     file: File,
     length: u64,
 }
 
-impl Parts {
-    pub(super) fn new(file: File, stamp: Stamp) -> Parts {
-        Parts { file, length: stamp.length() }
+impl DocumentReader {
+    pub(super) fn new(file: File, stamp: FileStamp) -> DocumentReader {
+        DocumentReader { file, length: stamp.length() }
     }
 
     /// Bytes of the whole document.

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use milepost_catalog::command::Method;
 use milepost_model::id::CatalogId;
-use milepost_model::source::Format;
+use milepost_syntax::source::Format;
+use serde::{Serialize, Serializer};
 use url::Url;
 
 use super::text;
@@ -17,41 +18,51 @@ use crate::settings::UnknownKey;
 use milepost_model::digest::Digest;
 
 /// What is known of a catalog beside its document.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CatalogRecord {
     /// Its id, which is also the group of its commands and the name of its files.
+    #[serde(serialize_with = "as_text")]
     pub id: CatalogId,
-    /// The name people see.
     pub title: String,
-    /// Whose API it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
     /// Where the API is reached, instead of where its document says.
+    #[serde(flatten)]
     pub base_url: Option<BaseUrl>,
-    /// Whether its commands can be used.
     pub enabled: bool,
-    /// Where the document came from.
-    pub source: Source,
+    #[serde(serialize_with = "as_text")]
+    pub source: CatalogSource,
     /// The hash of the document as it was imported.
+    #[serde(serialize_with = "as_text")]
     pub source_sha256: Digest,
-    /// How the document is written.
+    #[serde(serialize_with = "format_name")]
     pub format: Format,
     /// Private hosts that this catalog may call.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow_private: Vec<PrivateHost>,
-    /// What else is chosen for it.
-    pub options: Options,
+    #[serde(skip_serializing_if = "CatalogOptions::is_empty")]
+    pub options: CatalogOptions,
     /// How it authenticates, by profile and by security scheme.
-    pub auth: Auth,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub auth: AuthProfiles,
     /// The name of each command by its operation: `GET /orders`. It keeps names as they are when
     /// the document changes.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub names: BTreeMap<String, String>,
     /// Keys of the file that mean nothing.
+    #[serde(skip)]
     pub warnings: Vec<UnknownKey>,
 }
 
-impl Record {
+impl CatalogRecord {
     /// A record that says no more than it must.
-    pub fn new(id: CatalogId, title: String, source: Source, format: Format) -> Record {
-        Record {
+    pub fn new(
+        id: CatalogId,
+        title: String,
+        source: CatalogSource,
+        format: Format,
+    ) -> CatalogRecord {
+        CatalogRecord {
             id,
             title,
             vendor: None,
@@ -61,8 +72,8 @@ impl Record {
             source_sha256: Digest::of(b""),
             format,
             allow_private: Vec::new(),
-            options: Options::default(),
-            auth: Auth::new(),
+            options: CatalogOptions::default(),
+            auth: AuthProfiles::new(),
             names: BTreeMap::new(),
             warnings: Vec::new(),
         }
@@ -70,11 +81,11 @@ impl Record {
 
     /// The text that a run pins: all that a request is made with, and nothing that is read live.
     pub fn pinned_text(&self) -> String {
-        text::render(&Record { enabled: true, warnings: Vec::new(), ..self.clone() })
+        text::render(&CatalogRecord { enabled: true, warnings: Vec::new(), ..self.clone() })
     }
 
     /// The record of a text that a run has pinned.
-    pub fn of_pinned(text: &str) -> Option<Record> {
+    pub fn of_pinned(text: &str) -> Option<CatalogRecord> {
         text::parse(text.as_bytes()).ok()
     }
 
@@ -90,22 +101,31 @@ impl Record {
     }
 }
 
+fn as_text<S: Serializer>(value: &impl fmt::Display, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
+}
+
+fn format_name<S: Serializer>(format: &Format, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(format.name())
+}
+
 fn folded(title: &str) -> String {
     let words: Vec<String> = title.split_whitespace().map(str::to_lowercase).collect();
     words.join(" ")
 }
 
 /// Where an API is reached, and who says so.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BaseUrl {
-    /// The URL.
+    #[serde(rename = "base_url")]
     pub url: String,
-    /// Who gave it.
+    #[serde(rename = "base_url_by")]
     pub by: GivenBy,
 }
 
 /// Who gave a base URL.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum GivenBy {
     /// The user, who may mean a private host.
     User,
@@ -125,38 +145,36 @@ impl GivenBy {
 
 /// Where a document came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
-    /// A file.
+pub enum CatalogSource {
     File(PathBuf),
-    /// A URL.
     Url(String),
 }
 
-impl Source {
+impl CatalogSource {
     /// Reads a path or a URL. A URL with a user or a password in it is none: they would be
     /// written down.
-    pub fn parse(text: &str) -> Option<Source> {
+    pub fn parse(text: &str) -> Option<CatalogSource> {
         if text.starts_with("http://") || text.starts_with("https://") {
-            return is_web_url(text).then(|| Source::Url(text.to_owned()));
+            return is_web_url(text).then(|| CatalogSource::Url(text.to_owned()));
         }
         let path = !text.is_empty() && !text.contains(|c: char| c.is_control());
-        path.then(|| Source::File(PathBuf::from(text)))
+        path.then(|| CatalogSource::File(PathBuf::from(text)))
     }
 
     /// The file, if it is one.
     pub fn path(&self) -> Option<&Path> {
         match self {
-            Source::File(path) => Some(path),
-            Source::Url(_) => None,
+            CatalogSource::File(path) => Some(path),
+            CatalogSource::Url(_) => None,
         }
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for CatalogSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Source::File(path) => write!(f, "{}", path.display()),
-            Source::Url(url) => f.write_str(url),
+            CatalogSource::File(path) => write!(f, "{}", path.display()),
+            CatalogSource::Url(url) => f.write_str(url),
         }
     }
 }
@@ -171,10 +189,17 @@ pub(crate) fn is_web_url(text: &str) -> bool {
 }
 
 /// What else is chosen for a catalog.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Options {
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct CatalogOptions {
     /// What keeps a repeated request from being carried out twice.
+    #[serde(rename = "idempotency_header")]
     pub idempotency: Idempotency,
+}
+
+impl CatalogOptions {
+    fn is_empty(&self) -> bool {
+        self.idempotency == Idempotency::Unsaid
+    }
 }
 
 /// The header that keeps a repeated request from being carried out twice.
@@ -189,11 +214,20 @@ pub enum Idempotency {
     Off,
 }
 
+impl Serialize for Idempotency {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Idempotency::Header(name) => serializer.serialize_str(name),
+            Idempotency::Unsaid | Idempotency::Off => serializer.serialize_bool(false),
+        }
+    }
+}
+
 /// How a catalog authenticates: by profile, and there by security scheme of the document.
-pub type Auth = BTreeMap<ProfileName, BTreeMap<String, Credential>>;
+pub type AuthProfiles = BTreeMap<ProfileName, BTreeMap<String, CatalogCredential>>;
 
 /// The name of a way to authenticate: `default`, `staging`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct ProfileName(String);
 
 impl ProfileName {
@@ -201,14 +235,12 @@ impl ProfileName {
     pub const EXPECTED: &'static str =
         "a profile such as `default`: lowercase letters, digits, `-` and `_`, at most 64";
 
-    /// Checks a text.
     pub fn parse(text: &str) -> Option<ProfileName> {
         // The same grammar as that of a step.
         let id = milepost_model::id::StepId::parse(text).ok()?;
         Some(ProfileName(id.as_str().to_owned()))
     }
 
-    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -221,24 +253,27 @@ impl Default for ProfileName {
 }
 
 /// What one security scheme is satisfied with.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Credential {
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct CatalogCredential {
     /// Which secret is which part of it.
-    pub secrets: BTreeMap<Part, SecretName>,
+    #[serde(flatten)]
+    pub secrets: BTreeMap<CredentialField, SecretName>,
     /// How a client shows itself to the token server.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_auth: Option<ClientAuth>,
-    /// The scopes to ask for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<String>,
-    /// Whom the token is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub audience: Option<String>,
     /// The token server that a person trusts, when it lies elsewhere than the API.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub authority: Option<String>,
 }
 
 /// A part of a credential.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "the words of HTTP and OAuth 2")]
-pub enum Part {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CredentialField {
     Key,
     Token,
     Username,
@@ -247,32 +282,32 @@ pub enum Part {
     ClientSecret,
 }
 
-impl Part {
-    /// Every part.
-    pub const ALL: &'static [Part] = &[
-        Part::Key,
-        Part::Token,
-        Part::Username,
-        Part::Password,
-        Part::ClientId,
-        Part::ClientSecret,
+impl CredentialField {
+    pub const ALL: &'static [CredentialField] = &[
+        CredentialField::Key,
+        CredentialField::Token,
+        CredentialField::Username,
+        CredentialField::Password,
+        CredentialField::ClientId,
+        CredentialField::ClientSecret,
     ];
 
     /// The word in the file.
     pub fn name(self) -> &'static str {
         match self {
-            Part::Key => "key",
-            Part::Token => "token",
-            Part::Username => "username",
-            Part::Password => "password",
-            Part::ClientId => "client_id",
-            Part::ClientSecret => "client_secret",
+            CredentialField::Key => "key",
+            CredentialField::Token => "token",
+            CredentialField::Username => "username",
+            CredentialField::Password => "password",
+            CredentialField::ClientId => "client_id",
+            CredentialField::ClientSecret => "client_secret",
         }
     }
 }
 
 /// How a client shows itself to the token server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ClientAuth {
     /// By the `Authorization` header.
     Basic,

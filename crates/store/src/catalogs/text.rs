@@ -7,17 +7,16 @@ use std::collections::BTreeMap;
 use milepost_catalog::command::Method;
 use milepost_catalog::limits::NAME_CHARS;
 use milepost_model::id::CatalogId;
-use milepost_model::source::Format;
-use serde::Serialize;
+use milepost_syntax::source::Format;
 use toml_edit::{DocumentMut, Item, TableLike, Value};
 
 use super::record::{
-    Auth, BaseUrl, ClientAuth, Credential, GivenBy, Idempotency, Options, Part, ProfileName,
-    Record, Source, is_web_url,
+    AuthProfiles, BaseUrl, CatalogCredential, CatalogOptions, CatalogRecord, CatalogSource,
+    ClientAuth, CredentialField, GivenBy, Idempotency, ProfileName, is_web_url,
 };
 use crate::hosts::PrivateHost;
 use crate::secrets::SecretName;
-use crate::settings::{self, Fault, Field, Table, UnknownKey};
+use crate::settings::{self, TomlError, TomlField, TomlTable, UnknownKey};
 use milepost_model::digest::Digest;
 
 const HEAD: &str = "# A catalog of Milepost. Secrets are named here, never written down.\n\n";
@@ -50,15 +49,15 @@ const CREDENTIAL_KEYS: &[&str] = &[
     "authority",
 ];
 
-/// Reads a record.
-pub(crate) fn parse(bytes: &[u8]) -> Result<Record, Fault> {
-    let mut top = Table::read(settings::decoded(bytes)?)?;
+pub(crate) fn parse(bytes: &[u8]) -> Result<CatalogRecord, TomlError> {
+    let mut top = TomlTable::read(settings::decoded(bytes)?)?;
     let id = top.need("id")?;
     let id = id.parsed("a catalog id", |text| CatalogId::parse(text).ok())?;
     let title = top.need("title")?.parsed("a title", filled)?;
-    let source = top.need("source")?.parsed("a path or a URL without password", Source::parse)?;
+    let source =
+        top.need("source")?.parsed("a path or a URL without password", CatalogSource::parse)?;
     let format = top.need("format")?.parsed("`json` or `yaml`", format_of)?;
-    let mut record = Record::new(id, title, source, format);
+    let mut record = CatalogRecord::new(id, title, source, format);
     record.source_sha256 =
         top.need("source_sha256")?.parsed("64 hexadecimal digits", Digest::parse)?;
     if let Some(field) = top.take("vendor") {
@@ -92,7 +91,7 @@ fn format_of(text: &str) -> Option<Format> {
     [Format::Json, Format::Yaml].into_iter().find(|format| format.name() == text)
 }
 
-fn base_url(top: &mut Table<'_>) -> Result<Option<BaseUrl>, Fault> {
+fn base_url(top: &mut TomlTable<'_>) -> Result<Option<BaseUrl>, TomlError> {
     // Who edits the file by hand and leaves this out is a person, but so is who copies a file
     // from elsewhere: what may reach private hosts has to be said.
     let by = top.take("base_url_by").map(|field| {
@@ -107,7 +106,10 @@ fn base_url(top: &mut Table<'_>) -> Result<Option<BaseUrl>, Fault> {
     Ok(Some(BaseUrl { url, by }))
 }
 
-fn options(mut table: Table<'_>, warnings: &mut Vec<UnknownKey>) -> Result<Options, Fault> {
+fn options(
+    mut table: TomlTable<'_>,
+    warnings: &mut Vec<UnknownKey>,
+) -> Result<CatalogOptions, TomlError> {
     const EXPECTED: &str = "the name of a header, or `false`";
     let idempotency = match table.take("idempotency_header") {
         None => Idempotency::Unsaid,
@@ -123,7 +125,7 @@ fn options(mut table: Table<'_>, warnings: &mut Vec<UnknownKey>) -> Result<Optio
         }
     };
     table.unknown(OPTION_KEYS, warnings);
-    Ok(Options { idempotency })
+    Ok(CatalogOptions { idempotency })
 }
 
 /// A token of RFC 9110.
@@ -132,8 +134,8 @@ fn is_header_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(token)
 }
 
-fn auth(table: Table<'_>, warnings: &mut Vec<UnknownKey>) -> Result<Auth, Fault> {
-    let mut auth = Auth::new();
+fn auth(table: TomlTable<'_>, warnings: &mut Vec<UnknownKey>) -> Result<AuthProfiles, TomlError> {
+    let mut auth = AuthProfiles::new();
     for (profile, field) in table.fields() {
         let wrong = || field.wrong_value(ProfileName::EXPECTED);
         let profile = ProfileName::parse(&profile).ok_or_else(wrong)?;
@@ -146,9 +148,12 @@ fn auth(table: Table<'_>, warnings: &mut Vec<UnknownKey>) -> Result<Auth, Fault>
     Ok(auth)
 }
 
-fn credential(mut table: Table<'_>, warnings: &mut Vec<UnknownKey>) -> Result<Credential, Fault> {
-    let mut credential = Credential::default();
-    for part in Part::ALL {
+fn credential(
+    mut table: TomlTable<'_>,
+    warnings: &mut Vec<UnknownKey>,
+) -> Result<CatalogCredential, TomlError> {
+    let mut credential = CatalogCredential::default();
+    for part in CredentialField::ALL {
         if let Some(field) = table.take(part.name()) {
             let name = field.parsed(SecretName::EXPECTED, |text| SecretName::parse(text).ok())?;
             credential.secrets.insert(*part, name);
@@ -173,12 +178,12 @@ fn credential(mut table: Table<'_>, warnings: &mut Vec<UnknownKey>) -> Result<Cr
     Ok(credential)
 }
 
-fn names(table: Table<'_>) -> Result<BTreeMap<String, String>, Fault> {
+fn names(table: TomlTable<'_>) -> Result<BTreeMap<String, String>, TomlError> {
     let fields = table.fields();
     fields.map(|(operation, field)| name(operation, field)).collect()
 }
 
-fn name(operation: Cow<'_, str>, field: Field<'_>) -> Result<(String, String), Fault> {
+fn name(operation: Cow<'_, str>, field: TomlField<'_>) -> Result<(String, String), TomlError> {
     let known = operation.split_once(' ').is_some_and(|(method, path)| {
         Method::ALL.iter().any(|known| known.name() == method) && path.starts_with('/')
     });
@@ -194,124 +199,20 @@ fn name(operation: Cow<'_, str>, field: Field<'_>) -> Result<(String, String), F
     Ok((operation.into_owned(), name))
 }
 
-/// The file as it is written, keys in this order.
-#[derive(Serialize)]
-struct File<'r> {
-    id: &'r str,
-    title: &'r str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    vendor: Option<&'r str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    base_url: Option<&'r str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    base_url_by: Option<&'static str>,
-    enabled: bool,
-    source: String,
-    source_sha256: String,
-    format: &'static str,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    allow_private: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    options: Option<OptionsTable<'r>>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    auth: BTreeMap<&'r str, BTreeMap<&'r str, CredentialTable<'r>>>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    names: &'r BTreeMap<String, String>,
-}
-
-#[derive(Serialize)]
-struct OptionsTable<'r> {
-    idempotency_header: TextOrFalse<'r>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum TextOrFalse<'r> {
-    Text(&'r str),
-    False(bool),
-}
-
-#[derive(Serialize)]
-struct CredentialTable<'r> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    key: Option<&'r str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    token: Option<&'r str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    username: Option<&'r str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    password: Option<&'r str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    client_id: Option<&'r str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    client_secret: Option<&'r str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    client_auth: Option<&'static str>,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    scopes: &'r [String],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    audience: Option<&'r str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    authority: Option<&'r str>,
-}
-
 /// The text of a record, the same for the same record.
-pub(crate) fn render(record: &Record) -> String {
-    let text = toml::to_string(&file(record)).expect("texts, flags and tables of them are TOML");
+pub(crate) fn render(record: &CatalogRecord) -> String {
+    let text = toml::to_string(record).expect("texts, flags and tables of them are TOML");
     format!("{HEAD}{text}")
 }
 
 /// All that a record says, the same for the same record. Nobody reads it, but it is made whenever
 /// a catalog is loaded, and as TOML that takes longer than to read the catalog.
-pub(crate) fn canonical(record: &Record) -> String {
-    serde_json::to_string(&file(record)).expect("texts, flags and tables of them are JSON")
-}
-
-fn file(record: &Record) -> File<'_> {
-    let idempotency = match &record.options.idempotency {
-        Idempotency::Unsaid => None,
-        Idempotency::Header(name) => Some(TextOrFalse::Text(name)),
-        Idempotency::Off => Some(TextOrFalse::False(false)),
-    };
-    let auth = record.auth.iter().map(|(profile, schemes)| {
-        let schemes = schemes.iter();
-        (profile.as_str(), schemes.map(|(scheme, one)| (scheme.as_str(), table(one))).collect())
-    });
-    File {
-        id: record.id.as_str(),
-        title: &record.title,
-        vendor: record.vendor.as_deref(),
-        base_url: record.base_url.as_ref().map(|base| base.url.as_str()),
-        base_url_by: record.base_url.as_ref().map(|base| base.by.name()),
-        enabled: record.enabled,
-        source: record.source.to_string(),
-        source_sha256: record.source_sha256.to_string(),
-        format: record.format.name(),
-        allow_private: record.allow_private.iter().map(ToString::to_string).collect(),
-        options: idempotency.map(|idempotency_header| OptionsTable { idempotency_header }),
-        auth: auth.collect(),
-        names: &record.names,
-    }
-}
-
-fn table(credential: &Credential) -> CredentialTable<'_> {
-    let secret = |part| credential.secrets.get(&part).map(SecretName::as_str);
-    CredentialTable {
-        key: secret(Part::Key),
-        token: secret(Part::Token),
-        username: secret(Part::Username),
-        password: secret(Part::Password),
-        client_id: secret(Part::ClientId),
-        client_secret: secret(Part::ClientSecret),
-        client_auth: credential.client_auth.map(ClientAuth::name),
-        scopes: &credential.scopes,
-        audience: credential.audience.as_deref(),
-        authority: credential.authority.as_deref(),
-    }
+pub(crate) fn canonical(record: &CatalogRecord) -> String {
+    serde_json::to_string(record).expect("texts, flags and tables of them are JSON")
 }
 
 /// The text of a record in place of an older one, whose comments and unknown keys stay.
-pub(crate) fn render_over(record: &Record, old: &[u8]) -> String {
+pub(crate) fn render_over(record: &CatalogRecord, old: &[u8]) -> String {
     let fresh = render(record);
     let merged = settings::decoded(old).ok().and_then(|old| {
         let mut merged: DocumentMut = old.parse().ok()?;
@@ -325,8 +226,8 @@ pub(crate) fn render_over(record: &Record, old: &[u8]) -> String {
 }
 
 /// Whether two records say the same; what they are warned of is not something they say.
-pub(crate) fn says_same(one: &Record, other: &Record) -> bool {
-    *one == Record { warnings: one.warnings.clone(), ..other.clone() }
+pub(crate) fn says_same(one: &CatalogRecord, other: &CatalogRecord) -> bool {
+    *one == CatalogRecord { warnings: one.warnings.clone(), ..other.clone() }
 }
 
 fn merge(old: &mut dyn TableLike, new: &dyn TableLike, keep: fn(&str) -> bool) {

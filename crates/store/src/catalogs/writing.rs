@@ -5,21 +5,19 @@ use std::path::{Path, PathBuf};
 use milepost_catalog::limits::DOCUMENT_BYTES;
 use milepost_model::id::CatalogId;
 
-use super::error::{CatalogError, Conflict, SaveError};
-use super::record::{Auth, Record};
+use super::error::{CatalogConflict, CatalogError, SaveError};
+use super::record::{AuthProfiles, CatalogRecord};
 use super::{Catalogs, FORMATS, files, text};
 use crate::directory::Directory;
-use crate::file::{self, FileError, Readers};
+use crate::file::{self, FileError, FileMode};
 use crate::limits;
 use crate::lock::Lock;
 use milepost_model::digest::Digest;
 
 /// What saving did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Saved {
-    /// The file of the record.
+pub struct SavedCatalog {
     pub record: PathBuf,
-    /// The file of the document.
     pub document: PathBuf,
     /// There was a catalog of this id before.
     pub replaced: bool,
@@ -27,12 +25,10 @@ pub struct Saved {
 
 /// What removing did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Removed {
+pub struct RemovedCatalog {
     /// The file of the record, which is gone.
     pub record: Option<PathBuf>,
-    /// The documents that are gone.
     pub documents: Vec<PathBuf>,
-    /// The document that was kept.
     pub kept: Option<PathBuf>,
 }
 
@@ -41,15 +37,15 @@ impl Catalogs {
     /// Whatever happens in between, there is the old catalog or the new one.
     pub fn save(
         &self,
-        mut record: Record,
+        mut record: CatalogRecord,
         document: &[u8],
         overwrite: bool,
-    ) -> Result<Saved, SaveError> {
+    ) -> Result<SavedCatalog, SaveError> {
         let id = record.id.clone();
         let document_path = self.document_path(&id, record.format);
         bounded(&document_path, document.len(), DOCUMENT_BYTES)?;
         record.source_sha256 = Digest::of(document);
-        file::make_directory(&self.path, Readers::Same)?;
+        file::make_directory(&self.path, FileMode::Same)?;
         let _lock = Lock::of(&self.path)?;
         self.settle(&id)?;
         self.check_conflict(&record, overwrite)?;
@@ -61,11 +57,11 @@ impl Catalogs {
         for other in FORMATS.into_iter().filter(|format| *format != record.format) {
             file::remove(&self.document_path(&id, other))?;
         }
-        Ok(Saved { record: self.record_path(&id), document: document_path, replaced })
+        Ok(SavedCatalog { record: self.record_path(&id), document: document_path, replaced })
     }
 
     /// Says whether the commands of a catalog can be used.
-    pub fn set_enabled(&self, id: &CatalogId, enabled: bool) -> Result<Record, SaveError> {
+    pub fn set_enabled(&self, id: &CatalogId, enabled: bool) -> Result<CatalogRecord, SaveError> {
         self.update(id, |record| record.enabled = enabled)
     }
 
@@ -73,21 +69,28 @@ impl Catalogs {
     pub fn change_auth(
         &self,
         id: &CatalogId,
-        change: impl FnOnce(&mut Auth),
-    ) -> Result<Record, SaveError> {
+        change: impl FnOnce(&mut AuthProfiles),
+    ) -> Result<CatalogRecord, SaveError> {
         self.update(id, |record| change(&mut record.auth))
     }
 
     /// Removes a catalog, readable or not, and its document if asked.
-    pub fn remove(&self, id: &CatalogId, remove_manifest: bool) -> Result<Removed, CatalogError> {
+    pub fn remove(
+        &self,
+        id: &CatalogId,
+        remove_manifest: bool,
+    ) -> Result<RemovedCatalog, CatalogError> {
         let nothing = || CatalogError::NotFound { id: id.clone() };
         let Some(_) = Directory::open(&self.path)? else { return Err(nothing()) };
         let _lock = Lock::of(&self.path)?;
         self.settle(id)?;
         let record = self.record_path(id);
         let had_record = file::remove(&record)?;
-        let mut removed =
-            Removed { record: had_record.then_some(record), documents: Vec::new(), kept: None };
+        let mut removed = RemovedCatalog {
+            record: had_record.then_some(record),
+            documents: Vec::new(),
+            kept: None,
+        };
         for format in FORMATS {
             let path = self.document_path(id, format);
             if remove_manifest && file::remove(&path)? {
@@ -107,38 +110,42 @@ impl Catalogs {
     fn update(
         &self,
         id: &CatalogId,
-        change: impl FnOnce(&mut Record),
-    ) -> Result<Record, SaveError> {
+        change: impl FnOnce(&mut CatalogRecord),
+    ) -> Result<CatalogRecord, SaveError> {
         let nothing = || CatalogError::NotFound { id: id.clone() };
         let Some(_) = Directory::open(&self.path)? else { return Err(nothing().into()) };
         let _lock = Lock::of(&self.path)?;
-        let mut record = Record::clone(self.need(id)?.as_ref());
+        let mut record = CatalogRecord::clone(self.need(id)?.as_ref());
         change(&mut record);
         let text = self.text(&record)?;
         file::write_atomic(&self.record_path(id), text.as_bytes(), true)?;
         Ok(record)
     }
 
-    fn check_conflict(&self, record: &Record, overwrite: bool) -> Result<(), SaveError> {
+    fn check_conflict(&self, record: &CatalogRecord, overwrite: bool) -> Result<(), SaveError> {
         let listing = self.list()?;
         if !overwrite && self.is_there(&files::record(&record.id))? {
             let held = listing.records.iter().find(|held| held.id == record.id);
             let title = held.map(|held| held.title.clone());
-            return Err(SaveError::Exists { id: record.id.clone(), title, by: Conflict::Id });
+            return Err(SaveError::Exists {
+                id: record.id.clone(),
+                title,
+                by: CatalogConflict::Id,
+            });
         }
         let mut others = listing.records.iter().filter(|held| held.id != record.id);
         match others.find(|held| held.is_titled(&record.title)) {
             Some(held) => Err(SaveError::Exists {
                 id: held.id.clone(),
                 title: Some(held.title.clone()),
-                by: Conflict::Title,
+                by: CatalogConflict::Title,
             }),
             None => Ok(()),
         }
     }
 
     /// The text a record is written as, comments of the one before it included.
-    fn text(&self, record: &Record) -> Result<String, SaveError> {
+    fn text(&self, record: &CatalogRecord) -> Result<String, SaveError> {
         let old = match Directory::open(&self.path)? {
             Some(directory) => {
                 directory.read(Path::new(&files::record(&record.id)), limits::RECORD_BYTES)
@@ -158,16 +165,23 @@ impl Catalogs {
     }
 
     /// Puts a document where it belongs; beside it while another one still counts.
-    fn put_document(&self, record: &Record, bytes: &[u8], replaced: bool) -> Result<(), FileError> {
+    fn put_document(
+        &self,
+        record: &CatalogRecord,
+        bytes: &[u8],
+        replaced: bool,
+    ) -> Result<(), FileError> {
         let id = &record.id;
         let name = files::document(id, record.format);
         let held = match Directory::open(&self.path)? {
-            Some(directory) => directory.holds(Path::new(&name), bytes),
+            Some(directory) => {
+                directory.read(Path::new(&name), bytes.len()).map(|held| held == bytes)
+            }
             None => Ok(false),
         };
         match held {
             Ok(true) => return Ok(()),
-            Ok(false) | Err(FileError::NotFound { .. }) => {}
+            Ok(false) | Err(FileError::NotFound { .. } | FileError::TooLarge { .. }) => {}
             // A link out of the directory, or no file at all.
             Err(error) => return Err(error),
         }
@@ -181,11 +195,8 @@ impl Catalogs {
         let Some(directory) = Directory::open(&self.path)? else { return Ok(()) };
         for format in FORMATS {
             let next = files::next_document(id, format);
-            let bytes = match directory.read(Path::new(&next), DOCUMENT_BYTES) {
-                Ok(bytes) => bytes,
-                Err(FileError::NotFound { .. }) => continue,
-                Err(error) => return Err(error),
-            };
+            let bytes = file::if_present(directory.read(Path::new(&next), DOCUMENT_BYTES))?;
+            let Some(bytes) = bytes else { continue };
             let record = self.look(&directory, &files::record(id));
             let due = record.is_some_and(|outcome| {
                 outcome.is_ok_and(|record| {

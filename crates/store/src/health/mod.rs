@@ -7,25 +7,23 @@ mod modes;
 
 pub use disk::{free_bytes, same_disk};
 pub use leftovers::{held_locks, leftovers, remove_leftovers};
-pub use modes::{Exposed, Exposure, Kept, close, exposed, private_paths};
+pub use modes::{Exposed, Exposure, PrivatePathKind, close, exposed, private_paths};
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use crate::file::{self, FileError, Readers};
+use crate::file::{self, FileError, FileMode};
 
 /// What there is at the path of a directory.
 #[derive(Debug)]
-pub enum Standing {
+pub enum DirectoryState {
     /// It is there and can be used.
     There,
     /// It is not there, and can be made.
     ToBeMade,
     /// It cannot be used, or made; this file or directory is in the way.
     Blocked {
-        /// What is in the way.
         by: PathBuf,
-        /// Why.
         why: &'static str,
         /// It has to go; else its permissions do.
         in_the_way: bool,
@@ -39,10 +37,10 @@ const NOT_WRITABLE: &str = "it may not be written to";
 const NOT_READABLE: &str = "it cannot be looked at";
 
 /// Whether a directory is there, or could be.
-pub fn directory(path: &Path) -> Standing {
+pub fn directory(path: &Path) -> DirectoryState {
     let blocked = |by: &Path, why| {
         let in_the_way = why == NO_DIRECTORY;
-        Standing::Blocked { by: by.to_owned(), why, in_the_way }
+        DirectoryState::Blocked { by: by.to_owned(), why, in_the_way }
     };
     for (above, folder) in path.ancestors().enumerate() {
         if folder.as_os_str().is_empty() {
@@ -50,10 +48,10 @@ pub fn directory(path: &Path) -> Standing {
         }
         match fs::metadata(folder) {
             Ok(metadata) if !metadata.is_dir() => return blocked(folder, NO_DIRECTORY),
-            Ok(_) if above == 0 && !is_writable(folder) => return Standing::ReadOnly,
-            Ok(_) if above == 0 => return Standing::There,
+            Ok(_) if above == 0 && !is_writable(folder) => return DirectoryState::ReadOnly,
+            Ok(_) if above == 0 => return DirectoryState::There,
             Ok(_) if !is_writable(folder) => return blocked(folder, NOT_WRITABLE),
-            Ok(_) => return Standing::ToBeMade,
+            Ok(_) => return DirectoryState::ToBeMade,
             // A link that leads nowhere is in the way of a directory.
             Err(_) if fs::symlink_metadata(folder).is_ok() => {
                 return blocked(folder, NO_DIRECTORY);
@@ -71,7 +69,7 @@ fn is_absent(error: &io::Error) -> bool {
 
 /// Makes a directory and those above it, for their owner alone if asked.
 pub fn make(path: &Path, private: bool) -> Result<(), FileError> {
-    file::make_directory(path, if private { Readers::Owner } else { Readers::Same })
+    file::make_directory(path, if private { FileMode::Owner } else { FileMode::Same })
 }
 
 #[cfg(unix)]

@@ -7,7 +7,7 @@ use crate::locations::Locations;
 
 /// What a private path is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
+pub enum PrivatePathKind {
     /// A key, a secret or the journal.
     File,
     /// A directory that holds such files.
@@ -28,11 +28,8 @@ pub enum Exposure {
 /// A private path that is not for its owner alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exposed {
-    /// The path.
     pub path: PathBuf,
-    /// What it is.
-    pub kept: Kept,
-    /// Why.
+    pub kept: PrivatePathKind,
     pub exposure: Exposure,
     /// Whether it can be closed without changing anything else: it is no link, and ours.
     pub closable: bool,
@@ -53,7 +50,7 @@ const FILES: &[&str] = &[
 ];
 
 /// Everything that is for its owner alone, whether it is there or not.
-pub fn private_paths(locations: &Locations) -> Vec<(Kept, PathBuf)> {
+pub fn private_paths(locations: &Locations) -> Vec<(PrivatePathKind, PathBuf)> {
     let (data, cache) = (&locations.data, &locations.cache);
     let folders = [
         data.clone(),
@@ -65,8 +62,8 @@ pub fn private_paths(locations: &Locations) -> Vec<(Kept, PathBuf)> {
         cache.join("derived"),
         cache.join("choices"),
     ];
-    let folders = folders.into_iter().map(|path| (Kept::Directory, path));
-    let files = FILES.iter().map(|name| (Kept::File, data.join(name)));
+    let folders = folders.into_iter().map(|path| (PrivatePathKind::Directory, path));
+    let files = FILES.iter().map(|name| (PrivatePathKind::File, data.join(name)));
     folders.chain(files).collect()
 }
 
@@ -77,7 +74,7 @@ pub fn exposed(locations: &Locations) -> Vec<Exposed> {
     use std::os::unix::fs::MetadataExt;
 
     let own = rustix::process::geteuid().as_raw();
-    let look = |(kept, path): (Kept, PathBuf)| {
+    let look = |(kept, path): (PrivatePathKind, PathBuf)| {
         let itself = fs::symlink_metadata(&path).ok()?;
         // A user may keep all of it elsewhere, by a link to the whole; a link inside is nobody's
         // way to arrange things.
@@ -113,8 +110,8 @@ pub fn close(exposed: &Exposed) -> Result<(), FileError> {
     use rustix::fs::{Mode, OFlags};
 
     let mode = match exposed.kept {
-        Kept::File => Mode::RUSR | Mode::WUSR,
-        Kept::Directory => Mode::RWXU,
+        PrivatePathKind::File => Mode::RUSR | Mode::WUSR,
+        PrivatePathKind::Directory => Mode::RWXU,
     };
     // A pipe would wait for somebody at its other end.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;

@@ -12,7 +12,7 @@ use std::thread;
 
 use milepost_engine::ports::HolderId;
 
-use crate::file::{self, FileError, Readers};
+use crate::file::{self, FileError, FileMode};
 use crate::limits;
 
 fn path(directory: &Path, holder: &HolderId) -> PathBuf {
@@ -22,15 +22,15 @@ fn path(directory: &Path, holder: &HolderId) -> PathBuf {
 /// Held for as long as the holder lives. The file of one that did not withdraw stays: that nobody
 /// holds it is what it tells, and whoever comes next clears it away.
 #[derive(Debug)]
-pub struct Alive {
+pub struct LivenessLock {
     _file: File,
 }
 
-impl Alive {
+impl LivenessLock {
     /// Takes the lock, before the first sign of life.
-    pub(super) fn claim(directory: &Path, holder: &HolderId) -> Result<Alive, FileError> {
+    pub(super) fn claim(directory: &Path, holder: &HolderId) -> Result<LivenessLock, FileError> {
         let path = path(directory, holder);
-        file::make_directory(path.parent().unwrap_or(directory), Readers::Owner)?;
+        file::make_directory(path.parent().unwrap_or(directory), FileMode::Owner)?;
         let fail = |error| FileError::of(&path, error);
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false);
@@ -40,7 +40,7 @@ impl Alive {
         for _ in 0..limits::ALIVE_TRIES {
             let file = options.open(&path).map_err(fail)?;
             match file.try_lock() {
-                Ok(()) if is_named(&file, &path) => return Ok(Alive { _file: file }),
+                Ok(()) if is_named(&file, &path) => return Ok(LivenessLock { _file: file }),
                 Ok(()) | Err(TryLockError::WouldBlock) => thread::sleep(limits::ALIVE_EVERY),
                 Err(TryLockError::Error(error)) => return Err(fail(error)),
             }
@@ -103,38 +103,38 @@ pub(super) fn ended(directory: &Path) -> usize {
 
 /// What the lock of a holder says about its process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sign {
+pub(super) enum LockState {
     /// Its process has ended.
     Free,
     /// Its process lives.
     Held,
-    /// Nothing: there is no file, or it cannot be looked at.
+    /// Nothing: there is no file, or it cannot be locked.
     Missing,
 }
 
-pub(super) fn sign(directory: &Path, holder: &HolderId) -> Sign {
+pub(super) fn sign(directory: &Path, holder: &HolderId) -> LockState {
     let file = match File::open(path(directory, holder)) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Sign::Missing,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return LockState::Missing,
         // It is there, and nothing else is known of it.
-        Err(_) => return Sign::Held,
+        Err(_) => return LockState::Held,
     };
     // Shared, so that those who look do not take each other for the holder.
     match file.try_lock_shared() {
-        Ok(()) => Sign::Free,
-        Err(TryLockError::WouldBlock) => Sign::Held,
-        Err(TryLockError::Error(_)) => Sign::Missing,
+        Ok(()) => LockState::Free,
+        Err(TryLockError::WouldBlock) => LockState::Held,
+        Err(TryLockError::Error(_)) => LockState::Missing,
     }
 }
 
 /// Whether a holder is certainly gone.
 pub(super) fn is_gone(directory: &Path, holder: &HolderId) -> bool {
-    sign(directory, holder) == Sign::Free
+    sign(directory, holder) == LockState::Free
 }
 
 /// Whether a holder is certainly alive.
 pub(super) fn is_held(directory: &Path, holder: &HolderId) -> bool {
-    sign(directory, holder) == Sign::Held
+    sign(directory, holder) == LockState::Held
 }
 
 /// The file, locked, if nobody holds it.
@@ -170,7 +170,7 @@ mod tests {
             }
             for _ in 0..300 {
                 let holder = crate::runs::new_holder().expect("random");
-                let alive = Alive::claim(directory, &holder).expect("claims");
+                let alive = LivenessLock::claim(directory, &holder).expect("claims");
                 assert!(path(directory, &holder).exists() && !is_gone(directory, &holder));
                 drop(alive);
             }

@@ -7,17 +7,17 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use milepost_engine::ports::RestoreReport;
+use milepost_engine::ports::{JournalError, RestoreReport};
 use milepost_model::digest::Digest;
 
 use super::chain::ChainKey;
 use super::check;
-use super::db::{Access, Readers};
+use super::db::{DbAccess, ReaderPool};
 use super::error::RunsError;
 use super::look::RunsReader;
-use super::usage::{Before, Usage};
+use super::usage::{LastShutdown, UsageMark};
 use super::{kept_files, schema};
-use crate::file::{self, FileError, Lasting, Manner, Replace};
+use crate::file::{self, FileError, WriteOptions};
 use crate::limits;
 use crate::lock::Lock;
 
@@ -27,7 +27,7 @@ const STAGING: &str = ".restoring";
 /// Writes a copy into a new directory. The key comes last, so that a copy without one is known to
 /// be no whole copy.
 pub(super) fn backup(
-    readers: &Readers,
+    readers: &ReaderPool,
     key: &ChainKey,
     from: &Path,
     to: &Path,
@@ -51,7 +51,7 @@ fn make_folder(path: &Path) -> Result<(), FileError> {
     builder.create(path).map_err(|error| FileError::of(path, error))
 }
 
-fn write(readers: &Readers, key: &ChainKey, from: &Path, to: &Path) -> Result<(), RunsError> {
+fn write(readers: &ReaderPool, key: &ChainKey, from: &Path, to: &Path) -> Result<(), RunsError> {
     let path = to.join(schema::FILE);
     schema::claim(&path)?;
     readers.with(|connection| {
@@ -63,7 +63,7 @@ fn write(readers: &Readers, key: &ChainKey, from: &Path, to: &Path) -> Result<()
         connection.execute_batch("PRAGMA query_only = ON")?;
         copied?;
         // A copy is not in WAL mode by itself, and every opener relies on it.
-        let copy = super::db::connect(&path, Access::Change)?;
+        let copy = super::db::connect(&path, DbAccess::Change)?;
         copy.pragma_update(None, "journal_mode", "wal")?;
         Ok(())
     })?;
@@ -83,12 +83,10 @@ fn copy_files(from: &Path, to: &Path) -> Result<u64, RunsError> {
     let mut count = 0;
     for kept in kept_files::all(from) {
         let folder = to.join(kept.folder);
-        file::make_directory(&folder, file::Readers::Owner)?;
-        let bytes = match file::read_document(&kept.path, limits::KEPT_FILE_BYTES) {
-            // A purge removed it meanwhile: no row names it.
-            Err(FileError::NotFound { .. }) => continue,
-            bytes => bytes?,
-        };
+        file::make_directory(&folder, file::FileMode::Owner)?;
+        let bytes = file::if_present(file::read_document(&kept.path, limits::KEPT_FILE_BYTES))?;
+        // One that a purge removed meanwhile is named by no row.
+        let Some(bytes) = bytes else { continue };
         if Digest::of(&bytes).to_string() != kept.name {
             return Err(FileError::Io {
                 path: kept.path,
@@ -100,18 +98,16 @@ fn copy_files(from: &Path, to: &Path) -> Result<u64, RunsError> {
         count += 1;
     }
     for name in kept_files::BESIDE {
-        match file::read_document(&from.join(name), limits::KEY_FILE_BYTES) {
-            Ok(bytes) => put(&to.join(name), &bytes)?,
-            Err(FileError::NotFound { .. }) => {}
-            Err(error) => return Err(error.into()),
+        let read = file::read_document(&from.join(name), limits::KEY_FILE_BYTES);
+        if let Some(bytes) = file::if_present(read)? {
+            put(&to.join(name), &bytes)?;
         }
     }
     Ok(count)
 }
 
 fn put(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    let (readers, lasting) = (file::Readers::Owner, Lasting::Synced);
-    file::write(path, bytes, Manner { replace: Replace::No, readers, lasting })
+    file::write(path, bytes, WriteOptions::PRIVATE_NEW)
 }
 
 /// Puts a copy into a directory that has no runs, after all of it was checked.
@@ -119,11 +115,11 @@ pub(super) fn restore(from: &Path, directory: &Path) -> Result<RestoreReport, Ru
     if ChainKey::read(from)?.is_none() {
         return Err(RunsError::KeyMissing { path: ChainKey::path(from) });
     }
-    file::make_directory(directory, file::Readers::Owner)?;
+    file::make_directory(directory, file::FileMode::Owner)?;
     let _lock = Lock::of(directory)?;
-    let (_usage, before) = Usage::begin(directory)?;
-    if before == Before::GoesOn {
-        return Err(RunsError::Busy);
+    let (_usage, before) = UsageMark::begin(directory)?;
+    if before == LastShutdown::GoesOn {
+        return Err(JournalError::Busy.into());
     }
     if has_runs(directory)? {
         return Err(FileError::Exists { path: directory.join(schema::FILE) }.into());
@@ -170,7 +166,7 @@ fn staged(from: &Path, staging: &Path) -> Result<RestoreReport, RunsError> {
     for (run, seq) in found.corrupt {
         // One that was set aside before it was copied is set aside still.
         if !reader.run(&run).is_ok_and(|row| row.quarantined) {
-            return Err(RunsError::Corrupt { run, seq });
+            return Err(JournalError::Corrupt { run, seq }.into());
         }
     }
     Ok(RestoreReport { runs: found.runs, events: found.events, files })
@@ -184,7 +180,7 @@ fn put_in_place(staging: &Path, directory: &Path) -> Result<(), RunsError> {
     };
     for kept in kept_files::all(staging) {
         let folder = directory.join(kept.folder);
-        file::make_directory(&folder, file::Readers::Owner)?;
+        file::make_directory(&folder, file::FileMode::Owner)?;
         let to = folder.join(&kept.name);
         fs::rename(&kept.path, &to).map_err(|error| FileError::of(&to, error))?;
     }

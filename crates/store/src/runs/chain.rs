@@ -11,7 +11,7 @@ use milepost_model::document::hex;
 use sha2::Sha256;
 
 use super::error::RunsError;
-use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
+use crate::file::{self, FileError, WriteOptions};
 use crate::limits;
 
 const FILE: &str = "chain.key";
@@ -37,12 +37,11 @@ impl ChainKey {
     /// Reads the key of a directory; `None` when there is none.
     pub(super) fn read(directory: &Path) -> Result<Option<ChainKey>, RunsError> {
         let path = directory.join(FILE);
-        let bytes = match file::read_document(&path, limits::KEY_FILE_BYTES) {
-            Ok(bytes) => bytes,
-            Err(FileError::NotFound { .. }) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
-        check_mode(&path)?;
+        let bytes = file::if_present(file::read_document(&path, limits::KEY_FILE_BYTES))?;
+        let Some(bytes) = bytes else { return Ok(None) };
+        if let Some(mode) = file::exposed_mode(&path)? {
+            return Err(RunsError::KeyExposed { path, mode });
+        }
         let bytes = bytes.try_into().map_err(|_| RunsError::WrongKey { path })?;
         Ok(Some(ChainKey::of(bytes)))
     }
@@ -59,9 +58,7 @@ impl ChainKey {
 
     /// Writes the key into a directory that has none.
     pub(super) fn write(&self, directory: &Path) -> Result<(), FileError> {
-        let manner =
-            Manner { replace: Replace::No, readers: Readers::Owner, lasting: Lasting::Synced };
-        file::write(&directory.join(FILE), &self.bytes, manner)
+        file::write(&directory.join(FILE), &self.bytes, WriteOptions::PRIVATE_NEW)
     }
 
     /// Where the key of a directory is.
@@ -75,8 +72,8 @@ impl ChainKey {
     }
 
     /// Begins a message. The purpose keeps a MAC of one kind of row from fitting another kind.
-    pub(super) fn over(&self, purpose: &str) -> Message {
-        Message(self.keyed.clone()).text(purpose)
+    pub(super) fn over(&self, purpose: &str) -> MacInput {
+        MacInput(self.keyed.clone()).text(purpose)
     }
 }
 
@@ -122,39 +119,38 @@ pub(crate) fn is_coded(
 }
 
 /// A message so far. Each part goes in with its length, so that none runs into the next.
-pub(super) struct Message(Hmac<Sha256>);
+pub(super) struct MacInput(Hmac<Sha256>);
 
-impl Message {
-    pub(super) fn bytes(mut self, bytes: &[u8]) -> Message {
+impl MacInput {
+    pub(super) fn bytes(mut self, bytes: &[u8]) -> MacInput {
         self.0.update(&(bytes.len() as u64).to_le_bytes());
         self.0.update(bytes);
         self
     }
 
-    pub(super) fn text(self, text: &str) -> Message {
+    pub(super) fn text(self, text: &str) -> MacInput {
         self.bytes(text.as_bytes())
     }
 
-    pub(super) fn number(self, number: u64) -> Message {
+    pub(super) fn number(self, number: u64) -> MacInput {
         self.bytes(&number.to_le_bytes())
     }
 
     /// A text that may be missing, which is not the same as an empty one.
-    pub(super) fn maybe_text(self, text: Option<&str>) -> Message {
+    pub(super) fn maybe_text(self, text: Option<&str>) -> MacInput {
         match text {
             Some(text) => self.number(1).text(text),
             None => self.number(0),
         }
     }
 
-    pub(super) fn maybe_number(self, number: Option<u64>) -> Message {
+    pub(super) fn maybe_number(self, number: Option<u64>) -> MacInput {
         match number {
             Some(number) => self.number(1).number(number),
             None => self.number(0),
         }
     }
 
-    /// Its MAC.
     pub(super) fn mac(self) -> Mac {
         let whole = self.0.finalize().into_bytes();
         let mut mac = ORIGIN;
@@ -166,24 +162,6 @@ impl Message {
     pub(super) fn fits(self, mac: &[u8]) -> bool {
         mac.len() == ORIGIN.len() && self.0.verify_truncated_left(mac).is_ok()
     }
-}
-
-/// A key that others may read is no key any more.
-#[cfg(unix)]
-fn check_mode(path: &Path) -> Result<(), RunsError> {
-    use std::os::unix::fs::PermissionsExt;
-
-    let metadata = std::fs::metadata(path).map_err(|error| FileError::of(path, error))?;
-    let mode = metadata.permissions().mode() & 0o777;
-    if mode & 0o077 != 0 {
-        return Err(RunsError::KeyExposed { path: path.to_owned(), mode });
-    }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn check_mode(_: &Path) -> Result<(), RunsError> {
-    Ok(())
 }
 
 #[cfg(test)]

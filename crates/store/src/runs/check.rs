@@ -4,21 +4,20 @@ use milepost_model::id::RunId;
 use rusqlite::Connection;
 
 use super::chain::ChainKey;
-use super::db::{Db, Readers};
+use super::db::{Db, ReaderPool};
 use super::error::RunsError;
-use super::event::{self, Wanted};
+use super::event::{self, EventRange};
 use super::inbox;
 use super::run::{self, RunRow};
 use crate::limits;
+use milepost_engine::ports::JournalError;
 
 /// What was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CheckReport {
     /// What `SQLite` says about the file; nothing when it is sound.
     pub file: Vec<String>,
-    /// Runs that were looked at.
     pub runs: u64,
-    /// Their events.
     pub events: u64,
     /// Runs that are not as they were written, with the first event that cannot be believed.
     pub corrupt: Vec<(RunId, u64)>,
@@ -55,7 +54,7 @@ fn file(connection: &Connection, sql: &str) -> Result<Vec<String>, RunsError> {
 
 /// Looks at everything. Each run is read at its own moment, so that the log can be moved
 /// meanwhile.
-pub(super) fn check(readers: &Readers, key: &ChainKey) -> Result<CheckReport, RunsError> {
+pub(super) fn check(readers: &ReaderPool, key: &ChainKey) -> Result<CheckReport, RunsError> {
     let mut report =
         CheckReport { file: readers.with(pages_and_indices)?, ..CheckReport::default() };
     match runs(readers, key, &mut report) {
@@ -66,7 +65,7 @@ pub(super) fn check(readers: &Readers, key: &ChainKey) -> Result<CheckReport, Ru
     Ok(report)
 }
 
-fn runs(readers: &Readers, key: &ChainKey, report: &mut CheckReport) -> Result<(), RunsError> {
+fn runs(readers: &ReaderPool, key: &ChainKey, report: &mut CheckReport) -> Result<(), RunsError> {
     let mut after = 0;
     loop {
         let sql = "SELECT key, id FROM runs WHERE key > ?1 ORDER BY key LIMIT ?2";
@@ -89,8 +88,10 @@ fn one(db: Db<'_>, key: &ChainKey, run: &RunId, report: &mut CheckReport) -> Res
     let outcome = run::find(db, key, run).and_then(|row| chain(db, key, &row, report));
     match outcome {
         // It was purged meanwhile, or no index leads to it, which SQLite tells.
-        Err(RunsError::NotFound { .. }) => return Ok(()),
-        Err(RunsError::Corrupt { run, seq }) => report.corrupt.push((run, seq)),
+        Err(RunsError::Journal(JournalError::NotFound { .. })) => return Ok(()),
+        Err(RunsError::Journal(JournalError::Corrupt { run, seq })) => {
+            report.corrupt.push((run, seq))
+        }
         outcome => outcome?,
     }
     report.runs += 1;
@@ -106,15 +107,19 @@ fn chain(
     report: &mut CheckReport,
 ) -> Result<(), RunsError> {
     let text: Option<String> = db
-        .first("SELECT text FROM texts WHERE hash = ?1", [row.text.bytes()], |row| row.get(0))
-        .map_err(|error| error.of_run(&row.id, 0))?;
-    if text.is_none_or(|text| milepost_model::digest::Digest::of(text.as_bytes()) != row.text) {
-        return Err(RunsError::Corrupt { run: row.id.clone(), seq: 0 });
+        .first("SELECT text FROM texts WHERE hash = ?1", [row.record.text.bytes()], |row| {
+            row.get(0)
+        })
+        .map_err(|error| error.of_run(&row.record.id, 0))?;
+    if text
+        .is_none_or(|text| milepost_model::digest::Digest::of(text.as_bytes()) != row.record.text)
+    {
+        return Err(JournalError::Corrupt { run: row.record.id.clone(), seq: 0 }.into());
     }
     let mut after_seq = 0;
     loop {
         let limit = limits::EVENTS_AT_ONCE;
-        let wanted = Wanted { after_seq, limit, bytes: limits::EVENTS_BYTES };
+        let wanted = EventRange { after_seq, limit, bytes: limits::EVENTS_BYTES };
         let page = event::read(db, key, row, wanted)?;
         report.events += page.events.len() as u64;
         match page.events.last() {

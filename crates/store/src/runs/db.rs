@@ -8,56 +8,43 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Params, Row};
 
 use super::error::RunsError;
-use super::fault::{self, Faults, Point};
-use super::known::Known;
-use super::progress::{Unnoted, Written};
+use super::fault::{self, StorageFaults, StoragePoint};
+use super::progress::{PendingUpdates, ProgressUpdate};
 use crate::limits;
 
 /// A connection, with the faults that its calls are to meet.
 #[derive(Clone, Copy)]
 pub(super) struct Db<'c> {
     connection: &'c Connection,
-    faults: Option<&'c Faults>,
-    known: Option<&'c Known>,
-    unnoted: Option<&'c Unnoted>,
+    faults: Option<&'c StorageFaults>,
+    unnoted: Option<&'c PendingUpdates>,
 }
 
 impl<'c> Db<'c> {
     /// For reading, which meets no faults but real ones.
     pub(super) fn reading(connection: &'c Connection) -> Db<'c> {
-        Db { connection, faults: None, known: None, unnoted: None }
+        Db { connection, faults: None, unnoted: None }
     }
 
     pub(super) fn writing(
         connection: &'c Connection,
-        faults: Option<&'c Faults>,
-        known: &'c Known,
-        unnoted: &'c Unnoted,
+        faults: Option<&'c StorageFaults>,
+        unnoted: &'c PendingUpdates,
     ) -> Db<'c> {
-        Db { connection, faults, known: Some(known), unnoted: Some(unnoted) }
-    }
-
-    /// What is known of the run that was written to last, to those who write.
-    pub(super) fn known(self) -> Option<&'c Known> {
-        self.known
+        Db { connection, faults, unnoted: Some(unnoted) }
     }
 
     /// Says what a write did to a run, to be noted once it is committed.
-    pub(super) fn wrote(self, written: Written) {
+    pub(super) fn wrote(self, written: ProgressUpdate) {
         if let Some(unnoted) = self.unnoted {
             unnoted.add(written);
         }
     }
 
-    /// How many rows were changed on this connection.
-    pub(super) fn changes(self) -> u64 {
-        self.connection.total_changes()
-    }
-
     /// Runs a statement; how many rows it changed.
     pub(super) fn execute(self, sql: &str, params: impl Params) -> Result<usize, RunsError> {
         let call = || self.connection.prepare_cached(sql)?.execute(params);
-        Ok(fault::at(self.faults, Point::Statement, call)?)
+        Ok(fault::at(self.faults, StoragePoint::Statement, call)?)
     }
 
     /// The first row of a query.
@@ -72,7 +59,7 @@ impl<'c> Db<'c> {
             let mut rows = statement.query(params)?;
             rows.next()?.map(read).transpose()
         };
-        Ok(fault::at(self.faults, Point::Statement, call)?)
+        Ok(fault::at(self.faults, StoragePoint::Statement, call)?)
     }
 
     /// Every row of a query.
@@ -109,16 +96,16 @@ impl<'c> Db<'c> {
             }
             Ok(Ok(()))
         };
-        fault::at(self.faults, Point::Statement, call)?
+        fault::at(self.faults, StoragePoint::Statement, call)?
     }
 
     /// Runs statements that are not worth keeping.
-    pub(super) fn batch(self, point: Point, sql: &str) -> rusqlite::Result<()> {
+    pub(super) fn batch(self, point: StoragePoint, sql: &str) -> rusqlite::Result<()> {
         fault::at(self.faults, point, || self.connection.execute_batch(sql))
     }
 
     /// Begins or ends a transaction.
-    pub(super) fn step(self, point: Point, sql: &str) -> rusqlite::Result<()> {
+    pub(super) fn step(self, point: StoragePoint, sql: &str) -> rusqlite::Result<()> {
         let call = || self.connection.prepare_cached(sql)?.execute([]).map(drop);
         fault::at(self.faults, point, call)
     }
@@ -126,18 +113,17 @@ impl<'c> Db<'c> {
 
 /// What a connection may do to the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Access {
+pub(super) enum DbAccess {
     /// All there is.
     Change,
-    /// Read it.
     Look,
 }
 
 /// Opens the database and sets what does not last in the file.
-pub(super) fn connect(path: &Path, access: Access) -> Result<Connection, RunsError> {
+pub(super) fn connect(path: &Path, access: DbAccess) -> Result<Connection, RunsError> {
     let flags = match access {
-        Access::Change => OpenFlags::SQLITE_OPEN_READ_WRITE,
-        Access::Look => OpenFlags::SQLITE_OPEN_READ_ONLY,
+        DbAccess::Change => OpenFlags::SQLITE_OPEN_READ_WRITE,
+        DbAccess::Look => OpenFlags::SQLITE_OPEN_READ_ONLY,
     };
     let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
@@ -163,15 +149,15 @@ pub(super) fn be_patient(connection: &mut Connection) -> rusqlite::Result<()> {
 }
 
 /// Connections that only read, kept for the next reader.
-pub(super) struct Readers {
+pub(super) struct ReaderPool {
     path: PathBuf,
-    access: Access,
+    access: DbAccess,
     idle: Mutex<Vec<Connection>>,
 }
 
-impl Readers {
-    pub(super) fn of(path: PathBuf, access: Access) -> Readers {
-        Readers { path, access, idle: Mutex::new(Vec::new()) }
+impl ReaderPool {
+    pub(super) fn of(path: PathBuf, access: DbAccess) -> ReaderPool {
+        ReaderPool { path, access, idle: Mutex::new(Vec::new()) }
     }
 
     /// Reads at one moment: what is committed meanwhile is not seen.

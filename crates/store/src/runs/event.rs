@@ -2,14 +2,15 @@
 //!
 //! What an event means is nobody's business here: bytes in, the same bytes out, or an error.
 
-use milepost_engine::ports::{Durability, Lease, MessageId, Standing};
+use milepost_engine::ports::{Durability, JournalError, Lease, MessageId, RunSummary};
 use milepost_model::id::RunId;
 use rusqlite::{Row, params};
 
-use super::chain::{ChainKey, Mac, Message, ORIGIN};
+use super::chain::{ChainKey, Mac, MacInput, ORIGIN};
 use super::db::Db;
 use super::error::RunsError;
-use super::progress::Written;
+use super::pins::{self, Pins};
+use super::progress::ProgressUpdate;
 use super::run::{self, RunRow};
 use super::{inbox, lease};
 use crate::limits;
@@ -18,59 +19,49 @@ use milepost_model::digest::Digest;
 /// An event to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEvent {
-    /// When it happened.
     pub at_ms: u64,
-    /// What kind of event it is.
     pub kind: String,
-    /// What it says.
     pub data: Vec<u8>,
 }
 
 /// An event of the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
+pub struct EventRow {
     /// Its number in the run, from 1.
     pub seq: u64,
-    /// When it happened.
     pub at_ms: u64,
-    /// What kind of event it is.
     pub kind: String,
-    /// What it says.
     pub data: Vec<u8>,
 }
 
 /// Events that follow one another.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Events {
-    /// The events.
-    pub events: Vec<Event>,
-    /// There are later ones.
+pub struct EventPage {
+    pub events: Vec<EventRow>,
     pub more: bool,
 }
 
 /// What happened in a run, to be written whole or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Append {
+pub struct AppendRows {
     /// The right to write, which another holder may have taken meanwhile.
     pub lease: Lease,
     /// The number of the last event that the writer knows.
     pub after_seq: u64,
-    /// What happened.
     pub events: Vec<NewEvent>,
-    /// How the run stands now, where that changed.
-    pub standing: Option<Standing>,
+    pub standing: Option<RunSummary>,
     /// Messages that were taken up, and what is answered.
     pub answers: Vec<(MessageId, Vec<u8>)>,
-    /// When they were.
     pub at_ms: u64,
     /// What a loss of power may cost.
     pub durability: Durability,
+    /// What the run refers to from now on.
+    pub pins: Pins,
 }
 
 /// What became of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Appended {
-    /// The number of the last event.
     pub last_seq: u64,
 }
 
@@ -90,15 +81,13 @@ impl Last {
 }
 
 /// Writes what happened in a run.
-pub(super) fn write(db: Db<'_>, key: &ChainKey, what: Append) -> Result<Appended, RunsError> {
+pub(super) fn write(db: Db<'_>, key: &ChainKey, what: AppendRows) -> Result<Appended, RunsError> {
     let run = &what.lease.run;
-    let known = db.known().map(|known| known.take(db, &what.lease)).transpose()?.flatten();
-    let (mut row, last) = match known {
-        Some(known) => known,
-        None => read_end(db, key, &what)?,
-    };
+    let mut row = run::writable(db, key, run)?;
+    lease::check(db, row.key, &what.lease)?;
+    let last = last(db, row.key).map_err(|error| error.of_run(run, what.after_seq))?;
     if last.seq != what.after_seq {
-        return Err(RunsError::OutOfOrder { run: run.clone(), last: last.seq });
+        return Err(JournalError::OutOfOrder { run: run.clone(), last: last.seq }.into());
     }
     let last = append(db, key, run, last, &what.events)?;
     if let Some(standing) = what.standing {
@@ -107,19 +96,8 @@ pub(super) fn write(db: Db<'_>, key: &ChainKey, what: Append) -> Result<Appended
     for (id, answer) in &what.answers {
         inbox::answer(db, key, (row.key, id), answer, what.at_ms)?;
     }
-    if let Some(known) = db.known() {
-        known.keep(db, what.lease, row, last)?;
-    }
+    pins::keep(db, run, &what.pins)?;
     Ok(Appended { last_seq: last.seq })
-}
-
-/// The row of a run whose lease is held, and the end of its chain.
-fn read_end(db: Db<'_>, key: &ChainKey, what: &Append) -> Result<(RunRow, Last), RunsError> {
-    let run = &what.lease.run;
-    let row = run::writable(db, key, run)?;
-    lease::check(db, row.key, &what.lease)?;
-    let last = last(db, row.key).map_err(|error| error.of_run(run, what.after_seq))?;
-    Ok((row, last))
 }
 
 fn last(db: Db<'_>, run: u64) -> Result<Last, RunsError> {
@@ -150,13 +128,13 @@ pub(super) fn append(
         db.execute(sql, params![last.run, last.seq + 1, at_ms, kind, data, blob, mac])?;
         last = Last { run: last.run, seq: last.seq + 1, mac };
     }
-    db.wrote(Written::Events { run: run.clone(), seq: last.seq, mac: last.mac });
+    db.wrote(ProgressUpdate::Events { run: run.clone(), seq: last.seq, mac: last.mac });
     Ok(last)
 }
 
 /// Refuses what is never written, before it waits for anything.
 pub(super) fn check_size(events: &[NewEvent]) -> Result<(), RunsError> {
-    let too_large = |bytes, limit| Err(RunsError::TooLarge { bytes, limit });
+    let too_large = |bytes, limit| Err(RunsError::Journal(JournalError::TooLarge { bytes, limit }));
     if let Some(large) = events.iter().find(|event| event.data.len() > limits::EVENT_BYTES) {
         return too_large(large.data.len(), limits::EVENT_BYTES);
     }
@@ -201,7 +179,7 @@ struct Head<'e> {
 }
 
 /// What is signed. Large data is named by its hash, which whoever reads it checks.
-fn message(key: &ChainKey, before: &Mac, head: Head<'_>, body: &Body<'_>) -> Message {
+fn message(key: &ChainKey, before: &Mac, head: Head<'_>, body: &Body<'_>) -> MacInput {
     let message = key
         .over("event")
         .bytes(before)
@@ -217,7 +195,7 @@ fn message(key: &ChainKey, before: &Mac, head: Head<'_>, body: &Body<'_>) -> Mes
 
 /// Which events are asked for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted {
+pub(super) struct EventRange {
     pub(super) after_seq: u64,
     pub(super) limit: usize,
     pub(super) bytes: usize,
@@ -233,12 +211,12 @@ pub(super) fn read(
     db: Db<'_>,
     key: &ChainKey,
     row: &RunRow,
-    wanted: Wanted,
-) -> Result<Events, RunsError> {
+    wanted: EventRange,
+) -> Result<EventPage, RunsError> {
     let mut reading = Reading::from(db, key, row, wanted)?;
     let outcome = db.each(READ, params![row.key, wanted.after_seq], |line| reading.take(line));
-    outcome.map_err(|error| error.of_run(&row.id, reading.last.seq + 1))?;
-    if !reading.found.more && reading.last.seq < row.last_seq {
+    outcome.map_err(|error| error.of_run(&row.record.id, reading.last.seq + 1))?;
+    if !reading.found.more && reading.last.seq < row.record.last_seq {
         // The end is missing: the index knows of later events.
         return Err(reading.corrupt());
     }
@@ -248,10 +226,10 @@ pub(super) fn read(
 struct Reading<'r> {
     key: &'r ChainKey,
     row: &'r RunRow,
-    wanted: Wanted,
+    wanted: EventRange,
     last: Last,
     bytes: usize,
-    found: Events,
+    found: EventPage,
 }
 
 impl<'r> Reading<'r> {
@@ -259,26 +237,33 @@ impl<'r> Reading<'r> {
         db: Db<'_>,
         key: &'r ChainKey,
         row: &'r RunRow,
-        wanted: Wanted,
+        wanted: EventRange,
     ) -> Result<Reading<'r>, RunsError> {
         let mut last = Last { seq: wanted.after_seq, ..Last::origin(row.key) };
         if wanted.after_seq > 0 {
             let sql = "SELECT mac FROM events WHERE run = ?1 AND seq = ?2";
             let mac = db.first(sql, params![row.key, wanted.after_seq], |line| line.get(0));
-            match mac.map_err(|error| error.of_run(&row.id, wanted.after_seq))? {
+            match mac.map_err(|error| error.of_run(&row.record.id, wanted.after_seq))? {
                 Some(mac) => last.mac = mac,
-                None if wanted.after_seq <= row.last_seq => {
-                    return Err(RunsError::Corrupt { run: row.id.clone(), seq: wanted.after_seq });
+                None if wanted.after_seq <= row.record.last_seq => {
+                    return Err(JournalError::Corrupt {
+                        run: row.record.id.clone(),
+                        seq: wanted.after_seq,
+                    }
+                    .into());
                 }
                 // Nothing follows an event that nobody wrote yet.
                 None => {}
             }
         }
-        Ok(Reading { key, row, wanted, last, bytes: 0, found: Events::default() })
+        Ok(Reading { key, row, wanted, last, bytes: 0, found: EventPage::default() })
     }
 
     fn corrupt(&self) -> RunsError {
-        RunsError::Corrupt { run: self.row.id.clone(), seq: self.last.seq + 1 }
+        RunsError::Journal(JournalError::Corrupt {
+            run: self.row.record.id.clone(),
+            seq: self.last.seq + 1,
+        })
     }
 
     /// Takes an event; whether the next one is wanted too.
@@ -297,17 +282,17 @@ impl<'r> Reading<'r> {
             (None, Some(hash), Some(kept)) if Digest::of(kept) == hash => Body::Kept(hash),
             _ => return Err(self.corrupt()),
         };
-        let head = Head { run: &self.row.id, seq, at_ms, kind: &kind };
+        let head = Head { run: &self.row.record.id, seq, at_ms, kind: &kind };
         if seq != self.last.seq + 1
             || !message(self.key, &self.last.mac, head, &body).fits(&mac)
-            || (seq == self.row.last_seq && mac != self.row.head)
+            || (seq == self.row.record.last_seq && mac != self.row.head)
         {
             return Err(self.corrupt());
         }
         let data = data.or(kept).unwrap_or_default();
         self.bytes += data.len();
         self.last = Last { seq, mac, ..self.last };
-        self.found.events.push(Event { seq, at_ms, kind, data });
+        self.found.events.push(EventRow { seq, at_ms, kind, data });
         Ok(true)
     }
 }

@@ -12,7 +12,7 @@ use super::db::Db;
 use super::error::RunsError;
 use super::lease;
 use super::look::RunsReader;
-use super::recovery::{self, Evidence, SetAside};
+use super::recovery::{self, Evidence, QuarantineReason};
 use super::run;
 use crate::limits;
 
@@ -48,7 +48,7 @@ impl RunsReader {
         let (quarantined, behind, newest_ms) = readers.read(|db| {
             let sql = "SELECT id FROM runs WHERE quarantined = ?2 ORDER BY key LIMIT ?1";
             let ids = |row: &rusqlite::Row<'_>| run::run_id(&row.get::<_, String>(0)?);
-            let values = params![limits::RUNS_AT_ONCE, SetAside::Damaged as u64];
+            let values = params![limits::RUNS_AT_ONCE, QuarantineReason::Damaged as u64];
             let quarantined = db.all(sql, values, ids)?;
             let behind = recovery::all_behind(db, &evidence)?;
             let newest = "SELECT max(max(created_ms, updated_ms)) FROM runs";

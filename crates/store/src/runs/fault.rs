@@ -7,12 +7,11 @@ use rusqlite::ffi;
 /// A call to the storage that may go wrong.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Point {
+pub enum StoragePoint {
     /// The begin of a transaction.
     Begin,
     /// A statement in it.
     Statement,
-    /// Its end.
     Commit,
     /// Moving what was committed from the log into the database.
     Checkpoint,
@@ -21,7 +20,7 @@ pub enum Point {
 /// How it goes wrong.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum StorageFault {
     /// The disk reports an error; nothing was done.
     Io,
     /// The disk is full; nothing was done.
@@ -38,31 +37,31 @@ pub enum Fault {
 
 /// Asked before every call.
 #[doc(hidden)]
-pub type Faults = Arc<dyn Fn(Point) -> Option<Fault> + Send + Sync>;
+pub type StorageFaults = Arc<dyn Fn(StoragePoint) -> Option<StorageFault> + Send + Sync>;
 
 /// The faults that a text asks for: `<fault>@<point>:<n>` lets the n-th call of a kind go wrong,
 /// and `n+` every one from there on. Nothing when it asks for none; no release build has them.
 #[cfg(debug_assertions)]
 #[doc(hidden)]
-pub fn faults(text: &str) -> Option<Faults> {
+pub fn faults(text: &str) -> Option<StorageFaults> {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     let (fault, rest) = text.split_once('@')?;
     let (point, number) = rest.split_once(':')?;
     let fault = match fault {
-        "dies" => Fault::Dies,
-        "dies-after" => Fault::DiesAfter,
-        "stops-after" => Fault::StopsAfter,
-        "io" => Fault::Io,
-        "late" => Fault::Late,
-        "full" => Fault::Full,
+        "dies" => StorageFault::Dies,
+        "dies-after" => StorageFault::DiesAfter,
+        "stops-after" => StorageFault::StopsAfter,
+        "io" => StorageFault::Io,
+        "late" => StorageFault::Late,
+        "full" => StorageFault::Full,
         _ => return None,
     };
     let wanted = match point {
-        "begin" => Point::Begin,
-        "statement" => Point::Statement,
-        "commit" => Point::Commit,
-        "checkpoint" => Point::Checkpoint,
+        "begin" => StoragePoint::Begin,
+        "statement" => StoragePoint::Statement,
+        "commit" => StoragePoint::Commit,
+        "checkpoint" => StoragePoint::Checkpoint,
         _ => return None,
     };
     let (number, stays) = match number.strip_suffix('+') {
@@ -92,25 +91,25 @@ fn stop() {
 
 /// Makes a call, unless it is to go wrong.
 pub(super) fn at<T>(
-    faults: Option<&Faults>,
-    point: Point,
+    faults: Option<&StorageFaults>,
+    point: StoragePoint,
     call: impl FnOnce() -> rusqlite::Result<T>,
 ) -> rusqlite::Result<T> {
     let failure = |code| Err(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
     match faults.and_then(|faults| faults(point)) {
         None => call(),
-        Some(Fault::Io) => failure(ffi::SQLITE_IOERR),
-        Some(Fault::Full) => failure(ffi::SQLITE_FULL),
-        Some(Fault::Late) => {
+        Some(StorageFault::Io) => failure(ffi::SQLITE_IOERR),
+        Some(StorageFault::Full) => failure(ffi::SQLITE_FULL),
+        Some(StorageFault::Late) => {
             call()?;
             failure(ffi::SQLITE_IOERR_FSYNC)
         }
-        Some(Fault::Dies) => std::process::abort(),
-        Some(Fault::DiesAfter) => {
+        Some(StorageFault::Dies) => std::process::abort(),
+        Some(StorageFault::DiesAfter) => {
             call()?;
             std::process::abort()
         }
-        Some(Fault::StopsAfter) => {
+        Some(StorageFault::StopsAfter) => {
             let done = call()?;
             stop();
             Ok(done)

@@ -1,32 +1,28 @@
 //! What is said to a run by whoever does not drive it: each message once, each answered once.
 
-use milepost_engine::ports::{MessageId, Sent};
+use milepost_engine::ports::{JournalError, MessageId, Sent};
 use milepost_model::id::RunId;
 use rusqlite::params;
 
-use super::chain::{ChainKey, Message};
+use super::chain::{ChainKey, MacInput};
 use super::db::Db;
 use super::error::RunsError;
-use super::progress::Written;
+use super::progress::ProgressUpdate;
 use super::run;
 use crate::limits;
 
 /// A message to a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboxRow {
-    /// Its identity.
     pub id: MessageId,
-    /// The run.
     pub run: RunId,
-    /// When it was sent.
     pub at_ms: u64,
-    /// What it says.
     pub data: Vec<u8>,
 }
 
 /// The messages of a run that nobody answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Pending {
+pub struct PendingMessages {
     /// The messages, in the order in which they came.
     pub messages: Vec<InboxRow>,
     /// Messages that were left out because this program did not write them as they are.
@@ -41,7 +37,7 @@ pub(super) fn send(db: Db<'_>, key: &ChainKey, message: &InboxRow) -> Result<Sen
         db.first(there, [message.id.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?;
     match there {
         Some((other, _)) if other != run => {
-            return Err(RunsError::OtherRun { run: message.run.clone() });
+            return Err(JournalError::OtherRun { run: message.run.clone() }.into());
         }
         Some((_, data)) if data != message.data => return Ok(Sent::Other),
         Some(_) => return Ok(Sent::Same),
@@ -50,17 +46,21 @@ pub(super) fn send(db: Db<'_>, key: &ChainKey, message: &InboxRow) -> Result<Sen
     let sql = "INSERT INTO inbox(id, run, at_ms, data, mac) VALUES (?1, ?2, ?3, ?4, ?5)";
     let mac = signed(key, message).mac();
     db.execute(sql, params![message.id.as_str(), run, message.at_ms, message.data, mac])?;
-    db.wrote(Written::message(&message.run, message.id.as_str()));
+    db.wrote(ProgressUpdate::message(&message.run, message.id.as_str()));
     Ok(Sent::New)
 }
 
 /// Refuses what is never written, before it waits for anything.
 pub(super) fn check_size(data: &[u8]) -> Result<(), RunsError> {
     let (bytes, limit) = (data.len(), limits::MESSAGE_BYTES);
-    if bytes > limit { Err(RunsError::TooLarge { bytes, limit }) } else { Ok(()) }
+    if bytes > limit {
+        Err(RunsError::Journal(JournalError::TooLarge { bytes, limit }))
+    } else {
+        Ok(())
+    }
 }
 
-fn signed(key: &ChainKey, message: &InboxRow) -> Message {
+fn signed(key: &ChainKey, message: &InboxRow) -> MacInput {
     key.over("inbox")
         .text(message.id.as_str())
         .text(message.run.as_str())
@@ -68,7 +68,7 @@ fn signed(key: &ChainKey, message: &InboxRow) -> Message {
         .bytes(&message.data)
 }
 
-fn signed_answer(key: &ChainKey, id: &MessageId, answer: &[u8]) -> Message {
+fn signed_answer(key: &ChainKey, id: &MessageId, answer: &[u8]) -> MacInput {
     key.over("answer").text(id.as_str()).bytes(answer)
 }
 
@@ -91,10 +91,10 @@ pub(super) fn pending(
     db: Db<'_>,
     key: &ChainKey,
     run: &RunId,
-) -> Result<(Pending, Vec<u64>), RunsError> {
+) -> Result<(PendingMessages, Vec<u64>), RunsError> {
     let sql = "SELECT i.key, i.id, i.at_ms, i.data, i.mac FROM inbox i JOIN runs r \
                ON r.key = i.run WHERE r.id = ?1 AND i.answer IS NULL ORDER BY i.key";
-    let (mut pending, mut forged, mut bytes) = (Pending::default(), Vec::new(), 0);
+    let (mut pending, mut forged, mut bytes) = (PendingMessages::default(), Vec::new(), 0);
     db.each(sql, [run.as_str()], |row| {
         let (id, at_ms): (String, u64) = (row.get(1)?, row.get(2)?);
         let (data, mac): (Vec<u8>, Vec<u8>) = (row.get(3)?, row.get(4)?);

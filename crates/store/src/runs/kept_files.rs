@@ -20,27 +20,29 @@ pub(super) const NAME_CHARS: usize = 64;
 
 /// A file.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct StoredFile {
     pub(super) folder: &'static str,
     pub(super) name: String,
     pub(super) path: PathBuf,
     pub(super) bytes: u64,
 }
 
-/// All of them.
-pub(super) fn all(directory: &Path) -> Vec<Kept> {
+pub(super) fn all(directory: &Path) -> Vec<StoredFile> {
     list(directory, FOLDERS).into_iter().map(|(file, _)| file).collect()
 }
 
 /// Those that nobody is about to name, as somebody says of a name and the time it was last kept.
 /// Only files whose names runs mention are ever removed for that: no others are looked at.
-pub(super) fn unused_since(directory: &Path, is_unused: impl Fn(&str, u64) -> bool) -> Vec<Kept> {
+pub(super) fn unused_since(
+    directory: &Path,
+    is_unused: impl Fn(&str, u64) -> bool,
+) -> Vec<StoredFile> {
     let files = list(directory, &[blobs::FOLDER]).into_iter();
     let unused = files.filter(|(file, kept_ms)| is_unused(&file.name, *kept_ms));
     unused.map(|(file, _)| file).collect()
 }
 
-fn list(directory: &Path, folders: &[&'static str]) -> Vec<(Kept, u64)> {
+fn list(directory: &Path, folders: &[&'static str]) -> Vec<(StoredFile, u64)> {
     let mut found = Vec::new();
     for folder in folders {
         let Ok(entries) = fs::read_dir(directory.join(folder)) else { continue };
@@ -58,7 +60,7 @@ fn list(directory: &Path, folders: &[&'static str]) -> Vec<(Kept, u64)> {
             let kept = kept.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
             let kept_ms = u64::try_from(kept.as_millis()).unwrap_or(u64::MAX);
             let (path, bytes) = (entry.path(), metadata.len());
-            found.push((Kept { folder, name, path, bytes }, kept_ms));
+            found.push((StoredFile { folder, name, path, bytes }, kept_ms));
         }
     }
     found

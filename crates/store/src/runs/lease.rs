@@ -4,7 +4,7 @@
 //! of hands raises the epoch of the lease, and what a holder writes names its epoch:
 //! one that was away too long and comes back finds that nothing it says counts any more.
 
-use milepost_engine::ports::{HolderId, Lease};
+use milepost_engine::ports::{HolderId, JournalError, Lease};
 use milepost_model::id::RunId;
 use rusqlite::{Connection, params};
 
@@ -22,12 +22,10 @@ pub fn new_holder() -> Result<HolderId, RunsError> {
 
 /// A sign of life of a holder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Beat {
-    /// The holder.
+pub struct Heartbeat {
     pub holder: HolderId,
     /// Its process, for people.
     pub pid: u32,
-    /// The time.
     pub now_ms: u64,
     /// For how long it counts as alive.
     pub ttl_ms: u64,
@@ -35,7 +33,7 @@ pub struct Beat {
 
 /// Writes a sign of life. Each differs from all before it, even when a clock is set back: that it
 /// does is what others go by, and not the time in it.
-pub(super) fn beat(db: Db<'_>, beat: &Beat) -> Result<(), RunsError> {
+pub(super) fn beat(db: Db<'_>, beat: &Heartbeat) -> Result<(), RunsError> {
     let sql = "INSERT INTO holders(id, pid, expires_ms) VALUES (?1, ?2, ?3) \
                ON CONFLICT (id) DO UPDATE SET expires_ms = \
                max(excluded.expires_ms, holders.expires_ms + 1)";
@@ -47,7 +45,7 @@ pub(super) fn beat(db: Db<'_>, beat: &Beat) -> Result<(), RunsError> {
 pub(super) fn first(db: Db<'_>, row: &RunRow, holder: HolderId) -> Result<Lease, RunsError> {
     let sql = "INSERT INTO leases(run, holder, epoch) VALUES (?1, ?2, 1)";
     db.execute(sql, params![row.key, holder.as_str()])?;
-    Ok(Lease { run: row.id.clone(), holder, epoch: 1 })
+    Ok(Lease { run: row.record.id.clone(), holder, epoch: 1 })
 }
 
 /// Takes the lease of a run that nobody alive has but perhaps the taker itself. `is_alive` is told
@@ -81,7 +79,7 @@ pub(super) fn check(db: Db<'_>, run: u64, lease: &Lease) -> Result<(), RunsError
     let sql = "SELECT 1 FROM leases WHERE run = ?1 AND holder = ?2 AND epoch = ?3";
     let values = params![run, lease.holder.as_str(), lease.epoch];
     let held: Option<u64> = db.first(sql, values, |row| row.get(0))?;
-    held.map(drop).ok_or_else(|| RunsError::Fenced { run: lease.run.clone() })
+    held.map(drop).ok_or_else(|| JournalError::Fenced { run: lease.run.clone() }.into())
 }
 
 /// Gives a lease back. One that is not held any more is nobody's loss.

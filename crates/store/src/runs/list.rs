@@ -1,6 +1,6 @@
 //! The runs, newest first, a page at a time.
 
-use milepost_engine::ports::{Cursor, RunFilter};
+use milepost_engine::ports::{Cursor, JournalError, RunFilter, RunPage};
 use milepost_model::id::{RunId, WorkflowId};
 use rusqlite::{ToSql, params_from_iter};
 
@@ -10,20 +10,9 @@ use super::error::{self, RunsError};
 use super::run::{self, RunRow, run_columns};
 use crate::limits;
 
-/// A page of runs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Page {
-    /// The runs, newest first. One whose row is not as it was written counts as set aside.
-    pub runs: Vec<RunRow>,
-    /// Rows that cannot be read at all.
-    pub unreadable: usize,
-    /// Where the next page begins; `None` when this is the last one.
-    pub next: Option<Cursor>,
-}
-
 /// What a page was read from.
-pub(super) struct Listed {
-    pub(super) page: Page,
+pub(super) struct ListedRows {
+    pub(super) page: RunPage,
     /// Runs that are to be set aside.
     pub(super) damaged: Vec<u64>,
 }
@@ -33,14 +22,14 @@ pub(super) fn list(
     key: &ChainKey,
     filter: &RunFilter,
     limit: usize,
-) -> Result<Listed, RunsError> {
+) -> Result<ListedRows, RunsError> {
     let limit = limit.clamp(1, limits::RUNS_AT_ONCE);
     let (conditions, mut values) = conditions(filter);
     values.push(Box::new(limit + 1));
     let conditions = if conditions.is_empty() { "TRUE".into() } else { conditions.join(" AND ") };
     let columns = run_columns!();
     let sql = format!("SELECT {columns} FROM runs WHERE {conditions} ORDER BY key DESC LIMIT ?");
-    let mut listed = Listed { page: Page::default(), damaged: Vec::new() };
+    let mut listed = ListedRows { page: RunPage::default(), damaged: Vec::new() };
     let mut seen = 0;
     let mut last = None;
     db.each(&sql, params_from_iter(values), |line| {
@@ -50,14 +39,14 @@ pub(super) fn list(
             return Ok(false);
         }
         let row_key = line.get(0)?;
-        last = Some(Cursor::from_number(row_key));
+        last = Some(Cursor(row_key));
         match RunRow::read(line, key) {
             Ok(mut read) => {
-                if !read.sound && !read.row.quarantined {
+                if !read.sound && !read.row.record.quarantined {
                     listed.damaged.push(row_key);
                 }
-                read.row.quarantined |= !read.sound;
-                listed.page.runs.push(read.row);
+                read.row.record.quarantined |= !read.sound;
+                listed.page.runs.push(read.row.record);
             }
             Err(error) if error::is_damage(&error) => {
                 listed.page.unreadable += 1;
@@ -81,11 +70,11 @@ fn conditions(filter: &RunFilter) -> (Vec<&'static str>, Vec<Box<dyn ToSql>>) {
         }
     };
     let text = |text: &str| -> Box<dyn ToSql> { Box::new(text.to_owned()) };
-    add("status = ?", filter.status.map(|status| text(status.as_str())));
+    add("status = ?", filter.status.map(|status| text(status.name())));
     add("workflow = ?", filter.workflow.as_ref().map(|workflow| text(workflow.as_str())));
     add("workspace = ?", filter.workspace.as_deref().map(text));
     add("parent = ?", filter.parent.as_ref().map(|parent| text(parent.as_str())));
-    add("key < ?", filter.before.map(|before| -> Box<dyn ToSql> { Box::new(before.get()) }));
+    add("key < ?", filter.before.map(|before| -> Box<dyn ToSql> { Box::new(before.0) }));
     if filter.open_only {
         conditions.push("ended_ms IS NULL");
     }
@@ -111,7 +100,7 @@ pub(super) fn newest_succeeded(
     db: Db<'_>,
     key: &ChainKey,
     workflow: &WorkflowId,
-) -> Result<Option<RunRow>, RunsError> {
+) -> Result<Option<RunId>, RunsError> {
     let sql = concat!(
         "SELECT ",
         run_columns!(),
@@ -120,7 +109,9 @@ pub(super) fn newest_succeeded(
     );
     let found = db.first(sql, [workflow.as_str()], |row| RunRow::read(row, key))?;
     match found {
-        Some(read) if !read.sound => Err(RunsError::Corrupt { run: read.row.id, seq: 0 }),
-        found => Ok(found.map(|read| read.row)),
+        Some(read) if !read.sound => {
+            Err(JournalError::Corrupt { run: read.row.record.id, seq: 0 }.into())
+        }
+        found => Ok(found.map(|read| read.row.record.id)),
     }
 }

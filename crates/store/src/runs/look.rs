@@ -4,17 +4,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fmt, fs, io};
 
-use milepost_engine::ports::{HolderId, RunFilter, Tally};
+use milepost_engine::ports::{HolderId, RunCounts, RunFilter, RunPage, RunRecord};
 use milepost_model::id::RunId;
 
-use super::alive::{self, Sign};
+use super::alive::{self, LockState};
 use super::chain::ChainKey;
-use super::db::{Access, Db, Readers};
+use super::db::{Db, DbAccess, ReaderPool};
 use super::error::RunsError;
-use super::event::{self, Events, Wanted};
+use super::event::{self, EventPage, EventRange};
 use super::lease;
-use super::list::{self, Page};
-use super::run::{self, RunRow};
+use super::list;
+use super::run;
 use super::schema;
 use super::tally;
 use crate::file::FileError;
@@ -30,7 +30,7 @@ pub struct RunsReader {
 struct Inner {
     directory: PathBuf,
     key: ChainKey,
-    readers: Arc<Readers>,
+    readers: Arc<ReaderPool>,
 }
 
 impl fmt::Debug for RunsReader {
@@ -50,29 +50,34 @@ impl RunsReader {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(FileError::of(&path, error).into()),
         }
-        let readers = Arc::new(Readers::of(path, Access::Look));
+        let readers = Arc::new(ReaderPool::of(path, DbAccess::Look));
         let key = readers.with(|connection| schema::key(connection, directory))?;
         let directory = directory.to_path_buf();
         Ok(key.map(|key| RunsReader::over(directory, key, readers)))
     }
 
     /// Over connections that there are.
-    pub(super) fn over(directory: PathBuf, key: ChainKey, readers: Arc<Readers>) -> RunsReader {
+    pub(super) fn over(directory: PathBuf, key: ChainKey, readers: Arc<ReaderPool>) -> RunsReader {
         RunsReader { inner: Arc::new(Inner { directory, key, readers }) }
     }
 
     /// What it reads with, and where.
-    pub(super) fn parts(&self) -> (&Readers, &ChainKey, &Path) {
+    pub(super) fn parts(&self) -> (&ReaderPool, &ChainKey, &Path) {
         (&self.inner.readers, &self.inner.key, &self.inner.directory)
     }
 
     /// The run of an id.
-    pub fn run(&self, run: &RunId) -> Result<RunRow, RunsError> {
-        self.reading(|db, key| run::find(db, key, run))
+    pub fn run(&self, run: &RunId) -> Result<RunRecord, RunsError> {
+        Ok(self.reading(|db, key| run::find(db, key, run))?.record)
     }
 
     /// The events of a run after one of them, at most so many. Each is checked.
-    pub fn events(&self, run: &RunId, after_seq: u64, limit: usize) -> Result<Events, RunsError> {
+    pub fn events(
+        &self,
+        run: &RunId,
+        after_seq: u64,
+        limit: usize,
+    ) -> Result<EventPage, RunsError> {
         self.reading(|db, key| events(db, key, run, (after_seq, limit)))
     }
 
@@ -82,9 +87,9 @@ impl RunsReader {
         let lives =
             |holder: &HolderId, mark: Option<u64>| match alive::sign(&self.inner.directory, holder)
             {
-                Sign::Free => false,
-                Sign::Held => true,
-                Sign::Missing => mark.is_some_and(|until| until > now_ms),
+                LockState::Free => false,
+                LockState::Held => true,
+                LockState::Missing => mark.is_some_and(|until| until > now_ms),
             };
         if let Some((holder, mark)) = self.reading(|db, _| lease::holder_of(db, run))? {
             return Ok(lives(&holder, mark));
@@ -112,13 +117,12 @@ impl RunsReader {
         self.reading(|db, _| text(db, hash))
     }
 
-    /// Runs, newest first.
-    pub fn list(&self, filter: &RunFilter, limit: usize) -> Result<Page, RunsError> {
+    pub fn list(&self, filter: &RunFilter, limit: usize) -> Result<RunPage, RunsError> {
         Ok(self.reading(|db, key| list::list(db, key, filter, limit))?.page)
     }
 
     /// How many runs there are, from the index alone.
-    pub fn tally(&self) -> Result<Tally, RunsError> {
+    pub fn tally(&self) -> Result<RunCounts, RunsError> {
         self.reading(|db, _| tally::tally(db))
     }
 
@@ -146,9 +150,9 @@ pub(super) fn events(
     key: &ChainKey,
     run: &RunId,
     (after_seq, limit): (u64, usize),
-) -> Result<Events, RunsError> {
+) -> Result<EventPage, RunsError> {
     let limit = limit.clamp(1, limits::EVENTS_AT_ONCE);
-    let wanted = Wanted { after_seq, limit, bytes: limits::EVENTS_BYTES };
+    let wanted = EventRange { after_seq, limit, bytes: limits::EVENTS_BYTES };
     let row = run::find(db, key, run)?;
     event::read(db, key, &row, wanted)
 }

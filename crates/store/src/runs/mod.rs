@@ -21,7 +21,6 @@ mod fault;
 mod inbox;
 mod inputs;
 mod kept_files;
-mod known;
 mod lease;
 mod list;
 mod look;
@@ -48,43 +47,42 @@ use std::thread;
 
 use milepost_model::id::{InputName, RunId, WorkflowId};
 
-pub use alive::Alive;
+pub use alive::LivenessLock;
 pub(crate) use chain::is_coded;
 pub(crate) use chain::{coded, derived as derived_key, derived_or_made as derived_key_or_made};
 pub use check::CheckReport;
 pub use error::RunsError;
-pub use event::{Append, Appended, Event, Events, NewEvent};
+pub use event::{AppendRows, Appended, EventPage, EventRow, NewEvent};
 pub use examine::Examination;
 #[cfg(debug_assertions)]
 #[doc(hidden)]
 pub use fault::faults;
 #[doc(hidden)]
-pub use fault::{Fault, Faults, Point};
-pub use inbox::{InboxRow, Pending};
-pub use lease::{Beat, new_holder};
-pub use list::Page;
+pub use fault::{StorageFault, StorageFaults, StoragePoint};
+pub use inbox::{InboxRow, PendingMessages};
+pub use lease::{Heartbeat, new_holder};
 pub use look::RunsReader;
 pub use milepost_engine::ports::{
-    Created, Cursor, Durability, Forgetting, Forgotten, HolderId, Lease, MessageId, PurgeFilter,
-    PurgeReport, RememberedInputs, RestoreReport, RunFilter, RunStatus, Sent, Standing, Takeover,
-    Tally,
+    Created, Cursor, Durability, Forgetting, Forgotten, HolderId, JournalError, Lease, MessageId,
+    PurgeFilter, PurgeReport, RememberedInputs, RestoreReport, RunCounts, RunFilter, RunPage,
+    RunRecord, RunStatus, RunSummary, Sent, Takeover,
 };
-pub use observer::Glance;
+pub use observer::LivenessQuery;
 pub use pins::Pins;
 pub use recovery::noted_runs;
-pub use run::{NewRun, RunRow};
+pub use run::NewRunRow;
 pub use schema::FILE;
 pub use sqlite_journal::{JournalOptions, SqliteJournal};
-pub use wake::Listener;
+pub use wake::WakeListener;
 
 use chain::ChainKey;
-use db::{Access, Db, Readers};
+use db::{Db, DbAccess, ReaderPool};
 use observer::Observer;
-use progress::Progress;
+use progress::ProgressFile;
 use recovery::Evidence;
-use reserve::Reserve;
-use usage::{Before, Usage};
-use writer::{Manner, Writer};
+use reserve::DiskReserve;
+use usage::{LastShutdown, UsageMark};
+use writer::{CommitMode, JournalWriter};
 
 use crate::file;
 use crate::lock::Lock;
@@ -95,7 +93,7 @@ use milepost_model::digest::Digest;
 pub struct OpenOptions {
     /// What is to go wrong, for tests.
     #[doc(hidden)]
-    pub faults: Option<Faults>,
+    pub faults: Option<StorageFaults>,
     /// Pages that the database may have at most, for tests: `SQLite` then says that the disk is
     /// full.
     #[doc(hidden)]
@@ -130,9 +128,9 @@ pub struct Runs {
 struct Inner {
     directory: PathBuf,
     key: ChainKey,
-    readers: Arc<Readers>,
-    writer: Writer,
-    reserve: Arc<Reserve>,
+    readers: Arc<ReaderPool>,
+    writer: JournalWriter,
+    reserve: Arc<DiskReserve>,
     integrity: Arc<Mutex<Integrity>>,
     observer: Arc<Observer>,
 }
@@ -147,9 +145,9 @@ impl Runs {
     /// Opens the runs of a directory, which is made if there is none. Nothing is scanned; after a
     /// crash the file is looked at in the background.
     pub fn open(directory: &Path, options: OpenOptions) -> Result<Runs, RunsError> {
-        file::make_directory(directory, file::Readers::Owner)?;
-        let (mut usage, before) = Usage::begin(directory)?;
-        let is_first = before != Before::GoesOn;
+        file::make_directory(directory, file::FileMode::Owner)?;
+        let (mut usage, before) = UsageMark::begin(directory)?;
+        let is_first = before != LastShutdown::GoesOn;
         let evidence = is_first.then(|| Evidence::gather(directory));
         let (connection, key) = schema::open(directory)?;
         if let Some(pages) = options.pages_max {
@@ -163,20 +161,20 @@ impl Runs {
             }
         }
         usage.share()?;
-        let readers = Arc::new(Readers::of(directory.join(schema::FILE), Access::Change));
+        let readers = Arc::new(ReaderPool::of(directory.join(schema::FILE), DbAccess::Change));
         let integrity = match before {
-            Before::InOrder | Before::GoesOn => Integrity::Trusted,
-            Before::Crashed => Integrity::Checking,
+            LastShutdown::InOrder | LastShutdown::GoesOn => Integrity::Trusted,
+            LastShutdown::Crashed => Integrity::Checking,
         };
         let integrity = Arc::new(Mutex::new(integrity));
-        if before == Before::Crashed {
+        if before == LastShutdown::Crashed {
             look_at(Arc::clone(&readers), Arc::clone(&integrity));
         }
         let mark = usage.mark()?;
-        let progress = Progress::of(directory, key.clone());
+        let progress = ProgressFile::of(directory, key.clone());
         let end = move || usage.end();
-        let writer = Writer::start(connection, options.faults, mark, progress, end)?;
-        let reserve = Arc::new(Reserve::of(directory));
+        let writer = JournalWriter::start(connection, options.faults, mark, progress, end)?;
+        let reserve = Arc::new(DiskReserve::of(directory));
         let directory = directory.to_owned();
         let observer = Arc::default();
         let inner = Inner { directory, key, readers, writer, reserve, integrity, observer };
@@ -189,7 +187,6 @@ impl Runs {
         RunsReader::over(directory.clone(), key.clone(), Arc::clone(readers))
     }
 
-    /// The directory.
     pub fn directory(&self) -> &Path {
         &self.inner.directory
     }
@@ -213,7 +210,7 @@ impl Runs {
 }
 
 /// Looks at the whole file on a thread of its own.
-fn look_at(readers: Arc<Readers>, integrity: Arc<Mutex<Integrity>>) {
+fn look_at(readers: Arc<ReaderPool>, integrity: Arc<Mutex<Integrity>>) {
     let say = |integrity: &Mutex<Integrity>, found| {
         *integrity.lock().unwrap_or_else(PoisonError::into_inner) = found;
     };
@@ -238,18 +235,7 @@ impl Runs {
     /// Records a run with its text and first events; with a holder, the lease is taken at once.
     pub fn create(
         &self,
-        new: NewRun,
-        holder: Option<HolderId>,
-        done: impl FnOnce(Result<Created, RunsError>) + Send + 'static,
-    ) {
-        self.create_pinned(new, Pins::default(), holder, done);
-    }
-
-    /// The same with what it refers to.
-    pub fn create_pinned(
-        &self,
-        new: NewRun,
-        pins: Pins,
+        new: NewRunRow,
         holder: Option<HolderId>,
         done: impl FnOnce(Result<Created, RunsError>) + Send + 'static,
     ) {
@@ -257,23 +243,19 @@ impl Runs {
             return done(Err(error));
         }
         if !self.inner.reserve.is_there() {
-            return done(Err(RunsError::Full));
+            return done(Err(JournalError::Full.into()));
         }
-        let manner = manner(new.durability);
+        let mode = commit_mode(new.record.durability);
         let done = counted(new.events.len(), |created: &Created| !created.already, done);
-        let create = move |db: Db<'_>, key: &ChainKey| {
-            let run = new.id.clone();
-            let created = run::create(db, key, new, holder)?;
-            if !created.already {
-                pins::keep(db, &run, &pins)?;
-            }
-            Ok(created)
-        };
-        self.submit(manner, create, done);
+        self.submit(mode, move |db, key| run::create(db, key, new, holder), done);
     }
 
     /// Records a run and waits.
-    pub fn create_now(&self, new: NewRun, holder: Option<HolderId>) -> Result<Created, RunsError> {
+    pub fn create_now(
+        &self,
+        new: NewRunRow,
+        holder: Option<HolderId>,
+    ) -> Result<Created, RunsError> {
         wait(|done| self.create(new, holder, done))
     }
 
@@ -281,17 +263,7 @@ impl Runs {
     /// not at all.
     pub fn append(
         &self,
-        what: Append,
-        done: impl FnOnce(Result<Appended, RunsError>) + Send + 'static,
-    ) {
-        self.append_pinned(what, Pins::default(), done);
-    }
-
-    /// The same with what the run refers to from now on.
-    pub fn append_pinned(
-        &self,
-        what: Append,
-        pins: Pins,
+        what: AppendRows,
         done: impl FnOnce(Result<Appended, RunsError>) + Send + 'static,
     ) {
         let answers = what.answers.iter().try_for_each(|(_, answer)| inbox::check_size(answer));
@@ -299,25 +271,18 @@ impl Runs {
             return done(Err(error));
         }
         if !self.inner.reserve.is_there() {
-            return done(Err(RunsError::Full));
+            return done(Err(JournalError::Full.into()));
         }
         let done = counted(what.events.len(), |_: &Appended| true, done);
-        let manner = manner(what.durability);
-        let write = move |db: Db<'_>, key: &ChainKey| {
-            let run = what.lease.run.clone();
-            let appended = event::write(db, key, what)?;
-            pins::keep(db, &run, &pins)?;
-            Ok(appended)
-        };
-        self.submit(manner, write, done);
+        let mode = commit_mode(what.durability);
+        self.submit(mode, move |db, key| event::write(db, key, what), done);
     }
 
     /// Writes how requests ended when the disk is full: the reserve is given up for it, and nothing
     /// else is appended until that is there again.
     pub fn append_from_reserve(
         &self,
-        what: Append,
-        pins: Pins,
+        what: AppendRows,
         done: impl FnOnce(Result<Appended, RunsError>) + Send + 'static,
     ) {
         if let Err(error) = event::check_size(&what.events) {
@@ -327,16 +292,13 @@ impl Runs {
         let done = counted(what.events.len(), |_: &Appended| true, done);
         let write = move |db: Db<'_>, key: &ChainKey| {
             reserve.give_up();
-            let run = what.lease.run.clone();
-            let appended = event::write(db, key, what)?;
-            pins::keep(db, &run, &pins)?;
-            Ok(appended)
+            event::write(db, key, what)
         };
-        self.submit(Manner::Durable, write, done);
+        self.submit(CommitMode::Durable, write, done);
     }
 
     /// Writes what happened in a run and waits.
-    pub fn append_now(&self, what: Append) -> Result<Appended, RunsError> {
+    pub fn append_now(&self, what: AppendRows) -> Result<Appended, RunsError> {
         wait(|done| self.append(what, done))
     }
 
@@ -349,7 +311,7 @@ impl Runs {
         if let Err(error) = inbox::check_size(&message.data) {
             return done(Err(error));
         }
-        self.submit(Manner::Durable, move |db, key| inbox::send(db, key, &message), done);
+        self.submit(CommitMode::Durable, move |db, key| inbox::send(db, key, &message), done);
     }
 
     /// Puts a message into the inbox of a run and waits.
@@ -358,13 +320,13 @@ impl Runs {
     }
 
     /// Says that a holder is alive.
-    pub fn beat(&self, beat: Beat, done: impl FnOnce(Result<(), RunsError>) + Send + 'static) {
+    pub fn beat(&self, beat: Heartbeat, done: impl FnOnce(Result<(), RunsError>) + Send + 'static) {
         // One that a loss of power takes back is of a process that is gone, too.
-        self.submit(Manner::Relaxed, move |db, _| lease::beat(db, &beat), done);
+        self.submit(CommitMode::Relaxed, move |db, _| lease::beat(db, &beat), done);
     }
 
     /// Says that a holder is alive and waits.
-    pub fn beat_now(&self, beat: Beat) -> Result<(), RunsError> {
+    pub fn beat_now(&self, beat: Heartbeat) -> Result<(), RunsError> {
         wait(|done| self.beat(beat, done))
     }
 
@@ -374,7 +336,7 @@ impl Runs {
         &self,
         run: RunId,
         holder: HolderId,
-        glance: Glance,
+        glance: LivenessQuery,
         done: impl FnOnce(Result<Option<Lease>, RunsError>) + Send + 'static,
     ) {
         let (directory, observer) =
@@ -385,7 +347,7 @@ impl Runs {
             })
         };
         // A loss of power that takes it back takes all back that was written with it, too.
-        self.submit(Manner::Relaxed, take, done);
+        self.submit(CommitMode::Relaxed, take, done);
     }
 
     /// Takes the lease of a run and waits.
@@ -393,7 +355,7 @@ impl Runs {
         &self,
         run: RunId,
         holder: HolderId,
-        glance: Glance,
+        glance: LivenessQuery,
     ) -> Result<Option<Lease>, RunsError> {
         wait(|done| self.take(run, holder, glance, done))
     }
@@ -406,13 +368,13 @@ impl Runs {
         done: impl FnOnce(Result<(), RunsError>) + Send + 'static,
     ) {
         let disown = move |db: Db<'_>, _: &ChainKey| lease::disown(db, &holder, &driven);
-        self.submit(Manner::Relaxed, disown, done);
+        self.submit(CommitMode::Relaxed, disown, done);
     }
 
     /// Gives a lease back.
     pub fn release(&self, lease: Lease, done: impl FnOnce(Result<(), RunsError>) + Send + 'static) {
         // Whoever still has it after a loss of power is gone, and it with its holder.
-        self.submit(Manner::Relaxed, move |db, _| lease::release(db, &lease), done);
+        self.submit(CommitMode::Relaxed, move |db, _| lease::release(db, &lease), done);
     }
 
     /// Gives a lease back and waits.
@@ -422,7 +384,7 @@ impl Runs {
 
     /// Gives all leases of a holder back, before its process ends, and waits.
     pub fn leave_now(&self, holder: HolderId) -> Result<(), RunsError> {
-        wait(|done| self.submit(Manner::Durable, move |db, _| lease::leave(db, &holder), done))
+        wait(|done| self.submit(CommitMode::Durable, move |db, _| lease::leave(db, &holder), done))
     }
 
     /// The same for a process that has come to its end, with the files that tell of it. Nobody
@@ -432,7 +394,7 @@ impl Runs {
         let gone = holder.clone();
         let leave = move |db: Db<'_>, _: &ChainKey| lease::leave(db, &holder);
         // While it is on the list, its file has to tell that it is gone.
-        self.submit(Manner::Relaxed, leave, move |left| {
+        self.submit(CommitMode::Relaxed, leave, move |left| {
             if left.is_ok() {
                 alive::clear(&directory, &gone);
             }
@@ -441,18 +403,20 @@ impl Runs {
 
     /// Keeps a text that a run will be pinned to, and waits.
     pub fn keep_text(&self, text: String) -> Result<(), RunsError> {
-        wait(|done| self.submit(Manner::Durable, move |db, _| run::keep_text(db, &text), done))
+        wait(|done| self.submit(CommitMode::Durable, move |db, _| run::keep_text(db, &text), done))
     }
 
     /// Remembers what was given for inputs, and waits.
     pub fn remember_inputs(&self, what: RememberedInputs) -> Result<(), RunsError> {
-        wait(|done| self.submit(Manner::Durable, move |db, _| inputs::remember(db, &what), done))
+        wait(|done| {
+            self.submit(CommitMode::Durable, move |db, _| inputs::remember(db, &what), done)
+        })
     }
 
     /// Forgets what was given for inputs; what it was of.
     pub fn forget_inputs(&self, what: Forgetting) -> Result<Vec<Forgotten>, RunsError> {
         let forget = move |db: Db<'_>, _: &ChainKey| inputs::forget(db, &what);
-        wait(|done| self.submit(Manner::Durable, forget, done))
+        wait(|done| self.submit(CommitMode::Durable, forget, done))
     }
 
     /// Removes runs that ended, some at a time, with all that only they refer to, and waits. No
@@ -460,14 +424,14 @@ impl Runs {
     pub fn purge(&self, filter: &PurgeFilter, now_ms: u64) -> Result<PurgeReport, RunsError> {
         let (before, projects) = (self.size(), self.purgeable(filter)?.projects);
         let mut report = PurgeReport { projects, ..PurgeReport::default() };
-        let (mut named, mut after) = (purge::Named::new(), 0);
+        let (mut named, mut after) = (purge::MentionedHashes::new(), 0);
         loop {
             let filter = filter.clone();
             let purge = move |db: Db<'_>, _: &ChainKey| {
                 let some = purge::some(db, &filter, after, &mut named)?;
                 Ok((some, named))
             };
-            let ((some, last), kept) = wait(|done| self.submit(Manner::Durable, purge, done))?;
+            let ((some, last), kept) = wait(|done| self.submit(CommitMode::Durable, purge, done))?;
             named = kept;
             report.add(some);
             match last {
@@ -477,11 +441,11 @@ impl Runs {
         }
         let directory = self.inner.directory.clone();
         let sweep = move |db: Db<'_>, _: &ChainKey| purge::sweep(db, &directory, &named, now_ms);
-        report.add(wait(|done| self.submit(Manner::Durable, sweep, done))?);
+        report.add(wait(|done| self.submit(CommitMode::Durable, sweep, done))?);
         if report != (PurgeReport { projects, ..PurgeReport::default() }) {
             match self.vacuum() {
                 // What was removed is overwritten as it is; only the file stays as large.
-                Ok(()) | Err(RunsError::Full) => self.empty_log()?,
+                Ok(()) | Err(RunsError::Journal(JournalError::Full)) => self.empty_log()?,
                 Err(error) => return Err(error),
             }
         }
@@ -500,8 +464,8 @@ impl Runs {
     /// or brings the tables to a new version, runs meanwhile; writes of all processes wait.
     pub fn vacuum(&self) -> Result<(), RunsError> {
         let _lock = Lock::of(&self.inner.directory)?;
-        let vacuum = |db: Db<'_>, _: &ChainKey| Ok(db.batch(Point::Statement, "VACUUM")?);
-        wait(|done| self.submit(Manner::Alone, vacuum, done))?;
+        let vacuum = |db: Db<'_>, _: &ChainKey| Ok(db.batch(StoragePoint::Statement, "VACUUM")?);
+        wait(|done| self.submit(CommitMode::Alone, vacuum, done))?;
         self.empty_log()
     }
 
@@ -512,20 +476,20 @@ impl Runs {
             let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
             match db.first(sql, [], |row| row.get::<_, u64>(0))? {
                 Some(0) => Ok(()),
-                _ => Err(RunsError::Busy),
+                _ => Err(JournalError::Busy.into()),
             }
         };
-        wait(|done| self.submit(Manner::Alone, empty, done))
+        wait(|done| self.submit(CommitMode::Alone, empty, done))
     }
 
     fn submit<T: Send + 'static>(
         &self,
-        manner: Manner,
+        mode: CommitMode,
         work: impl FnOnce(Db<'_>, &ChainKey) -> Result<T, RunsError> + Send + 'static,
         done: impl FnOnce(Result<T, RunsError>) + Send + 'static,
     ) {
         let key = self.inner.key.clone();
-        self.inner.writer.submit(manner, move |db| work(db, &key), done);
+        self.inner.writer.submit(mode, move |db| work(db, &key), done);
     }
 }
 
@@ -543,10 +507,10 @@ fn counted<T>(
     }
 }
 
-fn manner(durability: Durability) -> Manner {
+fn commit_mode(durability: Durability) -> CommitMode {
     match durability {
-        Durability::Full => Manner::Durable,
-        Durability::Relaxed => Manner::Relaxed,
+        Durability::Full => CommitMode::Durable,
+        Durability::Relaxed => CommitMode::Relaxed,
     }
 }
 
@@ -559,18 +523,23 @@ fn wait<T: Send + 'static>(submit: impl FnOnce(Done<T>)) -> Result<T, RunsError>
         // Somebody waits for it, below.
         drop(sender.send(found));
     }));
-    outcome.recv().unwrap_or(Err(RunsError::Failed))
+    outcome.recv().unwrap_or(Err(RunsError::Journal(JournalError::Failed)))
 }
 
 /// Reading. Each read is at one moment, on a connection of its own.
 impl Runs {
     /// The run of an id.
-    pub fn run(&self, run: &RunId) -> Result<RunRow, RunsError> {
-        self.reading(|db, key| run::find(db, key, run))
+    pub fn run(&self, run: &RunId) -> Result<RunRecord, RunsError> {
+        Ok(self.reading(|db, key| run::find(db, key, run))?.record)
     }
 
     /// The events of a run after one of them, at most so many. Each is checked.
-    pub fn events(&self, run: &RunId, after_seq: u64, limit: usize) -> Result<Events, RunsError> {
+    pub fn events(
+        &self,
+        run: &RunId,
+        after_seq: u64,
+        limit: usize,
+    ) -> Result<EventPage, RunsError> {
         self.reading(|db, key| look::events(db, key, run, (after_seq, limit)))
     }
 
@@ -579,8 +548,7 @@ impl Runs {
         self.reading(|db, _| look::text(db, hash))
     }
 
-    /// Runs, newest first.
-    pub fn list(&self, filter: &RunFilter, limit: usize) -> Result<Page, RunsError> {
+    pub fn list(&self, filter: &RunFilter, limit: usize) -> Result<RunPage, RunsError> {
         let listed = self.reading(|db, key| list::list(db, key, filter, limit))?;
         let damaged = listed.damaged;
         if !damaged.is_empty() {
@@ -598,12 +566,12 @@ impl Runs {
     }
 
     /// The run of a workflow that succeeded last.
-    pub fn newest_succeeded(&self, workflow: &WorkflowId) -> Result<Option<RunRow>, RunsError> {
+    pub fn newest_succeeded(&self, workflow: &WorkflowId) -> Result<Option<RunId>, RunsError> {
         self.reading(|db, key| list::newest_succeeded(db, key, workflow))
     }
 
     /// The messages to a run that nobody answered.
-    pub fn pending(&self, run: &RunId) -> Result<Pending, RunsError> {
+    pub fn pending(&self, run: &RunId) -> Result<PendingMessages, RunsError> {
         let (pending, forged) = self.reading(|db, key| inbox::pending(db, key, run))?;
         if !forged.is_empty() {
             self.inner.writer.offer(move |db| inbox::discard(db, &forged));
@@ -627,7 +595,7 @@ impl Runs {
         now_ms: u64,
         after: Option<&RunId>,
         limit: usize,
-        glance: Glance,
+        glance: LivenessQuery,
     ) -> Result<Vec<RunId>, RunsError> {
         let dead = self.dead(glance)?;
         self.reading(|db, _| lease::adrift(db, now_ms, after, limit, &dead))
@@ -635,9 +603,9 @@ impl Runs {
 
     /// Tells others from now on at once when the process of a holder has ended. Has to be done
     /// before its first sign of life.
-    pub fn claim(&self, holder: &HolderId) -> Result<Alive, RunsError> {
+    pub fn claim(&self, holder: &HolderId) -> Result<LivenessLock, RunsError> {
         let directory = &self.inner.directory;
-        let alive = Alive::claim(directory, holder)?;
+        let alive = LivenessLock::claim(directory, holder)?;
         // What others left costs nobody more than a look.
         if let Ok(known) = self.known() {
             for gone in known.into_iter().filter(|one| alive::is_gone(directory, one)) {
@@ -655,7 +623,7 @@ impl Runs {
     }
 
     /// Holders that are not to be believed alive.
-    fn dead(&self, glance: Glance) -> Result<Vec<HolderId>, RunsError> {
+    fn dead(&self, glance: LivenessQuery) -> Result<Vec<HolderId>, RunsError> {
         let Inner { directory, observer, .. } = &*self.inner;
         let known = self.reading(|db, _| lease::known(db))?.into_iter();
         let dead =
@@ -666,16 +634,8 @@ impl Runs {
     /// Takes a holder off the list whose process has ended, with all it held. What cannot be done
     /// now is done by the next one.
     fn bury(&self, holder: HolderId) {
-        let directory = self.inner.directory.clone();
         self.inner.observer.forget(&holder);
-        let gone = holder.clone();
-        let leave = move |db: Db<'_>, _: &ChainKey| lease::leave(db, &holder);
-        // While it is on the list, its file has to tell that it is gone.
-        self.submit(Manner::Relaxed, leave, move |left| {
-            if left.is_ok() {
-                alive::clear(&directory, &gone);
-            }
-        });
+        self.withdraw(holder);
     }
 
     /// Frees what processes hold that are gone, and clears away their files; how many they were.
@@ -745,7 +705,7 @@ impl Runs {
         read: impl FnOnce(Db<'_>, &ChainKey) -> Result<T, RunsError>,
     ) -> Result<T, RunsError> {
         let outcome = self.inner.readers.read(|db| read(db, &self.inner.key));
-        if let Err(RunsError::Corrupt { run, .. }) = &outcome {
+        if let Err(RunsError::Journal(JournalError::Corrupt { run, .. })) = &outcome {
             self.set_aside(run);
         }
         outcome

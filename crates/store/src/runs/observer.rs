@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use milepost_engine::ports::{HolderId, Takeover};
 
-use super::alive::{self, Sign};
+use super::alive::{self, LockState};
 use crate::limits;
 
 /// What this process has seen of other holders.
@@ -30,13 +30,11 @@ struct Seen {
 
 /// What one look at a holder goes by.
 #[derive(Debug, Clone, Copy)]
-pub struct Glance {
+pub struct LivenessQuery {
     /// The time, on a clock that only ever goes on; where it begins does not matter.
     pub at: Duration,
     /// Whether this process may judge by what it has not heard.
     pub takeover: Takeover,
-    /// The time in milliseconds since 1970, for holders of which there is nothing else to go by.
-    pub now_ms: u64,
 }
 
 impl Observer {
@@ -47,19 +45,15 @@ impl Observer {
         directory: &Path,
         holder: &HolderId,
         mark: Option<u64>,
-        glance: Glance,
+        glance: LivenessQuery,
     ) -> bool {
         let patience = match alive::sign(directory, holder) {
-            Sign::Free => return false,
-            Sign::Held => limits::held_ttl(),
+            LockState::Free => return false,
+            LockState::Held => limits::held_ttl(),
             // Without a file and off the list it has withdrawn, or was buried.
-            Sign::Missing if mark.is_none() => return false,
-            // A heartbeat without a lock is what is left in a copy, or where there are no locks.
-            // One that ran out long ago is nobody's; for others this process takes its time.
-            Sign::Missing if mark.is_some_and(|until| is_long_past(until, glance.now_ms)) => {
-                return false;
-            }
-            Sign::Missing => limits::holder_ttl(),
+            LockState::Missing if mark.is_none() => return false,
+            // Somebody removed its file: only its heartbeat is left to go by.
+            LockState::Missing => limits::holder_ttl(),
         };
         self.still(holder, mark, glance.at) < patience || glance.takeover == Takeover::Free
     }
@@ -86,10 +80,4 @@ impl Observer {
     pub(super) fn forget(&self, holder: &HolderId) {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).remove(holder);
     }
-}
-
-/// Whether a heartbeat ran out so long ago that no lock would save its holder either.
-fn is_long_past(until_ms: u64, now_ms: u64) -> bool {
-    let patience = u64::try_from(limits::held_ttl().as_millis()).unwrap_or(u64::MAX);
-    until_ms.saturating_add(patience) < now_ms
 }

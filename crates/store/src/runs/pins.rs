@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use milepost_engine::event::{Entry, Event};
+use milepost_engine::event::{Event, JournalEntry};
 use milepost_engine::ports::PinnedText;
 use milepost_model::digest::Digest;
 use milepost_model::id::RunId;
@@ -15,7 +15,7 @@ use super::error::RunsError;
 const TABLES: &str = include_str!("pins.sql");
 
 /// What a run refers to from now on.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pins {
     /// Texts that may not be here yet.
     pub texts: Vec<PinnedText>,
@@ -25,7 +25,7 @@ pub struct Pins {
 
 impl Pins {
     /// What events refer to.
-    pub(super) fn of(entries: &[Entry], texts: Vec<PinnedText>) -> Pins {
+    pub(super) fn of(entries: &[JournalEntry], texts: Vec<PinnedText>) -> Pins {
         let worlds = entries.iter().filter_map(|entry| entry.event.world());
         let mut hashes: BTreeSet<Digest> =
             worlds.flat_map(milepost_engine::world::RunWorld::hashes).collect();

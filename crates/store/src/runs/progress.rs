@@ -22,7 +22,7 @@ use rusqlite::params;
 use super::chain::{ChainKey, Mac};
 use super::db::Db;
 use super::error::RunsError;
-use crate::file::{self, FileError, Readers};
+use crate::file::{self, FileError, FileMode};
 use crate::limits;
 
 const FOLDER: &str = "progress";
@@ -34,17 +34,17 @@ const NOTE_BYTES: usize = 192;
 
 /// What a write did to a run, to be noted once it is committed.
 #[derive(Debug, Clone)]
-pub(super) enum Written {
+pub(super) enum ProgressUpdate {
     /// Events, of which this is the last.
     Events { run: RunId, seq: u64, mac: Mac },
     /// A message.
     Message { run: RunId, code: String },
 }
 
-impl Written {
+impl ProgressUpdate {
     /// A message, by its id.
-    pub(super) fn message(run: &RunId, id: &str) -> Written {
-        Written::Message { run: run.clone(), code: message_code(id) }
+    pub(super) fn message(run: &RunId, id: &str) -> ProgressUpdate {
+        ProgressUpdate::Message { run: run.clone(), code: message_code(id) }
     }
 }
 
@@ -54,10 +54,10 @@ fn message_code(id: &str) -> String {
 
 /// What the transaction under way did so far.
 #[derive(Debug, Default)]
-pub(super) struct Unnoted(RefCell<Vec<Written>>);
+pub(super) struct PendingUpdates(RefCell<Vec<ProgressUpdate>>);
 
-impl Unnoted {
-    pub(super) fn add(&self, written: Written) {
+impl PendingUpdates {
+    pub(super) fn add(&self, written: ProgressUpdate) {
         self.0.borrow_mut().push(written);
     }
 
@@ -70,14 +70,14 @@ impl Unnoted {
         self.0.borrow_mut().truncate(len);
     }
 
-    pub(super) fn take(&self) -> Vec<Written> {
+    pub(super) fn take(&self) -> Vec<ProgressUpdate> {
         self.0.take()
     }
 }
 
 /// A note about a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Note {
+pub(super) struct ProgressNote {
     run: RunId,
     /// The number of its last event and the code that chains it; 0 while only messages are known.
     seq: u64,
@@ -88,7 +88,7 @@ pub(super) struct Note {
     synced: bool,
 }
 
-impl Note {
+impl ProgressNote {
     /// The run, and the number of its last event.
     pub(super) fn into_parts(self) -> (RunId, u64) {
         (self.run, self.seq)
@@ -111,14 +111,14 @@ impl Note {
 
     /// A line that this program wrote, with the boot it was written in. Anything else is nothing:
     /// the file may be of any age, or half written.
-    fn read(line: &str, key: &ChainKey) -> Option<(Note, String)> {
+    fn read(line: &str, key: &ChainKey) -> Option<(ProgressNote, String)> {
         let (said, code) = line.trim_end().rsplit_once(' ')?;
         if hex(&key.over("progress").text(said).mac()) != code {
             return None;
         }
         let words: Vec<&str> = said.split(' ').collect();
         let [run, seq, mac, message, synced, boot] = words[..] else { return None };
-        let note = Note {
+        let note = ProgressNote {
             run: RunId::parse(run).ok()?,
             seq: seq.parse().ok()?,
             mac: unhex(mac)?,
@@ -141,7 +141,7 @@ fn unhex(text: &str) -> Option<Mac> {
 }
 
 /// The file of this process. It is made with the first note.
-pub(super) struct Progress {
+pub(super) struct ProgressFile {
     directory: PathBuf,
     key: ChainKey,
     boot: String,
@@ -153,27 +153,27 @@ struct Open {
     file: File,
     path: PathBuf,
     /// The note about each run, and its place.
-    notes: HashMap<RunId, (usize, Note)>,
+    notes: HashMap<RunId, (usize, ProgressNote)>,
     /// Whose note is in which place; the oldest one is given up when there are too many.
     places: Vec<RunId>,
     next: usize,
 }
 
-impl Progress {
-    pub(super) fn of(directory: &Path, key: ChainKey) -> Progress {
+impl ProgressFile {
+    pub(super) fn of(directory: &Path, key: ChainKey) -> ProgressFile {
         let boot = boot().unwrap_or_else(|| NONE.to_owned());
-        Progress { directory: directory.to_owned(), key, boot, open: None }
+        ProgressFile { directory: directory.to_owned(), key, boot, open: None }
     }
 
     /// Notes what was committed. What cannot be noted is not noticed should it be lost: that is no
     /// reason to refuse what is committed.
-    pub(super) fn note(&mut self, written: Vec<Written>, synced: bool) {
+    pub(super) fn note(&mut self, written: Vec<ProgressUpdate>, synced: bool) {
         if !written.is_empty() && self.try_note(written, synced).is_err() {
             tracing::debug!(target: "milepost::store", "the progress of runs was not noted");
         }
     }
 
-    fn try_note(&mut self, written: Vec<Written>, synced: bool) -> Result<(), RunsError> {
+    fn try_note(&mut self, written: Vec<ProgressUpdate>, synced: bool) -> Result<(), RunsError> {
         let open = match &mut self.open {
             Some(open) => open,
             none => none.insert(Open::make(&self.directory)?),
@@ -202,7 +202,7 @@ impl Open {
         let mut name = [0; 8];
         getrandom::fill(&mut name).map_err(|_| RunsError::NoRandomness)?;
         let folder = directory.join(FOLDER);
-        file::make_directory(&folder, Readers::Owner)?;
+        file::make_directory(&folder, FileMode::Owner)?;
         let path = folder.join(hex(&name));
         let fail = |error: io::Error| FileError::of(&path, error);
         let mut options = OpenOptions::new();
@@ -210,7 +210,7 @@ impl Open {
         file::owner_only(&mut options);
         let file = options.open(&path).or_else(|_| {
             // The last one out may have removed the folder just now.
-            drop(file::make_directory(&folder, Readers::Owner));
+            drop(file::make_directory(&folder, FileMode::Owner));
             options.open(&path)
         });
         let file = file.map_err(fail)?;
@@ -221,22 +221,27 @@ impl Open {
     }
 
     /// The note about a run after a write, and its place.
-    fn changed(&mut self, written: Written, synced: bool) -> (usize, &Note) {
+    fn changed(&mut self, written: ProgressUpdate, synced: bool) -> (usize, &ProgressNote) {
         let run = match &written {
-            Written::Events { run, .. } | Written::Message { run, .. } => run.clone(),
+            ProgressUpdate::Events { run, .. } | ProgressUpdate::Message { run, .. } => run.clone(),
         };
         let place = self.notes.get(&run).map(|(place, _)| *place);
         let place = place.unwrap_or_else(|| self.place_for(&run));
         let new = || {
-            let note =
-                Note { run: run.clone(), seq: 0, mac: super::chain::ORIGIN, message: None, synced };
+            let note = ProgressNote {
+                run: run.clone(),
+                seq: 0,
+                mac: super::chain::ORIGIN,
+                message: None,
+                synced,
+            };
             (place, note)
         };
         let (_, note) = self.notes.entry(run.clone()).or_insert_with(new);
         note.synced = synced;
         match written {
-            Written::Events { seq, mac, .. } => (note.seq, note.mac) = (seq, mac),
-            Written::Message { code, .. } => note.message = Some(code),
+            ProgressUpdate::Events { seq, mac, .. } => (note.seq, note.mac) = (seq, mac),
+            ProgressUpdate::Message { code, .. } => note.message = Some(code),
         }
         (place, note)
     }
@@ -282,14 +287,14 @@ pub(super) fn remove_ended(directory: &Path) {
 
 /// The notes of all processes that count. They have to be read before the database is: a run that
 /// goes on meanwhile has come further than its note says.
-pub(super) fn read(directory: &Path, key: &ChainKey) -> Vec<Note> {
+pub(super) fn read(directory: &Path, key: &ChainKey) -> Vec<ProgressNote> {
     let now = boot();
     let mut notes = Vec::new();
     for path in files(directory) {
         let Ok(bytes) = file::read_document(&path, limits::PROGRESS_FILE_BYTES) else { continue };
         for line in bytes.chunks(NOTE_BYTES) {
             let Ok(line) = std::str::from_utf8(line) else { continue };
-            if let Some((note, boot)) = Note::read(line, key)
+            if let Some((note, boot)) = ProgressNote::read(line, key)
                 && (note.synced || now.as_ref() == Some(&boot))
             {
                 notes.push(note);
@@ -311,15 +316,15 @@ pub(super) fn boot() -> Option<String> {
 
 /// A run that is not as far as it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Behind {
+pub(super) struct LostProgress {
     pub(super) run: RunId,
     /// The number of the last event that is known to have been there.
     pub(super) seq: u64,
 }
 
 /// The runs that have not come as far as was noted.
-pub(super) fn behind(db: Db<'_>, notes: &[Note]) -> Result<Vec<Behind>, RunsError> {
-    let mut found: Vec<Behind> = Vec::new();
+pub(super) fn behind(db: Db<'_>, notes: &[ProgressNote]) -> Result<Vec<LostProgress>, RunsError> {
+    let mut found: Vec<LostProgress> = Vec::new();
     for note in notes {
         let there = match is_there(db, note) {
             // Whoever reads it is told, and sets it aside for that.
@@ -327,13 +332,13 @@ pub(super) fn behind(db: Db<'_>, notes: &[Note]) -> Result<Vec<Behind>, RunsErro
             there => there?,
         };
         if !there && !found.iter().any(|behind| behind.run == note.run) {
-            found.push(Behind { run: note.run.clone(), seq: note.seq });
+            found.push(LostProgress { run: note.run.clone(), seq: note.seq });
         }
     }
     Ok(found)
 }
 
-fn is_there(db: Db<'_>, note: &Note) -> Result<bool, RunsError> {
+fn is_there(db: Db<'_>, note: &ProgressNote) -> Result<bool, RunsError> {
     let sql = "SELECT key FROM runs WHERE id = ?1";
     let Some(key) = db.first(sql, [note.run.as_str()], |row| row.get::<_, u64>(0))? else {
         return is_purged(db, &note.run);

@@ -36,11 +36,10 @@ type Values<'f> = (Option<u64>, Option<&'f str>, Option<&'f str>, Option<&'f str
 
 fn values(filter: &PurgeFilter) -> Values<'_> {
     let workflow = filter.workflow.as_ref().map(WorkflowId::as_str);
-    let status = filter.status.map(RunStatus::as_str);
+    let status = filter.status.map(RunStatus::name);
     (filter.ended_before_ms, status, workflow, filter.workspace.as_deref())
 }
 
-/// What would go.
 pub(super) fn count(db: Db<'_>, filter: &PurgeFilter) -> Result<PurgeReport, RunsError> {
     let number = |select: &str| -> Result<u64, RunsError> {
         let sql = format!("WITH RECURSIVE roots(key, id) AS ({MEANT}), {TREES} {select}");
@@ -64,7 +63,7 @@ pub(super) fn count(db: Db<'_>, filter: &PurgeFilter) -> Result<PurgeReport, Run
 }
 
 /// Hashes that runs named which are gone, each with the time at which the last of them ended.
-pub(super) type Named = HashMap<String, u64>;
+pub(super) type MentionedHashes = HashMap<String, u64>;
 
 /// Removes some of the runs whose keys are behind one; the last key that was looked at, if there
 /// may be more.
@@ -72,7 +71,7 @@ pub(super) fn some(
     db: Db<'_>,
     filter: &PurgeFilter,
     after: u64,
-    named: &mut Named,
+    named: &mut MentionedHashes,
 ) -> Result<(PurgeReport, Option<u64>), RunsError> {
     let mut report = PurgeReport::default();
     let sql = format!("SELECT key FROM ({MEANT}) WHERE key > ?5 ORDER BY key LIMIT ?6");
@@ -96,7 +95,7 @@ fn tree(db: Db<'_>, root: u64) -> Result<Vec<u64>, RunsError> {
     db.all(&sql, [root], |row| row.get(0))
 }
 
-fn one(db: Db<'_>, key: u64, named: &mut Named) -> Result<PurgeReport, RunsError> {
+fn one(db: Db<'_>, key: u64, named: &mut MentionedHashes) -> Result<PurgeReport, RunsError> {
     let sql = "SELECT text, coalesce(ended_ms, 0) FROM runs WHERE key = ?1";
     let found: Option<(Vec<u8>, u64)> =
         db.first(sql, [key], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -142,7 +141,7 @@ fn one(db: Db<'_>, key: u64, named: &mut Named) -> Result<PurgeReport, RunsError
 pub(super) fn sweep(
     db: Db<'_>,
     directory: &std::path::Path,
-    named: &Named,
+    named: &MentionedHashes,
     now_ms: u64,
 ) -> Result<PurgeReport, RunsError> {
     let mut texts: Vec<Digest> = Vec::new();

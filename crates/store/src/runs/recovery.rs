@@ -17,13 +17,13 @@ use rusqlite::wal::CheckpointMode;
 use super::chain::ChainKey;
 use super::db::Db;
 use super::error::RunsError;
-use super::progress::{self, Behind, Note};
+use super::progress::{self, LostProgress, ProgressNote};
 use super::schema;
 use crate::limits;
 
 /// Why a run was set aside, by the number that its row has.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum SetAside {
+pub(super) enum QuarantineReason {
     /// A row of it is not as it was written.
     Damaged = 1,
     /// Later events of it, or messages to it, had been acknowledged and are gone.
@@ -32,18 +32,17 @@ pub(super) enum SetAside {
 
 /// What tells how far runs had come, read before anything is changed.
 pub(super) struct Evidence {
-    notes: Vec<Note>,
+    notes: Vec<ProgressNote>,
 }
 
 impl Evidence {
-    /// Reads it.
     pub(super) fn gather(directory: &Path) -> Evidence {
         let key = ChainKey::read(directory).ok().flatten();
         Evidence { notes: key.map(|key| progress::read(directory, &key)).unwrap_or_default() }
     }
 
     /// The runs that are not as far as they had come.
-    pub(super) fn behind(&self, db: Db<'_>) -> Result<Vec<Behind>, RunsError> {
+    pub(super) fn behind(&self, db: Db<'_>) -> Result<Vec<LostProgress>, RunsError> {
         progress::behind(db, &self.notes)
     }
 }
@@ -61,7 +60,7 @@ pub(super) fn settle(
     let purged = db.first(purged, [], |row| row.get::<_, u64>(0))?.is_some();
     if !behind.is_empty() || purged {
         let transaction = connection.unchecked_transaction()?;
-        for Behind { run, seq } in &behind {
+        for LostProgress { run, seq } in &behind {
             set_aside(Db::reading(&transaction), run, *seq)?;
         }
         transaction.execute("DELETE FROM purged_runs", [])?;
@@ -80,7 +79,7 @@ pub(super) fn settle(
 /// A run that is gone altogether has no row to mark: its id is kept, so that nobody begins it anew.
 fn set_aside(db: Db<'_>, run: &RunId, seq: u64) -> Result<(), RunsError> {
     let sql = "UPDATE runs SET quarantined = ?2 WHERE id = ?1";
-    if db.execute(sql, params![run.as_str(), SetAside::Behind as u64])? == 0 {
+    if db.execute(sql, params![run.as_str(), QuarantineReason::Behind as u64])? == 0 {
         let sql = "INSERT INTO lost_runs(run, seq) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
         db.execute(sql, params![run.as_str(), seq])?;
     }
@@ -104,7 +103,11 @@ pub(super) fn all_behind(db: Db<'_>, evidence: &Evidence) -> Result<Vec<(RunId, 
     let read =
         |row: &rusqlite::Row<'_>| Ok((super::run::run_id(&row.get::<_, String>(0)?)?, row.get(1)?));
     let sql = "SELECT id, 0 FROM runs WHERE quarantined = ?2 ORDER BY key LIMIT ?1";
-    found.extend(db.all(sql, params![limits::RUNS_AT_ONCE, SetAside::Behind as u64], read)?);
+    found.extend(db.all(
+        sql,
+        params![limits::RUNS_AT_ONCE, QuarantineReason::Behind as u64],
+        read,
+    )?);
     if schema::has_table(db, "lost_runs")? {
         let sql = "SELECT run, seq FROM lost_runs ORDER BY run LIMIT ?1";
         found.extend(db.all(sql, [limits::RUNS_AT_ONCE], read)?);
@@ -118,5 +121,5 @@ pub(super) fn all_behind(db: Db<'_>, evidence: &Evidence) -> Result<Vec<(RunId, 
 pub fn noted_runs(directory: &Path) -> Vec<(RunId, u64)> {
     let key = ChainKey::read(directory).ok().flatten();
     let notes = key.map(|key| progress::read(directory, &key)).unwrap_or_default();
-    notes.into_iter().map(Note::into_parts).collect()
+    notes.into_iter().map(ProgressNote::into_parts).collect()
 }

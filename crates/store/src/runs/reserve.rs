@@ -16,16 +16,16 @@ static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
 
 /// The reserve of a directory.
 #[derive(Debug)]
-pub(super) struct Reserve {
+pub(super) struct DiskReserve {
     path: PathBuf,
     /// Whether this process has given it up.
     used: AtomicBool,
 }
 
-impl Reserve {
+impl DiskReserve {
     /// Makes it where it is not there. On a disk that has no room for it there is none.
-    pub(super) fn of(directory: &Path) -> Reserve {
-        let reserve = Reserve { path: directory.join(FILE), used: AtomicBool::new(false) };
+    pub(super) fn of(directory: &Path) -> DiskReserve {
+        let reserve = DiskReserve { path: directory.join(FILE), used: AtomicBool::new(false) };
         reserve.make();
         reserve
     }

@@ -1,71 +1,36 @@
 //! A run in the index: what it is of, how it stands, and how far its journal goes.
 
-use milepost_engine::ports::{Created, Durability, HolderId, RunRecord, RunStatus, Standing};
+use milepost_engine::ports::{
+    Created, Durability, HolderId, JournalError, RunRecord, RunStatus, RunSummary,
+};
 use milepost_model::digest::Digest;
 use milepost_model::id::{RunId, WorkflowId};
 use rusqlite::types::FromSqlError;
 use rusqlite::{Row, params};
 
-use super::chain::{ChainKey, Mac, Message, ORIGIN};
+use super::chain::{ChainKey, Mac, MacInput, ORIGIN};
 use super::db::Db;
 use super::error::RunsError;
 use super::event::{self, NewEvent};
+use super::pins::{self, Pins};
 use super::{lease, recovery};
 
 /// A run to record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewRun {
-    /// Its identity, chosen by the caller: recording it twice is recording it once.
-    pub id: RunId,
-    /// The workflow.
-    pub workflow: WorkflowId,
-    /// What people call it.
-    pub title: String,
+pub struct NewRunRow {
+    /// The run; the hash of its text and its last event are filled in.
+    pub record: RunRecord,
     /// The text of the workflow, which is the run's own from now on.
     pub text: String,
-    /// Who started it.
-    pub actor: String,
-    /// The folder it belongs to.
-    pub workspace: String,
-    /// The run one of whose steps it is.
-    pub parent: Option<RunId>,
-    /// What a loss of power may cost.
-    pub durability: Durability,
-    /// When it was started.
-    pub created_ms: u64,
-    /// How it stands.
-    pub standing: Standing,
-    /// Its first events.
     pub events: Vec<NewEvent>,
+    /// What the run refers to.
+    pub pins: Pins,
 }
 
-/// A run of the index.
+/// A run of the index, with its place there and the end of its chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunRow {
-    /// Its identity.
-    pub id: RunId,
-    /// The workflow.
-    pub workflow: WorkflowId,
-    /// What people call it.
-    pub title: String,
-    /// The hash of the workflow's text.
-    pub text: Digest,
-    /// Who started it.
-    pub actor: String,
-    /// The folder it belongs to.
-    pub workspace: String,
-    /// The run one of whose steps it is.
-    pub parent: Option<RunId>,
-    /// What a loss of power may cost.
-    pub durability: Durability,
-    /// When it was started.
-    pub created_ms: u64,
-    /// How it stands.
-    pub standing: Standing,
-    /// The number of its last event when it came to stand like this; there may be later ones.
-    pub last_seq: u64,
-    /// It was set aside because its journal is damaged.
-    pub quarantined: bool,
+pub(super) struct RunRow {
+    pub(super) record: RunRecord,
     pub(super) key: u64,
     pub(super) head: Mac,
 }
@@ -80,17 +45,16 @@ macro_rules! run_columns {
 pub(super) use run_columns;
 
 /// A row, and whether it is as it was written.
-pub(super) struct Read {
+pub(super) struct ReadRow {
     pub(super) row: RunRow,
     pub(super) sound: bool,
 }
 
 impl RunRow {
-    pub(super) fn read(row: &Row<'_>, key: &ChainKey) -> rusqlite::Result<Read> {
+    pub(super) fn read(row: &Row<'_>, key: &ChainKey) -> rusqlite::Result<ReadRow> {
         let text: [u8; 32] = row.get(4)?;
         let parent: Option<String> = row.get(7)?;
-        let found = RunRow {
-            key: row.get(0)?,
+        let record = RunRecord {
             id: run_id(&row.get::<_, String>(1)?)?,
             workflow: WorkflowId::parse(&row.get::<_, String>(2)?).map_err(unreadable)?,
             title: row.get(3)?,
@@ -100,7 +64,7 @@ impl RunRow {
             parent: parent.as_deref().map(run_id).transpose()?,
             durability: word(row, 8, Durability::parse)?,
             created_ms: row.get(9)?,
-            standing: Standing {
+            standing: RunSummary {
                 status: word(row, 10, RunStatus::parse)?,
                 waiting: row.get(11)?,
                 wake_ms: row.get(12)?,
@@ -109,52 +73,33 @@ impl RunRow {
             },
             last_seq: row.get(15)?,
             quarantined: row.get::<_, u64>(16)? != 0,
-            head: row.get(17)?,
         };
+        let found = RunRow { record, key: row.get(0)?, head: row.get(17)? };
         let seal: Vec<u8> = row.get(18)?;
         let sound = found.sealed(key).fits(&seal);
-        Ok(Read { row: found, sound })
-    }
-
-    /// The row as it is shown to others.
-    pub(super) fn into_record(self) -> RunRecord {
-        let RunRow { id, workflow, title, text, actor, workspace, parent, .. } = self;
-        let RunRow { durability, created_ms, standing, last_seq, quarantined, .. } = self;
-        RunRecord {
-            id,
-            workflow,
-            title,
-            text,
-            actor,
-            workspace,
-            parent,
-            durability,
-            created_ms,
-            standing,
-            last_seq,
-            quarantined,
-        }
+        Ok(ReadRow { row: found, sound })
     }
 
     /// All that the row says, but whether it was set aside.
-    fn sealed(&self, key: &ChainKey) -> Message {
+    fn sealed(&self, key: &ChainKey) -> MacInput {
+        let record = &self.record;
         key.over("run")
             .number(self.key)
-            .text(self.id.as_str())
-            .text(self.workflow.as_str())
-            .text(&self.title)
-            .bytes(self.text.bytes())
-            .text(&self.actor)
-            .text(&self.workspace)
-            .maybe_text(self.parent.as_ref().map(RunId::as_str))
-            .text(self.durability.as_str())
-            .number(self.created_ms)
-            .text(self.standing.status.as_str())
-            .maybe_text(self.standing.waiting.as_deref())
-            .maybe_number(self.standing.wake_ms)
-            .maybe_number(self.standing.ended_ms)
-            .number(self.standing.updated_ms)
-            .number(self.last_seq)
+            .text(record.id.as_str())
+            .text(record.workflow.as_str())
+            .text(&record.title)
+            .bytes(record.text.bytes())
+            .text(&record.actor)
+            .text(&record.workspace)
+            .maybe_text(record.parent.as_ref().map(RunId::as_str))
+            .text(record.durability.name())
+            .number(record.created_ms)
+            .text(record.standing.status.name())
+            .maybe_text(record.standing.waiting.as_deref())
+            .maybe_number(record.standing.wake_ms)
+            .maybe_number(record.standing.ended_ms)
+            .number(record.standing.updated_ms)
+            .number(record.last_seq)
             .bytes(&self.head)
     }
 }
@@ -187,7 +132,7 @@ pub(super) fn number(db: Db<'_>, run: &RunId) -> Result<u64, RunsError> {
     let found = db.first(sql, [run.as_str()], |row| Ok((row.get(0)?, row.get::<_, u64>(1)?)));
     match found.map_err(|error| error.of_run(run, 0))? {
         None => Err(missing(db, run)?),
-        Some((_, 1..)) => Err(RunsError::Quarantined { run: run.clone() }),
+        Some((_, 1..)) => Err(JournalError::Quarantined { run: run.clone() }.into()),
         Some((key, 0)) => Ok(key),
     }
 }
@@ -195,14 +140,14 @@ pub(super) fn number(db: Db<'_>, run: &RunId) -> Result<u64, RunsError> {
 /// The row of a run that may be written to.
 pub(super) fn writable(db: Db<'_>, key: &ChainKey, run: &RunId) -> Result<RunRow, RunsError> {
     let read = look(db, key, run)?;
-    if read.row.quarantined {
-        return Err(RunsError::Quarantined { run: run.clone() });
+    if read.row.record.quarantined {
+        return Err(JournalError::Quarantined { run: run.clone() }.into());
     }
     // What was changed behind our back must not be sealed anew.
     sound(read)
 }
 
-fn look(db: Db<'_>, key: &ChainKey, run: &RunId) -> Result<Read, RunsError> {
+fn look(db: Db<'_>, key: &ChainKey, run: &RunId) -> Result<ReadRow, RunsError> {
     let sql = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = ?1");
     let found = db.first(sql, [run.as_str()], |row| RunRow::read(row, key));
     let found = found.map_err(|error| error.of_run(run, 0))?;
@@ -216,15 +161,15 @@ fn look(db: Db<'_>, key: &ChainKey, run: &RunId) -> Result<Read, RunsError> {
 fn missing(db: Db<'_>, run: &RunId) -> Result<RunsError, RunsError> {
     let run = run.clone();
     Ok(match recovery::is_lost(db, &run)? {
-        true => RunsError::Quarantined { run },
-        false => RunsError::NotFound { run },
+        true => RunsError::Journal(JournalError::Quarantined { run }),
+        false => RunsError::Journal(JournalError::NotFound { run }),
     })
 }
 
-fn sound(read: Read) -> Result<RunRow, RunsError> {
+fn sound(read: ReadRow) -> Result<RunRow, RunsError> {
     match read.sound {
         true => Ok(read.row),
-        false => Err(RunsError::Corrupt { run: read.row.id, seq: 0 }),
+        false => Err(JournalError::Corrupt { run: read.row.record.id, seq: 0 }.into()),
     }
 }
 
@@ -232,38 +177,25 @@ fn sound(read: Read) -> Result<RunRow, RunsError> {
 pub(super) fn create(
     db: Db<'_>,
     key: &ChainKey,
-    new: NewRun,
+    new: NewRunRow,
     holder: Option<HolderId>,
 ) -> Result<Created, RunsError> {
     let there = "SELECT key FROM runs WHERE id = ?1";
-    if db.first(there, [new.id.as_str()], |row| row.get::<_, u64>(0))?.is_some() {
+    let NewRunRow { mut record, text, events, pins } = new;
+    if db.first(there, [record.id.as_str()], |row| row.get::<_, u64>(0))?.is_some() {
         return Ok(Created { already: true, lease: None });
     }
-    if recovery::is_lost(db, &new.id)? {
-        return Err(RunsError::Quarantined { run: new.id });
+    if recovery::is_lost(db, &record.id)? {
+        return Err(JournalError::Quarantined { run: record.id }.into());
     }
-    let text = Digest::of(new.text.as_bytes());
-    keep_text(db, &new.text)?;
-    let mut row = RunRow {
-        id: new.id,
-        workflow: new.workflow,
-        title: new.title,
-        text,
-        actor: new.actor,
-        workspace: new.workspace,
-        parent: new.parent,
-        durability: new.durability,
-        created_ms: new.created_ms,
-        standing: new.standing,
-        last_seq: 0,
-        quarantined: false,
-        key: 0,
-        head: ORIGIN,
-    };
-    row.key = insert(db, &row)?;
-    let last = event::append(db, key, &row.id, event::Last::origin(row.key), &new.events)?;
-    (row.last_seq, row.head) = (last.seq, last.mac);
+    record.text = Digest::of(text.as_bytes());
+    keep_text(db, &text)?;
+    let mut row = RunRow { record, key: 0, head: ORIGIN };
+    row.key = insert(db, &row.record)?;
+    let last = event::append(db, key, &row.record.id, event::Last::origin(row.key), &events)?;
+    (row.record.last_seq, row.head) = (last.seq, last.mac);
     seal(db, key, &row)?;
+    pins::keep(db, &row.record.id, &pins)?;
     let lease = holder.map(|holder| lease::first(db, &row, holder)).transpose()?;
     Ok(Created { already: false, lease })
 }
@@ -275,25 +207,25 @@ pub(super) fn keep_text(db: Db<'_>, text: &str) -> Result<(), RunsError> {
 }
 
 /// Makes the row, whose key is part of what is sealed and known only now.
-fn insert(db: Db<'_>, row: &RunRow) -> Result<u64, RunsError> {
+fn insert(db: Db<'_>, run: &RunRecord) -> Result<u64, RunsError> {
     let sql = "INSERT INTO runs(id, workflow, title, text, actor, workspace, parent, durability, \
                created_ms, status, updated_ms, last_seq, head, seal) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0, x'', x'') RETURNING key";
     let values = params![
-        row.id.as_str(),
-        row.workflow.as_str(),
-        row.title,
-        row.text.bytes(),
-        row.actor,
-        row.workspace,
-        row.parent.as_ref().map(RunId::as_str),
-        row.durability.as_str(),
-        row.created_ms,
-        row.standing.status.as_str(),
-        row.standing.updated_ms,
+        run.id.as_str(),
+        run.workflow.as_str(),
+        run.title,
+        run.text.bytes(),
+        run.actor,
+        run.workspace,
+        run.parent.as_ref().map(RunId::as_str),
+        run.durability.name(),
+        run.created_ms,
+        run.standing.status.name(),
+        run.standing.updated_ms,
     ];
     let key = db.first(sql, values, |row| row.get(0))?;
-    key.ok_or(RunsError::Failed)
+    key.ok_or(JournalError::Failed.into())
 }
 
 /// Says in the index how a run stands now, and how far its journal goes.
@@ -301,35 +233,37 @@ pub(super) fn stand(
     db: Db<'_>,
     key: &ChainKey,
     row: &mut RunRow,
-    standing: Standing,
+    standing: RunSummary,
     last: &event::Last,
 ) -> Result<(), RunsError> {
-    let before = std::mem::replace(&mut row.standing, standing);
-    (row.last_seq, row.head) = (last.seq, last.mac);
+    let before = std::mem::replace(&mut row.record.standing, standing);
+    (row.record.last_seq, row.head) = (last.seq, last.mac);
     // Most writes only move it on: the indexes, which are most of its pages, stay as they are.
-    let moves_on = Standing { updated_ms: row.standing.updated_ms, ..before } == row.standing;
+    let moves_on =
+        RunSummary { updated_ms: row.record.standing.updated_ms, ..before } == row.record.standing;
     if !moves_on {
         return seal(db, key, row);
     }
     let sql = "UPDATE runs SET updated_ms = ?2, last_seq = ?3, head = ?4, seal = ?5 WHERE key = ?1";
     let seal = row.sealed(key).mac();
-    let values = params![row.key, row.standing.updated_ms, row.last_seq, row.head, seal];
+    let values =
+        params![row.key, row.record.standing.updated_ms, row.record.last_seq, row.head, seal];
     db.execute(sql, values).map(drop)
 }
 
 fn seal(db: Db<'_>, key: &ChainKey, row: &RunRow) -> Result<(), RunsError> {
     let sql = "UPDATE runs SET status = ?2, waiting = ?3, wake_ms = ?4, ended_ms = ?5, \
                updated_ms = ?6, last_seq = ?7, head = ?8, seal = ?9 WHERE key = ?1";
-    let Standing { status, waiting, wake_ms, ended_ms, updated_ms } = &row.standing;
+    let RunSummary { status, waiting, wake_ms, ended_ms, updated_ms } = &row.record.standing;
     let seal = row.sealed(key).mac();
     let values = params![
         row.key,
-        status.as_str(),
+        status.name(),
         waiting,
         wake_ms,
         ended_ms,
         updated_ms,
-        row.last_seq,
+        row.record.last_seq,
         row.head,
         seal
     ];

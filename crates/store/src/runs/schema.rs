@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use super::chain::{ChainKey, Message};
+use super::chain::{ChainKey, MacInput};
 use super::db::{self, Db};
 use super::error::RunsError;
 use super::pins;
-use crate::file::{self, FileError, Readers};
+use crate::file::{self, FileError, FileMode};
 use crate::lock::Lock;
+use milepost_engine::ports::JournalError;
 
 /// The file of the database.
 pub const FILE: &str = "runs.db";
@@ -43,16 +44,16 @@ pub(super) fn open(directory: &Path) -> Result<(Connection, ChainKey), RunsError
     if rusqlite::version_number() < least {
         return Err(RunsError::OldSqlite { found: rusqlite::version(), wanted });
     }
-    file::make_directory(directory, Readers::Owner)?;
+    file::make_directory(directory, FileMode::Owner)?;
     let path = directory.join(FILE);
     claim(&path)?;
-    let connection = db::connect(&path, db::Access::Change)?;
+    let connection = db::connect(&path, db::DbAccess::Change)?;
     let found = version(&connection)?;
     if found < VERSION {
         let _lock = Lock::of(directory)?;
         migrate(&connection, directory)?;
     } else if found > VERSION {
-        return Err(RunsError::Newer { path, found, known: VERSION });
+        return Err(JournalError::Newer { path, found, known: VERSION }.into());
     }
     add(&connection)?;
     pins::prepare(&connection)?;
@@ -68,7 +69,9 @@ pub(super) fn key(
     match version(connection)? {
         0 => Ok(None),
         1..=VERSION => proven(connection, directory).map(Some),
-        found => Err(RunsError::Newer { path: directory.join(FILE), found, known: VERSION }),
+        found => {
+            Err(JournalError::Newer { path: directory.join(FILE), found, known: VERSION }.into())
+        }
     }
 }
 
@@ -126,7 +129,7 @@ pub(super) fn has_table(db: Db<'_>, name: &str) -> Result<bool, RunsError> {
 }
 
 /// What the key signs to show that it is the one.
-fn proof(key: &ChainKey) -> Message {
+fn proof(key: &ChainKey) -> MacInput {
     key.over("the key of these runs")
 }
 

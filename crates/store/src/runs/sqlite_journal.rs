@@ -10,11 +10,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use milepost_engine::event::{Entry, Event as RunEvent};
+use milepost_engine::event::{Event as RunEvent, JournalEntry};
 use milepost_engine::ports::{
-    self, Answer, Created, Dispatch, Events, Forgetting, Forgotten, History, HolderId, Journal,
-    JournalError, Lease, Message, MessageId, PurgeFilter, PurgeReport, RememberedInputs,
-    RestoreReport, RunFilter, RunPage, RunRecord, Sent, Subscription, Takeover, Tally, Wake,
+    self, Created, Dispatch, EventPage, Forgetting, Forgotten, History, HolderId, InboxMessage,
+    Journal, JournalError, JournalFuture, Lease, MessageId, PurgeFilter, PurgeReport,
+    RememberedInputs, RestoreReport, RunCounts, RunFilter, RunPage, RunRecord, Sent, Subscription,
+    Takeover, Wake,
 };
 use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::upcast::{self, DecodeError};
@@ -23,8 +24,8 @@ use milepost_model::id::{InputName, RunId, WorkflowId};
 use tokio::sync::oneshot;
 
 use super::{
-    Alive, Append, Beat, Event, Glance, InboxRow, Listener, NewEvent, NewRun, OpenOptions, Pins,
-    Runs, RunsError, RunsReader, schema,
+    AppendRows, EventRow, Heartbeat, InboxRow, LivenessLock, LivenessQuery, NewEvent, NewRunRow,
+    OpenOptions, Pins, Runs, RunsError, RunsReader, WakeListener, schema,
 };
 use crate::documents::KeptDocuments;
 use crate::file::FileError;
@@ -37,7 +38,6 @@ pub struct JournalOptions {
     pub clock: Option<fn() -> u64>,
     /// The clock that others are watched by, which only ever goes on; the system's by default.
     pub monotonic: Option<fn() -> Duration>,
-    /// How its database is opened.
     pub open: OpenOptions,
 }
 
@@ -56,7 +56,7 @@ struct Inner {
     /// Held while the database is opened for writing: it is opened once.
     opening: Mutex<()>,
     /// Tells others at once when this process has ended, where the system has such a thing.
-    alive: Mutex<Option<Alive>>,
+    alive: Mutex<Option<LivenessLock>>,
     began: Instant,
 }
 
@@ -86,9 +86,9 @@ impl SqliteJournal {
     }
 
     /// A look at other holders, now.
-    fn glance(&self, takeover: Takeover) -> Glance {
+    fn glance(&self, takeover: Takeover) -> LivenessQuery {
         let at = self.inner.options.monotonic.map_or_else(|| self.inner.began.elapsed(), |at| at());
-        Glance { at, takeover, now_ms: self.now_ms() }
+        LivenessQuery { at, takeover }
     }
 
     /// What is written with, opened at the first write.
@@ -116,8 +116,16 @@ impl SqliteJournal {
         Ok(opened.map(|reader| self.inner.reader.get_or_init(|| reader)))
     }
 
+    /// Reads; the default where there have never been runs.
+    fn read_or_default<T: Default>(
+        &self,
+        read: impl FnOnce(&RunsReader) -> Result<T, RunsError>,
+    ) -> Result<T, RunsError> {
+        self.reader()?.map_or_else(|| Ok(T::default()), read)
+    }
+
     fn reader_of(&self, run: &RunId) -> Result<&RunsReader, RunsError> {
-        self.reader()?.ok_or_else(|| RunsError::NotFound { run: run.clone() })
+        self.reader()?.ok_or_else(|| JournalError::NotFound { run: run.clone() }.into())
     }
 
     /// Reads a run: with the writer where there is one, because that sets damaged runs aside.
@@ -137,22 +145,22 @@ impl SqliteJournal {
     fn write<'a, T: Send + 'static>(
         &'a self,
         write: impl FnOnce(&Runs, Box<dyn FnOnce(Result<T, RunsError>) + Send>) + Send + 'a,
-    ) -> Answer<'a, T> {
+    ) -> JournalFuture<'a, T> {
         Box::pin(async move {
             let (done, outcome) = oneshot::channel();
             write(self.writer()?, Box::new(move |result| drop(done.send(result))));
-            Ok(outcome.await.unwrap_or(Err(RunsError::Failed))?)
+            Ok(outcome.await.unwrap_or(Err(RunsError::Journal(JournalError::Failed)))?)
         })
     }
 }
 
 /// An answer that is there at once.
-fn ready<'a, T: Send + 'a>(result: Result<T, RunsError>) -> Answer<'a, T> {
+fn ready<'a, T: Send + 'a>(result: Result<T, RunsError>) -> JournalFuture<'a, T> {
     let result = result.map_err(JournalError::from);
     Box::pin(std::future::ready(result))
 }
 
-fn written(entries: &[Entry]) -> Result<Vec<NewEvent>, JournalError> {
+fn written(entries: &[JournalEntry]) -> Result<Vec<NewEvent>, JournalError> {
     let events = entries.iter().map(|entry| {
         let data = upcast::encode(&entry.event);
         let data = data.map_err(|error| JournalError::Unusable(Arc::new(error)))?;
@@ -165,7 +173,7 @@ fn encoded(value: &impl serde::Serialize) -> Result<Vec<u8>, JournalError> {
     serde_json::to_vec(value).map_err(|error| JournalError::Unusable(Arc::new(error)))
 }
 
-fn decoded(run: &RunId, event: &Event) -> Result<RunEvent, JournalError> {
+fn decoded(run: &RunId, event: &EventRow) -> Result<RunEvent, JournalError> {
     let run = || run.clone();
     upcast::decode(&event.data).map_err(|error| match error {
         DecodeError::Newer => JournalError::NewerEvent { run: run(), seq: event.seq },
@@ -175,18 +183,18 @@ fn decoded(run: &RunId, event: &Event) -> Result<RunEvent, JournalError> {
     })
 }
 
-fn read(run: &RunId, events: Vec<Event>, more: bool) -> Result<Events, JournalError> {
+fn read(run: &RunId, events: Vec<EventRow>, more: bool) -> Result<EventPage, JournalError> {
     let entries = events.into_iter().map(|event| {
         let decoded = decoded(run, &event)?;
-        Ok(Entry { seq: event.seq, at_ms: event.at_ms, event: decoded })
+        Ok(JournalEntry { seq: event.seq, at_ms: event.at_ms, event: decoded })
     });
-    Ok(Events { entries: entries.collect::<Result<_, JournalError>>()?, more })
+    Ok(EventPage { entries: entries.collect::<Result<_, JournalError>>()?, more })
 }
 
-fn appended(what: ports::Append) -> Result<Append, JournalError> {
+fn appended(what: ports::Append) -> Result<AppendRows, JournalError> {
     let answers = what.answers.iter();
     let answers = answers.map(|(id, reply)| Ok((id.clone(), encoded(reply)?)));
-    Ok(Append {
+    Ok(AppendRows {
         events: written(&what.entries)?,
         answers: answers.collect::<Result<_, JournalError>>()?,
         lease: what.lease,
@@ -194,46 +202,36 @@ fn appended(what: ports::Append) -> Result<Append, JournalError> {
         standing: Some(what.standing),
         at_ms: what.at_ms,
         durability: what.durability,
+        pins: Pins::of(&what.entries, Vec::new()),
     })
 }
 
 impl Journal for SqliteJournal {
-    fn create<'a>(&'a self, run: ports::NewRun, holder: &'a HolderId) -> Answer<'a, Created> {
+    fn create<'a>(
+        &'a self,
+        run: ports::NewRun,
+        holder: &'a HolderId,
+    ) -> JournalFuture<'a, Created> {
         let events = match written(&run.entries) {
             Ok(events) => events,
             Err(error) => return Box::pin(std::future::ready(Err(error))),
         };
-        let new = NewRun {
-            id: run.id,
-            workflow: run.workflow,
-            title: run.title,
-            text: run.text,
-            actor: run.actor,
-            workspace: run.workspace,
-            parent: run.parent,
-            durability: run.durability,
-            created_ms: run.created_ms,
-            standing: run.standing,
-            events,
-        };
         let pins = Pins::of(&run.entries, run.pinned);
-        self.write(move |runs, done| runs.create_pinned(new, pins, Some(holder.clone()), done))
+        let new = NewRunRow { record: run.record, text: run.text, events, pins };
+        self.write(move |runs, done| runs.create(new, Some(holder.clone()), done))
     }
 
-    fn append(&self, what: ports::Append) -> Answer<'_, ()> {
+    fn append(&self, what: ports::Append) -> JournalFuture<'_, ()> {
         Box::pin(async move {
-            let pins = Pins::of(&what.entries, Vec::new());
             let append = appended(what)?;
-            self.write(move |runs, done| runs.append_pinned(append, pins, done)).await.map(drop)
+            self.write(move |runs, done| runs.append(append, done)).await.map(drop)
         })
     }
 
-    fn append_from_reserve(&self, what: ports::Append) -> Answer<'_, ()> {
+    fn append_from_reserve(&self, what: ports::Append) -> JournalFuture<'_, ()> {
         Box::pin(async move {
-            let pins = Pins::of(&what.entries, Vec::new());
             let append = appended(what)?;
-            let write = move |runs: &Runs, done| runs.append_from_reserve(append, pins, done);
-            self.write(write).await.map(drop)
+            self.write(move |runs, done| runs.append_from_reserve(append, done)).await.map(drop)
         })
     }
 
@@ -242,16 +240,16 @@ impl Journal for SqliteJournal {
         run: &'a RunId,
         holder: &'a HolderId,
         takeover: Takeover,
-    ) -> Answer<'a, Option<Lease>> {
+    ) -> JournalFuture<'a, Option<Lease>> {
         let glance = self.glance(takeover);
         self.write(move |runs, done| runs.take(run.clone(), holder.clone(), glance, done))
     }
 
-    fn release(&self, lease: Lease) -> Answer<'_, ()> {
+    fn release(&self, lease: Lease) -> JournalFuture<'_, ()> {
         self.write(move |runs, done| runs.release(lease, done))
     }
 
-    fn announce<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, Duration> {
+    fn announce<'a>(&'a self, holder: &'a HolderId) -> JournalFuture<'a, Duration> {
         match self.writer().and_then(|writer| writer.claim(holder)) {
             Ok(claimed) => {
                 let mut alive = self.inner.alive.lock().unwrap_or_else(PoisonError::into_inner);
@@ -263,22 +261,22 @@ impl Journal for SqliteJournal {
         }
     }
 
-    fn beat<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, Duration> {
+    fn beat<'a>(&'a self, holder: &'a HolderId) -> JournalFuture<'a, Duration> {
         let counts_for = limits::holder_ttl();
         let ttl_ms = u64::try_from(counts_for.as_millis()).unwrap_or(u64::MAX);
         let (pid, now_ms) = (std::process::id(), self.now_ms());
-        let beat = Beat { holder: holder.clone(), pid, now_ms, ttl_ms };
+        let beat = Heartbeat { holder: holder.clone(), pid, now_ms, ttl_ms };
         Box::pin(async move {
             self.write(move |runs, done| runs.beat(beat, done)).await?;
             Ok(counts_for)
         })
     }
 
-    fn disown<'a>(&'a self, holder: &'a HolderId, driven: Vec<RunId>) -> Answer<'a, ()> {
+    fn disown<'a>(&'a self, holder: &'a HolderId, driven: Vec<RunId>) -> JournalFuture<'a, ()> {
         self.write(move |runs, done| runs.disown(holder.clone(), driven, done))
     }
 
-    fn leave<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, ()> {
+    fn leave<'a>(&'a self, holder: &'a HolderId) -> JournalFuture<'a, ()> {
         ready(self.writer().and_then(|writer| writer.leave_now(holder.clone())))
     }
 
@@ -293,7 +291,7 @@ impl Journal for SqliteJournal {
         run: &'a RunId,
         id: &'a MessageId,
         signal: &'a Signal,
-    ) -> Answer<'a, Sent> {
+    ) -> JournalFuture<'a, Sent> {
         Box::pin(async move {
             let data = encoded(signal)?;
             let row = InboxRow { id: id.clone(), run: run.clone(), at_ms: self.now_ms(), data };
@@ -301,18 +299,18 @@ impl Journal for SqliteJournal {
         })
     }
 
-    fn pending<'a>(&'a self, run: &'a RunId) -> Answer<'a, Vec<Message>> {
+    fn pending<'a>(&'a self, run: &'a RunId) -> JournalFuture<'a, Vec<InboxMessage>> {
         let pending = self.writer().and_then(|writer| writer.pending(run));
         ready(pending.map(|pending| {
             let messages = pending.messages.into_iter().map(|row| {
                 let signal = serde_json::from_slice(&row.data).map_err(|error| error.to_string());
-                Message { id: row.id, signal }
+                InboxMessage { id: row.id, signal }
             });
             messages.collect()
         }))
     }
 
-    fn answer<'a>(&'a self, id: &'a MessageId) -> Answer<'a, Option<Reply>> {
+    fn answer<'a>(&'a self, id: &'a MessageId) -> JournalFuture<'a, Option<Reply>> {
         Box::pin(async move {
             let answer = self.writer()?.answer(id)?;
             let reply = answer.map(|bytes| serde_json::from_slice(&bytes)).transpose();
@@ -325,36 +323,36 @@ impl Journal for SqliteJournal {
         after: Option<&'a RunId>,
         limit: usize,
         takeover: Takeover,
-    ) -> Answer<'a, Vec<RunId>> {
+    ) -> JournalFuture<'a, Vec<RunId>> {
         let (glance, now_ms) = (self.glance(takeover), self.now_ms());
         ready(self.writer().and_then(|writer| writer.adrift(now_ms, after, limit, glance)))
     }
 
-    fn dated_ahead(&self, limit: usize) -> Answer<'_, Vec<RunId>> {
+    fn dated_ahead(&self, limit: usize) -> JournalFuture<'_, Vec<RunId>> {
         let now_ms = self.now_ms();
-        let reader = self.reader();
-        ready(reader.and_then(|reader| match reader {
-            Some(reader) => reader.dated_ahead(now_ms, limit),
-            None => Ok(Vec::new()),
-        }))
+        ready(self.read_or_default(|reader| reader.dated_ahead(now_ms, limit)))
     }
 
-    fn next_wake(&self) -> Answer<'_, Option<u64>> {
+    fn next_wake(&self) -> JournalFuture<'_, Option<u64>> {
         let now_ms = self.now_ms();
-        let reader = self.reader();
-        ready(reader.and_then(|reader| reader.map_or(Ok(None), |one| one.next_wake(now_ms))))
+        ready(self.read_or_default(|reader| reader.next_wake(now_ms)))
     }
 
-    fn is_driven<'a>(&'a self, run: &'a RunId) -> Answer<'a, bool> {
+    fn is_driven<'a>(&'a self, run: &'a RunId) -> JournalFuture<'a, bool> {
         ready(self.reader_of(run).and_then(|reader| reader.is_driven(run, self.now_ms())))
     }
 
-    fn run<'a>(&'a self, run: &'a RunId) -> Answer<'a, RunRecord> {
+    fn run<'a>(&'a self, run: &'a RunId) -> JournalFuture<'a, RunRecord> {
         let row = self.of_run(run, |writer| writer.run(run), |reader| reader.run(run));
-        ready(row.map(super::RunRow::into_record))
+        ready(row)
     }
 
-    fn events<'a>(&'a self, run: &'a RunId, after: u64, limit: usize) -> Answer<'a, Events> {
+    fn events<'a>(
+        &'a self,
+        run: &'a RunId,
+        after: u64,
+        limit: usize,
+    ) -> JournalFuture<'a, EventPage> {
         let page = self.of_run(
             run,
             |writer| writer.events(run, after, limit),
@@ -365,47 +363,34 @@ impl Journal for SqliteJournal {
         Box::pin(std::future::ready(events))
     }
 
-    fn text(&self, hash: Digest) -> Answer<'_, Option<String>> {
-        let reader = self.reader();
-        ready(reader.and_then(|reader| reader.map_or(Ok(None), |reader| reader.text(hash))))
+    fn text(&self, hash: Digest) -> JournalFuture<'_, Option<String>> {
+        ready(self.read_or_default(|reader| reader.text(hash)))
     }
 
-    fn keep_text(&self, text: String) -> Answer<'_, ()> {
+    fn keep_text(&self, text: String) -> JournalFuture<'_, ()> {
         ready(self.writer().and_then(|writer| writer.keep_text(text)))
     }
 
-    fn list<'a>(&'a self, filter: &'a RunFilter, limit: usize) -> Answer<'a, RunPage> {
+    fn list<'a>(&'a self, filter: &'a RunFilter, limit: usize) -> JournalFuture<'a, RunPage> {
         let page = match self.inner.writer.get() {
             Some(writer) => writer.list(filter, limit),
-            None => self.reader().and_then(|reader| match reader {
-                Some(reader) => reader.list(filter, limit),
-                None => Ok(super::Page::default()),
-            }),
+            None => self.read_or_default(|reader| reader.list(filter, limit)),
         };
-        ready(page.map(|page| RunPage {
-            runs: page.runs.into_iter().map(super::RunRow::into_record).collect(),
-            unreadable: page.unreadable,
-            next: page.next,
-        }))
+        ready(page)
     }
 
-    fn find_prefix<'a>(&'a self, text: &'a str) -> Answer<'a, Vec<RunId>> {
-        let reader = self.reader();
-        let found = |reader: Option<&RunsReader>| {
-            reader.map_or(Ok(Vec::new()), |reader| reader.find_prefix(text))
-        };
-        ready(reader.and_then(found))
+    fn find_prefix<'a>(&'a self, text: &'a str) -> JournalFuture<'a, Vec<RunId>> {
+        ready(self.read_or_default(|reader| reader.find_prefix(text)))
     }
 
-    fn tally(&self) -> Answer<'_, Tally> {
-        let reader = self.reader();
-        ready(reader.and_then(|reader| reader.map_or(Ok(Tally::default()), RunsReader::tally)))
+    fn tally(&self) -> JournalFuture<'_, RunCounts> {
+        ready(self.read_or_default(RunsReader::tally))
     }
 
-    fn health(&self) -> Answer<'_, ()> {
+    fn health(&self) -> JournalFuture<'_, ()> {
         let health = match self.has_failed() {
-            true => Err(RunsError::Failed),
-            false => self.reader().and_then(|reader| reader.map_or(Ok(()), RunsReader::answers)),
+            true => Err(JournalError::Failed.into()),
+            false => self.read_or_default(RunsReader::answers),
         };
         ready(health)
     }
@@ -420,12 +405,16 @@ impl Journal for SqliteJournal {
 }
 
 impl Dispatch for SqliteJournal {
-    fn notify<'a>(&'a self, _: &'a RunId) -> Answer<'a, ()> {
+    fn notify<'a>(&'a self, _: &'a RunId) -> JournalFuture<'a, ()> {
         ready(self.writer().and_then(|writer| writer.wake_all().map(drop)))
     }
 
-    fn subscribe<'a>(&'a self, holder: &'a HolderId, wake: Wake) -> Answer<'a, Subscription> {
-        let listener = Listener::bind(&self.inner.directory, holder).map_err(RunsError::from);
+    fn subscribe<'a>(
+        &'a self,
+        holder: &'a HolderId,
+        wake: Wake,
+    ) -> JournalFuture<'a, Subscription> {
+        let listener = WakeListener::bind(&self.inner.directory, holder).map_err(RunsError::from);
         ready(listener.map(|listener| {
             // The thread ends when nobody holds the subscription any more.
             let subscribed = Arc::new(());
@@ -447,7 +436,7 @@ impl Dispatch for SqliteJournal {
 }
 
 impl History for SqliteJournal {
-    fn remember_inputs(&self, what: RememberedInputs) -> Answer<'_, ()> {
+    fn remember_inputs(&self, what: RememberedInputs) -> JournalFuture<'_, ()> {
         ready(self.writer().and_then(|writer| writer.remember_inputs(what)))
     }
 
@@ -456,28 +445,31 @@ impl History for SqliteJournal {
         workspace: &'a str,
         workflow: &'a WorkflowId,
         input: &'a InputName,
-    ) -> Answer<'a, Option<String>> {
+    ) -> JournalFuture<'a, Option<String>> {
         ready(self.writer().and_then(|writer| writer.last_input(workspace, workflow, input)))
     }
 
-    fn remembers_inputs(&self, what: Forgetting) -> Answer<'_, bool> {
+    fn remembers_inputs(&self, what: Forgetting) -> JournalFuture<'_, bool> {
         ready(self.writer().and_then(|writer| writer.remembers_inputs(&what)))
     }
 
-    fn forget_inputs(&self, what: Forgetting) -> Answer<'_, Vec<Forgotten>> {
+    fn forget_inputs(&self, what: Forgetting) -> JournalFuture<'_, Vec<Forgotten>> {
         ready(self.writer().and_then(|writer| writer.forget_inputs(what)))
     }
 
-    fn newest_succeeded<'a>(&'a self, workflow: &'a WorkflowId) -> Answer<'a, Option<RunId>> {
+    fn newest_succeeded<'a>(
+        &'a self,
+        workflow: &'a WorkflowId,
+    ) -> JournalFuture<'a, Option<RunId>> {
         let newest = self.writer().and_then(|writer| writer.newest_succeeded(workflow));
-        ready(newest.map(|row| row.map(|row| row.id)))
+        ready(newest)
     }
 
-    fn purgeable(&self, filter: PurgeFilter) -> Answer<'_, PurgeReport> {
+    fn purgeable(&self, filter: PurgeFilter) -> JournalFuture<'_, PurgeReport> {
         ready(self.writer().and_then(|writer| writer.purgeable(&filter)))
     }
 
-    fn purge(&self, filter: PurgeFilter) -> Answer<'_, PurgeReport> {
+    fn purge(&self, filter: PurgeFilter) -> JournalFuture<'_, PurgeReport> {
         let purged = self.writer().and_then(|writer| {
             let report = writer.purge(&filter, self.now_ms())?;
             // The documents of catalogs lie beside the database.
@@ -487,11 +479,11 @@ impl History for SqliteJournal {
         ready(purged)
     }
 
-    fn backup<'a>(&'a self, to: &'a Path) -> Answer<'a, ()> {
+    fn backup<'a>(&'a self, to: &'a Path) -> JournalFuture<'a, ()> {
         ready(self.writer().and_then(|writer| writer.backup(to)))
     }
 
-    fn restore<'a>(&'a self, from: &'a Path) -> Answer<'a, RestoreReport> {
+    fn restore<'a>(&'a self, from: &'a Path) -> JournalFuture<'a, RestoreReport> {
         ready(Runs::restore(from, &self.inner.directory))
     }
 }
@@ -499,17 +491,7 @@ impl History for SqliteJournal {
 impl From<RunsError> for JournalError {
     fn from(error: RunsError) -> JournalError {
         match error {
-            RunsError::NotFound { run } => JournalError::NotFound { run },
-            RunsError::Fenced { run } => JournalError::Fenced { run },
-            RunsError::OutOfOrder { run, last } => JournalError::OutOfOrder { run, last },
-            RunsError::Corrupt { run, seq } => JournalError::Corrupt { run, seq },
-            RunsError::Quarantined { run } => JournalError::Quarantined { run },
-            RunsError::OtherRun { run } => JournalError::OtherRun { run },
-            RunsError::TooLarge { bytes, limit } => JournalError::TooLarge { bytes, limit },
-            RunsError::Newer { path, found, known } => JournalError::Newer { path, found, known },
-            RunsError::Full => JournalError::Full,
-            RunsError::Busy => JournalError::Busy,
-            RunsError::Failed => JournalError::Failed,
+            RunsError::Journal(error) => error,
             RunsError::File(FileError::Exists { path }) => JournalError::Exists { path },
             other => JournalError::Unusable(Arc::new(other)),
         }

@@ -1,12 +1,12 @@
 //! How many runs there are, for those who watch over all of them. Every number comes from an
 //! index: no row of the journal is read, and none is checked.
 
-use milepost_engine::ports::Tally;
+use milepost_engine::ports::{JournalError, RunCounts};
 
 use super::db::Db;
 use super::error::RunsError;
 
-pub(super) fn tally(db: Db<'_>) -> Result<Tally, RunsError> {
+pub(super) fn tally(db: Db<'_>) -> Result<RunCounts, RunsError> {
     let pair = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
     let runs = db.all("SELECT status, COUNT(*) FROM runs GROUP BY status", [], pair)?;
     let sql = "SELECT substr(waiting, 1, instr(waiting || ' ', ' ') - 1), COUNT(*) \
@@ -15,10 +15,10 @@ pub(super) fn tally(db: Db<'_>) -> Result<Tally, RunsError> {
     let waiting = db.all(sql, [], pair)?;
     let sql = "SELECT COUNT(*) FROM inbox WHERE answer IS NULL";
     let inbox = db.first(sql, [], |row| row.get(0))?.unwrap_or_default();
-    Ok(Tally { runs, waiting, inbox })
+    Ok(RunCounts { runs, waiting, inbox })
 }
 
 pub(super) fn answers(db: Db<'_>) -> Result<(), RunsError> {
     let found: Option<i64> = db.first("SELECT id FROM proof WHERE id = 1", [], |row| row.get(0))?;
-    found.map(drop).ok_or(RunsError::Failed)
+    found.map(drop).ok_or(JournalError::Failed.into())
 }

@@ -22,26 +22,25 @@ const DONE: &[u8] = b"done\n";
 
 /// Held while the runs are open.
 #[derive(Debug)]
-pub(super) struct Usage {
+pub(super) struct UsageMark {
     file: File,
     directory: PathBuf,
 }
 
 /// How the last use ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Before {
+pub(super) enum LastShutdown {
     /// It goes on in another process.
     GoesOn,
-    /// In order.
     InOrder,
     /// By a crash.
     Crashed,
 }
 
-impl Usage {
+impl UsageMark {
     /// Takes part in using the runs. Whoever is the first one in keeps others out until it lets
-    /// them in with [`Usage::share`].
-    pub(super) fn begin(directory: &Path) -> Result<(Usage, Before), FileError> {
+    /// them in with [`UsageMark::share`].
+    pub(super) fn begin(directory: &Path) -> Result<(UsageMark, LastShutdown), FileError> {
         let path = directory.join(FILE);
         let fail = |error| FileError::of(&path, error);
         let mut options = OpenOptions::new();
@@ -50,10 +49,10 @@ impl Usage {
         let mut file = options.open(&path).map_err(fail)?;
         let before = match file.try_lock() {
             Ok(()) => look_back(&mut file).map_err(fail)?,
-            Err(TryLockError::WouldBlock) => Before::GoesOn,
+            Err(TryLockError::WouldBlock) => LastShutdown::GoesOn,
             Err(TryLockError::Error(error)) => return Err(fail(error)),
         };
-        Ok((Usage { file, directory: directory.to_owned() }, before))
+        Ok((UsageMark { file, directory: directory.to_owned() }, before))
     }
 
     /// Lets others in, and marks the file.
@@ -84,12 +83,12 @@ impl Usage {
 }
 
 /// How the last use ended, for the first one in.
-fn look_back(file: &mut File) -> io::Result<Before> {
+fn look_back(file: &mut File) -> io::Result<LastShutdown> {
     let mut found = Vec::new();
     Read::by_ref(file).take(DONE.len() as u64).read_to_end(&mut found)?;
     // Whatever else it says, nobody said that the end was in order.
     let marked = !found.is_empty() && found != DONE;
-    Ok(if marked { Before::Crashed } else { Before::InOrder })
+    Ok(if marked { LastShutdown::Crashed } else { LastShutdown::InOrder })
 }
 
 /// Of one length, whatever it says.

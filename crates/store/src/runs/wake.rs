@@ -11,7 +11,7 @@ use milepost_engine::ports::HolderId;
 use crate::file::FileError;
 
 #[cfg(unix)]
-pub use self::sockets::Listener;
+pub use self::sockets::WakeListener;
 #[cfg(unix)]
 pub(super) use self::sockets::wake_all;
 
@@ -25,7 +25,7 @@ mod sockets {
     use std::thread;
 
     use super::{Duration, FileError, HolderId, Path};
-    use crate::file::{self, Readers};
+    use crate::file::{self, FileMode};
     use crate::limits;
 
     fn folder(directory: &Path) -> PathBuf {
@@ -34,23 +34,23 @@ mod sockets {
 
     /// Hears that there may be something to do.
     #[derive(Debug)]
-    pub struct Listener {
+    pub struct WakeListener {
         /// None where the path would be too long for one: looking now and then has to do.
         socket: Option<(UnixDatagram, PathBuf)>,
     }
 
-    impl Listener {
+    impl WakeListener {
         /// Listens on behalf of a holder.
-        pub fn bind(directory: &Path, holder: &HolderId) -> Result<Listener, FileError> {
+        pub fn bind(directory: &Path, holder: &HolderId) -> Result<WakeListener, FileError> {
             let folder = folder(directory);
-            file::make_directory(&folder, Readers::Owner)?;
+            file::make_directory(&folder, FileMode::Owner)?;
             let path = folder.join(format!("{holder}.sock"));
             if path.as_os_str().len() > limits::SOCKET_PATH_BYTES {
-                return Ok(Listener { socket: None });
+                return Ok(WakeListener { socket: None });
             }
             let fail = |error| FileError::of(&path, error);
             let socket = UnixDatagram::bind(&path).map_err(fail)?;
-            Ok(Listener { socket: Some((socket, path)) })
+            Ok(WakeListener { socket: Some((socket, path)) })
         }
 
         /// Waits until somebody wakes this process, at most for a time; whether somebody did.
@@ -73,7 +73,7 @@ mod sockets {
         }
     }
 
-    impl Drop for Listener {
+    impl Drop for WakeListener {
         fn drop(&mut self) {
             if let Some((_, path)) = &self.socket {
                 // One that stays is removed by whoever finds nobody behind it.
@@ -120,13 +120,13 @@ mod sockets {
 /// Hears nothing: there are no such sockets here, and looking now and then has to do.
 #[cfg(not(unix))]
 #[derive(Debug)]
-pub struct Listener;
+pub struct WakeListener;
 
 #[cfg(not(unix))]
-impl Listener {
+impl WakeListener {
     /// Listens on behalf of a holder.
-    pub fn bind(_: &Path, _: &HolderId) -> Result<Listener, FileError> {
-        Ok(Listener)
+    pub fn bind(_: &Path, _: &HolderId) -> Result<WakeListener, FileError> {
+        Ok(WakeListener)
     }
 
     /// Waits for a time.

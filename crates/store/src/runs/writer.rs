@@ -20,14 +20,14 @@ use rusqlite::{Connection, ErrorCode};
 
 use super::db::{self, Db};
 use super::error::RunsError;
-use super::fault::{self, Faults, Point};
-use super::known::Known;
-use super::progress::{self, Progress, Unnoted};
+use super::fault::{self, StorageFaults, StoragePoint};
+use super::progress::{self, PendingUpdates, ProgressFile};
 use crate::limits;
+use milepost_engine::ports::JournalError;
 
 /// How a job wants to be committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(super) enum CommitMode {
     /// Answered once it is on the disk.
     Durable,
     /// Answered once other processes see it. A batch of such jobs alone is not synced: it lasts
@@ -49,15 +49,15 @@ pub(super) enum BatchFault {
 impl From<BatchFault> for RunsError {
     fn from(fault: BatchFault) -> RunsError {
         match fault {
-            BatchFault::Full => RunsError::Full,
-            BatchFault::Busy => RunsError::Busy,
-            BatchFault::Failed => RunsError::Failed,
+            BatchFault::Full => RunsError::Journal(JournalError::Full),
+            BatchFault::Busy => RunsError::Journal(JournalError::Busy),
+            BatchFault::Failed => RunsError::Journal(JournalError::Failed),
         }
     }
 }
 
 /// How a job ended, before the commit.
-enum Ended {
+enum JobEnd {
     Done,
     /// What it did is taken back; a run it found damaged is set aside.
     Refused(Option<RunId>),
@@ -66,8 +66,8 @@ enum Ended {
 }
 
 trait Job: Send {
-    fn manner(&self) -> Manner;
-    fn work(&mut self, db: Db<'_>) -> Ended;
+    fn manner(&self) -> CommitMode;
+    fn work(&mut self, db: Db<'_>) -> JobEnd;
     fn finish(self: Box<Self>, batch: Result<(), BatchFault>);
 }
 
@@ -75,27 +75,29 @@ type Done<T> = Box<dyn FnOnce(Result<T, RunsError>) + Send>;
 type Work<T> = Box<dyn FnOnce(Db<'_>) -> Result<T, RunsError> + Send>;
 
 /// Something to write, and who wants to know.
-struct Typed<T> {
-    manner: Manner,
+struct TypedJob<T> {
+    manner: CommitMode,
     work: Option<Work<T>>,
     outcome: Option<Result<T, RunsError>>,
     done: Option<Done<T>>,
 }
 
-impl<T: Send> Job for Typed<T> {
-    fn manner(&self) -> Manner {
+impl<T: Send> Job for TypedJob<T> {
+    fn manner(&self) -> CommitMode {
         self.manner
     }
 
-    fn work(&mut self, db: Db<'_>) -> Ended {
-        let Some(work) = self.work.take() else { return Ended::Done };
+    fn work(&mut self, db: Db<'_>) -> JobEnd {
+        let Some(work) = self.work.take() else { return JobEnd::Done };
         let outcome = work(db);
         let ended = match &outcome {
-            Ok(_) => Ended::Done,
+            Ok(_) => JobEnd::Done,
             Err(error) => match (batch_fault(error), error) {
-                (Some(fault), _) => Ended::Broken(fault),
-                (None, RunsError::Corrupt { run, .. }) => Ended::Refused(Some(run.clone())),
-                (None, _) => Ended::Refused(None),
+                (Some(fault), _) => JobEnd::Broken(fault),
+                (None, RunsError::Journal(JournalError::Corrupt { run, .. })) => {
+                    JobEnd::Refused(Some(run.clone()))
+                }
+                (None, _) => JobEnd::Refused(None),
             },
         };
         self.outcome = Some(outcome);
@@ -105,7 +107,7 @@ impl<T: Send> Job for Typed<T> {
     fn finish(mut self: Box<Self>, batch: Result<(), BatchFault>) {
         let outcome = match (batch, self.outcome.take()) {
             (Ok(()), Some(outcome)) => outcome,
-            (Ok(()), None) => Err(RunsError::Failed),
+            (Ok(()), None) => Err(JournalError::Failed.into()),
             // It may have been refused for something that another job did, which is undone now.
             (Err(fault), _) => Err(fault.into()),
         };
@@ -115,11 +117,11 @@ impl<T: Send> Job for Typed<T> {
     }
 }
 
-impl<T> Drop for Typed<T> {
+impl<T> Drop for TypedJob<T> {
     /// Nobody waits for ever: a job that is dropped was not written by anybody.
     fn drop(&mut self) {
         if let Some(done) = self.done.take() {
-            done(Err(RunsError::Failed));
+            done(Err(RunsError::Journal(JournalError::Failed)));
         }
     }
 }
@@ -127,9 +129,9 @@ impl<T> Drop for Typed<T> {
 /// What an error of one job means for its batch.
 fn batch_fault(error: &RunsError) -> Option<BatchFault> {
     match error {
-        RunsError::Full => Some(BatchFault::Full),
-        RunsError::Busy => Some(BatchFault::Busy),
-        RunsError::Failed => Some(BatchFault::Failed),
+        RunsError::Journal(JournalError::Full) => Some(BatchFault::Full),
+        RunsError::Journal(JournalError::Busy) => Some(BatchFault::Busy),
+        RunsError::Journal(JournalError::Failed) => Some(BatchFault::Failed),
         RunsError::Storage(error) => match error.sqlite_error_code() {
             Some(
                 ErrorCode::SystemIoFailure
@@ -146,7 +148,7 @@ fn batch_fault(error: &RunsError) -> Option<BatchFault> {
 }
 
 /// The way to the thread.
-pub(super) struct Writer {
+pub(super) struct JournalWriter {
     jobs: Option<SyncSender<Box<dyn Job>>>,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -155,21 +157,21 @@ pub(super) struct Writer {
 /// What callers and the thread have in common.
 struct Shared {
     /// What writes, until the thread ends.
-    pen: Mutex<Option<Pen>>,
+    pen: Mutex<Option<WriterConnection>>,
     /// Jobs on their way to the thread, or in its hands and not being written yet.
     waiting: AtomicUsize,
     failed: AtomicBool,
 }
 
-impl Writer {
+impl JournalWriter {
     /// Starts the thread. `end` is called when it comes to an orderly end.
     pub(super) fn start(
         mut connection: Connection,
-        faults: Option<Faults>,
+        faults: Option<StorageFaults>,
         mark: File,
-        progress: Progress,
+        progress: ProgressFile,
         end: impl FnOnce() + Send + 'static,
-    ) -> Result<Writer, RunsError> {
+    ) -> Result<JournalWriter, RunsError> {
         let (jobs, waiting) = mpsc::sync_channel(limits::WRITES_WAITING);
         let log_pages = Arc::new(AtomicI32::new(0));
         // In place of SQLite's own checkpoints, which keep their errors to themselves.
@@ -178,15 +180,14 @@ impl Writer {
             pages.store(count, Ordering::Relaxed);
             Ok(())
         }))?;
-        let pen = Pen {
+        let pen = WriterConnection {
             connection,
             faults,
             mark: Some(mark),
             log_pages,
-            level: Level::Full,
+            level: SyncLevel::Full,
             quick: false,
-            known: Known::default(),
-            unnoted: Unnoted::default(),
+            unnoted: PendingUpdates::default(),
             progress,
         };
         let shared = Arc::new(Shared {
@@ -202,13 +203,13 @@ impl Writer {
         let thread = thread.map_err(|error| {
             RunsError::File(crate::file::FileError::of(std::path::Path::new("runs"), error))
         })?;
-        Ok(Writer { jobs: Some(jobs), shared, thread: Some(thread) })
+        Ok(JournalWriter { jobs: Some(jobs), shared, thread: Some(thread) })
     }
 
     /// Hands a job over; waits while too many others do.
     pub(super) fn submit<T: Send + 'static>(
         &self,
-        manner: Manner,
+        manner: CommitMode,
         work: impl FnOnce(Db<'_>) -> Result<T, RunsError> + Send + 'static,
         done: impl FnOnce(Result<T, RunsError>) + Send + 'static,
     ) {
@@ -229,7 +230,7 @@ impl Writer {
     ) {
         if let Some(jobs) = &self.jobs {
             self.shared.waiting.fetch_add(1, Ordering::AcqRel);
-            if jobs.try_send(Box::new(typed(Manner::Durable, work, drop))).is_err() {
+            if jobs.try_send(Box::new(typed(CommitMode::Durable, work, drop))).is_err() {
                 self.shared.waiting.fetch_sub(1, Ordering::AcqRel);
             }
         }
@@ -242,14 +243,14 @@ impl Writer {
 }
 
 fn typed<T: Send + 'static>(
-    manner: Manner,
+    manner: CommitMode,
     work: impl FnOnce(Db<'_>) -> Result<T, RunsError> + Send + 'static,
     done: impl FnOnce(Result<T, RunsError>) + Send + 'static,
-) -> Typed<T> {
-    Typed { manner, work: Some(Box::new(work)), outcome: None, done: Some(Box::new(done)) }
+) -> TypedJob<T> {
+    TypedJob { manner, work: Some(Box::new(work)), outcome: None, done: Some(Box::new(done)) }
 }
 
-impl Drop for Writer {
+impl Drop for JournalWriter {
     /// Waits until what was handed over is written.
     fn drop(&mut self) {
         self.jobs = None;
@@ -278,11 +279,11 @@ impl Shared {
     fn work_off(&self, waiting: &Receiver<Box<dyn Job>>) {
         let mut kept = None;
         while let Some(first) = kept.take().or_else(|| waiting.recv().ok()) {
-            let alone = first.manner() == Manner::Alone;
+            let alone = first.manner() == CommitMode::Alone;
             let mut batch = vec![first];
             while !alone && batch.len() < limits::WRITES_AT_ONCE {
                 match waiting.try_recv() {
-                    Ok(job) if job.manner() == Manner::Alone => {
+                    Ok(job) if job.manner() == CommitMode::Alone => {
                         kept = Some(job);
                         break;
                     }
@@ -291,7 +292,7 @@ impl Shared {
                 }
             }
             // Who waits for no disk does not wait for this either.
-            let synced = batch.iter().any(|job| job.manner() != Manner::Relaxed);
+            let synced = batch.iter().any(|job| job.manner() != CommitMode::Relaxed);
             let outcome = self.with_pen(|pen| {
                 // They count as waiting until here: whoever writes at once would overtake them.
                 self.waiting.fetch_sub(batch.len(), Ordering::AcqRel);
@@ -314,14 +315,14 @@ impl Shared {
         drop(self.pen().take());
     }
 
-    fn pen(&self) -> std::sync::MutexGuard<'_, Option<Pen>> {
+    fn pen(&self) -> std::sync::MutexGuard<'_, Option<WriterConnection>> {
         // What a panic left behind is not written with: the flag is up.
         self.pen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn with_pen(
         &self,
-        write: impl FnOnce(&mut Pen) -> Result<(), BatchFault>,
+        write: impl FnOnce(&mut WriterConnection) -> Result<(), BatchFault>,
     ) -> Result<(), BatchFault> {
         let mut pen = self.pen();
         match pen.as_mut() {
@@ -346,7 +347,7 @@ impl Shared {
     /// Does a job on the spot if it waits for nobody, and for no slow disk; else gives it back.
     fn at_once(&self, job: Box<dyn Job>) -> Option<Box<dyn Job>> {
         let manner = job.manner();
-        if manner == Manner::Alone || self.waiting.load(Ordering::Acquire) > 0 {
+        if manner == CommitMode::Alone || self.waiting.load(Ordering::Acquire) > 0 {
             return Some(job);
         }
         let Ok(mut pen) = self.pen.try_lock() else { return Some(job) };
@@ -366,46 +367,43 @@ impl Shared {
     }
 }
 
-/// What writes.
-struct Pen {
+struct WriterConnection {
     connection: Connection,
-    faults: Option<Faults>,
+    faults: Option<StorageFaults>,
     /// What has to be on the disk before the first commit has to.
     mark: Option<File>,
     log_pages: Arc<AtomicI32>,
     /// What is synced, as the connection is set.
-    level: Level,
+    level: SyncLevel,
     /// Whether the last synced commit took less time than it takes to hand it over.
     quick: bool,
-    known: Known,
-    unnoted: Unnoted,
-    progress: Progress,
+    unnoted: PendingUpdates,
+    progress: ProgressFile,
 }
 
 /// What a connection syncs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Level {
-    /// Every commit.
+enum SyncLevel {
     Full,
     /// What keeps the log in order: after a loss of power its end may be missing, and nothing else.
     Normal,
 }
 
-impl Level {
+impl SyncLevel {
     fn name(self) -> &'static str {
         match self {
-            Level::Full => "FULL",
-            Level::Normal => "NORMAL",
+            SyncLevel::Full => "FULL",
+            SyncLevel::Normal => "NORMAL",
         }
     }
 }
 
-impl Pen {
+impl WriterConnection {
     fn alone(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
         self.sync(true)?;
         self.sync_mark()?;
         for job in batch {
-            if let Ended::Broken(fault) = job.work(self.db()) {
+            if let JobEnd::Broken(fault) = job.work(self.db()) {
                 return Err(fault);
             }
         }
@@ -415,20 +413,20 @@ impl Pen {
     }
 
     fn db(&self) -> Db<'_> {
-        Db::writing(&self.connection, self.faults.as_ref(), &self.known, &self.unnoted)
+        Db::writing(&self.connection, self.faults.as_ref(), &self.unnoted)
     }
 
     fn commit(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
-        self.sync(batch.iter().any(|job| job.manner() == Manner::Durable))?;
+        self.sync(batch.iter().any(|job| job.manner() == CommitMode::Durable))?;
         self.begin().map_err(fault_of)?;
         self.end(batch)
     }
 
     fn begin(&self) -> rusqlite::Result<()> {
-        self.db().step(Point::Begin, "BEGIN IMMEDIATE")
+        self.db().step(StoragePoint::Begin, "BEGIN IMMEDIATE")
     }
 
-    fn set_level(&mut self, level: Level) -> rusqlite::Result<()> {
+    fn set_level(&mut self, level: SyncLevel) -> rusqlite::Result<()> {
         if level != self.level {
             self.connection.pragma_update(None, "synchronous", level.name())?;
             self.level = level;
@@ -437,18 +435,18 @@ impl Pen {
     }
 
     fn is_synced(&self) -> bool {
-        self.level == Level::Full
+        self.level == SyncLevel::Full
     }
 
     /// Whether a job can be done without a wait that is worth another thread.
-    fn is_ready(&self, manner: Manner) -> bool {
-        let synced = manner != Manner::Relaxed;
-        !self.is_log_long(synced) && (manner == Manner::Relaxed || self.quick)
+    fn is_ready(&self, manner: CommitMode) -> bool {
+        let synced = manner != CommitMode::Relaxed;
+        !self.is_log_long(synced) && (manner == CommitMode::Relaxed || self.quick)
     }
 
     /// Begins a transaction, unless another process is writing.
-    fn begin_at_once(&mut self, manner: Manner) -> Result<bool, BatchFault> {
-        self.sync(manner == Manner::Durable)?;
+    fn begin_at_once(&mut self, manner: CommitMode) -> Result<bool, BatchFault> {
+        self.sync(manner == CommitMode::Durable)?;
         self.connection.busy_handler(None::<fn(i32) -> bool>).map_err(fault_of)?;
         let begun = self.begin();
         db::be_patient(&mut self.connection).map_err(fault_of)?;
@@ -468,18 +466,17 @@ impl Pen {
         let db = self.db();
         let began = Instant::now();
         let outcome = in_transaction(db, batch, &self.unnoted)
-            .and_then(|()| db.step(Point::Commit, "COMMIT").map_err(fault_of));
+            .and_then(|()| db.step(StoragePoint::Commit, "COMMIT").map_err(fault_of));
         self.tell(batch.len(), began, outcome);
         // Before anybody hears of it.
         let written = self.unnoted.take();
         if outcome.is_ok() {
-            self.progress.note(written, self.level == Level::Full);
+            self.progress.note(written, self.level == SyncLevel::Full);
         }
         if self.is_synced() {
             self.quick = outcome.is_ok() && began.elapsed() < limits::QUICK_COMMIT;
         }
         if outcome.is_err() {
-            self.known.forget();
             // What failed may have ended the transaction by itself.
             let under_way = !self.connection.is_autocommit();
             if under_way && self.connection.execute_batch("ROLLBACK").is_err() {
@@ -506,7 +503,7 @@ impl Pen {
 
     /// Whether the next commits are synced.
     fn sync(&mut self, synced: bool) -> Result<(), BatchFault> {
-        self.set_level(if synced { Level::Full } else { Level::Normal }).map_err(fault_of)
+        self.set_level(if synced { SyncLevel::Full } else { SyncLevel::Normal }).map_err(fault_of)
     }
 
     fn is_log_long(&self, at_rest: bool) -> bool {
@@ -533,7 +530,7 @@ impl Pen {
         }
         // Whoever ends from now on may have written something that is not moved.
         let ended = self.progress.ended();
-        let moved = fault::at(self.faults.as_ref(), Point::Checkpoint, || {
+        let moved = fault::at(self.faults.as_ref(), StoragePoint::Checkpoint, || {
             let mode = CheckpointMode::PASSIVE;
             self.connection.wal_checkpoint_v2(None::<&str>, mode)
         });
@@ -549,7 +546,7 @@ impl Pen {
 fn in_transaction(
     db: Db<'_>,
     batch: &mut [Box<dyn Job>],
-    unnoted: &Unnoted,
+    unnoted: &PendingUpdates,
 ) -> Result<(), BatchFault> {
     match batch {
         // What is taken back of one alone is all there is.
@@ -567,12 +564,12 @@ fn settle(
     db: Db<'_>,
     job: &mut Box<dyn Job>,
     back: &[&str],
-    unnoted: &Unnoted,
+    unnoted: &PendingUpdates,
 ) -> Result<(), BatchFault> {
     let before = unnoted.len();
     match job.work(db) {
-        Ended::Done => Ok(()),
-        Ended::Refused(damaged) => {
+        JobEnd::Done => Ok(()),
+        JobEnd::Refused(damaged) => {
             unnoted.shorten(before);
             back.iter().try_for_each(|sql| statement(db, sql))?;
             if let Some(run) = damaged {
@@ -581,7 +578,7 @@ fn settle(
             }
             Ok(())
         }
-        Ended::Broken(fault) => Err(fault),
+        JobEnd::Broken(fault) => Err(fault),
     }
 }
 
@@ -596,8 +593,8 @@ fn statement(db: Db<'_>, sql: &str) -> Result<(), BatchFault> {
 /// have left everything as it was.
 fn fault_of(error: rusqlite::Error) -> BatchFault {
     match RunsError::from(error) {
-        RunsError::Full => BatchFault::Full,
-        RunsError::Busy => BatchFault::Busy,
+        RunsError::Journal(JournalError::Full) => BatchFault::Full,
+        RunsError::Journal(JournalError::Busy) => BatchFault::Busy,
         _ => BatchFault::Failed,
     }
 }

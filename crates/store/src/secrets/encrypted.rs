@@ -8,13 +8,13 @@ use age::secrecy::{ExposeSecret, SecretString};
 use age::{DecryptError, Decryptor, scrypt, x25519};
 use milepost_model::secret::Secret;
 
-use super::entry::{self, Entries, Kept};
+use super::entry::{self, SecretEntries, StoredSecret};
 use super::{Origins, SecretError, SecretName, origins};
 use crate::directory::Directory;
-use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
+use crate::file::{self, FileMode, WriteOptions};
 use crate::limits;
 use crate::lock::Lock;
-use crate::stamp::Seen;
+use crate::stamp::ObservedStamp;
 
 const FILE: &str = "secrets.age";
 const KEY: &str = "secrets.key";
@@ -26,7 +26,7 @@ pub(super) struct EncryptedFile {
     directory: PathBuf,
     passphrase: Option<Secret>,
     /// What was last read: a passphrase takes long to try.
-    known: Mutex<Option<(Seen, Arc<Entries>)>>,
+    known: Mutex<Option<(ObservedStamp, Arc<SecretEntries>)>>,
 }
 
 impl EncryptedFile {
@@ -35,7 +35,7 @@ impl EncryptedFile {
         EncryptedFile { directory, passphrase, known: Mutex::new(None) }
     }
 
-    pub(super) fn get(&self, name: &SecretName) -> Result<Option<Kept>, SecretError> {
+    pub(super) fn get(&self, name: &SecretName) -> Result<Option<StoredSecret>, SecretError> {
         Ok(self.read()?.and_then(|entries| entries.get(name).cloned()))
     }
 
@@ -46,9 +46,9 @@ impl EncryptedFile {
     /// Changes the secrets; nothing is written when the change fails.
     pub(super) fn change(
         &self,
-        change: impl FnOnce(&mut Entries) -> Result<(), SecretError>,
+        change: impl FnOnce(&mut SecretEntries) -> Result<(), SecretError>,
     ) -> Result<(), SecretError> {
-        file::make_directory(&self.directory, Readers::Owner)?;
+        file::make_directory(&self.directory, FileMode::Owner)?;
         let _lock = Lock::of(&self.directory)?;
         let before = self.read()?;
         let mut entries = before.as_deref().cloned().unwrap_or_default();
@@ -57,7 +57,7 @@ impl EncryptedFile {
         if bytes.len() > limits::SECRETS_FILE_BYTES {
             return Err(SecretError::TooLarge);
         }
-        write(&self.path(), &bytes, Replace::Yes)?;
+        file::write(&self.path(), &bytes, WriteOptions::PRIVATE)?;
         Ok(())
     }
 
@@ -70,16 +70,12 @@ impl EncryptedFile {
     }
 
     /// What the file says; read and decrypted only if it changed. `None` when there is none.
-    fn read(&self) -> Result<Option<Arc<Entries>>, SecretError> {
+    fn read(&self) -> Result<Option<Arc<SecretEntries>>, SecretError> {
         let Some(directory) = Directory::open(&self.directory)? else { return Ok(None) };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let stamp = match directory.stamp(Path::new(FILE)) {
-            Ok(stamp) => stamp,
-            Err(FileError::NotFound { .. }) => {
-                *known = None;
-                return Ok(None);
-            }
-            Err(error) => return Err(error.into()),
+        let Some(stamp) = file::if_present(directory.stamp(Path::new(FILE)))? else {
+            *known = None;
+            return Ok(None);
         };
         if let Some((seen, entries)) = &*known
             && seen.is_still(stamp)
@@ -141,12 +137,11 @@ impl EncryptedFile {
 
     fn key(&self, directory: &Directory) -> Result<Option<x25519::Identity>, SecretError> {
         let path = self.key_path();
-        let bytes = match directory.read(Path::new(KEY), limits::KEY_FILE_BYTES) {
-            Ok(bytes) => bytes,
-            Err(FileError::NotFound { .. }) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
-        check_mode(&path)?;
+        let bytes = file::if_present(directory.read(Path::new(KEY), limits::KEY_FILE_BYTES))?;
+        let Some(bytes) = bytes else { return Ok(None) };
+        if let Some(mode) = file::exposed_mode(&path)? {
+            return Err(SecretError::KeyExposed { path, mode });
+        }
         let text = std::str::from_utf8(&bytes).unwrap_or_default();
         let mut lines = text.lines().map(str::trim);
         let line = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
@@ -157,33 +152,11 @@ impl EncryptedFile {
     fn new_key(&self) -> Result<x25519::Identity, SecretError> {
         let key = x25519::Identity::generate();
         let text = format!("{KEY_HEAD}{}\n", key.to_string().expose_secret());
-        write(&self.key_path(), text.as_bytes(), Replace::No)?;
+        file::write(&self.key_path(), text.as_bytes(), WriteOptions::PRIVATE_NEW)?;
         Ok(key)
     }
 }
 
 fn secret_string(secret: &Secret) -> SecretString {
     SecretString::from(secret.reveal().to_owned())
-}
-
-fn write(path: &Path, bytes: &[u8], replace: Replace) -> Result<(), FileError> {
-    file::write(path, bytes, Manner { replace, readers: Readers::Owner, lasting: Lasting::Synced })
-}
-
-/// A key that others may read is no key any more.
-#[cfg(unix)]
-fn check_mode(path: &Path) -> Result<(), SecretError> {
-    use std::os::unix::fs::PermissionsExt;
-
-    let metadata = std::fs::metadata(path).map_err(|error| FileError::of(path, error))?;
-    let mode = metadata.permissions().mode() & 0o777;
-    if mode & 0o077 != 0 {
-        return Err(SecretError::KeyExposed { path: path.to_owned(), mode });
-    }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn check_mode(_: &Path) -> Result<(), SecretError> {
-    Ok(())
 }

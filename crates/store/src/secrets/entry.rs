@@ -10,11 +10,11 @@ use super::{SecretError, SecretName};
 use crate::limits;
 
 /// Every secret that is kept.
-pub(super) type Entries = BTreeMap<SecretName, Kept>;
+pub(super) type SecretEntries = BTreeMap<SecretName, StoredSecret>;
 
 /// A secret and the only origin it is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Kept {
+pub(super) struct StoredSecret {
     value: Secret,
     origin: Option<String>,
 }
@@ -36,8 +36,8 @@ struct One {
 
 const VERSION: u32 = 1;
 
-impl Kept {
-    pub(super) fn new(value: Secret, origin: Option<&Origin>) -> Result<Kept, SecretError> {
+impl StoredSecret {
+    pub(super) fn new(value: Secret, origin: Option<&Origin>) -> Result<StoredSecret, SecretError> {
         match value.reveal().len() {
             0 => return Err(SecretError::Empty),
             1..=limits::SECRET_BYTES => {}
@@ -46,7 +46,7 @@ impl Kept {
         if origin.is_some_and(|origin| !origin.is_tuple()) {
             return Err(SecretError::NoOrigin);
         }
-        Ok(Kept { value, origin: origin.map(Origin::ascii_serialization) })
+        Ok(StoredSecret { value, origin: origin.map(Origin::ascii_serialization) })
     }
 
     pub(super) fn origin(&self) -> Option<&str> {
@@ -75,9 +75,9 @@ impl Kept {
 
     /// One secret from its text.
     #[cfg(feature = "keyring")]
-    pub(super) fn parse(text: &str) -> Option<Kept> {
+    pub(super) fn parse(text: &str) -> Option<StoredSecret> {
         let one: One = serde_json::from_str(text).ok()?;
-        Some(Kept { value: Secret::new(one.value), origin: one.origin })
+        Some(StoredSecret { value: Secret::new(one.value), origin: one.origin })
     }
 }
 
@@ -87,23 +87,25 @@ fn same_origin(own: &str, asked: &Origin) -> bool {
 }
 
 /// Every secret as text.
-pub(super) fn render(entries: &Entries) -> Vec<u8> {
-    let one =
-        |kept: &Kept| One { value: kept.value.reveal().to_owned(), origin: kept.origin.clone() };
+pub(super) fn render(entries: &SecretEntries) -> Vec<u8> {
+    let one = |kept: &StoredSecret| One {
+        value: kept.value.reveal().to_owned(),
+        origin: kept.origin.clone(),
+    };
     let secrets = entries.iter().map(|(name, kept)| (name.as_str(), one(kept)));
     let all = All { version: VERSION, secrets: secrets.collect() };
     serde_json::to_vec(&all).expect("texts are JSON")
 }
 
 /// Every secret from the text; `None` when it is none of ours.
-pub(super) fn parse(text: &[u8]) -> Option<Entries> {
+pub(super) fn parse(text: &[u8]) -> Option<SecretEntries> {
     let all: All<'_> = serde_json::from_slice(text).ok()?;
     if all.version != VERSION {
         return None;
     }
     let entries = all.secrets.into_iter().map(|(name, one)| {
         let name = SecretName::parse(name).ok()?;
-        Some((name, Kept { value: Secret::new(one.value), origin: one.origin }))
+        Some((name, StoredSecret { value: Secret::new(one.value), origin: one.origin }))
     });
     entries.collect()
 }

@@ -14,7 +14,6 @@ pub(super) const PASSPHRASE: &str = "MILEPOST_SECRETS_PASSPHRASE";
 /// The secrets in the environment, the passphrase of the others, and all other variables.
 #[derive(Debug, Clone, Default)]
 pub struct Environment {
-    /// By the name without the prefix.
     secrets: BTreeMap<String, Secret>,
     passphrase: Option<Secret>,
     /// All others: which of them may be read is for the configuration to say.

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use keyring::Error;
 use keyring::v1::Entry;
 
-use super::entry::Kept;
+use super::entry::StoredSecret;
 use super::{Origins, SecretError, SecretName};
-use crate::file::{self, Readers};
+use crate::file::{self, FileMode};
 use crate::limits;
 use crate::lock::Lock;
 
@@ -28,7 +28,7 @@ impl Keyring {
         Keyring { directory: directory.to_owned() }
     }
 
-    pub(super) fn set(&self, name: &SecretName, kept: &Kept) -> Result<(), SecretError> {
+    pub(super) fn set(&self, name: &SecretName, kept: &StoredSecret) -> Result<(), SecretError> {
         let _lock = self.lock()?;
         let mut names = names()?;
         if names.insert(name.as_str().to_owned()) {
@@ -55,7 +55,7 @@ impl Keyring {
     }
 
     fn lock(&self) -> Result<Lock, SecretError> {
-        file::make_directory(&self.directory, Readers::Owner)?;
+        file::make_directory(&self.directory, FileMode::Owner)?;
         Ok(Lock::of(&self.directory)?)
     }
 }
@@ -78,9 +78,9 @@ fn names() -> Result<BTreeSet<String>, SecretError> {
 }
 
 /// The secret of a name.
-pub(super) fn get(name: &SecretName) -> Result<Option<Kept>, SecretError> {
+pub(super) fn get(name: &SecretName) -> Result<Option<StoredSecret>, SecretError> {
     let Some(text) = read(name.as_str())? else { return Ok(None) };
-    Kept::parse(&text).map(Some).ok_or_else(damaged)
+    StoredSecret::parse(&text).map(Some).ok_or_else(damaged)
 }
 
 fn listed(names: &BTreeSet<String>) -> String {

@@ -16,7 +16,7 @@ use milepost_model::secret::Secret;
 use url::Origin;
 
 use encrypted::EncryptedFile;
-use entry::{Entries, Kept};
+use entry::{SecretEntries, StoredSecret};
 pub use environment::Environment;
 pub use name::{InvalidSecretName, SecretName};
 
@@ -46,44 +46,30 @@ enum Keeper {
 pub struct SecretEntry {
     /// Its name; of one that is only in the environment, as it is spelt there.
     pub name: SecretName,
-    /// Where its value comes from.
     pub from: SecretsBackend,
     /// It is kept elsewhere too, but the environment wins.
     pub shadowed: bool,
-    /// The only origin it is for.
     pub origin: Option<String>,
 }
 
 /// Why a secret could not be had or kept. Says names and places, never values.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
-    /// There is none of this name.
     #[error(
         "there is no secret `{name}`: set it, or set the variable `{}`",
         environment::variable(name)
     )]
-    NotFound {
-        /// Its name.
-        name: SecretName,
-    },
+    NotFound { name: SecretName },
     /// It is for one origin, and was asked for without one or for another.
     #[error("secret `{name}` is for `{origin}` alone")]
-    OtherOrigin {
-        /// Its name.
-        name: SecretName,
-        /// The origin it is for.
-        origin: String,
-    },
+    OtherOrigin { name: SecretName, origin: String },
     /// A URL that has no origin: it is neither `http` nor `https`.
     #[error("a secret can be bound to an `http` or `https` origin only")]
     NoOrigin,
-    /// Nothing at all.
     #[error("a secret cannot be empty: give it a value")]
     Empty,
-    /// Too long, or one too many.
     #[error("secrets are at most {} of at most {} bytes", limits::SECRETS, limits::SECRET_BYTES)]
     TooLarge,
-    /// Secrets come from the environment alone.
     #[error(
         "secrets come from the environment alone: set the variable, \
          or set `backend = \"file\"` under `[secrets]` in the configuration"
@@ -92,47 +78,24 @@ pub enum SecretError {
     /// This program was built without the operating system's keyring, or there is none.
     #[error("there is no keyring here: set `backend = \"file\"` under `[secrets]`")]
     NoKeyring,
-    /// Others may read the key.
     #[error("others may read `{}` (mode {mode:03o}): run `chmod 600` on it", path.display())]
-    KeyExposed {
-        /// The key.
-        path: PathBuf,
-        /// Its mode.
-        mode: u32,
-    },
-    /// The key is gone.
+    KeyExposed { path: PathBuf, mode: u32 },
     #[error("the key `{}` is gone: put it back, or remove the secrets beside it", path.display())]
-    KeyMissing {
-        /// The key.
-        path: PathBuf,
-    },
+    KeyMissing { path: PathBuf },
     /// The key is no key, or not the one of the secrets.
     #[error("`{}` does not open the secrets beside it: put the right key back", path.display())]
-    WrongKey {
-        /// The key.
-        path: PathBuf,
-    },
+    WrongKey { path: PathBuf },
     /// The secrets are encrypted with a passphrase, and there is none.
     #[error("`{}` needs its passphrase: set `{}`", path.display(), environment::PASSPHRASE)]
-    NeedsPassphrase {
-        /// The secrets.
-        path: PathBuf,
-    },
-    /// The passphrase is another one.
+    NeedsPassphrase { path: PathBuf },
     #[error("`{}` is not the passphrase of `{}`", environment::PASSPHRASE, path.display())]
-    WrongPassphrase {
-        /// The secrets.
-        path: PathBuf,
-    },
+    WrongPassphrase { path: PathBuf },
     /// The secrets are no longer what was written.
     #[error(
         "`{}` is damaged: put a copy back, or remove it and set the secrets again",
         path.display()
     )]
-    Damaged {
-        /// The secrets.
-        path: PathBuf,
-    },
+    Damaged { path: PathBuf },
     /// A file could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
@@ -166,7 +129,7 @@ impl Vault {
         value: Secret,
         origin: Option<&Origin>,
     ) -> Result<(), SecretError> {
-        let kept = Kept::new(value, origin)?;
+        let kept = StoredSecret::new(value, origin)?;
         match &self.keeper {
             Keeper::File(file) => file.change(|entries| {
                 entries.insert(name.clone(), kept);
@@ -250,6 +213,6 @@ impl Vault {
 /// Names and what they are bound to.
 type Origins = Vec<(SecretName, Option<String>)>;
 
-fn origins(entries: &Entries) -> Origins {
+fn origins(entries: &SecretEntries) -> Origins {
     entries.iter().map(|(name, kept)| (name.clone(), kept.origin().map(str::to_owned))).collect()
 }

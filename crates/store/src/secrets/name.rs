@@ -5,7 +5,7 @@ use std::fmt;
 use crate::limits;
 
 /// The name of a secret. Names are shown and written down; values never are.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 pub struct SecretName(String);
 
 /// A text that names no secret. Does not say which text: it may be the secret itself.
@@ -21,7 +21,6 @@ impl SecretName {
     /// What one looks like, for messages.
     pub const EXPECTED: &'static str = "the name of a secret such as `GITHUB_TOKEN`";
 
-    /// Checks a text.
     pub fn parse(text: &str) -> Result<SecretName, InvalidSecretName> {
         let first = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         let rest = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
@@ -31,7 +30,6 @@ impl SecretName {
         Err(InvalidSecretName)
     }
 
-    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -14,26 +14,14 @@ use milepost_model::digest::Digest;
 pub enum WorkflowError {
     /// The directory that is written has none of this id.
     #[error("there is no workflow `{id}` to change")]
-    NotFound {
-        /// Its id.
-        id: WorkflowId,
-    },
+    NotFound { id: WorkflowId },
     /// There is one already, and nobody said that it may be replaced.
     #[error("workflow `{id}` is there already")]
-    Exists {
-        /// Its id.
-        id: WorkflowId,
-        /// Its version.
-        version: Digest,
-        /// Its file.
-        path: PathBuf,
-    },
+    Exists { id: WorkflowId, version: Digest, path: PathBuf },
     /// It is not the version that the caller has seen.
     #[error("workflow `{id}` is not the version that was expected")]
     Conflict {
-        /// Its id.
         id: WorkflowId,
-        /// What the caller has seen.
         expected: Digest,
         /// What is there; none when nothing is.
         found: Option<Digest>,
@@ -43,45 +31,22 @@ pub enum WorkflowError {
     Taken {
         /// The id that would have this file.
         id: WorkflowId,
-        /// The file.
         path: PathBuf,
     },
-    /// The text says another id.
     #[error("the text is that of workflow `{found}`, not of `{id}`")]
-    OtherId {
-        /// The id it goes by.
-        id: WorkflowId,
-        /// The id it says.
-        found: String,
-    },
+    OtherId { id: WorkflowId, found: String },
     /// The id cannot be changed in the text without changing more than it.
     #[error("the id of workflow `{id}` is written in a way that cannot be changed alone")]
-    NoHold {
-        /// Its id.
-        id: WorkflowId,
-    },
+    NoHold { id: WorkflowId },
     /// With the new id the workflow would not be valid.
     #[error("workflow `{id}` would not be valid")]
-    Unfit {
-        /// The new id.
-        id: WorkflowId,
-        /// What would be wrong with it.
-        violations: Vec<Violation>,
-    },
+    Unfit { id: WorkflowId, violations: Vec<Violation> },
     /// No version of the workflow is known by this hash.
     #[error("workflow `{id}` has no version `{version}`")]
-    NoVersion {
-        /// Its id.
-        id: WorkflowId,
-        /// The hash that was asked for.
-        version: Digest,
-    },
+    NoVersion { id: WorkflowId, version: Digest },
     /// What was kept is not what it was.
     #[error("`{}` is damaged: it does not have the hash it is named after", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-    },
+    Damaged { path: PathBuf },
     /// A file could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),

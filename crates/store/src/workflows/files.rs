@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use milepost_model::check::World;
 use milepost_model::commands::NoCommands;
 use milepost_model::id::WorkflowId;
-use milepost_model::limits::DOCUMENT_BYTES;
-use milepost_model::source::Format;
+use milepost_syntax::limits::DOCUMENT_BYTES;
+use milepost_syntax::source::Format;
 
-use super::log::Text;
+use super::log::TextRef;
 use crate::file::FileError;
 use crate::identity;
-use crate::index::{FileId, Index, Verdict};
+use crate::index::{FileId, Validity, WorkflowIndex};
 use crate::locations::{Locations, SourceKind};
 use milepost_model::digest::Digest;
 
@@ -24,37 +24,36 @@ const DIRECTORY: usize = 1;
 
 /// The files of the directory that is written.
 #[derive(Debug)]
-pub(super) struct Files {
+pub(super) struct DirectoryFiles {
     path: PathBuf,
-    index: Index,
+    index: WorkflowIndex,
 }
 
 /// The file of a workflow.
 #[derive(Debug)]
-pub(super) struct Held {
-    /// Its path below the directory.
+pub(super) struct HeldFile {
     pub(super) path: PathBuf,
     /// What it says, read for this call.
     pub(super) bytes: Vec<u8>,
-    pub(super) text: Text,
+    pub(super) text: TextRef,
     /// Other files that say the same id and do not count.
     pub(super) others: Vec<PathBuf>,
 }
 
-impl Files {
-    pub(super) fn of(directory: &Path) -> Files {
+impl DirectoryFiles {
+    pub(super) fn of(directory: &Path) -> DirectoryFiles {
         let directories = vec![(SourceKind::Runtime, directory.to_owned())];
         let locations = Locations { directories, ..Locations::default() };
-        Files { path: directory.to_owned(), index: Index::new(&locations) }
+        DirectoryFiles { path: directory.to_owned(), index: WorkflowIndex::new(&locations) }
     }
 
     /// Begins anew: whoever used this last did not come to an end.
     pub(super) fn reset(&mut self) {
-        *self = Files::of(&self.path);
+        *self = DirectoryFiles::of(&self.path);
     }
 
     /// The file that has an id. Of several, the one that counts in the library.
-    pub(super) fn held(&mut self, id: &WorkflowId) -> Result<Option<Held>, FileError> {
+    pub(super) fn held(&mut self, id: &WorkflowId) -> Result<Option<HeldFile>, FileError> {
         self.index.look_for(id.as_str())?;
         let mut files = self.own(id);
         if files.is_empty() {
@@ -70,8 +69,8 @@ impl Files {
         match self.read(&held) {
             Ok(bytes) => {
                 let format = identity::format(&held).unwrap_or(Format::Yaml);
-                let text = Text { version: Digest::of(&bytes), format };
-                Ok(Some(Held { path: held, bytes, text, others }))
+                let text = TextRef { version: Digest::of(&bytes), format };
+                Ok(Some(HeldFile { path: held, bytes, text, others }))
             }
             // It went between the look and the reading.
             Err(FileError::NotFound { .. }) => Ok(None),
@@ -101,7 +100,7 @@ impl Files {
             for file in files {
                 let Some(judged) = self.index.judge(*file, WORLD) else { continue };
                 let record = self.index.record(judged.file);
-                if record.is_some_and(|record| matches!(record.verdict, Verdict::Valid(_))) {
+                if record.is_some_and(|record| matches!(record.verdict, Validity::Valid(_))) {
                     return Some(judged.file);
                 }
             }

@@ -9,32 +9,29 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use milepost_model::id::WorkflowId;
-use milepost_model::limits::DOCUMENT_BYTES;
-use milepost_model::source::Format;
+use milepost_syntax::limits::DOCUMENT_BYTES;
+use milepost_syntax::source::Format;
 
 use super::error::WorkflowError;
-use super::log::{self, Entry, Operation, Text};
-use crate::file::{self, FileError, FilePoint, Lasting, Manner, Readers, Replace};
+use super::log::{self, ChangeKind, LogEntry, TextRef};
+use crate::file::{self, FileError, FileMode, FilePoint, WriteOptions};
 use crate::limits;
 use crate::locations::Locations;
 use milepost_model::digest::Digest;
 
-/// The past of the workflows of a directory. Only looks; [`Workflows`](super::Workflows) adds.
+/// The past of the workflows of a directory. Only looks; [`WorkflowStore`](super::Workflows) adds.
 #[derive(Debug, Clone)]
-pub struct History {
+pub struct WorkflowHistory {
     data: PathBuf,
     directory: PathBuf,
 }
 
 /// A version of a workflow, as it came to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Version {
-    /// The hash of its bytes.
+pub struct StoredVersion {
     pub version: Digest,
-    /// How it is written.
     pub format: Format,
-    /// What made it.
-    pub operation: Operation,
+    pub operation: ChangeKind,
     /// When, in milliseconds since 1970; not known of what somebody wrote by other means.
     pub at_ms: Option<u64>,
     /// The id that the workflow had before this.
@@ -45,9 +42,9 @@ pub struct Version {
 
 /// Every version of a workflow.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Versions {
+pub struct VersionList {
     /// The newest first. A text that came back is there again.
-    pub items: Vec<Version>,
+    pub items: Vec<StoredVersion>,
     /// When the workflow was deleted, if it is.
     pub deleted_ms: Option<u64>,
     /// The log is so long that its beginning was not looked at.
@@ -56,18 +53,16 @@ pub struct Versions {
 
 /// A text that was kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
-    /// The very bytes.
+pub struct StoredText {
     pub bytes: Vec<u8>,
-    /// How it is written.
     pub format: Format,
 }
 
-impl History {
+impl WorkflowHistory {
     /// That of the directory that is written. Looks at nothing yet.
-    pub fn open(locations: &Locations) -> History {
+    pub fn open(locations: &Locations) -> WorkflowHistory {
         let directory = locations.runtime().to_owned();
-        History { data: locations.data.join("history"), directory }
+        WorkflowHistory { data: locations.data.join("history"), directory }
     }
 
     /// Every version of a workflow. `current` is the text in its file now, if there is one: it may
@@ -76,28 +71,25 @@ impl History {
         &self,
         id: &WorkflowId,
         current: Option<(Digest, Format)>,
-    ) -> Result<Versions, FileError> {
+    ) -> Result<VersionList, FileError> {
         let (log, cut) = self.log(id)?;
-        let current = current.map(|(version, format)| Text { version, format });
-        Ok(Versions { cut, ..versions(&log::entries(&log), current) })
+        let current = current.map(|(version, format)| TextRef { version, format });
+        Ok(VersionList { cut, ..versions(&log::entries(&log), current) })
     }
 
     /// The text of a version of a workflow, the very bytes.
-    pub fn text(&self, id: &WorkflowId, version: Digest) -> Result<Kept, WorkflowError> {
+    pub fn text(&self, id: &WorkflowId, version: Digest) -> Result<StoredText, WorkflowError> {
         let nothing = || WorkflowError::NoVersion { id: id.clone(), version };
         let versions = self.versions(id, None)?;
         let known = versions.items.iter().find(|one| one.version == version);
         let format = known.ok_or_else(nothing)?.format;
         let path = self.text_path(version);
-        let bytes = match file::read_document(&path, DOCUMENT_BYTES) {
-            Ok(bytes) => bytes,
-            Err(FileError::NotFound { .. }) => return Err(nothing()),
-            Err(error) => return Err(error.into()),
-        };
+        let bytes = file::if_present(file::read_document(&path, DOCUMENT_BYTES))?;
+        let bytes = bytes.ok_or_else(nothing)?;
         if Digest::of(&bytes) != version {
             return Err(WorkflowError::Damaged { path });
         }
-        Ok(Kept { bytes, format })
+        Ok(StoredText { bytes, format })
     }
 
     /// Whether a text is kept.
@@ -112,17 +104,15 @@ impl History {
         if self.has(version) {
             return Ok(version);
         }
-        file::make_directory(&self.root().join("texts"), Readers::Owner)?;
-        let manner =
-            Manner { replace: Replace::Yes, readers: Readers::Owner, lasting: Lasting::Synced };
-        file::write(&self.text_path(version), bytes, manner)?;
+        file::make_directory(&self.root().join("texts"), FileMode::Owner)?;
+        file::write(&self.text_path(version), bytes, WriteOptions::PRIVATE)?;
         Ok(version)
     }
 
     /// Notes a change. It is on the disk when this returns. Needs the lock of the directory.
-    pub(super) fn note(&self, id: &WorkflowId, entry: &Entry) -> Result<(), FileError> {
+    pub(super) fn note(&self, id: &WorkflowId, entry: &LogEntry) -> Result<(), FileError> {
         let root = self.root();
-        file::make_directory(&root, Readers::Owner)?;
+        file::make_directory(&root, FileMode::Owner)?;
         let path = self.log_path(id);
         let is_new = fs::symlink_metadata(&path).is_err();
         let noted = append(&path, &entry.line());
@@ -131,19 +121,17 @@ impl History {
     }
 
     /// Gives the past of one id to another, with a change on top. What the other had stays. The
-    /// first one keeps its own until it is [forgotten](History::forget). Needs the lock.
+    /// first one keeps its own until it is [forgotten](WorkflowHistory::forget). Needs the lock.
     pub(super) fn carry(
         &self,
         from: &WorkflowId,
         to: &WorkflowId,
-        entry: &Entry,
+        entry: &LogEntry,
     ) -> Result<(), FileError> {
-        file::make_directory(&self.root(), Readers::Owner)?;
+        file::make_directory(&self.root(), FileMode::Owner)?;
         let mut log = log::joined(&self.log(to)?.0, &self.log(from)?.0);
         log.extend(entry.line().into_bytes());
-        let manner =
-            Manner { replace: Replace::Yes, readers: Readers::Owner, lasting: Lasting::Synced };
-        file::write(&self.log_path(to), &log, manner)
+        file::write(&self.log_path(to), &log, WriteOptions::PRIVATE)
     }
 
     /// Lets go of the log of an id that has passed it on.
@@ -180,13 +168,13 @@ impl History {
 }
 
 /// What the changes of a log and the text of the file come to.
-fn versions(entries: &[Entry], current: Option<Text>) -> Versions {
-    let mut items: Vec<Version> = Vec::new();
-    let push = |items: &mut Vec<Version>, text: Text, entry: Option<&Entry>| {
-        items.push(Version {
+fn versions(entries: &[LogEntry], current: Option<TextRef>) -> VersionList {
+    let mut items: Vec<StoredVersion> = Vec::new();
+    let push = |items: &mut Vec<StoredVersion>, text: TextRef, entry: Option<&LogEntry>| {
+        items.push(StoredVersion {
             version: text.version,
             format: text.format,
-            operation: entry.map_or(Operation::Edit, |entry| entry.operation),
+            operation: entry.map_or(ChangeKind::Edit, |entry| entry.operation),
             at_ms: entry.map(|entry| entry.at_ms),
             renamed_from: entry.and_then(|entry| entry.renamed_from.clone()),
             current: false,
@@ -217,7 +205,7 @@ fn versions(entries: &[Entry], current: Option<Text>) -> Versions {
         }
     }
     items.reverse();
-    Versions { items, deleted_ms, cut: false }
+    VersionList { items, deleted_ms, cut: false }
 }
 
 /// Adds a line to a file, which is for its owner alone if it is new.

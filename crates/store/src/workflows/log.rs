@@ -3,14 +3,14 @@
 //! A crash may leave half a line at the end. It is passed over, and the next one begins a line of
 //! its own.
 
-use milepost_model::source::Format;
+use milepost_syntax::source::Format;
 use serde_json::{Value, json};
 
 use milepost_model::digest::Digest;
 
 /// What made a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
+pub enum ChangeKind {
     /// It was saved.
     Save,
     /// It got another id.
@@ -23,52 +23,52 @@ pub enum Operation {
     Edit,
 }
 
-impl Operation {
-    const ALL: [Operation; 5] = [
-        Operation::Save,
-        Operation::Rename,
-        Operation::Restore,
-        Operation::Delete,
-        Operation::Edit,
+impl ChangeKind {
+    const ALL: [ChangeKind; 5] = [
+        ChangeKind::Save,
+        ChangeKind::Rename,
+        ChangeKind::Restore,
+        ChangeKind::Delete,
+        ChangeKind::Edit,
     ];
 
     /// The word people see, and the one in the log.
     pub fn name(self) -> &'static str {
         match self {
-            Operation::Save => "save",
-            Operation::Rename => "rename",
-            Operation::Restore => "restore",
-            Operation::Delete => "delete",
-            Operation::Edit => "edit",
+            ChangeKind::Save => "save",
+            ChangeKind::Rename => "rename",
+            ChangeKind::Restore => "restore",
+            ChangeKind::Delete => "delete",
+            ChangeKind::Edit => "edit",
         }
     }
 
-    fn of_name(name: &str) -> Option<Operation> {
-        Operation::ALL.into_iter().find(|operation| operation.name() == name)
+    fn of_name(name: &str) -> Option<ChangeKind> {
+        ChangeKind::ALL.into_iter().find(|operation| operation.name() == name)
     }
 }
 
 /// A text by its hash, and how it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Text {
+pub(super) struct TextRef {
     pub(super) version: Digest,
     pub(super) format: Format,
 }
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct LogEntry {
     pub(super) at_ms: u64,
-    pub(super) operation: Operation,
+    pub(super) operation: ChangeKind,
     /// The text after it; none after a deletion.
-    pub(super) text: Option<Text>,
+    pub(super) text: Option<TextRef>,
     /// The text before it; none when there was no workflow.
-    pub(super) previous: Option<Text>,
+    pub(super) previous: Option<TextRef>,
     /// The id it had before, when it got another one.
     pub(super) renamed_from: Option<String>,
 }
 
-impl Entry {
+impl LogEntry {
     /// Its line, with the end of it.
     pub(super) fn line(&self) -> String {
         let mut line = json!({
@@ -85,15 +85,15 @@ impl Entry {
         format!("{line}\n")
     }
 
-    fn of_line(line: &str) -> Option<Entry> {
+    fn of_line(line: &str) -> Option<LogEntry> {
         let line: Value = serde_json::from_str(line).ok()?;
         let text = |version: &str, format: &str| {
             let version = Digest::parse(line[version].as_str()?)?;
-            Some(Text { version, format: Format::of_extension(line[format].as_str()?)? })
+            Some(TextRef { version, format: Format::of_extension(line[format].as_str()?)? })
         };
-        Some(Entry {
+        Some(LogEntry {
             at_ms: line["at_ms"].as_u64()?,
-            operation: Operation::of_name(line["operation"].as_str()?)?,
+            operation: ChangeKind::of_name(line["operation"].as_str()?)?,
             text: text("version", "format"),
             previous: text("previous", "previous_format"),
             renamed_from: line["renamed_from"].as_str().map(str::to_owned),
@@ -103,14 +103,14 @@ impl Entry {
 
 /// The changes of a log, the oldest first. What is no entry is passed over: half a line that a
 /// crash left must not hide all others.
-pub(super) fn entries(log: &[u8]) -> Vec<Entry> {
+pub(super) fn entries(log: &[u8]) -> Vec<LogEntry> {
     let lines = log.split(|byte| *byte == b'\n');
-    lines.filter_map(|line| Entry::of_line(std::str::from_utf8(line).ok()?)).collect()
+    lines.filter_map(|line| LogEntry::of_line(std::str::from_utf8(line).ok()?)).collect()
 }
 
 /// The lines of one log behind those of another, without those that the other has already.
 pub(super) fn joined(log: &[u8], more: &[u8]) -> Vec<u8> {
-    let held: Vec<Entry> = entries(log);
+    let held: Vec<LogEntry> = entries(log);
     let mut joined: Vec<u8> = held.iter().flat_map(|entry| entry.line().into_bytes()).collect();
     for entry in entries(more).iter().filter(|entry| !held.contains(entry)) {
         joined.extend(entry.line().into_bytes());
@@ -120,16 +120,16 @@ pub(super) fn joined(log: &[u8], more: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use milepost_model::source::Format;
+    use milepost_syntax::source::Format;
 
-    use super::{Entry, Operation, Text, entries, joined};
+    use super::{ChangeKind, LogEntry, TextRef, entries, joined};
     use milepost_model::digest::Digest;
 
-    fn entry(at_ms: u64) -> Entry {
-        let text = |bytes: &[u8]| Text { version: Digest::of(bytes), format: Format::Yaml };
-        Entry {
+    fn entry(at_ms: u64) -> LogEntry {
+        let text = |bytes: &[u8]| TextRef { version: Digest::of(bytes), format: Format::Yaml };
+        LogEntry {
             at_ms,
-            operation: Operation::Rename,
+            operation: ChangeKind::Rename,
             text: Some(text(b"new")),
             previous: (at_ms > 1).then(|| text(b"old")),
             renamed_from: (at_ms > 1).then(|| "old".to_owned()),

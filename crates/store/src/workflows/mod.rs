@@ -5,7 +5,7 @@
 //! are told. What an editor wrote meanwhile is seen the same way. Nobody's bytes are changed: a
 //! text is written as it was given, and a new id takes the place of the old one alone.
 //!
-//! Before a file is touched, what it said and what it will say are kept in the [`History`].
+//! Before a file is touched, what it said and what it will say are kept in the [`WorkflowHistory`].
 //! Whatever happens in between, the file is the old one or the new one, and both texts can be had.
 
 mod error;
@@ -19,32 +19,32 @@ use std::path::{Path, PathBuf};
 
 use milepost_model::document::Document;
 use milepost_model::id::WorkflowId;
-use milepost_model::limits::DOCUMENT_BYTES;
-use milepost_model::source::Format;
+use milepost_syntax::limits::DOCUMENT_BYTES;
+use milepost_syntax::source::Format;
 
 pub use error::WorkflowError;
-pub use history::{History, Kept, Version, Versions};
-pub use log::Operation;
+pub use history::{StoredText, StoredVersion, VersionList, WorkflowHistory};
+pub use log::ChangeKind;
 
-use self::files::{Files, Held, WORLD};
-use self::log::{Entry, Text};
-use self::turn::Turn;
-use crate::file::{self, FileError, FilePoint, Readers};
+use self::files::{DirectoryFiles, HeldFile, WORLD};
+use self::log::{LogEntry, TextRef};
+use self::turn::FilesMutex;
+use crate::file::{self, FileError, FileMode, FilePoint};
 use crate::locations::Locations;
 use crate::lock::Lock;
 use milepost_model::digest::Digest;
 
 /// The workflows of the directory that is written, for as long as a process lives.
 #[derive(Debug)]
-pub struct Workflows {
+pub struct WorkflowStore {
     directory: PathBuf,
-    history: History,
-    turn: Turn,
+    history: WorkflowHistory,
+    turn: FilesMutex,
 }
 
 /// What a caller takes to be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expected {
+pub enum ExpectedVersion {
     /// Whatever is there, if anything is.
     Any,
     /// No workflow of this id.
@@ -55,17 +55,16 @@ pub enum Expected {
 
 /// What goes with every change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Change {
+pub struct WorkflowChange {
     /// What the caller takes to be there.
-    pub expected: Expected,
+    pub expected: ExpectedVersion,
     /// The time, in milliseconds since 1970.
     pub at_ms: u64,
 }
 
 /// A text to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Draft<'d> {
-    /// The very bytes.
+pub struct WorkflowDraft<'d> {
     pub bytes: &'d [u8],
     /// How it is written, which is the ending of its file.
     pub format: Format,
@@ -75,12 +74,9 @@ pub struct Draft<'d> {
 
 /// What a change has left.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Saved {
-    /// The file.
+pub struct SavedWorkflow {
     pub path: PathBuf,
-    /// What it says now.
     pub version: Digest,
-    /// How that is written.
     pub format: Format,
     /// What it said before; none when there was none.
     pub previous: Option<Digest>,
@@ -88,29 +84,27 @@ pub struct Saved {
 
 /// What is gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Deleted {
-    /// The file.
+pub struct DeletedWorkflow {
     pub path: PathBuf,
-    /// What it said.
     pub version: Digest,
 }
 
-impl Workflows {
+impl WorkflowStore {
     /// Those of the directory that is written. Looks at nothing yet.
-    pub fn open(locations: &Locations) -> Workflows {
+    pub fn open(locations: &Locations) -> WorkflowStore {
         let directory = locations.runtime().to_owned();
-        let turn = Turn::of(&directory);
-        Workflows { directory, history: History::open(locations), turn }
+        let turn = FilesMutex::of(&directory);
+        WorkflowStore { directory, history: WorkflowHistory::open(locations), turn }
     }
 
     /// Writes a workflow: into the file that has its id, else into one named after it.
     pub fn save(
         &self,
         id: &WorkflowId,
-        draft: Draft<'_>,
-        change: Change,
-    ) -> Result<Saved, WorkflowError> {
-        self.put(id, draft, change, Operation::Save)
+        draft: WorkflowDraft<'_>,
+        change: WorkflowChange,
+    ) -> Result<SavedWorkflow, WorkflowError> {
+        self.put(id, draft, change, ChangeKind::Save)
     }
 
     /// Writes what a workflow said before. Where that was under another id, it gets this one.
@@ -118,9 +112,9 @@ impl Workflows {
         &self,
         id: &WorkflowId,
         version: Digest,
-        change: Change,
-    ) -> Result<Saved, WorkflowError> {
-        let Kept { bytes, format } = self.history.text(id, version)?;
+        change: WorkflowChange,
+    ) -> Result<SavedWorkflow, WorkflowError> {
+        let StoredText { bytes, format } = self.history.text(id, version)?;
         let document = Document::read(&bytes, Some(format), WORLD);
         let bytes = match &document.id {
             Some(found) if found != id.as_str() => document
@@ -128,8 +122,9 @@ impl Workflows {
                 .ok_or_else(|| WorkflowError::OtherId { id: id.clone(), found: found.clone() })?,
             _ => bytes,
         };
-        let draft = Draft { bytes: &bytes, format, id: document.id.as_ref().map(|_| id.as_str()) };
-        self.put(id, draft, change, Operation::Restore)
+        let draft =
+            WorkflowDraft { bytes: &bytes, format, id: document.id.as_ref().map(|_| id.as_str()) };
+        self.put(id, draft, change, ChangeKind::Restore)
     }
 
     /// Gives a workflow another id, in its text and as the name of its file. At every moment there
@@ -138,16 +133,16 @@ impl Workflows {
         &self,
         from: &WorkflowId,
         to: &WorkflowId,
-        change: Change,
-    ) -> Result<Saved, WorkflowError> {
+        change: WorkflowChange,
+    ) -> Result<SavedWorkflow, WorkflowError> {
         self.need_directory(from)?;
         let mut files = self.turn.take(&self.directory)?;
         let _lock = Lock::of(&self.directory)?;
         let held = self.need(&mut files, from, change.expected)?;
         if from == to {
-            let Text { version, format } = held.text;
+            let TextRef { version, format } = held.text;
             let path = self.directory.join(&held.path);
-            return Ok(Saved { path, version, format, previous: Some(version) });
+            return Ok(SavedWorkflow { path, version, format, previous: Some(version) });
         }
         if let Some(taken) = files.held(to)? {
             let path = self.directory.join(&taken.path);
@@ -162,11 +157,11 @@ impl Workflows {
             self.check_free(to, &target)?;
         }
         let bytes = renamed(&held, from, to)?;
-        let text = Text { version: self.history.keep(&bytes)?, ..held.text };
+        let text = TextRef { version: self.history.keep(&bytes)?, ..held.text };
         self.history.keep(&held.bytes)?;
-        let entry = Entry {
+        let entry = LogEntry {
             at_ms: change.at_ms,
-            operation: Operation::Rename,
+            operation: ChangeKind::Rename,
             text: Some(text),
             previous: Some(held.text),
             renamed_from: Some(from.to_string()),
@@ -178,20 +173,24 @@ impl Workflows {
         file::write_atomic(&path, &bytes, true)?;
         let path = move_file(path, self.directory.join(&target));
         self.history.forget(from)?;
-        let Text { version, format } = text;
-        Ok(Saved { path, version, format, previous: Some(held.text.version) })
+        let TextRef { version, format } = text;
+        Ok(SavedWorkflow { path, version, format, previous: Some(held.text.version) })
     }
 
     /// Deletes a workflow. What it said can be restored.
-    pub fn delete(&self, id: &WorkflowId, change: Change) -> Result<Deleted, WorkflowError> {
+    pub fn delete(
+        &self,
+        id: &WorkflowId,
+        change: WorkflowChange,
+    ) -> Result<DeletedWorkflow, WorkflowError> {
         self.need_directory(id)?;
         let mut files = self.turn.take(&self.directory)?;
         let _lock = Lock::of(&self.directory)?;
         let held = self.need(&mut files, id, change.expected)?;
         self.history.keep(&held.bytes)?;
-        let entry = Entry {
+        let entry = LogEntry {
             at_ms: change.at_ms,
-            operation: Operation::Delete,
+            operation: ChangeKind::Delete,
             text: None,
             previous: Some(held.text),
             renamed_from: None,
@@ -201,18 +200,18 @@ impl Workflows {
         self.remove_left(&files, id, &held.others, &held.path)?;
         file::remove(&path)?;
         self.sync_beside(&path)?;
-        Ok(Deleted { path, version: held.text.version })
+        Ok(DeletedWorkflow { path, version: held.text.version })
     }
 
     fn put(
         &self,
         id: &WorkflowId,
-        draft: Draft<'_>,
-        change: Change,
-        operation: Operation,
-    ) -> Result<Saved, WorkflowError> {
+        draft: WorkflowDraft<'_>,
+        change: WorkflowChange,
+        operation: ChangeKind,
+    ) -> Result<SavedWorkflow, WorkflowError> {
         check_text(id, draft, &self.directory)?;
-        file::make_directory(&self.directory, Readers::Same)?;
+        file::make_directory(&self.directory, FileMode::Same)?;
         let mut files = self.turn.take(&self.directory)?;
         let _lock = Lock::of(&self.directory)?;
         let held = files.held(id)?;
@@ -221,7 +220,8 @@ impl Workflows {
         let path = self.directory.join(&target);
         let (version, format) = (Digest::of(draft.bytes), draft.format);
         let previous = held.as_ref().map(|held| held.text);
-        let saved = Saved { path, version, format, previous: previous.map(|text| text.version) };
+        let saved =
+            SavedWorkflow { path, version, format, previous: previous.map(|text| text.version) };
         if held.as_ref().is_some_and(|held| held.path == target && held.bytes == draft.bytes) {
             return Ok(saved);
         }
@@ -229,8 +229,8 @@ impl Workflows {
             self.history.keep(&held.bytes)?;
         }
         self.history.keep(draft.bytes)?;
-        let text = Some(Text { version, format });
-        let entry = Entry { at_ms: change.at_ms, operation, text, previous, renamed_from: None };
+        let text = Some(TextRef { version, format });
+        let entry = LogEntry { at_ms: change.at_ms, operation, text, previous, renamed_from: None };
         self.history.note(id, &entry)?;
         file::write_atomic(&saved.path, draft.bytes, true)?;
         if let Some(held) = &held {
@@ -246,7 +246,7 @@ impl Workflows {
     fn target(
         &self,
         id: &WorkflowId,
-        held: Option<&Held>,
+        held: Option<&HeldFile>,
         format: Format,
     ) -> Result<PathBuf, WorkflowError> {
         let target = match held {
@@ -273,10 +273,10 @@ impl Workflows {
     /// The file of a workflow that has to be there.
     fn need(
         &self,
-        files: &mut Files,
+        files: &mut DirectoryFiles,
         id: &WorkflowId,
-        expected: Expected,
-    ) -> Result<Held, WorkflowError> {
+        expected: ExpectedVersion,
+    ) -> Result<HeldFile, WorkflowError> {
         let Some(held) = files.held(id)? else {
             return Err(WorkflowError::NotFound { id: id.clone() });
         };
@@ -298,19 +298,19 @@ impl Workflows {
     fn compare(
         &self,
         id: &WorkflowId,
-        held: Option<&Held>,
-        expected: Expected,
+        held: Option<&HeldFile>,
+        expected: ExpectedVersion,
     ) -> Result<(), WorkflowError> {
         let found = held.map(|held| held.text.version);
         match (expected, held) {
-            (Expected::Any, _) | (Expected::Absent, None) => Ok(()),
-            (Expected::Absent, Some(held)) => Err(WorkflowError::Exists {
+            (ExpectedVersion::Any, _) | (ExpectedVersion::Absent, None) => Ok(()),
+            (ExpectedVersion::Absent, Some(held)) => Err(WorkflowError::Exists {
                 id: id.clone(),
                 version: held.text.version,
                 path: self.directory.join(&held.path),
             }),
-            (Expected::Version(expected), _) if found == Some(expected) => Ok(()),
-            (Expected::Version(expected), _) => {
+            (ExpectedVersion::Version(expected), _) if found == Some(expected) => Ok(()),
+            (ExpectedVersion::Version(expected), _) => {
                 Err(WorkflowError::Conflict { id: id.clone(), expected, found })
             }
         }
@@ -321,7 +321,7 @@ impl Workflows {
     /// kept. Others are somebody's.
     fn remove_left(
         &self,
-        files: &Files,
+        files: &DirectoryFiles,
         id: &WorkflowId,
         left: &[PathBuf],
         counts: &Path,
@@ -350,7 +350,11 @@ impl Workflows {
 }
 
 /// A text that is too large, or that says another id, is not written.
-fn check_text(id: &WorkflowId, draft: Draft<'_>, directory: &Path) -> Result<(), WorkflowError> {
+fn check_text(
+    id: &WorkflowId,
+    draft: WorkflowDraft<'_>,
+    directory: &Path,
+) -> Result<(), WorkflowError> {
     if draft.bytes.len() > DOCUMENT_BYTES {
         let path = directory.join(file_name(id, draft.format));
         return Err(FileError::TooLarge { path, bytes: draft.bytes.len() as u64 }.into());
@@ -364,7 +368,7 @@ fn check_text(id: &WorkflowId, draft: Draft<'_>, directory: &Path) -> Result<(),
 }
 
 /// The text of a workflow with another id, which must be as good as it was.
-fn renamed(held: &Held, from: &WorkflowId, to: &WorkflowId) -> Result<Vec<u8>, WorkflowError> {
+fn renamed(held: &HeldFile, from: &WorkflowId, to: &WorkflowId) -> Result<Vec<u8>, WorkflowError> {
     let before = Document::read(&held.bytes, Some(held.text.format), WORLD);
     let bytes = before.with_id(to).ok_or_else(|| WorkflowError::NoHold { id: from.clone() })?;
     let after = Document::read(&bytes, Some(held.text.format), WORLD);

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
-use super::files::Files;
+use super::files::DirectoryFiles;
 use crate::file::FileError;
 use crate::limits;
 
@@ -15,26 +15,25 @@ const BUSY: &str = "another call holds it: wait for that one to end";
 
 /// Held by one thread at a time, for a bounded wait.
 #[derive(Debug)]
-pub(super) struct Turn {
-    /// Nothing while somebody has it.
-    files: Mutex<Option<Files>>,
+pub(super) struct FilesMutex {
+    files: Mutex<Option<DirectoryFiles>>,
     free: Condvar,
 }
 
 /// The turn of one thread, until it is dropped.
-pub(super) struct Taken<'t> {
-    turn: &'t Turn,
-    files: Option<Files>,
+pub(super) struct FilesGuard<'t> {
+    turn: &'t FilesMutex,
+    files: Option<DirectoryFiles>,
 }
 
-impl Turn {
-    pub(super) fn of(directory: &Path) -> Turn {
-        Turn { files: Mutex::new(Some(Files::of(directory))), free: Condvar::new() }
+impl FilesMutex {
+    pub(super) fn of(directory: &Path) -> FilesMutex {
+        FilesMutex { files: Mutex::new(Some(DirectoryFiles::of(directory))), free: Condvar::new() }
     }
 
     /// Waits for its turn. The wait is bounded like that for the lock, which whoever is first may
     /// have to wait for.
-    pub(super) fn take(&self, directory: &Path) -> Result<Taken<'_>, FileError> {
+    pub(super) fn take(&self, directory: &Path) -> Result<FilesGuard<'_>, FileError> {
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let waited =
             self.free.wait_timeout_while(files, limits::LOCK_WAIT, |files| files.is_none());
@@ -43,11 +42,11 @@ impl Turn {
             let busy = io::Error::new(io::ErrorKind::TimedOut, BUSY);
             return Err(FileError::of(directory, busy));
         };
-        Ok(Taken { turn: self, files: Some(files) })
+        Ok(FilesGuard { turn: self, files: Some(files) })
     }
 }
 
-impl Drop for Taken<'_> {
+impl Drop for FilesGuard<'_> {
     fn drop(&mut self) {
         let Some(mut files) = self.files.take() else { return };
         if thread::panicking() {
@@ -58,16 +57,16 @@ impl Drop for Taken<'_> {
     }
 }
 
-impl Deref for Taken<'_> {
-    type Target = Files;
+impl Deref for FilesGuard<'_> {
+    type Target = DirectoryFiles;
 
-    fn deref(&self) -> &Files {
+    fn deref(&self) -> &DirectoryFiles {
         self.files.as_ref().expect("is there until it is dropped")
     }
 }
 
-impl DerefMut for Taken<'_> {
-    fn deref_mut(&mut self) -> &mut Files {
+impl DerefMut for FilesGuard<'_> {
+    fn deref_mut(&mut self) -> &mut DirectoryFiles {
         self.files.as_mut().expect("is there until it is dropped")
     }
 }

@@ -9,11 +9,11 @@ use std::thread;
 
 use milepost_catalog::limits::DOCUMENT_BYTES;
 use milepost_model::id::CatalogId;
-use milepost_model::source::Format;
 use milepost_store::catalogs::{
-    CatalogError, Catalogs, Conflict, Record, RecordFault, SaveError, Source,
+    CatalogConflict, CatalogError, CatalogRecord, CatalogSource, Catalogs, RecordFault, SaveError,
 };
 use milepost_store::{Digest, FileError, Locations, limits};
+use milepost_syntax::source::Format;
 
 use crate::{locations, names, put};
 
@@ -22,9 +22,9 @@ pub(crate) fn id(text: &str) -> CatalogId {
 }
 
 /// A record that says no more than it must.
-pub(crate) fn record(name: &str, title: &str) -> Record {
-    let source = Source::File(format!("/specs/{name}.json").into());
-    Record::new(id(name), title.to_owned(), source, Format::Json)
+pub(crate) fn record(name: &str, title: &str) -> CatalogRecord {
+    let source = CatalogSource::File(format!("/specs/{name}.json").into());
+    CatalogRecord::new(id(name), title.to_owned(), source, Format::Json)
 }
 
 fn open(root: &Path) -> Catalogs {
@@ -109,10 +109,12 @@ fn the_same_id_or_title_is_a_conflict() {
     let catalogs = open(root.path());
     save(&catalogs, "shop", "The Shop", "{}");
     let before = fs::read(catalogs.record_path(&id("shop"))).expect("reads");
-    let cases =
-        [("shop", "Other", false, Conflict::Id), ("other", "the  SHOP", false, Conflict::Title)];
+    let cases = [
+        ("shop", "Other", false, CatalogConflict::Id),
+        ("other", "the  SHOP", false, CatalogConflict::Title),
+    ];
     for (name, title, overwrite, expected) in
-        cases.into_iter().chain([("other", "The Shop", true, Conflict::Title)])
+        cases.into_iter().chain([("other", "The Shop", true, CatalogConflict::Title)])
     {
         let error = catalogs.save(record(name, title), b"[]", overwrite).expect_err("conflicts");
         let SaveError::Exists { id: held, title, by } = error else { panic!("{error:?}") };
@@ -132,7 +134,10 @@ fn a_broken_record_conflicts_and_can_be_replaced_or_removed() {
     let catalogs = open(root.path());
     put(&catalogs.record_path(&id("shop")), "id = ");
     let error = catalogs.save(record("shop", "The Shop"), b"{}", false).expect_err("conflicts");
-    assert!(matches!(error, SaveError::Exists { title: None, by: Conflict::Id, .. }), "{error:?}");
+    assert!(
+        matches!(error, SaveError::Exists { title: None, by: CatalogConflict::Id, .. }),
+        "{error:?}"
+    );
     let error = catalogs.get(&id("shop")).expect_err("cannot be read");
     assert!(matches!(error, CatalogError::Unreadable(_)), "{error:?}");
     save(&catalogs, "shop", "The Shop", "{}");

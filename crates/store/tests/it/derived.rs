@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use milepost_store::catalogs::{Derived, DerivedKey, ProfileName, Record};
+use milepost_store::catalogs::{CatalogRecord, DerivedCache, DerivedKey, ProfileName};
 use milepost_store::{Digest, FileError, limits};
 
 use crate::catalogs::{id, record};
@@ -14,11 +14,11 @@ fn key(name: &str, document: &str) -> DerivedKey {
 }
 
 /// Derived data in a new directory, and that directory.
-fn open() -> (tempfile::TempDir, Derived, PathBuf) {
+fn open() -> (tempfile::TempDir, DerivedCache, PathBuf) {
     let root = tempfile::tempdir().expect("makes a directory");
     let locations = locations(root.path());
     let path = locations.cache.join("derived");
-    (root, Derived::open(&locations), path)
+    (root, DerivedCache::open(&locations), path)
 }
 
 #[test]
@@ -37,8 +37,9 @@ fn what_was_written_is_read() {
 fn the_key_is_what_commands_come_from() {
     let document = Digest::of(b"{}");
     let base = record("a", "A");
-    let same =
-        |record: &Record| DerivedKey::of(record, document, 1) == DerivedKey::of(&base, document, 1);
+    let same = |record: &CatalogRecord| {
+        DerivedKey::of(record, document, 1) == DerivedKey::of(&base, document, 1)
+    };
     let mut auth = base.clone();
     auth.enabled = false;
     auth.auth.insert(ProfileName::default(), std::collections::BTreeMap::new());

@@ -2,12 +2,13 @@
 
 use std::fs;
 
-use milepost_model::limits::DOCUMENT_BYTES;
-use milepost_model::source::Format;
 use milepost_model::workflow::Spelling;
 use milepost_store::{
-    Directory, FileError, Library, Locations, SourceKind, SourceReport, Summary, read_document,
+    Directory, FileError, Library, Locations, SourceKind, SourceReport, WorkflowSummary,
+    read_document,
 };
+use milepost_syntax::limits::DOCUMENT_BYTES;
+use milepost_syntax::source::Format;
 
 use crate::{get, ids, invalid, left_out, list, listing, manifest, open, put, workflow, world};
 
@@ -187,7 +188,7 @@ fn a_summary_says_what_a_list_shows() {
     put(&root.path().join("x.yaml"), text);
     let listing = list(&[(Runtime, root.path())]);
     let item = listing.items.iter().find(|item| item.id == "x").expect("is there");
-    let expected = Summary {
+    let expected = WorkflowSummary {
         id: "x".into(),
         title: "T".into(),
         description: Some("D".into()),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use milepost_store::limits::{DOCUMENTS, FOLDERS};
-use milepost_store::{Found, Library, SourceKind, write_atomic};
+use milepost_store::limits::DOCUMENTS;
+use milepost_store::{Library, LibraryMatch, SourceKind, write_atomic};
 
 use crate::{get, ids, invalid, left_out, listing, manifest, open, put, title, workflow, world};
 
@@ -64,29 +64,6 @@ fn an_edit_in_place_is_seen() {
     }
     put(&root.path().join("x.json"), &guide("xyz", "another size"));
     check_title(&library, "another size");
-}
-
-#[test]
-fn calls_that_arrived_together_share_a_look() {
-    let root = tempfile::tempdir().expect("makes a directory");
-    let library = begun(root.path());
-    put(&root.path().join("y.json"), &guide("other", "one"));
-    library.arrived();
-    assert_eq!(title(&library, "xyz"), "one");
-    put(&root.path().join("x.json"), &guide("xyz", "two"));
-    // It was sent before the edit: the look of the call before it is as good as one of its own.
-    assert_eq!(title(&library, "xyz"), "one");
-    // A call that has seen a change makes the calls after it see it too.
-    assert_eq!(ids(&listing(&library)), ["other", "xyz"]);
-    check_title(&library, "two");
-    for name in ["six", "ten"] {
-        put(&root.path().join("x.json"), &guide("xyz", name));
-        library.arrived();
-        check_title(&library, name);
-    }
-    fs::remove_file(root.path().join("x.json")).expect("is removed");
-    library.arrived();
-    assert!(library.get("xyz", world()).expect("is looked for").is_none());
 }
 
 #[test]
@@ -266,7 +243,8 @@ fn a_hundred_broken_files_among_a_thousand() {
 }
 
 #[test]
-fn more_folders_than_every_call_looks_at() {
+fn changes_are_seen_in_many_folders() {
+    const FOLDERS: usize = 64;
     let root = tempfile::tempdir().expect("makes a directory");
     let file = |number: usize| root.path().join(format!("folder-{number}/x.json"));
     for number in 0..=FOLDERS {
@@ -274,7 +252,6 @@ fn more_folders_than_every_call_looks_at() {
     }
     let library = open(&[(Listed, root.path())]);
     assert_eq!(title(&library, "guide-3"), "one");
-    // The folder of the file itself is looked at, and so is the source.
     let text = guide("guide-3", "two");
     write_atomic(&file(3), text.as_bytes(), true).expect("writes");
     assert_eq!(title(&library, "guide-3"), "two");
@@ -282,7 +259,6 @@ fn more_folders_than_every_call_looks_at() {
     assert!(get(&library, "guide-3").is_none());
     fs::remove_dir_all(root.path().join("folder-4")).expect("removes");
     assert!(get(&library, "guide-4").is_none());
-    // An id nobody knows makes it look everywhere.
     put(&root.path().join("folder-5/new.json"), &guide("new", "new"));
     assert_eq!(title(&library, "new"), "new");
     assert_eq!(ids(&listing(&library)).len(), FOLDERS);
@@ -298,7 +274,7 @@ fn readers_see_the_old_or_the_new_while_files_are_written() {
             scope.spawn(|| {
                 let mut last = 0;
                 while !done.load(Ordering::Relaxed) {
-                    let Some(Found::Workflow(entry)) = get(&library, "xyz") else {
+                    let Some(LibraryMatch::Workflow(entry)) = get(&library, "xyz") else {
                         panic!("it is always there");
                     };
                     let workflow = entry.document.workflow.as_ref().expect("is a workflow");

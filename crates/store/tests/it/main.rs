@@ -22,7 +22,9 @@ use std::sync::Arc;
 
 use milepost_model::check::World;
 use milepost_model::commands::NoCommands;
-use milepost_store::{Entry, Found, Invalid, Library, Listing, Locations, SourceKind};
+use milepost_store::{
+    InvalidFile, Library, LibraryEntry, LibraryMatch, Listing, Locations, SourceKind,
+};
 
 /// A manifest that is valid and has this id and title.
 fn manifest(id: &str, title: &str) -> String {
@@ -79,14 +81,14 @@ fn listing(library: &Library) -> Arc<Listing> {
     library.listing(world()).expect("every directory can be read")
 }
 
-fn get(library: &Library, id: &str) -> Option<Found> {
+fn get(library: &Library, id: &str) -> Option<LibraryMatch> {
     library.get(id, world()).expect("every directory can be read")
 }
 
 /// The workflow of an id, which must be there.
-fn workflow(library: &Library, id: &str) -> Arc<Entry> {
+fn workflow(library: &Library, id: &str) -> Arc<LibraryEntry> {
     match get(library, id) {
-        Some(Found::Workflow(entry)) => entry,
+        Some(LibraryMatch::Workflow(entry)) => entry,
         other => panic!("`{id}` is no workflow: {other:?}"),
     }
 }
@@ -99,9 +101,9 @@ fn title(library: &Library, id: &str) -> String {
 }
 
 /// The invalid file of an id, which must be there.
-fn invalid(library: &Library, id: &str) -> Arc<Invalid> {
+fn invalid(library: &Library, id: &str) -> Arc<InvalidFile> {
     match get(library, id) {
-        Some(Found::Invalid(invalid)) => invalid,
+        Some(LibraryMatch::Invalid(invalid)) => invalid,
         other => panic!("`{id}` is not invalid: {other:?}"),
     }
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use milepost_catalog::command::Method;
-use milepost_model::source::Format;
 use milepost_store::catalogs::{
-    BaseUrl, Catalogs, ClientAuth, Credential, GivenBy, Idempotency, Part, ProfileName, Record,
-    RecordFault, SaveError, Source, operation_key,
+    BaseUrl, CatalogCredential, CatalogRecord, CatalogSource, Catalogs, ClientAuth,
+    CredentialField, GivenBy, Idempotency, ProfileName, RecordFault, SaveError, operation_key,
 };
 use milepost_store::secrets::SecretName;
-use milepost_store::{Fault, PrivateHost};
+use milepost_store::{PrivateHost, TomlError};
+use milepost_syntax::source::Format;
 
 use crate::catalogs::{id, record};
 use crate::locations;
@@ -49,23 +49,32 @@ authority = "https://id.example.com/token"
 "#;
 
 /// A record in which everything is said.
-fn full() -> Record {
+fn full() -> CatalogRecord {
     let mut record = record("shop", "The \"Shop\"");
     record.vendor = Some("Shop Ltd".to_owned());
     let url = "http://localhost:8080/v1".to_owned();
     record.base_url = Some(BaseUrl { url, by: GivenBy::User });
     record.enabled = false;
-    record.source = Source::parse("https://shop.example/openapi.json").expect("is one");
+    record.source = CatalogSource::parse("https://shop.example/openapi.json").expect("is one");
     record.allow_private = vec![PrivateHost::parse("localhost:8080").expect("is one")];
     record.options.idempotency = Idempotency::Header("Idempotency-Key".to_owned());
     let secret = |name: &str| SecretName::parse(name).expect("is one");
-    let basic = [(Part::Username, secret("SHOP_USER")), (Part::Password, secret("SHOP_PASSWORD"))];
-    let oauth = [(Part::ClientId, secret("SHOP_ID")), (Part::ClientSecret, secret("SHOP_SECRET"))];
+    let basic = [
+        (CredentialField::Username, secret("SHOP_USER")),
+        (CredentialField::Password, secret("SHOP_PASSWORD")),
+    ];
+    let oauth = [
+        (CredentialField::ClientId, secret("SHOP_ID")),
+        (CredentialField::ClientSecret, secret("SHOP_SECRET")),
+    ];
     let schemes = BTreeMap::from([
-        ("basic".to_owned(), Credential { secrets: basic.into(), ..Credential::default() }),
+        (
+            "basic".to_owned(),
+            CatalogCredential { secrets: basic.into(), ..CatalogCredential::default() },
+        ),
         (
             "oauth".to_owned(),
-            Credential {
+            CatalogCredential {
                 secrets: oauth.into(),
                 client_auth: Some(ClientAuth::Post),
                 scopes: vec!["read".to_owned(), "write".to_owned()],
@@ -89,7 +98,7 @@ fn the_text_of_a_record() {
     let saved = catalogs.save(full(), b"{}", false).expect("saves");
     assert_eq!(fs::read_to_string(&saved.record).expect("reads"), FULL);
     let again = Catalogs::open(&locations(root.path())).get(&id("shop")).expect("reads");
-    let expected = Record { source_sha256: milepost_store::Digest::of(b"{}"), ..full() };
+    let expected = CatalogRecord { source_sha256: milepost_store::Digest::of(b"{}"), ..full() };
     assert_eq!(*again.expect("is there"), expected);
 }
 
@@ -224,7 +233,7 @@ fn what_could_not_be_read_again_is_not_written() {
     untitled.title = " ".to_owned();
     for record in [long, password, untitled] {
         let error = catalogs.save(record, b"{}", false).expect_err("refuses");
-        assert!(matches!(error, SaveError::Unfit { fault: Fault::Value { .. } }), "{error:?}");
+        assert!(matches!(error, SaveError::Unfit { fault: TomlError::Value { .. } }), "{error:?}");
         assert!(!format!("{error} {error:?}").contains("canary"));
     }
     assert_eq!(crate::names(catalogs.path()), [""; 0]);
@@ -262,12 +271,14 @@ fn thousands_of_names_come_back() {
 
 #[test]
 fn sources() {
-    assert_eq!(Source::parse("a/b.yaml"), Some(Source::File("a/b.yaml".into())));
+    assert_eq!(CatalogSource::parse("a/b.yaml"), Some(CatalogSource::File("a/b.yaml".into())));
     let url = "https://x.example/a?b=c";
-    assert_eq!(Source::parse(url), Some(Source::Url(url.to_owned())));
+    assert_eq!(CatalogSource::parse(url), Some(CatalogSource::Url(url.to_owned())));
     for wrong in ["", "https://me:pw@x.example/", "http://", "a\nb"] {
-        assert_eq!(Source::parse(wrong), None, "{wrong}");
+        assert_eq!(CatalogSource::parse(wrong), None, "{wrong}");
     }
-    let file = Record::new(id("a"), "A".to_owned(), Source::File("/a".into()), Format::Yaml).source;
+    let file =
+        CatalogRecord::new(id("a"), "A".to_owned(), CatalogSource::File("/a".into()), Format::Yaml)
+            .source;
     assert_eq!(file.path(), Some("/a".as_ref()));
 }

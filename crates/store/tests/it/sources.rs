@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use milepost_store::{
-    Config, FileError, LocalSource, Locations, RefRoot, SourceError, Trust, limits,
+    Config, FileError, LocalSource, Locations, ReferenceRoot, SourceError, Trust, limits,
 };
 
 use crate::{locations, put};
@@ -222,7 +222,7 @@ fn the_number_of_files_is_bounded() {
     for number in 0..=limits::REFERENCED_FILES {
         put(&root.path().join(format!("{number}.yaml")), "x");
     }
-    let mut references = RefRoot::open(root.path()).expect("opens");
+    let mut references = ReferenceRoot::open(root.path()).expect("opens");
     for number in 0..limits::REFERENCED_FILES {
         references.read(&format!("{number}.yaml")).expect("reads");
     }
@@ -245,7 +245,7 @@ fn the_number_of_bytes_is_bounded() {
     put_bytes("b.yaml", document - 1);
     put_bytes("c.yaml", 1);
     put_bytes("d.yaml", 1);
-    let mut references = RefRoot::open(root.path()).expect("opens");
+    let mut references = ReferenceRoot::open(root.path()).expect("opens");
     let error = references.read("large.yaml").expect_err("is too large");
     assert!(matches!(error, SourceError::File(FileError::TooLarge { .. })), "{error:?}");
     for fits in ["a.yaml", "b.yaml", "c.yaml"] {

@@ -1,8 +1,9 @@
 //! JSON: values, places of faults, keys that are repeated, and ways to a value.
 
 use expect_test::expect;
-use milepost_catalog::document::{Document, Kind, Node, Unreadable};
+use milepost_catalog::document::{ParsedDocument, Unreadable};
 use milepost_catalog::limits;
+use milepost_syntax::json::document::{JsonKind, JsonNode};
 use serde_json::{Value, json};
 
 use super::{check, read};
@@ -65,7 +66,7 @@ fn of_a_repeated_key_the_last_counts() {
     let reading = read(r#"{"a":1,"b":2,"a":3}"#);
     let root = reading.document.root();
     assert_eq!(root.len(), 2);
-    assert_eq!(root.get("a").map(Node::raw), Some("3"));
+    assert_eq!(root.get("a").map(JsonNode::raw), Some("3"));
     assert_eq!(root.entries().map(|(key, _)| key.into_owned()).collect::<String>(), "ba");
 }
 
@@ -90,7 +91,7 @@ fn a_repeated_key_of_a_large_map_counts_like_one_of_a_small_map() {
 fn notes_are_bounded_and_counted() {
     let text = format!("{{{}\"a\":0}}", "\"a\":0,".repeat(1_000));
     let reading = read(&text);
-    assert_eq!(reading.notes.len(), limits::NOTES + 1);
+    assert_eq!(reading.notes.len(), milepost_syntax::limits::READ_WARNINGS + 1);
     let last = reading.notes.last().expect("is there");
     assert_eq!(last.message, "900 more notes of the reader are left out");
 }
@@ -136,7 +137,7 @@ fn what_is_no_document_is_said() {
         expect!["the document is XML; give an OpenAPI document in JSON or YAML"],
     );
     for page in ["<!DOCTYPE html>", "\n <html lang=en>", "\u{FEFF}<HTML>", "<!-- x --><html>"] {
-        assert_eq!(Document::read(page.as_bytes()).unwrap_err(), Unreadable::Html, "{page}");
+        assert_eq!(ParsedDocument::read(page.as_bytes()).unwrap_err(), Unreadable::Html, "{page}");
     }
     let large = vec![b' '; limits::DOCUMENT_BYTES + 1];
     check(large, expect!["the document has more than 33554432 bytes; import a part of it"]);
@@ -148,7 +149,7 @@ fn nesting_is_bounded() {
     let deepest = read(&nested(limits::DEPTH - 1));
     assert_eq!(deepest.document.root().to_value().to_string(), nested(limits::DEPTH - 1));
     for depth in [limits::DEPTH, 100_000] {
-        let error = Document::read(nested(depth).as_bytes()).unwrap_err();
+        let error = ParsedDocument::read(nested(depth).as_bytes()).unwrap_err();
         assert_eq!(error, Unreadable::TooDeep { line: 1, column: limits::DEPTH as u32 + 5 });
     }
 }
@@ -157,7 +158,7 @@ fn nesting_is_bounded() {
 fn pointers_lead_to_values() {
     let text = r#"{"paths":{"/a/{id}":{"x~y":[10,20]},"":1,"é":2,"50%":3,"a b":4}}"#;
     let reading = read(text);
-    let raw = |pointer| reading.document.pointer(pointer).map(Node::raw);
+    let raw = |pointer| reading.document.pointer(pointer).map(JsonNode::raw);
     assert_eq!(raw(""), Some(text));
     assert_eq!(raw("/paths/~1a~1{id}/x~0y/1"), Some("20"));
     assert_eq!(raw("/paths/"), Some("1"));
@@ -165,7 +166,7 @@ fn pointers_lead_to_values() {
         assert_eq!(raw(nothing), None, "{nothing}");
     }
     assert_eq!(raw("/paths/~1a~1{id}/x~0y/+1"), None);
-    let raw = |fragment| reading.document.fragment(fragment).map(Node::raw);
+    let raw = |fragment| reading.document.fragment(fragment).map(JsonNode::raw);
     assert_eq!(raw("#"), Some(text));
     assert_eq!(raw("#/paths/~1a~1%7Bid%7D/x~0y/0"), Some("10"));
     assert_eq!(raw("#/paths/%2Fa%2F%7Bid%7D/x~0y/0"), Some("10"), "each part is encoded");
@@ -179,8 +180,15 @@ fn nodes_say_what_they_are() {
     let reading = read(r#"{"n":null,"b":true,"i":1.50,"t":"x","l":[1],"m":{}}"#);
     let root = reading.document.root();
     let of = |key: &str| root.get(key).expect("is there");
-    let kinds: Vec<Kind> = root.entries().map(|(_, node)| node.kind()).collect();
-    let all = [Kind::Null, Kind::Bool, Kind::Number, Kind::Text, Kind::List, Kind::Map];
+    let kinds: Vec<JsonKind> = root.entries().map(|(_, node)| node.kind()).collect();
+    let all = [
+        JsonKind::Null,
+        JsonKind::Bool,
+        JsonKind::Number,
+        JsonKind::Text,
+        JsonKind::List,
+        JsonKind::Map,
+    ];
     assert_eq!(kinds, all);
     let scalars: Vec<_> = root.entries().map(|(_, node)| node.scalar()).collect();
     let scalars: Vec<_> = scalars.iter().map(|scalar| scalar.as_deref()).collect();

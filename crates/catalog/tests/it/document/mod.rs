@@ -8,17 +8,17 @@ mod yaml;
 use std::fmt::Write;
 
 use expect_test::Expect;
-use milepost_catalog::document::{Document, Reading};
+use milepost_catalog::document::ParsedDocument;
 
-fn read(text: &str) -> Reading {
-    Document::read(text.as_bytes()).expect("is read")
+fn read(text: &str) -> ParsedDocument {
+    ParsedDocument::read(text.as_bytes()).expect("is read")
 }
 
 /// Compares what is read with its notes, or why it is not read.
 #[expect(clippy::needless_pass_by_value, reason = "an expectation is written where it is used")]
 fn check(text: impl AsRef<[u8]>, expect: Expect) {
-    let actual = match Document::read(text.as_ref()) {
-        Ok(Reading { document, notes, .. }) => {
+    let actual = match ParsedDocument::read(text.as_ref()) {
+        Ok(ParsedDocument { document, notes, .. }) => {
             let mut lines = document.root().to_value().to_string();
             for note in notes {
                 let (pointer, rule, message) = (note.pointer, note.rule, note.message);

@@ -1,6 +1,7 @@
 //! What holds for any document: nothing is lost, nothing panics.
 
-use milepost_catalog::document::{Document, Node};
+use milepost_catalog::document::ParsedDocument;
+use milepost_syntax::json::document::{JsonDocument, JsonNode};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
@@ -35,7 +36,7 @@ fn document() -> impl Strategy<Value = Value> {
 }
 
 /// Goes everywhere in a document: by order, by key, and by pointer.
-fn walk(document: &Document, node: Node<'_>, pointer: &str) {
+fn walk(document: &JsonDocument, node: JsonNode<'_>, pointer: &str) {
     assert!(document.pointer(pointer) == Some(node), "{pointer}");
     assert_eq!(node.len(), node.entries().count() + node.items().count());
     for (key, child) in node.entries() {
@@ -50,7 +51,7 @@ fn walk(document: &Document, node: Node<'_>, pointer: &str) {
 }
 
 fn read_and_walk(bytes: &[u8]) {
-    if let Ok(reading) = Document::read(bytes) {
+    if let Ok(reading) = ParsedDocument::read(bytes) {
         walk(&reading.document, reading.document.root(), "");
     }
 }
@@ -92,7 +93,7 @@ proptest! {
             true => serde_json::to_string_pretty(&value).expect("is written"),
             false => value.to_string(),
         };
-        let reading = Document::read(text.as_bytes()).expect("is read");
+        let reading = ParsedDocument::read(text.as_bytes()).expect("is read");
         prop_assert_eq!(reading.document.root().to_value(), value);
         prop_assert!(reading.notes.is_empty());
         walk(&reading.document, reading.document.root(), "");
@@ -102,7 +103,7 @@ proptest! {
     #[test]
     fn json_is_the_same_as_yaml(value in document()) {
         let text = format!("---\n{value}\n");
-        let reading = Document::read(text.as_bytes()).expect("is read");
+        let reading = ParsedDocument::read(text.as_bytes()).expect("is read");
         if !text.contains(|sign: char| sign != '\n' && sign.is_control()) {
             prop_assert_eq!(reading.document.root().to_value(), value);
         }
@@ -113,7 +114,7 @@ proptest! {
     fn what_is_json_is_what_serde_says(value in document(), changes in changes(1..4)) {
         let bytes = mutated(&value.to_string(), &changes);
         if bytes.starts_with(b"{\"") && let Ok(text) = std::str::from_utf8(&bytes) {
-            match (Document::read(&bytes), serde_json::from_str::<Value>(text)) {
+            match (ParsedDocument::read(&bytes), serde_json::from_str::<Value>(text)) {
                 (Ok(reading), Ok(value)) => {
                     prop_assert_eq!(reading.document.root().to_value(), value);
                 }

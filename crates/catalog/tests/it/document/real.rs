@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use milepost_catalog::document::{Document, Node, Reading, Unreadable};
+use milepost_catalog::document::{ParsedDocument, Unreadable};
+use milepost_syntax::json::document::JsonNode;
 use serde_json::Value;
 
 use crate::corpus;
 
 const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
 
-fn operations(reading: &Reading) -> usize {
+fn operations(reading: &ParsedDocument) -> usize {
     let paths = reading.document.root().get("paths");
-    let items = paths.into_iter().flat_map(Node::entries);
+    let items = paths.into_iter().flat_map(JsonNode::entries);
     let methods = items.flat_map(|(_, item)| item.entries());
     methods.filter(|(method, _)| METHODS.contains(&method.as_ref())).count()
 }
@@ -33,7 +34,8 @@ fn every_real_document_is_read_whole() {
     let documents = corpus::documents("openapi");
     assert_eq!(documents.len(), counts.len());
     for (file, bytes) in documents {
-        let reading = Document::read(&bytes).unwrap_or_else(|error| panic!("{file}: {error}"));
+        let reading =
+            ParsedDocument::read(&bytes).unwrap_or_else(|error| panic!("{file}: {error}"));
         assert_eq!(operations(&reading), counts[file.as_str()], "{file}");
         assert_eq!(reading.notes, [], "{file}");
         // JSON is what others read; what YAML was turned into is JSON to others, and the same.
@@ -44,7 +46,7 @@ fn every_real_document_is_read_whole() {
 }
 
 /// What the reader makes of a hostile document: nothing to say, the rules of its notes, or why not.
-fn verdict(read: &Result<Reading, Unreadable>) -> String {
+fn verdict(read: &Result<ParsedDocument, Unreadable>) -> String {
     match read {
         Ok(reading) => {
             let rules = reading.notes.iter().map(|note| format!("{} {}", note.rule, note.pointer));
@@ -67,7 +69,7 @@ fn hostile_documents_are_refused_or_noted() {
         ("35-yaml-multi-document.yaml", "SeveralDocuments { line: 4 }"),
     ]);
     for (file, bytes) in corpus::documents("hostile-openapi") {
-        let verdict = verdict(&Document::read(&bytes));
+        let verdict = verdict(&ParsedDocument::read(&bytes));
         match file.as_str() {
             "03-truncated.json" => {
                 assert!(verdict.starts_with("Syntax { line: 1, column: 77, "), "{verdict}");
@@ -90,7 +92,7 @@ fn hostile_documents_are_refused_or_noted() {
 fn a_merge_key_of_the_corpus_is_applied() {
     for (file, bytes) in corpus::documents("hostile-openapi") {
         if file == "34-yaml-merge-keys-anchors.yaml" {
-            let reading = Document::read(&bytes).expect("is read");
+            let reading = ParsedDocument::read(&bytes).expect("is read");
             let operation = reading.document.pointer("/paths/~1a/get").expect("is there");
             let text = r#"{"operationId":"a","responses":{"200":{"description":"ok"}}}"#;
             assert_eq!(operation.raw(), text);

@@ -1,7 +1,8 @@
 //! YAML: what scalars mean, keys, merge keys, aliases, and what is refused.
 
 use expect_test::expect;
-use milepost_catalog::document::{Document, Node, Unreadable};
+use milepost_catalog::document::{ParsedDocument, Unreadable};
+use milepost_syntax::json::document::JsonNode;
 use serde_json::json;
 
 use super::{check, read};
@@ -31,7 +32,7 @@ fn scalars_are_those_of_the_core_schema() {
 #[test]
 fn numbers_are_kept_as_written() {
     let reading = read("swagger: 2.0\ninfo: {version: 1.10}\n");
-    let scalar = |pointer| reading.document.pointer(pointer).and_then(Node::scalar);
+    let scalar = |pointer| reading.document.pointer(pointer).and_then(JsonNode::scalar);
     assert_eq!(scalar("/swagger").as_deref(), Some("2.0"));
     assert_eq!(scalar("/info/version").as_deref(), Some("1.10"));
 }
@@ -150,7 +151,7 @@ fn one_document_is_read() {
 
 #[test]
 fn the_root_is_a_map() {
-    let found = |text: &str| match Document::read(text.as_bytes()) {
+    let found = |text: &str| match ParsedDocument::read(text.as_bytes()) {
         Err(Unreadable::NotAMap { found }) => found,
         other => panic!("{text}: {other:?}"),
     };
@@ -190,13 +191,19 @@ fn marks_and_line_ends_of_windows_are_fine() {
 fn what_aliases_add_is_bounded() {
     let doubled = |at: usize| format!("n{}: &n{} [*n{at},*n{at}]\n", at + 1, at + 1);
     let bomb = "n0: &n0 [\"lol\",\"lol\"]\n".to_owned() + &(0..40).map(doubled).collect::<String>();
-    let error = Document::read(bomb.as_bytes()).unwrap_err();
+    let error = ParsedDocument::read(bomb.as_bytes()).unwrap_err();
     assert_eq!(error, Unreadable::TooManyAliases { line: 13, limit: 65_536 });
     let merges = bomb.replace(": &n", ": {<<: &n").replace('\n', "}\n");
-    assert!(matches!(Document::read(merges.as_bytes()), Err(Unreadable::TooManyAliases { .. })));
+    assert!(matches!(
+        ParsedDocument::read(merges.as_bytes()),
+        Err(Unreadable::TooManyAliases { .. })
+    ));
     // A key in a key in a key: quotes are escaped once more at each level.
     let keys = format!("{}a{}", "? {".repeat(100), "}".repeat(100));
-    assert!(matches!(Document::read(keys.as_bytes()), Err(Unreadable::TooManyAliases { .. })));
+    assert!(matches!(
+        ParsedDocument::read(keys.as_bytes()),
+        Err(Unreadable::TooManyAliases { .. })
+    ));
     let fair = format!("a: &a {{x: {}}}\n{}", "y".repeat(1_000), "b: *a\n".repeat(60));
     assert_eq!(read(&fair).document.root().len(), 2);
 }
@@ -210,7 +217,7 @@ fn nesting_is_bounded_in_every_style() {
     let inner = format!("a: &a {}1{}\n", "[".repeat(400), "]".repeat(400));
     let alias = format!("{inner}b: {}*a{}\n", "[".repeat(200), "]".repeat(200));
     for text in [flow, lists, maps, alias] {
-        let error = Document::read(text.as_bytes()).unwrap_err();
+        let error = ParsedDocument::read(text.as_bytes()).unwrap_err();
         assert!(matches!(error, Unreadable::TooDeep { .. }), "{error:?}");
     }
 }

@@ -30,7 +30,7 @@ fn start(agent: &mut Agent, tool: &str, arguments: &Value) {
         .say(&json!({"jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": params}));
 }
 
-/// The decision as the journal has it.
+/// The decision as recorded in the journal.
 fn decision(place: &Place, run: &str) -> String {
     place.run(["logs", run, "--json"]).out
 }
@@ -55,7 +55,7 @@ fn the_person_is_asked_once_and_their_answer_decides() {
 }
 
 #[test]
-fn a_no_rejects_and_silence_decides_nothing() {
+fn a_rejection_counts_and_silence_decides_nothing() {
     let place = Place::new();
     let mut agent = agent(&place);
     start(&mut agent, "workflow_run", &json!({"manifest": GO, "wait_s": 20}));
@@ -73,7 +73,7 @@ fn a_no_rejects_and_silence_decides_nothing() {
         let answer = agent.client.hear();
         let run = &answer["result"]["structuredContent"];
         assert_eq!(run["waiting"][0]["kind"], "approval", "{answer}");
-        // Once is enough: whoever looks again is told who decides, and how.
+        // Once is enough: later calls are told who decides, and how.
         let look = json!({"run_id": run["run_id"], "wait_s": 1});
         let seen = agent.call("workflow_status", &look);
         assert_eq!(seen["waiting"][0]["kind"], "approval", "{seen}");
@@ -122,11 +122,11 @@ fn configured(place: &Place, text: &str) {
 }
 
 #[test]
-fn what_wants_a_terminal_is_not_asked_in_a_client() {
+fn questions_that_need_a_terminal_are_not_asked_in_a_client() {
     let place = Place::new();
     configured(&place, "");
     let mut agent = agent(&place);
-    // A list has no place in a form of a client.
+    // A list does not fit into a client's form.
     let deep = agent.call("workflow_run", &json!({"manifest": DEEP, "wait_s": 20}));
     assert_eq!(deep["waiting"][0]["kind"], "approval", "{deep}");
     configured(&place, "[approvals]\npresence = \"terminal\"\n");
@@ -151,7 +151,7 @@ fn a_form_is_filled_in_with_the_decision() {
 }
 
 #[test]
-fn whoever_waits_for_a_task_is_asked() {
+fn a_client_that_awaits_a_task_is_asked() {
     let place = Place::new();
     let mut agent = agent(&place);
     let params = json!({"name": "workflow_run", "arguments": {"manifest": GO}, "task": {}});
@@ -162,7 +162,7 @@ fn whoever_waits_for_a_task_is_asked() {
     assert_eq!(question["method"], "elicitation/create", "{question}");
     let related = &question["params"]["_meta"]["io.modelcontextprotocol/related-task"];
     assert_eq!(related, &id, "{question}");
-    // Looking meanwhile asks nothing twice.
+    // Looking meanwhile does not ask twice.
     let look = json!({"run_id": id["taskId"]});
     assert_eq!(agent.call("workflow_status", &look)["status"], "waiting");
     let yes = json!({"action": "accept", "content": {"approve": true}});
@@ -174,7 +174,7 @@ fn whoever_waits_for_a_task_is_asked() {
 }
 
 #[test]
-fn a_task_that_outlived_its_server_is_asked_about_again() {
+fn a_task_that_outlives_its_server_asks_again() {
     let place = Place::new();
     let mut first = agent(&place);
     let params = json!({"name": "workflow_run", "arguments": {"manifest": GO}, "task": {}});
@@ -202,13 +202,13 @@ fn ask(client: &mut Client, method: &str, params: &Value, can: &Value) -> Value 
 }
 
 #[test]
-fn a_call_that_stands_alone_is_answered_with_the_question() {
+fn a_stateless_call_is_answered_with_the_question() {
     let place = Place::new();
     let mut client = client(&place, &[]);
     let can = json!({"elicitation": {"form": {}}});
     let mut call = json!({"name": "workflow_run", "arguments": {"manifest": GO, "wait_s": 20}});
     let yes = json!({"approval": {"action": "accept", "content": {"approve": true}}});
-    // Unasked it counts for nothing, whatever it claims to answer.
+    // Without a question it counts for nothing, whatever it claims to answer.
     for state in [Value::Null, json!("made-up")] {
         let mut unasked = call.clone();
         unasked["inputResponses"] = yes.clone();

@@ -1,4 +1,4 @@
-//! Calls that fail and calls that do not, in both forms.
+//! Calls that fail and calls that succeed, in both forms.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::{ASKS, Agent, whole};
 use crate::Place;
 
 #[test]
-fn a_workflow_is_written_changed_and_fought_over() {
+fn a_workflow_is_created_changed_and_contested() {
     let place = Place::new();
     let mut agent = Agent::connect(&place, &[]);
     let draft = ASKS.replace("prompt:", "promt:");
@@ -40,7 +40,7 @@ fn a_workflow_is_written_changed_and_fought_over() {
 }
 
 #[test]
-fn every_wrong_argument_is_told_at_once() {
+fn every_wrong_argument_is_reported_at_once() {
     let place = Place::new();
     let mut agent = Agent::connect(&place, &[]);
     let refused = agent.refused("workflow_status", &json!({"run": "x", "wait_s": "long"}));
@@ -79,7 +79,7 @@ fn both_forms_of_a_failure_carry_the_same_object() {
 }
 
 #[test]
-fn the_number_of_a_failure_is_in_the_log() {
+fn the_correlation_id_of_a_failure_is_in_the_log() {
     let place = Place::new();
     let mut agent = Agent::connect(&place, &[]);
     let refused = agent.refused("workflow_get", &json!({"workflow_id": "nowhere"}));
@@ -91,7 +91,7 @@ fn the_number_of_a_failure_is_in_the_log() {
 }
 
 #[test]
-fn the_other_contract_is_there_in_its_own_words() {
+fn the_other_contract_is_served_in_its_own_words() {
     let place = Place::new();
     let mut agent = Agent::connect(&place, &[]);
     let guides = agent.call("guide_list", &json!({}));
@@ -101,12 +101,12 @@ fn the_other_contract_is_there_in_its_own_words() {
     assert!(next["guidance"].is_object(), "{next}");
     let answer = agent.ask("guide_get", &json!({"id": "nowhere"}));
     assert_eq!(answer["result"]["structuredContent"]["code"], -32001, "{answer}");
-    // As a bare method it is always theirs, whatever the surface.
+    // As a bare method it always belongs to the other contract, whatever the surface.
     let bare = agent.client.call("workflow_list", &json!({}));
     assert!(bare["workflows"][0]["id"].is_string(), "{bare}");
 }
 
-/// The id of a task is that of its run, and either name of it will do.
+/// The id of a task is the id of its run, and either name is accepted.
 #[test]
 fn a_run_is_canceled_by_either_name_of_its_id() {
     let place = Place::new();
@@ -123,7 +123,7 @@ fn a_run_is_canceled_by_either_name_of_its_id() {
 const SLOW: &str = "workflow: slow\nsteps:\n  - {id: pause, wait: 1s}\n  \
     - {id: b, depends_on: [pause], set: {c: 1}}\n";
 
-/// Calls a tool with a token, and returns what was told before the answer.
+/// Calls a tool with a progress token, and returns the notifications before the answer.
 fn told(agent: &mut Agent, tool: &str, arguments: &Value) -> Vec<String> {
     let meta = json!({"progressToken": "t"});
     let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
@@ -146,7 +146,7 @@ fn told(agent: &mut Agent, tool: &str, arguments: &Value) -> Vec<String> {
 }
 
 #[test]
-fn whoever_wants_to_know_is_told_how_far_it_is() {
+fn a_progress_token_gets_progress() {
     let place = Place::with(&[("shop.yaml", include_str!("../shop.yaml"))]);
     let mut agent = Agent::connect(&place, &[]);
     let source = json!({"source": place.path("shop.yaml"), "catalog_title": "Shop"});
@@ -157,7 +157,7 @@ fn whoever_wants_to_know_is_told_how_far_it_is() {
 }
 
 #[test]
-fn what_is_long_is_a_resource() {
+fn a_long_value_is_a_resource() {
     let place = Place::new();
     let mut agent = Agent::connect(&place, &[]);
     let long = "x".repeat(20_000);
@@ -188,10 +188,10 @@ fn the_third_same_mistake_is_answered_with_an_example() {
     assert!(third["schema"]["properties"]["new_id"].is_object(), "{third}");
 }
 
-/// What need not wait is answered without `rmcp`; a call that says more about itself is not. Both
-/// say the same, and so do those that fail or wait.
+/// Calls that need not wait are answered without `rmcp`; calls with a progress token are not. Both
+/// answer the same, and so do those that fail or wait.
 #[test]
-fn the_short_way_and_the_long_way_say_the_same() {
+fn both_paths_of_a_call_give_the_same_answer() {
     let place = Place::with(&[("asks.yaml", ASKS)]);
     place.run(["workflow", "save", "asks.yaml"]).ends(0);
     let mut agent = Agent::connect(&place, &[]);
@@ -225,7 +225,7 @@ fn the_short_way_and_the_long_way_say_the_same() {
             }
         });
         for answer in &mut answers {
-            // Each failure has a number of its own.
+            // Each failure has its own correlation id.
             for place in ["/error/data", "/result/structuredContent"] {
                 if let Some(object) = answer.pointer_mut(place).and_then(Value::as_object_mut) {
                     object.remove("correlation_id");
@@ -233,7 +233,7 @@ fn the_short_way_and_the_long_way_say_the_same() {
             }
             let failed = answer["result"]["isError"] == true;
             if let Some(result) = answer["result"].as_object_mut() {
-                // That nothing failed may go without saying; what failed says its number in words.
+                // `isError: false` may be omitted; a failure states its correlation id.
                 result.remove("isError");
                 if failed {
                     result.remove("content");
@@ -244,7 +244,7 @@ fn the_short_way_and_the_long_way_say_the_same() {
     }
 }
 
-/// Hidden behind another one, a workflow would still be there for nobody.
+/// A workflow hidden behind another one could be reached by nobody.
 #[test]
 fn a_workflow_is_not_renamed_over_another() {
     let place = Place::with(&[("asks.yaml", ASKS)]);
@@ -264,7 +264,7 @@ fn a_workflow_is_not_renamed_over_another() {
 }
 
 #[test]
-fn an_agent_says_which_inputs_are_to_be_forgotten() {
+fn an_agent_names_the_inputs_to_forget() {
     let text = "workflow: keeps\ninputs: {n: {type: integer, default: {from: history}}}\n\
         steps: [{id: a, set: {n: \"${{ inputs.n }}\"}}]\n";
     let place = Place::with(&[("keeps.yaml", text)]);
@@ -273,7 +273,7 @@ fn an_agent_says_which_inputs_are_to_be_forgotten() {
     let refused = agent.refused("workflow_purge_history", &json!({}));
     assert_eq!(refused["error_code"], "PARAMS_INVALID", "{refused}");
     assert_eq!(refused["next"], Value::Null, "no token: {refused}");
-    // Where nothing is lost there is nothing to ask.
+    // Where nothing would be lost, nothing is asked.
     let keeps = json!({"workflow_id": "keeps"});
     assert_eq!(agent.call("workflow_purge_history", &keeps)["removed"], 0);
     let run = json!({"workflow_id": "keeps", "inputs": {"n": 1}, "wait_s": 20});

@@ -1,4 +1,4 @@
-//! What only a person can say: a yes, and inputs that are missing, however the client can ask.
+//! What only a person can answer: confirmations and missing inputs, however the client can ask.
 
 use serde_json::{Value, json};
 
@@ -75,7 +75,7 @@ const NEEDS: &str = "workflow: needs\ninputs:\n  size: {type: integer, descripti
     final_output: {n: \"${{ steps.a.output.n }}\"}\n";
 
 #[test]
-fn missing_inputs_are_asked_for_where_somebody_can_be_asked() {
+fn missing_inputs_are_asked_for_if_the_client_can_ask() {
     let place = Place::new();
     let mut agent = Agent::with(&place, &[], "2025-06-18", &json!({"elicitation": {}}));
     let arguments = json!({"manifest": NEEDS, "inputs": {"kind": "new"}, "wait_s": 20});
@@ -99,7 +99,7 @@ fn missing_inputs_are_asked_for_where_somebody_can_be_asked() {
     let answer = agent.client.hear();
     let payload = &answer["result"]["structuredContent"];
     assert_eq!(payload["error_code"], "INPUT_INVALID", "{answer}");
-    // A secret is no matter for a form.
+    // A secret is never asked for in a form.
     let secret = "workflow: hush\ninputs: {key: {type: string, secret: true}}\n\
         steps: [{id: a, set: {b: 1}}]\n";
     let refused = agent.refused("workflow_run", &json!({"manifest": secret}));
@@ -153,7 +153,7 @@ fn the_configuration_says_what_is_confirmed_and_by_whom() {
     assert_eq!(refused["next"]["arguments"]["confirm"], Value::Null, "{refused}");
 }
 
-/// A call that is a task is no way round what has to be confirmed.
+/// Calling as a task is no way around a confirmation.
 #[test]
 fn a_task_is_confirmed_like_any_other_call() {
     let place = place();
@@ -177,7 +177,7 @@ fn a_task_is_confirmed_like_any_other_call() {
         assert_eq!(runs["tasks"][0]["taskId"].take(), id["taskId"]);
         place.run(["runs", "purge", "--yes"]).ends(0);
     }
-    // A client that can ask asks.
+    // A client that supports elicitation asks.
     let can = json!({"tasks": {}, "elicitation": {}});
     let mut agent = Agent::with(&place, &[], "2025-11-25", &can);
     let params = json!({"name": "workflow_run", "arguments": {"workflow_id": "asks"}, "task": {}});
@@ -191,7 +191,7 @@ fn a_task_is_confirmed_like_any_other_call() {
 }
 
 #[test]
-fn a_yes_to_a_call_that_was_canceled_is_for_nothing() {
+fn confirming_a_canceled_call_does_nothing() {
     let place = place();
     let mut agent = Agent::with(&place, &[], "2025-11-25", &json!({"elicitation": {}}));
     let params = json!({"name": "workflow_delete", "arguments": {"workflow_id": "asks"}});
@@ -209,9 +209,9 @@ fn a_yes_to_a_call_that_was_canceled_is_for_nothing() {
     }
 }
 
-/// A yes in a client is no command of the person's.
+/// A yes in a client is not a command typed by the person.
 #[test]
-fn what_is_left_to_the_person_is_not_asked_in_a_client() {
+fn decisions_for_the_person_alone_are_not_asked_in_a_client() {
     let place = place();
     configured(&place, "confirm = \"person\"\n");
     place.run(["workflow", "save", "asks.yaml"]).ends(0);

@@ -1,4 +1,4 @@
-//! The contract, line by line: what does each of it, and which test shows it.
+//! The contract, line by line: what implements it, and which test shows it.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ const TABLE: &str = include_str!("../../contract.tsv");
 const BEGIN: &str = "<!-- contract: begin -->\n";
 const END: &str = "<!-- contract: end -->";
 
-/// The resources and prompts of the contract, and its sections that ask for something.
+/// The resources and prompts of the contract, and its sections that require something.
 const RESOURCES: [&str; 6] = [
     "workflow.spec",
     "workflow.schema",
@@ -47,7 +47,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The tests of the workspace, by name, each with its file.
+/// The tests of the workspace by name, each with its file.
 fn tests() -> Vec<(String, String)> {
     let mut sources = Vec::new();
     files(&root().join("crates"), &mut sources);
@@ -132,7 +132,7 @@ fn the_contract_is_mapped_line_by_line() {
 
 /// Nothing of the contract is left out.
 fn has_every_line(tools: &HashSet<String>, mapped: &HashSet<&str>, sections: &HashSet<&str>) {
-    // Every tool of the contract has a line; ours have their own tests.
+    // Every tool of the contract has a line; our own have tests of their own.
     let own = [
         "command.get",
         "command.run",
@@ -144,7 +144,7 @@ fn has_every_line(tools: &HashSet<String>, mapped: &HashSet<&str>, sections: &Ha
     for tool in tools {
         assert!(mapped.contains(tool.as_str()) || own.contains(&tool.as_str()), "no line: {tool}");
     }
-    // So has every resource and prompt of it, and every section that asks for something.
+    // So have its resources and prompts, and every section that requires something.
     for name in RESOURCES.iter().chain(&PROMPTS) {
         assert!(mapped.contains(name), "no line: {name}");
     }
@@ -264,7 +264,7 @@ const PLAIN: &str = "openapi: 3.0.3\ninfo: {title: Shop, version: 1.0.0}\npaths:
     responses: {'200': {description: An order}}\n";
 
 #[test]
-fn a_request_that_failed_is_told_with_its_answer() {
+fn a_failed_request_is_reported_with_its_response() {
     let server = Server::start(|_| server::json(404, &json!({"error": "no such order"})));
     let place = Place::with(&[("shop.yaml", PLAIN)]);
     place.say(&format!("catalog import shop.yaml --base-url {}", server.url)).ends(0);

@@ -1,5 +1,5 @@
-//! A process drives its runs once, whatever it serves: what one call gave to a run, such as a
-//! secret, is there when another part of the process goes on with it.
+//! A process has one driver, whatever it serves: what one call gave to a run, such as a secret, is
+//! there when another part of the process continues the run.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -19,8 +19,8 @@ const RUNS: usize = 8;
 const RUNS_MAX: usize = 50;
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Nobody answers its question; it goes on with its secret all the same. Its time is so long that
-/// the process lets go of the run meanwhile, and has to take it up again.
+/// Nobody answers its question; it continues with its secret all the same. Its timeout is long
+/// enough that the process releases the run meanwhile and has to acquire it again.
 const HUSH: &str = "workflow: hush
 inputs: {key: {type: string, secret: true}}
 steps:
@@ -96,7 +96,7 @@ fn all_go_on(client: &mut Client, sent: &Mutex<BTreeSet<String>>, runs: usize) {
                 open.remove(run["run_id"].as_str().expect("an id"));
             }
         }
-        // Looking does not drive them on: whatever looks after runs has to.
+        // Reading does not drive them: the process has to do that by itself.
         std::thread::sleep(LOOK);
     }
     let wanted: BTreeSet<String> = (0..runs).map(|number| format!("key k{number}")).collect();
@@ -104,7 +104,7 @@ fn all_go_on(client: &mut Client, sent: &Mutex<BTreeSet<String>>, runs: usize) {
 }
 
 #[test]
-fn a_run_goes_on_with_its_secret_whichever_part_of_a_process_takes_it_up() {
+fn a_run_keeps_its_secret_whichever_part_of_a_process_continues_it() {
     let go_on = |version: &str| {
         let sent: Arc<Mutex<BTreeSet<String>>> = Arc::default();
         let kept = Arc::clone(&sent);
@@ -115,7 +115,7 @@ fn a_run_goes_on_with_its_secret_whichever_part_of_a_process_takes_it_up() {
             answer(201, &json!({"id": "p1"}))
         });
         let place = depot(&server);
-        // A process that finds runs looks after them from its first moment on.
+        // A process that finds runs looks after them from the start.
         place.put("quick.yaml", "workflow: quick\nsteps: [{id: a, set: {b: 1}}]\n");
         place.run(["run", "quick.yaml"]).ends(0);
         let mut client = connect(&place, &[], version);
@@ -128,7 +128,7 @@ fn a_run_goes_on_with_its_secret_whichever_part_of_a_process_takes_it_up() {
     });
 }
 
-/// The processes that drive runs of a place, each by a file of its own.
+/// The processes that drive runs of a folder, each known by a file of its own.
 fn holders(place: &Place) -> usize {
     let wake = place.root.path().join("home/.local/share/milepost/wake");
     let files = std::fs::read_dir(wake).into_iter().flatten().flatten();
@@ -159,7 +159,7 @@ fn has_one_driver(arguments: &[&str], version: &str) {
     assert_eq!(holders(&place), 0, "{arguments:?} {version}: nothing is to be driven yet");
     let run = call(&mut client, "workflow.run", &json!({"manifest": WAITS}));
     let status = json!({"run_id": run["run_id"]});
-    // Whatever else looks after runs has looked by then.
+    // By then, everything else that looks after runs has had its turn.
     let until = Instant::now() + Duration::from_secs(5);
     while Instant::now() < until {
         assert_eq!(holders(&place), 1, "{arguments:?} {version}");

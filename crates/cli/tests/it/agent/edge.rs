@@ -35,7 +35,7 @@ fn a_bad_beginning_leaves_the_pipe_open() {
 }
 
 #[test]
-fn what_is_no_request_is_answered_as_what_it_is() {
+fn malformed_requests_are_answered_precisely() {
     let place = Place::new();
     let mut client = open(&place, "2025-06-18");
     for (line, code, id) in [
@@ -86,7 +86,7 @@ fn a_batch_is_answered_as_one_where_there_are_batches() {
     client.ping();
 }
 
-/// The handshake is answered before anything that came behind it.
+/// The handshake is answered before anything sent after it.
 #[test]
 fn nothing_overtakes_the_handshake() {
     let place = Place::new();
@@ -115,11 +115,11 @@ fn a_request_whose_id_is_in_use_is_refused() {
     assert!(client.heard().is_none());
 }
 
-/// A line that is longer than one may be.
+/// A line longer than the limit.
 const OVERSIZED: usize = (4 << 20) + 1;
 
 /// The lines of a client that does not wait: good ones, bad ones, ones with the same id, and now
-/// and then one that is too long; and how often each id is to be heard.
+/// and then one that is too long; and how often each id must be answered.
 fn load(is_stateless: bool) -> (Vec<u8>, HashMap<String, usize>) {
     let mut expected: HashMap<String, usize> = HashMap::new();
     let mut lines = Vec::new();
@@ -183,7 +183,7 @@ fn sixty_four_at_a_time_are_each_answered_once() {
 }
 
 #[test]
-fn what_was_asked_before_the_end_is_answered_before_it() {
+fn requests_before_the_end_of_input_are_answered() {
     let place = Place::new();
     let mut client = open(&place, "2025-06-18");
     for number in 0..40 {

@@ -1,5 +1,5 @@
-//! A transcript of every tool, when it does what it is asked for and when it does not:
-//! `golden.txt`. `UPDATE_EXPECT=1` writes what the server says.
+//! A transcript of every tool, succeeding and failing: `golden.txt`. `UPDATE_EXPECT=1` records what
+//! the server answers.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,14 +22,14 @@ const GETS: &str = "workflow: gets\ninputs: {order: {type: string}}\nsteps:\n  -
     shop orders:get, with: {order_id: \"${{ inputs.order }}\"}}\n";
 const FAILS: &str = "workflow: fails\nsteps: [{id: a, fail: no luck}]\n";
 
-/// What was said, without what differs from time to time.
+/// The transcript, without what differs from time to time.
 struct Transcript {
     agent: Agent,
     text: String,
     root: String,
-    /// Ids, versions and tokens, by what stands for them.
+    /// Ids, versions and tokens, with their placeholders.
     names: BTreeMap<String, String>,
-    /// Of each tool: whether it was seen to succeed, and to fail.
+    /// For each tool: whether it was seen to succeed, and to fail.
     seen: BTreeMap<String, (bool, bool)>,
 }
 
@@ -52,7 +52,7 @@ impl Transcript {
         original
     }
 
-    /// A task, followed to its result.
+    /// Follows a task to its result.
     fn task(&mut self, tool: &str, arguments: &Value) {
         let params = json!({"name": tool, "arguments": arguments, "task": {}});
         let mut made = self.agent.client.ask("tools/call", &params);
@@ -121,7 +121,7 @@ fn is_random(word: &str) -> bool {
 }
 
 #[test]
-fn every_tool_says_what_it_said_before() {
+fn every_tool_answers_as_recorded() {
     let place = Place::with(&[("shop.yaml", SHOP), ("broken.yaml", "openapi: 3.0.3\n")]);
     let agent = Agent::with(&place, &[], "2025-11-25", &json!({"tasks": {}}));
     let root = place.root.path().canonicalize().expect("is there").display().to_string();
@@ -143,7 +143,7 @@ fn every_tool_says_what_it_said_before() {
     expect_file!["golden.txt"].assert_eq(&said.text);
 }
 
-/// Says yes to what was refused for want of it.
+/// Confirms what was refused for lack of confirmation.
 fn agreed(said: &mut Transcript, tool: &str, arguments: &Value) {
     let refused = said.call(tool, arguments);
     assert_eq!(refused["error_code"], "CONFIRMATION_REQUIRED", "{refused}");

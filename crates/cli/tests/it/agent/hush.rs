@@ -1,5 +1,5 @@
-//! The value of a secret input that an agent gives: whichever way it comes, it is in no answer, no
-//! log and no file.
+//! The value of a secret input given by an agent: however it arrives, it is in no answer, no log
+//! and no file.
 
 use serde_json::{Value, json};
 
@@ -11,10 +11,9 @@ const CANARY: &str = "TOPSECRET-4711";
 const HUSH: &str = "workflow: hush\ninputs: {key: {type: string, secret: true}, n: {type: integer, \
     default: {from: literal, value: 1}}}\nsteps: [{id: a, set: {n: \"${{ inputs.n }}\"}}]\n\
     final_output: {n: \"${{ steps.a.output.n }}\"}\n";
-/// The same with a slip.
 const SLIPS: &str = "workflow: hush\ninputs: {key: {type: string, secret: true}}\n\
     steps: [{id: a, sett: {n: 1}}]\n";
-/// The same before anybody made a secret of it.
+/// The same input before it was declared secret.
 const OPEN: &str = "workflow: hush\ninputs: {key: {type: string}}\n\
     steps: [{id: a, fail: no luck}]\n";
 
@@ -22,7 +21,7 @@ fn agent(place: &Place) -> Agent {
     Agent::with(place, &["--log", "trace"], "2025-11-25", &json!({"tasks": {}}))
 }
 
-/// Calls for a task, and returns whatever is the answer.
+/// Calls a tool as a task, and returns whatever the answer is.
 fn task(agent: &mut Agent, tool: &str, arguments: &Value) -> Value {
     let params = json!({"name": tool, "arguments": arguments, "task": {}});
     agent.client.ask("tools/call", &params)
@@ -38,13 +37,13 @@ fn look(what: &str, text: &str) {
     assert!(!text.contains(CANARY), "{what} gives it away: {text}");
 }
 
-/// Looks through everything that is left when the server has ended.
+/// Searches everything that is left after the server has ended.
 fn nowhere(place: &Place, mut agent: Agent) {
     let exit = agent.client.close();
     look("the log", &exit.errors);
     let all = files(place.root.path());
     assert!(all.len() > 1, "{all:?}");
-    // Where others wake the server there is nothing to read.
+    // The socket that wakes the server cannot be read.
     for file in all.into_iter().filter(|file| file.is_file()) {
         let bytes = std::fs::read(&file).expect("reads");
         let found = bytes.windows(CANARY.len()).any(|window| window == CANARY.as_bytes());
@@ -84,10 +83,10 @@ fn an_orchestration_takes_no_secret_in_any_of_its_forms() {
 }
 
 #[test]
-fn a_secret_is_not_handed_in_on_the_way_either() {
+fn a_secret_cannot_be_submitted_later_either() {
     let place = Place::new();
     let mut agent = agent(&place);
-    // What the run lacks is a secret: it says how to give one, and asks for none.
+    // What the run lacks is a secret: it says how to supply it, and does not ask for it.
     let run =
         made(&mut agent, "workflow_author_and_run", &json!({"goal": "Be quiet", "manifest": HUSH}));
     let result = agent.client.call("tasks/result", &json!({"taskId": run}));
@@ -95,7 +94,7 @@ fn a_secret_is_not_handed_in_on_the_way_either() {
     assert_eq!(failure["error_code"], "INPUT_INVALID", "{result}");
     assert!(failure["message"].as_str().expect("words").contains("key"), "{result}");
     assert!(failure["suggested_action"].as_str().expect("words").contains("workflow_run"));
-    // One that it need not have is refused where other inputs are handed in.
+    // An optional secret is refused when submitted with other inputs.
     let both = HUSH.replace("secret: true}", "secret: true, optional: true}");
     let both = both.replace("default: {from: literal, value: 1}", "description: How many");
     let both = both.replace("workflow: hush", "workflow: hush-two");
@@ -120,9 +119,9 @@ fn a_secret_is_not_handed_in_on_the_way_either() {
     nowhere(&place, agent);
 }
 
-/// A draft makes no secret of what was given in the open.
+/// A draft cannot turn an input that was given in the open into a secret.
 #[test]
-fn what_was_given_in_the_open_does_not_become_a_secret() {
+fn an_open_input_does_not_become_a_secret() {
     let place = Place::new();
     let mut agent = agent(&place);
     let arguments = json!({"goal": "Be quiet", "inputs": {"key": "open"}});

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Agent, client};
 use crate::Place;
 
-/// What a client that cuts descriptions lets through.
+/// How much of a description clients show that truncate it.
 const CUT: usize = 2_048;
 
 fn tools(arguments: &[&str]) -> Vec<Value> {
@@ -91,7 +91,7 @@ fn the_tools_of_the_contract_are_there() {
         let name = operation.replace('.', "_");
         assert!(full.contains(&name.as_str()), "{name}");
     }
-    // A model decides nothing that a person has to.
+    // A model decides nothing that a person has to decide.
     for person in ["approve", "reject", "decide", "pin"] {
         assert!(!full.iter().any(|name| name.contains(person)), "{person}");
     }
@@ -126,7 +126,7 @@ fn the_instructions_fit_and_keep_what_a_model_must_know() {
 }
 
 #[test]
-fn whoever_only_works_is_shown_no_text_of_a_workflow() {
+fn the_work_profile_shows_no_workflow_text() {
     let place = Place::new();
     let mut agent = Agent::connect(&place, &["--tools", "work"]);
     let listed = agent.client.call("tools/list", &json!({}));

@@ -1,5 +1,5 @@
-//! The contract for writing and running workflows, through the real binary: what a client of it
-//! sees, byte for byte or by its own schemas.
+//! The contract for writing and running workflows, through the real binary: what its clients see,
+//! byte for byte or by its own schemas.
 
 mod approve;
 mod calls;
@@ -31,17 +31,17 @@ use serde_json::{Value, json};
 use crate::Place;
 use crate::client::Client;
 
-/// Bytes of a result that is told in two forms.
+/// Above this many bytes, a result is complete in one form only.
 const TWICE: usize = 32 * 1024;
 
-/// A client of one server, which checks every result of a tool against the schema of it.
+/// A client of one server, which checks every tool result against its schema.
 pub(crate) struct Agent {
     pub(crate) client: Client,
     schemas: HashMap<String, jsonschema::Validator>,
 }
 
 impl Agent {
-    /// Shakes hands with a server that has these arguments.
+    /// Performs the handshake with a server that has these arguments.
     pub(crate) fn connect(place: &Place, arguments: &[&str]) -> Agent {
         Agent::with(place, arguments, "2025-06-18", &json!({}))
     }
@@ -92,7 +92,7 @@ impl Agent {
         let text = result["content"][0]["text"].as_str().expect("has a text");
         let text: Value = serde_json::from_str(text).expect("is JSON");
         let content = &result["structuredContent"];
-        // A long result is whole in one form only.
+        // A long result is complete in one form only.
         if content.to_string().len() <= TWICE {
             assert_eq!(text, *content, "{tool}: two results");
         }
@@ -106,7 +106,7 @@ impl Agent {
         result
     }
 
-    /// Calls a tool that fails, and returns the object of its failure.
+    /// Calls a tool that fails, and returns its error object.
     fn refused(&mut self, tool: &str, arguments: &Value) -> Value {
         let mut answer = self.ask(tool, arguments);
         assert_eq!(answer["result"]["isError"], true, "{tool} {arguments}: {answer}");
@@ -127,7 +127,7 @@ fn client(place: &Place, arguments: &[&str]) -> Client {
     Client::of(&mut command)
 }
 
-/// Every field that a failure has to have.
+/// Every field that a failure must have.
 fn whole(payload: &Value) {
     for name in ["error_code", "message", "suggested_action", "correlation_id"] {
         let text = payload[name].as_str().unwrap_or_else(|| panic!("no {name}: {payload}"));
@@ -143,12 +143,12 @@ fn whole(payload: &Value) {
     }
 }
 
-/// Says yes or no to a question of the server.
+/// Answers a question of the server with yes or no.
 fn say(client: &mut Client, question: &Value, content: &Value) {
     client.say(&json!({"jsonrpc": "2.0", "id": question["id"], "result": content}));
 }
 
-/// What a client of the extension says.
+/// What a client of the extension declares.
 fn stateless(method: &str, mut params: Value, can: &Value) -> Value {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -158,7 +158,7 @@ fn stateless(method: &str, mut params: Value, can: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": method, "method": method, "params": params})
 }
 
-/// A workflow with one step for an agent.
+/// A workflow with one agent step.
 const ASKS: &str = "workflow: asks\nsteps:\n  - id: look\n    prompt: Look at it\n    \
     output_schema: {type: object, required: [seen], properties: {seen: {type: boolean}}}\n\
     final_output: {seen: \"${{ steps.look.output.seen }}\"}\n";

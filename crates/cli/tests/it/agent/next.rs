@@ -1,5 +1,5 @@
-//! Every answer that leaves work says the exact next call, spelled as the listing spells it, and
-//! every hint names tools where there are any.
+//! Every answer that leaves work to do names the exact next call, spelled as in the list, and every
+//! hint names tools where there are any.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +16,7 @@ const FAILS: &str = "workflow: fails\nsteps:\n  - {id: a, set: {b: 1}}\n  \
 const WAITS: &str = "workflow: waits\nsteps:\n  - {id: pause, wait: 300s}\n";
 
 #[test]
-fn a_run_says_the_call_that_goes_on_with_it() {
+fn a_run_names_the_call_that_continues_it() {
     for (flag, dot) in [("underscore", "_"), ("dotted", ".")] {
         let place = Place::new();
         let options = ["--tool-names", flag, "--errors", "result"];
@@ -56,7 +56,7 @@ fn a_run_says_the_call_that_goes_on_with_it() {
 }
 
 #[test]
-fn a_run_that_waits_for_a_person_says_whom_to_tell_what() {
+fn a_run_that_waits_for_a_person_says_what_to_tell_them() {
     let place = Place::new();
     let mut agent = Agent::connect(&place, &[]);
     let run = agent.call("workflow_run", &json!({"manifest": APPROVES, "wait_s": 20}));
@@ -74,7 +74,7 @@ fn a_run_that_waits_for_a_person_says_whom_to_tell_what() {
     assert_eq!(open["next"], json!({"tool": "workflow_list", "arguments": {}}), "{open}");
 }
 
-/// Commands that an agent has a tool for, as they begin.
+/// Commands for which agents have a tool, by their first words.
 const TWINS: [&str; 24] = [
     "workflow list",
     "workflow show",
@@ -102,13 +102,13 @@ const TWINS: [&str; 24] = [
     "inputs forget",
 ];
 
-/// What a text for agents says in the words of the command line, though there is a tool.
+/// What a text for agents says in commands although there is a tool.
 fn foreign(text: &str) -> Vec<String> {
     let code = text.split('`').enumerate().filter(|(number, _)| number % 2 == 1);
     let foreign = code.filter(|(_, code)| {
         let command = code.strip_prefix("milepost ");
         let is_twin = |rest: &str| TWINS.iter().any(|twin| rest.starts_with(twin));
-        // A budget is a person's.
+        // Only a person raises a budget.
         let is_twin = |rest: &str| is_twin(rest) && !rest.contains("--budget");
         command.is_some_and(is_twin) || (code.starts_with("--") && code.len() > 2)
     });
@@ -198,7 +198,7 @@ fn failures_name_tools_and_not_commands() {
     }
 }
 
-/// The cause of a failure is told in the words of whoever looks at it.
+/// The cause of a failure is described in the words of the door.
 #[test]
 fn a_failed_run_says_what_to_do_in_the_words_of_tools() {
     let naps = "workflow: naps\ninputs: {until: {type: string}}\nsteps:\n  \
@@ -214,7 +214,7 @@ fn a_failed_run_says_what_to_do_in_the_words_of_tools() {
     assert_eq!(broken["next"]["tool"], "workflow_validate", "{broken}");
 }
 
-/// What is said below the doors names operations: each door has words of its own for them.
+/// Texts below the doors name operations: each door has its own words for them.
 #[test]
 fn nothing_below_the_doors_speaks_of_the_command_line() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder");

@@ -1,5 +1,5 @@
-//! Orchestrations: one durable run that writes or corrects a workflow, saves it and runs it, with
-//! whoever is there to do the model's part.
+//! Orchestrations: one durable run that writes or repairs a workflow, saves it and runs it, whoever
+//! does the model's part.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,6 @@ use crate::client::Client;
 const GREETS: &str = "workflow: greets\ninputs: {name: {type: string}}\n\
     steps: [{id: a, set: {hello: \"${{ inputs.name }}\"}}]\n\
     final_output: {hello: \"${{ steps.a.output.hello }}\"}\n";
-/// The same with a slip.
 const SLIPS: &str = "workflow: greets\ninputs: {name: {type: string}}\n\
     steps: [{id: a, sett: {hello: \"${{ inputs.name }}\"}}]\n";
 const FAILS: &str = "workflow: fails\nsteps: [{id: a, fail: no luck}]\n";
@@ -22,7 +21,7 @@ fn agent(place: &Place, mut can: Value) -> Agent {
     Agent::with(place, &[], "2025-11-25", &can)
 }
 
-/// Makes a task; a question of the server may come before the answer, or after it.
+/// Creates a task; a question of the server may come before the answer, or after it.
 fn begin(agent: &mut Agent, tool: &str, arguments: &Value) -> String {
     let params = json!({"name": tool, "arguments": arguments, "task": {}});
     let made = agent.client.call("tools/call", &params);
@@ -46,14 +45,14 @@ fn result(client: &mut Client, run: &str) -> Value {
 }
 
 #[test]
-fn whoever_is_there_writes_the_workflow() {
+fn any_client_can_write_the_draft() {
     let place = Place::new();
     let mut agent = agent(&place, json!({}));
     let run = begin(&mut agent, "workflow_author_and_run", &json!({"goal": "Greet somebody"}));
     let asked = due(&mut agent, &run);
     assert_eq!(asked["step_id"], "draft");
     assert!(asked["prompt"].as_str().expect("a prompt").contains("Greet somebody"), "{asked}");
-    // A draft with a mistake comes back with it, and nothing is saved.
+    // A draft with a mistake comes back with its finding, and nothing is saved.
     let refused = submit(&mut agent, &run, "draft", &json!({"manifest": SLIPS}));
     assert_eq!(refused["accepted"], false, "{refused}");
     let issue = refused["issues"][0]["message"].as_str().expect("words");
@@ -61,7 +60,7 @@ fn whoever_is_there_writes_the_workflow() {
     place.run(["workflow", "show", "greets"]).ends(6);
     let taken = submit(&mut agent, &run, "draft", &json!({"manifest": GREETS}));
     assert_eq!(taken["accepted"], true, "{taken}");
-    // What the run lacks is asked for, by name.
+    // Missing inputs are asked for by name.
     let asked = due(&mut agent, &run);
     assert_eq!(asked["step_id"], "inputs", "{asked}");
     assert!(asked["prompt"].as_str().expect("a prompt").contains("name"), "{asked}");
@@ -75,7 +74,7 @@ fn whoever_is_there_writes_the_workflow() {
 }
 
 #[test]
-fn it_outlives_its_client_and_its_server() {
+fn an_orchestration_outlives_client_and_server() {
     let place = Place::new();
     let mut first = agent(&place, json!({}));
     let arguments = json!({"goal": "Greet", "inputs": {"name": "Bo"}});
@@ -90,11 +89,11 @@ fn it_outlives_its_client_and_its_server() {
     assert_eq!(output, &json!({"hello": "Bo"}), "{result}");
 }
 
-/// Where a question names the task it is asked for.
+/// Where a question names the task it belongs to.
 const RELATED: &str = "io.modelcontextprotocol/related-task";
 
 #[test]
-fn the_model_behind_a_client_is_asked_where_that_is_allowed() {
+fn the_client_s_model_is_asked_if_allowed() {
     let place = Place::new();
     let mut agent = agent(&place, json!({"sampling": {}, "elicitation": {}}));
     let run = begin(&mut agent, "workflow_author_and_run", &json!({"goal": "Greet somebody"}));
@@ -112,7 +111,7 @@ fn the_model_behind_a_client_is_asked_where_that_is_allowed() {
     assert_eq!((answered[0].len(), answered[1].len()), (1, 3), "{answered:?}");
     assert!(answered[1][1]["content"]["text"].as_str().expect("text").contains("sett"));
     assert!(answered[1][2]["content"]["text"].as_str().expect("text").contains("would not do"));
-    // Inputs are a matter for the person.
+    // Inputs are for the person to give.
     let question = agent.client.hear();
     assert_eq!(question["method"], "elicitation/create", "{question}");
     assert_eq!(question["params"]["_meta"][RELATED]["taskId"], run, "{question}");
@@ -124,7 +123,7 @@ fn the_model_behind_a_client_is_asked_where_that_is_allowed() {
     assert_eq!(output, &json!({"hello": "Cy"}), "{result}");
 }
 
-/// Each block is validated before the next is asked for; what they come to is saved and run.
+/// Each block is validated before the next is asked for; the result is saved and run.
 #[test]
 fn a_model_writes_block_by_block() {
     let place = Place::with(&[("shop.yaml", include_str!("../shop.yaml"))]);
@@ -162,7 +161,7 @@ fn a_model_writes_block_by_block() {
 }
 
 #[test]
-fn after_five_rounds_the_step_waits_for_whoever_can_do_it() {
+fn after_five_rounds_anybody_can_submit_the_draft() {
     let place = Place::new();
     let mut agent = agent(&place, json!({}));
     let arguments = json!({"goal": "Greet", "manifest": SLIPS, "inputs": {"name": "Ed"}});
@@ -184,7 +183,7 @@ fn after_five_rounds_the_step_waits_for_whoever_can_do_it() {
 }
 
 #[test]
-fn a_model_is_asked_five_times_and_no_more() {
+fn a_model_is_asked_at_most_five_times() {
     let place = Place::new();
     let mut agent = agent(&place, json!({"sampling": {}}));
     let run = begin(&mut agent, "workflow_author_and_run", &json!({"goal": "Greet somebody"}));
@@ -201,7 +200,7 @@ fn a_model_is_asked_five_times_and_no_more() {
     let told = agent.client.call("tasks/get", &json!({"taskId": run}));
     assert_eq!(told["status"], "input_required", "{told}");
     std::thread::sleep(std::time::Duration::from_millis(1500));
-    // How the task stands may be told late; what is asked has an id.
+    // The task's notification may come late; a question has an id.
     while let Some(told) = agent.client.heard() {
         assert!(told["id"].is_null(), "nobody is asked a sixth time: {told}");
     }
@@ -210,7 +209,7 @@ fn a_model_is_asked_five_times_and_no_more() {
     agent
         .client
         .say(&json!({"jsonrpc": "2.0", "id": "submit", "method": "tools/call", "params": params}));
-    // The run goes on at once, and asks the model for its inputs: before the answer, or after it.
+    // The run continues at once and asks the model for its inputs, before the answer or after it.
     let taken = loop {
         let heard = agent.client.hear();
         if heard["id"] == "submit" {
@@ -222,9 +221,9 @@ fn a_model_is_asked_five_times_and_no_more() {
     assert_eq!(taken["result"]["structuredContent"]["accepted"], true, "{taken}");
 }
 
-/// What is to be corrected is what the orchestration ran, not the orchestration.
+/// What is repaired is the workflow that the orchestration ran, not the orchestration.
 #[test]
-fn an_orchestration_that_failed_is_corrected_by_what_it_ran() {
+fn repairing_a_failed_orchestration_repairs_what_it_ran() {
     let place = Place::new();
     let mut agent = agent(&place, json!({}));
     let arguments = json!({"goal": "Try it", "manifest": FAILS});
@@ -246,7 +245,7 @@ fn an_orchestration_that_failed_is_corrected_by_what_it_ran() {
 }
 
 #[test]
-fn what_failed_is_corrected_and_run_anew() {
+fn a_failed_workflow_is_repaired_and_run_again() {
     let place = Place::with(&[("fails.yaml", FAILS)]);
     place.run(["workflow", "save", "fails.yaml"]).ends(0);
     let mut agent = agent(&place, json!({}));
@@ -263,7 +262,7 @@ fn what_failed_is_corrected_and_run_anew() {
     assert_eq!(output, &json!({"b": 1}), "{done}");
     let shown = place.run(["workflow", "show", "fails", "--json"]).ends(0);
     assert!(shown.out.contains("set: {b: 1}"), "{}", shown.out);
-    // What did not fail is not corrected.
+    // What did not fail is not repaired.
     let call =
         json!({"name": "workflow_repair_and_rerun", "task": {}, "arguments": {"run_id": run}});
     let refused = agent.client.ask("tools/call", &call);
@@ -271,7 +270,7 @@ fn what_failed_is_corrected_and_run_anew() {
 }
 
 #[test]
-fn the_errands_of_ours_are_for_nobody_else() {
+fn built_in_commands_cannot_be_called_by_others() {
     let place = Place::new();
     let mut agent = agent(&place, json!({}));
     let text = "workflow: milepost.author-and-run\nsteps:\n  - {id: a, run: milepost \

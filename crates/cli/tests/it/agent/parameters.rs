@@ -1,4 +1,4 @@
-//! Arguments of the contract that are not everyday ones, and the names that tools answer to.
+//! Less common arguments of the contract, and the names that tools answer to.
 
 use serde_json::{Value, json};
 
@@ -25,14 +25,14 @@ fn a_dry_run_shows_what_would_be_done_and_does_nothing() {
     assert_eq!(open["runs"], json!([]), "nothing was started");
     let not = agent.call("workflow_run", &json!({"manifest": TWO, "dry_run": false, "wait_s": 20}));
     assert_eq!(not["status"], "succeeded");
-    // Whoever is only to work sees no step before it is due.
+    // With the work profile, no step is shown before it is due.
     let mut worker = Agent::connect(&place, &["--tools", "work"]);
     let refused = worker.refused("workflow_run", &json!({"manifest": text, "dry_run": true}));
     assert_eq!(refused["error_code"], "PARAMS_INVALID");
 }
 
 #[test]
-fn a_run_goes_on_with_one_step_or_all_behind_it_and_a_version_of_choice() {
+fn a_run_resumes_from_a_step_with_a_chosen_version() {
     let place = Place::with(&[("two.yaml", TWO)]);
     place.run(["workflow", "save", "two.yaml"]).ends(0);
     let mut agent = Agent::connect(&place, &[]);
@@ -115,8 +115,8 @@ fn the_choices_of_an_input_are_fetched_as_its_workflow_says() {
     }
 }
 
-/// Either name of a run is listed, and neither is required: the schema of a tool may not say that
-/// one of two is.
+/// Both names of a run are listed, and neither is required: the schema of a tool cannot require one
+/// of two.
 #[test]
 fn both_names_of_what_is_canceled_are_listed() {
     let place = Place::new();
@@ -135,7 +135,7 @@ fn both_names_of_what_is_canceled_are_listed() {
 }
 
 #[test]
-fn what_is_lost_and_which_step_it_is_stand_in_the_context() {
+fn the_context_names_the_loss_and_the_step() {
     let place = Place::with(&[("asks.yaml", ASKS)]);
     place.run(["workflow", "save", "asks.yaml"]).ends(0);
     let mut agent = Agent::connect(&place, &[]);
@@ -180,7 +180,7 @@ fn the_steps_of_a_run_complete_an_address() {
     assert_eq!(found["completion"]["values"], json!(["a", "b", "c"]), "{found}");
 }
 
-/// What a client is told to do is what it can do.
+/// Clients are only told to do what they can do.
 #[test]
 fn instructions_and_suggestions_name_tools_that_a_client_has() {
     let place = Place::new();
@@ -200,7 +200,7 @@ fn instructions_and_suggestions_name_tools_that_a_client_has() {
     assert_ne!(answer["error"]["data"]["suggestion"], "workflow_get", "{answer}");
 }
 
-/// Whatever is listed, a name with a dot is of this contract, and answers in its words.
+/// Whatever is listed, a name with a dot belongs to this contract and answers in its words.
 #[test]
 fn both_contracts_are_called_on_every_surface() {
     let place = Place::with(&[("asks.yaml", ASKS)]);
@@ -231,7 +231,7 @@ fn both_contracts_are_called_on_every_surface() {
         let failure = &answer["result"]["structuredContent"];
         assert!(failed, "{answer}");
         assert_eq!(failure["error_code"], "WORKFLOW_NOT_FOUND", "{surface}");
-        // The name that it is told means what is meant.
+        // The suggested name works.
         let (_, listed, _) = call(failure["next"]["tool"].as_str().expect("a tool"), json!({}));
         assert!(listed["workflows"][0]["workflow_id"].is_string(), "{surface}: {listed}");
         let (_, guides, _) = call("guide_list", json!({}));

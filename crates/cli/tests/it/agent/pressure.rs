@@ -1,5 +1,5 @@
-//! A client that writes and does not read: the server stops reading from it, holds no more than it
-//! may, and answers everything once the client reads again.
+//! A client that writes and does not read: the server stops reading from it, holds no more than its
+//! limit, and answers everything once the client reads again.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
@@ -11,11 +11,11 @@ use crate::Place;
 
 /// Calls that are written before anything is read.
 const CALLS: usize = 60_000;
-/// How much more memory the server may take for them, in kilobytes. Its outbox and what is under
-/// way are a small part of it; the rest is what any work takes.
+/// How much more memory the server may take for them, in kilobytes. Its outbox and the calls in
+/// flight are a small part of it; the rest is what any work takes.
 const MORE_KB: u64 = 48 << 10;
 
-/// A server that shook hands, and its pipes.
+/// A server after the handshake, and its pipes.
 fn connect(place: &Place) -> (Child, std::process::ChildStdin, impl BufRead) {
     let mut command = place.command();
     command.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -34,7 +34,7 @@ fn connect(place: &Place) -> (Child, std::process::ChildStdin, impl BufRead) {
     (child, input, output)
 }
 
-/// What a process has in memory, in kilobytes.
+/// The resident memory of a process, in kilobytes.
 fn resident_kb(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("is told");
     let line = status.lines().find(|line| line.starts_with("VmRSS")).expect("has a size");
@@ -53,7 +53,7 @@ fn call(id: usize) -> String {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_client_that_does_not_read_is_not_read_from() {
+fn the_server_stops_reading_from_a_client_that_does_not_read() {
     let place = Place::new();
     let (mut child, mut input, mut output) = connect(&place);
     std::thread::scope(|scope| {
@@ -94,7 +94,7 @@ fn a_client_that_does_not_read_is_not_read_from() {
 
 #[cfg(unix)]
 #[test]
-fn a_server_whose_client_reads_nothing_ends_when_it_is_told_to() {
+fn a_server_with_an_unread_outbox_ends_on_a_signal() {
     let place = Place::new();
     let (mut child, mut input, output) = connect(&place);
     let writer = std::thread::spawn(move || {

@@ -104,7 +104,7 @@ fn prompts_hold_what_they_were_given_and_examples_that_are_valid() {
 }
 
 #[test]
-fn blanks_are_completed() {
+fn arguments_are_completed() {
     let place = Place::new();
     let mut agent = Agent::connect(&place, &[]);
     let mut complete = |blank: &str, typed: &str| {

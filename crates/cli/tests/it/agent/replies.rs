@@ -1,11 +1,11 @@
-//! How much an answer holds: it fits as a whole, and what is left out can be read.
+//! How large an answer is: it fits as a whole, and what is left out can be read.
 
 use serde_json::{Value, json};
 
 use super::{Agent, client};
 use crate::Place;
 
-/// So many steps, each with an output of so many bytes.
+/// This many steps, each with an output of this many bytes.
 fn wide(steps: usize, bytes: usize) -> String {
     let text = "x".repeat(bytes);
     let steps = (0..steps).map(|number| format!("  - {{id: s{number}, set: {{b: {text}}}}}\n"));
@@ -39,7 +39,7 @@ fn an_answer_fits_as_a_whole() {
     let answer = agent.ask("workflow_status", &all);
     let whole = &answer["result"]["structuredContent"];
     assert_eq!(whole["steps"][19]["output"]["b"].as_str().map(str::len), Some(7_000));
-    // What is long is whole in one form only.
+    // A long result is complete in one form only.
     let text = answer["result"]["content"][0]["text"].as_str().expect("text");
     assert!(text.len() < 2_048 && text.contains("structuredContent"), "{}", text.len());
     let more = json!({"manifest": wide(190, 10), "wait_s": 20});
@@ -50,12 +50,12 @@ fn an_answer_fits_as_a_whole() {
 }
 
 #[test]
-fn a_client_that_knows_text_alone_gets_all_of_it() {
+fn a_text_only_client_gets_the_whole_result() {
     let place = Place::new();
     let mut agent = Agent::with(&place, &[], "2025-03-26", &json!({}));
     let params = json!({"manifest": wide(20, 7_000), "wait_s": 20, "inline_max": 262_144});
     let run = agent.client.ask("tools/call", &json!({"name": "workflow_run", "arguments": params}));
-    // The parameter is that of another tool: what counts is that all of the text is there.
+    // The parameter belongs to another tool: what counts is that the whole text is there.
     assert_eq!(run["result"]["isError"], true, "{run}");
     let params = json!({"manifest": wide(20, 7_000), "wait_s": 20});
     let run = agent.client.ask("tools/call", &json!({"name": "workflow_run", "arguments": params}));
@@ -70,7 +70,7 @@ fn a_client_that_knows_text_alone_gets_all_of_it() {
 }
 
 #[test]
-fn a_prompt_that_is_due_is_told_whole_and_once() {
+fn a_due_prompt_is_shown_in_full_and_once() {
     let place = Place::new();
     let mut agent = Agent::connect(&place, &[]);
     let words = "Look at it closely. ".repeat(1_000);
@@ -83,9 +83,9 @@ fn a_prompt_that_is_due_is_told_whole_and_once() {
     assert!(run.to_string().len() < words.len() + 3_000);
 }
 
-/// What never changes may be kept, and says so in the revision that asks.
+/// What never changes may be cached, and says so in the revision that has a way to.
 #[test]
-fn what_comes_with_the_program_may_be_kept() {
+fn built_in_resources_may_be_cached() {
     let place = Place::new();
     let mut client = client(&place, &[]);
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -1,5 +1,5 @@
-//! What tools may do: safe ones nothing, others only where Milepost keeps its things, and prompts
-//! never lead to one that destroys.
+//! What tools may do: safe ones change nothing, others write only to Milepost's own folders, and
+//! prompts never lead to a destructive one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +11,7 @@ use super::{ASKS, Agent};
 use crate::Place;
 use crate::server::{self, Server};
 
-/// Every file below a folder, with what is in it.
+/// Every file below a folder, with its contents.
 fn tree(folder: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -71,7 +71,7 @@ fn safe_tools_change_nothing_and_call_nobody() {
 }
 
 #[test]
-fn tools_write_only_where_milepost_keeps_its_things() {
+fn tools_write_only_to_milepost_s_folders() {
     let shop = include_str!("../shop.yaml");
     let place = Place::with(&[("shop.yaml", shop)]);
     let mut agent = Agent::connect(&place, &[]);
@@ -102,7 +102,7 @@ fn tools_write_only_where_milepost_keeps_its_things() {
 }
 
 #[test]
-fn no_prompt_leads_to_a_tool_that_destroys() {
+fn no_prompt_leads_to_a_destructive_tool() {
     let place = Place::new();
     let mut agent = Agent::connect(&place, &[]);
     let destroys = hinted(&mut agent, |tool| tool["_meta"]["safety"] == "destructive");
@@ -126,7 +126,7 @@ fn no_prompt_leads_to_a_tool_that_destroys() {
     }
 }
 
-/// What an imported API offers, as resources: whole enough to write a workflow with.
+/// An imported API as resources: complete enough to write a workflow with.
 #[test]
 fn catalogs_are_read_with_schemas_arguments_and_bodies() {
     let place = Place::with(&[("shop.yaml", include_str!("../shop.yaml"))]);

@@ -1,4 +1,4 @@
-//! The era without a handshake: every request says who asks.
+//! The revision without a handshake: every request says who is asking.
 
 use serde_json::{Value, json};
 
@@ -52,16 +52,16 @@ fn a_question_is_an_unfinished_answer() {
     let done = ask(&mut client, "tools/call", call.clone(), &can);
     assert_ne!(done["isError"], true, "{done}");
     place.run(["workflow", "show", "asks"]).ends(6);
-    // It was good once.
+    // It was valid once.
     place.run(["workflow", "save", "asks.yaml"]).ends(0);
     let again = ask(&mut client, "tools/call", call, &can);
     assert_eq!(again["resultType"], "input_required", "{again}");
     place.run(["workflow", "show", "asks"]).ends(0);
 }
 
-/// A yes counts as the answer to a question that was asked, of this very call.
+/// A yes only counts as the answer to a question that was asked, for this very call.
 #[test]
-fn a_yes_that_nobody_asked_for_is_none() {
+fn an_unrequested_yes_does_not_count() {
     let other = ASKS.replace("workflow: asks", "workflow: other");
     let place = Place::with(&[("asks.yaml", ASKS), ("other.yaml", &other)]);
     place.run(["workflow", "save", "asks.yaml"]).ends(0);

@@ -1,11 +1,11 @@
-//! From nothing to a finished run, as an agent goes about it.
+//! From nothing to a finished run, as an agent would do it.
 
 use serde_json::json;
 
 use super::Agent;
 use crate::Place;
 
-/// Three mistakes: a key that is none, a command that is none, a step that is none.
+/// Three mistakes: an unknown key, an unknown command, an unknown step.
 const DRAFT: &str = r#"
 workflow: order-check
 inputs: {why: {type: string}}
@@ -21,7 +21,7 @@ final_output: {usual: "${{ steps.judge.output.usual }}"}
 "#;
 
 #[test]
-fn an_agent_imports_authors_runs_and_hands_in() {
+fn an_agent_imports_authors_runs_and_submits() {
     let place = Place::with(&[("shop.yaml", include_str!("../shop.yaml"))]);
     let mut agent = Agent::connect(&place, &[]);
     let source =
@@ -60,7 +60,7 @@ fn an_agent_imports_authors_runs_and_hands_in() {
     assert_eq!(ended["final_output"], json!({"usual": true}));
 }
 
-/// A run outlives the client that began it.
+/// A run outlives the client that started it.
 #[test]
 fn another_client_finds_a_run_and_finishes_it() {
     let place = Place::with(&[("asks.yaml", super::ASKS)]);

@@ -1,4 +1,4 @@
-//! Tasks of both eras: one run each, whoever looks at it.
+//! Tasks of both revisions: one run each, whoever looks at it.
 
 use serde_json::{Value, json};
 
@@ -90,7 +90,7 @@ fn a_task_outlives_its_server() {
 }
 
 #[test]
-fn whoever_knows_no_tasks_is_told_at_once() {
+fn a_client_without_tasks_is_answered_at_once() {
     let place = Place::new();
     let call = json!({"name": "workflow_execute", "arguments": {"manifest": QUICK}});
     for version in ["2025-06-18", "2025-11-25"] {
@@ -113,11 +113,11 @@ fn whoever_knows_no_tasks_is_told_at_once() {
     assert_eq!(support("workflow_list"), Value::Null);
     let never = json!({"name": "workflow_list", "arguments": {}, "task": {}});
     assert_eq!(agent.client.fault("tools/call", &never), -32601);
-    // Nothing was started by any of these.
+    // None of these started anything.
     assert_eq!(agent.client.call("tasks/list", &json!({}))["tasks"], json!([]));
 }
 
-/// What one can do that knows its tasks.
+/// The capabilities of a client that supports tasks.
 fn knows_tasks() -> Value {
     json!({"extensions": {"io.modelcontextprotocol/tasks": {}}})
 }
@@ -154,7 +154,7 @@ fn the_extension_follows_the_same_run() {
 
 /// Clients that find nothing to answer ask again at once: a hundred times a second.
 #[test]
-fn a_task_that_waits_holds_its_client_back() {
+fn polling_a_waiting_task_is_slowed_down() {
     let place = Place::new();
     let mut client = client(&place, &[]);
     let can = knows_tasks();
@@ -170,7 +170,7 @@ fn a_task_that_waits_holds_its_client_back() {
     let got = client.hear();
     assert_eq!(got["result"]["status"], "input_required", "{got}");
     assert!(asked.elapsed() > std::time::Duration::from_millis(900), "{:?}", asked.elapsed());
-    // It is told as soon as there is something to tell.
+    // It is answered as soon as there is news.
     client.say(&stateless("tasks/get", id.clone(), &can));
     let done = json!({"run_id": id["taskId"], "step_id": "look", "output": {"seen": true}});
     let done = json!({"name": "workflow_submit", "arguments": done});
@@ -194,9 +194,9 @@ fn the_contract_makes_tasks_in_its_own_words() {
 const SLOW: &str = "workflow: slow\nsteps:\n  - {id: pause, title: Take a breath, wait: 3s}\n  \
     - {id: b, depends_on: [pause], set: {c: 1}}\n";
 
-/// Whoever makes a task waits for nothing: that is what tasks are for.
+/// Whoever creates a task waits for nothing: that is what tasks are for.
 #[test]
-fn a_task_is_made_at_once_however_long_its_caller_would_wait() {
+fn a_task_is_created_at_once_whatever_its_wait() {
     let place = Place::new();
     let mut agent = agent(&place);
     let arguments = json!({"manifest": SLOW, "wait_s": 20});
@@ -214,7 +214,7 @@ fn a_task_is_made_at_once_however_long_its_caller_would_wait() {
 }
 
 #[test]
-fn how_a_task_stands_is_told_when_it_changes() {
+fn a_task_notifies_on_status_changes() {
     let place = Place::new();
     let mut agent = agent(&place);
     let later = ASKS.replace("steps:\n", "steps:\n  - {id: pause, wait: 1s}\n");
@@ -240,7 +240,7 @@ fn how_a_task_stands_is_told_when_it_changes() {
 }
 
 #[test]
-fn progress_of_a_task_is_told_for_as_long_as_it_lives() {
+fn progress_of_a_task_is_reported_until_it_ends() {
     let place = Place::new();
     let mut agent = agent(&place);
     let meta = json!({"progressToken": "p"});

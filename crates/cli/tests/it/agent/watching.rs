@@ -1,4 +1,4 @@
-//! What clients watch: they are told when it changes, and of nothing else.
+//! What clients watch: they are notified when it changes, and of nothing else.
 
 use serde_json::json;
 
@@ -21,7 +21,7 @@ fn change(place: &Place, to: &str) {
 }
 
 #[test]
-fn a_client_that_subscribed_is_told_of_changes() {
+fn a_subscriber_is_notified_of_changes() {
     let place = place();
     let mut agent = Agent::with(&place, &[], "2025-11-25", &json!({}));
     let uri = json!({"uri": "milepost://workflow/manifest/asks"});
@@ -32,7 +32,7 @@ fn a_client_that_subscribed_is_told_of_changes() {
     assert_eq!(note["params"]["uri"], uri["uri"]);
     agent.client.call("resources/unsubscribe", &uri);
     change(&place, "Look once more");
-    // What comes next is about the prompts alone: nobody watches the workflow any more.
+    // The next notification is about the prompts alone: nobody watches the workflow any more.
     place.run(["workflow", "save", "guide.json"]).ends(0);
     let note = agent.client.hear();
     assert_eq!(note["method"], "notifications/prompts/list_changed", "{note}");
@@ -61,7 +61,7 @@ fn a_run_can_be_watched() {
 }
 
 #[test]
-fn a_listener_of_today_is_told_what_it_asked_for() {
+fn a_stateless_listener_gets_what_it_asked_for() {
     let place = place();
     let mut client = client(&place, &[]);
     let uri = "milepost://workflow/manifest/asks";
@@ -79,7 +79,7 @@ fn a_listener_of_today_is_told_what_it_asked_for() {
     let granted = client.hear();
     assert!(granted.to_string().contains(uri), "{granted}");
     assert!(!granted.to_string().contains("no/such"), "{granted}");
-    // What changed before the server looked for the first time is not lost.
+    // What changed before the server's first look is not lost.
     assert_eq!(client.hear()["params"]["uri"], uri);
     assert_eq!(client.hear()["method"], "notifications/prompts/list_changed");
     change(&place, "Look again");
@@ -88,6 +88,6 @@ fn a_listener_of_today_is_told_what_it_asked_for() {
     place.run(["workflow", "save", "guide.json"]).ends(0);
     let note = client.hear();
     assert_eq!(note["method"], "notifications/prompts/list_changed", "{note}");
-    // Somebody who listens does not keep a server whose client has gone.
+    // A listener does not keep a server alive whose client has gone.
     assert_eq!(client.close().code, Some(0));
 }

@@ -11,7 +11,7 @@ pub(crate) fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).expect(path)
 }
 
-/// Every page there is, by its path from the root.
+/// Every page, by its path from the root.
 pub(crate) fn pages() -> Vec<String> {
     let mut pages = vec!["CHANGELOG.md".to_owned(), "README.md".to_owned()];
     let mut open = vec!["docs".to_owned()];
@@ -36,11 +36,11 @@ pub(crate) struct Block {
     pub(crate) body: String,
     /// The line of the page that opens it.
     pub(crate) line: usize,
-    /// The heading it stands under, without its marks.
+    /// The heading above it, without its marks.
     pub(crate) heading: String,
 }
 
-/// The fenced blocks of a page, also those in lists.
+/// The fenced blocks of a page, including those in lists.
 pub(crate) fn blocks(page: &str) -> Vec<Block> {
     let mut found = Vec::new();
     let mut heading = String::new();

@@ -1,6 +1,6 @@
-//! What a block of YAML, JSON or TOML is, and whether the program takes it for that.
+//! What kind of document a YAML, JSON or TOML block is, and whether the program accepts it.
 
-use milepost_model::reading;
+use milepost_syntax::untyped_tree;
 use serde_json::{Value, json};
 use toml_edit::DocumentMut;
 
@@ -11,11 +11,11 @@ use crate::client::Client;
 use crate::mcp::differences::within;
 use crate::{Place, finish};
 
-/// What is wrong with a document of a page.
+/// What is wrong with a document on a page.
 pub(super) fn judge(stage: &mut Stage, block: &Block) -> Vec<String> {
     let read = match block.language.as_str() {
         "json" => serde_json::from_str(&block.body).map_err(|error| error.to_string()),
-        "yaml" => reading::yaml(&block.body)
+        "yaml" => untyped_tree::yaml(&block.body)
             .map(|node| node.to_value())
             .map_err(|fault| format!("line {}: {}", fault.line, fault.message)),
         _ => return settings(&block.body),
@@ -55,15 +55,15 @@ pub(super) fn judge(stage: &mut Stage, block: &Block) -> Vec<String> {
     spoken(stage, &block.heading, &value)
 }
 
-/// A guide around one step.
+/// Wraps one step in a guide.
 fn guide(step: &Value) -> Value {
     let (name, version) = ("Around a step", "1.0.0");
     json!({"id": "around", "name": name, "description": name, "version": version, "steps": [step]})
 }
 
-/// What `milepost <noun> validate` says against it.
+/// What `milepost <noun> validate` reports about it.
 fn validated(place: &Place, noun: &str, language: &str, body: &str) -> Vec<String> {
-    // Where the commands of the page find it, if it is what they are about.
+    // Where the commands on the page expect it, if it is what they are about.
     let id = body.strip_prefix("workflow: ").and_then(|rest| rest.lines().next());
     let name = format!("{}.{language}", id.unwrap_or("document"));
     place.put(&name, body);
@@ -71,7 +71,7 @@ fn validated(place: &Place, noun: &str, language: &str, body: &str) -> Vec<Strin
     if ran.code == 0 { Vec::new() } else { vec![format!("{}{}", ran.out, ran.err)] }
 }
 
-/// What a client would start by its configuration serves, and ends when the client goes.
+/// The server that a client's configuration starts works, and ends when the client leaves.
 fn serves(servers: &Value) -> Vec<String> {
     let server = &servers["milepost"];
     let command = server.get("command").or(server.get("cmd")).and_then(Value::as_str);
@@ -86,7 +86,7 @@ fn serves(servers: &Value) -> Vec<String> {
     if ran.code == 0 { Vec::new() } else { vec![ran.err] }
 }
 
-/// TOML is a configuration: that of a client, or ours, which the doctor looks at.
+/// TOML is a configuration: a client's, or ours, which `doctor` checks.
 fn settings(body: &str) -> Vec<String> {
     let document: DocumentMut = match body.parse() {
         Ok(document) => document,
@@ -106,7 +106,7 @@ fn settings(body: &str) -> Vec<String> {
     if check["state"] == "ok" { Vec::new() } else { vec![check.to_string()] }
 }
 
-/// Under the name of a tool stand what it is asked and what it answers.
+/// Under the name of a tool are its arguments and its answer.
 fn spoken(stage: &mut Stage, tool: &str, value: &Value) -> Vec<String> {
     let mut client = Client::connect(&stage.place);
     let listed = client.call("tools/list", &json!({}));

@@ -1,10 +1,10 @@
 //! One rule for every block of every page, by its language:
 //!
-//! - `sh`: every line runs and ends with 0, or as the line itself says (`# exit code 3`);
-//! - `console`: the same for what is behind `$`, and what follows is what it says;
-//! - `yaml`, `json`, `toml`: a document that the program takes for what it is, or shows;
+//! - `sh`: every line runs and exits with 0, or as the line itself says (`# exit code 3`);
+//! - `console`: the same for what follows `$`, and the output is as shown;
+//! - `yaml`, `json`, `toml`: a document that the program accepts, or prints;
 //! - `jsonl`, `http`: what is sent to a server and what it answers;
-//! - `text`: none of these. Each is counted below, with why it is not run.
+//! - `text`: none of these. Each is counted below, with the reason why it is not run.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -27,10 +27,10 @@ const TEXTS: &[(&str, usize, &str)] = &[
 /// The page whose number of blocks follows from the number of commands.
 const RECORDED: &str = "docs/reference.md";
 
-/// Pages whose text is compared with what the program says, commands included.
+/// Pages whose text is compared with the program's output, commands included.
 const COMPARED: &[&str] = &["README.md", "docs/demo.md", RECORDED];
 
-/// How many pages are played at once.
+/// How many pages are played in parallel.
 const AT_ONCE: usize = 4;
 
 #[test]
@@ -59,14 +59,14 @@ fn every_block_of_every_page_runs_or_validates() {
     assert_eq!(texts, known, "a block of text needs a reason in `TEXTS`");
 }
 
-/// Whether a line is one to type, behind a `$` and variables or without.
+/// Whether a line is to be typed, with or without a `$` and variables before it.
 fn is_command(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let is_before = |word: &&str| *word == "$" || word.contains('=');
     words.find(|word| !is_before(word)) == Some("milepost")
 }
 
-/// What is wrong with the blocks of a page, and how many are text.
+/// What is wrong with the blocks of a page, and how many of them are text.
 fn play(page: &str) -> (Vec<String>, usize) {
     let mut stage = Stage::new(page);
     let (mut faults, mut texts) = (Vec::new(), 0);

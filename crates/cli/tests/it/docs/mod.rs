@@ -1,10 +1,10 @@
-//! The documentation is true: every block of every page runs or validates, what stands between
-//! them names commands that exist, and its lists are complete.
+//! The documentation is true: every block of every page runs or validates, the text between them
+//! names commands that exist, and its lists are complete.
 
 mod block;
+mod command_names;
 mod documents;
 mod every_block;
-mod named;
 mod prepared;
 mod readme;
 mod stage;
@@ -21,7 +21,8 @@ fn every_key_of_the_schemas_is_documented() {
             shapes.chain([&schema]).filter_map(|shape| shape["properties"].as_object())
         {
             for (key, value) in properties {
-                // `false` is a key that is refused with a fix, and camelCase twins are spellings.
+                // `false` is a key that is refused with a fix, and camelCase variants are
+                // spellings.
                 let refused = value == &serde_json::Value::Bool(false);
                 let twin = matches!(key.as_str(), "notEquals" | "startsWith" | "endsWith");
                 let known = page.contains(&format!("`{key}`")) || key == "$schema";

@@ -1,5 +1,5 @@
-//! What a page takes for granted: files, catalogs and runs that are there before it is played, and
-//! a run of its own for every line that names one.
+//! What a page takes for granted: files, catalogs and runs that exist before it is played, and a
+//! run of its own for every line that names one.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -14,7 +14,7 @@ use crate::server::{Reply, Request, Server, json as answer};
 /// The run that pages name.
 const RUN: &str = "run_0f4";
 
-/// A write that may not be repeated, behind a step that is paid for.
+/// An unrepeatable write, after a step that is paid for.
 const ORDER: &str = r#"
 workflow: order
 inputs: {name: {type: string}}
@@ -26,7 +26,7 @@ steps:
 const REFUND: &str = "workflow: refund\ntitle: Refund an order\nsteps:\n  - id: a\n    \
     tiemout: 30s\n    prompt: Look at it\n";
 
-/// Before the first block.
+/// Prepares the folder before the first block.
 pub(super) fn begin(stage: &mut Stage) {
     let place = &stage.place;
     match stage.page.as_str() {
@@ -67,7 +67,7 @@ pub(super) fn begin(stage: &mut Stage) {
     }
 }
 
-/// Before a line: what it names is there, and the line says how it is called here.
+/// Prepares what a line names, and replaces placeholders in the line.
 pub(super) fn before(stage: &Stage, line: &str) -> String {
     if !line.contains(RUN) {
         return line.to_owned();
@@ -80,7 +80,7 @@ pub(super) fn before(stage: &Stage, line: &str) -> String {
     line.replace(RUN, run["run_id"].as_str().expect("an id"))
 }
 
-/// The answers that pages show laid out for reading, as they are.
+/// Responses that pages show formatted for reading.
 pub(super) fn shown(stage: &Stage, heading: &str) -> Option<Value> {
     let place = &stage.place;
     match (stage.page.as_str(), heading) {

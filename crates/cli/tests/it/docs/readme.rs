@@ -41,9 +41,9 @@ fn the_sixty_seconds_work() {
     assert_eq!(place.text("tidy-inbox.yaml"), whole, "every byte is back");
 }
 
-/// Building it as the page says takes minutes: here only what it needs is looked at.
+/// Building as the page says takes minutes: only what it needs is checked here.
 #[test]
-fn what_is_installed_by_cargo_is_there_to_be_installed() {
+fn the_crate_that_cargo_installs_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     for page in ["README.md", "docs/quick-start.md", "docs/operations.md"] {
         let text = read(page);

@@ -1,5 +1,5 @@
-//! A page that is played from top to bottom: its place, what serves beside it, and what is there
-//! before a line of it is typed.
+//! A page that is played from top to bottom: its folder, the servers beside it, and what exists
+//! before a line is typed.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -10,9 +10,9 @@ use super::prepared;
 use crate::server::Server;
 use crate::{Place, Ran, finish};
 
-/// Programs of every system that a page may use beside ours.
+/// Programs, available everywhere, that a page may use.
 const USUAL: &[&str] = &["mkdir", "mv"];
-/// Lines for a checkout, which other tests follow, and why they are not followed here.
+/// Lines that need a checkout, and why they are not run here; other tests cover them.
 const OUTSIDE: &[(&str, &str)] = &[
     ("cargo run --release -- ", "`readme.rs` runs what is behind it with the binary of this build"),
     ("cargo xtask test", "runs this test"),
@@ -26,12 +26,12 @@ const OUTSIDE: &[(&str, &str)] = &[
 pub(super) struct Stage {
     pub(super) page: String,
     pub(super) place: Place,
-    /// An API of the page, as long as it is played.
+    /// An API of the page, for as long as it is played.
     pub(super) api: Option<Server>,
-    /// What a tool answered last, under which heading.
+    /// What a tool answered last, and under which heading.
     pub(super) answered: Option<(String, serde_json::Value)>,
     serving: Vec<Child>,
-    /// What stands in the page, and what it is here.
+    /// Texts of the page, and what stands for them here.
     names: Vec<(String, String)>,
 }
 
@@ -44,7 +44,7 @@ impl Stage {
         stage
     }
 
-    /// Runs every line of a block; each ends with 0, or as the line itself says.
+    /// Runs every line of a block; each exits with 0, or as the line itself says.
     pub(super) fn typed(&mut self, block: &Block) -> Vec<String> {
         let mut faults = Vec::new();
         for line in block.body.replace("\\\n", "").lines() {
@@ -72,7 +72,7 @@ impl Stage {
         faults
     }
 
-    /// Runs every line behind a `$`, and compares what it says with what follows in the block.
+    /// Runs every line behind a `$`, and compares its output with the following lines of the block.
     pub(super) fn compared(&mut self, block: &Block) -> Vec<String> {
         let mut faults = Vec::new();
         let body = self.named(&block.body);
@@ -120,11 +120,11 @@ impl Stage {
             .env("HOME", self.place.root.path().join("home"))
             .env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", binary.display()))
             .env("COLUMNS", "100")
-            // Nobody who tries an example waits for a minute.
+            // An example does not wait for a minute.
             .env("MILEPOST_ARRIVES_MS", "0")
     }
 
-    /// Starts what the page has in another terminal, at any port, and returns its first line.
+    /// Starts what the page runs in another terminal, on any port, and returns its first line.
     fn serve(&mut self, line: &str) -> String {
         let (before, after) = line.split_once("--port ").expect("a server says its port");
         let port: String = after.chars().take_while(char::is_ascii_digit).collect();
@@ -144,7 +144,7 @@ impl Stage {
         told
     }
 
-    /// A text of the page, with what it names as it is here.
+    /// A text of the page, with its names replaced by the ones here.
     fn named(&self, text: &str) -> String {
         let names = self.names.iter();
         names.fold(text.to_owned(), |text, (there, here)| text.replace(there, here))
@@ -160,12 +160,12 @@ impl Drop for Stage {
     }
 }
 
-/// Whether a command stays until it is ended.
+/// Whether a command runs until it is stopped.
 fn serves(line: &str) -> bool {
     line.starts_with("milepost serve") || line.starts_with("milepost catalog mock")
 }
 
-/// What a line ends with, by its own word.
+/// The exit code that a line states.
 fn code(line: &str) -> i32 {
     let stated = line.split_once("# exit code ").map(|(_, code)| code.trim());
     stated.map_or(0, |code| code.parse().expect("a number"))

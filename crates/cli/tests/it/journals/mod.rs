@@ -1,5 +1,5 @@
-//! Journals that released versions wrote, in the hands of this one: they load, show, resume and
-//! purge, whatever has become of the engine since.
+//! Journals written by released versions: this version loads, shows, resumes and purges them,
+//! whatever has changed in the engine since.
 
 mod resume;
 
@@ -13,24 +13,24 @@ use serde_json::{Value, json};
 
 use crate::{Place, Ran, finish};
 
-/// An answer that is stored beside its event; in the views, a word stands for it.
+/// An answer stored beside its event; a placeholder stands for it in the views.
 const LONG_BYTES: usize = 66_000;
 
 /// The folder that the runs of all journals belong to.
 const WORKSPACE: &str = "/tmp/milepost-journals/work";
 
-/// A copy of a journal, at the moment at which its views were written down.
+/// A copy of a journal, at the moment when its views were recorded.
 ///
-/// The clock is set back to then: deadlines and timers of the runs have passed since.
+/// The clock is set back to that moment: deadlines and timers of the runs have passed since.
 struct Journal {
     place: Place,
     now_ms: i64,
     views: Vec<View>,
-    /// Whether a rule was added since that no text of it obeys.
+    /// Whether a rule was added since that none of its texts obeys.
     has_added_rule: bool,
 }
 
-/// What a command said of it.
+/// The output of a command about it.
 struct View {
     words: Vec<String>,
     code: i32,
@@ -60,7 +60,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// When the views of a file were written down, and what they are.
+/// When the views of a file were recorded, and the views.
 fn read(text: &str) -> (i64, Vec<View>) {
     let mut lines = text.lines();
     let now = lines.next().and_then(|line| line.strip_prefix("now ")?.parse().ok());
@@ -87,14 +87,14 @@ impl Journal {
         let home = place.root.path().join("home");
         copy(&from.join("data"), &home.join(".local/share/milepost"));
         copy(&from.join("config"), &home.join(".config/milepost"));
-        // A run goes on in its own folder, or not at all.
+        // A run continues in its own folder, or not at all.
         fs::create_dir_all(WORKSPACE).expect("makes the folder");
         let text = fs::read_to_string(from.join("views.txt")).expect("reads");
         let (now_ms, views) = read(&text);
         Journal { place, now_ms, views, has_added_rule: false }
     }
 
-    /// What puts the clock to the time of the views, or so much after it.
+    /// Sets the clock to the time of the views, or this much later.
     fn clock(&self, later_ms: i64) -> String {
         let real = UNIX_EPOCH.elapsed().expect("a time").as_millis();
         let real = i64::try_from(real).expect("fits");
@@ -136,14 +136,14 @@ impl Journal {
     }
 }
 
-/// What is worded otherwise since, before and after. What it means is the same.
+/// What is worded differently since, before and after. The meaning is the same.
 const REWORDED: &[(&str, &str)] = &[
     // The name of a tool, where a command is typed.
     ("with `workflow.submit`", "with `milepost submit`"),
 ];
 
-/// Every command that only looks says what the version that wrote the journal said, and changes
-/// nothing.
+/// Every command that only reads prints what the version that wrote the journal printed, and
+/// changes nothing.
 fn is_told_as_it_was(journal: &Journal) {
     let (before, long) = (journal.bytes(), "x".repeat(LONG_BYTES));
     for view in &journal.views {
@@ -161,11 +161,11 @@ fn is_told_as_it_was(journal: &Journal) {
     assert!(journal.bytes() == before, "whoever looks changes nothing");
 }
 
-/// A question about an unknown outcome tells the time and the key of its request since.
+/// A question about an unknown outcome now includes the time and the key of its request.
 fn without_sent(said: &mut Value) {
     match said {
         Value::Object(map) => {
-            // A failure says with the same word whether its request left this machine.
+            // A failure now says in the same word whether its request left this machine.
             if map.get("sent").is_some_and(Value::is_object) {
                 map.remove("sent");
             }
@@ -176,14 +176,14 @@ fn without_sent(said: &mut Value) {
     }
 }
 
-/// What was recorded, in the words of now.
+/// What was recorded, in today's words.
 fn reworded(told: &Value) -> Value {
     let text =
         REWORDED.iter().fold(told.to_string(), |text, (before, after)| text.replace(before, after));
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// One test for every journal, so that they run side by side.
+/// One test per journal, so that they run in parallel.
 macro_rules! journals {
     ($($name:ident)*) => {
         const JOURNALS: &[&str] = &[$(stringify!($name)),*];
@@ -255,10 +255,10 @@ fn words<'v>(values: impl Iterator<Item = &'v Value>) -> BTreeSet<&'v str> {
     values.filter_map(Value::as_str).collect()
 }
 
-/// What is kept here is worth as much as what is in it.
-/// Pinned texts are decoded, and no rule is applied to them again.
+/// The journals are worth what they contain. Pinned texts are decoded, and no rule is applied to
+/// them again.
 #[test]
-fn a_rule_that_was_added_since_changes_nothing_of_what_is_told() {
+fn a_rule_added_later_changes_no_view() {
     let journal = Journal { has_added_rule: true, ..Journal::open("people") };
     journal.place.put("sound.yaml", crate::SOUND);
     journal.say("workflow validate sound.yaml").ends(3);
@@ -293,13 +293,13 @@ fn every_kind_of_event_and_every_state_is_kept() {
 
 type Below<'j> = dyn Fn(&Value) -> Vec<&'j Value> + 'j;
 
-/// Whether a run and all that belong to it have ended.
+/// Whether a run and all its inner runs have ended.
 fn whole(row: &Value, over: &dyn Fn(&Value) -> bool, below: &Below<'_>) -> bool {
     over(row) && below(row).into_iter().all(|row| whole(row, over, below))
 }
 
 #[test]
-fn what_ended_is_purged_and_what_is_open_stays() {
+fn ended_runs_are_purged_and_open_ones_stay() {
     for name in JOURNALS {
         let journal = Journal::open(name);
         let is_over = |row: &Value| {

@@ -1,5 +1,5 @@
-//! Every run of a kept journal that has not succeeded is brought to its end: what it waits for is
-//! done, and what had been sent before is not sent again.
+//! Every unfinished run of a stored journal is brought to its end: what it waits for is done, and
+//! what had been sent before is not sent again.
 
 use std::process::Command;
 
@@ -15,7 +15,7 @@ const PIN: &str = "tr0mbone-7";
 const LATER_MS: i64 = 2 * 60 * 60 * 1000;
 const MONTH_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 
-/// What agents and people hand in.
+/// What agents and people submit.
 const FILES: [(&str, &str); 6] = [
     ("done.txt", "done"),
     ("line.txt", "a named argument"),
@@ -31,18 +31,18 @@ const FILES: [(&str, &str); 6] = [
 /// How a run is brought to its end.
 #[derive(Clone, Copy)]
 struct Case {
-    /// Its workflow; with the step that waits, where that has several runs.
+    /// Its workflow; with the waiting step, if the workflow has several runs.
     run: &'static str,
     /// How long after the journal was written.
     later_ms: i64,
     acts: &'static [Act],
     ends: &'static str,
-    /// The writes of it: step and body.
+    /// Its writes: step and body.
     sent: &'static [&'static str],
 }
 
-/// A command, what is typed at a terminal if it needs one, and how it ends. `RUN` is the run, and
-/// `CHILD` the one that it waits with.
+/// A command, what is typed at a terminal if it needs one, and its exit code. `RUN` is the run, and
+/// `CHILD` the inner run that it waits for.
 type Act = (&'static str, &'static [&'static str], i32);
 
 const fn case(
@@ -235,7 +235,7 @@ const LARGE: &[Case] = &[case(
     &[r#"after {"of":"p1"}"#],
 )];
 
-/// A journal whose API is a server that refuses nothing.
+/// A journal whose API is a server that accepts everything.
 struct Stage {
     journal: Journal,
     server: Server,
@@ -268,7 +268,7 @@ impl Stage {
         self.journal.runs().find(is_meant).unwrap_or_else(|| unreachable!("no {name}"))
     }
 
-    /// A run that was started without a world has one before anything is sent in it.
+    /// A run that was started without a world has one before anything is sent.
     fn has_got_its_world(&self, run: &Value) {
         let id = run["run_id"].as_str().expect("an id");
         let logs = self.journal.say(&format!("logs {id} --json")).ends(0).out;
@@ -313,7 +313,7 @@ impl Stage {
         typed(&mut command, answers)
     }
 
-    /// The writes that the server has seen: the step of each, and its body.
+    /// The writes that the server received: the step of each, and its body.
     fn writes(&self) -> Vec<String> {
         let writes = self.server.seen().into_iter().filter(|request| request.method != "GET");
         let told = writes.map(|request| {
@@ -346,7 +346,7 @@ fn are_brought_to_their_ends(stage: &Stage, cases: &[Case]) {
     assert_eq!(cases.len(), open, "every run that has not succeeded has a case");
 }
 
-/// One test for every journal, so that they run side by side.
+/// One test per journal, so that they run in parallel.
 macro_rules! ends {
     ($($name:ident: $cases:ident;)*) => {
         $(#[test] fn $name() {
@@ -366,17 +366,17 @@ ends! {
     large: LARGE;
 }
 
-/// What a run was started with is what it goes on with, whatever rule its text breaks by now.
+/// A run continues with the text it was started with, whatever rule that text breaks by now.
 #[test]
-fn a_rule_that_was_added_since_stops_no_run() {
+fn a_rule_added_later_stops_no_run() {
     let mut stage = Stage::new("calls");
     stage.journal.has_added_rule = true;
     are_brought_to_their_ends(&stage, CALLS);
 }
 
-/// A run that is taken up after its time sends nothing any more.
+/// A run that is taken up after its deadline sends nothing any more.
 #[test]
-fn what_took_too_long_is_over() {
+fn a_run_past_its_deadline_sends_nothing() {
     let stage = Stage::new("calls");
     for name in ["call-backoff", "call-killed-write", "call-killed-read"] {
         let run = stage.find(name);
@@ -387,9 +387,9 @@ fn what_took_too_long_is_over() {
     assert_eq!(stage.writes(), [""; 0]);
 }
 
-/// What goes on needs nothing of the runs that are gone.
+/// The remaining runs need nothing of the purged ones.
 #[test]
-fn what_is_left_after_a_purge_goes_on() {
+fn the_remaining_runs_continue_after_a_purge() {
     let stage = Stage::new("families");
     stage.journal.say("runs purge --yes").ends(0);
     let run = stage.find("parent-budget");

@@ -1,4 +1,4 @@
-//! What a transcript cannot hold: bytes that are no text, lines without an end, lines too long.
+//! What a transcript cannot express: invalid UTF-8, lines without an end, lines that are too long.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::Place;
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
-/// The answers to these bytes, and to a ping behind them.
+/// The answers to these bytes, and to a ping after them.
 fn answers(bytes: &[u8]) -> Vec<Value> {
     let place = Place::new();
     let mut server = Server::start(place.command().args(["mcp", "--surface", "workflowlookup"]));
@@ -30,7 +30,7 @@ fn is_parse_error(answer: &Value) -> bool {
     answer["id"].is_null() && error["code"] == -32700 && error["message"] == "Parse error"
 }
 
-/// Whether this number stands anywhere in a value.
+/// Whether this number occurs anywhere in a value.
 fn holds(value: &Value, number: u64) -> bool {
     match value {
         Value::Object(members) => members.values().any(|member| holds(member, number)),
@@ -40,12 +40,12 @@ fn holds(value: &Value, number: u64) -> bool {
 }
 
 #[test]
-fn a_byte_order_mark_is_no_json() {
+fn a_byte_order_mark_is_not_json() {
     assert!(is_parse_error(&after(format!("\u{feff}{PING}").as_bytes())));
 }
 
 #[test]
-fn what_is_no_text_is_no_json() {
+fn invalid_utf_8_is_not_json() {
     assert!(is_parse_error(&after(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"p\xffng\"}")));
 }
 

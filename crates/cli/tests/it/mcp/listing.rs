@@ -1,4 +1,4 @@
-//! What `tools/list` promises, beyond what the transcripts say of it.
+//! What `tools/list` promises beyond the transcripts.
 
 use serde_json::{Value, json};
 

@@ -12,7 +12,7 @@ use transcript::{Transcript, names};
 /// How many exchanges the transcripts hold.
 const EXCHANGES: usize = 440;
 
-/// One test for each file of `transcripts/`, with the number of its exchanges.
+/// One test for each file of `transcripts/`, with its number of exchanges.
 macro_rules! transcripts {
     ($($name:ident: $file:literal, $exchanges:literal;)*) => {
         $(#[test]

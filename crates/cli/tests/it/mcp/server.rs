@@ -1,4 +1,4 @@
-//! A server that runs: lines go in, lines come out, and nothing waits for ever.
+//! A running server: lines go in, lines come out, and nothing waits forever.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{JoinHandle, spawn};
 use std::time::Duration;
 
-/// How long an answer may take on a machine that does other things as well.
+/// How long an answer may take on a busy machine.
 const ANSWER_MAX: Duration = Duration::from_mins(1);
 
 /// The process and its pipes.
@@ -48,7 +48,7 @@ impl Server {
         Server { child, stdin, lines, remarks }
     }
 
-    /// Sends these bytes as they are. A server that is gone does not read them.
+    /// Sends raw bytes. A server that is gone does not read them.
     pub(super) fn send(&mut self, bytes: &[u8]) -> bool {
         self.stdin.write_all(bytes).and_then(|()| self.stdin.flush()).is_ok()
     }

@@ -1,4 +1,4 @@
-//! The tools as the server lists them, and whether its answers are what it lists.
+//! The tools as the server lists them, and whether its answers fit the list.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -19,7 +19,7 @@ pub(super) struct Tool {
 pub(super) struct Tools(pub(super) BTreeMap<String, Tool>);
 
 impl Tools {
-    /// Asks a server of its own, started like this.
+    /// Asks a server of its own, started with these arguments.
     pub(super) fn listed(command: &mut Command, version: &str) -> Tools {
         let mut server = Server::start(command);
         let hello = json!({

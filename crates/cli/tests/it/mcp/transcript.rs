@@ -28,10 +28,10 @@ use super::server::Server;
 use super::tools::Tools;
 use crate::Place;
 
-/// What is said of a server that does not answer; it is not asked again.
+/// What is reported about a server that does not answer; it is not asked again.
 const SILENCE: &str = "no answer";
 
-/// What the file says.
+/// The contents of the file.
 #[derive(Default)]
 pub(crate) struct Transcript {
     name: String,
@@ -68,7 +68,7 @@ impl Transcript {
         transcript
     }
 
-    /// The exchanges of a page of the documentation, whose answers are parts, with its guide.
+    /// The exchanges on a page of the documentation, whose answers are partial, with its guide.
     pub(crate) fn of_page(name: &str, guide: (&str, &str), lines: &str) -> Transcript {
         let mut transcript = Transcript { name: name.to_owned(), ..Transcript::default() };
         transcript.arguments = vec!["--surface".to_owned(), "workflowlookup".to_owned()];
@@ -132,7 +132,7 @@ impl Transcript {
         assert!(faults.is_empty(), "{}", faults.join("\n\n"));
     }
 
-    /// Plays it against the real binary and reports everything that differs.
+    /// Plays it against the real binary and reports all differences.
     pub(crate) fn faults(&self) -> Vec<String> {
         let place = Place::new();
         let Some(locks) = self.prepare(&place) else {
@@ -194,7 +194,7 @@ impl Transcript {
         faults
     }
 
-    /// Puts the files where they are looked for; nothing where the system does not play along.
+    /// Puts the files where they are expected; `None` if the system does not support that.
     fn prepare(&self, place: &Place) -> Option<Vec<Lock>> {
         for (name, text) in &self.guides {
             place.put(&format!("guides/{name}"), text);
@@ -221,14 +221,14 @@ impl Transcript {
         command
     }
 
-    /// The version the server was restricted to, or one that it speaks in any case.
+    /// The revision that the server was restricted to, or one that it speaks in any case.
     fn version(&self) -> &str {
         let mut words = self.arguments.iter().skip_while(|word| *word != "--protocol").skip(1);
         words.next().map_or("2024-11-05", String::as_str)
     }
 }
 
-/// Something that may not be read until this is dropped.
+/// Something that is unreadable until this is dropped.
 struct Lock {
     #[cfg(unix)]
     path: PathBuf,
@@ -238,7 +238,7 @@ struct Lock {
 
 #[cfg(unix)]
 impl Lock {
-    /// Nothing where it can be read all the same, as by the superuser.
+    /// `None` if it can be read all the same, as by the superuser.
     fn new(path: &Path) -> Option<Lock> {
         use std::os::unix::fs::PermissionsExt;
         let before = fs::metadata(path).expect("is there").permissions();

@@ -9,7 +9,7 @@ use crate::server::{Reply, Server, json as answer};
 
 const SHOP: &str = include_str!("../../../../../examples/shop.yaml");
 
-/// A place with a shop whose commands need a key.
+/// A folder with a shop whose commands need a key.
 fn shop() -> Place {
     let place = Place::with(&[("shop.yaml", SHOP)]);
     place.say("catalog import shop.yaml --vendor shop").ends(0);
@@ -54,7 +54,7 @@ pub(super) fn no_address() -> Told {
     Told::Words(place.say("command run depot parts:list"))
 }
 
-/// What a document names is not what a person typed.
+/// An address from a document is trusted less than one that a person typed.
 pub(super) fn a_private_address() -> Told {
     let text = DEPOT.replace("https://depot.example", "http://127.0.0.1:9");
     let place = Place::with(&[("depot.yaml", &text)]);

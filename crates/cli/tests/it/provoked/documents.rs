@@ -3,7 +3,7 @@
 use super::Told;
 use crate::{Place, SLIP, SOUND, finish};
 
-/// A guide that walks a list and has a rule that cannot be applied.
+/// A guide that loops over a list and has a criterion that cannot be applied.
 const GUIDE: &str = r#"{"id": "walk", "name": "W", "description": "d", "version": "1.0.0",
   "steps": [{"id": "a", "title": "A", "type": "loop",
     "loop": {"type": "forEach", "items": "things", "itemVar": "thing", "maxIterations": 3},
@@ -19,7 +19,7 @@ pub(super) fn half_a_pattern() -> Told {
     super::say(&[("walk.json", GUIDE), ("o.txt", "x")], "guide check walk.json b o.txt")
 }
 
-/// A place with a workflow in its library.
+/// A folder with a workflow in its library.
 fn saved() -> Place {
     let place = Place::with(&[("sound.yaml", SOUND), ("slip.yaml", SLIP)]);
     place.workflow("save sound.yaml").ends(0);

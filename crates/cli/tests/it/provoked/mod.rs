@@ -1,5 +1,5 @@
-//! Every code of a problem can be met: what provokes it, what is said then, and the page that it
-//! leads to. A code without a row, or a row without a code, fails.
+//! Every problem code can be provoked: what provokes it, what is reported, and the page it refers
+//! to. A code without a row, or a row without a code, fails.
 
 mod apis;
 mod documents;
@@ -15,15 +15,15 @@ use serde_json::Value;
 use crate::docs::read;
 use crate::{Place, Ran};
 
-/// What somebody is told of a problem.
+/// How a problem is reported.
 enum Told {
-    /// In words, by a command.
+    /// As text, by a command.
     Words(Ran),
     /// As an object with `error_code`, by a server.
     Data(Value),
-    /// By a number of JSON-RPC alone.
+    /// By a JSON-RPC error number alone.
     Number(Value),
-    /// In the journal of a run that goes on.
+    /// In the journal of a run that continues.
     Event(Ran),
 }
 
@@ -90,16 +90,16 @@ const SCENARIOS: &[(Code, Scenario)] = &[
     (Code::WorkflowVersionNotFound, documents::no_version),
 ];
 
-/// A command in a place with these files.
+/// A command in a folder with these files.
 fn say(files: &[(&str, &str)], command: &str) -> Told {
     Told::Words(Place::with(files).say(command))
 }
 
-/// How many are provoked at once.
+/// How many are provoked in parallel.
 const AT_ONCE: usize = 4;
 
 #[test]
-fn every_code_is_met_and_leads_to_its_page() {
+fn every_code_can_be_provoked_and_has_its_page() {
     let mut listed: Vec<&str> = SCENARIOS.iter().map(|(code, _)| code.name()).collect();
     let mut codes: Vec<&str> = Code::ALL.iter().map(|code| code.name()).collect();
     listed.sort_unstable();
@@ -126,7 +126,7 @@ fn every_code_is_met_and_leads_to_its_page() {
     assert!(faults.is_empty(), "{} of {}\n{}", faults.len(), codes.len(), faults.join("\n\n"));
 }
 
-/// What is said names the code, and the code has the page.
+/// The report names the code, and the code has its page.
 fn leads(code: Code, told: &Told, overview: &str) -> Result<(), String> {
     let name = code.name();
     match told {

@@ -1,4 +1,4 @@
-//! What comes before any operation: lines that are no requests, and whoever is not admitted.
+//! Failures before any operation: lines that are not requests, and callers that are not admitted.
 
 use std::process::{Command, Stdio};
 
@@ -8,7 +8,7 @@ use super::Told;
 use crate::client::Client;
 use crate::{Place, finish};
 
-/// A server of guides that still waits for its first message, and where it is.
+/// A guide server that still waits for its first message, and its folder.
 fn guides() -> (Place, Client) {
     let place = Place::new();
     let client = Client::start(&place);
@@ -53,7 +53,7 @@ pub(super) fn no_token() -> Told {
     Told::Data(crate::serve::page::turned_away(&Place::new())["error"]["data"].clone())
 }
 
-/// A system that gives the program nothing to wait with.
+/// A system on which the program cannot open another file descriptor.
 pub(super) fn no_more_files() -> Told {
     let place = Place::new();
     let mut command = Command::new("sh");

@@ -1,4 +1,4 @@
-//! Runs that do not begin, do not go on, or do not end well.
+//! Runs that do not start, do not continue, or do not end well.
 
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -10,15 +10,15 @@ use crate::runs::{depot, in_terminal, last};
 use crate::server::{Reply, Server, json as answer};
 use crate::{Place, SOUND, finish};
 
-/// When something that does not come counts as lost. No test measures time by it.
+/// When something that does not arrive counts as lost. No test measures time with it.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// Runs a workflow of these lines.
+/// Runs a workflow with these lines.
 fn ran(lines: &str) -> Told {
     super::say(&[("w.yaml", &format!("workflow: w\n{lines}\n"))], "run w.yaml")
 }
 
-/// Runs it to where it waits or ends, and returns the place and the id of the run.
+/// Runs it until it waits or ends, and returns the folder and the id of the run.
 fn begun(place: Place, lines: &str) -> (Place, String) {
     place.put("w.yaml", &format!("workflow: w\n{lines}\n"));
     let run = last(&place.run(["run", "w.yaml", "--json"]));
@@ -88,7 +88,7 @@ pub(super) fn nothing_to_decide() -> Told {
     Told::Words(place.run(["decide", &id, "--outcome", "happened"]))
 }
 
-/// A run of two steps for an agent.
+/// A run with two agent steps.
 fn two() -> (Place, String) {
     let place = Place::with(&[("o.txt", "done")]);
     begun(place, "steps: [{id: a, prompt: One}, {id: b, prompt: Two, depends_on: [a]}]")
@@ -104,7 +104,7 @@ pub(super) fn a_step_that_is_not_there() -> Told {
     Told::Words(place.run(["submit", &id, "c", "o.txt"]))
 }
 
-/// A claim that the API does not bear out, and no second try.
+/// A claim that the API contradicts, and no second attempt.
 fn refuted() -> (Place, String) {
     let server = Server::start(|_| answer(200, &json!({"items": []})));
     let verify = "{run: depot parts:list, check: size(output.items) > 0, message: None is there}";
@@ -132,7 +132,7 @@ pub(super) fn a_no() -> Told {
     Told::Words(in_terminal(&place, &format!("reject {id}"), "y\n"))
 }
 
-/// Without a terminal that controls the process.
+/// Without a controlling terminal.
 pub(super) fn nobody_there() -> Told {
     let (place, id) = begun(Place::new(), ASKS);
     let mut command = std::process::Command::new("setsid");
@@ -141,14 +141,14 @@ pub(super) fn nobody_there() -> Told {
     Told::Words(finish(&mut command, "y\n"))
 }
 
-/// Runs it beside the test.
+/// Runs it in parallel with the test.
 fn spawned(place: &Place, words: &[&str]) -> Child {
     let mut command = place.command();
     command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().expect("starts")
 }
 
-/// Waits until something is there.
+/// Waits until a condition holds.
 fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + PATIENCE;
     loop {
@@ -160,7 +160,7 @@ fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// The id of the run of a workflow, in a state.
+/// The id of the workflow's run, once it is in this state.
 fn listed(place: &Place, workflow: &str, status: &str) -> Option<String> {
     let runs = place.run(["runs", "--json"]).ends(0).json();
     let mut runs = runs["runs"].as_array().expect("a list").iter();

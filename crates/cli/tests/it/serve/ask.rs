@@ -1,4 +1,4 @@
-//! What the server asks of its client while a call is under way, and calls that are given up.
+//! What the server asks its client during a call, and calls that are abandoned.
 
 use serde_json::{Value, json};
 
@@ -46,7 +46,7 @@ fn a_question_is_an_unfinished_answer_where_every_request_stands_alone() {
     let requests = asked["result"]["inputRequests"].as_object().expect("requests");
     let key = requests.keys().next().expect("one");
     call["inputResponses"] = json!({key: {"action": "accept", "content": {"confirm": true}}});
-    // Without what ties it to the question it answers none.
+    // Without the state that ties it to the question, it answers none.
     let again = server.alone("tools/call", call.clone(), &can).message();
     assert_eq!(again["result"]["resultType"], "input_required", "{again}");
     call["requestState"] = asked["result"]["requestState"].clone();
@@ -56,7 +56,7 @@ fn a_question_is_an_unfinished_answer_where_every_request_stands_alone() {
 }
 
 #[test]
-fn a_call_that_is_given_up_is_not_answered_and_its_id_is_free() {
+fn an_abandoned_call_is_not_answered_and_frees_its_id() {
     let place = Place::new();
     let server = Server::start(&place, &[]);
     let session = server.connect("2025-11-25");
@@ -70,7 +70,7 @@ fn a_call_that_is_given_up_is_not_answered_and_its_id_is_free() {
 }
 
 #[test]
-fn a_client_that_hangs_up_takes_nobody_with_it() {
+fn a_disconnect_affects_nobody_else() {
     let place = Place::new();
     let server = Server::start(&place, &[]);
     let session = server.connect("2025-11-25");
@@ -82,7 +82,7 @@ fn a_client_that_hangs_up_takes_nobody_with_it() {
     body["params"] = alone(body["params"].take(), &json!({}));
     server.ask_alone("tools/call", &body).hang_up();
     assert_eq!(session.call("ping", &json!({})), json!({}));
-    // The id is free once the call is done, although nobody heard its answer.
+    // The id is free once the call is done, although nobody read its answer.
     let ping = json!({"jsonrpc": "2.0", "id": 9, "method": "ping"});
     while session.post(&ping).status != 200 {}
 }

@@ -19,7 +19,7 @@ const TARGETS: [&str; 9] = [
     "/.well-known/oauth-protected-resource/mcp",
 ];
 
-/// Everything that can be wrong, and the status it has.
+/// Everything that can be wrong, and its status.
 fn wrong(ask: &Ask, token: &str) -> Vec<(&'static str, Ask, u16)> {
     let bearer = |token: &str| ask.clone().header("Authorization", &format!("Bearer {token}"));
     let last = if token.ends_with('0') { '1' } else { '0' };
@@ -58,7 +58,7 @@ fn wrong(ask: &Ask, token: &str) -> Vec<(&'static str, Ask, u16)> {
 }
 
 #[test]
-fn nothing_is_answered_to_whom_the_guard_does_not_admit() {
+fn the_guard_covers_every_route_and_method() {
     let place = Place::new();
     let server = Server::start(&place, &[]);
     for target in TARGETS {
@@ -85,7 +85,7 @@ fn nothing_is_answered_to_whom_the_guard_does_not_admit() {
 }
 
 #[test]
-fn only_whether_the_server_is_well_needs_no_token() {
+fn only_the_health_check_needs_no_token() {
     let place = Place::new();
     let server = Server::start(&place, &[]);
     for method in METHODS {
@@ -179,7 +179,7 @@ fn a_token_may_be_given() {
 }
 
 #[test]
-fn other_machines_are_let_in_only_on_purpose() {
+fn remote_access_has_to_be_allowed() {
     let place = Place::new();
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1"] {
         let refused = place.run(["serve", "--listen", address]).ends(2);
@@ -195,7 +195,7 @@ fn other_machines_are_let_in_only_on_purpose() {
     command.args(["serve", "--listen", "0.0.0.0:0", "--allow-remote"]);
     let mut server = Server::of(&place, &mut command);
     server.address = server.address.replace("0.0.0.0", "127.0.0.1");
-    // Nobody can lead an address here, but any name.
+    // DNS can point any name here, but no address.
     let hello = initialize("2025-06-18", &json!({})).to_string();
     for (host, status) in [("192.0.2.7:80", 200), ("127.0.0.1", 200), ("evil.example", 403)] {
         let answer = server.ask("POST").header("Host", host).body(hello.clone()).send();

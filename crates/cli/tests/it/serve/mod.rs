@@ -1,4 +1,4 @@
-//! `milepost serve`, through the real binary: what clients over HTTP see, byte by byte.
+//! `milepost serve` through the real binary: what clients see over HTTP, byte for byte.
 
 mod ask;
 mod edge;
@@ -25,7 +25,7 @@ use crate::Place;
 use crate::client::{self, Exit};
 use wire::{Answer, Ask};
 
-/// When a server that does not end counts as hung. No test measures time by it.
+/// When a server that does not end counts as hung. No test measures time with it.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A server that is ready.
@@ -72,7 +72,7 @@ impl Server {
         self.ask("POST").body(body.to_string()).send()
     }
 
-    /// Shakes hands.
+    /// Performs the handshake.
     pub(crate) fn connect(&self, version: &str) -> Session<'_> {
         self.connect_with(version, &json!({}))
     }
@@ -89,7 +89,7 @@ impl Server {
         session
     }
 
-    /// Asks without having shaken hands.
+    /// Asks without a handshake.
     fn alone(&self, method: &str, params: Value, capabilities: &Value) -> Answer {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method,
             "params": alone(params, capabilities)});
@@ -124,19 +124,19 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // After an orderly end there is nothing to end.
+        // After an orderly end there is nothing to stop.
         drop(self.child.kill());
         drop(self.child.wait());
     }
 }
 
-/// A client that shook hands.
+/// A client after the handshake.
 pub(crate) struct Session<'s> {
     server: &'s Server,
     id: String,
     greeting: Value,
     asked: AtomicU64,
-    /// What each tool says of its results.
+    /// The schema of each tool's results.
     schemas: OnceLock<HashMap<String, jsonschema::Validator>>,
 }
 
@@ -174,7 +174,7 @@ impl Session<'_> {
         answer["error"].take()
     }
 
-    /// A run that sleeps: nothing more happens in it.
+    /// A sleeping run: nothing more happens in it.
     fn asleep(&self) -> Value {
         let run = self.tool("workflow_run", &json!({"manifest": SLEEPS}))["run_id"].take();
         let status = json!({"run_id": run});
@@ -182,7 +182,7 @@ impl Session<'_> {
         run
     }
 
-    /// A call with this id that waits so long for something to happen in a run, and is under way.
+    /// A call with this id that waits this long for a change in a run, and is in flight.
     fn waiting(&self, id: u64, run: &Value, wait_s: u64) -> JoinHandle<Answer> {
         let call =
             json!({"name": "workflow_status", "arguments": {"run_id": run, "wait_s": wait_s}});
@@ -216,7 +216,7 @@ impl Session<'_> {
         result
     }
 
-    /// Whether a result is what its tool says it is.
+    /// Whether a result fits the schema of its tool.
     fn fits(&self, tool: &str, result: &Value) {
         let schemas = self.schemas.get_or_init(|| {
             let listed = self.call("tools/list", &json!({}));
@@ -243,7 +243,7 @@ fn initialize(version: &str, capabilities: &Value) -> Value {
     }})
 }
 
-/// Parameters that say who asks.
+/// Parameters that say who is asking.
 fn alone(mut params: Value, capabilities: &Value) -> Value {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -257,8 +257,8 @@ fn alone(mut params: Value, capabilities: &Value) -> Value {
 const ASKS: &str = "workflow: asks\nsteps:\n  - id: look\n    prompt: Look at it\n    \
     output_schema: {type: object, required: [seen], properties: {seen: {type: boolean}}}\n\
     final_output: {seen: \"${{ steps.look.output.seen }}\"}\n";
-/// A workflow that is done at once.
+/// A workflow that finishes at once.
 const QUICK: &str = "workflow: quick\nsteps: [{id: a, set: {b: 1}}]\n\
     final_output: {b: \"${{ steps.a.output.b }}\"}\n";
-/// A workflow in which nothing happens for long.
+/// A workflow in which nothing happens for a long time.
 const SLEEPS: &str = "workflow: sleeps\nsteps: [{id: a, wait: 1h}]\n";

@@ -1,4 +1,4 @@
-//! Tokens of an authorization server: the server as a resource of OAuth 2.1.
+//! Tokens of an authorization server: the server as an OAuth 2.1 resource.
 
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -16,7 +16,7 @@ use crate::server::{self, Reply};
 
 const RESOURCE: &str = "https://milepost.example/mcp";
 
-/// Whoever signs.
+/// An issuer that signs tokens.
 struct Issuer {
     pair: EcdsaKeyPair,
     id: &'static str,
@@ -107,7 +107,7 @@ fn a_token_for_this_resource_is_taken_and_no_other() {
 }
 
 #[test]
-fn how_to_get_a_token_is_told_to_whoever_has_none() {
+fn a_client_without_a_token_learns_how_to_get_one() {
     let place =
         Place::with(&[("keys.json", &json!({"keys": [Issuer::new("a").key()]}).to_string())]);
     let name = "https://login.example";
@@ -123,7 +123,7 @@ fn how_to_get_a_token_is_told_to_whoever_has_none() {
         let told = answer.message();
         assert_eq!(told["resource"], RESOURCE);
         assert_eq!(told["authorization_servers"], json!([name]));
-        // It is for everybody, but not for every page.
+        // It is public, but not for every web page.
         assert_eq!(ask.clone().header("Host", "evil.example").send().status, 403);
         assert_eq!(ask.header("Origin", "https://evil.example").send().status, 403);
         let post = server.ask("POST").target(target).without("Authorization").send();
@@ -157,7 +157,7 @@ fn keys_are_found_by_the_issuer_and_not_asked_for_again_and_again() {
     assert_eq!(ask(&issuer.token(&claims(&name))), 200);
     let asked = login.seen().len();
     assert_eq!(login.seen()[0].path(), "/.well-known/oauth-authorization-server/realm");
-    // Whoever sends tokens of unknown keys does not make us ask again and again.
+    // Tokens with unknown keys do not make us fetch the keys again and again.
     for _ in 0..3 {
         assert_eq!(ask(&issuer.token(&claims(&name))), 200);
         assert_eq!(ask(&Issuer::new("two").token(&claims(&name))), 401);
@@ -166,7 +166,7 @@ fn keys_are_found_by_the_issuer_and_not_asked_for_again_and_again() {
 }
 
 #[test]
-fn a_session_is_of_whoever_shook_hands() {
+fn a_session_belongs_to_whoever_opened_it() {
     let issuer = Issuer::new("one");
     let place = Place::with(&[("keys.json", &json!({"keys": [issuer.key()]}).to_string())]);
     let name = "https://login.example";
@@ -201,7 +201,7 @@ fn an_issuer_that_cannot_be_trusted_or_reached_lets_nobody_in() {
     ] {
         place.run([&["serve", "--port", "0"], wrong].concat()).ends(2);
     }
-    // Whoever answers for it is somebody else.
+    // Somebody else answers in its place.
     let login = server::Server::start(|_| server::json(200, &json!({"issuer": "https://evil"})));
     let server = Server::start(&place, &["--oauth-issuer", &login.url]);
     let issuer = Issuer::new("one");
@@ -211,9 +211,9 @@ fn an_issuer_that_cannot_be_trusted_or_reached_lets_nobody_in() {
     assert_eq!(answer.status, 503, "{answer:?}");
 }
 
-/// A task is of whoever made it: to others it is not there.
+/// A task belongs to its creator: for others it does not exist.
 #[test]
-fn a_task_is_of_its_principal() {
+fn a_task_belongs_to_its_principal() {
     let issuer = Issuer::new("one");
     let place = Place::with(&[("keys.json", &json!({"keys": [issuer.key()]}).to_string())]);
     let name = "https://login.example";

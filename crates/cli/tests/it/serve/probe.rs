@@ -1,4 +1,4 @@
-//! What those see who watch over the server: `/healthz` and `/metrics`.
+//! What monitoring sees: `/healthz` and `/metrics`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -9,14 +9,14 @@ use super::wire::Answer;
 use super::{ASKS, Server};
 use crate::Place;
 
-/// A family of samples: what it is, and each sample by its labels.
+/// A family of samples: its type, and each sample by its labels.
 #[derive(Debug, Default)]
 struct Family {
     kind: String,
     samples: BTreeMap<(String, Vec<(String, String)>), f64>,
 }
 
-/// Reads the text format 0.0.4, and takes nothing that is not in it.
+/// Parses the text format 0.0.4 strictly.
 fn parse(text: &str) -> HashMap<String, Family> {
     assert!(text.ends_with('\n'), "the last line has an end");
     let mut families: HashMap<String, Family> = HashMap::new();
@@ -86,7 +86,7 @@ fn sample(line: &str) -> (String, Vec<(String, String)>, f64) {
 }
 
 impl Family {
-    /// The one sample of these labels.
+    /// The only sample with these labels.
     fn get(&self, labels: &[(&str, &str)]) -> Option<f64> {
         let own = |(label, word): &(&str, &str)| ((*label).to_owned(), (*word).to_owned());
         let labels: Vec<_> = labels.iter().map(own).collect();
@@ -94,7 +94,7 @@ impl Family {
     }
 }
 
-/// Buckets hold all that is below them, and the last one holds everything.
+/// Buckets are cumulative, and the last one counts everything.
 fn is_whole(family: &Family) {
     let buckets = family.samples.iter().filter(|((name, _), _)| name.ends_with("_bucket"));
     let mut buckets: Vec<(f64, f64)> = buckets
@@ -127,7 +127,7 @@ fn metrics(server: &Server) -> HashMap<String, Family> {
 }
 
 #[test]
-fn the_numbers_are_told_to_who_has_the_token() {
+fn metrics_need_the_token() {
     let api = crate::server::Server::start(|_| crate::server::json(200, &json!({"parts": 3})));
     let place = Place::with(&[("depot.yaml", DEPOT)]);
     place.run(["catalog", "import", "depot.yaml", "--base-url", &api.url]).ends(0);
@@ -190,7 +190,7 @@ paths:
 ";
 
 #[test]
-fn whether_it_is_well_is_told_to_anybody_and_nothing_more() {
+fn health_is_public_and_reveals_nothing_else() {
     let place = Place::new();
     let server = Server::start(&place, &[]);
     let ask = || server.ask("GET").target("/healthz").without("Authorization");
@@ -199,7 +199,7 @@ fn whether_it_is_well_is_told_to_anybody_and_nothing_more() {
     assert_eq!(answer.header("cache-control"), Some("no-store"));
     assert_eq!(ask().header("Host", "evil.example").send().status, 403);
     assert_eq!(ask().header("Origin", "http://evil.example").send().status, 403);
-    // A wrong token is no reason not to tell.
+    // A wrong token is no reason not to answer.
     assert_eq!(ask().header("Authorization", "Bearer wrong").send().status, 200);
     let session = server.connect("2025-06-18");
     session.tool("workflow_run", &json!({"manifest": ASKS, "wait_s": 20}));
@@ -207,7 +207,7 @@ fn whether_it_is_well_is_told_to_anybody_and_nothing_more() {
 }
 
 #[test]
-fn a_journal_that_does_not_answer_is_no_health() {
+fn a_journal_that_does_not_answer_is_unhealthy() {
     let place = Place::new();
     let data = place.root.path().join("home/.local/share/milepost");
     fs::create_dir_all(&data).expect("makes it");
@@ -216,7 +216,7 @@ fn a_journal_that_does_not_answer_is_no_health() {
     let server = Server::start(&place, &[]);
     let answer = server.ask("GET").target("/healthz").without("Authorization").send();
     assert_eq!((answer.status, answer.body.as_str()), (503, r#"{"status":"unavailable"}"#));
-    // What can be told is told: how many runs there are cannot.
+    // What is known is still reported; the number of runs is not known.
     let families = metrics(&server);
     assert_eq!(families["milepost_journal_up"].get(&[]), Some(0.0));
     assert!(!families.contains_key("milepost_runs"));
@@ -224,7 +224,7 @@ fn a_journal_that_does_not_answer_is_no_health() {
 
 #[cfg(unix)]
 #[test]
-fn a_request_and_its_failure_are_told_with_the_number_of_the_client() {
+fn a_failed_request_is_logged_with_the_client_s_correlation_id() {
     let place = Place::new();
     let to = ["--log", "trace", "--log-format", "json", "--log-file", "log.json"];
     let server = Server::start(&place, &to);

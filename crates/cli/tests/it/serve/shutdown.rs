@@ -1,4 +1,4 @@
-//! The end of a server: what was asked before it is answered, whatever it takes.
+//! Shutting a server down: what was asked before is answered.
 #![cfg(unix)]
 
 use std::thread;
@@ -10,7 +10,7 @@ use super::{QUICK, Server, alone};
 use crate::Place;
 
 #[test]
-fn what_is_under_way_is_answered_and_streams_end() {
+fn requests_in_flight_are_answered_and_streams_end() {
     let place = Place::new();
     for signal in [Signal::TERM, Signal::INT] {
         let mut server = Server::start(&place, &[]);
@@ -27,7 +27,7 @@ fn what_is_under_way_is_answered_and_streams_end() {
 }
 
 #[test]
-fn what_takes_too_long_is_answered_with_a_fault() {
+fn a_slow_request_is_answered_with_an_error() {
     let place = Place::new();
     let mut server = Server::start(&place, &[]);
     let session = server.connect("2025-06-18");
@@ -48,7 +48,7 @@ fn what_takes_too_long_is_answered_with_a_fault() {
 }
 
 #[test]
-fn what_was_started_goes_on_in_the_next_server() {
+fn started_runs_continue_in_the_next_server() {
     let place = Place::new();
     let server = Server::start(&place, &[]);
     let session = server.connect("2025-06-18");

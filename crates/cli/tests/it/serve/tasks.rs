@@ -1,4 +1,4 @@
-//! Runs that outlive whoever started them: tasks of both eras, over HTTP.
+//! Runs that outlive their clients: tasks of both revisions, over HTTP.
 
 use serde_json::{Value, json};
 
@@ -80,7 +80,7 @@ fn a_task_is_found_again_after_its_client_and_its_server_are_gone() {
     session.tool("workflow_submit", &done);
     let result = session.result_of("workflow_run", &id["taskId"]);
     assert_eq!(result["structuredContent"]["final_output"], json!({"seen": true}), "{result}");
-    // The other era sees the same run.
+    // A client of the other revision sees the same run.
     let can = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
     let answer = server.alone("tasks/get", id, &can);
     let task = &answer.message()["result"];

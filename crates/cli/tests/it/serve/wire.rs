@@ -1,5 +1,5 @@
-//! HTTP without a library: what is sent is what stands here, and nothing is read that was not
-//! sent. One connection a request.
+//! HTTP without a library: exactly these bytes are sent, and nothing is read that was not sent. One
+//! connection per request.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// When an answer that does not come counts as lost.
+/// When an answer that does not arrive counts as lost.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// A request.
 #[derive(Clone)]
 pub(super) struct Ask {
     address: String,
@@ -31,13 +30,13 @@ impl Ask {
         }
     }
 
-    /// With one more header; one of the same name is replaced.
+    /// Adds a header; one of the same name is replaced.
     pub(super) fn header(mut self, name: &str, value: &str) -> Ask {
         self = self.without(name);
         self.also(name, value)
     }
 
-    /// With one more header, whatever there is.
+    /// Adds a header, even if the name occurs already.
     pub(super) fn also(mut self, name: &str, value: &str) -> Ask {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
@@ -63,7 +62,7 @@ impl Ask {
         self.open().rest()
     }
 
-    /// Sends it until its id is in use by nobody else.
+    /// Sends it until nobody else uses its id.
     pub(super) fn insist(self) -> Answer {
         loop {
             let answer = self.clone().send();
@@ -73,7 +72,7 @@ impl Ask {
         }
     }
 
-    /// Sends it and is gone.
+    /// Sends it and disconnects.
     pub(super) fn hang_up(self) {
         drop(self.written());
     }
@@ -101,7 +100,7 @@ impl Ask {
             head.extend([name, ": ", value, "\r\n"]);
         }
         head.extend(["Content-Length: ", &self.body.len().to_string(), "\r\n\r\n"]);
-        // A server may have answered before all of it is written.
+        // A server may answer before all of it is written.
         drop(stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&self.body)));
         stream
     }
@@ -113,7 +112,7 @@ fn line(reader: &mut impl BufRead) -> String {
     line.trim_end().to_owned()
 }
 
-/// The next chunk of a body; none at its end.
+/// The next chunk of a body; `None` at its end.
 fn chunk(reader: &mut impl BufRead) -> Option<Vec<u8>> {
     let size = line(reader);
     let size = usize::from_str_radix(&size, 16).expect("the size of a chunk");
@@ -136,7 +135,7 @@ impl Opened {
         found(&self.headers, name)
     }
 
-    /// The next message of a stream, as soon as it is there; none at its end.
+    /// The next message of a stream, as soon as it arrives; `None` at its end.
     pub(super) fn event(&mut self) -> Option<Value> {
         loop {
             let chunk = chunk(&mut self.reader)?;
@@ -167,7 +166,7 @@ impl Opened {
     }
 }
 
-/// A whole answer.
+/// A complete answer.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -180,7 +179,7 @@ impl Answer {
         found(&self.headers, name)
     }
 
-    /// Every message in it, one after the other.
+    /// Every message in it, in order.
     pub(super) fn messages(&self) -> Vec<Value> {
         let parsed = |text: &str| serde_json::from_str::<Value>(text).expect("is JSON");
         match self.header("content-type") {
@@ -193,14 +192,14 @@ impl Answer {
         }
     }
 
-    /// The one message in it.
+    /// Its only message.
     pub(super) fn message(&self) -> Value {
         let mut messages = self.messages();
         assert_eq!(messages.len(), 1, "{self:?}");
         messages.remove(0)
     }
 
-    /// The code of the error that it is.
+    /// The code of the error in it.
     pub(super) fn code(&self) -> i64 {
         let message = self.message();
         message["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {message}"))

@@ -1,19 +1,19 @@
-//! Which commands are called, what was done before, and what is typed meanwhile.
+//! Which commands are run, what was done before, and what is typed meanwhile.
 
 use crate::{SLIP, SOUND};
 
-/// Fails; one step of it waits for an agent in another.
+/// Fails; in another step it waits for an agent.
 const FAILS: &str =
     "workflow: fails\nsteps:\n  - {id: a, set: {x: 1}}\n  - {id: b, fail: no luck}\n";
 const ASKS: &str = "workflow: asks\nsteps:\n  - id: look\n    prompt: Look at it\n";
 const AGREES: &str = "workflow: agrees\nsteps:\n  - {id: ok, approve: Go on?}\n";
 const MINDS: &str = "workflow: minds\nsteps:\n  - {id: ok, approve: Go on?, on_error: continue}\n";
 const SETS: &str = "workflow: sets\nsteps:\n  - {id: a, set: {x: 1}}\nfinal_output: done\n";
-/// Every submission is refused, once: then a person decides.
+/// The only submission is refused; then a person decides.
 const STRICT: &str = "workflow: strict\nsteps:\n  - id: look\n    prompt: Look at it\n    \
      max_attempts: 1\n    output_schema: {type: object, required: [seen]}\n";
 const NAPS: &str = "workflow: naps\nsteps:\n  - {id: rest, wait: 1s}\n";
-/// Long enough to be seen on a machine that has much to do.
+/// Long enough to be seen on a busy machine.
 const RESTS: &str = "workflow: rests\nsteps:\n  - {id: rest, wait: 4s}\n  \
      - {id: a, set: {x: 1}, depends_on: [rest]}\n";
 const LONG: &str =
@@ -69,9 +69,9 @@ pub(super) struct Case {
     /// Commands; `copy a b` copies a file, `SERVER` is a server that answers.
     pub(super) before: &'static [&'static str],
     pub(super) command: &'static str,
-    /// What standard input holds; on a terminal it is typed once somebody is asked.
+    /// Standard input; on a terminal it is typed once something is asked.
     pub(super) typed: &'static [&'static str],
-    /// It goes on until it is stopped.
+    /// It runs until it is stopped.
     pub(super) serves: bool,
 }
 
@@ -79,7 +79,7 @@ const fn case(name: &'static str, before: &'static [&'static str], command: &'st
     Case { name, before, command, typed: &[], serves: false }
 }
 
-/// Commands that cannot fail, whatever is there.
+/// Commands that cannot fail.
 pub(super) const LONE: [&str; 3] = ["config path", "mcp budget", "workflow sources"];
 
 /// Two versions of a workflow.
@@ -89,7 +89,7 @@ const DEPOT_TWO: &str =
     "catalog import depot.yaml --vendor depot-two --title Two --base-url SERVER";
 const RUNS_DB: &str = "copy sound.yaml ../home/.local/share/milepost/runs.db";
 
-/// One that succeeds and one that fails for each command.
+/// One case that succeeds and one that fails for each command.
 pub(super) const CASES: &[Case] = &[
     case("status-new", &[], ""),
     case("status-open", &["run agrees.yaml"], ""),
@@ -241,7 +241,7 @@ pub(super) const CASES: &[Case] = &[
     case("catalog-show-several", &[IMPORT, DEPOT_TWO], "catalog show dep"),
     Case { typed: &["tr0mbone-7", "tr0mbone-7"], ..case("person-pin", &[], "person set-pin") },
     Case { typed: &["hunter2"], ..case("secret-set", &[], "secret set SHOP_TOKEN") },
-    // What goes on until it is stopped.
+    // Commands that run until they are stopped.
     Case { serves: true, ..case("serve", &[], "serve --port 0") },
     Case { serves: true, ..case("catalog-mock", &[], "catalog mock shop.yaml") },
     case("mcp", &[], "mcp"),
@@ -313,7 +313,7 @@ pub(super) const CASES: &[Case] = &[
 /// A file in the place of a folder.
 const CATALOGS: &str = "copy sound.yaml ../home/.config/milepost/catalogs";
 
-/// Those that are looked at on a terminal with everything that a terminal can show.
+/// Cases recorded on a terminal with colours and progress.
 #[cfg(target_os = "linux")]
 pub(super) const SHOWN: [&str; 13] = [
     "approve-interrupted",
@@ -331,7 +331,7 @@ pub(super) const SHOWN: [&str; 13] = [
     "status-open",
 ];
 
-/// Those that are looked at on a narrow terminal.
+/// Cases recorded on a narrow terminal.
 #[cfg(target_os = "linux")]
 pub(super) const NARROW: [&str; 8] = [
     "approve-interrupted",

@@ -1,7 +1,7 @@
-//! What every command says, as it was recorded under `tests/snapshots`: exit code, result and
-//! remarks, at 80 and at 120 columns, into a pipe and on a terminal.
+//! What every command prints, as recorded under `tests/snapshots`: exit code, result and remarks,
+//! at 80 and at 120 columns, into a pipe and on a terminal.
 //!
-//! To record anew: `UPDATE_EXPECT=1`.
+//! To record again: `UPDATE_EXPECT=1`.
 
 mod cases;
 
@@ -19,14 +19,14 @@ use crate::server::{self, Server};
 use crate::{Place, Ran, finish};
 
 const WIDTHS: [&str; 2] = ["80", "120"];
-/// How many cases are looked at at a time.
+/// How many cases run in parallel.
 const HANDS: usize = 4;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots")
 }
 
-/// Compares with what was recorded under a name; what differs is told at the end, all at once.
+/// Compares with the recording of that name; all differences are reported together at the end.
 fn compare(name: &str, told: &str, wrong: &mut Vec<String>) {
     let path = folder().join(format!("{name}.txt"));
     if std::env::var_os("UPDATE_EXPECT").is_some() {
@@ -46,7 +46,7 @@ fn settle(wrong: &[String]) {
     );
 }
 
-/// The commands below one, as its help lists them.
+/// The subcommands of a command, as its help lists them.
 pub(crate) fn below(place: &Place, path: &[String]) -> Vec<Vec<String>> {
     let help = place.run(path.iter().map(String::as_str).chain(["--help"])).ends(0).quiet().out;
     let Some((_, list)) = help.split_once("Commands:\n") else { return Vec::new() };
@@ -57,7 +57,7 @@ pub(crate) fn below(place: &Place, path: &[String]) -> Vec<Vec<String>> {
     names.map(|name| path.iter().cloned().chain([name.to_owned()]).collect()).collect()
 }
 
-/// What a help begins with, and how it describes the commands below, each in one line.
+/// The first sentence of a help text, and its one-line descriptions of subcommands.
 fn described(help: &str) -> (String, Vec<(String, String)>) {
     let joined =
         |lines: &mut dyn Iterator<Item = &str>| lines.map(str::trim).collect::<Vec<_>>().join(" ");
@@ -77,7 +77,7 @@ fn described(help: &str) -> (String, Vec<(String, String)>) {
     (first, entries)
 }
 
-/// The long help of a command begins with the words by which the list above it describes it.
+/// The long help of a command begins with the description in the list above it.
 #[test]
 fn every_help_begins_with_its_own_description() {
     let place = Place::new();
@@ -123,7 +123,7 @@ fn the_help_of_every_command() {
     settle(&wrong);
 }
 
-/// How the calls of a case ended, as they were recorded: into a pipe and on a terminal.
+/// How the commands of a case ended in the recordings: into a pipe and on a terminal.
 fn exits(name: &str) -> Vec<i32> {
     let read = |kind: &str| std::fs::read_to_string(folder().join(format!("{kind}/{name}.txt")));
     let texts = ["pipe", "terminal"].map(|kind| read(kind).expect("it was recorded"));
@@ -131,7 +131,7 @@ fn exits(name: &str) -> Vec<i32> {
     lines.filter_map(|line| line.strip_prefix("-- exit ")?.parse().ok()).collect()
 }
 
-/// Every command that does something is called so that it succeeds, and so that it fails.
+/// Every command is run so that it succeeds, and so that it fails.
 #[test]
 fn no_command_is_left_out() {
     let place = Place::new();
@@ -143,10 +143,10 @@ fn no_command_is_left_out() {
             let rest = case.command.strip_prefix(&*path_words);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
         };
-        // `runs` and `mcp` have commands below them and do something as well.
+        // `runs` and `mcp` have subcommands and also do something themselves.
         let does = inner.is_empty() || matches!(&*path_words, "runs" | "mcp");
         if does {
-            // What is below it is not it.
+            // A subcommand does not count for its parent.
             let below = |case: &&Case| {
                 let mut inner = inner.iter().map(|path| path.join(" "));
                 !inner.any(|inner| case.command.starts_with(&inner))
@@ -197,7 +197,7 @@ fn the_reference_is_the_help_of_every_command() {
     assert!(there == page, "docs/reference.md is not what the commands say: UPDATE_EXPECT=1");
 }
 
-/// What differs from one time to the next.
+/// Replaces what differs from one run to the next.
 fn settled(place: &Place, text: &str) -> String {
     let text = text.replace(env!("CARGO_BIN_EXE_milepost"), "/usr/bin/milepost");
     let mut text = text.replace(&*place.root.path().to_string_lossy(), "~");
@@ -218,7 +218,7 @@ fn settled(place: &Place, text: &str) -> String {
     };
     let lines = text.lines().map(|line| match timed(line) {
         true if line.starts_with("HTTP ") => "HTTP 000 · 0 ms".to_owned(),
-        // A disk may have room for more digits, or for fewer.
+        // Free disk space may have more or fewer digits.
         true if line.contains(" MiB are free") => {
             let (before, after) = line.split_once(" MiB are free").unwrap_or((line, ""));
             let before = before.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -251,7 +251,7 @@ fn server() -> &'static Server {
     })
 }
 
-/// A place in which the beginnings of a case were made.
+/// A folder in which the preparations of a case were made.
 fn prepared(before: &[&str]) -> Place {
     let place = Place::with(&FILES);
     for command in before {
@@ -260,14 +260,14 @@ fn prepared(before: &[&str]) -> Place {
             continue;
         }
         let command = arguments(&place, &command.replace("SERVER", &server().url));
-        // A secret is read from what is piped in.
+        // A secret is read from standard input.
         finish(place.command().args(command), "hunter2");
     }
     place
 }
 
-/// The command of a case, with the run that is there in the place of `run_`, and the first version
-/// of a workflow in that of `FIRST`.
+/// The command of a case, with the existing run instead of `run_`, and the first version of a
+/// workflow instead of `FIRST`.
 fn arguments(place: &Place, command: &str) -> Vec<String> {
     let words = command.split(' ').filter(|word| !word.is_empty());
     let run = || {
@@ -287,7 +287,7 @@ fn arguments(place: &Place, command: &str) -> Vec<String> {
     words.map(word).collect()
 }
 
-/// Several cases at a time: most of what they take is the start of processes.
+/// Several cases in parallel: most of their time is the start of processes.
 fn each<C: Sync>(cases: &[C], work: impl Fn(&C, &mut Vec<String>) + Sync) {
     let wrong = std::thread::scope(|scope| {
         let parts = cases.chunks(cases.len().div_ceil(HANDS)).map(|part| {
@@ -304,14 +304,14 @@ fn each<C: Sync>(cases: &[C], work: impl Fn(&C, &mut Vec<String>) + Sync) {
     settle(&wrong);
 }
 
-/// So that nothing has to be told about a token that is new each time.
+/// So that no new token has to be reported each time.
 const TOKEN: (&str, &str) = ("MILEPOST_TOKEN", "0123456789abcdef0123456789abcdef");
-/// For how long a server serves, in seconds.
+/// How long a server runs, in seconds.
 const SERVED: &str = "3";
 /// Lines of a result that are kept.
 const LINES: usize = 120;
 
-/// What was said, without what comes behind more lines than anybody reads.
+/// The output, cut after more lines than anybody reads.
 fn cut(text: &str) -> String {
     if text.is_empty() {
         return String::new();
@@ -324,13 +324,13 @@ fn cut(text: &str) -> String {
 }
 
 #[test]
-fn what_commands_say_into_a_pipe() {
+fn output_into_a_pipe() {
     each(CASES, |case, wrong| {
         let Case { name, command, typed, .. } = case;
         let mut all = String::new();
         for width in WIDTHS {
             let place = prepared(case.before);
-            // Whoever runs the tests may have a terminal; these commands have none.
+            // The tests may run in a terminal; these commands have none.
             let mut ran = std::process::Command::new("setsid");
             ran.arg("--wait");
             if case.serves {
@@ -349,19 +349,19 @@ fn what_commands_say_into_a_pipe() {
     });
 }
 
-/// How much of what a terminal can show is wanted.
+/// How much of a terminal's abilities is used.
 #[cfg(target_os = "linux")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Look {
-    /// Words alone.
+    /// Plain text.
     Plain,
-    /// Words in colours.
+    /// Text in colours.
     Coloured,
-    /// Those, and a line that turns while something goes on.
+    /// Colours and a spinner while something is in progress.
     Whole,
 }
 
-/// What a case says on a terminal of its own, made by `script`: results and remarks come as one.
+/// The output of a case on a terminal made by `script`: results and remarks arrive as one stream.
 #[cfg(target_os = "linux")]
 fn on_terminal(case: &Case, width: &str, look: Look) -> (Place, Ran) {
     let place = prepared(case.before);
@@ -391,7 +391,7 @@ fn on_terminal(case: &Case, width: &str, look: Look) -> (Place, Ran) {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_commands_say_on_a_terminal() {
+fn output_on_a_terminal() {
     let script = std::process::Command::new("script").arg("--version").output();
     assert!(script.is_ok(), "there is no `script` to make a terminal with: install util-linux");
     each(CASES, |case, wrong| {
@@ -407,11 +407,11 @@ fn what_commands_say_on_a_terminal() {
     });
 }
 
-/// The same with all that a terminal can show: colours, and a line that turns while something goes
-/// on. What it shows one after the other is below each other here.
+/// The same with everything that a terminal can show: colours, and a spinner while something is in
+/// progress. Successive states of a line are recorded below each other.
 #[cfg(target_os = "linux")]
 #[test]
-fn what_commands_show_on_a_terminal() {
+fn output_on_a_terminal_with_colours() {
     each(&named(&SHOWN), |case, wrong| {
         let Case { name, command, .. } = case;
         let (place, ran) = on_terminal(case, "80", Look::Whole);
@@ -432,7 +432,7 @@ fn named(names: &[&str]) -> Vec<&'static Case> {
     cases
 }
 
-/// Colours are added to what is said without them, and say nothing themselves.
+/// Colours are added to the text, and carry no meaning themselves.
 #[cfg(target_os = "linux")]
 #[test]
 fn colours_are_all_that_differs() {
@@ -449,10 +449,10 @@ fn colours_are_all_that_differs() {
     });
 }
 
-/// On a narrow terminal, prose is broken between words, and nothing that is copied is.
+/// On a narrow terminal, prose is wrapped between words, and nothing that is meant to be copied is.
 #[cfg(target_os = "linux")]
 #[test]
-fn what_commands_say_on_a_narrow_terminal() {
+fn output_on_a_narrow_terminal() {
     each(&named(&NARROW), |case, wrong| {
         let Case { name, command, .. } = case;
         let (place, ran) = on_terminal(case, "50", Look::Plain);
@@ -477,7 +477,7 @@ fn messages_are_in_plain_english() {
     assert!(odd.is_empty(), "{}", odd.join("\n"));
 }
 
-/// Each thing that a line showed in a line of its own: however often it turned, it is one.
+/// Each state of a line on a line of its own, however often the spinner turned.
 fn turned(text: &str) -> String {
     let turns = |c: char| ('\u{2801}'..='\u{28ff}').contains(&c);
     let mut lines: Vec<String> = Vec::new();
@@ -490,7 +490,7 @@ fn turned(text: &str) -> String {
             };
             let digits = rest.trim_end().chars().map(|c| if c.is_ascii_digit() { '0' } else { c });
             let shown = format!("~{}", digits.collect::<String>());
-            // A slow machine shows that it works where a quick one is done already.
+            // A slow machine shows progress where a fast one is already done.
             if lines.last() != Some(&shown) && shown.contains("waits") {
                 lines.push(shown);
             }

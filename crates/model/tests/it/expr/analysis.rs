@@ -153,7 +153,7 @@ fn secrets_and_their_places() {
 fn hyphens_that_were_no_minus() {
     let slips = |source: &str| {
         let expr = Expr::parse(source).unwrap();
-        let shown = expr.hyphen_slips().into_iter().map(|slip| {
+        let shown = expr.hyphenated_names().iter().map(|slip| {
             let mut mended = source.to_owned();
             mended.replace_range(slip.span.range(), &slip.replacement);
             format!("{} -> {mended}", slip.name)

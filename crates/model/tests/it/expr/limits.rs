@@ -170,7 +170,7 @@ fn hostile_sources_do_no_harm() {
     let data = json!({"a": {}, "t": true, "l": [1]});
     let run = |source: String| match Expr::parse(&source) {
         Ok(expr) => {
-            expr.hyphen_slips();
+            expr.hyphenated_names();
             expr.infer(&|_| milepost_model::expr::Kind::Unknown);
             let clone = expr.clone();
             drop(expr);
@@ -205,7 +205,7 @@ fn hostile_sources_do_no_harm() {
         (fill("size("), too_deep),
         (fill("t?"), too_deep),
         (fill("l.map(x,"), too_deep),
-        (fill("not "), "`not` is written `!` here"),
+        (fill("not "), "use `!` instead of `not`"),
     ] {
         assert_eq!(run(source.clone()), expected, "{}…", &source[..20.min(source.len())]);
     }

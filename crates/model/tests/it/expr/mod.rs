@@ -2,12 +2,12 @@
 #![expect(clippy::unwrap_used, reason = "what helps a test may fail like a test")]
 
 mod analysis;
+mod common_mistakes;
 mod conformance;
 mod determinism;
 mod language;
 mod limits;
 mod never_panics;
-mod slips;
 mod template;
 
 use milepost_model::expr::{Expr, Fuel, MapScope, Outcome};

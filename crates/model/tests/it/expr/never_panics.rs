@@ -1,7 +1,8 @@
 //! Arbitrary text is parsed and evaluated without a panic, and every span lies on its text.
 
-use milepost_model::expr::{EvalError, Expr, Fuel, Kind, Span, SyntaxError};
+use milepost_model::expr::{EvalError, Expr, Fuel, Kind, SyntaxError};
 use milepost_model::template::{Template, bare_braces};
+use milepost_syntax::span::Span;
 use proptest::prelude::*;
 
 use super::{data, scope_of};
@@ -147,7 +148,7 @@ fn explore(text: &str) {
                 reference.path.iter().for_each(|segment| assert_span(text, segment.span));
             }
             expr.secrets().iter().for_each(|secret| assert_span(text, secret.span));
-            expr.hyphen_slips().iter().for_each(|slip| assert_span(text, slip.span));
+            expr.hyphenated_names().iter().for_each(|slip| assert_span(text, slip.span));
             expr.infer(&|_| Kind::Unknown);
             if let Err(error) = expr.eval(&scope, &mut Fuel::new(1_000)) {
                 assert_eval_error(text, &error);

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use milepost_model::plan;
-use milepost_model::source::Format;
+use milepost_syntax::source::Format;
 
 pub(super) struct Base {
     pub(super) name: String,

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use milepost_model::document::Document;
-use milepost_model::fix::{self, Fix};
-use milepost_model::source::Format;
 use milepost_model::violation::Violation;
+use milepost_syntax::fix::{self, Fix};
+use milepost_syntax::source::Format;
 use proptest::prelude::*;
 
 use super::{bases, mutants, patch, read};

@@ -1,7 +1,7 @@
 //! Where an error inside a string is, whatever style the string is written in.
 
 use milepost_model::document::Document;
-use milepost_model::source::Format;
+use milepost_syntax::source::Format;
 use proptest::prelude::*;
 use regex::Regex;
 

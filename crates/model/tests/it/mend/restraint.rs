@@ -1,6 +1,6 @@
 //! Where nobody can say what was meant, no fix is offered.
 
-use milepost_model::source::Format;
+use milepost_syntax::source::Format;
 
 use super::read;
 

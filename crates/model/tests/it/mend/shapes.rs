@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use milepost_model::source::Format;
+use milepost_syntax::source::Format;
 use regex::Regex;
 
 use super::bases::Base;

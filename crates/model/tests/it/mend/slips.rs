@@ -1,6 +1,6 @@
 //! The habits of other languages and tools, as models bring them along.
 
-use milepost_model::source::Format;
+use milepost_syntax::source::Format;
 
 use super::bases::Base;
 use super::random::Random;

@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::Path;
 
+use milepost_engine::ports::JournalError;
 use milepost_model::id::RunId;
 use milepost_store::runs::{
-    Append, CheckReport, InboxRow, MessageId, NewEvent, OpenOptions, RunFilter, RunStatus, Runs,
-    RunsError,
+    AppendRows, CheckReport, InboxRow, MessageId, NewEvent, OpenOptions, RunFilter, RunStatus,
+    Runs, RunsError,
 };
 use rusqlite::Connection;
 
@@ -30,12 +31,18 @@ fn broken_at(statement: &str) -> u64 {
     });
     sql(root.path(), statement);
     let error = runs.events(&broken.run, 0, 100).expect_err(statement);
-    let RunsError::Corrupt { run, seq } = error else { unreachable!("{error:?}") };
+    let RunsError::Journal(JournalError::Corrupt { run, seq }) = error else {
+        unreachable!("{error:?}")
+    };
     assert_eq!(run, broken.run);
     // The mark is made behind this write, at the latest.
     runs.append_now(append(&whole, 5, &["six"])).expect("appends");
     let error = runs.append_now(append(&broken, 5, &["six"])).expect_err("is set aside");
-    let aside = matches!(error, RunsError::Quarantined { .. } | RunsError::Corrupt { .. });
+    let aside = matches!(
+        error,
+        RunsError::Journal(JournalError::Quarantined { .. })
+            | RunsError::Journal(JournalError::Corrupt { .. })
+    );
     assert!(aside, "{error:?}");
     assert_eq!(texts(&runs, &whole.run).len(), 6, "the other goes on");
     let report = runs.check().expect("checks");
@@ -113,7 +120,10 @@ fn an_unreadable_row_of_the_index_is_counted() {
         assert_eq!((page.runs.len(), page.unreadable), (1, 1), "{change}");
         assert_eq!(page.runs[0].id, whole);
         let error = runs.run(&broken).expect_err("is damaged");
-        assert!(matches!(error, RunsError::Corrupt { seq: 0, .. }), "{error:?}");
+        assert!(
+            matches!(error, RunsError::Journal(JournalError::Corrupt { seq: 0, .. })),
+            "{error:?}"
+        );
         assert_eq!(runs.check().expect("checks").corrupt, [(broken, 0)]);
     }
 }
@@ -123,18 +133,18 @@ fn a_row_that_is_changed_while_it_is_driven_is_not_sealed_anew() {
     let (root, runs) = fresh();
     let lease = begun(&runs);
     sql(root.path(), "UPDATE runs SET actor = 'eve'");
-    let ended = Append {
+    let ended = AppendRows {
         standing: Some(super::standing(RunStatus::Succeeded)),
         ..append(&lease, 1, &["ended"])
     };
     let error = runs.append_now(ended).expect_err("is damaged");
-    assert!(matches!(error, RunsError::Corrupt { seq: 0, .. }), "{error:?}");
+    assert!(matches!(error, RunsError::Journal(JournalError::Corrupt { seq: 0, .. })), "{error:?}");
     let error = runs.append_now(append(&lease, 1, &["x"])).expect_err("is set aside");
-    assert!(matches!(error, RunsError::Quarantined { .. }), "{error:?}");
+    assert!(matches!(error, RunsError::Journal(JournalError::Quarantined { .. })), "{error:?}");
     let error = runs
         .take_now(lease.run.clone(), super::holder(), super::glance())
         .expect_err("is set aside");
-    assert!(matches!(error, RunsError::Quarantined { .. }), "{error:?}");
+    assert!(matches!(error, RunsError::Journal(JournalError::Quarantined { .. })), "{error:?}");
     assert!(
         runs.adrift(1, None, 10, super::glance()).expect("asks").is_empty(),
         "nobody is to drive it"
@@ -147,11 +157,14 @@ fn large_data_and_texts_are_checked_against_their_hashes() {
         let (root, runs) = fresh();
         let lease = begun(&runs);
         let large = NewEvent { data: vec![1; 100_000], ..event("") };
-        let what = Append { events: vec![large], ..append(&lease, 1, &[]) };
+        let what = AppendRows { events: vec![large], ..append(&lease, 1, &[]) };
         runs.append_now(what).expect("appends");
         sql(root.path(), change);
         let error = runs.events(&lease.run, 0, 10).expect_err(change);
-        assert!(matches!(error, RunsError::Corrupt { seq: 2, .. }), "{error:?}");
+        assert!(
+            matches!(error, RunsError::Journal(JournalError::Corrupt { seq: 2, .. })),
+            "{error:?}"
+        );
     }
     let (root, runs) = fresh();
     let run = begun(&runs).run;
@@ -218,9 +231,11 @@ fn survey(root: &Path, all: &[(RunId, Vec<String>)]) -> Result<(usize, CheckRepo
                 assert!(found.eq(said.iter().map(|text| text.as_bytes().to_vec())), "as written");
                 whole += 1;
             }
-            Err(RunsError::Corrupt { run: hit, .. }) => assert_eq!(hit, *run),
+            Err(RunsError::Journal(JournalError::Corrupt { run: hit, .. })) => {
+                assert_eq!(hit, *run)
+            }
             // An index leads nowhere any more: SQLite's own look at the file tells.
-            Err(RunsError::NotFound { .. } | RunsError::Storage(_)) => {}
+            Err(RunsError::Journal(JournalError::NotFound { .. }) | RunsError::Storage(_)) => {}
             Err(other) => return Err(other),
         }
     }
@@ -278,6 +293,6 @@ fn a_run_that_is_not_there_is_nobodys_damage() {
     let run = id();
     runs.create_now(new_run(&run), None).expect("creates");
     let error = runs.events(&id(), 0, 10).expect_err("there is none");
-    assert!(matches!(error, RunsError::NotFound { .. }), "{error:?}");
+    assert!(matches!(error, RunsError::Journal(JournalError::NotFound { .. })), "{error:?}");
     assert!(runs.check().expect("checks").is_sound());
 }

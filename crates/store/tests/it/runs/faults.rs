@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 
+use milepost_engine::ports::JournalError;
 use milepost_model::id::RunId;
 use milepost_store::limits::LOG_PAGES;
 use milepost_store::runs::{
-    Append, Fault, InboxRow, MessageId, NewEvent, OpenOptions, Point, RunStatus, Runs, RunsError,
+    AppendRows, InboxRow, MessageId, NewEvent, OpenOptions, RunStatus, Runs, RunsError,
+    StorageFault, StoragePoint,
 };
 
 use super::{append, begun, event, holder, id, new_run, open, standing, texts};
@@ -16,11 +18,11 @@ use super::{append, begun, event, holder, id, new_run, open, standing, texts};
 /// Faults of one kind, at the call that is counted down to.
 struct Trap {
     countdown: AtomicUsize,
-    fault: Mutex<Option<(Point, Fault)>>,
+    fault: Mutex<Option<(StoragePoint, StorageFault)>>,
 }
 
 impl Trap {
-    fn set(&self, point: Point, calls_before: usize, fault: Fault) {
+    fn set(&self, point: StoragePoint, calls_before: usize, fault: StorageFault) {
         self.countdown.store(calls_before, Ordering::SeqCst);
         *self.fault.lock().expect("is not poisoned") = Some((point, fault));
     }
@@ -51,14 +53,14 @@ fn trapped(root: &Path) -> (Runs, Arc<Trap>) {
 
 #[test]
 fn a_full_disk_is_told_and_writing_goes_on() {
-    for point in [Point::Begin, Point::Statement, Point::Commit] {
+    for point in [StoragePoint::Begin, StoragePoint::Statement, StoragePoint::Commit] {
         for calls in 0..30 {
             let root = tempfile::tempdir().expect("makes a directory");
             let (runs, trap) = trapped(root.path());
             let lease = begun(&runs);
             runs.append_now(append(&lease, 1, &["known"])).expect("appends");
-            trap.set(point, calls, Fault::Full);
-            let what = Append {
+            trap.set(point, calls, StorageFault::Full);
+            let what = AppendRows {
                 standing: Some(standing(RunStatus::Waiting)),
                 ..append(&lease, 2, &["a", "b"])
             };
@@ -70,11 +72,11 @@ fn a_full_disk_is_told_and_writing_goes_on() {
                 break;
             }
             // Nothing was begun: the thread that writes may have done it after all.
-            if point == Point::Begin && outcome.is_ok() {
+            if point == StoragePoint::Begin && outcome.is_ok() {
                 assert_eq!(texts(&runs, &lease.run), ["created", "known", "a", "b"]);
                 continue;
             }
-            assert!(matches!(outcome, Err(RunsError::Full)), "{outcome:?}");
+            assert!(matches!(outcome, Err(RunsError::Journal(JournalError::Full))), "{outcome:?}");
             assert!(!runs.has_failed());
             assert_eq!(texts(&runs, &lease.run), ["created", "known"], "nothing of it is there");
             runs.append_now(what).expect("there is room again");
@@ -117,7 +119,7 @@ fn play(runs: &Runs, told: &mut Told) -> Result<(), RunsError> {
         let known = told.events.len() as u64;
         told.begin(&["one", "two"]);
         let waits = Some(standing(RunStatus::Waiting));
-        runs.append_now(Append { standing: waits, ..append(&lease, known, &["one", "two"]) })?;
+        runs.append_now(AppendRows { standing: waits, ..append(&lease, known, &["one", "two"]) })?;
         told.done();
         told.leaving = true;
         let data = vec![number; 40];
@@ -128,7 +130,7 @@ fn play(runs: &Runs, told: &mut Told) -> Result<(), RunsError> {
     told.begin(&["ended"]);
     let known = told.events.len() as u64;
     let ends = Some(standing(RunStatus::Succeeded));
-    runs.append_now(Append { standing: ends, ..append(&lease, known, &["ended"]) })?;
+    runs.append_now(AppendRows { standing: ends, ..append(&lease, known, &["ended"]) })?;
     told.done();
     Ok(())
 }
@@ -138,8 +140,8 @@ fn play(runs: &Runs, told: &mut Told) -> Result<(), RunsError> {
 #[test]
 fn every_call_to_the_storage_may_go_wrong() {
     let mut tried = 0;
-    for point in [Point::Begin, Point::Statement, Point::Commit] {
-        for fault in [Fault::Io, Fault::Full, Fault::Late] {
+    for point in [StoragePoint::Begin, StoragePoint::Statement, StoragePoint::Commit] {
+        for fault in [StorageFault::Io, StorageFault::Full, StorageFault::Late] {
             for calls in 0.. {
                 let root = crate::in_memory();
                 let (runs, trap) = trapped(root.path());
@@ -153,10 +155,10 @@ fn every_call_to_the_storage_may_go_wrong() {
                 }
                 tried += 1;
                 let at = format!("{fault:?} at {point:?}, call {calls}");
-                let failed = fault != Fault::Full;
+                let failed = fault != StorageFault::Full;
                 match outcome {
-                    Err(RunsError::Failed) => assert!(failed, "{at}"),
-                    Err(RunsError::Full) => assert!(!failed, "{at}"),
+                    Err(RunsError::Journal(JournalError::Failed)) => assert!(failed, "{at}"),
+                    Err(RunsError::Journal(JournalError::Full)) => assert!(!failed, "{at}"),
                     // Something of its own that nobody waits for, such as a sign of life.
                     Ok(()) => {}
                     Err(error) => panic!("{at}: {error:?}"),
@@ -165,7 +167,12 @@ fn every_call_to_the_storage_may_go_wrong() {
                     assert!(!runs.has_failed(), "{at}");
                 }
                 drop(runs);
-                there(root.path(), &told, &at, fault == Fault::Late && point == Point::Commit);
+                there(
+                    root.path(),
+                    &told,
+                    &at,
+                    fault == StorageFault::Late && point == StoragePoint::Commit,
+                );
             }
         }
     }
@@ -193,8 +200,8 @@ fn there(root: &Path, told: &Told, at: &str, late: bool) {
 
 #[test]
 fn a_disk_that_fails_is_never_trusted_again() {
-    for point in [Point::Begin, Point::Statement, Point::Commit] {
-        for fault in [Fault::Io, Fault::Late] {
+    for point in [StoragePoint::Begin, StoragePoint::Statement, StoragePoint::Commit] {
+        for fault in [StorageFault::Io, StorageFault::Late] {
             for calls in 0..12 {
                 fails(point, calls, fault);
             }
@@ -202,7 +209,7 @@ fn a_disk_that_fails_is_never_trusted_again() {
     }
 }
 
-fn fails(point: Point, calls: usize, fault: Fault) {
+fn fails(point: StoragePoint, calls: usize, fault: StorageFault) {
     let root = crate::in_memory();
     let (runs, trap) = trapped(root.path());
     let lease = begun(&runs);
@@ -214,17 +221,20 @@ fn fails(point: Point, calls: usize, fault: Fault) {
             Err(error) => break error,
         }
     };
-    assert!(matches!(error, RunsError::Failed), "{point:?} {fault:?}: {error:?}");
+    assert!(
+        matches!(error, RunsError::Journal(JournalError::Failed)),
+        "{point:?} {fault:?}: {error:?}"
+    );
     assert!(runs.has_failed());
     // For good, and for everybody.
     let error = runs.create_now(new_run(&id()), None).expect_err("nothing is written");
-    assert!(matches!(error, RunsError::Failed), "{error:?}");
+    assert!(matches!(error, RunsError::Journal(JournalError::Failed)), "{error:?}");
     assert!(texts(&runs, &lease.run).len() as u64 >= known, "reading goes on");
     drop(runs);
     let runs = open(root.path());
     let there = texts(&runs, &lease.run).len() as u64;
     assert!(there == known || there == known + 1, "{there} of {known}: acknowledged and lost");
-    let kept = fault == Fault::Late && point == Point::Commit;
+    let kept = fault == StorageFault::Late && point == StoragePoint::Commit;
     assert_eq!(there == known + 1, kept, "{point:?} {fault:?}");
     assert!(runs.check().expect("checks").is_sound());
 }
@@ -235,7 +245,7 @@ fn everybody_in_a_batch_hears_of_a_failure() {
     let (runs, trap) = trapped(root.path());
     let lease = begun(&runs);
     let (sender, answers) = mpsc::channel();
-    trap.set(Point::Commit, 1, Fault::Io);
+    trap.set(StoragePoint::Commit, 1, StorageFault::Io);
     for number in 0..50 {
         let sender = sender.clone();
         let message = InboxRow {
@@ -250,7 +260,9 @@ fn everybody_in_a_batch_hears_of_a_failure() {
     let answers: Vec<_> = answers.iter().collect();
     assert_eq!(answers.len(), 50, "each is answered");
     let acknowledged = answers.iter().filter(|answer| answer.is_ok()).count();
-    let failed = |answer: &&Result<_, RunsError>| matches!(answer, Err(RunsError::Failed));
+    let failed = |answer: &&Result<_, RunsError>| {
+        matches!(answer, Err(RunsError::Journal(JournalError::Failed)))
+    };
     drop(runs);
     let kept = open(root.path()).pending(&lease.run).expect("reads").messages.len();
     assert_eq!(kept, acknowledged, "as many as were acknowledged");
@@ -262,16 +274,16 @@ fn a_log_that_cannot_be_moved_ends_all_writing_and_loses_nothing() {
     let root = tempfile::tempdir().expect("makes a directory");
     let (runs, trap) = trapped(root.path());
     let lease = begun(&runs);
-    trap.set(Point::Checkpoint, 0, Fault::Io);
+    trap.set(StoragePoint::Checkpoint, 0, StorageFault::Io);
     let large = NewEvent { data: vec![7; 64 * 1024], ..event("") };
     let mut known = 1;
     // As many as fill the log several times.
     for _ in 0..LOG_PAGES {
-        let what = Append { events: vec![large.clone(); 4], ..append(&lease, known, &[]) };
+        let what = AppendRows { events: vec![large.clone(); 4], ..append(&lease, known, &[]) };
         match runs.append_now(what) {
             Ok(appended) => known = appended.last_seq,
             Err(error) => {
-                assert!(matches!(error, RunsError::Failed), "{error:?}");
+                assert!(matches!(error, RunsError::Journal(JournalError::Failed)), "{error:?}");
                 break;
             }
         }
@@ -291,13 +303,13 @@ fn a_database_that_is_really_full_is_told() {
     let large = NewEvent { data: vec![7; 50_000], ..event("") };
     let mut known = 1;
     let error = loop {
-        let what = Append { events: vec![large.clone()], ..append(&lease, known, &[]) };
+        let what = AppendRows { events: vec![large.clone()], ..append(&lease, known, &[]) };
         match runs.append_now(what) {
             Ok(appended) => known = appended.last_seq,
             Err(error) => break error,
         }
     };
-    assert!(matches!(error, RunsError::Full), "{error:?}");
+    assert!(matches!(error, RunsError::Journal(JournalError::Full)), "{error:?}");
     assert!(known > 2 && !runs.has_failed());
     // What is small still fits, and nothing is lost.
     runs.append_now(append(&lease, known, &["small"])).expect("fits");
@@ -309,6 +321,6 @@ fn a_database_that_is_really_full_is_told() {
         .take_now(lease.run.clone(), holder(), super::glance())
         .expect("asks")
         .expect("is free");
-    let what = Append { events: vec![large], ..append(&taken, known + 1, &[]) };
+    let what = AppendRows { events: vec![large], ..append(&taken, known + 1, &[]) };
     runs.append_now(what).expect("there is room again");
 }

@@ -4,46 +4,50 @@ use std::collections::HashMap;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
+use milepost_engine::ports::JournalError;
 use milepost_store::Digest;
 use milepost_store::limits::{APPEND_BYTES, EVENT_BYTES, EVENT_INLINE_BYTES, QUICK_COMMIT};
 use milepost_store::runs::{
-    Append, Created, Durability, NewEvent, NewRun, OpenOptions, Point, RunStatus, Runs, RunsError,
-    Standing,
+    AppendRows, Created, Durability, NewEvent, NewRunRow, OpenOptions, RunRecord, RunStatus,
+    RunSummary, Runs, RunsError, StoragePoint,
 };
 
-use super::{append, begun, end, event, events, fresh, holder, id, new_run, open, texts};
+use super::{
+    append, begun, end, event, events, fresh, holder, id, new_of, new_run, open, record, texts,
+};
 
 #[test]
 fn a_run_is_there_once_it_is_recorded() {
     let (root, runs) = fresh();
     let (run, parent) = (id(), id());
-    let new = NewRun {
+    let new = new_of(RunRecord {
         parent: Some(parent.clone()),
         durability: Durability::Relaxed,
-        standing: Standing {
+        standing: RunSummary {
             status: RunStatus::Waiting,
             waiting: Some("approval".to_owned()),
             wake_ms: Some(99),
             ended_ms: None,
             updated_ms: 10,
         },
-        ..new_run(&run)
-    };
+        ..record(&run)
+    });
     let created = runs.create_now(new.clone(), None).expect("creates");
     assert_eq!(created, Created { already: false, lease: None });
     drop(runs);
     let runs = open(root.path());
     let row = runs.run(&run).expect("is there");
+    let NewRunRow { record: new, text, .. } = new;
     assert_eq!((&row.id, &row.workflow, &row.title), (&run, &new.workflow, &new.title));
     assert_eq!((&row.actor, &row.workspace), (&new.actor, &new.workspace));
     assert_eq!((row.parent, row.durability), (Some(parent), Durability::Relaxed));
     assert_eq!((row.created_ms, row.standing), (5, new.standing));
     assert_eq!((row.last_seq, row.quarantined), (1, false));
-    assert_eq!(runs.text(row.text).expect("reads").as_deref(), Some(new.text.as_str()));
+    assert_eq!(runs.text(row.text).expect("reads").as_deref(), Some(text.as_str()));
     assert_eq!(runs.text(Digest::of(b"other")).expect("reads"), None);
     assert_eq!(texts(&runs, &run), ["created"]);
     let error = runs.run(&id()).expect_err("there is none");
-    assert!(matches!(error, RunsError::NotFound { .. }), "{error:?}");
+    assert!(matches!(error, RunsError::Journal(JournalError::NotFound { .. })), "{error:?}");
 }
 
 #[test]
@@ -51,7 +55,7 @@ fn recording_a_run_twice_is_recording_it_once() {
     let (_root, runs) = fresh();
     let run = id();
     runs.create_now(new_run(&run), None).expect("creates");
-    let other = NewRun { title: "Other".to_owned(), ..new_run(&run) };
+    let other = new_of(RunRecord { title: "Other".to_owned(), ..record(&run) });
     let created = runs.create_now(other, Some(holder())).expect("is there");
     assert_eq!(created, Created { already: true, lease: None });
     assert_eq!(runs.run(&run).expect("is there").title, "Tidy the inbox");
@@ -85,13 +89,19 @@ fn who_does_not_know_the_last_event_is_told() {
     let lease = begun(&runs);
     for wrong in [0, 2, 100] {
         let error = runs.append_now(append(&lease, wrong, &["x"])).expect_err("out of order");
-        assert!(matches!(error, RunsError::OutOfOrder { last: 1, .. }), "{error:?}");
+        assert!(
+            matches!(error, RunsError::Journal(JournalError::OutOfOrder { last: 1, .. })),
+            "{error:?}"
+        );
     }
     assert_eq!(texts(&runs, &lease.run), ["created"]);
     runs.append_now(append(&lease, 1, &["x"])).expect("appends");
     // As after an answer that was lost: the same again is not written twice.
     let error = runs.append_now(append(&lease, 1, &["x"])).expect_err("out of order");
-    assert!(matches!(error, RunsError::OutOfOrder { last: 2, .. }), "{error:?}");
+    assert!(
+        matches!(error, RunsError::Journal(JournalError::OutOfOrder { last: 2, .. })),
+        "{error:?}"
+    );
 }
 
 #[test]
@@ -105,8 +115,10 @@ fn how_a_run_stands_changes_with_its_events() {
     assert_eq!(row.standing.status, RunStatus::Failed);
     assert_eq!((row.standing.ended_ms, row.last_seq), (Some(20), 3));
     // What is refused changes neither.
-    let again =
-        Append { standing: Some(super::standing(RunStatus::Running)), ..append(&lease, 1, &["y"]) };
+    let again = AppendRows {
+        standing: Some(super::standing(RunStatus::Running)),
+        ..append(&lease, 1, &["y"])
+    };
     runs.append_now(again).expect_err("out of order");
     assert_eq!(runs.run(&lease.run).expect("reads"), row);
 }
@@ -118,7 +130,7 @@ fn large_data_is_kept_once() {
     let large = |letter: u8| NewEvent { data: vec![letter; EVENT_INLINE_BYTES + 1], ..event("") };
     let inline = NewEvent { data: vec![b'i'; EVENT_INLINE_BYTES], ..event("") };
     let written = vec![inline, large(b'a'), large(b'a'), large(b'b')];
-    let what = Append { events: written.clone(), ..append(&lease, 1, &[]) };
+    let what = AppendRows { events: written.clone(), ..append(&lease, 1, &[]) };
     runs.append_now(what).expect("appends");
     let found = events(&runs, &lease.run);
     assert!(found[1..].iter().map(|event| &event.data).eq(written.iter().map(|new| &new.data)));
@@ -139,10 +151,10 @@ fn too_much_at_once_is_refused() {
         (vec![of(EVENT_BYTES + 1)], false),
         (vec![of(EVENT_BYTES); APPEND_BYTES / EVENT_BYTES], false),
     ] {
-        let what = Append { events, ..append(&lease, 1, &[]) };
+        let what = AppendRows { events, ..append(&lease, 1, &[]) };
         match runs.append_now(what) {
             Ok(_) => assert!(fits),
-            Err(RunsError::TooLarge { .. }) => assert!(!fits),
+            Err(RunsError::Journal(JournalError::TooLarge { .. })) => assert!(!fits),
             Err(other) => unreachable!("{other}"),
         }
     }
@@ -220,7 +232,7 @@ fn relaxed_and_durable_writes_go_together() {
     let lease = begun(&runs);
     for number in 1..=20 {
         let durability = if number % 3 == 0 { Durability::Full } else { Durability::Relaxed };
-        let what = Append { durability, ..append(&lease, number, &["x"]) };
+        let what = AppendRows { durability, ..append(&lease, number, &["x"]) };
         runs.append_now(what).expect("appends");
     }
     drop(runs);
@@ -232,7 +244,7 @@ fn a_relaxed_write_is_done_at_once_when_nobody_else_writes() {
     let (_root, runs) = fresh();
     let lease = begun(&runs);
     let (sender, done) = mpsc::channel();
-    let what = Append { durability: Durability::Relaxed, ..append(&lease, 1, &["a"]) };
+    let what = AppendRows { durability: Durability::Relaxed, ..append(&lease, 1, &["a"]) };
     let caller = thread::current().id();
     runs.append(what, move |appended| {
         let _ = sender.send((thread::current().id(), appended.expect("appends").last_seq));
@@ -244,7 +256,7 @@ fn a_relaxed_write_is_done_at_once_when_nobody_else_writes() {
 fn nobody_waits_for_a_slow_disk_on_a_thread_of_its_own() {
     let root = tempfile::tempdir().expect("makes a directory");
     let slow = |point| {
-        if point == Point::Commit {
+        if point == StoragePoint::Commit {
             thread::sleep(QUICK_COMMIT);
         }
         None
@@ -268,7 +280,7 @@ fn a_relaxed_write_does_not_make_its_caller_wait_for_other_processes() {
     let other = rusqlite::Connection::open(root.path().join("runs.db")).expect("opens");
     other.execute_batch("BEGIN IMMEDIATE").expect("begins");
     let (sender, done) = mpsc::channel();
-    let what = Append { durability: Durability::Relaxed, ..append(&lease, 1, &["a"]) };
+    let what = AppendRows { durability: Durability::Relaxed, ..append(&lease, 1, &["a"]) };
     runs.append(what, move |appended| {
         let _ = sender.send(appended.expect("appends").last_seq);
     });

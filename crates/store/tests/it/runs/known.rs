@@ -1,15 +1,13 @@
-//! What the writer knows of the run it wrote to last is not believed when somebody wrote since.
+//! A write is refused when another process changed the run since the last write.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use milepost_store::runs::{Append, Lease, OpenOptions, Point, RunStatus, Runs, RunsError};
+use milepost_engine::ports::JournalError;
+use milepost_store::runs::{AppendRows, Lease, RunStatus, Runs, RunsError};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::{append, begun, fresh, standing, texts};
 
-/// A run that was written to twice, so that its writer knows it.
+/// A run that was written to twice.
 fn known() -> (TempDir, Runs, Lease) {
     let (root, runs) = fresh();
     let lease = begun(&runs);
@@ -28,42 +26,20 @@ fn after(change: &str) -> RunsError {
 }
 
 #[test]
-fn what_nobody_changed_is_not_read_again() {
-    let root = tempfile::tempdir().expect("makes a directory");
-    let statements = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&statements);
-    let counted = move |point| {
-        if point == Point::Statement {
-            count.fetch_add(1, Ordering::SeqCst);
-        }
-        None
-    };
-    let options = OpenOptions { faults: Some(Arc::new(counted)), ..OpenOptions::default() };
-    let runs = Runs::open(root.path(), options).expect("opens");
-    let (lease, other) = (begun(&runs), begun(&runs));
-    let cost = |lease: &Lease, seq| {
-        let before = statements.load(Ordering::SeqCst);
-        runs.append_now(append(lease, seq, &["x"])).expect("appends");
-        statements.load(Ordering::SeqCst) - before
-    };
-    let unknown = cost(&lease, 1);
-    assert!(cost(&lease, 2) < unknown, "it was written last");
-    assert_eq!(cost(&other, 1), unknown, "another one was");
-    assert_eq!(cost(&lease, 3), unknown, "it was not written last");
-}
-
-#[test]
 fn what_another_process_changed_is_seen() {
     let error = after("UPDATE runs SET title = 'Other'");
-    assert!(matches!(error, RunsError::Corrupt { .. }), "{error:?}");
+    assert!(matches!(error, RunsError::Journal(JournalError::Corrupt { .. })), "{error:?}");
     let error = after("UPDATE runs SET quarantined = 1");
-    assert!(matches!(error, RunsError::Quarantined { .. }), "{error:?}");
+    assert!(matches!(error, RunsError::Journal(JournalError::Quarantined { .. })), "{error:?}");
     let error = after("UPDATE leases SET epoch = epoch + 1");
-    assert!(matches!(error, RunsError::Fenced { .. }), "{error:?}");
+    assert!(matches!(error, RunsError::Journal(JournalError::Fenced { .. })), "{error:?}");
     let error = after("DELETE FROM events WHERE seq = 3");
-    assert!(matches!(error, RunsError::OutOfOrder { last: 2, .. }), "{error:?}");
+    assert!(
+        matches!(error, RunsError::Journal(JournalError::OutOfOrder { last: 2, .. })),
+        "{error:?}"
+    );
     let error = after("DELETE FROM runs");
-    assert!(matches!(error, RunsError::NotFound { .. }), "{error:?}");
+    assert!(matches!(error, RunsError::Journal(JournalError::NotFound { .. })), "{error:?}");
 }
 
 #[test]
@@ -71,7 +47,7 @@ fn what_this_process_changed_is_seen() {
     let (_root, runs, lease) = known();
     runs.release_now(lease.clone()).expect("gives it back");
     let error = runs.append_now(append(&lease, 3, &["c"])).expect_err("is not held");
-    assert!(matches!(error, RunsError::Fenced { .. }), "{error:?}");
+    assert!(matches!(error, RunsError::Journal(JournalError::Fenced { .. })), "{error:?}");
     let taken = runs
         .take_now(lease.run.clone(), lease.holder, super::glance())
         .expect("takes")
@@ -84,7 +60,10 @@ fn what_this_process_changed_is_seen() {
 fn a_write_that_was_refused_changes_nothing_that_is_known() {
     let (_root, runs, lease) = known();
     let error = runs.append_now(append(&lease, 7, &["x"])).expect_err("is out of order");
-    assert!(matches!(error, RunsError::OutOfOrder { last: 3, .. }), "{error:?}");
+    assert!(
+        matches!(error, RunsError::Journal(JournalError::OutOfOrder { last: 3, .. })),
+        "{error:?}"
+    );
     runs.append_now(append(&lease, 3, &["c"])).expect("appends");
     assert_eq!(texts(&runs, &lease.run), ["created", "a", "b", "c"]);
 }
@@ -96,7 +75,7 @@ fn writers_of_several_runs_do_not_mix_them_up() {
     for seq in 1..=20 {
         runs.append_now(append(&second, seq, &["x"])).expect("appends");
         let standing = Some(standing(RunStatus::Running));
-        let what = Append { standing, ..append(&first, seq + 2, &["y"]) };
+        let what = AppendRows { standing, ..append(&first, seq + 2, &["y"]) };
         runs.append_now(what).expect("appends");
     }
     assert_eq!(texts(&runs, &first.run).len(), 23);

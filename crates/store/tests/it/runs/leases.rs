@@ -3,12 +3,13 @@
 use std::slice;
 use std::time::Duration;
 
+use milepost_engine::ports::JournalError;
 use milepost_store::runs::{
-    Append, Beat, Glance, HolderId, InboxRow, Lease, MessageId, NewRun, RunStatus, Runs, RunsError,
-    RunsReader, Standing, Takeover,
+    AppendRows, Heartbeat, HolderId, InboxRow, Lease, LivenessQuery, MessageId, RunRecord,
+    RunStatus, RunSummary, Runs, RunsError, RunsReader, Takeover,
 };
 
-use super::{append, begun, end, fresh, holder, id, new_run, standing, texts};
+use super::{append, begun, end, fresh, holder, id, new_of, record, standing, texts};
 
 const TTL: u64 = 1_000;
 /// For how long a process is believed whose lock says nothing, on the clock of whoever watches it.
@@ -17,12 +18,12 @@ const BELIEVED: u64 = 6_000;
 const HELD: u64 = 60_000;
 
 fn beat(runs: &Runs, holder: &HolderId, now_ms: u64) {
-    let beat = Beat { holder: holder.clone(), pid: 1, now_ms, ttl_ms: TTL };
+    let beat = Heartbeat { holder: holder.clone(), pid: 1, now_ms, ttl_ms: TTL };
     runs.beat_now(beat).expect("beats");
 }
 
-fn at(ms: u64) -> Glance {
-    Glance { at: Duration::from_millis(ms), takeover: Takeover::Silent, now_ms: 0 }
+fn at(ms: u64) -> LivenessQuery {
+    LivenessQuery { at: Duration::from_millis(ms), takeover: Takeover::Silent }
 }
 
 fn take(runs: &Runs, lease: &Lease, holder: &HolderId, at_ms: u64) -> Option<Lease> {
@@ -80,7 +81,7 @@ fn who_did_not_look_has_seen_nothing() {
     let other = holder();
     assert_eq!(take(&runs, &lease, &other, 0), None);
     assert_eq!(take(&runs, &lease, &other, 10 * HELD), None);
-    let away = Glance { takeover: Takeover::Free, ..at(11 * HELD) };
+    let away = LivenessQuery { takeover: Takeover::Free, ..at(11 * HELD) };
     let taken = runs.take_now(lease.run.clone(), other, away).expect("asks");
     assert_eq!(taken, None, "and who was away judges nobody");
 }
@@ -131,7 +132,10 @@ fn who_lost_a_run_cannot_write_to_it() {
     let old = begun(&runs);
     let new = take(&runs, &old, &holder(), 100).expect("the holder never was alive");
     let error = runs.append_now(append(&old, 1, &["late"])).expect_err("is fenced");
-    assert!(matches!(&error, RunsError::Fenced { run } if *run == old.run), "{error:?}");
+    assert!(
+        matches!(&error, RunsError::Journal(JournalError::Fenced { run }) if *run == old.run),
+        "{error:?}"
+    );
     runs.append_now(append(&new, 1, &["on time"])).expect("appends");
     // Neither with an epoch that is not its own.
     let forged = Lease { epoch: new.epoch, ..old.clone() };
@@ -175,21 +179,21 @@ fn what_is_given_back_is_free_and_its_epoch_grows() {
 fn a_run_that_is_not_there_is_not_taken() {
     let (_root, runs) = fresh();
     let error = runs.take_now(id(), holder(), at(1)).expect_err("there is none");
-    assert!(matches!(error, RunsError::NotFound { .. }), "{error:?}");
+    assert!(matches!(error, RunsError::Journal(JournalError::NotFound { .. })), "{error:?}");
 }
 
 #[test]
 fn runs_are_adrift_when_there_is_something_to_do_and_nobody_to_do_it() {
     let (_root, runs) = fresh();
-    let of = |standing: Standing| {
+    let of = |standing: RunSummary| {
         let run = id();
-        runs.create_now(NewRun { standing, ..new_run(&run) }, None).expect("creates");
+        runs.create_now(new_of(RunRecord { standing, ..record(&run) }), None).expect("creates");
         run
     };
     let pending = of(standing(RunStatus::Pending));
     let running = of(standing(RunStatus::Running));
     let waiting = of(standing(RunStatus::Waiting));
-    let woken = of(Standing { wake_ms: Some(500), ..standing(RunStatus::Waiting) });
+    let woken = of(RunSummary { wake_ms: Some(500), ..standing(RunStatus::Waiting) });
     let ended = of(standing(RunStatus::Succeeded));
     assert_eq!(
         runs.adrift(499, None, 10, at(0)).expect("asks"),
@@ -229,8 +233,10 @@ fn a_run_that_ended_is_not_adrift() {
     assert_eq!(runs.adrift(1, None, 10, at(0)).expect("asks"), slice::from_ref(&lease.run));
     end(&runs, &lease, 1, RunStatus::Succeeded);
     assert!(runs.adrift(1, None, 10, at(0)).expect("asks").is_empty());
-    let again =
-        Append { standing: Some(standing(RunStatus::Running)), ..append(&lease, 2, &["resumed"]) };
+    let again = AppendRows {
+        standing: Some(standing(RunStatus::Running)),
+        ..append(&lease, 2, &["resumed"])
+    };
     runs.append_now(again).expect("appends");
     assert_eq!(runs.adrift(1, None, 10, at(0)).expect("asks"), [lease.run]);
 }

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use milepost_model::id::RunId;
-use milepost_store::runs::{Cursor, Forgetting, NewRun, RunFilter, RunStatus, Runs, Standing};
+use milepost_store::runs::{Cursor, Forgetting, RunFilter, RunRecord, RunStatus, RunSummary, Runs};
 
-use super::{fresh, id, new_run, open, standing, workflow};
+use super::{fresh, id, new_of, new_run, open, record, standing, workflow};
 
 /// Runs whose numbers tell what they are: every third failed, every fifth is open.
 fn many(runs: &Runs, count: u64) -> Vec<RunId> {
@@ -16,13 +16,13 @@ fn many(runs: &Runs, count: u64) -> Vec<RunId> {
             number if number % 3 == 0 => RunStatus::Failed,
             _ => RunStatus::Succeeded,
         };
-        let new = NewRun {
+        let new = new_of(RunRecord {
             workflow: workflow(if number % 2 == 0 { "even" } else { "odd" }),
             workspace: format!("/w{}", number % 4),
             standing: standing(status),
             parent: (number % 7 == 1).then(|| all[0].clone()),
-            ..new_run(run)
-        };
+            ..record(run)
+        });
         runs.create(new, None, |created| assert!(!created.expect("creates").already));
     }
     runs.forget_inputs(Forgetting::default()).expect("comes behind them");
@@ -40,7 +40,7 @@ fn found(runs: &Runs, filter: &RunFilter, limit: usize) -> Vec<RunId> {
         found.extend(page.runs.into_iter().map(|row| row.id));
         let Some(next) = page.next else { return found };
         // As a number and back, as whoever hands it out does.
-        filter.before = Some(Cursor::from_number(next.get()));
+        filter.before = Some(next);
     }
 }
 
@@ -111,8 +111,8 @@ fn the_run_that_succeeded_last_is_the_one_that_ended_last() {
     assert_eq!(runs.newest_succeeded(&workflow("tidy-inbox")).expect("asks"), None);
     let of = |status, ended_ms| {
         let run = id();
-        let standing = Standing { ended_ms, ..standing(status) };
-        runs.create_now(NewRun { standing, ..new_run(&run) }, None).expect("creates");
+        let standing = RunSummary { ended_ms, ..standing(status) };
+        runs.create_now(new_of(RunRecord { standing, ..record(&run) }), None).expect("creates");
         run
     };
     let last = of(RunStatus::Succeeded, Some(300));
@@ -120,7 +120,7 @@ fn the_run_that_succeeded_last_is_the_one_that_ended_last() {
     of(RunStatus::Failed, Some(400));
     of(RunStatus::Running, None);
     let newest = runs.newest_succeeded(&workflow("tidy-inbox")).expect("asks").expect("is there");
-    assert_eq!(newest.id, last);
+    assert_eq!(newest, last);
     assert_eq!(runs.newest_succeeded(&workflow("other")).expect("asks"), None);
 }
 
@@ -165,7 +165,7 @@ fn a_hundred_thousand_runs_are_opened_and_listed_at_once() {
         RunFilter { workflow: Some(workflow("even")), ..any() },
         RunFilter { workspace: Some("/w1".to_owned()), ..any() },
         RunFilter { workspace: Some("/w1".to_owned()), status: Some(RunStatus::Failed), ..any() },
-        RunFilter { before: Some(Cursor::from_number(50_000)), ..any() },
+        RunFilter { before: Some(Cursor(50_000)), ..any() },
     ] {
         let took = fastest(|| runs.list(&filter, 20).expect("lists"));
         assert!(took < Duration::from_millis(5), "{filter:?} took {took:?}");

@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use milepost_engine::ports::JournalError;
 use milepost_model::id::RunId;
 use milepost_store::runs::{
-    Append, Durability, FILE, InboxRow, Lease, MessageId, NewRun, RunFilter, RunStatus, Runs,
-    RunsError, RunsReader, Standing,
+    AppendRows, Durability, FILE, InboxRow, Lease, MessageId, RunFilter, RunRecord, RunStatus,
+    RunSummary, Runs, RunsError, RunsReader,
 };
 use tempfile::TempDir;
 
-use super::{append, end, glance, holder, id, new_run, open, standing, texts};
+use super::{append, end, glance, holder, id, new_of, new_run, open, record, standing, texts};
 
 /// Numbers that look random and are the same every time.
 struct Dice(u64);
@@ -53,9 +54,9 @@ fn copy_of(root: &Path) -> TempDir {
 }
 
 /// A write as drivers make it: it always says how the run stands.
-fn moved(lease: &Lease, seq: u64, text: &str) -> Append {
-    let standing = Standing { updated_ms: 10 + seq, ..standing(RunStatus::Running) };
-    Append { standing: Some(standing), ..append(lease, seq, &[text]) }
+fn moved(lease: &Lease, seq: u64, text: &str) -> AppendRows {
+    let standing = RunSummary { updated_ms: 10 + seq, ..standing(RunStatus::Running) };
+    AppendRows { standing: Some(standing), ..append(lease, seq, &[text]) }
 }
 
 /// Runs that go on side by side, and how many events of each were acknowledged.
@@ -66,7 +67,7 @@ fn busy(root: &Path, dice: &mut Dice) -> (Runs, BTreeMap<RunId, usize>) {
         if round % 8 == 0 {
             let relaxed = dice.below(2) == 0;
             let durability = if relaxed { Durability::Relaxed } else { Durability::Full };
-            let new = NewRun { durability, ..new_run(&id()) };
+            let new = new_of(RunRecord { durability, ..record(&id()) });
             let created = runs.create_now(new, Some(holder())).expect("creates");
             leases.push(created.lease.expect("was asked for"));
         } else {
@@ -74,7 +75,8 @@ fn busy(root: &Path, dice: &mut Dice) -> (Runs, BTreeMap<RunId, usize>) {
             let seq = acknowledged.get(&lease.run).copied().unwrap_or(1) as u64;
             let long = "x".repeat(dice.below(3_000));
             let durability = runs.run(&lease.run).expect("is there").durability;
-            runs.append_now(Append { durability, ..moved(lease, seq, &long) }).expect("appends");
+            runs.append_now(AppendRows { durability, ..moved(lease, seq, &long) })
+                .expect("appends");
         }
         for lease in &leases {
             let there = texts(&runs, &lease.run).len();
@@ -126,15 +128,19 @@ fn check(root: &Path, acknowledged: &BTreeMap<RunId, usize>, what: &str) -> usiz
                 assert!(texts(&runs, run).len() >= *events, "{what}: {run} lost events silently");
                 assert!(!before.contains(run), "{what}: {run} is whole");
             }
-            Ok(_) | Err(RunsError::Quarantined { .. }) => {
+            Ok(_) | Err(RunsError::Journal(JournalError::Quarantined { .. })) => {
                 set_aside += 1;
                 assert!(before.contains(run), "{what}: {run} is not named before");
                 assert!(named("looks after").contains(run), "{what}: {run} is not named after");
                 let taken = runs.take_now(run.clone(), holder(), glance());
-                assert!(matches!(taken, Err(RunsError::Quarantined { .. })), "{what}: {taken:?}");
+                assert!(
+                    matches!(taken, Err(RunsError::Journal(JournalError::Quarantined { .. }))),
+                    "{what}: {taken:?}"
+                );
                 let again = runs.create_now(new_run(run), None);
-                let refused = matches!(again, Err(RunsError::Quarantined { .. }))
-                    || again.as_ref().is_ok_and(|created| created.already);
+                let refused =
+                    matches!(again, Err(RunsError::Journal(JournalError::Quarantined { .. })))
+                        || again.as_ref().is_ok_and(|created| created.already);
                 assert!(refused, "{what}: {again:?}");
             }
             other => panic!("{what}: {run} is gone silently: {other:?}"),
@@ -186,11 +192,11 @@ fn a_log_that_is_whole_accuses_nobody() {
 fn an_unsynced_end_that_power_took_is_no_damage() {
     let root = crate::in_memory();
     let runs = open(root.path());
-    let new = NewRun { durability: Durability::Relaxed, ..new_run(&id()) };
+    let new = new_of(RunRecord { durability: Durability::Relaxed, ..record(&id()) });
     let lease = runs.create_now(new, Some(holder())).expect("creates").lease.expect("is there");
     for seq in 1..20 {
         let what = moved(&lease, seq, "y");
-        runs.append_now(Append { durability: Durability::Relaxed, ..what }).expect("appends");
+        runs.append_now(AppendRows { durability: Durability::Relaxed, ..what }).expect("appends");
     }
     let copy = copy_of(root.path());
     drop(runs);
@@ -250,5 +256,5 @@ fn a_purged_run_is_not_missed() {
     let found = RunsReader::open(copy.path()).expect("opens").expect("is there");
     assert_eq!(found.examine(1).expect("looks").behind, []);
     let found = open(copy.path()).run(&lease.run);
-    assert!(matches!(found, Err(RunsError::NotFound { .. })), "{found:?}");
+    assert!(matches!(found, Err(RunsError::Journal(JournalError::NotFound { .. }))), "{found:?}");
 }

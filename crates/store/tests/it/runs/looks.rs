@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use milepost_engine::ports::JournalError;
 use milepost_store::Digest;
 use milepost_store::runs::{RunFilter, RunStatus, RunsError, RunsReader};
 use rusqlite::Connection;
@@ -35,7 +36,7 @@ fn what_is_committed_is_seen_while_others_write_and_after_they_are_gone() {
     let text = Digest::of(b"workflow: tidy-inbox\n");
     assert_eq!(reader.text(text).expect("reads").as_deref(), Some("workflow: tidy-inbox\n"));
     let missing = reader.run(&id()).expect_err("is not there");
-    assert!(matches!(missing, RunsError::NotFound { .. }), "{missing:?}");
+    assert!(matches!(missing, RunsError::Journal(JournalError::NotFound { .. })), "{missing:?}");
 }
 
 #[test]
@@ -46,7 +47,7 @@ fn a_damaged_run_is_not_believed_and_not_set_aside() {
     db.execute("UPDATE events SET kind = 'x'", []).expect("changes");
     let reader = RunsReader::open(root.path()).expect("looks").expect("there are runs");
     let error = reader.events(&lease.run, 0, 10).expect_err("is damaged");
-    assert!(matches!(error, RunsError::Corrupt { .. }), "{error:?}");
+    assert!(matches!(error, RunsError::Journal(JournalError::Corrupt { .. })), "{error:?}");
     let aside: u64 =
         db.query_row("SELECT quarantined FROM runs", [], |row| row.get(0)).expect("reads");
     assert_eq!(aside, 0);

@@ -2,9 +2,10 @@
 
 use std::slice;
 
+use milepost_engine::ports::JournalError;
 use milepost_model::id::RunId;
 use milepost_store::limits::{MESSAGE_BYTES, MESSAGES};
-use milepost_store::runs::{Append, InboxRow, MessageId, RunsError, Sent};
+use milepost_store::runs::{AppendRows, InboxRow, MessageId, RunsError, Sent};
 
 use super::{append, begun, fresh, id, open, texts};
 
@@ -24,9 +25,9 @@ fn sending_twice_is_sending_once() {
     assert_eq!(runs.send_now(message("m1", &run, "bye")).expect("sends"), Sent::Other);
     let other = begun(&runs).run;
     let error = runs.send_now(message("m1", &other, "hello")).expect_err("of another run");
-    assert!(matches!(error, RunsError::OtherRun { .. }), "{error:?}");
+    assert!(matches!(error, RunsError::Journal(JournalError::OtherRun { .. })), "{error:?}");
     let error = runs.send_now(message("m2", &id(), "hello")).expect_err("there is none");
-    assert!(matches!(error, RunsError::NotFound { .. }), "{error:?}");
+    assert!(matches!(error, RunsError::Journal(JournalError::NotFound { .. })), "{error:?}");
     drop(runs);
     let runs = open(root.path());
     let pending = runs.pending(&run).expect("reads");
@@ -43,13 +44,14 @@ fn a_message_is_answered_with_the_events_it_leads_to() {
     assert_eq!(runs.runs_with_pending().expect("reads"), slice::from_ref(&lease.run));
     let m1 = MessageId::parse("m1").expect("is one");
     let answers = vec![(m1.clone(), b"done".to_vec())];
-    let refused = Append { answers: answers.clone(), ..append(&lease, 9, &["heard"]) };
+    let refused = AppendRows { answers: answers.clone(), ..append(&lease, 9, &["heard"]) };
     runs.append_now(refused).expect_err("out of order");
     assert_eq!(runs.answer(&m1).expect("reads"), None, "not without its events");
-    let what = Append { answers, ..append(&lease, 1, &["heard"]) };
+    let what = AppendRows { answers, ..append(&lease, 1, &["heard"]) };
     runs.append_now(what).expect("appends");
     assert_eq!(runs.answer(&m1).expect("reads").as_deref(), Some(b"done".as_slice()));
-    let again = Append { answers: vec![(m1.clone(), b"again".to_vec())], ..append(&lease, 2, &[]) };
+    let again =
+        AppendRows { answers: vec![(m1.clone(), b"again".to_vec())], ..append(&lease, 2, &[]) };
     runs.append_now(again).expect("appends");
     assert_eq!(runs.answer(&m1).expect("reads").as_deref(), Some(b"done".as_slice()));
     assert_eq!(runs.send_now(message("m1", &lease.run, "hello")).expect("sends"), Sent::Same);
@@ -65,7 +67,8 @@ fn nobody_answers_for_another_run() {
     let (one, other) = (begun(&runs), begun(&runs));
     runs.send_now(message("m1", &one.run, "hello")).expect("sends");
     let m1 = MessageId::parse("m1").expect("is one");
-    let what = Append { answers: vec![(m1.clone(), b"mine".to_vec())], ..append(&other, 1, &[]) };
+    let what =
+        AppendRows { answers: vec![(m1.clone(), b"mine".to_vec())], ..append(&other, 1, &[]) };
     runs.append_now(what).expect("appends");
     assert_eq!(runs.answer(&m1).expect("reads"), None);
     assert_eq!(runs.runs_with_pending().expect("reads"), [one.run]);
@@ -95,7 +98,7 @@ fn bounds_of_a_message() {
         let large = InboxRow { data: vec![0; size], ..message(&format!("m{size}"), &run, "") };
         match runs.send_now(large) {
             Ok(sent) => assert!(fits && sent == Sent::New),
-            Err(RunsError::TooLarge { .. }) => assert!(!fits),
+            Err(RunsError::Journal(JournalError::TooLarge { .. })) => assert!(!fits),
             Err(other) => unreachable!("{other}"),
         }
     }

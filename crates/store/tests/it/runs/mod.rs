@@ -21,10 +21,11 @@ mod waking;
 
 use std::path::Path;
 
+use milepost_model::digest::Digest;
 use milepost_model::id::{RunId, WorkflowId};
 use milepost_store::runs::{
-    Append, Durability, Event, HolderId, Lease, NewEvent, NewRun, OpenOptions, RunStatus, Runs,
-    Standing,
+    AppendRows, Durability, EventRow, HolderId, Lease, NewEvent, NewRunRow, OpenOptions, Pins,
+    RunRecord, RunStatus, RunSummary, Runs,
 };
 use tempfile::TempDir;
 
@@ -44,9 +45,9 @@ fn id() -> RunId {
 }
 
 /// One look at who holds what.
-fn glance() -> milepost_store::runs::Glance {
+fn glance() -> milepost_store::runs::LivenessQuery {
     let takeover = milepost_store::runs::Takeover::Silent;
-    milepost_store::runs::Glance { at: std::time::Duration::ZERO, takeover, now_ms: 0 }
+    milepost_store::runs::LivenessQuery { at: std::time::Duration::ZERO, takeover }
 }
 
 fn holder() -> HolderId {
@@ -61,26 +62,42 @@ fn event(text: &str) -> NewEvent {
     NewEvent { at_ms: 7, kind: "noted".to_owned(), data: text.as_bytes().to_vec() }
 }
 
-fn standing(status: RunStatus) -> Standing {
+fn standing(status: RunStatus) -> RunSummary {
     let ended = [RunStatus::Succeeded, RunStatus::Failed, RunStatus::Canceled].contains(&status);
-    Standing { status, waiting: None, wake_ms: None, ended_ms: ended.then_some(20), updated_ms: 10 }
+    RunSummary {
+        status,
+        waiting: None,
+        wake_ms: None,
+        ended_ms: ended.then_some(20),
+        updated_ms: 10,
+    }
 }
 
 /// A run of one event.
-fn new_run(id: &RunId) -> NewRun {
-    NewRun {
+fn record(id: &RunId) -> RunRecord {
+    RunRecord {
         id: id.clone(),
         workflow: workflow("tidy-inbox"),
         title: "Tidy the inbox".to_owned(),
-        text: "workflow: tidy-inbox\n".to_owned(),
+        text: Digest::of(b""),
         actor: "ada".to_owned(),
         workspace: "/home/ada/mail".to_owned(),
         parent: None,
         durability: Durability::Full,
         created_ms: 5,
         standing: standing(RunStatus::Running),
-        events: vec![event("created")],
+        last_seq: 0,
+        quarantined: false,
     }
+}
+
+fn new_of(record: RunRecord) -> NewRunRow {
+    let text = "workflow: tidy-inbox\n".to_owned();
+    NewRunRow { record, text, events: vec![event("created")], pins: Pins::default() }
+}
+
+fn new_run(id: &RunId) -> NewRunRow {
+    new_of(record(id))
 }
 
 /// A run that is there, and the right to write to it.
@@ -89,8 +106,8 @@ fn begun(runs: &Runs) -> Lease {
     created.lease.expect("was asked for")
 }
 
-fn append(lease: &Lease, after_seq: u64, texts: &[&str]) -> Append {
-    Append {
+fn append(lease: &Lease, after_seq: u64, texts: &[&str]) -> AppendRows {
+    AppendRows {
         lease: lease.clone(),
         after_seq,
         events: texts.iter().map(|text| event(text)).collect(),
@@ -98,16 +115,18 @@ fn append(lease: &Lease, after_seq: u64, texts: &[&str]) -> Append {
         answers: Vec::new(),
         at_ms: 8,
         durability: Durability::Full,
+        pins: Pins::default(),
     }
 }
 
 /// Ends a run whose last event is known.
 fn end(runs: &Runs, lease: &Lease, after_seq: u64, status: RunStatus) {
-    let ended = Append { standing: Some(standing(status)), ..append(lease, after_seq, &["ended"]) };
+    let ended =
+        AppendRows { standing: Some(standing(status)), ..append(lease, after_seq, &["ended"]) };
     runs.append_now(ended).expect("appends");
 }
 
-fn events(runs: &Runs, run: &RunId) -> Vec<Event> {
+fn events(runs: &Runs, run: &RunId) -> Vec<EventRow> {
     let found = runs.events(run, 0, 10_000).expect("reads");
     assert!(!found.more, "all of them");
     found.events
@@ -115,6 +134,6 @@ fn events(runs: &Runs, run: &RunId) -> Vec<Event> {
 
 /// What the events of a run say, in order.
 fn texts(runs: &Runs, run: &RunId) -> Vec<String> {
-    let text = |event: Event| String::from_utf8(event.data).expect("is text");
+    let text = |event: EventRow| String::from_utf8(event.data).expect("is text");
     events(runs, run).into_iter().map(text).collect()
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 
+use milepost_engine::ports::JournalError;
 use milepost_store::runs::{Integrity, OpenOptions, Runs, RunsError};
 
 use super::{begun, fresh, open, texts};
@@ -81,7 +82,10 @@ fn a_later_version_is_refused_and_left_as_it_is() {
     db.pragma_update(None, "user_version", 99).expect("sets");
     drop(db);
     let error = refused(root.path());
-    assert!(matches!(error, RunsError::Newer { found: 99, known: 1, .. }), "{error:?}");
+    assert!(
+        matches!(error, RunsError::Journal(JournalError::Newer { found: 99, known: 1, .. })),
+        "{error:?}"
+    );
 }
 
 #[test]

@@ -1,14 +1,13 @@
 //! What a run refers to is kept for as long as it does, whoever removes other runs.
 
 use std::collections::BTreeSet;
-use std::sync::mpsc;
 
 use milepost_engine::ports::PinnedText;
 use milepost_model::digest::Digest;
 use milepost_store::KeptDocuments;
-use milepost_store::runs::{NewRun, Pins, PurgeFilter, RunStatus, Runs};
+use milepost_store::runs::{NewRunRow, Pins, PurgeFilter, RunRecord, RunStatus, Runs};
 
-use super::{fresh, new_run, open, standing, workflow};
+use super::{fresh, new_of, open, record, standing, workflow};
 
 /// Records a run of a workflow that ended, with texts that it refers to.
 fn ended(runs: &Runs, id: &str, own: &str, referred: &[&str]) {
@@ -17,16 +16,11 @@ fn ended(runs: &Runs, id: &str, own: &str, referred: &[&str]) {
         .map(|text| PinnedText { hash: Digest::of(text.as_bytes()), text: (*text).into() })
         .collect();
     let hashes = texts.iter().map(|text| text.hash).collect();
-    let new = NewRun {
-        workflow: workflow(id),
-        text: own.to_owned(),
-        standing: standing(RunStatus::Succeeded),
-        ..new_run(&super::id())
-    };
-    let (done, created) = mpsc::channel();
+    let (workflow, standing) = (workflow(id), standing(RunStatus::Succeeded));
+    let record = RunRecord { workflow, standing, ..record(&super::id()) };
     let pins = Pins { texts, hashes };
-    runs.create_pinned(new, pins, None, move |result| drop(done.send(result)));
-    assert!(!created.recv().expect("answers").expect("creates").already);
+    let new = NewRunRow { text: own.to_owned(), pins, ..new_of(record) };
+    assert!(!runs.create_now(new, None).expect("creates").already);
 }
 
 fn has(runs: &Runs, text: &str) -> bool {

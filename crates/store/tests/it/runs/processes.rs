@@ -10,9 +10,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::slice;
 
+use milepost_engine::ports::JournalError;
 use milepost_model::id::RunId;
 use milepost_store::runs::{
-    Append, Beat, InboxRow, Integrity, MessageId, NewEvent, Runs, RunsError,
+    AppendRows, Heartbeat, InboxRow, Integrity, MessageId, NewEvent, Runs, RunsError,
 };
 
 use super::{append, begun, event, events, fresh, holder, open};
@@ -84,12 +85,14 @@ fn write_for_ever(runs: &Runs, size: usize) {
     for known in 1.. {
         let data = format!("{known}:").into_bytes();
         let data = data.into_iter().chain(vec![b'x'; size]).collect();
-        let what =
-            Append { events: vec![NewEvent { data, ..event("") }], ..append(&lease, known, &[]) };
+        let what = AppendRows {
+            events: vec![NewEvent { data, ..event("") }],
+            ..append(&lease, known, &[])
+        };
         match runs.append_now(what) {
             Ok(appended) => say(&format!("{} {}", lease.run, appended.last_seq)),
             // Somebody took it for dead.
-            Err(RunsError::Fenced { .. }) => return,
+            Err(RunsError::Journal(JournalError::Fenced { .. })) => return,
             Err(error) => unreachable!("{error:?}"),
         }
     }
@@ -148,7 +151,7 @@ fn four_processes_share_a_directory_and_lose_nothing() {
             assert_eq!(pending.forged, 0);
             let Some(message) = pending.messages.first() else { continue };
             let answers = vec![(message.id.clone(), message.id.as_str().into())];
-            let what = Append { answers, ..append(&lease, known, &[message.id.as_str()]) };
+            let what = AppendRows { answers, ..append(&lease, known, &[message.id.as_str()]) };
             known = runs.append_now(what).expect("appends").last_seq;
         }
         readers.into_iter().map(|reader| reader.join().expect("does not panic")).collect()
@@ -194,7 +197,7 @@ fn a_run_of_a_killed_process_is_taken_over() {
     // It never said that it was alive: it is adrift at once.
     assert_eq!(runs.adrift(1, None, 10, super::glance()).expect("asks"), slice::from_ref(&run));
     let me = holder();
-    runs.beat_now(Beat { holder: me.clone(), pid: 1, now_ms: 1, ttl_ms: 100 }).expect("beats");
+    runs.beat_now(Heartbeat { holder: me.clone(), pid: 1, now_ms: 1, ttl_ms: 100 }).expect("beats");
     let lease =
         runs.take_now(run.clone(), me, super::glance()).expect("asks").expect("nobody is alive");
     assert_eq!(lease.epoch, 2);

@@ -4,15 +4,16 @@ use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use milepost_engine::ports::JournalError;
 use milepost_model::id::RunId;
 use milepost_store::FileError;
 use milepost_store::runs::{
-    Append, InboxRow, MessageId, NewEvent, NewRun, PurgeFilter, PurgeReport, RunFilter, RunStatus,
-    Runs, RunsError, Standing,
+    AppendRows, InboxRow, MessageId, NewEvent, NewRunRow, Pins, PurgeFilter, PurgeReport,
+    RunFilter, RunRecord, RunStatus, RunSummary, Runs, RunsError,
 };
 
 use super::{
-    append, begun, end, event, events, fresh, id, new_run, open, standing, texts, workflow,
+    append, begun, end, event, events, fresh, id, new_of, open, record, standing, texts, workflow,
 };
 
 #[test]
@@ -20,7 +21,7 @@ fn a_copy_can_be_opened_and_goes_on_by_itself() {
     let (root, runs) = fresh();
     let lease = begun(&runs);
     let large = NewEvent { data: vec![1; 100_000], ..event("") };
-    runs.append_now(Append { events: vec![large], ..append(&lease, 1, &[]) }).expect("appends");
+    runs.append_now(AppendRows { events: vec![large], ..append(&lease, 1, &[]) }).expect("appends");
     let to = root.path().join("copy");
     runs.backup(&to).expect("copies");
     runs.append_now(append(&lease, 2, &["later"])).expect("appends");
@@ -29,7 +30,7 @@ fn a_copy_can_be_opened_and_goes_on_by_itself() {
     assert!(copy.check().expect("checks").is_sound());
     // Whoever had it has the original.
     let fenced = copy.append_now(append(&lease, 2, &["other"]));
-    assert!(matches!(fenced, Err(RunsError::Fenced { .. })), "{fenced:?}");
+    assert!(matches!(fenced, Err(RunsError::Journal(JournalError::Fenced { .. }))), "{fenced:?}");
     let taken = copy.take_now(lease.run.clone(), super::holder(), super::glance());
     let own = taken.expect("takes").expect("is free");
     copy.append_now(append(&own, 2, &["other"])).expect("appends");
@@ -105,12 +106,14 @@ fn a_copy_made_while_others_write_is_of_one_moment() {
 }
 
 /// A run of a large event, which ended.
-fn ended(runs: &Runs, new: impl FnOnce(NewRun) -> NewRun, letter: u8) -> RunId {
+fn ended(runs: &Runs, change: impl FnOnce(&mut NewRunRow), letter: u8) -> RunId {
     let run = id();
     let large = NewEvent { data: vec![letter; 100_000], ..event("") };
     let events = vec![event("created"), large];
     let standing = standing(RunStatus::Succeeded);
-    runs.create_now(new(NewRun { events, standing, ..new_run(&run) }), None).expect("creates");
+    let mut new = NewRunRow { events, ..new_of(RunRecord { standing, ..record(&run) }) };
+    change(&mut new);
+    runs.create_now(new, None).expect("creates");
     run
 }
 
@@ -130,7 +133,8 @@ fn a_run_that_another_run_needs_stays() {
     let outer = begun(&runs);
     let of = |parent: &RunId| {
         let parent = Some(parent.clone());
-        ended(&runs, |new| NewRun { parent, workflow: workflow("inside"), ..new }, b'i')
+        let inside = workflow("inside");
+        ended(&runs, |new| (new.record.parent, new.record.workflow) = (parent, inside), b'i')
     };
     let inner = of(&outer.run);
     let innermost = of(&inner);
@@ -142,7 +146,7 @@ fn a_run_that_another_run_needs_stays() {
     end(&runs, &outer, 1, RunStatus::Failed);
     assert_eq!(runs.purge(&inside, 9).expect("purges").runs, 0, "the outer run can be resumed");
     let lease = runs.create_now(
-        NewRun { parent: Some(inner.clone()), ..new_run(&id()) },
+        new_of(RunRecord { parent: Some(inner.clone()), ..record(&id()) }),
         Some(super::holder()),
     );
     let lease = lease.expect("creates").lease.expect("was asked for");
@@ -171,10 +175,11 @@ fn nothing_of_a_purged_run_is_left_on_the_disk() {
         for number in 0..40 {
             let names = format!("{names:?} {number}");
             let long = format!("{marker} {names} {}", format!("{marker} ").repeat(number * 500));
-            let standing = Standing { ended_ms: Some(now), ..standing(RunStatus::Succeeded) };
+            let standing = RunSummary { ended_ms: Some(now), ..standing(RunStatus::Succeeded) };
             let (workspace, text) = (format!("/{marker}"), format!("text: {marker}"));
             let events = vec![event(&long)];
-            let new = NewRun { events, standing, workspace, text, ..new_run(&id()) };
+            let record = RunRecord { standing, workspace, ..record(&id()) };
+            let new = NewRunRow { record, text, events, pins: Pins::default() };
             runs.create_now(new, None).expect("creates");
         }
     }
@@ -197,9 +202,9 @@ fn nothing_of_a_purged_run_is_left_on_the_disk() {
 #[test]
 fn what_ended_is_removed_with_all_that_is_its_own() {
     let (root, runs) = fresh();
-    let old = ended(&runs, |new| NewRun { text: "old".to_owned(), ..new }, b'a');
-    let older = ended(&runs, |new| NewRun { text: "old".to_owned(), ..new }, b'b');
-    let other = ended(&runs, |new| NewRun { workflow: workflow("other"), ..new }, b'b');
+    let old = ended(&runs, |new| new.text = "old".to_owned(), b'a');
+    let older = ended(&runs, |new| new.text = "old".to_owned(), b'b');
+    let other = ended(&runs, |new| new.record.workflow = workflow("other"), b'b');
     let lease = begun(&runs);
     let message = InboxRow {
         id: MessageId::parse("m").expect("is one"),
@@ -216,7 +221,7 @@ fn what_ended_is_removed_with_all_that_is_its_own() {
     assert_eq!(runs.purge(&filter, 9).expect("purges"), PurgeReport::default());
     for gone in [&old, &older] {
         let error = runs.run(gone).expect_err("is gone");
-        assert!(matches!(error, RunsError::NotFound { .. }), "{error:?}");
+        assert!(matches!(error, RunsError::Journal(JournalError::NotFound { .. })), "{error:?}");
     }
     assert_eq!(events(&runs, &other).len(), 2, "what others have stays");
     assert_eq!(texts(&runs, &lease.run), ["created"], "what is open stays");
@@ -239,9 +244,9 @@ fn a_filter_of_a_purge_means_what_it_says() {
     let (_root, runs) = fresh();
     let of = |status, ended_ms, workspace: &str| {
         let run = id();
-        let standing = Standing { ended_ms: Some(ended_ms), ..standing(status) };
+        let standing = RunSummary { ended_ms: Some(ended_ms), ..standing(status) };
         let workspace = workspace.to_owned();
-        let new = NewRun { standing, workspace, ..new_run(&run) };
+        let new = new_of(RunRecord { standing, workspace, ..record(&run) });
         runs.create_now(new, None).expect("creates");
     };
     of(RunStatus::Failed, 100, "/a");
@@ -269,7 +274,8 @@ fn a_filter_of_a_purge_means_what_it_says() {
 fn many_runs_are_removed_some_at_a_time() {
     let (_root, runs) = fresh();
     for _ in 0..450 {
-        let new = NewRun { standing: standing(RunStatus::Succeeded), ..new_run(&id()) };
+        let standing = standing(RunStatus::Succeeded);
+        let new = new_of(RunRecord { standing, ..record(&id()) });
         runs.create(new, None, |created| assert!(created.is_ok()));
     }
     let lease = begun(&runs);
@@ -285,7 +291,7 @@ fn the_file_shrinks_to_what_is_in_it() {
     let size = || fs::metadata(root.path().join("runs.db")).expect("is there").len();
     let lease = begun(&runs);
     for letter in 0..90 {
-        ended(&runs, |new| new, letter);
+        ended(&runs, |_| {}, letter);
     }
     runs.vacuum().expect("shrinks");
     runs.append_now(append(&lease, 1, &["x"])).expect("appends");

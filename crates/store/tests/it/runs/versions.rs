@@ -2,7 +2,7 @@
 //! open, and what a newer version wrote is known as such.
 
 use milepost_engine::ports::{Journal, JournalError};
-use milepost_store::runs::{JournalOptions, NewEvent, NewRun, RunFilter, SqliteJournal};
+use milepost_store::runs::{JournalOptions, NewEvent, NewRunRow, RunFilter, SqliteJournal};
 use rusqlite::Connection;
 
 use super::{append, begun, fresh, holder, id, new_run, open};
@@ -77,7 +77,7 @@ fn an_event_of_a_newer_version_is_known_as_such() {
     let stored = |data: &str| {
         let (kind, data) = ("run_canceled".to_owned(), data.as_bytes().to_vec());
         let events = vec![NewEvent { at_ms: 7, kind, data }];
-        let run = NewRun { events, ..new_run(&id()) };
+        let run = NewRunRow { events, ..new_run(&id()) };
         let created = runs.create_now(run, Some(holder())).expect("creates");
         created.lease.expect("was asked for").run
     };

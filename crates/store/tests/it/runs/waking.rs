@@ -5,7 +5,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use milepost_store::runs::Listener;
+use milepost_store::runs::WakeListener;
 
 use super::{fresh, holder};
 
@@ -16,8 +16,8 @@ const LONG: Duration = Duration::from_secs(20);
 fn everybody_who_listens_is_woken() {
     let (root, runs) = fresh();
     assert_eq!(runs.wake_all().expect("wakes"), 0, "nobody ever listened");
-    let listeners: Vec<Listener> =
-        (0..3).map(|_| Listener::bind(root.path(), &holder()).expect("binds")).collect();
+    let listeners: Vec<WakeListener> =
+        (0..3).map(|_| WakeListener::bind(root.path(), &holder()).expect("binds")).collect();
     assert!(!listeners[0].recv(SOON), "nobody woke it");
     // Three wake-ups that came together are one.
     for _ in 0..3 {
@@ -36,7 +36,7 @@ fn everybody_who_listens_is_woken() {
 #[test]
 fn a_listener_that_never_listens_holds_nobody_up() {
     let (root, runs) = fresh();
-    let listener = Listener::bind(root.path(), &holder()).expect("binds");
+    let listener = WakeListener::bind(root.path(), &holder()).expect("binds");
     for _ in 0..2_000 {
         assert_eq!(runs.wake_all().expect("wakes"), 1);
     }
@@ -47,7 +47,7 @@ fn a_listener_that_never_listens_holds_nobody_up() {
 fn sockets_of_the_dead_are_removed_and_other_files_are_not() {
     let (root, runs) = fresh();
     let folder = root.path().join("wake");
-    let alive = Listener::bind(root.path(), &holder()).expect("binds");
+    let alive = WakeListener::bind(root.path(), &holder()).expect("binds");
     // What a process leaves behind that was killed.
     let dead = folder.join("dead.sock");
     drop(std::os::unix::net::UnixDatagram::bind(&dead).expect("binds"));
@@ -62,7 +62,7 @@ fn sockets_of_the_dead_are_removed_and_other_files_are_not() {
 fn a_path_that_is_too_long_for_a_socket_is_no_error() {
     let (root, runs) = fresh();
     let deep = root.path().join("d".repeat(120));
-    let listener = Listener::bind(&deep, &holder()).expect("does without");
+    let listener = WakeListener::bind(&deep, &holder()).expect("does without");
     assert!(!listener.recv(SOON));
     assert_eq!(runs.wake_all().expect("wakes"), 0);
 }

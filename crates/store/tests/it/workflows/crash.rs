@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use milepost_store::{FileError, Found};
+use milepost_store::{FileError, LibraryMatch};
 
 use super::*;
 use crate::{get, open};
@@ -62,11 +62,13 @@ fn moment(kill: usize) -> Duration {
 #[test]
 fn a_killed_save_leaves_the_old_text_or_the_new_one() {
     if let (Some(directory), Ok(begin)) = (env::var_os(DIRECTORY), env::var(BEGIN)) {
-        let workflows = Workflows::open(&places(Path::new(&directory)));
+        let workflows = WorkflowStore::open(&places(Path::new(&directory)));
         for number in begin.parse().expect("is a number").. {
             let text = numbered(number);
-            let draft = Draft { bytes: text.as_bytes(), format: Format::Yaml, id: None };
-            workflows.save(&id("a"), draft, at(number as u64, Expected::Any)).expect("writes");
+            let draft = WorkflowDraft { bytes: text.as_bytes(), format: Format::Yaml, id: None };
+            workflows
+                .save(&id("a"), draft, at(number as u64, ExpectedVersion::Any))
+                .expect("writes");
             writeln!(io::stdout(), "done: {number}").expect("somebody reads");
         }
     }
@@ -94,10 +96,10 @@ fn a_killed_save_leaves_the_old_text_or_the_new_one() {
 #[test]
 fn a_killed_rename_leaves_one_workflow_with_its_history() {
     if let Some(directory) = env::var_os(DIRECTORY) {
-        let workflows = Workflows::open(&places(Path::new(&directory)));
+        let workflows = WorkflowStore::open(&places(Path::new(&directory)));
         for number in 0u64.. {
             let (from, to) = if number % 2 == 0 { ("a", "b") } else { ("b", "a") };
-            let renamed = workflows.rename(&id(from), &id(to), at(number, Expected::Any));
+            let renamed = workflows.rename(&id(from), &id(to), at(number, ExpectedVersion::Any));
             match renamed {
                 Ok(_) => writeln!(io::stdout(), "done: {number}").expect("somebody reads"),
                 // The process before this one was killed after an odd number of changes.
@@ -108,14 +110,14 @@ fn a_killed_rename_leaves_one_workflow_with_its_history() {
     }
     let place = Place::new();
     let text = manifest("a", "One");
-    place.save(&text, Expected::Absent).expect("writes");
+    place.save(&text, ExpectedVersion::Absent).expect("writes");
     for kill in 0..KILLS {
         let name_of_test = "a_killed_rename_leaves_one_workflow_with_its_history";
         killed_after(&mut again(name_of_test, place.root.path()), 1 + kill % 3, moment(kill));
         let library = open(&[(SourceKind::Runtime, &place.path(""))]);
         let there = ["a", "b"].map(|name| match get(&library, name) {
-            Some(Found::Workflow(entry)) => Some(entry.version.clone()),
-            Some(Found::Invalid(invalid)) => panic!("{invalid:?}"),
+            Some(LibraryMatch::Workflow(entry)) => Some(entry.version.clone()),
+            Some(LibraryMatch::Invalid(invalid)) => panic!("{invalid:?}"),
             None => None,
         });
         let name = match &there {
@@ -131,13 +133,13 @@ fn a_killed_rename_leaves_one_workflow_with_its_history() {
 fn a_full_disk_costs_nothing_that_was_there() {
     let large = |title: &str| manifest("a", title) + &"# more\n".repeat(20_000);
     if let Some(directory) = env::var_os(DIRECTORY) {
-        let workflows = Workflows::open(&places(Path::new(&directory)));
+        let workflows = WorkflowStore::open(&places(Path::new(&directory)));
         let (new, kept) = (large("New"), large("Kept"));
-        let draft = Draft { bytes: new.as_bytes(), format: Format::Yaml, id: None };
+        let draft = WorkflowDraft { bytes: new.as_bytes(), format: Format::Yaml, id: None };
         for outcome in [
             // Where the history has no room, and where it needs none.
-            workflows.save(&id("a"), draft, at(3, Expected::Any)),
-            workflows.restore(&id("a"), Digest::of(kept.as_bytes()), at(3, Expected::Any)),
+            workflows.save(&id("a"), draft, at(3, ExpectedVersion::Any)),
+            workflows.restore(&id("a"), Digest::of(kept.as_bytes()), at(3, ExpectedVersion::Any)),
         ] {
             let error = outcome.expect_err("there is no room");
             assert!(matches!(error, WorkflowError::File(FileError::Io { .. })), "{error:?}");
@@ -146,9 +148,9 @@ fn a_full_disk_costs_nothing_that_was_there() {
         return;
     }
     let place = Place::new();
-    place.save(&large("Kept"), Expected::Any).expect("writes");
+    place.save(&large("Kept"), ExpectedVersion::Any).expect("writes");
     let small = manifest("a", "Small");
-    place.save(&small, Expected::Any).expect("writes");
+    place.save(&small, ExpectedVersion::Any).expect("writes");
     let program = again("a_full_disk_costs_nothing_that_was_there", place.root.path());
     // Files may grow to some kilobytes; without the signal, which would end the process, writing
     // more fails as it does on a full disk.

@@ -7,7 +7,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use milepost_store::{FileFault, FilePoint, Found, file_faults};
+use milepost_store::{FileFault, FilePoint, LibraryMatch, file_faults};
 
 use super::*;
 use crate::{get, open};
@@ -21,10 +21,10 @@ type Seen = BTreeMap<&'static str, String>;
 fn seen(place: &Place) -> Seen {
     let library = open(&[(SourceKind::Runtime, &place.path(""))]);
     let text = |name: &'static str| match get(&library, name) {
-        Some(Found::Workflow(entry)) => {
+        Some(LibraryMatch::Workflow(entry)) => {
             Some((name, fs::read_to_string(&entry.path).expect("reads")))
         }
-        Some(Found::Invalid(invalid)) => panic!("half a text: {invalid:?}"),
+        Some(LibraryMatch::Invalid(invalid)) => panic!("half a text: {invalid:?}"),
         None => None,
     };
     ["a", "b"].into_iter().filter_map(text).collect()
@@ -44,8 +44,8 @@ fn two() -> String {
 /// One text that is there, and one that was.
 fn begun() -> Place {
     let place = Place::at(crate::in_memory());
-    place.save(&manifest("a", "Zero"), Expected::Absent).expect("writes");
-    place.save(&one(), Expected::Any).expect("writes");
+    place.save(&manifest("a", "Zero"), ExpectedVersion::Absent).expect("writes");
+    place.save(&one(), ExpectedVersion::Any).expect("writes");
     place
 }
 
@@ -55,10 +55,12 @@ fn in_json() -> String {
 
 const ACTS: [(&str, Act); 6] = [
     ("save", |place| place.save(&two(), version(&one())).map(drop)),
-    ("save a new one", |place| place.save(&manifest("b", "New"), Expected::Absent).map(drop)),
+    ("save a new one", |place| {
+        place.save(&manifest("b", "New"), ExpectedVersion::Absent).map(drop)
+    }),
     ("save in another format", |place| {
         let text = in_json();
-        let draft = Draft { bytes: text.as_bytes(), format: Format::Json, id: None };
+        let draft = WorkflowDraft { bytes: text.as_bytes(), format: Format::Json, id: None };
         place.workflows.save(&id("a"), draft, at(3, version(&one()))).map(drop)
     }),
     ("rename", |place| {
@@ -115,7 +117,7 @@ fn check(name: &str, act: Act, fault: FileFault) -> usize {
         let kept = now.keys().copied().chain(["a"]).any(|name| place.texts(name).contains(&one()));
         assert!(kept, "{at}: the old text is kept");
         // Another process goes on as if nothing had been.
-        let next = Place { workflows: Workflows::open(&places(place.root.path())), ..place };
+        let next = Place { workflows: WorkflowStore::open(&places(place.root.path())), ..place };
         if now == old {
             act(&next).unwrap_or_else(|error| panic!("{at}: {error:?}"));
         }

@@ -9,7 +9,7 @@ use crate::{names, put};
 fn a_workflow_stays_in_its_file() {
     let place = Place::new();
     put(&place.path("team/odd name.yml"), &manifest("a", "One"));
-    let saved = place.save(&manifest("a", "Two"), Expected::Any).expect("writes");
+    let saved = place.save(&manifest("a", "Two"), ExpectedVersion::Any).expect("writes");
     assert_eq!(saved.path, place.path("team/odd name.yml"));
     assert_eq!(names(&place.path("")), ["team"]);
     let renamed = place.rename("a", "b").expect("renames");
@@ -22,14 +22,14 @@ fn a_workflow_stays_in_its_file() {
 fn another_format_takes_the_place_of_the_old_one() {
     let place = Place::new();
     let json = r#"{"workflow": "a", "steps": [{"id": "x", "prompt": "Look"}]}"#;
-    let draft = Draft { bytes: json.as_bytes(), format: Format::Json, id: None };
-    place.workflows.save(&id("a"), draft, at(1, Expected::Absent)).expect("writes");
+    let draft = WorkflowDraft { bytes: json.as_bytes(), format: Format::Json, id: None };
+    place.workflows.save(&id("a"), draft, at(1, ExpectedVersion::Absent)).expect("writes");
     assert_eq!(names(&place.path("")), ["a.json"]);
     let yaml = manifest("a", "One");
     let saved = place.save(&yaml, version(json)).expect("writes");
     assert_eq!(saved.previous, Some(Digest::of(json.as_bytes())));
     assert_eq!(names(&place.path("")), ["a.yaml"]);
-    let change = at(2, Expected::Any);
+    let change = at(2, ExpectedVersion::Any);
     place.workflows.restore(&id("a"), Digest::of(json.as_bytes()), change).expect("restores");
     assert_eq!(names(&place.path("")), ["a.json"]);
     assert_eq!(place.text("a.json"), json);
@@ -39,8 +39,8 @@ fn another_format_takes_the_place_of_the_old_one() {
 fn a_change_of_format_that_was_cut_short_is_brought_to_its_end() {
     let place = Place::new();
     let [one, two] = ["One", "Two"].map(|title| manifest("a", title));
-    place.save(&one, Expected::Any).expect("writes");
-    place.save(&two, Expected::Any).expect("writes");
+    place.save(&one, ExpectedVersion::Any).expect("writes");
+    place.save(&two, ExpectedVersion::Any).expect("writes");
     // As a crash leaves it: both files, both texts kept.
     fs::rename(place.path("a.yaml"), place.path("a.yml")).expect("renames");
     fs::write(place.path("a.yaml"), &one).expect("writes");
@@ -48,7 +48,7 @@ fn a_change_of_format_that_was_cut_short_is_brought_to_its_end() {
     assert_eq!(names(&place.path("")), ["a.yaml"]);
     // A second file that somebody made is theirs.
     put(&place.path("a.yml"), &manifest("a", "Mine"));
-    place.save(&manifest("a", "Four"), Expected::Any).expect("writes");
+    place.save(&manifest("a", "Four"), ExpectedVersion::Any).expect("writes");
     assert_eq!(names(&place.path("")), ["a.yaml", "a.yml"]);
 }
 
@@ -69,7 +69,7 @@ fn a_file_of_the_name_that_is_something_else_stays() {
     put(&place.path("c.yaml"), &manifest("c", "C"));
     fs::create_dir(place.path("b.yaml")).expect("makes a folder");
     for (name, file) in [("a", "a.yaml"), ("b", "b.yaml")] {
-        let error = place.save(&manifest(name, "New"), Expected::Any).expect_err("is taken");
+        let error = place.save(&manifest(name, "New"), ExpectedVersion::Any).expect_err("is taken");
         let WorkflowError::Taken { path, .. } = error else { panic!("{error:?}") };
         assert_eq!(path, place.path(file));
         let error = place.rename("c", name).expect_err("is taken");
@@ -104,10 +104,10 @@ fn a_rename_changes_the_id_and_no_other_byte() {
 fn an_id_that_reads_as_a_number_gets_quotes() {
     let place = Place::new();
     for to in ["123", "1e5", "0x1", "true", "null", "a.b"] {
-        place.save(&manifest("a", "One"), Expected::Any).expect("writes");
+        place.save(&manifest("a", "One"), ExpectedVersion::Any).expect("writes");
         let renamed = place.rename("a", to).expect("renames");
         assert_eq!(renamed.path, place.path(&format!("{to}.yaml")));
-        place.workflows.delete(&id(to), at(1, Expected::Any)).expect("is found by it");
+        place.workflows.delete(&id(to), at(1, ExpectedVersion::Any)).expect("is found by it");
     }
 }
 
@@ -134,7 +134,8 @@ fn a_directory_that_is_none_is_told() {
     let place = Place::new();
     let run = place.root.path().join("run");
     fs::write(&run, "a file").expect("writes");
-    let error = place.save(&manifest("a", "One"), Expected::Any).expect_err("is no directory");
+    let error =
+        place.save(&manifest("a", "One"), ExpectedVersion::Any).expect_err("is no directory");
     assert!(matches!(error, WorkflowError::File(_)), "{error:?}");
     assert_eq!(fs::read_to_string(run).expect("reads"), "a file");
 }
@@ -153,9 +154,9 @@ mod unix {
         fs::create_dir(place.path("")).expect("makes a folder");
         symlink(&outside, place.path("a.yaml")).expect("links");
         for error in [
-            place.save(&manifest("a", "New"), Expected::Any).expect_err("refuses"),
+            place.save(&manifest("a", "New"), ExpectedVersion::Any).expect_err("refuses"),
             place.rename("a", "b").expect_err("refuses"),
-            place.workflows.delete(&id("a"), at(1, Expected::Any)).expect_err("refuses"),
+            place.workflows.delete(&id("a"), at(1, ExpectedVersion::Any)).expect_err("refuses"),
         ] {
             assert!(matches!(error, WorkflowError::File(FileError::Outside { .. })), "{error:?}");
         }
@@ -168,7 +169,7 @@ mod unix {
         let place = Place::new();
         put(&place.path("real/a.yaml"), &manifest("a", "One"));
         symlink("real/a.yaml", place.path("a.yaml")).expect("links");
-        place.save(&manifest("a", "Two"), Expected::Any).expect("writes");
+        place.save(&manifest("a", "Two"), ExpectedVersion::Any).expect("writes");
         assert!(fs::symlink_metadata(place.path("a.yaml")).expect("is there").is_symlink());
         assert_eq!(place.text("real/a.yaml"), manifest("a", "Two"));
     }
@@ -176,12 +177,12 @@ mod unix {
     #[test]
     fn a_directory_that_may_not_be_written_to_stays_as_it_is() {
         let place = Place::new();
-        place.save(&manifest("a", "One"), Expected::Any).expect("writes");
+        place.save(&manifest("a", "One"), ExpectedVersion::Any).expect("writes");
         let set = |mode| fs::set_permissions(place.path(""), fs::Permissions::from_mode(mode));
         set(0o555).expect("locks");
         // Nothing is locked to the superuser.
         let is_locked = fs::write(place.path("probe"), "").is_err();
-        let outcome = place.save(&manifest("a", "Two"), Expected::Any);
+        let outcome = place.save(&manifest("a", "Two"), ExpectedVersion::Any);
         set(0o755).expect("unlocks");
         if is_locked {
             let error = outcome.expect_err("cannot be written");

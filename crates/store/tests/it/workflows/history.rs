@@ -1,10 +1,10 @@
 //! What a workflow said before, and where that is found again.
 
-use milepost_store::workflows::Operation;
+use milepost_store::workflows::ChangeKind;
 
 use super::*;
 
-fn told(versions: &[Version]) -> Vec<(&str, Option<u64>, bool)> {
+fn told(versions: &[StoredVersion]) -> Vec<(&str, Option<u64>, bool)> {
     versions.iter().map(|one| (one.operation.name(), one.at_ms, one.current)).collect()
 }
 
@@ -12,10 +12,10 @@ fn told(versions: &[Version]) -> Vec<(&str, Option<u64>, bool)> {
 fn every_change_is_listed_the_newest_first() {
     let place = Place::new();
     let [one, two, three] = ["One", "Two", "Three"].map(|title| manifest("a", title));
-    place.save(&one, Expected::Any).expect("writes");
+    place.save(&one, ExpectedVersion::Any).expect("writes");
     fs::write(place.path("a.yaml"), &two).expect("an editor writes");
-    place.save(&three, Expected::Any).expect("writes");
-    let change = at(5, Expected::Any);
+    place.save(&three, ExpectedVersion::Any).expect("writes");
+    let change = at(5, ExpectedVersion::Any);
     place.workflows.restore(&id("a"), Digest::of(one.as_bytes()), change).expect("restores");
     let expected = [
         ("restore", Some(5), true),
@@ -41,16 +41,16 @@ fn a_workflow_that_was_never_written_here_has_what_it_says() {
 fn a_rename_carries_the_history() {
     let place = Place::new();
     let (one, two) = (manifest("a", "One"), manifest("a", "Two"));
-    place.save(&one, Expected::Any).expect("writes");
-    place.save(&two, Expected::Any).expect("writes");
+    place.save(&one, ExpectedVersion::Any).expect("writes");
+    place.save(&two, ExpectedVersion::Any).expect("writes");
     place.rename("a", "b").expect("renames");
     assert_eq!(place.texts("b"), [manifest("b", "Two"), two.clone(), one.clone()]);
     assert_eq!(place.texts("a"), [""; 0]);
     let versions = place.versions("b", None);
-    assert_eq!(versions[0].operation, Operation::Rename);
+    assert_eq!(versions[0].operation, ChangeKind::Rename);
     assert_eq!(versions[0].renamed_from.as_deref(), Some("a"));
     // What it said under its old name comes back under its new one.
-    let change = at(9, Expected::Any);
+    let change = at(9, ExpectedVersion::Any);
     let version = Digest::of(one.as_bytes());
     let restored = place.workflows.restore(&id("b"), version, change).expect("restores");
     assert_eq!(place.text("b.yaml"), manifest("b", "One"));
@@ -60,7 +60,7 @@ fn a_rename_carries_the_history() {
 #[test]
 fn going_back_and_forth_does_not_make_the_history_grow_twofold() {
     let place = Place::new();
-    place.save(&manifest("a", "One"), Expected::Any).expect("writes");
+    place.save(&manifest("a", "One"), ExpectedVersion::Any).expect("writes");
     for _ in 0..20 {
         place.rename("a", "b").expect("renames");
         place.rename("b", "a").expect("renames back");
@@ -72,24 +72,27 @@ fn going_back_and_forth_does_not_make_the_history_grow_twofold() {
 fn the_history_of_a_name_that_is_taken_again_stays() {
     let place = Place::new();
     let old = manifest("b", "Old");
-    place.save(&old, Expected::Any).expect("writes");
-    place.workflows.delete(&id("b"), at(3, Expected::Any)).expect("deletes");
-    place.save(&manifest("a", "New"), Expected::Any).expect("writes");
+    place.save(&old, ExpectedVersion::Any).expect("writes");
+    place.workflows.delete(&id("b"), at(3, ExpectedVersion::Any)).expect("deletes");
+    place.save(&manifest("a", "New"), ExpectedVersion::Any).expect("writes");
     place.rename("a", "b").expect("renames");
     assert!(place.texts("b").contains(&old));
-    assert_eq!(place.versions("b", None)[0].operation, Operation::Rename);
+    assert_eq!(place.versions("b", None)[0].operation, ChangeKind::Rename);
 }
 
 #[test]
 fn directories_have_histories_of_their_own() {
     let place = Place::new();
-    place.save(&manifest("a", "One"), Expected::Any).expect("writes");
+    place.save(&manifest("a", "One"), ExpectedVersion::Any).expect("writes");
     let mut other = places(place.root.path());
     other.directories = vec![(SourceKind::Runtime, place.root.path().join("elsewhere"))];
-    assert_eq!(History::open(&other).versions(&id("a"), None).expect("reads").items, []);
+    assert_eq!(WorkflowHistory::open(&other).versions(&id("a"), None).expect("reads").items, []);
     // The same directory by another name is the same.
     other.directories = vec![(SourceKind::Runtime, place.root.path().join("work/../run"))];
-    assert_eq!(History::open(&other).versions(&id("a"), None).expect("reads").items.len(), 1);
+    assert_eq!(
+        WorkflowHistory::open(&other).versions(&id("a"), None).expect("reads").items.len(),
+        1
+    );
 }
 
 /// The only file of a kind in the history.
@@ -105,12 +108,12 @@ fn kept(place: &Place, folder: &str, name: impl Fn(&str) -> bool) -> PathBuf {
 fn a_torn_line_hides_no_other() {
     let place = Place::new();
     let texts = ["One", "Two", "Three"].map(|title| manifest("a", title));
-    place.save(&texts[0], Expected::Any).expect("writes");
-    place.save(&texts[1], Expected::Any).expect("writes");
+    place.save(&texts[0], ExpectedVersion::Any).expect("writes");
+    place.save(&texts[1], ExpectedVersion::Any).expect("writes");
     let log = kept(&place, "", |name| name == "a.log");
     let whole = fs::read(&log).expect("reads");
     fs::write(&log, &whole[..whole.len() - 10]).expect("tears it");
-    place.save(&texts[2], Expected::Any).expect("writes");
+    place.save(&texts[2], ExpectedVersion::Any).expect("writes");
     assert_eq!(place.texts("a"), [texts[2].as_str(), &texts[1], &texts[0]]);
 }
 
@@ -118,7 +121,7 @@ fn a_torn_line_hides_no_other() {
 fn a_damaged_text_is_told() {
     let place = Place::new();
     let text = manifest("a", "One");
-    place.save(&text, Expected::Any).expect("writes");
+    place.save(&text, ExpectedVersion::Any).expect("writes");
     let path = kept(&place, "texts", |_| true);
     let mut bytes = fs::read(&path).expect("reads");
     bytes[3] ^= 1;
@@ -136,7 +139,7 @@ fn a_damaged_text_is_told() {
 fn what_is_kept_is_for_its_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::new();
-    place.save(&manifest("a", "One"), Expected::Any).expect("writes");
+    place.save(&manifest("a", "One"), ExpectedVersion::Any).expect("writes");
     let (log, text) = (kept(&place, "", |name| name == "a.log"), kept(&place, "texts", |_| true));
     for file in [&log, &text] {
         let mode = fs::metadata(file).expect("is there").permissions().mode();

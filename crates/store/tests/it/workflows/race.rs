@@ -15,7 +15,7 @@ const ROUNDS: usize = 50;
 const DIRECTORY: &str = "MILEPOST_TEST_RACE_DIRECTORY";
 
 /// All save over the same version at once; the text of the one that was first.
-fn contend(workflows: &[Workflows], expected: Digest, who: &str) -> Option<String> {
+fn contend(workflows: &[WorkflowStore], expected: Digest, who: &str) -> Option<String> {
     let start = Barrier::new(THREADS);
     let won: Vec<String> = thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)
@@ -24,8 +24,9 @@ fn contend(workflows: &[Workflows], expected: Digest, who: &str) -> Option<Strin
                 let text = manifest("a", &format!("{who} {number}"));
                 scope.spawn(move || {
                     start.wait();
-                    let draft = Draft { bytes: text.as_bytes(), format: Format::Yaml, id: None };
-                    let change = at(1, Expected::Version(expected));
+                    let draft =
+                        WorkflowDraft { bytes: text.as_bytes(), format: Format::Yaml, id: None };
+                    let change = at(1, ExpectedVersion::Version(expected));
                     match workflows.save(&id("a"), draft, change) {
                         Ok(saved) => {
                             assert_eq!(saved.previous, Some(expected));
@@ -49,8 +50,8 @@ fn contend(workflows: &[Workflows], expected: Digest, who: &str) -> Option<Strin
 /// The other process: a version on each line in, whether it won on each line out.
 fn follow(directory: &Path) {
     // Each thread has its own, so that nothing but the lock of the directory is between them.
-    let own = |_| Workflows::open(&places(directory));
-    let workflows: Vec<Workflows> = (0..THREADS).map(own).collect();
+    let own = |_| WorkflowStore::open(&places(directory));
+    let workflows: Vec<WorkflowStore> = (0..THREADS).map(own).collect();
     for (round, line) in io::stdin().lock().lines().enumerate() {
         let expected = Digest::parse(&line.expect("reads")).expect("is a version");
         let won = contend(&workflows, expected, &format!("second {round}"));
@@ -101,10 +102,10 @@ fn one_of_many_is_first() {
     }
     // What is tested is who wins, not the disk.
     let root = crate::in_memory();
-    let workflows = [Workflows::open(&places(root.path()))];
+    let workflows = [WorkflowStore::open(&places(root.path()))];
     let first = manifest("a", "First");
-    let draft = Draft { bytes: first.as_bytes(), format: Format::Yaml, id: None };
-    let saved = workflows[0].save(&id("a"), draft, at(1, Expected::Absent)).expect("writes");
+    let draft = WorkflowDraft { bytes: first.as_bytes(), format: Format::Yaml, id: None };
+    let saved = workflows[0].save(&id("a"), draft, at(1, ExpectedVersion::Absent)).expect("writes");
     let mut version = saved.version;
     let mut follower = Follower::start(root.path());
     let mut both = [0, 0];
@@ -128,7 +129,7 @@ fn one_of_many_is_first() {
     }
     drop(follower.input);
     assert!(follower.child.wait().expect("ends").success());
-    let history = History::open(&places(root.path()));
+    let history = WorkflowHistory::open(&places(root.path()));
     let versions = history.versions(&id("a"), None).expect("reads");
     assert_eq!(versions.items.len(), ROUNDS + 1, "each winner is kept, and no other: {both:?}");
 }

@@ -1,0 +1,145 @@
+//! Imported catalogs: `milepost catalog list`, `show`, `enable`, `disable` and `remove`.
+
+use milepost_ops::catalog::auth::{self, ConfigureAuth};
+use milepost_ops::catalog::list::{self, CatalogItem, ListCatalogs};
+use milepost_ops::catalog::remove::{self, RemoveCatalog};
+use milepost_ops::catalog::set_enabled::{self, SetCatalogEnabled};
+use milepost_ops::command::list::{self as commands, Detail, ListCommands};
+
+use super::address;
+use super::args::{CatalogArgs, RemoveCatalogArgs};
+use super::auth::show_schemes;
+use crate::command::show_commands;
+use crate::exit::Exit;
+use crate::failure::{CommandResult, Failure};
+use crate::limits;
+use crate::session::{CliSession, call};
+use crate::terminal::{Terminal, count, safe};
+
+pub(super) fn list(terminal: &mut Terminal) -> CommandResult {
+    let response = call::<ListCatalogs>(list::Request::default(), terminal)?;
+    terminal.answer(&response, |terminal| {
+        if response.catalogs.is_empty() {
+            terminal.line("no catalogs yet");
+            terminal.line("hint: import one with `milepost catalog import <file|url>`");
+        } else {
+            let headings = ["id", "state", "commands", "address", "title"];
+            terminal.table(&headings, response.catalogs.iter().map(row));
+        }
+        for item in &response.catalogs {
+            if let Some(problem) = &item.problem {
+                terminal.remark(format!("warning: `{}`: {}", item.catalog_id, safe(problem)));
+            }
+        }
+        for file in &response.unreadable {
+            let (path, message) = (safe(&file.path), safe(&file.message));
+            terminal.remark(format!("warning: skipped `{path}`: {message}"));
+        }
+    })
+}
+
+fn row(item: &CatalogItem) -> Vec<String> {
+    vec![
+        item.catalog_id.clone(),
+        state(item).to_owned(),
+        item.command_count.to_string(),
+        address(item.base_url.as_deref()).to_owned(),
+        item.title.clone(),
+    ]
+}
+
+fn state(item: &CatalogItem) -> &'static str {
+    match (&item.problem, item.enabled) {
+        (Some(_), _) => "broken",
+        (None, true) => "enabled",
+        (None, false) => "disabled",
+    }
+}
+
+pub(super) fn show(args: &CatalogArgs, terminal: &mut Terminal) -> CommandResult {
+    let session = CliSession::open(terminal)?;
+    let catalog_id = Some(args.catalog.clone());
+    let response = session.run::<ListCatalogs>(list::Request { catalog_id })?;
+    if terminal.is_json() {
+        return terminal.answer(&response, |_| {});
+    }
+    response.catalogs.iter().try_for_each(|item| show_one(item, &session, terminal))?;
+    Ok(Exit::DONE)
+}
+
+fn show_one(
+    item: &CatalogItem,
+    session: &CliSession,
+    terminal: &mut Terminal,
+) -> Result<(), Failure> {
+    terminal.line(format!("{} — {}", item.catalog_id, safe(&item.title)));
+    let vendor = item.vendor.as_deref().map(|vendor| format!(", by {}", safe(vendor)));
+    let commands = count(item.command_count, "command");
+    terminal.line(format!("{}, {commands}{}", state(item), vendor.unwrap_or_default()));
+    terminal.line(format!("address   {}", safe(address(item.base_url.as_deref()))));
+    terminal.line(format!("source    {}", safe(&item.source)));
+    terminal.line(format!("record    {}", safe(&item.catalog_path)));
+    terminal.line(format!("document  {}", safe(&item.manifest_path)));
+    if let Some(problem) = &item.problem {
+        terminal.remark(format!("warning: {}", safe(problem)));
+        return Ok(());
+    }
+    let catalog_id = item.catalog_id.clone();
+    let auth =
+        session.run::<ConfigureAuth>(auth::Request { catalog_id, ..auth::Request::default() })?;
+    if !auth.schemes.is_empty() {
+        terminal.line("");
+        show_schemes(&auth, terminal);
+    }
+    if !item.enabled {
+        terminal.remark(format!("next: milepost catalog enable {}", item.catalog_id));
+        return Ok(());
+    }
+    let first = session.run::<ListCommands>(commands::Request {
+        catalog: Some(item.catalog_id.clone()),
+        detail: Some(Detail::Summary),
+        limit: Some(limits::CATALOG_COMMANDS),
+        ..commands::Request::default()
+    })?;
+    if !first.commands.is_empty() {
+        terminal.line("");
+        show_commands(&first.commands, terminal);
+    }
+    if let Some(rest @ 1..) = first.total.checked_sub(first.commands.len()) {
+        let id = &item.catalog_id;
+        terminal.remark(format!("note: {rest} more: milepost command search --catalog {id}"));
+    }
+    Ok(())
+}
+
+pub(super) fn set_enabled(
+    args: &CatalogArgs,
+    enabled: bool,
+    terminal: &mut Terminal,
+) -> CommandResult {
+    let catalog_id = Some(args.catalog.clone());
+    let request = set_enabled::Request { catalog_id, catalog_title: None, enabled };
+    let response = call::<SetCatalogEnabled>(request, terminal)?;
+    terminal.answer(&response, |terminal| {
+        let state = if response.enabled { "enabled" } else { "disabled" };
+        let all = count(response.command_count_after_toggle, "command");
+        terminal.line(format!("{} is {state}; {all} available", response.catalog_id));
+    })
+}
+
+pub(super) fn remove(args: &RemoveCatalogArgs, terminal: &mut Terminal) -> CommandResult {
+    let session = CliSession::open_confirmed(args.yes, terminal)?;
+    let response = session.run::<RemoveCatalog>(remove::Request {
+        catalog_id: Some(args.catalog.clone()),
+        catalog_title: None,
+        remove_manifest: args.manifest,
+    })?;
+    terminal.answer(&response, |terminal| {
+        let left = count(response.remaining_catalog_count, "catalog");
+        terminal.line(format!("removed {}; {left} left", response.removed_catalog_id));
+        if !response.manifest_removed {
+            terminal
+                .remark("note: its document is kept for the next import; --manifest removes it");
+        }
+    })
+}

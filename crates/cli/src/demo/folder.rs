@@ -1,0 +1,265 @@
+//! Where a demo runs: its own folder, a shop that responds on this machine, and commands that run
+//! there as anybody would run them.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::DirBuilder;
+use std::io::{BufRead, BufReader, Write};
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{fs, io};
+
+use milepost_mock::{MockFaults, MockSettings};
+use milepost_model::problem::{Code, Problem};
+use milepost_ops::catalog::mock as ops;
+use milepost_store::Locations;
+use milepost_store::secrets::Environment;
+use tokio::net::TcpListener;
+
+use crate::catalog::mock;
+use crate::environment;
+use crate::exit::Exit;
+use crate::failure::{CommandResult, Failure};
+use crate::session::CliSession;
+use crate::terminal::{Terminal, WITHIN_DEMO, width};
+
+/// The API of the shop.
+const SHOP: (&str, &str) = ("shop.yaml", include_str!("../../../../examples/shop.yaml"));
+/// The token of the shop; it accepts any.
+const TOKEN: (&str, &str) = ("MILEPOST_SECRET_SHOP_TOKEN", "demo");
+/// Variables that would make a command use other files.
+const ELSEWHERE: [&str; 8] = [
+    "REGISTRY_CONFIG_PATH",
+    "REGISTRY_WORKFLOWS_PATH",
+    "WORKFLOW_STORAGE_PATH",
+    "MILEPOST_TOKEN",
+    "MILEPOST_LOG",
+    "MILEPOST_LOG_FORMAT",
+    "MILEPOST_LOG_FILE",
+    "RUST_LOG",
+];
+
+pub(super) struct DemoFolder {
+    path: PathBuf,
+}
+
+/// How a command ended, and what it printed.
+pub(super) struct CommandOutput {
+    pub(super) exit: Exit,
+    pub(super) text: String,
+}
+
+impl CommandOutput {
+    /// The first run in the output.
+    pub(super) fn run(&self) -> Option<&str> {
+        self.text.split_whitespace().find(|word| word.starts_with("run_"))
+    }
+}
+
+impl DemoFolder {
+    /// The folder of the last demo.
+    pub(super) fn last() -> Result<DemoFolder, Failure> {
+        Ok(DemoFolder { path: environment::locations()?.data.join("demo") })
+    }
+
+    /// The folder without anything from an earlier demo but its runs: one of them may wait for
+    /// somebody.
+    pub(super) fn prepared() -> Result<DemoFolder, Failure> {
+        let demo = DemoFolder::last()?;
+        for folder in [demo.work(), demo.of("config"), demo.of("cache")] {
+            match fs::remove_dir_all(folder) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(demo.unusable(&error));
+                }
+                _ => {}
+            }
+        }
+        for folder in [demo.work(), demo.of("config"), demo.of("data"), demo.of("cache")] {
+            private().create(folder).map_err(|error| demo.unusable(&error))?;
+        }
+        demo.put(SHOP.0, SHOP.1)?;
+        Ok(demo)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn work(&self) -> PathBuf {
+        self.path.join("shop")
+    }
+
+    fn of(&self, kind: &str) -> PathBuf {
+        self.path.join(kind)
+    }
+
+    fn unusable(&self, error: &io::Error) -> Failure {
+        let message = format!("cannot use {} for the demo: {error}", self.path.display());
+        Problem::new(Code::StorageFailed, message, "free some space there, or set XDG_DATA_HOME")
+            .into()
+    }
+
+    /// Writes a file for the commands to read.
+    pub(super) fn put(&self, name: &str, text: &str) -> Result<(), Failure> {
+        fs::write(self.work().join(name), text).map_err(|error| self.unusable(&error))
+    }
+
+    fn port(&self) -> Option<u16> {
+        fs::read_to_string(self.of("port")).ok()?.trim().parse().ok()
+    }
+
+    /// For what this process does there itself.
+    pub(super) fn session(&self) -> Result<CliSession, Failure> {
+        let token = (OsString::from(TOKEN.0), OsString::from(TOKEN.1));
+        let variables = Environment::from_variables(std::iter::once(token));
+        CliSession::open_at(self.locations(), variables)
+    }
+
+    fn locations(&self) -> Locations {
+        let variable = |name: &str| {
+            let folder = match name {
+                "XDG_CONFIG_HOME" => self.of("config"),
+                "XDG_DATA_HOME" => self.of("data"),
+                "XDG_CACHE_HOME" => self.of("cache"),
+                "HOME" => self.path.clone(),
+                _ => return None,
+            };
+            folder.to_str().map(str::to_owned)
+        };
+        Locations::resolve(&variable, &self.work())
+    }
+
+    /// This program, without anything of the user's.
+    pub(super) fn command(&self) -> Result<Command, Failure> {
+        let program = std::env::current_exe().map_err(|error| self.unusable(&error))?;
+        let mut command = Command::new(program);
+        command.current_dir(self.work()).env(TOKEN.0, TOKEN.1).env("HOME", &self.path);
+        // Its output is a pipe, so it cannot see how wide the terminal is.
+        command.env("COLUMNS", width().to_string()).env(WITHIN_DEMO, "1");
+        for (name, kind) in
+            [("XDG_CONFIG_HOME", "config"), ("XDG_DATA_HOME", "data"), ("XDG_CACHE_HOME", "cache")]
+        {
+            command.env(name, self.of(kind));
+        }
+        for name in ELSEWHERE {
+            command.env_remove(name);
+        }
+        Ok(command)
+    }
+
+    /// Runs a command, showing it and its output.
+    pub(super) fn shown(
+        &self,
+        arguments: &[&str],
+        terminal: &mut Terminal,
+    ) -> Result<CommandOutput, Failure> {
+        terminal.line(format!("$ milepost {}", arguments.join(" ")));
+        let output = self.run(arguments, None, &mut |line| terminal.line(line))?;
+        terminal.line("");
+        Ok(output)
+    }
+
+    /// The same with an agent's submission as its input.
+    pub(super) fn handed_in(
+        &self,
+        arguments: &[&str],
+        input: &str,
+        terminal: &mut Terminal,
+    ) -> Result<CommandOutput, Failure> {
+        terminal.line(format!("$ echo '{input}' | milepost {}", arguments.join(" ")));
+        let output = self.run(arguments, Some(input), &mut |line| terminal.line(line))?;
+        terminal.line("");
+        Ok(output)
+    }
+
+    /// Runs a command without showing it, and returns its output.
+    pub(super) fn quietly(&self, arguments: &[&str]) -> Result<String, Failure> {
+        let output = self.run(arguments, None, &mut |_| {})?;
+        if output.exit == Exit::DONE {
+            return Ok(output.text);
+        }
+        let message = format!("`milepost {}` failed: {}", arguments.join(" "), output.text.trim());
+        Err(Problem::new(Code::Internal, message, "report this").into())
+    }
+
+    fn run(
+        &self,
+        arguments: &[&str],
+        input: Option<&str>,
+        print: &mut dyn FnMut(&str),
+    ) -> Result<CommandOutput, Failure> {
+        let mut command = self.command()?;
+        // Results and remarks in one stream, in order.
+        let (reader, writer) = io::pipe()?;
+        command.args(arguments).stdout(writer.try_clone()?).stderr(writer);
+        command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
+        let mut child = command.spawn().map_err(|error| self.unusable(&error))?;
+        // The child must be the only writer: otherwise the pipe never ends.
+        drop(command);
+        if let (Some(input), Some(mut stdin)) = (input, child.stdin.take()) {
+            // A command that does not read it says why.
+            drop(stdin.write_all(input.as_bytes()));
+        }
+        let mut text = String::new();
+        for line in BufReader::new(reader).lines() {
+            let line = line?;
+            print(&line);
+            text.push_str(&line);
+            text.push('\n');
+        }
+        Ok(CommandOutput { exit: Exit::of_process(child.wait()?.code()), text })
+    }
+
+    /// Runs a command there for whoever wants to look around.
+    pub(super) fn pass(&self, arguments: &[impl AsRef<OsStr>]) -> CommandResult {
+        if !self.work().is_dir() {
+            let message = "there was no demo yet";
+            return Err(Problem::new(Code::FileNotFound, message, "run `milepost demo`").into());
+        }
+        // Its workflows call the shop at the same port; if that is taken, another demo is running.
+        let _shop = self.port().and_then(|port| Shop::open(self, &[], port).ok());
+        let status = self.command()?.args(arguments).status();
+        Ok(Exit::of_process(status.map_err(|error| self.unusable(&error))?.code()))
+    }
+}
+
+/// Creates folders only their owner can read: the first may be the data directory itself.
+fn private() -> DirBuilder {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+}
+
+/// The shop, which responds until this is dropped.
+pub(super) struct Shop {
+    _session: CliSession,
+    pub(super) url: String,
+}
+
+impl Shop {
+    /// Opens it on a port, 0 for any; each command in `fails` fails once.
+    pub(super) fn open(
+        demo: &DemoFolder,
+        fails: &[(&str, u16)],
+        port: u16,
+    ) -> Result<Shop, Failure> {
+        let session = demo.session()?;
+        let fail_next = fails.iter().map(|(name, status)| ((*name).to_owned(), *status)).collect();
+        let faults = MockFaults { fail_next, ..MockFaults::default() };
+        let settings =
+            MockSettings { seed: 1, faults, lenient_ids: true, ..MockSettings::default() };
+        let document = demo.work().join(SHOP.0);
+        let document = document.to_string_lossy();
+        let reader = session.operations.reader();
+        let played = session.wait(ops::open(reader, &session.user, &document, settings))?;
+        let listener = session.wait(TcpListener::bind((Ipv4Addr::LOCALHOST, port)))?;
+        let address = listener.local_addr()?;
+        let url = format!("http://{address}");
+        let kept = fs::write(demo.of("port"), address.port().to_string());
+        kept.map_err(|error| demo.unusable(&error))?;
+        session.spawn(mock::answer_all(listener, played.mock));
+        Ok(Shop { _session: session, url })
+    }
+}

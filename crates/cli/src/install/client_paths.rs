@@ -1,0 +1,239 @@
+//! Where each client keeps its configuration, on each system.
+
+use std::path::{Path, PathBuf};
+
+use milepost_model::problem::{Code, Problem};
+
+use super::args::{InstallScope, McpClient};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum System {
+    Linux,
+    MacOs,
+    Windows,
+}
+
+impl System {
+    pub(super) fn here() -> System {
+        match std::env::consts::OS {
+            "macos" => System::MacOs,
+            "windows" => System::Windows,
+            _ => System::Linux,
+        }
+    }
+}
+
+/// Finds the configuration files of clients. `variable` reads the environment, so that tests can
+/// replace it.
+pub(super) struct ClientPaths<'e> {
+    pub(super) system: System,
+    pub(super) variable: &'e dyn Fn(&str) -> Option<String>,
+    pub(super) working: &'e Path,
+}
+
+impl<'e> ClientPaths<'e> {
+    pub(super) fn here(working: &'e Path) -> ClientPaths<'e> {
+        ClientPaths { system: System::here(), variable: &|name| std::env::var(name).ok(), working }
+    }
+
+    /// The file of a client for a scope.
+    pub(super) fn path(&self, client: McpClient, scope: InstallScope) -> Result<PathBuf, Problem> {
+        match scope {
+            InstallScope::User => self.of_user(client),
+            InstallScope::Project => self.of_project(client),
+        }
+    }
+
+    fn of_project(&self, client: McpClient) -> Result<PathBuf, Problem> {
+        let below = match client {
+            McpClient::ClaudeCode => ".mcp.json",
+            McpClient::Cursor => ".cursor/mcp.json",
+            McpClient::Vscode => ".vscode/mcp.json",
+            McpClient::Codex => ".codex/config.toml",
+            McpClient::Goose | McpClient::ClaudeDesktop => {
+                let message = format!("{} has no file for a project", client.title());
+                let hint = "leave out `--scope project`";
+                return Err(Problem::new(Code::InputInvalid, message, hint));
+            }
+        };
+        Ok(self.working.join(below))
+    }
+
+    fn of_user(&self, client: McpClient) -> Result<PathBuf, Problem> {
+        Ok(match client {
+            McpClient::ClaudeCode => match self.folder("CLAUDE_CONFIG_DIR") {
+                Some(folder) => folder.join(".claude.json"),
+                None => self.home()?.join(".claude.json"),
+            },
+            McpClient::Cursor => self.home()?.join(".cursor/mcp.json"),
+            McpClient::Vscode => self.programs()?.join("Code/User/mcp.json"),
+            McpClient::Codex => match self.folder("CODEX_HOME") {
+                Some(folder) => folder.join("config.toml"),
+                None => self.home()?.join(".codex/config.toml"),
+            },
+            McpClient::Goose => self.goose()?,
+            McpClient::ClaudeDesktop => self.programs()?.join("Claude/claude_desktop_config.json"),
+        })
+    }
+
+    /// goose uses the Linux paths on macOS too.
+    fn goose(&self) -> Result<PathBuf, Problem> {
+        if let Some(root) = self.absolute("GOOSE_PATH_ROOT") {
+            return Ok(root.join("config/config.yaml"));
+        }
+        Ok(match self.system {
+            System::Windows => self.programs()?.join("Block/goose/config/config.yaml"),
+            System::Linux | System::MacOs => self.xdg()?.join("goose/config.yaml"),
+        })
+    }
+
+    /// Where desktop applications store the data of a user.
+    fn programs(&self) -> Result<PathBuf, Problem> {
+        match self.system {
+            System::Linux => self.xdg(),
+            System::MacOs => Ok(self.home()?.join("Library/Application Support")),
+            System::Windows => match self.absolute("APPDATA") {
+                Some(folder) => Ok(folder),
+                None => Ok(self.home()?.join("AppData/Roaming")),
+            },
+        }
+    }
+
+    fn xdg(&self) -> Result<PathBuf, Problem> {
+        match self.absolute("XDG_CONFIG_HOME") {
+            Some(folder) => Ok(folder),
+            None => Ok(self.home()?.join(".config")),
+        }
+    }
+
+    fn home(&self) -> Result<PathBuf, Problem> {
+        let name = if self.system == System::Windows { "USERPROFILE" } else { "HOME" };
+        self.absolute(name).ok_or_else(|| {
+            let message = format!("there is no home directory: `{name}` is not set");
+            let hint = format!("set `{name}`, or use `--scope project` in a project");
+            Problem::new(Code::FileNotFound, message, hint)
+        })
+    }
+
+    /// A folder that a variable names, relative to the working directory.
+    fn folder(&self, name: &str) -> Option<PathBuf> {
+        let value = (self.variable)(name).filter(|value| !value.is_empty())?;
+        Some(self.working.join(value))
+    }
+
+    /// The same, if clients accept only absolute paths.
+    fn absolute(&self, name: &str) -> Option<PathBuf> {
+        let value = (self.variable)(name).filter(|value| !value.is_empty())?;
+        let path = PathBuf::from(value);
+        // Only Windows can tell what is absolute on Windows.
+        (path.is_absolute() || self.system != System::here()).then_some(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ClientPaths, InstallScope, McpClient, Path, System};
+
+    const ALL: [McpClient; 6] = [
+        McpClient::ClaudeCode,
+        McpClient::Cursor,
+        McpClient::Vscode,
+        McpClient::Codex,
+        McpClient::Goose,
+        McpClient::ClaudeDesktop,
+    ];
+
+    fn paths(system: System, scope: InstallScope, variables: &[(&str, &str)]) -> Vec<String> {
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let working = Path::new("/work");
+        let surroundings = ClientPaths { system, variable: &variable, working };
+        let shown = |client| match surroundings.path(client, scope) {
+            Ok(path) => path.display().to_string().replace('\\', "/"),
+            Err(problem) => problem.code.name().to_owned(),
+        };
+        ALL.into_iter().map(shown).collect()
+    }
+
+    #[test]
+    fn of_a_user_on_each_system() {
+        let linux = paths(System::Linux, InstallScope::User, &[("HOME", "/home/u")]);
+        assert_eq!(
+            linux,
+            [
+                "/home/u/.claude.json",
+                "/home/u/.cursor/mcp.json",
+                "/home/u/.config/Code/User/mcp.json",
+                "/home/u/.codex/config.toml",
+                "/home/u/.config/goose/config.yaml",
+                "/home/u/.config/Claude/claude_desktop_config.json",
+            ]
+        );
+        let mac = paths(System::MacOs, InstallScope::User, &[("HOME", "/Users/u")]);
+        assert_eq!(
+            mac[2..],
+            [
+                "/Users/u/Library/Application Support/Code/User/mcp.json",
+                "/Users/u/.codex/config.toml",
+                "/Users/u/.config/goose/config.yaml",
+                "/Users/u/Library/Application Support/Claude/claude_desktop_config.json",
+            ]
+        );
+        let variables = [("USERPROFILE", "C:/Users/u"), ("APPDATA", "D:/Roaming")];
+        let windows = paths(System::Windows, InstallScope::User, &variables);
+        assert_eq!(
+            windows,
+            [
+                "C:/Users/u/.claude.json",
+                "C:/Users/u/.cursor/mcp.json",
+                "D:/Roaming/Code/User/mcp.json",
+                "C:/Users/u/.codex/config.toml",
+                "D:/Roaming/Block/goose/config/config.yaml",
+                "D:/Roaming/Claude/claude_desktop_config.json",
+            ]
+        );
+    }
+
+    #[test]
+    fn variables_move_them() {
+        let moved = [
+            ("HOME", "/home/u"),
+            ("XDG_CONFIG_HOME", "/xdg"),
+            ("CLAUDE_CONFIG_DIR", "/claude"),
+            ("CODEX_HOME", "codex"),
+            ("GOOSE_PATH_ROOT", "/goose"),
+        ];
+        assert_eq!(
+            paths(System::Linux, InstallScope::User, &moved),
+            [
+                "/claude/.claude.json",
+                "/home/u/.cursor/mcp.json",
+                "/xdg/Code/User/mcp.json",
+                "/work/codex/config.toml",
+                "/goose/config/config.yaml",
+                "/xdg/Claude/claude_desktop_config.json",
+            ]
+        );
+        let empty = [("HOME", "/home/u"), ("CLAUDE_CONFIG_DIR", ""), ("XDG_CONFIG_HOME", "")];
+        assert_eq!(paths(System::Linux, InstallScope::User, &empty)[0], "/home/u/.claude.json");
+    }
+
+    #[test]
+    fn of_a_project_where_there_is_one() {
+        let variables = [("HOME", "/home/u"), ("CODEX_HOME", "/codex")];
+        assert_eq!(
+            paths(System::Linux, InstallScope::Project, &variables),
+            [
+                "/work/.mcp.json",
+                "/work/.cursor/mcp.json",
+                "/work/.vscode/mcp.json",
+                "/work/.codex/config.toml",
+                "INPUT_INVALID",
+                "INPUT_INVALID",
+            ]
+        );
+        assert_eq!(paths(System::Linux, InstallScope::User, &[])[1], "FILE_NOT_FOUND");
+    }
+}

@@ -1,0 +1,148 @@
+//! `milepost approve` and `milepost reject`: each question is shown before it is answered.
+
+use std::path::Path;
+
+use milepost_model::limits::OUTPUT_BYTES;
+use milepost_model::problem::{Code, Problem};
+use milepost_ops::Caller;
+use milepost_ops::run::decide::{ApproveStep, RejectStep, Request};
+use milepost_ops::run::view::{RunView, WaitingKind, WaitingView};
+use serde_json::Value;
+
+use super::args::ApprovalArgs;
+use super::{continue_run, follow, form};
+use crate::argument_values::{file_text, value};
+use crate::failure::{CommandResult, Failure};
+use crate::session::CliSession;
+use crate::terminal::Terminal;
+use crate::{terminal_user, tty};
+
+pub(crate) fn answer(args: &ApprovalArgs, approve: bool, terminal: &mut Terminal) -> CommandResult {
+    let session = CliSession::open(terminal)?;
+    answer_as(&session, &session.user, args, approve, terminal)
+}
+
+/// The same for any caller. Several questions are answered one after the other, at a terminal.
+pub(crate) fn answer_as(
+    session: &CliSession,
+    call: &dyn Caller,
+    args: &ApprovalArgs,
+    approve: bool,
+    terminal: &mut Terminal,
+) -> CommandResult {
+    let mut before = follow::view(session, &args.run)?;
+    let step = args.step.as_deref();
+    let command = if approve { "approve" } else { "reject" };
+    tty::set_retry_command(format!("milepost {command} {}", before.run_id));
+    if let Some(child) = asking_child(&before, step, command)? {
+        if !terminal.is_json() {
+            terminal.remark(format!("{}  waits for {child}, which asks:", before.run_id));
+        }
+        before = follow::view(session, &child)?;
+    }
+    let approval = Approval { session, call, args, approve };
+    let open: Vec<_> = own_questions(&before, step).map(|one| one.step.clone()).collect();
+    let one_by_one = open.len() > 1 && args.answer.is_none() && terminal_user::has_terminal();
+    if !one_by_one {
+        let view = approval.send(&before, step, terminal)?;
+        return continue_run(session, &view, before.seq, terminal);
+    }
+    let mut view = before.clone();
+    for step in open.iter().map(Option::as_deref) {
+        // The answer before may have settled it.
+        if own_questions(&view, step).next().is_some() {
+            view = approval.send(&view, step, terminal)?;
+        }
+    }
+    continue_run(session, &view, before.seq, terminal)
+}
+
+struct Approval<'a> {
+    session: &'a CliSession,
+    call: &'a dyn Caller,
+    args: &'a ApprovalArgs,
+    approve: bool,
+}
+
+impl Approval<'_> {
+    /// Shows a question and answers it.
+    fn send(
+        &self,
+        before: &RunView,
+        step: Option<&str>,
+        terminal: &mut Terminal,
+    ) -> Result<RunView, Failure> {
+        let Approval { session, call, args, approve } = *self;
+        let asked: Vec<_> = own_questions(before, step).collect();
+        if !terminal.is_json() {
+            asked.iter().for_each(|one| terminal.notice(follow::waiting_text(one)));
+        }
+        // The decision is on what was shown, and on nothing that came after it.
+        let only = asked.first().filter(|_| asked.len() == 1);
+        let answer = match args.answer.as_deref() {
+            Some(given) => Some(form_answer(given)?),
+            None => only.filter(|_| approve).and_then(|it| form::ask(it, terminal_user::ask_line)),
+        };
+        let request = Request {
+            run_id: before.run_id.clone(),
+            step_id: step.map(str::to_owned),
+            digest: only.and_then(|one| one.digest.clone()),
+            comment: args.comment.clone(),
+            answer,
+        };
+        match approve {
+            true => session.run_as::<ApproveStep>(call, request),
+            false => session.run_as::<RejectStep>(call, request),
+        }
+    }
+}
+
+/// The value of `--answer`: JSON, or a file that holds it.
+fn form_answer(given: &str) -> Result<Value, Failure> {
+    match Path::new(given).is_file() {
+        true => value(&file_text(given.as_ref(), OUTPUT_BYTES)?),
+        false => value(given),
+    }
+}
+
+/// What the run itself asks.
+fn own_questions<'v>(
+    view: &'v RunView,
+    step: Option<&'v str>,
+) -> impl Iterator<Item = &'v WaitingView> {
+    questions(view, step).filter(|one| one.run_id.is_none())
+}
+
+/// What the run and its child runs ask.
+fn questions<'v>(
+    view: &'v RunView,
+    step: Option<&'v str>,
+) -> impl Iterator<Item = &'v WaitingView> {
+    view.waiting.iter().filter(move |one| {
+        one.kind == WaitingKind::Approval
+            && step.is_none_or(|step| one.step.as_deref() == Some(step))
+    })
+}
+
+/// The child run that asks, if the run itself asks nothing. Of several, the user must name one.
+fn asking_child(
+    view: &RunView,
+    step: Option<&str>,
+    command: &str,
+) -> Result<Option<String>, Problem> {
+    let mut children = Vec::new();
+    for one in questions(view, step) {
+        let Some(child) = &one.run_id else { return Ok(None) };
+        if !children.contains(child) {
+            children.push(child.clone());
+        }
+    }
+    if children.len() < 2 {
+        return Ok(children.pop());
+    }
+    let commands: Vec<String> =
+        children.iter().map(|child| format!("`milepost {command} {child}`")).collect();
+    let message = format!("several child runs of `{}` are asking", view.run_id);
+    let hint = format!("choose one: {}", commands.join(" or "));
+    Err(Problem::new(Code::ParamsInvalid, message, hint).context("run_id", view.run_id.as_str()))
+}

@@ -1,0 +1,121 @@
+//! `milepost decide`: the outcome of a step, given as an argument or asked for.
+
+use milepost_model::problem::{Code, Problem};
+use milepost_ops::run::settle::{self, Request, SettleOutcome, SettleStep};
+use milepost_ops::run::view::{RunView, WaitingView};
+use serde_json::Value;
+
+use super::args::{DecideArgs, OutcomeChoice};
+use super::{continue_run, follow};
+use crate::argument_values::value;
+use crate::failure::{CommandResult, Failure};
+use crate::session::CliSession;
+use crate::terminal::Terminal;
+use crate::{terminal_user, tty};
+
+/// Records the outcome of a step; of several, one after the other.
+pub(crate) fn run(args: &DecideArgs, terminal: &mut Terminal) -> CommandResult {
+    let session = CliSession::open(terminal)?;
+    tty::set_retry_command(format!("milepost decide {}", args.run));
+    let output = args.output.as_deref().map(value).transpose()?;
+    if let Some(outcome) = args.outcome {
+        let view =
+            session.run::<SettleStep>(request(&args.run, args.step.as_deref(), outcome, output))?;
+        return continue_run(&session, &view, view.seq, terminal);
+    }
+    let before = follow::view(&session, &args.run)?;
+    let first = open_steps(&before, args.step.as_deref());
+    match first.len() {
+        0 => return Err(settle::nothing_open().into()),
+        // One result cannot belong to several steps.
+        2.. if output.is_some() || !terminal_user::has_terminal() => {
+            return Err(settle::several(&before).into());
+        }
+        _ => {}
+    }
+    let (mut view, mut decided) = (before.clone(), before);
+    for step in &first {
+        // The decision before may have settled it.
+        if !open_steps(&view, Some(&step.1)).contains(step) {
+            continue;
+        }
+        let (outcome, output) = ask(&view, step, output.clone(), terminal)?;
+        decided = session.run::<SettleStep>(request(&step.0, Some(&step.1), outcome, output))?;
+        view = follow::view(&session, &args.run)?;
+    }
+    continue_run(&session, &decided, decided.seq, terminal)
+}
+
+/// A run, and its step that needs a decision.
+type OpenStep = (String, String);
+
+/// The steps of a run and of its child runs that need a decision.
+fn open_steps(view: &RunView, step: Option<&str>) -> Vec<OpenStep> {
+    let open = view.waiting.iter().filter(|one| settle::is_meant(one.kind));
+    let open = open.filter_map(|one| {
+        let run = one.run_id.as_ref().unwrap_or(&view.run_id);
+        Some((run.clone(), one.step.clone()?))
+    });
+    open.filter(|(_, own)| step.is_none_or(|step| step == own)).collect()
+}
+
+fn request(
+    run: &str,
+    step: Option<&str>,
+    outcome: OutcomeChoice,
+    output: Option<Value>,
+) -> Request {
+    let outcome = match outcome {
+        OutcomeChoice::Happened => SettleOutcome::Happened,
+        OutcomeChoice::DidNotHappen => SettleOutcome::DidNotHappen,
+        OutcomeChoice::GiveUp => SettleOutcome::GiveUp,
+    };
+    Request { run_id: run.to_owned(), step_id: step.map(str::to_owned), outcome, output }
+}
+
+/// Shows what was interrupted, and asks for its outcome on the terminal.
+fn ask(
+    view: &RunView,
+    (run, step): &OpenStep,
+    given: Option<Value>,
+    terminal: &mut Terminal,
+) -> Result<(OutcomeChoice, Option<Value>), Failure> {
+    let is_shown = |one: &&WaitingView| {
+        settle::is_meant(one.kind) && one.step.as_deref() == Some(step.as_str())
+    };
+    for one in view.waiting.iter().filter(is_shown) {
+        terminal.notice(follow::waiting_text(one));
+    }
+    let several = open_steps(view, None).len() > 1;
+    let missing = || Failure::from(no_outcome(run, several.then_some(step.as_str())));
+    let question = "What was the outcome? [h]appened, [d]id not happen, [g]ive up: ";
+    let word = terminal_user::ask_line(question).ok_or_else(missing)?;
+    let outcome = outcome(&word).ok_or_else(missing)?;
+    if given.is_some() || !matches!(outcome, OutcomeChoice::Happened) {
+        return Ok((outcome, given));
+    }
+    let question = "Result as JSON (leave empty for null): ";
+    let typed = terminal_user::ask_line(question).ok_or_else(missing)?;
+    let output = if typed.trim().is_empty() { Value::Null } else { value(&typed)? };
+    Ok((outcome, Some(output)))
+}
+
+fn outcome(word: &str) -> Option<OutcomeChoice> {
+    Some(match word.trim().to_lowercase().as_str() {
+        "h" | "happened" => OutcomeChoice::Happened,
+        "d" | "did-not-happen" | "did not happen" => OutcomeChoice::DidNotHappen,
+        "g" | "give-up" | "give up" => OutcomeChoice::GiveUp,
+        _ => return None,
+    })
+}
+
+/// The hint is the whole command line, for where nobody can be asked.
+fn no_outcome(run: &str, step: Option<&str>) -> Problem {
+    let step = step.map(|step| format!(" --step {step}")).unwrap_or_default();
+    let line = format!("milepost decide {run}{step} --outcome");
+    let hint = format!(
+        "find out what happened, then run `{line} happened --output '<JSON>'`, `{line} did-not-happen` or \
+         `{line} give-up`"
+    );
+    Problem::new(Code::ParamsInvalid, "no outcome given", hint).context("run_id", run)
+}

@@ -1,0 +1,165 @@
+//! `milepost mcp`: the server for agents, over standard input and output.
+
+use std::io;
+use std::sync::mpsc;
+use std::thread;
+
+use milepost_mcp::workflows::{ErrorStyle, ToolNaming, ToolStyle, WorkflowServer};
+use milepost_mcp::{
+    Contracts, LazyRuntime, Revision, SessionOptions, Surface, raw_stdout, serve_stdio,
+    stdin_until_signal,
+};
+use milepost_model::problem::{Code, Problem};
+use milepost_ops::Profile;
+use serde_json::{Map, Value, json};
+
+use super::args::{McpArgs, McpCommand, McpErrors, McpNames, McpSurface, McpSurfaceArgs, McpTools};
+use crate::exit::Exit;
+use crate::failure::{CommandResult, Failure};
+use crate::terminal::Terminal;
+use crate::wording::CommandLine;
+use crate::{environment, install, limits};
+
+pub(crate) fn run(args: &McpArgs, terminal: &mut Terminal) -> CommandResult {
+    match &args.command {
+        Some(McpCommand::Budget) => return budget(args, terminal),
+        Some(McpCommand::Install(args)) => return install::run(args, terminal),
+        None => {}
+    }
+    let shown = &args.shown;
+    let options = options(shown)?;
+    let stdin = stdin_until_signal().map_err(|error| {
+        let message = format!("cannot wait for signals: {error}");
+        Problem::new(Code::Internal, message, "report this with your system's version")
+    })?;
+    let stdout = raw_stdout().map_err(|error| {
+        let message = format!("cannot write to standard output: {error}");
+        Problem::new(Code::StorageFailed, message, "start the server with an open output")
+    })?;
+    let server = server(style(shown, options.surface))?;
+    let runtime = LazyRuntime::new(limits::SERVER_WORKERS);
+    let orphans = OrphanThread::start(server.clone(), runtime.clone())?;
+    let tables = Contracts::both(&server, runtime.clone());
+    let outcome = serve_stdio(&tables, options, stdin, stdout, io::stderr());
+    orphans.stop();
+    if let Some(runtime) = runtime.started() {
+        runtime.block_on(server.finish_runs());
+    }
+    // The error is on standard error already.
+    Ok(if outcome.is_ok() { Exit::DONE } else { Exit::FAILED })
+}
+
+/// The one server of a process, over its one set of operations.
+pub(crate) fn server(style: ToolStyle) -> Result<WorkflowServer, Failure> {
+    Ok(WorkflowServer::new(environment::operations()?, style, Box::new(io::stderr())))
+}
+
+/// What the list of tools costs a model, in bytes and roughly in tokens.
+fn budget(args: &McpArgs, terminal: &mut Terminal) -> CommandResult {
+    let server = server(style(&args.shown, surface(&args.shown)))?;
+    let instructions = server.instructions().len();
+    let sizes = server
+        .tools()
+        .iter()
+        .map(|tool| (tool["name"].as_str().unwrap_or_default().to_owned(), tool.to_string().len()));
+    let sizes: Vec<(String, usize)> = sizes.collect();
+    let total = sizes.iter().map(|(_, size)| size).sum::<usize>() + instructions;
+    let tools: Map<String, Value> =
+        sizes.iter().map(|(name, size)| (name.clone(), (*size).into())).collect();
+    let response = json!({"tools": tools, "instructions": instructions, "bytes": total});
+    terminal.answer(&response, |terminal| {
+        let rows = sizes.into_iter().chain([("(instructions)".to_owned(), instructions)]);
+        terminal.table(&["tool", "bytes"], rows.map(|(name, size)| vec![name, size.to_string()]));
+        terminal.line(format!("{total} bytes, about {} tokens", total / limits::BYTES_A_TOKEN));
+    })
+}
+
+/// The threads of a server.
+pub(crate) fn runtime() -> Result<LazyRuntime, Failure> {
+    let runtime = LazyRuntime::new(limits::SERVER_WORKERS);
+    runtime.get().map_err(|error| no_threads(&error))?;
+    Ok(runtime)
+}
+
+fn no_threads(error: &io::Error) -> Problem {
+    let message = format!("cannot start the server's threads: {error}");
+    Problem::new(Code::Internal, message, "check how many threads this user may have")
+}
+
+pub(crate) fn options(shown: &McpSurfaceArgs) -> Result<SessionOptions, Failure> {
+    let protocol = shown.protocol.as_deref().map(revision).transpose()?;
+    Ok(SessionOptions { surface: surface(shown), protocol })
+}
+
+fn surface(shown: &McpSurfaceArgs) -> Surface {
+    match shown.surface {
+        // The guide contract shows every step of a workflow to any client.
+        McpSurface::Auto if shown.tools == McpTools::Work => Surface::Workflows,
+        McpSurface::Auto => Surface::Auto,
+        McpSurface::Workflowlookup => Surface::Workflowlookup,
+        McpSurface::Workflows => Surface::Workflows,
+        McpSurface::All => Surface::All,
+    }
+}
+
+pub(crate) fn style(shown: &McpSurfaceArgs, surface: Surface) -> ToolStyle {
+    let dotted = shown.tool_names == McpNames::Dotted || surface == Surface::All;
+    ToolStyle {
+        surface,
+        profile: match shown.tools {
+            McpTools::Full => Profile::Full,
+            McpTools::Core => Profile::Core,
+            McpTools::Work => Profile::Work,
+        },
+        typed: &CommandLine,
+        spelling: if dotted { ToolNaming::Dotted } else { ToolNaming::Underscore },
+        errors: match shown.errors {
+            Some(McpErrors::Jsonrpc) => ErrorStyle::JsonRpc,
+            None if shown.tool_names == McpNames::Dotted => ErrorStyle::JsonRpc,
+            Some(McpErrors::Result) | None => ErrorStyle::Result,
+        },
+    }
+}
+
+/// A thread beside the server that continues runs whose process is gone, with the same operations.
+/// Nothing is opened until there are runs.
+struct OrphanThread {
+    /// Dropped when the server ends.
+    open: mpsc::Sender<()>,
+    thread: thread::JoinHandle<()>,
+}
+
+impl OrphanThread {
+    fn start(server: WorkflowServer, runtime: LazyRuntime) -> Result<OrphanThread, Failure> {
+        let (open, closed) = mpsc::channel();
+        let thread = thread::Builder::new().name("orphaned-runs".to_owned()).spawn(move || {
+            while !server.has_runs() {
+                if closed.recv_timeout(limits::TEND_EVERY) != Err(mpsc::RecvTimeoutError::Timeout) {
+                    return;
+                }
+            }
+            if let Ok(runtime) = runtime.get() {
+                let task = runtime.spawn(async move { server.tend_runs().await });
+                // Nothing is ever sent: this returns when the sender is dropped.
+                let _ = closed.recv();
+                task.abort();
+            }
+        });
+        Ok(OrphanThread { open, thread: thread.map_err(|error| no_threads(&error))? })
+    }
+
+    /// Acquires no further runs.
+    fn stop(self) {
+        drop(self.open);
+        // A panic ends it too.
+        drop(self.thread.join());
+    }
+}
+
+fn revision(date: &str) -> Result<Revision, Problem> {
+    Revision::parse(date).ok_or_else(|| {
+        let known: Vec<&str> = Revision::ALL.iter().map(|revision| revision.as_str()).collect();
+        let hint = format!("use one of {}", known.join(", "));
+        Problem::new(Code::InputInvalid, format!("`{date}` is not a protocol version"), hint)
+    })
+}

@@ -1,0 +1,175 @@
+//! The person at the terminal, as an operation sees them: shown progress, asked for confirmation.
+
+use std::io::{self, IsTerminal, Write};
+
+use milepost_model::secret::Secret;
+use milepost_ops::{Caller, CallerKind, PromptError};
+
+use crate::limits;
+use crate::spinner::Spinner;
+use crate::terminal::{is_quiet, safe, width};
+use crate::tty;
+use crate::wrap;
+
+pub(crate) struct TerminalUser {
+    /// `--yes` was given.
+    yes: bool,
+    /// Shows progress, if somebody watches.
+    spinner: Option<Spinner>,
+}
+
+impl TerminalUser {
+    pub(crate) fn new(yes: bool, json: bool) -> TerminalUser {
+        TerminalUser { yes, spinner: Spinner::for_watcher(json) }
+    }
+
+    pub(crate) fn sees_progress(&self) -> bool {
+        self.spinner.is_some()
+    }
+
+    /// Sets what is shown while something is waited for.
+    pub(crate) fn show_progress(&self, what: &str) {
+        if let Some(spinner) = &self.spinner {
+            spinner.say(what);
+        }
+    }
+
+    /// Waits; after a moment the spinner is shown.
+    pub(crate) async fn wait<F: Future>(&self, work: F) -> F::Output {
+        let Some(spinner) = &self.spinner else { return work.await };
+        spinner.begin();
+        let mut work = std::pin::pin!(work);
+        let soon = tokio::time::timeout(limits::SPINNER_DELAY, &mut work);
+        let output = if let Ok(output) = soon.await {
+            output
+        } else {
+            spinner.show();
+            work.await
+        };
+        spinner.stop();
+        output
+    }
+
+    fn stop_spinner(&self) {
+        if let Some(spinner) = &self.spinner {
+            spinner.stop();
+        }
+    }
+}
+
+/// Whether a typed answer, or none, means yes.
+fn is_yes(answer: Result<String, PromptError>) -> Option<bool> {
+    match answer {
+        Ok(answer) => Some(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")),
+        Err(PromptError::GivenUp) => Some(false),
+        Err(PromptError::NoTerminal) => None,
+    }
+}
+
+impl Caller for TerminalUser {
+    fn progress(&self, message: &str) {
+        self.show_progress(&safe(message).replace('\n', " "));
+    }
+
+    fn warn(&self, message: &str) {
+        if is_quiet() {
+            return;
+        }
+        // A closed standard error leaves nobody to tell.
+        let warning = wrapped(&format!("warning: {}", safe(message)));
+        let print = || drop(writeln!(io::stderr(), "{warning}"));
+        match &self.spinner {
+            Some(spinner) => spinner.suspend(print),
+            None => print(),
+        }
+    }
+
+    fn ask(&self, question: &str) -> Option<bool> {
+        if self.yes {
+            return Some(true);
+        }
+        if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+            return None;
+        }
+        self.stop_spinner();
+        let question = wrapped(&format!("{} [y/N] ", safe(question)));
+        let line = tty::read_line(io::stdin(), io::stdin().lock(), io::stderr(), &question);
+        is_yes(typed(line))
+    }
+
+    fn ask_in_person(&self, question: &str) -> Option<bool> {
+        self.stop_spinner();
+        is_yes(ask_tty(&format!("{} [y/N] ", safe(question)), Echo::On))
+    }
+
+    fn ask_pin(&self, question: &str) -> Result<Secret, PromptError> {
+        self.stop_spinner();
+        ask_tty(&safe(question), Echo::Off).map(Secret::new)
+    }
+
+    fn cancelled(&self) -> bool {
+        false
+    }
+
+    fn kind(&self) -> CallerKind {
+        CallerKind::Person
+    }
+}
+
+/// A line typed on the terminal of this process; nothing if there is none.
+pub(crate) fn ask_line(question: &str) -> Option<String> {
+    ask_tty(&safe(question), Echo::On).ok()
+}
+
+/// Whether somebody can be asked.
+#[cfg(unix)]
+pub(crate) fn has_terminal() -> bool {
+    std::fs::OpenOptions::new().read(true).write(true).open("/dev/tty").is_ok()
+}
+
+#[cfg(not(unix))]
+pub(crate) fn has_terminal() -> bool {
+    false
+}
+
+/// A question or a warning, wrapped if it goes to a terminal.
+fn wrapped(text: &str) -> String {
+    match io::stderr().is_terminal() {
+        true => wrap::remark(text, width()).into_owned(),
+        false => text.to_owned(),
+    }
+}
+
+/// Whether the typed text is visible.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Echo {
+    On,
+    Off,
+}
+
+/// The typed line, unless the user left.
+fn typed(line: io::Result<String>) -> Result<String, PromptError> {
+    line.map_err(|error| match error.kind() {
+        io::ErrorKind::Interrupted => tty::interrupted(),
+        io::ErrorKind::UnexpectedEof => PromptError::GivenUp,
+        _ => PromptError::NoTerminal,
+    })
+}
+
+/// Asks on the terminal that controls this process: not on standard input, which anything may
+/// write to.
+#[cfg(unix)]
+fn ask_tty(question: &str, echo: Echo) -> Result<String, PromptError> {
+    let terminal = std::fs::OpenOptions::new().read(true).write(true).open("/dev/tty");
+    let terminal = terminal.map_err(|_| PromptError::NoTerminal)?;
+    let question = wrapped(question);
+    typed(match echo {
+        Echo::Off => tty::read_hidden_line(&terminal, &terminal, &terminal, &question),
+        Echo::On => tty::read_line(&terminal, &terminal, &terminal, &question),
+    })
+}
+
+#[cfg(not(unix))]
+fn ask_tty(_: &str, _: Echo) -> Result<String, PromptError> {
+    Err(PromptError::NoTerminal)
+}

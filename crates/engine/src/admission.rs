@@ -1,0 +1,345 @@
+//! Whether what an agent hands in, or a person decides, is taken.
+
+use milepost_model::output_check as rules;
+use milepost_model::problem::Code;
+use milepost_model::step::{Action, Prompt};
+use milepost_model::suggest;
+use serde_json::{Value, json};
+
+use crate::event::cause::Cause;
+use crate::event::failure::Failure;
+use crate::event::step_key::StepKey;
+use crate::event::{
+    Actor, ActorKind, ApprovalDecision, Event, Presence, Proof, Submission, SubmissionIssue,
+};
+use crate::interpreter::flow::Flow;
+use crate::interpreter::{WorldView, digest};
+use crate::signal::{DecisionSignal, Reply, SubmissionSignal};
+use crate::state::{Phase, State, StepState};
+use crate::view;
+
+/// What becomes of a submission.
+pub(crate) enum Admission {
+    /// It is answered at once, and changes nothing.
+    Answer(Reply),
+    /// It is being checked already.
+    Wait(Submission),
+    /// It only adds variables.
+    Context(Event),
+    /// It is taken in.
+    Take(Event),
+}
+
+/// Looks at what an agent hands in.
+pub(crate) fn submission(flow: &Flow, state: &State, submitted: SubmissionSignal) -> Admission {
+    match read(flow, state, submitted) {
+        Ok(read) => read,
+        Err(failure) => Admission::Answer(Reply::Refused { failure }),
+    }
+}
+
+fn read(flow: &Flow, state: &State, submitted: SubmissionSignal) -> Result<Admission, Failure> {
+    let Some(output) = submitted.output.clone() else {
+        if submitted.context.is_empty() {
+            let hint = "give `output` with what was done, or `context` with variables";
+            return Err(Failure::new(Code::ParamsInvalid, "nothing was submitted", hint));
+        }
+        if state.end.is_some() {
+            return Err(Cause::HasEnded.into());
+        }
+        let (by, values) = (submitted.by, submitted.context);
+        return Ok(Admission::Context(Event::ContextAdded { by, values }));
+    };
+    let wanted = digest(&json!({"output": output, "context": submitted.context}));
+    let key = match state.end.is_some() {
+        true => took(state, submitted.step.as_deref(), &wanted).ok_or(Cause::HasEnded)?,
+        false => target(flow, state, submitted.step.as_deref(), &wanted)?,
+    };
+    let step = state.step(&key).ok_or_else(|| Cause::not_due(key.as_str(), None))?;
+    // The same submission has the same answer, however often it is made.
+    if let Some(judged) = step.judged.iter().rev().find(|judged| {
+        let same = submitted.attempt.is_none_or(|attempt| attempt == judged.attempt);
+        same && judged.digest == wanted
+    }) {
+        let current = matches!(step.phase, Phase::Offered(attempt) if attempt > judged.attempt);
+        // Rules judge the same thing in the same way. The world may have changed, and who goes
+        // back wants the step done again.
+        let may_differ = judged.issues.is_empty() || judged.checked;
+        let meant_anew = submitted.attempt.is_none() && current && may_differ;
+        if !meant_anew {
+            return Ok(Admission::Answer(reply(flow, state, &key, judged.issues.clone())));
+        }
+    }
+    if state.end.is_some() || state.canceling.is_some() && !flow.is_finally(&key) {
+        return Err(Cause::HasEnded.into());
+    }
+    let attempt = match &step.phase {
+        Phase::Offered(attempt) => *attempt,
+        Phase::Verifying => {
+            let same = step.submission.as_ref().filter(|own| own.digest == wanted);
+            let wait = same.cloned().map(Admission::Wait);
+            return wait.ok_or_else(|| Cause::BeingChecked { key }.into());
+        }
+        _ => return Err(Cause::not_due(key.as_str(), due(flow, state).first()).into()),
+    };
+    if submitted.attempt.is_some_and(|given| given != attempt) {
+        return Err(Cause::Stale { key, attempt }.into());
+    }
+    let Some(Action::Prompt(prompt)) = flow.of_key(&key).map(|step| &step.action) else {
+        return Err(Cause::not_due(key.as_str(), None).into());
+    };
+    let submission = Submission {
+        key: key.clone(),
+        attempt,
+        digest: wanted,
+        output,
+        context: submitted.context,
+        by: submitted.by,
+        messages: Vec::new(),
+    };
+    judged(flow, state, prompt, submission)
+}
+
+fn judged(
+    flow: &Flow,
+    state: &State,
+    prompt: &Prompt,
+    mut submission: Submission,
+) -> Result<Admission, Failure> {
+    let text = match &submission.output {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let mut context = view::variables(flow, state, &submission.key);
+    if let Some(context) = context.as_object_mut() {
+        context.extend(submission.context.clone());
+    }
+    let issues = rules::check_output(Some(prompt), &text, &context).map_err(|error| {
+        let hint = "the author of the workflow has to correct the rule";
+        Failure::new(Code::CriteriaInvalid, error.to_string(), hint)
+    })?;
+    let key = submission.key.clone();
+    if !issues.is_empty() {
+        let issues = issues.into_iter().map(|issue| SubmissionIssue {
+            message: issue.message,
+            suggestion: issue.suggestion.into(),
+        });
+        return Ok(Admission::Take(Event::SubmissionRejected {
+            key,
+            attempt: submission.attempt,
+            digest: submission.digest,
+            issues: issues.collect(),
+            counted: true,
+        }));
+    }
+    // What fits a schema is data for the steps behind it, not a text.
+    if prompt.output_schema.is_some()
+        && let Ok(parsed) = serde_json::from_str(&text)
+    {
+        submission.output = parsed;
+    }
+    Ok(Admission::Take(match prompt.verify.is_empty() {
+        true => Event::SubmissionAccepted(submission),
+        false => Event::SubmissionReceived(submission),
+    }))
+}
+
+/// The execution a submission is for.
+fn target(
+    flow: &Flow,
+    state: &State,
+    named: Option<&str>,
+    wanted: &str,
+) -> Result<StepKey, Failure> {
+    let due = due(flow, state);
+    let Some(named) = named else {
+        return match due.as_slice() {
+            [one] => Ok(one.clone()),
+            [] => Err(Cause::NothingDue.into()),
+            _ => Err(Cause::SeveralDue { due }.into()),
+        };
+    };
+    // An id stands for its execution that is due, or else for the one that took this very text.
+    let of_name = |key: &&StepKey| key.as_str() == named || key.step() == named;
+    let done = || took(state, Some(named), wanted);
+    if let Some(key) = due.iter().find(of_name).cloned().or_else(done) {
+        return Ok(key);
+    }
+    if flow.step(StepKey::of_walk(named).step()).is_some() {
+        return Err(Cause::not_due(named, due.first()).into());
+    }
+    let ids = due.iter().map(StepKey::as_str);
+    let near = suggest::closest(named, ids.chain(state.steps.keys().map(StepKey::as_str)));
+    let near = near.or(due.first().map(StepKey::as_str)).map(str::to_owned);
+    Err(Cause::NoStep { step: named.to_owned(), near }.into())
+}
+
+/// The execution that took this very text before.
+fn took(state: &State, named: Option<&str>, wanted: &str) -> Option<StepKey> {
+    let of_name =
+        |key: &StepKey| named.is_none_or(|name| key.as_str() == name || key.step() == name);
+    let took = |step: &StepState| step.judged.iter().any(|judged| judged.digest == wanted);
+    let mut all = state.steps.iter().filter(|(key, step)| of_name(key) && took(step));
+    all.next().map(|(key, _)| key.clone())
+}
+
+/// The executions an agent may work on now.
+pub(crate) fn due(flow: &Flow, state: &State) -> Vec<StepKey> {
+    let open = state.open().filter(|(key, step)| {
+        let prompt = flow.of_key(key).is_some_and(|def| matches!(def.action, Action::Prompt(_)));
+        prompt && matches!(step.phase, Phase::Offered(_) | Phase::Verifying)
+    });
+    open.map(|(key, _)| key.clone()).collect()
+}
+
+/// The verdict that an event is, and what is wrong.
+pub(crate) fn verdict(event: &Event) -> Option<(StepKey, Vec<SubmissionIssue>)> {
+    match event {
+        Event::SubmissionAccepted(submission) => Some((submission.key.clone(), Vec::new())),
+        Event::SubmissionRejected { key, issues, .. } => Some((key.clone(), issues.clone())),
+        _ => None,
+    }
+}
+
+/// The answer to a submission.
+pub(crate) fn reply(
+    flow: &Flow,
+    state: &State,
+    key: &StepKey,
+    issues: Vec<SubmissionIssue>,
+) -> Reply {
+    if issues.is_empty() {
+        return Reply::Accepted { key: key.clone() };
+    }
+    let attempts_left = attempts_left(flow, state, key);
+    Reply::Rejected { key: key.clone(), issues, attempts_left }
+}
+
+/// Looks at what a person decided.
+pub(crate) fn decision(
+    flow: &Flow,
+    state: &State,
+    world: &dyn WorldView,
+    decided: DecisionSignal,
+) -> Result<Option<Event>, Failure> {
+    let key = &decided.key;
+    // The same decision again is the same decision.
+    let told = state.step(key).and_then(|step| Some((step.verdict.as_ref()?, &step.phase)));
+    if let Some((verdict, phase)) = told {
+        let same = verdict.digest == decided.digest && verdict.by == decided.by;
+        let yes = matches!(phase, Phase::Succeeded | Phase::Voided | Phase::Decided(true));
+        if same && *phase != Phase::Asking && yes == decided.approve {
+            return Ok(None);
+        }
+    }
+    let asked = state.step(key).filter(|step| step.phase == Phase::Asking);
+    let request = asked.and_then(|step| step.request.as_deref());
+    let request = request.ok_or_else(|| Cause::NotAsked { key: key.clone() })?;
+    if request.digest != decided.digest {
+        return Err(Cause::AskedAgain { key: key.clone() }.into());
+    }
+    if decided.by.kind != ActorKind::Person {
+        return Err(Cause::NoPerson.into());
+    }
+    let proof = Proof { presence: decided.presence, signature: decided.signature.clone() };
+    // A question may be answered where it is asked, in a client too.
+    let text = decided.signed_text(&state.head.run);
+    proven_by(state, world, Presence::Elicitation, Some(&proof), &text)?;
+    if let Some(Action::Approve(approve)) = flow.of_key(key).map(|step| &step.action) {
+        if !approve.by.is_empty() && !approve.by.contains(&decided.by.name) {
+            return Err(Cause::NotTheirs { key: key.clone(), by: approve.by.clone() }.into());
+        }
+        if let Some(form) = approve.form.as_ref().filter(|_| decided.approve) {
+            let answer = decided.answer.clone().unwrap_or(Value::Null);
+            fits(form, &answer)?;
+        }
+    }
+    let DecisionSignal { key, digest, approve, by, comment, answer, presence, signature } = decided;
+    let comment = comment.filter(|comment| !comment.trim().is_empty());
+    let verdict =
+        Box::new(ApprovalDecision { key, digest, by, comment, answer, presence, signature });
+    Ok(Some(if approve { Event::Approved(verdict) } else { Event::Rejected(verdict) }))
+}
+
+/// Whether a person showed to be there as the run demands it, and at a terminal at least. A
+/// configuration that approves unattended answers no other question.
+pub(crate) fn proven(
+    state: &State,
+    world: &dyn WorldView,
+    proof: Option<&Proof>,
+    text: &str,
+) -> Result<(), Failure> {
+    proven_by(state, world, Presence::Terminal, proof, text)
+}
+
+/// The same, with what has to be shown in any case.
+fn proven_by(
+    state: &State,
+    world: &dyn WorldView,
+    least: Presence,
+    proof: Option<&Proof>,
+    text: &str,
+) -> Result<(), Failure> {
+    let head = &state.head;
+    let least = head.presence.max(least);
+    let proof = proof.filter(|proof| proof.presence >= least);
+    let proof = proof.ok_or(Cause::Absent { least })?;
+    let signature = proof.signature.as_deref().unwrap_or_default();
+    match &head.person {
+        Some(person) if !world.is_signed(person, text, signature) => Err(Cause::Unsigned.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the user's configuration answers a question. It fills in no form, and it is nobody that
+/// an author could have named.
+pub(crate) fn is_unattended(flow: &Flow, state: &State, key: &StepKey) -> bool {
+    let plain = match flow.of_key(key).map(|step| &step.action) {
+        Some(Action::Approve(approve)) => approve.form.is_none() && approve.by.is_empty(),
+        _ => true,
+    };
+    state.head.presence == Presence::Policy && plain
+}
+
+fn fits(form: &milepost_model::json_schema::JsonSchema, answer: &Value) -> Result<(), Failure> {
+    let misfits = form.misfits(answer).map_err(|error| Cause::UnfitAnswer { error })?;
+    match misfits.first() {
+        None => Ok(()),
+        Some(first) => Err(Cause::UnfitAnswer { error: first.message.clone() }.into()),
+    }
+}
+
+/// Whether a person may say what became of a step.
+pub(crate) fn settlement(
+    flow: &Flow,
+    state: &State,
+    key: &StepKey,
+    by: &Actor,
+) -> Result<(), Failure> {
+    if by.kind != ActorKind::Person {
+        return Err(Cause::NoPerson.into());
+    }
+    let unknown = matches!(state.phase(key), Phase::Unknown(_));
+    if state.end.is_none() && (unknown || is_exhausted(flow, state, key)) {
+        return Ok(());
+    }
+    Err(Cause::NotUnknown { key: key.clone() }.into())
+}
+
+/// Whether no submission was good enough, and no tries are left.
+pub(crate) fn is_exhausted(flow: &Flow, state: &State, key: &StepKey) -> bool {
+    *state.phase(key) == Phase::Rejected && attempts_left(flow, state, key) == 0
+}
+
+fn attempts_left(flow: &Flow, state: &State, key: &StepKey) -> u32 {
+    let limit = flow.of_key(key).and_then(|step| match &step.action {
+        Action::Prompt(prompt) => prompt.max_attempts,
+        _ => None,
+    });
+    state.step(key).map_or(0, |step| step.tries_left(limit))
+}
+
+/// The engine itself as an actor.
+pub fn engine_actor(name: &str) -> Actor {
+    Actor { kind: ActorKind::Engine, name: name.to_owned() }
+}

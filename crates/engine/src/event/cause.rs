@@ -1,0 +1,260 @@
+//! What the engine itself fails of, or does not accept: each cause with its data. The journal keeps
+//! that data; the sentence for it is made here, when somebody looks.
+//!
+//! A message is part of what expressions see (`steps.x.error.message`), so a run that is loaded
+//! from its journal has to find the same one: `failures.txt` of the tests pins every message.
+
+use milepost_model::expr::EvalError;
+use milepost_model::hint::{Hint, Invocation};
+use milepost_model::problem::Code;
+use milepost_model::suggest;
+use serde::{Deserialize, Serialize};
+
+use crate::event::Presence;
+use crate::event::step_key::StepKey;
+use crate::time;
+
+/// Why something in a run failed, or was not accepted by it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Cause {
+    #[error("`{place}` cannot be evaluated: {error}")]
+    Expression { place: String, error: String },
+    #[error("`{place}` must yield {expected}: it yields {found}")]
+    Mistyped { place: String, expected: String, found: String },
+    #[error("the list has {found} items, and a step runs over at most {limit}")]
+    TooManyItems { found: usize, limit: usize },
+    #[error("{message}")]
+    Authored { message: String },
+    #[error("`{key}` was rejected{}", after_colon(comment.as_deref()))]
+    Rejected { key: StepKey, comment: Option<String> },
+    #[error("nobody answered `{key}` in time")]
+    Expired { key: StepKey },
+    #[error("no submission for `{key}` was accepted, and no tries are left")]
+    Exhausted { key: StepKey },
+    #[error("the workflow it runs was canceled")]
+    ChildCanceled,
+    #[error("`repeat.until` of `{key}` did not hold after {passes} passes in {seconds} seconds")]
+    Polled { key: StepKey, passes: u32, seconds: u64 },
+    #[error("{message}")]
+    Refuted { message: String },
+    #[error("the output of `{key}` has no `{field}` that is {expected}: {found}")]
+    Contract { key: StepKey, field: String, expected: String, found: String },
+    #[error("`{key}` cannot go on: {error}")]
+    Unwalkable { key: String, error: String },
+    #[error("the run took longer than its workflow allows")]
+    TooLate,
+    #[error("it was canceled")]
+    Canceled,
+    #[error("only `{key}` was run, and other steps are still to be done")]
+    Incomplete { key: StepKey },
+    #[error("more than {limit} workflows run inside each other")]
+    TooDeep { limit: u32 },
+    #[error("`{request}` was under way when the process ended")]
+    Interrupted { request: String },
+    #[error("the run has ended")]
+    HasEnded,
+    #[error("the run went on while this was worked out")]
+    MovedOn,
+    #[error("step `{step}` is not due")]
+    NotDue { step: String, due: Option<StepKey> },
+    #[error("the workflow has no step `{step}` that could be due")]
+    NoStep { step: String, near: Option<String> },
+    #[error("the workflow has no step `{step}`")]
+    UnknownStep { step: String, near: Option<String>, all: Vec<String> },
+    #[error("no step waits for an agent")]
+    NothingDue,
+    #[error("several steps are due: {}", joined(due))]
+    SeveralDue { due: Vec<StepKey> },
+    #[error("`{key}` is at try {attempt} now")]
+    Stale { key: StepKey, attempt: u32 },
+    #[error("another submission for `{key}` is being checked")]
+    BeingChecked { key: StepKey },
+    #[error("`{key}` does not ask for a decision")]
+    NotAsked { key: StepKey },
+    #[error("`{key}` asks something else by now")]
+    AskedAgain { key: StepKey },
+    #[error("only a person can decide this")]
+    NoPerson,
+    #[error("this decision needs the person's {}", proof(*least))]
+    Absent { least: Presence },
+    #[error("the decision is not signed with the person's PIN")]
+    Unsigned,
+    #[error("`{key}` is for {} to decide", by.join(", "))]
+    NotTheirs { key: StepKey, by: Vec<String> },
+    #[error("the answer does not fit the form: {error}")]
+    UnfitAnswer { error: String },
+    #[error(
+        "the request of `{key}` may still arrive until {}: before that, nobody can say that it did \
+         not happen, and it is not sent again",
+        time::rfc3339(*from_ms)
+    )]
+    MayStillArrive { key: StepKey, from_ms: u64 },
+    #[error("nobody has to say what became of `{key}`")]
+    NotUnknown { key: StepKey },
+}
+
+impl Cause {
+    /// An expression that cannot be evaluated.
+    pub(crate) fn expression(place: &str, error: &EvalError) -> Cause {
+        Cause::Expression { place: place.to_owned(), error: error.to_string() }
+    }
+
+    /// A value of the wrong type.
+    pub(crate) fn mistyped(place: &str, expected: &str, found: &str) -> Cause {
+        let (place, expected) = (place.to_owned(), expected.to_owned());
+        Cause::Mistyped { place, expected, found: found.to_owned() }
+    }
+
+    /// A step that is not due, and the one that is.
+    pub(crate) fn not_due(step: &str, due: Option<&StepKey>) -> Cause {
+        Cause::NotDue { step: step.to_owned(), due: due.cloned() }
+    }
+
+    /// The code of the problem.
+    pub fn code(&self) -> Code {
+        match self {
+            Cause::Expression { .. } | Cause::Mistyped { .. } | Cause::TooManyItems { .. } => {
+                Code::ExpressionFailed
+            }
+            Cause::Authored { .. } => Code::FailedByAuthor,
+            Cause::Rejected { .. } | Cause::Expired { .. } => Code::ApprovalRejected,
+            Cause::Exhausted { .. } => Code::SubmissionsExhausted,
+            Cause::ChildCanceled | Cause::Canceled => Code::RunCanceled,
+            Cause::Polled { .. } => Code::RepeatExhausted,
+            Cause::Refuted { .. } => Code::ClaimRefuted,
+            Cause::Contract { .. } => Code::OutputInvalid,
+            Cause::Unwalkable { .. } => Code::StateInvalid,
+            Cause::TooLate => Code::RunTimeout,
+            Cause::Interrupted { .. } => Code::OutcomeUnknown,
+            Cause::Incomplete { .. }
+            | Cause::TooDeep { .. }
+            | Cause::HasEnded
+            | Cause::MovedOn
+            | Cause::NotAsked { .. }
+            | Cause::AskedAgain { .. }
+            | Cause::MayStillArrive { .. }
+            | Cause::NotUnknown { .. } => Code::RunConflict,
+            Cause::NoStep { .. } | Cause::UnknownStep { .. } => Code::StepNotFound,
+            Cause::NotDue { .. }
+            | Cause::NothingDue
+            | Cause::SeveralDue { .. }
+            | Cause::Stale { .. }
+            | Cause::BeingChecked { .. } => Code::StepNotDue,
+            Cause::NoPerson | Cause::Absent { .. } | Cause::Unsigned | Cause::NotTheirs { .. } => {
+                Code::PresenceRequired
+            }
+            Cause::UnfitAnswer { .. } => Code::ParamsInvalid,
+        }
+    }
+
+    /// The one next action.
+    pub fn hint(&self) -> Hint {
+        let text = match self {
+            Cause::Mistyped { .. } => {
+                let latest = Hint::text("correct the expression, then resume with ");
+                return latest.given("version", "latest");
+            }
+            Cause::HasEnded => {
+                let show = Invocation::of("workflow.status");
+                return Hint::text("look at it with ").call(show).then(", or resume it");
+            }
+            Cause::NotAsked { .. } | Cause::NotUnknown { .. } => {
+                return Hint::text("see what waits with ").call(Invocation::of("inbox"));
+            }
+            Cause::NoPerson => {
+                let stop = Hint::text("stop, and ask the person to run ");
+                return stop.person(Invocation::of("inbox"));
+            }
+            Cause::NotDue { due: Some(due), .. } => {
+                return Hint::text(format!("work on `{due}`: it is the one that is due"));
+            }
+            Cause::NoStep { near: Some(near), .. }
+            | Cause::UnknownStep { near: Some(near), .. } => {
+                return Hint::text(format!("did you mean `{near}`?"));
+            }
+            Cause::UnknownStep { near: None, all, .. } => {
+                let steps = suggest::list(all.iter().map(String::as_str));
+                return Hint::text(format!("name one of its steps: {steps}"));
+            }
+            cause => cause.sentence(),
+        };
+        text.into()
+    }
+
+    /// The hint of a cause that leads to no call of its own.
+    fn sentence(&self) -> &'static str {
+        match self {
+            Cause::Expression { .. } => {
+                "look at the values of the steps it reads, then correct the workflow and resume"
+            }
+            Cause::TooManyItems { .. } => "cut the list in several steps",
+            Cause::Authored { .. } => "the workflow ends here by its author's will",
+            Cause::Rejected { .. } => "change what is asked for, then resume",
+            Cause::Expired { .. } => "resume from this step to ask again",
+            Cause::Exhausted { .. } => "resume from this step to offer it again",
+            Cause::ChildCanceled => "resume this run",
+            Cause::Polled { .. } => "resume from this step to poll on, or give `repeat` more time",
+            Cause::Refuted { .. } => "do what the step asks for, then submit again",
+            Cause::Contract { .. } => "correct `output_contract`, or what yields the output",
+            Cause::Unwalkable { .. } => "give the variable with the next submission",
+            Cause::TooLate => "resume the run, and give the workflow a longer `timeout`",
+            Cause::Canceled => "resume the run to go on",
+            Cause::Incomplete { .. } => "resume the run to do the others",
+            Cause::TooDeep { .. } => "look for a workflow that runs itself",
+            Cause::Interrupted { .. } => "find out whether it took effect, then say so",
+            Cause::MovedOn => "look at the run again, then resume it",
+            Cause::NotDue { .. } | Cause::NoStep { .. } | Cause::NothingDue => {
+                "ask for the status of the run: it says who is to do what"
+            }
+            Cause::SeveralDue { .. } => "say which one with `step_id`",
+            Cause::Stale { .. } => "read what was wrong, then submit for that try",
+            Cause::BeingChecked { .. } => "wait for its answer",
+            Cause::AskedAgain { .. } => "look at it again, then decide",
+            Cause::MayStillArrive { .. } => {
+                "wait until then and look at the API once more, or say that it happened"
+            }
+            Cause::Absent { .. } | Cause::Unsigned => "decide in a terminal of your own",
+            Cause::NotTheirs { .. } => "ask one of them",
+            Cause::UnfitAnswer { .. } => "give the answer as the form asks for it",
+            Cause::Mistyped { .. }
+            | Cause::HasEnded
+            | Cause::NotAsked { .. }
+            | Cause::NotUnknown { .. }
+            | Cause::NoPerson
+            | Cause::UnknownStep { .. } => "",
+        }
+    }
+
+    /// What a failure of this cause names besides, for programs.
+    pub(crate) fn names(&self) -> Vec<(&'static str, &str)> {
+        match self {
+            Cause::Expression { place, .. } | Cause::Mistyped { place, .. } => {
+                vec![("place", place)]
+            }
+            Cause::Contract { field, .. } => vec![("field", field)],
+            Cause::NotDue { step, due: Some(due) } => vec![("step", step), ("due", due.as_str())],
+            Cause::NotDue { step, due: None }
+            | Cause::NoStep { step, .. }
+            | Cause::UnknownStep { step, .. } => vec![("step", step)],
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn after_colon(comment: Option<&str>) -> String {
+    comment.map(|comment| format!(": {comment}")).unwrap_or_default()
+}
+
+fn joined(keys: &[StepKey]) -> String {
+    keys.iter().map(StepKey::as_str).collect::<Vec<_>>().join(", ")
+}
+
+fn proof(least: Presence) -> &'static str {
+    match least {
+        Presence::Policy => "configuration",
+        Presence::Terminal => "terminal",
+        Presence::Elicitation => "client",
+        Presence::Pin => "PIN",
+    }
+}

@@ -1,0 +1,116 @@
+//! What names one execution of a step: the step, and the pass of every loop around it.
+
+use std::fmt;
+use std::ops::Range;
+
+use milepost_model::id::StepId;
+use serde::{Deserialize, Serialize};
+
+/// `lookup`, `fetch@3` (an item of a list), `loop@2::inner` (a pass of a loop) or
+/// `decide::verify@0` (a check of a claim). Stable: made of the definition and indices alone.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct StepKey(String);
+
+impl StepKey {
+    /// A step of the top level.
+    pub fn of(step: &StepId) -> StepKey {
+        StepKey(step.as_str().to_owned())
+    }
+
+    /// An execution inside a loop, as the walk of the loop spells it.
+    pub fn of_walk(spelling: &str) -> StepKey {
+        StepKey(spelling.to_owned())
+    }
+
+    /// One item of a step that runs over a list.
+    #[must_use]
+    pub fn item(&self, index: usize) -> StepKey {
+        StepKey(format!("{}@{index}", self.0))
+    }
+
+    /// The list an item belongs to, and which item it is.
+    pub(crate) fn list(&self) -> Option<(StepKey, usize)> {
+        let (list, index) = self.0.rsplit_once('@')?;
+        Some((StepKey(list.to_owned()), index.parse().ok()?))
+    }
+
+    /// One check of what an agent claims.
+    #[must_use]
+    pub fn check(&self, index: usize) -> StepKey {
+        StepKey(format!("{}::verify@{index}", self.0))
+    }
+
+    /// Its text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The step of the top level it belongs to.
+    pub fn top(&self) -> &str {
+        let first = self.0.split("::").next().unwrap_or(&self.0);
+        first.split('@').next().unwrap_or(first)
+    }
+
+    /// The id of the step itself.
+    pub fn step(&self) -> &str {
+        let parts = self.0.rsplit("::").find(|part| !part.starts_with("verify@"));
+        let last = parts.unwrap_or(&self.0);
+        last.split('@').next().unwrap_or(last)
+    }
+
+    /// The ranges of all keys that lie below it, in order: see [`StepKey::is_within`].
+    pub(crate) fn below(&self) -> [Range<StepKey>; 2] {
+        // The signs behind `:` and `@`.
+        [(":", ";"), ("@", "A")].map(|(from, to)| {
+            let key = |end: &str| StepKey(format!("{}{end}", self.0));
+            key(from)..key(to)
+        })
+    }
+
+    /// Whether it is another one, or lies below it.
+    pub fn is_within(&self, other: &StepKey) -> bool {
+        let rest = self.0.strip_prefix(other.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['@', ':']))
+    }
+}
+
+impl fmt::Display for StepKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_knows_its_step_and_what_is_around_it() {
+        let check = |key: &str, top: &str, step: &str| {
+            let key = StepKey::of_walk(key);
+            assert_eq!((key.top(), key.step()), (top, step), "{key}");
+        };
+        check("lookup", "lookup", "lookup");
+        check("fetch@3", "fetch", "fetch");
+        check("loop@2::inner", "loop", "inner");
+        check("a@0::b@1::c", "a", "c");
+        check("decide::verify@0", "decide", "decide");
+        check("loop@1::decide::verify@0", "loop", "decide");
+    }
+
+    #[test]
+    fn what_lies_below_is_within() {
+        let within =
+            |key: &str, other: &str| StepKey::of_walk(key).is_within(&StepKey::of_walk(other));
+        assert!(within("a", "a") && within("a@1", "a") && within("a@1::b", "a"));
+        assert!(within("a::verify@0", "a"));
+        assert!(!within("ab", "a") && !within("a", "a@1"));
+        let a = StepKey::of_walk("a");
+        let all = ["a", "a-b", "a1", "a::verify@0", "a:b", "a;", "a@0", "a@1::b", "aA", "ab", "b"];
+        for key in all.map(StepKey::of_walk) {
+            let below = a.below().iter().any(|range| range.contains(&key));
+            assert_eq!(below, key != a && key.is_within(&a), "{key}");
+        }
+    }
+}

@@ -1,0 +1,530 @@
+//! What is to be done next: a pure function of the workflow and the state of its run.
+//!
+//! Nothing here remembers anything. Whatever was decided before stands in the state, so a run that
+//! was interrupted anywhere goes on from there.
+
+use std::cell::OnceCell;
+
+use milepost_model::agent_prompt;
+use milepost_model::condition::Truth;
+use milepost_model::expr::SegmentKind;
+use milepost_model::step::{Action, Needs, OnError, Prompt, Step, When};
+use milepost_model::walk::{self, GuideWalk, WalkError, WalkPosition};
+use serde_json::{Map, Value, json};
+
+use crate::event::cause::Cause;
+use crate::event::failure::Failure;
+use crate::event::step_key::StepKey;
+use crate::event::{ActorKind, Event};
+use crate::interpreter::command::NextCommand;
+use crate::interpreter::flow::{Flow, FlowNode};
+use crate::interpreter::frontier::Frontier;
+use crate::interpreter::scope::RunScope;
+use crate::interpreter::step_action::is_item;
+use crate::state::{Phase, State, StepState};
+use crate::view;
+
+/// The next thing to do; nothing when the run has ended or waits.
+pub fn next(flow: &Flow, state: &State) -> Option<NextCommand> {
+    RunEvaluator::of(flow, state).next()
+}
+
+/// The variables of a guide: inputs and what was added to them.
+pub(crate) fn context(state: &State) -> Map<String, Value> {
+    let mut all = state.head.inputs.clone();
+    all.extend(state.context.clone());
+    all
+}
+
+/// The variables of a loop of a manifest: those of a guide, and what the steps before came to.
+pub(crate) fn loop_context(state: &State) -> Value {
+    let mut all = context(state);
+    for name in ["inputs", "steps"] {
+        let value = state.names().get(name).cloned().unwrap_or_default();
+        all.insert(name.to_owned(), value);
+    }
+    Value::Object(all)
+}
+
+/// A run that is looked at.
+pub(crate) struct RunEvaluator<'s> {
+    pub(crate) flow: &'s Flow,
+    pub(crate) state: &'s State,
+    /// Whether anything new may begin.
+    begins: bool,
+    /// How far the top level has come, as whoever looks has kept it.
+    kept: Option<&'s Frontier>,
+    /// The same, where nobody has.
+    made: OnceCell<Frontier>,
+}
+
+/// An execution with the names its expressions see.
+pub(crate) struct Execution<'l, 's> {
+    pub(crate) key: &'l StepKey,
+    pub(crate) step: &'l Step,
+    pub(crate) names: RunScope<'s>,
+}
+
+impl<'s> RunEvaluator<'s> {
+    pub(crate) fn of(flow: &'s Flow, state: &'s State) -> RunEvaluator<'s> {
+        let begins = !state.paused && state.parked.is_none();
+        RunEvaluator { flow, state, begins, kept: None, made: OnceCell::new() }
+    }
+
+    /// With what was kept along the way.
+    pub(crate) fn with(
+        flow: &'s Flow,
+        state: &'s State,
+        frontier: &'s Frontier,
+    ) -> RunEvaluator<'s> {
+        RunEvaluator { kept: Some(frontier), ..RunEvaluator::of(flow, state) }
+    }
+
+    /// The next thing to do; nothing when the run has ended or waits.
+    pub(crate) fn next(&self) -> Option<NextCommand> {
+        if self.state.end.is_some() {
+            return None;
+        }
+        self.main().or_else(|| {
+            let ready = self.is_main_over() && self.begins;
+            ready.then(|| self.finally().or_else(|| self.finish())).flatten()
+        })
+    }
+
+    fn frontier(&self) -> &Frontier {
+        self.kept.unwrap_or_else(|| self.made.get_or_init(|| Frontier::of(self.flow, self.state)))
+    }
+
+    /// Whether an execution may do something new: what it waits for may be open again, because an
+    /// approval no longer holds.
+    pub(crate) fn is_free(&self, key: &StepKey) -> bool {
+        let number = self.flow.index(key.top());
+        let ready = |number| self.flow.is_walked() || self.frontier().is_ready(number);
+        self.begins && number.is_none_or(ready)
+    }
+
+    /// The names that the expressions of an execution see, but for those of loops around it.
+    pub(crate) fn names(&self, key: &StepKey) -> RunScope<'s> {
+        let names = RunScope::of(self.state).for_step(self.flow, key);
+        if !self.flow.is_finally(key) {
+            return names;
+        }
+        // At the end there may be steps that never ran, and that can be asked for.
+        let mut steps = self.state.names().get("steps").cloned().unwrap_or_else(|| json!({}));
+        for node in self.flow.nodes().iter().filter(|node| !node.finally) {
+            if steps.get(node.key.as_str()).is_none() {
+                steps[node.key.as_str()] = json!({"status": "pending", "attempts": 0});
+            }
+        }
+        names.with("steps", steps)
+    }
+
+    /// The names of an execution that is under way.
+    pub(crate) fn locals(&self, key: &StepKey, step: &Step) -> RunScope<'s> {
+        let names = self.names(key);
+        if let Some((index, item)) = view::item(self.state, key) {
+            let name = step.for_each.as_ref().and_then(|each| each.name.as_ref());
+            return names.item(name.map(|name| name.value.as_str()), index, item);
+        }
+        let Some(top) = self.flow.step(key.top()).filter(|top| is_loop(top)) else { return names };
+        let completed = self.completed(Some(&StepKey::of_walk(key.top())));
+        let context = loop_context(self.state);
+        match walk::within(self.flow.workflow(), top, &completed, &context) {
+            Ok(GuideWalk { position: WalkPosition::Due(due), .. }) if due.key == key.as_str() => {
+                names.passes(&due.loops)
+            }
+            _ => names,
+        }
+    }
+
+    fn main(&self) -> Option<NextCommand> {
+        if self.state.canceling.is_some() {
+            return self.abandon();
+        }
+        if self.flow.is_walked() {
+            return self.walk();
+        }
+        let nodes = self.flow.nodes();
+        let failed = self.failed().is_some();
+        if failed && let Some(command) = self.withdraw() {
+            return Some(command);
+        }
+        let open = self.open_nodes(false);
+        if let Some(command) = open.iter().find_map(|number| self.advance_node(&nodes[*number])) {
+            return Some(command);
+        }
+        // A rejection that goes back waits for what is on its way.
+        let rejected = |node: &FlowNode| *self.state.phase(&node.key) == Phase::Decided(false);
+        let back = open.iter().any(|number| rejected(&nodes[*number]));
+        if failed || !self.begins || back {
+            return None;
+        }
+        let concurrency = self.flow.workflow().concurrency as usize;
+        // What waits for something above it again takes no one's place.
+        let open = open.iter().filter(|number| self.frontier().is_ready(**number)).count();
+        if open >= concurrency {
+            return None;
+        }
+        let mut ready = self.frontier().ready().map(|number| &nodes[number]);
+        ready.find_map(|node| (!node.finally).then(|| self.begin_node(node)).flatten())
+    }
+
+    /// Steps of one part of the top level that have begun and are not over, in order.
+    fn open_nodes(&self, finally: bool) -> Vec<usize> {
+        let open = self.state.open().filter_map(|(key, _)| self.flow.index(key.as_str()));
+        let open = open.filter(|number| self.flow.nodes()[*number].finally == finally);
+        let mut open: Vec<usize> = open.collect();
+        open.sort_unstable();
+        open
+    }
+
+    /// Those of the same part that a step waits for: `finally` reads what there is of the others.
+    fn waits<'n>(&'n self, node: &'n FlowNode) -> impl Iterator<Item = &'n FlowNode> {
+        let waits = node.waits.iter().map(|wait| &self.flow.nodes()[*wait]);
+        waits.filter(|wait| wait.finally == node.finally)
+    }
+
+    fn is_open(&self, key: &StepKey) -> bool {
+        self.state.step(key).is_some_and(StepState::is_open)
+    }
+
+    fn is_main_over(&self) -> bool {
+        let none_open = || !self.state.open().any(|(key, _)| !self.flow.is_finally(key));
+        if self.state.canceling.is_some() || self.failed().is_some() {
+            return none_open();
+        }
+        if self.flow.is_walked() {
+            return none_open() && matches!(self.position(), Ok(Place::Complete));
+        }
+        if let Some(only) = &self.state.only {
+            return self.state.phase(only).is_closed() && none_open();
+        }
+        self.frontier().is_main_settled()
+    }
+
+    /// The first step whose failure is the failure of the run.
+    pub(crate) fn failed(&self) -> Option<(StepKey, Failure)> {
+        let failed = self.state.failed().filter(|(key, _)| {
+            let own = self.flow.is_walked() || key.as_str() == key.top();
+            let counts = self.flow.of_key(key).is_some_and(|def| def.on_error == OnError::Fail);
+            own && counts && !key.as_str().contains("::verify@")
+        });
+        let first = failed.min_by_key(|(_, step)| step.ended_ms);
+        first.map(|(key, step)| (key.clone(), failure_of(step)))
+    }
+
+    /// A canceled run lets go of everything that is not on its way.
+    fn abandon(&self) -> Option<NextCommand> {
+        let mut open = self.state.open().filter(|(key, _)| !self.flow.is_finally(key));
+        let (key, state) = open.find(|(key, _)| !self.state.is_busy(key))?;
+        // What was answered is done: it must not look as if it could be done again.
+        if state.phase == Phase::Answered
+            && let Some(step) = self.flow.of_key(key)
+            && matches!(&step.action, Action::Run(run) if run.repeat.is_none())
+        {
+            let names = self.locals(key, step);
+            return self.advance(Execution { key, step, names }, state);
+        }
+        Some(NextCommand::record(Event::StepCanceled { key: key.clone() }))
+    }
+
+    /// A run that has failed asks nobody for anything more. What is on its way comes to its end,
+    /// and a request of which nobody knows whether it took effect stays a question.
+    fn withdraw(&self) -> Option<NextCommand> {
+        let open = || self.state.open().filter(|(key, _)| !self.flow.is_finally(key));
+        let asks = |phase: &Phase| {
+            matches!(phase, Phase::Offered(_) | Phase::Rejected | Phase::Asking | Phase::Voided)
+        };
+        let asking = open().find(|(_, step)| asks(&step.phase));
+        let hollow = || {
+            open().find(|(key, step)| {
+                let below = || self.state.steps.iter().filter(|(own, _)| own.is_within(key));
+                step.phase == Phase::Listed
+                    && below().any(|(_, inner)| inner.phase == Phase::Canceled)
+                    && !below().any(|(own, inner)| own != *key && inner.is_open())
+            })
+        };
+        let (key, _) = asking.or_else(hollow)?;
+        Some(NextCommand::record(Event::StepCanceled { key: key.clone() }))
+    }
+
+    fn advance_node(&self, node: &FlowNode) -> Option<NextCommand> {
+        let state = self.state.step(&node.key).filter(|state| state.is_open())?;
+        let step = self.flow.of_key(&node.key)?;
+        let one = Execution { key: &node.key, step, names: self.names(&node.key) };
+        self.advance(one, state)
+    }
+
+    /// Begins a step of the top level that is ready.
+    fn begin_node(&self, node: &FlowNode) -> Option<NextCommand> {
+        if self.state.only.as_ref().is_some_and(|only| *only != node.key) {
+            return None;
+        }
+        let step = self.flow.of_key(&node.key)?;
+        let waits: Vec<&FlowNode> = self.waits(node).collect();
+        if let Some(reason) = self.left_out(step, &waits) {
+            let key = node.key.clone();
+            return Some(NextCommand::record(Event::StepSkipped {
+                key,
+                reason,
+                values: Map::new(),
+            }));
+        }
+        Some(self.begin(&Execution { key: &node.key, step, names: self.names(&node.key) }))
+    }
+
+    /// Why a step does not run though nobody asked its condition.
+    fn left_out(&self, step: &Step, waits: &[&FlowNode]) -> Option<String> {
+        let skipped = |node: &&&FlowNode| *self.state.phase(&node.key) == Phase::Skipped;
+        let succeeded = |node: &&&FlowNode| *self.state.phase(&node.key) == Phase::Succeeded;
+        match step.needs {
+            Needs::Any if waits.is_empty() || waits.iter().any(|node| succeeded(&node)) => None,
+            Needs::Any => Some("none of the steps it needs succeeded".to_owned()),
+            Needs::All => {
+                let mut skipped = waits.iter().filter(skipped);
+                let first = skipped.find(|node| !asks_status(step, node.key.as_str()))?;
+                Some(format!("`{}` was skipped", first.key))
+            }
+        }
+    }
+
+    /// Steps of guides come one after the other, as the walk has it.
+    fn walk(&self) -> Option<NextCommand> {
+        if self.failed().is_some() {
+            return None;
+        }
+        match self.position() {
+            Ok(Place::Due(command)) => command.map(|command| *command),
+            Ok(Place::Complete | Place::Blocked) => None,
+            Err(error) => self.unwalkable(&error),
+        }
+    }
+
+    fn position(&self) -> Result<Place, WalkError> {
+        let completed = self.completed(None);
+        let context = Value::Object(context(self.state));
+        let found = walk::next(self.flow.workflow(), &completed, &context)?;
+        Ok(self.place(found.position))
+    }
+
+    fn place(&self, position: WalkPosition<'_, '_>) -> Place {
+        match position {
+            WalkPosition::Complete { .. } => Place::Complete,
+            WalkPosition::Blocked(_) => Place::Blocked,
+            WalkPosition::Due(due) => {
+                let key = StepKey::of_walk(&due.key);
+                let names = self.names(&key).passes(&due.loops);
+                let one = Execution { key: &key, step: due.step, names };
+                let begun = self.state.step(&key).filter(|state| state.is_open());
+                let command = match begun {
+                    Some(state) => self.advance(one, state),
+                    None if self.is_free(&key) => Some(self.begin(&one)),
+                    None => None,
+                };
+                Place::Due(command.map(Box::new))
+            }
+        }
+    }
+
+    fn unwalkable(&self, error: &WalkError) -> Option<NextCommand> {
+        // A variable that is missing may still come; anything else is the end.
+        if matches!(error, WalkError::Variable { .. }) {
+            return None;
+        }
+        if let Some((key, _)) = self.state.open().next() {
+            let free = !self.state.is_busy(key);
+            return free.then(|| NextCommand::record(Event::StepCanceled { key: key.clone() }));
+        }
+        let id = self.flow.workflow().id.value.as_str();
+        let (key, error) = (id.to_owned(), error.to_string());
+        let failure = Cause::Unwalkable { key, error }.into();
+        Some(NextCommand::record(Event::RunFailed { failure, key: None }))
+    }
+
+    /// What is done of a walk, all of it or below one loop.
+    pub(crate) fn completed(&self, below: Option<&StepKey>) -> Vec<String> {
+        let done = |(key, step): (&StepKey, &StepState)| {
+            let counts = step.phase.is_closed() && !is_item(key);
+            counts.then(|| key.as_str().to_owned())
+        };
+        match below {
+            Some(below) => self.state.below(below).filter_map(done).collect(),
+            None => self.state.steps.iter().filter_map(done).collect(),
+        }
+    }
+
+    /// The next thing for a loop: its next step, or its end.
+    pub(crate) fn looped(&self, key: &StepKey, step: &Step) -> Option<NextCommand> {
+        let broken = self.state.failed().find(|(other, _)| {
+            let own = *other != key && other.is_within(key);
+            // A failed item is for its list to judge, and a refuted claim for its step.
+            own && !is_item(other)
+                && self.flow.of_key(other).is_some_and(|def| def.on_error == OnError::Fail)
+        });
+        if let Some((_, inner)) = broken {
+            let failure = failure_of(inner);
+            return Some(NextCommand::record(Event::StepFailed { key: key.clone(), failure }));
+        }
+        let completed = self.completed(Some(key));
+        let context = loop_context(self.state);
+        match walk::within(self.flow.workflow(), step, &completed, &context) {
+            Ok(found) => match self.place(found.position) {
+                Place::Due(command) => command.map(|command| *command),
+                Place::Blocked => None,
+                Place::Complete => {
+                    let output = Some(self.passes_of(key));
+                    Some(NextCommand::record(Event::StepSucceeded { key: key.clone(), output }))
+                }
+            },
+            Err(error) => {
+                let (id, error) = (key.as_str().to_owned(), error.to_string());
+                let failure = Cause::Unwalkable { key: id, error }.into();
+                Some(NextCommand::record(Event::StepFailed { key: key.clone(), failure }))
+            }
+        }
+    }
+
+    /// What a loop came to: for each pass the outputs of its steps by name.
+    fn passes_of(&self, key: &StepKey) -> Value {
+        let mut passes: Vec<Map<String, Value>> = Vec::new();
+        for (other, step) in self.state.below(key).filter(|(_, step)| step.phase.is_closed()) {
+            let rest = other.as_str().strip_prefix(key.as_str()).and_then(|r| r.strip_prefix('@'));
+            let Some((number, name)) = rest.and_then(|rest| rest.split_once("::")) else {
+                continue;
+            };
+            let (Ok(number), false) = (number.parse::<usize>(), name.contains('@')) else {
+                continue;
+            };
+            if passes.len() <= number {
+                passes.resize_with(number + 1, Map::new);
+            }
+            let output = step.output.clone().unwrap_or_default();
+            passes[number].insert(name.to_owned(), output);
+        }
+        passes.into_iter().map(Value::Object).collect()
+    }
+
+    fn finally(&self) -> Option<NextCommand> {
+        let nodes = self.flow.nodes();
+        let open = self.open_nodes(true);
+        if !open.is_empty() {
+            return open.iter().find_map(|number| self.advance_node(&nodes[*number]));
+        }
+        let mut ready = self.frontier().ready().map(|number| &nodes[number]);
+        ready.find_map(|node| node.finally.then(|| self.begin_node(node)).flatten())
+    }
+
+    fn finish(&self) -> Option<NextCommand> {
+        if self.state.open().next().is_some() {
+            return None;
+        }
+        Some(NextCommand::record(self.end()))
+    }
+
+    fn end(&self) -> Event {
+        let failed = |key: Option<StepKey>, failure: Failure| Event::RunFailed { failure, key };
+        if let Some(by) = &self.state.canceling {
+            let late = by.kind == ActorKind::Engine && by.name == crate::DEADLINE;
+            return if late { failed(None, Cause::TooLate.into()) } else { Event::RunCanceled };
+        }
+        if let Some((key, failure)) = self.failed() {
+            return failed(Some(key), failure);
+        }
+        let mut nodes = self.flow.nodes().iter();
+        if let Some(only) = &self.state.only
+            && !self.flow.is_walked()
+            && !nodes.all(|node| self.state.phase(&node.key).is_closed())
+        {
+            return failed(None, Cause::Incomplete { key: only.clone() }.into());
+        }
+        let Some(authored) = &self.flow.workflow().final_output else {
+            return Event::RunSucceeded { output: None };
+        };
+        match RunScope::of(self.state).value("final_output", authored) {
+            Ok(output) => Event::RunSucceeded { output },
+            Err(failure) => failed(None, failure),
+        }
+    }
+
+    /// Begins an execution: its condition first.
+    pub(crate) fn begin(&self, one: &Execution<'_, 's>) -> NextCommand {
+        let when = one.step.when.as_ref().filter(|_| !self.is_open(one.key));
+        match when.map(|when| self.holds(when, &one.names)) {
+            Some(Ok(Err(values))) => {
+                let (key, reason) = (one.key.clone(), "its condition does not hold".to_owned());
+                NextCommand::record(Event::StepSkipped { key, reason, values })
+            }
+            Some(Err(failure)) => {
+                NextCommand::record(Event::StepFailed { key: one.key.clone(), failure })
+            }
+            Some(Ok(Ok(()))) | None => self.act(one),
+        }
+    }
+
+    /// Whether a condition holds, and the values that decided when it does not.
+    fn holds(
+        &self,
+        when: &When,
+        names: &RunScope<'_>,
+    ) -> Result<Result<(), Map<String, Value>>, Failure> {
+        match when {
+            When::Expr(bare) => {
+                let held = names.holds("if", bare)?;
+                let source = bare.expr.source().trim().to_owned();
+                Ok(if held {
+                    Ok(())
+                } else {
+                    Err(crate::interpreter::condition_trace::values(bare, names, source))
+                })
+            }
+            When::Condition(condition) => {
+                let context = Value::Object(context(self.state));
+                let holds =
+                    matches!(condition.decide(&context), Truth::Holds) || condition.holds(&context);
+                // The walk has decided on conditions of guides, with the variables of loops.
+                if holds || self.flow.is_walked() {
+                    return Ok(Ok(()));
+                }
+                let read = condition.variables().into_iter().filter_map(|name| {
+                    let value = milepost_model::condition::Variables::get(&context, name)?;
+                    Some((name.to_owned(), value.clone()))
+                });
+                Ok(Err(read.collect()))
+            }
+        }
+    }
+
+    /// Whether a person confirms what an agent handed in.
+    pub(crate) fn is_confirmed(&self, prompt: &Prompt) -> bool {
+        let context = Value::Object(context(self.state));
+        agent_prompt::needs_confirmation(&prompt.confirmation, &context)
+    }
+}
+
+enum Place {
+    Due(Option<Box<NextCommand>>),
+    Blocked,
+    Complete,
+}
+
+/// Whether a step's condition looks at how another one ended.
+pub(crate) fn asks_status(step: &Step, other: &str) -> bool {
+    let Some(When::Expr(bare)) = &step.when else { return false };
+    bare.expr.references().iter().any(|reference| {
+        let field = |at: usize| match &reference.path.get(at)?.kind {
+            SegmentKind::Field(name) => Some(name.as_str()),
+            SegmentKind::Index(_) | SegmentKind::Dynamic => None,
+        };
+        reference.root == "steps" && field(0) == Some(other) && field(1) == Some("status")
+    })
+}
+
+/// What a step does is known to be a list.
+pub(crate) fn is_loop(step: &Step) -> bool {
+    matches!(step.action, Action::Loop(_))
+}
+
+/// Why a step failed. One that was stopped on the way has no failure of its own.
+fn failure_of(step: &StepState) -> Failure {
+    step.failure.clone().unwrap_or_else(|| Cause::Canceled.into())
+}

@@ -1,0 +1,106 @@
+//! Whether and when a request is tried again.
+
+use milepost_model::limits::RETRY_ATTEMPTS;
+use milepost_model::retry::{self, Backoff, Retry, RetryOn};
+use milepost_model::step::Step;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::interpreter::step_action::millis;
+use crate::limits;
+
+/// What went wrong with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// It could not be delivered, or the connection broke.
+    Network,
+    /// There was no answer in time.
+    Timeout,
+    /// The answer is an error.
+    Status(u16),
+    /// It cannot even be sent: nothing will change that.
+    Unsendable,
+    /// It cannot be sent from here: a secret was given to another process.
+    Withheld,
+    /// It would no longer be the request that was recorded, so it was not sent: it is decided on
+    /// again.
+    Changed,
+    /// The process was away for so long that the run might have been another's, so it was not sent:
+    /// whoever drives the run decides on it again.
+    Lapsed,
+}
+
+/// A failed try.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tried<'t> {
+    pub(crate) trouble: FailureKind,
+    /// Which try it was, from 1.
+    pub(crate) attempt: u32,
+    /// Whether the request may be sent again whatever became of it.
+    pub(crate) repeatable: bool,
+    /// What the server asked for.
+    pub(crate) retry_after_ms: Option<u64>,
+    /// Makes pauses differ between runs, and stay the same for one.
+    pub(crate) seed: &'t str,
+}
+
+/// How long to wait before the next try; nothing when there is none.
+pub(crate) fn pause(step: &Step, tried: &Tried<'_>) -> Option<u64> {
+    let retry = step.retry.as_ref();
+    let most = retry.and_then(|retry| retry.max_attempts).map(milepost_model::decode::Int::get);
+    let most = most.unwrap_or(match (retry.is_some(), tried.repeatable) {
+        (true, _) | (_, true) => RETRY_ATTEMPTS,
+        (false, false) => 1,
+    });
+    if tried.attempt >= most || !is_worth_it(retry, tried.trouble) {
+        return None;
+    }
+    // A server that asks for more is not asked again: an earlier try would only be refused too.
+    let asked = tried.retry_after_ms.unwrap_or(0);
+    (asked <= limits::RETRY_AFTER_MAX_MS).then(|| grown(retry, tried).max(asked))
+}
+
+/// Whether an answer leaves open what became of the request: a gateway gave up on the server
+/// behind it. An author who names the status knows that server.
+pub(crate) fn is_ambiguous(step: &Step, status: u16) -> bool {
+    let named = step.retry.as_ref().is_some_and(|retry| {
+        retry.on.is_some() && is_worth_it(Some(retry), FailureKind::Status(status))
+    });
+    matches!(status, 502 | 504) && !named
+}
+
+fn is_worth_it(retry: Option<&Retry>, trouble: FailureKind) -> bool {
+    let Some(on) = retry.and_then(|retry| retry.on.as_ref()) else {
+        return match trouble {
+            FailureKind::Network => true,
+            FailureKind::Status(status) => retry::STATUSES.contains(&status),
+            FailureKind::Timeout
+            | FailureKind::Unsendable
+            | FailureKind::Withheld
+            | FailureKind::Changed
+            | FailureKind::Lapsed => false,
+        };
+    };
+    on.iter().any(|on| match (on, trouble) {
+        (RetryOn::Network, FailureKind::Network) | (RetryOn::Timeout, FailureKind::Timeout) => true,
+        (on, FailureKind::Status(status)) => on.is_status(status),
+        _ => false,
+    })
+}
+
+fn grown(retry: Option<&Retry>, tried: &Tried<'_>) -> u64 {
+    let initial = retry.and_then(|retry| retry.initial.as_ref());
+    let initial = initial.map_or(limits::BACKOFF_MS, millis);
+    let max = retry.and_then(|retry| retry.max.as_ref()).map_or(limits::BACKOFF_MAX_MS, millis);
+    let fixed = retry.and_then(|retry| retry.backoff) == Some(Backoff::Fixed);
+    let factor = if fixed { 1 } else { 1_u64 << (tried.attempt - 1).min(32) };
+    let pause = initial.saturating_mul(factor).min(max.max(initial));
+    if retry.and_then(|retry| retry.jitter) == Some(false) || fixed {
+        return pause;
+    }
+    // Up to a quarter more, so that runs that failed together do not come back together.
+    let digest = Sha256::digest(format!("{}/{}", tried.seed, tried.attempt));
+    let share = u64::from(u16::from_be_bytes([digest[0], digest[1]]));
+    pause + pause / 4 * share / u64::from(u16::MAX)
+}

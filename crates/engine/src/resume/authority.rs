@@ -1,0 +1,97 @@
+//! Who has to be there for a run to go on in a way: nobody, a person, or a person who shows it.
+//!
+//! Whatever a person was to decide is not decided by beginning again: a write of which nobody knows
+//! whether it happened, tries of an agent that are used up, a question that was asked.
+
+use milepost_model::step::Action;
+
+use crate::event::Resumption;
+use crate::event::step_key::StepKey;
+use crate::interpreter::budget;
+use crate::interpreter::evaluator::RunEvaluator;
+use crate::interpreter::flow::Flow;
+use crate::state::{Phase, State, StepState};
+use crate::world::WorldChange;
+
+/// Who has to be there, and what for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Needs {
+    /// Nobody.
+    Nobody,
+    /// A person.
+    Person(String),
+    /// A person who shows to be there.
+    Proof(String),
+}
+
+/// Who has to be there for a resumption on a text.
+pub fn needs(flow: &Flow, state: &State, resumption: &Resumption) -> Needs {
+    let reset: Vec<(&StepKey, &StepState)> = state
+        .steps
+        .iter()
+        .filter(|(key, _)| resumption.reset.iter().any(|reset| key.is_within(reset)))
+        .collect();
+    let set = resumption.overrides.iter().map(|(key, output)| format!("set `{key}` to {output}"));
+    let more = budget::decided(state, &resumption.by, &resumption.budget).map(|(budget, limit)| {
+        let name = budget.name();
+        format!("allow {name}={limit}")
+    });
+    let unsettled = reset.iter().filter(|(_, step)| step.unsettled).map(|(key, step)| {
+        let request = step.wrote.as_ref().map_or("its request", |wrote| wrote.request.as_str());
+        format!("send `{request}` of `{key}` again, which may have taken effect")
+    });
+    let exhausted = reset.iter().filter(|(key, step)| is_exhausted(flow, key, step));
+    let exhausted = exhausted.map(|(key, _)| format!("give an agent more tries for `{key}`"));
+    let other = resumption.text_hash != state.head.text_hash;
+    let unasked = state.steps.iter().filter(|(key, step)| other && loses(flow, state, key, step));
+    let unasked = unasked.map(|(key, _)| format!("go on without the question of `{key}`"));
+    let shown: Vec<String> =
+        set.chain(more).chain(unsettled).chain(exhausted).chain(unasked).collect();
+    if !shown.is_empty() {
+        return Needs::Proof(shown.join(", "));
+    }
+    // What comes at every end is written to be done at every end.
+    let again = reset.iter().filter(|(key, _)| !flow.is_finally(key));
+    let again = again.filter_map(|(key, step)| {
+        let wrote = step.wrote.as_ref().filter(|wrote| !wrote.repeatable)?;
+        Some(format!("send `{}` of `{key}` once more", wrote.request))
+    });
+    let again: Vec<String> = again.chain(redirected(state, resumption)).collect();
+    if again.is_empty() { Needs::Nobody } else { Needs::Person(again.join(", ")) }
+}
+
+/// The catalogs whose requests would go elsewhere, or with other credentials.
+fn redirected(state: &State, resumption: &Resumption) -> Vec<String> {
+    let worlds = state.head.world.as_ref().zip(resumption.world.as_ref());
+    let changes = worlds.map(|(before, after)| before.changes(after)).unwrap_or_default();
+    let changes = changes.into_iter().filter(WorldChange::redirects).map(|change| {
+        let WorldChange { name, part, before, after } = change;
+        let of = |text: Option<String>| text.unwrap_or_else(|| "nothing".to_owned());
+        format!("change the {part} of `{name}` from {} to {}", of(before), of(after))
+    });
+    changes.collect()
+}
+
+/// Whether an agent has no tries left for a step that is not done.
+fn is_exhausted(flow: &Flow, key: &StepKey, step: &StepState) -> bool {
+    let Some(Action::Prompt(prompt)) = flow.of_key(key).map(|step| &step.action) else {
+        return false;
+    };
+    step.refused > 0 && step.phase != Phase::Succeeded && step.tries_left(prompt.max_attempts) == 0
+}
+
+/// Whether a person was asked something that the text no longer asks, or no longer asks before what
+/// it was about.
+fn loses(flow: &Flow, state: &State, key: &StepKey, step: &StepState) -> bool {
+    let Some(request) = step.request.as_deref() else { return false };
+    let asks = flow.of_key(key).is_some_and(|step| match &step.action {
+        Action::Approve(_) => true,
+        Action::Prompt(prompt) => RunEvaluator::of(flow, state).is_confirmed(prompt),
+        _ => false,
+    });
+    let Some(index) = flow.index(key.top()).filter(|_| asks) else { return true };
+    let below = flow.below(index);
+    let named = request.shown.iter().map(|shown| &shown.key).chain(&request.unshown);
+    let mut still = named.filter_map(|key| flow.index(key.top()));
+    still.any(|sender| !below.contains(&sender))
+}

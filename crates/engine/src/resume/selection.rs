@@ -1,0 +1,246 @@
+//! Which steps run again, and why.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use milepost_model::expr::SegmentKind;
+use milepost_model::guide::Confirmation;
+use milepost_model::step::{Action, OnError, Step, When};
+
+use super::{Origin, ResolvedRequest, step_equality};
+use crate::event::step_key::StepKey;
+use crate::interpreter::flow::Flow;
+use crate::state::{Phase, State};
+
+/// Why a step runs again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RerunReason {
+    /// Somebody named it.
+    Asked,
+    /// Everything runs again.
+    Start,
+    /// It reads an input that differs.
+    Reads(String),
+    /// It depends on a step that runs again, or whose output is replaced.
+    Below(StepKey),
+    /// It failed.
+    Failed,
+    /// It was canceled.
+    Canceled,
+    /// It runs at every end.
+    Finally,
+    /// It allowed a write that is done once more.
+    Spent(StepKey),
+}
+
+impl RerunReason {
+    pub(crate) fn words(&self) -> String {
+        match self {
+            RerunReason::Asked => "it was named".to_owned(),
+            RerunReason::Start => "everything runs again".to_owned(),
+            RerunReason::Reads(input) => format!("it reads the input `{input}`, which differs"),
+            RerunReason::Below(key) => format!("it depends on `{key}`"),
+            RerunReason::Failed => "it failed".to_owned(),
+            RerunReason::Canceled => "it was canceled".to_owned(),
+            RerunReason::Finally => "it runs at every end".to_owned(),
+            RerunReason::Spent(key) => {
+                format!("the write of `{key}` that it allowed is done once more")
+            }
+        }
+    }
+}
+
+/// Which steps of the top level run again.
+#[derive(Debug, Default)]
+pub(crate) struct StepSelection {
+    /// By their number, why; those that are not here keep what they have.
+    pub(crate) why: BTreeMap<usize, RerunReason>,
+    /// Lists and loops that only go on with what is left of them.
+    pub(crate) reopened: BTreeSet<usize>,
+}
+
+impl StepSelection {
+    /// What runs again in a flow; `old` is the one that ran.
+    pub(crate) fn of(
+        flow: &Flow,
+        old: &Flow,
+        state: &State,
+        wish: &ResolvedRequest<'_>,
+    ) -> StepSelection {
+        let mut choice = StepSelection::default();
+        choice.roots(flow, state, wish);
+        if wish.only.is_none() {
+            choice.spread(flow, wish);
+            choice.at_the_end(flow, state);
+        }
+        for named in wish.request.overrides.keys() {
+            flow.index(named).and_then(|index| choice.why.remove(&index));
+        }
+        // A yes that was given stays, unless the question itself was named.
+        choice
+            .why
+            .retain(|index, why| *why == RerunReason::Asked || !is_given(flow, state, *index));
+        let broke = |why: &RerunReason| matches!(why, RerunReason::Failed | RerunReason::Canceled);
+        let goes_on = |index: usize| {
+            let key = &flow.nodes()[index].key;
+            let pair = flow.of_key(key).zip(old.of_key(key));
+            pair.is_some_and(|(now, was)| step_equality::same_list(was, now))
+                && is_partial(state, key)
+        };
+        choice.reopened = choice
+            .why
+            .iter()
+            .filter(|(index, why)| broke(why) && goes_on(**index))
+            .map(|(index, _)| *index)
+            .collect();
+        choice.ask_again(flow, state);
+        choice
+    }
+
+    /// The steps that are a reason by themselves.
+    fn roots(&mut self, flow: &Flow, state: &State, wish: &ResolvedRequest<'_>) {
+        for (index, node) in flow.nodes().iter().enumerate() {
+            let begun = state.steps.keys().any(|key| key.is_within(&node.key));
+            let reads = || {
+                let step = flow.of_key(&node.key)?;
+                let mut changed = wish.changed.iter();
+                changed.find(|input| reads(flow, step, input)).map(|input| (*input).to_owned())
+            };
+            let whole = wish.only.is_none() && begun;
+            let why = if wish.asked.iter().any(|asked| asked == node.key.as_str()) {
+                Some(RerunReason::Asked)
+            } else if whole && wish.request.origin == Origin::Start {
+                Some(RerunReason::Start)
+            } else if let Some(input) = reads().filter(|_| whole) {
+                Some(RerunReason::Reads(input))
+            } else {
+                broke(flow, state, index)
+            };
+            self.why.extend(why.map(|why| (index, why)));
+        }
+    }
+
+    /// All that depends on what runs again does as well.
+    fn spread(&mut self, flow: &Flow, wish: &ResolvedRequest<'_>) {
+        let given = wish.request.overrides.keys().filter_map(|named| flow.index(named));
+        let roots: Vec<usize> = self.why.keys().copied().chain(given).collect();
+        for root in roots {
+            for below in flow.below(root) {
+                let why = self.why.entry(below).or_insert(RerunReason::Failed);
+                if matches!(why, RerunReason::Failed | RerunReason::Canceled) {
+                    *why = RerunReason::Below(flow.nodes()[root].key.clone());
+                }
+            }
+        }
+    }
+
+    fn at_the_end(&mut self, flow: &Flow, state: &State) {
+        for (index, node) in flow.nodes().iter().enumerate() {
+            if node.finally && state.end.is_some() && state.step(&node.key).is_some() {
+                self.why.entry(index).or_insert(RerunReason::Finally);
+            }
+        }
+    }
+
+    /// One yes allows one write: what took effect is not done twice without being asked again.
+    fn ask_again(&mut self, flow: &Flow, state: &State) {
+        let mut spent = BTreeMap::new();
+        for index in self.why.keys() {
+            let resets = self.resets(flow, state, *index);
+            let wrote = state.steps.iter().any(|(key, step)| {
+                step.wrote.is_some() && resets.iter().any(|reset| key.is_within(reset))
+            });
+            let above = flow.above(*index).into_iter().filter(|_| wrote);
+            for approval in above.filter(|above| is_given(flow, state, *above)) {
+                spent.insert(approval, RerunReason::Spent(flow.nodes()[*index].key.clone()));
+            }
+        }
+        for (approval, why) in spent {
+            self.why.entry(approval).or_insert(why);
+        }
+    }
+
+    /// The executions of a step that are forgotten.
+    pub(crate) fn resets(&self, flow: &Flow, state: &State, index: usize) -> Vec<StepKey> {
+        let own = &flow.nodes()[index].key;
+        let within = state.steps.iter().filter(|(key, _)| key.is_within(own));
+        if !self.reopened.contains(&index) {
+            return within.map(|_| own.clone()).take(1).collect();
+        }
+        let tolerated = |key: &StepKey| {
+            let step = flow.of_key(key);
+            key.as_str().contains("::") && step.is_some_and(|def| def.on_error == OnError::Continue)
+        };
+        let inner = within.filter(|(key, step)| {
+            let broken = match step.phase {
+                Phase::Failed => !tolerated(key),
+                Phase::Canceled => true,
+                _ => false,
+            };
+            *key != own && broken && !key.as_str().contains("::verify@")
+        });
+        inner.map(|(key, _)| key.clone()).collect()
+    }
+}
+
+/// Whether a step failed so that the run failed, or was canceled.
+pub(crate) fn broke(flow: &Flow, state: &State, index: usize) -> Option<RerunReason> {
+    let own = &flow.nodes()[index].key;
+    let of = |key: &StepKey| match state.phase(key) {
+        Phase::Failed => {
+            let counts = flow.of_key(key).is_some_and(|def| def.on_error == OnError::Fail);
+            (counts && !key.as_str().contains("::verify@")).then_some(RerunReason::Failed)
+        }
+        Phase::Canceled => Some(RerunReason::Canceled),
+        _ => None,
+    };
+    // A loop of a guide has no execution of its own.
+    match state.step(own) {
+        Some(_) => of(own),
+        None => state.steps.keys().filter(|key| key.is_within(own)).find_map(of),
+    }
+}
+
+/// Whether a person said yes to it.
+pub(crate) fn is_given(flow: &Flow, state: &State, index: usize) -> bool {
+    let key = &flow.nodes()[index].key;
+    let asks = flow.of_key(key).is_some_and(|step| matches!(step.action, Action::Approve(_)));
+    asks && *state.phase(key) == Phase::Succeeded
+}
+
+/// Whether it is a list or a loop of which something may be done already.
+fn is_partial(state: &State, key: &StepKey) -> bool {
+    let inner = state.steps.keys().any(|other| other != key && other.is_within(key));
+    let listed = state.step(key).is_none_or(|step| step.items.is_some());
+    inner && listed
+}
+
+/// Whether a step reads an input.
+fn reads(flow: &Flow, step: &Step, input: &str) -> bool {
+    let expressed = step.exprs().iter().any(|located| {
+        located.expr.references().iter().any(|reference| {
+            let field = reference.path.first().map(|segment| &segment.kind);
+            reference.root == "inputs"
+                && match field {
+                    Some(SegmentKind::Field(name)) => name == input,
+                    Some(SegmentKind::Index(_) | SegmentKind::Dynamic) | None => true,
+                }
+        })
+    });
+    expressed || varies(flow, step, input)
+}
+
+/// Whether what is not written as an expression names an input as a variable.
+fn varies(flow: &Flow, step: &Step, input: &str) -> bool {
+    let guided = flow.is_walked() || matches!(step.when, Some(When::Condition(_)));
+    let told = match &step.action {
+        Action::Loop(_) => true,
+        Action::Prompt(prompt) => {
+            prompt.criteria.is_some() || matches!(prompt.confirmation, Confirmation::When(_))
+        }
+        _ => false,
+    };
+    let text = || step_equality::of(step);
+    let word = |part: &str| part == input;
+    let apart = |c: char| !c.is_alphanumeric() && c != '_' && c != '-';
+    (guided || told) && text().split(apart).any(word)
+}

@@ -1,0 +1,205 @@
+//! What stands in the place of a secret until it is sent, and how it is found again.
+//!
+//! Nobody outside knows the nonce of a run, so no answer of an API can make the engine put a secret
+//! somewhere.
+
+use milepost_model::secret;
+use serde_json::{Map, Value};
+
+/// What stands in the place of a secret.
+pub fn secret_placeholder(nonce: &str, name: &str) -> String {
+    format!("{}{name}{CLOSE}", open(nonce))
+}
+
+const CLOSE: char = ')';
+/// What every sentinel begins with.
+const NAME: &str = "milepost-secret";
+
+fn open(nonce: &str) -> String {
+    format!("{NAME}({nonce}:")
+}
+
+/// A text with something else in the place of every sentinel, by the name of its secret; one for
+/// which there is nothing stays.
+fn replace_in_text(open: &str, text: &str, with: &mut dyn FnMut(&str) -> Option<String>) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(open) {
+        let inner = &rest[at + open.len()..];
+        let Some(end) = inner.find(CLOSE) else { break };
+        let after = at + open.len() + end + CLOSE.len_utf8();
+        match with(&inner[..end]) {
+            Some(other) => {
+                out.push_str(&rest[..at]);
+                out.push_str(&other);
+            }
+            None => out.push_str(&rest[..after]),
+        }
+        rest = &rest[after..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// A value with something else in the place of every sentinel in its texts.
+pub fn replace_secrets(
+    nonce: &str,
+    value: &Value,
+    with: &mut dyn FnMut(&str) -> Option<String>,
+) -> Value {
+    replace_in_value(&open(nonce), value, with)
+}
+
+/// The same for the values of a map; its keys are nobody's secret.
+pub fn replace_secrets_in_map(
+    nonce: &str,
+    map: &Map<String, Value>,
+    with: &mut dyn FnMut(&str) -> Option<String>,
+) -> Map<String, Value> {
+    let open = open(nonce);
+    map.iter().map(|(name, value)| (name.clone(), replace_in_value(&open, value, with))).collect()
+}
+
+/// The names of the secrets whose sentinels stand in a value.
+pub fn secret_names_in(nonce: &str, value: &Value) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    replace_in_value(&open(nonce), value, &mut |name| {
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+        None
+    });
+    names
+}
+
+fn replace_in_value(
+    open: &str,
+    value: &Value,
+    with: &mut dyn FnMut(&str) -> Option<String>,
+) -> Value {
+    match value {
+        Value::String(text) => Value::String(replace_in_text(open, text, with)),
+        Value::Array(items) => {
+            items.iter().map(|item| replace_in_value(open, item, with)).collect()
+        }
+        Value::Object(map) => {
+            let all =
+                map.iter().map(|(name, value)| (name.clone(), replace_in_value(open, value, with)));
+            Value::Object(all.collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// A value as it may be shown: marks in the place of sentinels.
+pub fn mask_secrets(nonce: &str, value: &Value) -> Value {
+    replace_secrets(nonce, value, &mut |name| Some(secret::mark(name)))
+}
+
+/// A text as it may be shown.
+pub fn mask_text(nonce: &str, text: &str) -> String {
+    replace_in_text(&open(nonce), text, &mut |name| Some(secret::mark(name)))
+}
+
+/// What stands in the place of a sentinel that was cut before its name was told.
+const CUT: &str = "[secret]";
+
+/// A part of a request as it may be shown. Sentinels may be percent-encoded there, and the last one
+/// may have been cut with what came behind it; nothing of the nonce is left.
+pub(crate) fn mask_request(nonce: &str, text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(NAME) {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        match encoded(nonce, &from[NAME.len()..]) {
+            Sentinel::Named(name, after) => {
+                out.push_str(&secret::mark(&name));
+                rest = after;
+            }
+            Sentinel::Cut => {
+                out.push_str(CUT);
+                rest = "";
+            }
+            Sentinel::None => {
+                out.push_str(NAME);
+                rest = &from[NAME.len()..];
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// What follows the first word of a sentinel.
+enum Sentinel<'t> {
+    /// The rest of one: the name of its secret, and what comes behind it.
+    Named(String, &'t str),
+    /// The rest of one whose end is missing.
+    Cut,
+    /// Something else.
+    None,
+}
+
+fn encoded<'t>(nonce: &str, text: &'t str) -> Sentinel<'t> {
+    let Some(inner) = past(text, '(') else { return Sentinel::None };
+    let Some(inner) = inner.strip_prefix(nonce) else {
+        return if nonce.starts_with(inner) { Sentinel::Cut } else { Sentinel::None };
+    };
+    let Some(mut inner) = past(inner, ':') else { return Sentinel::Cut };
+    let mut name = String::new();
+    loop {
+        if let Some(after) = past(inner, CLOSE) {
+            return Sentinel::Named(name, after);
+        }
+        // The name of a secret has a prefix that ends so.
+        if let Some(after) = past(inner, ':') {
+            name.push(':');
+            inner = after;
+            continue;
+        }
+        let Some(next) = inner.chars().next() else { return Sentinel::Cut };
+        name.push(next);
+        inner = &inner[next.len_utf8()..];
+    }
+}
+
+/// What comes behind an ASCII character, as it is or percent-encoded.
+fn past(text: &str, mark: char) -> Option<&str> {
+    text.strip_prefix(mark).or_else(|| {
+        let code = text.strip_prefix('%')?.get(..2)?;
+        let same = u8::from_str_radix(code, 16).is_ok_and(|byte| char::from(byte) == mark);
+        same.then(|| &text[3..])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, wanted: &str) {
+        let told = mask_request("5ea1", text);
+        assert_eq!(told, wanted);
+        assert!(!told.contains("5ea1"));
+    }
+
+    #[test]
+    fn a_request_is_shown_without_the_places_of_its_secrets() {
+        let plain = secret_placeholder("5ea1", "input:key");
+        check(&format!("a {plain} b {plain}"), &{
+            let mark = secret::mark("input:key");
+            format!("a {mark} b {mark}")
+        });
+        let url = "https://x/?q=milepost-secret%285ea1%3Ainput%3akey%29&z=1";
+        check(url, &format!("https://x/?q={}&z=1", secret::mark("input:key")));
+        check("milepost-secret(other:key)", "milepost-secret(other:key)");
+    }
+
+    #[test]
+    fn a_sentinel_that_was_cut_tells_nothing() {
+        let plain = format!("x {}", secret_placeholder("5ea1", "input:key"));
+        for end in "x milepost-secret(".len()..plain.len() {
+            assert_eq!(mask_request("5ea1", &plain[..end]), "x [secret]", "{end}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! A JSON-RPC error as data, and the faults that the edge itself finds.
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+
+use crate::limits;
+
+/// The line is no JSON.
+pub const PARSE_ERROR: i32 = -32700;
+/// The JSON is no message that may be sent here and now.
+pub const INVALID_REQUEST: i32 = -32600;
+/// There is no such method.
+pub const METHOD_NOT_FOUND: i32 = -32601;
+/// The method is there, and its parameters are wrong.
+pub const INVALID_PARAMS: i32 = -32602;
+/// The fault is ours.
+pub const INTERNAL_ERROR: i32 = -32603;
+/// The session is not in the state that the request needs.
+pub const SERVER_ERROR: i32 = -32000;
+
+/// Why a request has no result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RpcError {
+    /// The number by which programs tell faults apart.
+    pub code: i32,
+    /// One fixed text per code: what is special about this case is in `data`.
+    pub message: Cow<'static, str>,
+    /// What is special about this case; null for nothing.
+    pub data: Value,
+}
+
+impl RpcError {
+    /// A fault with the fixed text of its code.
+    pub fn new(code: i32, message: impl Into<Cow<'static, str>>, data: Value) -> RpcError {
+        RpcError { code, message: message.into(), data }
+    }
+
+    /// The object of it.
+    pub fn to_value(&self) -> Value {
+        let mut value = json!({"code": self.code, "message": self.message});
+        if !self.data.is_null() {
+            value["data"] = self.data.clone();
+        }
+        value
+    }
+
+    /// Parameters that a method cannot work with.
+    pub fn invalid_params(details: impl Into<Value>) -> RpcError {
+        RpcError::new(INVALID_PARAMS, "Invalid params", json!({ "details": details.into() }))
+    }
+
+    pub(crate) fn parse_error(details: &str) -> RpcError {
+        RpcError::new(PARSE_ERROR, "Parse error", json!({ "details": details }))
+    }
+
+    pub(crate) fn invalid_request(details: impl Into<Value>) -> RpcError {
+        RpcError::new(INVALID_REQUEST, "Invalid Request", json!({ "details": details.into() }))
+    }
+
+    pub(crate) fn over_limit(details: &str, limit: usize) -> RpcError {
+        let data = json!({ "details": details, "limit": limit });
+        RpcError::new(INVALID_REQUEST, "Invalid Request", data)
+    }
+
+    pub(crate) fn oversized_line() -> RpcError {
+        RpcError::over_limit("the line is longer than a message may be", limits::LINE_BYTES)
+    }
+
+    pub(crate) fn method_not_found(method: &str) -> RpcError {
+        RpcError::new(METHOD_NOT_FOUND, "Method not found", json!({ "method": method }))
+    }
+
+    pub(crate) fn not_initialized() -> RpcError {
+        let data = json!({ "details": "send initialize first" });
+        RpcError::new(SERVER_ERROR, "Server not initialized", data)
+    }
+
+    pub(crate) fn in_use() -> RpcError {
+        RpcError::invalid_request("a request with this id is under way")
+    }
+
+    pub(crate) fn unknown_tool(tool: &str, nearest: Option<&str>) -> RpcError {
+        let data = json!({
+            "tool": tool,
+            "details": "tool is not known",
+            "suggestion": nearest.unwrap_or("call tools/list for the tools there are"),
+        });
+        RpcError::new(INVALID_PARAMS, "Invalid params", data)
+    }
+
+    pub(crate) fn internal(correlation_id: &str) -> RpcError {
+        let data = json!({ "correlationId": correlation_id });
+        RpcError::new(INTERNAL_ERROR, "Internal error", data)
+    }
+}

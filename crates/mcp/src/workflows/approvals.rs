@@ -1,0 +1,509 @@
+//! Questions of runs, asked where the person is: in the client that follows the run.
+//!
+//! An agent cannot approve. What counts is the answer to an elicitation of ours, which showed what
+//! would be done; no argument of a tool is one. A question that wants a terminal or a PIN, or that
+//! a form of a client cannot hold, is not asked here: the run says which command decides it.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::sync::{Mutex, PoisonError};
+
+use milepost_ops::run::decide::{ApproveStep, RejectStep, Request as DecideRequest};
+use milepost_ops::run::resume::ResumeRun;
+use milepost_ops::run::start::RunWorkflow;
+use milepost_ops::run::status::{self, GetRunStatus};
+use milepost_ops::run::submit::SubmitStep;
+use milepost_ops::run::view::{Presence, RunView, WaitingKind, WaitingView};
+use milepost_ops::{Code, ElicitedCaller, Operation, Operations, Problem, Response};
+use rmcp::model::{ElicitRequestParams, InputRequests, RequestParamsMeta};
+use rmcp::service::{RequestContext, RoleServer};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::client::{McpClient, principal};
+use super::elicitation::{self, FormResult};
+use super::tool_call::ToolCall;
+use super::{ToolStyle, WorkflowServer, call_tokens, suggested_call, tasks};
+use crate::limits;
+
+/// The key of a question where every request stands alone.
+pub(super) const APPROVAL: &str = "approval";
+/// The field of the form that is the decision.
+const APPROVE: &str = "approve";
+/// The field for what the person has to say about it.
+const COMMENT: &str = "comment";
+
+/// A question that a run asks a person.
+#[derive(Debug, Clone)]
+pub(super) struct ApprovalQuestion {
+    run: String,
+    step: String,
+    /// What was shown: another question is not answered by this.
+    digest: String,
+    message: String,
+    schema: Map<String, Value>,
+    /// Whether the author wants an answer with fields.
+    has_form: bool,
+}
+
+/// A question that was asked in the place of a result.
+#[derive(Debug)]
+pub(super) struct PendingApproval {
+    question: ApprovalQuestion,
+    /// The run that was to be shown.
+    run: String,
+    /// What else the result says.
+    rest: Option<Map<String, Value>>,
+    wait_s: u64,
+}
+
+/// The questions that were asked, so that nobody is asked twice.
+#[derive(Debug, Default)]
+pub(super) struct Questions {
+    asked: Mutex<VecDeque<String>>,
+    /// The keys under which tasks of the extension ask.
+    keys: Mutex<VecDeque<Asking>>,
+}
+
+/// A question that a task asks, and the key of it there.
+#[derive(Debug)]
+struct Asking {
+    key: String,
+    task: String,
+    question: ApprovalQuestion,
+}
+
+impl ApprovalQuestion {
+    /// The questions of a run that may be answered in a client.
+    pub(super) fn of(run: &str, waiting: &[WaitingView]) -> Vec<ApprovalQuestion> {
+        let asks = waiting.iter().filter(|one| one.kind == WaitingKind::Approval);
+        asks.filter(|one| one.presence == Some(Presence::Elicitation))
+            .filter_map(|one| ApprovalQuestion::read(run, one))
+            .collect()
+    }
+
+    fn read(run: &str, waiting: &WaitingView) -> Option<ApprovalQuestion> {
+        let message = message(waiting);
+        (message.chars().count() <= limits::QUESTION_CHARS).then_some(())?;
+        Some(ApprovalQuestion {
+            run: waiting.run_id.clone().unwrap_or_else(|| run.to_owned()),
+            step: waiting.step.clone()?,
+            digest: waiting.digest.clone()?,
+            schema: schema(waiting.form.as_ref())?,
+            has_form: waiting.form.is_some(),
+            message,
+        })
+    }
+
+    /// The same question of the same client.
+    pub(super) fn name(&self, client: &str) -> String {
+        [client, &self.run, &self.step, &self.digest].join("\n")
+    }
+
+    pub(super) fn params(&self) -> Option<ElicitRequestParams> {
+        elicitation::params(&self.message, self.schema.clone())
+    }
+
+    /// Makes the answer of the person the decision.
+    pub(super) async fn decide(
+        &self,
+        operations: &Operations,
+        mut given: Map<String, Value>,
+        principal: Option<String>,
+    ) -> Result<(), Problem> {
+        let Some(Value::Bool(approve)) = given.remove(APPROVE) else { return Ok(()) };
+        let comment = match given.remove(COMMENT) {
+            Some(Value::String(comment)) => Some(comment),
+            _ => None,
+        };
+        let request = DecideRequest {
+            run_id: self.run.clone(),
+            step_id: Some(self.step.clone()),
+            digest: Some(self.digest.clone()),
+            comment,
+            answer: (approve && self.has_form).then_some(Value::Object(given)),
+        };
+        let person = ElicitedCaller { principal };
+        match approve {
+            true => operations.run::<ApproveStep>(&person, request).await.map(drop),
+            false => operations.run::<RejectStep>(&person, request).await.map(drop),
+        }
+    }
+}
+
+/// All that a decision is about, in words.
+fn message(waiting: &WaitingView) -> String {
+    let mut lines = vec![waiting.message.clone()];
+    for shown in &waiting.shown {
+        lines.push(format!("- {}: {} {}", shown.step, shown.request, shown.arguments));
+    }
+    for change in &waiting.changes {
+        let (step, before, after) = (&change.step, &change.before, &change.after);
+        lines.push(format!("- {step} differs from what was approved: {before}, now {after}"));
+    }
+    lines.join("\n")
+}
+
+/// The form for a decision; none where the author wants more than a form of a client can hold.
+fn schema(form: Option<&Value>) -> Option<Map<String, Value>> {
+    let mut properties = Map::new();
+    properties.insert(APPROVE.to_owned(), json!({"type": "boolean", "title": "Approve"}));
+    let mut required = vec![APPROVE.to_owned()];
+    if let Some(form) = form {
+        let fields = form["properties"].as_object()?;
+        for (name, field) in fields {
+            let taken = matches!(name.as_str(), APPROVE | COMMENT);
+            properties.insert(name.clone(), plain(field).filter(|_| !taken)?);
+        }
+        for name in form["required"].as_array().into_iter().flatten() {
+            required.push(name.as_str()?.to_owned());
+        }
+    } else {
+        properties.insert(COMMENT.to_owned(), json!({"type": "string", "title": "Comment"}));
+    }
+    let schema = json!({"type": "object", "properties": properties, "required": required});
+    schema.as_object().cloned()
+}
+
+/// A field of a form, where it is a plain one.
+fn plain(field: &Value) -> Option<Value> {
+    let kind = field["type"].as_str()?;
+    matches!(kind, "string" | "number" | "integer" | "boolean").then_some(())?;
+    let kept = ["type", "title", "description", "enum", "minimum", "maximum"];
+    let kept = kept.into_iter().filter_map(|name| Some((name, field.get(name)?.clone())));
+    let kept: Map<String, Value> = kept.map(|(name, value)| (name.to_owned(), value)).collect();
+    Some(Value::Object(kept))
+}
+
+impl Questions {
+    /// Notes that a client is asked; `false` when it was before.
+    fn mark(&self, question: &ApprovalQuestion, who: &str) -> bool {
+        let name = question.name(who);
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        if asked.contains(&name) {
+            return false;
+        }
+        if asked.len() == limits::QUESTIONS {
+            asked.pop_front();
+        }
+        asked.push_back(name);
+        true
+    }
+
+    /// Nobody saw it after all.
+    fn unmark(&self, question: &ApprovalQuestion, who: &str) {
+        let name = question.name(who);
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.retain(|known| *known != name);
+    }
+
+    fn was_asked(&self, question: &ApprovalQuestion, who: &str) -> bool {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.contains(&question.name(who))
+    }
+
+    /// The key under which a task asks it: the same for as long as it is the same question, and
+    /// one that nobody can make up.
+    pub(super) fn key(&self, task: &str, question: &ApprovalQuestion) -> String {
+        let name = question.name(task);
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = keys.iter().find(|known| known.question.name(&known.task) == name) {
+            return known.key.clone();
+        }
+        if keys.len() == limits::QUESTIONS {
+            keys.pop_front();
+        }
+        let key = format!("{APPROVAL}:{}", call_tokens::token());
+        let (task, question) = (task.to_owned(), question.clone());
+        keys.push_back(Asking { key: key.clone(), task, question });
+        key
+    }
+
+    /// The question that a task asked under a key; its answer is taken once.
+    fn take(&self, task: &str, key: &str) -> Option<ApprovalQuestion> {
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = keys.iter().position(|known| known.key == key && known.task == task)?;
+        keys.remove(at).map(|known| known.question)
+    }
+}
+
+impl WorkflowServer {
+    /// The first question of a run that this client was not asked yet.
+    pub(super) fn question(
+        &self,
+        run: &RunView,
+        client: McpClient<'_>,
+    ) -> Option<ApprovalQuestion> {
+        self.unasked(&run.run_id, &run.waiting, client)
+    }
+
+    fn unasked(
+        &self,
+        run: &str,
+        waiting: &[WaitingView],
+        client: McpClient<'_>,
+    ) -> Option<ApprovalQuestion> {
+        let key = client.key();
+        let questions = &self.shared.questions;
+        ApprovalQuestion::of(run, waiting)
+            .into_iter()
+            .find(|question| !questions.was_asked(question, &key))
+    }
+
+    /// Asks a client that shook hands; what its person filled in, unless they did not.
+    async fn put(
+        &self,
+        question: &ApprovalQuestion,
+        client: McpClient<'_>,
+        ask: impl Future<Output = FormResult>,
+    ) -> Option<Map<String, Value>> {
+        let (key, questions) = (client.key(), &self.shared.questions);
+        if !questions.mark(question, &key) {
+            return None;
+        }
+        match ask.await {
+            FormResult::Given(given) => Some(given),
+            FormResult::Nobody | FormResult::Gone => {
+                questions.unmark(question, &key);
+                None
+            }
+            FormResult::Declined | FormResult::Later(_) => None,
+        }
+    }
+
+    /// Asks a client that shook hands what its task waits for.
+    pub(super) async fn ask_in_task(
+        &self,
+        context: &RequestContext<RoleServer>,
+        task: &str,
+        question: &ApprovalQuestion,
+    ) {
+        let Some(mut params) = question.params() else { return };
+        params.set_meta(tasks::related(task));
+        let asked = async {
+            let answer = context.peer.create_elicitation(params).await;
+            answer.map_or(FormResult::Nobody, elicitation::result)
+        };
+        if let Some(given) = self.put(question, McpClient::Peer(context), asked).await {
+            let decided = question.decide(self.operations(), given, principal(context)).await;
+            if let Err(problem) = decided {
+                self.refused(task, &problem);
+            }
+        }
+    }
+
+    /// Takes the answer to what a task of the extension asked; what it did not ask counts for
+    /// nothing.
+    pub(super) async fn answered_in_task(
+        &self,
+        client: McpClient<'_>,
+        task: &str,
+        key: &str,
+        answer: &Value,
+    ) -> Result<bool, Problem> {
+        let Some(question) = self.shared.questions.take(task, key) else { return Ok(false) };
+        if let FormResult::Given(given) = elicitation::answer(answer) {
+            let decided = question.decide(self.operations(), given, client.principal());
+            return decided.await.map(|()| true);
+        }
+        self.shared.questions.mark(&question, &client.key());
+        Ok(false)
+    }
+
+    /// Asks what the run of an answer waits for, where its person can be asked: the answer after
+    /// that, or the question.
+    pub(super) async fn approvals(
+        &self,
+        calling: &ToolCall<'_>,
+        mut answer: Response,
+    ) -> Result<(Response, Option<(InputRequests, PendingApproval)>), Problem> {
+        let client = calling.client;
+        if !client.has_forms() && !matches!(client, McpClient::AtOnce(_)) {
+            return Ok((answer, None));
+        }
+        for _ in 0..limits::QUESTIONS_A_CALL {
+            let Some(run) = shown(calling.operation.name, &answer)? else { break };
+            let Some(question) = self.unasked(&run.run_id, &run.waiting, client) else { break };
+            if client.leaves_it() {
+                break;
+            }
+            let pending = PendingApproval::of(&question, run.run_id, &answer, &calling.arguments)?;
+            let (message, schema) = (&question.message, question.schema.clone());
+            let asked = elicitation::form(client, None, APPROVAL, message, schema);
+            if client.is_stateless() {
+                match asked.await {
+                    FormResult::Later(requests) => return Ok((answer, Some((requests, pending)))),
+                    _ => break,
+                }
+            }
+            let Some(given) = self.put(&question, client, asked).await else { break };
+            question.decide(self.operations(), given, client.principal()).await?;
+            answer = pending.refreshed(self.operations(), self.style()).await?;
+        }
+        Ok((answer, None))
+    }
+
+    /// Takes the answer to a question that was asked in the place of a result.
+    pub(super) async fn decided(
+        &self,
+        pending: PendingApproval,
+        answer: Option<&Value>,
+        client: McpClient<'_>,
+    ) -> Result<Response, Problem> {
+        match answer.map(elicitation::answer) {
+            Some(FormResult::Given(given)) => {
+                let principal = client.principal();
+                pending.question.decide(self.operations(), given, principal).await?;
+            }
+            Some(_) => {
+                self.shared.questions.mark(&pending.question, &client.key());
+            }
+            None => {}
+        }
+        pending.refreshed(self.operations(), self.style()).await
+    }
+}
+
+/// What an answer says of a run that may ask something.
+#[derive(Debug, Deserialize)]
+struct AskingRun {
+    run_id: String,
+    #[serde(default)]
+    waiting: Vec<WaitingView>,
+}
+
+/// The run that an operation's answer shows, where it shows one.
+fn shown(operation: &str, answer: &Response) -> Result<Option<AskingRun>, Problem> {
+    /// An answer is a run, or has one, or is about none: a dry run, or a list of open ones.
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Shown {
+        Run(AskingRun),
+        Within { run: AskingRun },
+        None {},
+    }
+    if ![RunWorkflow::NAME, GetRunStatus::NAME, SubmitStep::NAME, ResumeRun::NAME]
+        .contains(&operation)
+    {
+        return Ok(None);
+    }
+    Ok(match read(answer.json())? {
+        Shown::Run(run) | Shown::Within { run } => Some(run),
+        Shown::None {} => None,
+    })
+}
+
+/// An answer of ours. What cannot be read is a fault of ours, too.
+pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
+    serde_json::from_str(text).map_err(|error| misshapen(&error))
+}
+
+pub(super) fn misshapen(error: &serde_json::Error) -> Problem {
+    let message = format!("an answer does not have the form it should have: {error}");
+    Problem::new(Code::Internal, message, "report this with the request that caused it")
+}
+
+impl PendingApproval {
+    fn of(
+        question: &ApprovalQuestion,
+        run: String,
+        answer: &Response,
+        arguments: &Map<String, Value>,
+    ) -> Result<PendingApproval, Problem> {
+        let mut rest: Map<String, Value> = read(answer.json())?;
+        let rest = rest.shift_remove("run").map(|_| rest);
+        let wait_s = arguments.get("wait_s").and_then(Value::as_u64).unwrap_or_default();
+        let (least, most) = limits::DECIDED_WAIT_S;
+        let wait_s = wait_s.clamp(least, most);
+        Ok(PendingApproval { question: question.clone(), run, rest, wait_s })
+    }
+
+    /// The answer as it is now.
+    async fn refreshed(
+        &self,
+        operations: &Operations,
+        style: ToolStyle,
+    ) -> Result<Response, Problem> {
+        let run_id = Some(self.run.clone());
+        let request = status::Request { run_id, wait_s: self.wait_s, ..Default::default() };
+        let run = tasks::view(operations, request).await?;
+        let run = suggested_call::written(&run, style)?;
+        let answer = match &self.rest {
+            None => run,
+            Some(rest) => {
+                let mut answer = rest.clone();
+                answer.insert("run".to_owned(), run);
+                Value::Object(answer)
+            }
+        };
+        Ok(answer.to_string().into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(run: &AskingRun) -> Vec<ApprovalQuestion> {
+        ApprovalQuestion::of(&run.run_id, &run.waiting)
+    }
+
+    fn waiting(form: &Value) -> AskingRun {
+        let asks = json!({
+            "kind": "approval", "step": "ok", "message": "Refund it?", "digest": "d",
+            "presence": "elicitation",
+            "shown": [{"step": "refund", "request": "POST /refunds", "arguments": {"id": 1}}],
+        });
+        let mut run = json!({"run_id": "run_1", "status": "waiting", "waiting": [asks]});
+        if !form.is_null() {
+            run["waiting"][0]["form"] = form.clone();
+        }
+        serde_json::from_value(run).expect("is a run")
+    }
+
+    #[test]
+    fn what_would_be_done_stands_in_the_question() {
+        let questions = asked(&waiting(&Value::Null));
+        let message = &questions[0].message;
+        assert_eq!(message, "Refund it?\n- refund: POST /refunds {\"id\":1}");
+        let mut run = waiting(&Value::Null);
+        run.waiting[0].presence = Some(Presence::Terminal);
+        assert!(asked(&run).is_empty(), "that one is for a terminal");
+        run.waiting[0].presence = Some(Presence::Elicitation);
+        run.waiting[0].message = "x".repeat(limits::QUESTION_CHARS);
+        assert!(asked(&run).is_empty(), "nobody can look at as much in a form");
+    }
+
+    #[test]
+    fn a_form_that_is_flat_is_asked_and_no_other() {
+        let flat = json!({
+            "type": "object",
+            "required": ["why"],
+            "properties": {"why": {"type": "string", "minLength": 1}, "n": {"type": "integer"}},
+        });
+        let schema = &asked(&waiting(&flat))[0].schema;
+        assert_eq!(schema["required"], json!(["approve", "why"]));
+        assert_eq!(schema["properties"]["n"], json!({"type": "integer"}));
+        for other in [
+            json!({"type": "object", "properties": {"a": {"type": "array"}}}),
+            json!({"type": "object", "properties": {"approve": {"type": "boolean"}}}),
+            json!({"type": "string"}),
+        ] {
+            assert!(asked(&waiting(&other)).is_empty(), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_the_same_for_the_same_question_and_good_once() {
+        let questions = Questions::default();
+        let question = &asked(&waiting(&Value::Null))[0];
+        let key = questions.key("t", question);
+        assert_eq!(questions.key("t", question), key);
+        assert!(questions.take("t", "approval:made-up").is_none());
+        assert!(questions.take("other", &key).is_none());
+        assert!(questions.take("t", &key).is_some() && questions.take("t", &key).is_none());
+        assert!(questions.mark(question, "a") && !questions.mark(question, "a"));
+        assert!(questions.mark(question, "b"));
+    }
+}

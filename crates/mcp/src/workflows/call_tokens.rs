@@ -1,0 +1,89 @@
+//! What was asked and is answered by another call: one token for exactly one call.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use serde_json::{Map, Value};
+
+use crate::limits;
+
+/// The argument that carries a token.
+pub(super) const ARGUMENT: &str = "confirm";
+
+/// The tokens that were given out and not used yet, each with what it stands for.
+#[derive(Debug)]
+pub(super) struct CallTokens<T> {
+    open: Mutex<HashMap<String, Open<T>>>,
+}
+
+#[derive(Debug)]
+struct Open<T> {
+    call: String,
+    since: Instant,
+    what: T,
+}
+
+impl<T> Default for CallTokens<T> {
+    fn default() -> CallTokens<T> {
+        CallTokens { open: Mutex::default() }
+    }
+}
+
+impl<T> CallTokens<T> {
+    /// A token for one call.
+    pub(super) fn give(&self, call: String, what: T) -> String {
+        let token = token();
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|_, one| one.since.elapsed() < limits::TOKEN_VALID);
+        if open.len() >= limits::TOKENS
+            && let Some(oldest) =
+                open.iter().min_by_key(|(_, one)| one.since).map(|(token, _)| token.clone())
+        {
+            open.remove(&oldest);
+        }
+        open.insert(token.clone(), Open { call, since: Instant::now(), what });
+        token
+    }
+
+    /// What a token stands for, when it was given for this call; it is used up either way.
+    pub(super) fn take(&self, token: &str, call: &str) -> Option<T> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let one = open.remove(token)?;
+        (one.since.elapsed() < limits::TOKEN_VALID && one.call == call).then_some(one.what)
+    }
+}
+
+/// A call as text: the same arguments in another order are another call, which is only asked again.
+pub(super) fn call(tool: &str, arguments: &Map<String, Value>) -> String {
+    format!("{tool}{}", Value::Object(arguments.clone()))
+}
+
+/// 128 bits. They guard against a model that makes one up, which is asked not to, and is bound to
+/// this process.
+pub(super) fn token() -> String {
+    let random = RandomState::new();
+    format!("{:016x}{:016x}", random.hash_one(0), random.hash_one(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_good_once_and_for_its_call_alone() {
+        let tokens = CallTokens::default();
+        let call = |id: &str| {
+            let arguments = Map::from_iter([("workflow_id".to_owned(), id.into())]);
+            call("workflow.delete", &arguments)
+        };
+        let token = tokens.give(call("a"), 1);
+        assert_eq!(tokens.take("made-up", &call("a")), None);
+        assert_eq!(tokens.take(&token, &call("a")), Some(1));
+        assert_eq!(tokens.take(&token, &call("a")), None);
+        let token = tokens.give(call("a"), 2);
+        assert_eq!(tokens.take(&token, &call("b")), None);
+        assert_eq!(tokens.take(&token, &call("a")), None);
+    }
+}

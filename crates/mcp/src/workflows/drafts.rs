@@ -1,0 +1,184 @@
+//! A workflow that a model writes, block by block: the inputs, the steps with what they promise,
+//! then what providers are asked with. Each is validated before the next is asked for. Nothing of
+//! it is on disk: after a restart the first block is asked for again.
+#![expect(deprecated, reason = "clients of 2025-11-25 are asked in this way")]
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use milepost_ops::run::view::DueView;
+use milepost_ops::workflow::validate::{Request as ValidateRequest, ValidateWorkflow};
+use milepost_ops::{Operations, Problem, SilentCaller, prompts};
+use rmcp::model::SamplingMessage;
+
+use crate::limits;
+
+/// A step for a workflow that has none yet.
+const LATER: &str = "steps:\n  - {id: later, set: {}}\n";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Block {
+    Inputs,
+    Steps,
+    Providers,
+}
+
+impl Block {
+    fn wish(self) -> &'static str {
+        match self {
+            Block::Inputs => {
+                "Write it block by block. First answer with `workflow`, `title`, `description` \
+                 and `inputs` alone; the steps come next."
+            }
+            Block::Steps => {
+                "Now answer with `steps` and `final_output` alone; every `prompt` has its \
+                 `output_schema`."
+            }
+            Block::Providers => {
+                "Some inputs have a `provider`. See to their `provider_args`, `depends_on` and \
+                 `select`, and answer with the whole workflow."
+            }
+        }
+    }
+}
+
+/// What is there of a draft.
+#[derive(Debug, Clone)]
+struct Draft {
+    block: Block,
+    /// The blocks that are done.
+    text: String,
+    /// The last answer, when it would not do, and why.
+    refused: Option<(String, Vec<String>)>,
+    tries: u32,
+    /// Questions so far.
+    asked: u32,
+}
+
+/// The drafts of a process, by run.
+#[derive(Debug, Default)]
+pub(super) struct ManifestDrafts {
+    all: Mutex<HashMap<String, Draft>>,
+}
+
+impl ManifestDrafts {
+    /// What to ask the model next, and how often it was asked; none when the whole is asked for at
+    /// once: a correction, or another try.
+    pub(super) fn question(&self, run: &str, due: &DueView) -> Option<(Vec<SamplingMessage>, u32)> {
+        let prompt = due.prompt.as_str();
+        if due.attempt != 1 || !prompts::writes(prompt) {
+            return None;
+        }
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(draft) = all.get(run) else {
+            let first = format!("{prompt}\n\n{}", Block::Inputs.wish());
+            return Some((vec![SamplingMessage::user_text(first)], 0));
+        };
+        let mut messages = vec![SamplingMessage::user_text(prompt)];
+        if !draft.text.is_empty() {
+            messages.push(SamplingMessage::assistant_text(draft.text.clone()));
+        }
+        let mut wish = draft.block.wish().to_owned();
+        if let Some((last, issues)) = &draft.refused {
+            messages.push(SamplingMessage::user_text(wish));
+            messages.push(SamplingMessage::assistant_text(last.clone()));
+            wish = format!("The last answer would not do:\n{}", issues.join("\n"));
+        }
+        messages.push(SamplingMessage::user_text(wish));
+        Some((messages, draft.asked))
+    }
+
+    /// Takes an answer: the whole workflow when nothing more is to be asked for.
+    pub(super) async fn take(
+        &self,
+        operations: &Operations,
+        run: &str,
+        answer: String,
+    ) -> Result<Option<String>, Problem> {
+        let draft = self.draft(run);
+        let whole = match draft.block {
+            Block::Inputs if has(&answer, "steps") => {
+                self.forget(run);
+                return Ok(Some(answer));
+            }
+            Block::Inputs => answer.clone(),
+            _ if has(&answer, "workflow") => answer.clone(),
+            Block::Steps => format!("{}\n{answer}", draft.text.trim_end()),
+            Block::Providers => draft.text.clone(),
+        };
+        let issues = issues(operations, draft.block, &whole).await?;
+        let (asked, tries) = (draft.asked + 1, draft.tries + 1);
+        if !issues.is_empty() && tries < limits::BLOCK_TRIES {
+            let refused = Some((answer, issues));
+            self.keep(run, Draft { refused, tries, asked, ..draft });
+            return Ok(None);
+        }
+        let block = match draft.block {
+            Block::Inputs => Block::Steps,
+            Block::Steps if issues.is_empty() && has_providers(&whole) => Block::Providers,
+            Block::Steps | Block::Providers => {
+                self.forget(run);
+                return Ok(Some(whole));
+            }
+        };
+        self.keep(run, Draft { block, text: whole, refused: None, tries: 0, asked });
+        Ok(None)
+    }
+
+    fn draft(&self, run: &str) -> Draft {
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let first =
+            Draft { block: Block::Inputs, text: String::new(), refused: None, tries: 0, asked: 0 };
+        all.get(run).cloned().unwrap_or(first)
+    }
+
+    fn keep(&self, run: &str, draft: Draft) {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whoever lost theirs is asked for the first block again.
+        if all.len() >= limits::DRAFTS && !all.contains_key(run) {
+            all.clear();
+        }
+        all.insert(run.to_owned(), draft);
+    }
+
+    fn forget(&self, run: &str) {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).remove(run);
+    }
+}
+
+/// Whether a text has a key at its top.
+fn has(text: &str, key: &str) -> bool {
+    text.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')))
+}
+
+fn has_providers(text: &str) -> bool {
+    let head = text.split("\nsteps:").next().unwrap_or_default();
+    head.lines().any(|line| line.contains("provider:"))
+}
+
+/// What is wrong with the blocks so far.
+async fn issues(operations: &Operations, block: Block, text: &str) -> Result<Vec<String>, Problem> {
+    let manifest = match block {
+        Block::Inputs => format!("{}\n{LATER}", text.trim_end()),
+        Block::Steps | Block::Providers => text.to_owned(),
+    };
+    let request = ValidateRequest { manifest: Some(manifest), ..Default::default() };
+    let seen = operations.run::<ValidateWorkflow>(&SilentCaller, request).await?;
+    let told = seen.violations.iter().map(|one| {
+        format!("{}: {} {}", one.path, one.message, one.suggestion.as_deref().unwrap_or_default())
+    });
+    Ok(told.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_at_the_top_are_told_from_others() {
+        assert!(has("workflow: a\nsteps:\n  - {id: b}\n", "steps"));
+        assert!(!has("workflow: a\ninputs:\n  steps: {type: string}\n", "steps"));
+        assert!(has_providers("inputs:\n  a: {type: string, provider: x y}\nsteps: []\n"));
+        assert!(!has_providers("inputs: {}\nsteps:\n  - {id: a, set: {provider: 1}}\n"));
+    }
+}

@@ -1,0 +1,337 @@
+//! What to do next: the one call that repairs a failure or goes on with a run, spelled as tools are
+//! listed, and the words that belong to it.
+
+use std::sync::Arc;
+
+use milepost_model::hint::{HintPart, Invocation};
+use milepost_model::problem::{Code, Problem};
+use milepost_model::wording::{self, Wording};
+use milepost_ops::{OPERATIONS, OperationSpec};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::approvals::misshapen;
+use super::tool_names;
+use super::{MANIFESTS, ToolStyle};
+
+/// What stands for a text that has yet to be corrected.
+const CORRECTED: &str = "<the corrected text>";
+
+/// A call that a model can make as it stands.
+#[derive(Debug, Clone)]
+pub(super) struct SuggestedCall {
+    tool: String,
+    arguments: Map<String, Value>,
+    /// What it is for, in words.
+    pub(super) why: String,
+}
+
+impl SuggestedCall {
+    pub(super) fn new(
+        operation: &str,
+        style: ToolStyle,
+        arguments: Map<String, Value>,
+        why: impl Into<String>,
+    ) -> SuggestedCall {
+        SuggestedCall { tool: tool_names::shown(operation, style), arguments, why: why.into() }
+    }
+
+    pub(super) fn to_value(&self) -> Value {
+        json!({"tool": self.tool, "arguments": self.arguments})
+    }
+}
+
+/// The words of tools, as a client is shown them. What it has no tool for, a person types.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tools(pub(super) ToolStyle);
+
+impl Wording for Tools {
+    fn call(&self, call: &Invocation) -> String {
+        let Some(call) = for_tools(call, self.0) else { return self.person(call) };
+        let name = tool_names::shown(&call.operation, self.0);
+        match call.arguments.is_empty() {
+            true => name,
+            false => format!("{name} {}", Value::Object(call.arguments)),
+        }
+    }
+
+    fn person(&self, call: &Invocation) -> String {
+        self.0.typed.person(call)
+    }
+
+    fn next(&self, call: &Invocation, person: Option<&str>) -> Value {
+        let told = |what: &str| {
+            let typed = self.person(call);
+            json!({"person": format!("stop now; tell the user: {what} with `{typed}`")})
+        };
+        match (person, for_tools(call, self.0)) {
+            (Some(what), _) => told(what),
+            (None, None) => told("go on"),
+            (None, Some(call)) => {
+                SuggestedCall::new(&call.operation, self.0, call.arguments, "").to_value()
+            }
+        }
+    }
+}
+
+/// The tool call that does what a call does, when this client has one. Agents know catalogs by
+/// their commands, see what would change by what would be there, and see open runs by their status.
+fn for_tools(call: &Invocation, style: ToolStyle) -> Option<Invocation> {
+    let mut call = call.clone();
+    match &*call.operation {
+        "catalog.list" => {
+            let catalog = call.arguments.remove("catalog_id");
+            call.operation = "command.list".into();
+            call.arguments.extend(catalog.map(|id| ("catalog".to_owned(), id)));
+        }
+        "catalog.diff" => call.operation = "catalog.preview_import".into(),
+        "runs.list" => call.operation = "workflow.status".into(),
+        _ => {}
+    }
+    has(&call.operation, style).then_some(call)
+}
+
+/// Whether this client has a tool for an operation.
+fn has(operation: &str, style: ToolStyle) -> bool {
+    let found = OPERATIONS.iter().find(|one| one.name == operation);
+    found.and_then(OperationSpec::tool).is_some_and(|tool| style.has(tool))
+}
+
+/// Operations that take one thing of several, which no schema asks for: the one to name.
+const NEEDS: &[(&str, &str)] = &[
+    ("catalog.remove", "catalog_id"),
+    ("catalog.set_enabled", "catalog_id"),
+    ("command.list", "query"),
+    ("workflow.preview_inputs", "workflow_id"),
+    ("workflow.purge_history", "workflow_id"),
+    ("workflow.run", "workflow_id"),
+    ("workflow.status", "run_id"),
+    ("workflow.step_plan", "workflow_id"),
+    ("workflow.validate", "workflow_id"),
+];
+
+/// Whether a call can be made as it stands: the one that a hint names, and the tool's for it.
+fn is_whole(named: &Invocation, call: &Invocation) -> bool {
+    let found = OPERATIONS.iter().find(|one| one.name == call.operation);
+    let schema = found.map(|one| (one.request)()).unwrap_or_default();
+    let mut required = schema["required"].as_array().into_iter().flatten();
+    let mut needed = NEEDS.iter().filter(|(operation, _)| *operation == named.operation);
+    required.all(|name| name.as_str().is_some_and(|it| call.arguments.contains_key(it)))
+        && needed.all(|(_, name)| named.arguments.contains_key(*name))
+}
+
+/// What repairs a problem of a call with these arguments, by its cause.
+pub(super) fn after(
+    problem: &Problem,
+    arguments: &Map<String, Value>,
+    style: ToolStyle,
+) -> Option<SuggestedCall> {
+    let named = |name: &str| {
+        let value = problem.context.get(name).or_else(|| arguments.get(name))?;
+        Some((name.to_owned(), value.clone()))
+    };
+    let with = |name: &str| -> Option<Map<String, Value>> { Some(Map::from_iter([named(name)?])) };
+    let next = |operation: &'static str, arguments, why: &str| {
+        has(operation, style).then(|| SuggestedCall::new(operation, style, arguments, why))
+    };
+    match problem.code {
+        Code::WorkflowNotFound => {
+            next("workflow.list", Map::new(), "see which workflows there are")
+        }
+        Code::WorkflowVersionConflict | Code::WorkflowExists => {
+            let why = "read the version that is there now, then save again with its `version` as \
+                       `expected_version`";
+            next("workflow.get", with("workflow_id")?, why)
+        }
+        Code::WorkflowVersionNotFound => {
+            next("workflow.get", with("workflow_id")?, "read the version that is there now")
+        }
+        Code::WorkflowInvalid => {
+            let is_text = MANIFESTS.iter().any(|name| arguments.contains_key(*name));
+            let (arguments, why) = match is_text {
+                true => (
+                    Map::from_iter([("manifest".to_owned(), CORRECTED.into())]),
+                    "correct every violation, and validate the text before it is used",
+                ),
+                false => (with("workflow_id")?, "see every violation, and what corrects it"),
+            };
+            next("workflow.validate", arguments, why)
+        }
+        Code::RunNotFound => next("workflow.status", Map::new(), "see which runs are open"),
+        Code::StepNotDue | Code::StepNotFound | Code::RunConflict | Code::ResumeRefused => {
+            next("workflow.status", with("run_id")?, "see what the run waits for now")
+        }
+        Code::CommandNotFound => {
+            let query = named("command").or_else(|| named("query"))?.1;
+            let arguments = Map::from_iter([("query".to_owned(), query)]);
+            next("command.list", arguments, "search for the command that is meant")
+        }
+        code if is_of_a_request(code) && problem.context.contains_key("run_id") => {
+            let mut arguments = with("run_id")?;
+            arguments.insert("plan_only".to_owned(), true.into());
+            next("workflow.resume", arguments, "see what going on would do, then resume the run")
+        }
+        _ => hinted(problem, style),
+    }
+}
+
+/// Whether a problem is that of a request that may succeed when it is made again.
+fn is_of_a_request(code: Code) -> bool {
+    matches!(code, Code::UpstreamFailed | Code::UpstreamTimeout | Code::UpstreamRejected)
+}
+
+/// The call that a hint leads to.
+fn hinted(problem: &Problem, style: ToolStyle) -> Option<SuggestedCall> {
+    let mut calls = problem.hint.parts().iter().filter_map(|part| match part {
+        HintPart::Call(named) => Some((named, for_tools(named, style)?)),
+        HintPart::Text(_) | HintPart::Person { .. } | HintPart::Arguments { .. } => None,
+    });
+    let (_, call) = calls.next().filter(|(named, call)| is_whole(named, call))?;
+    let why = problem.hint.worded(&Tools(style));
+    Some(SuggestedCall::new(&call.operation, style, call.arguments, why))
+}
+
+/// A value as a client is shown it: hints and what comes next are in the words of its tools.
+pub(super) fn written<T: Serialize>(value: &T, style: ToolStyle) -> Result<Value, Problem> {
+    let tools: Arc<dyn Wording> = Arc::new(Tools(style));
+    let written = wording::scoped(&tools, || serde_json::to_value(value));
+    written.map_err(|error| misshapen(&error))
+}
+
+/// Says in an answer what comes next, where that is more than what its run says itself.
+pub(super) fn told(
+    answer: &mut Value,
+    operation: &str,
+    asked: &Map<String, Value>,
+    style: ToolStyle,
+) {
+    if answer.get("runs").is_some() && operation == "workflow.status" {
+        answer["next"] = after_runs(answer, style).to_value();
+        return;
+    }
+    let run = answer.get_mut("run").and_then(Value::as_object_mut);
+    let Some(run) = run.filter(|run| run.get("run_id").is_some_and(Value::is_string)) else {
+        return;
+    };
+    let next = run.remove("next");
+    // A plan was looked at: what it says is done by the same call.
+    let planned = operation == "workflow.resume" && asked.get("plan_only") == Some(&true.into());
+    if planned {
+        let mut arguments = asked.clone();
+        arguments.remove("plan_only");
+        answer["next"] = SuggestedCall::new(operation, style, arguments, "").to_value();
+    } else if let Some(next) = next {
+        answer["next"] = next;
+    }
+}
+
+/// The open run to look at first: one that waits, else the newest; without any, the workflows.
+fn after_runs(answer: &Value, style: ToolStyle) -> SuggestedCall {
+    let runs = || answer["runs"].as_array().into_iter().flatten();
+    let first = runs().find(|run| run["status"] == "waiting").or_else(|| runs().next());
+    match first {
+        Some(run) => {
+            let arguments = Map::from_iter([("run_id".to_owned(), run["run_id"].clone())]);
+            SuggestedCall::new("workflow.status", style, arguments, "")
+        }
+        None => SuggestedCall::new("workflow.list", style, Map::new(), ""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use milepost_model::hint::Hint;
+
+    use super::*;
+
+    fn said(hint: &Hint) -> String {
+        hint.worded(&Tools(ToolStyle::default()))
+    }
+
+    fn next(problem: &Problem, arguments: &Value) -> Value {
+        let arguments = arguments.as_object().cloned().unwrap_or_default();
+        after(problem, &arguments, ToolStyle::default()).map_or(Value::Null, |next| next.to_value())
+    }
+
+    fn problem(code: Code, hint: impl Into<Hint>) -> Problem {
+        Problem::new(code, "it failed", hint)
+    }
+
+    #[test]
+    fn a_hint_is_told_with_the_names_of_tools() {
+        let see = |call| Hint::text("see ").call(call);
+        let enable = Invocation::of("catalog.set_enabled").with("catalog_id", "shop");
+        for (hint, expected) in [
+            (see(Invocation::of("workflow.list")), "see `workflow_list`"),
+            (
+                see(enable.with("enabled", true)),
+                "see `catalog_set_enabled {\"catalog_id\":\"shop\",\"enabled\":true}`",
+            ),
+            // What agents have no tool for is done by the next one to it, else by a person.
+            (see(Invocation::of("catalog.list")), "see `command_list`"),
+            (see(Invocation::of("catalog.diff")), "see `catalog_preview_import`"),
+            (see(Invocation::of("runs.list")), "see `workflow_status`"),
+            (see(Invocation::of("inbox")), "see `inbox`"),
+            (Hint::text("say ").given("overwrite", true), "say `overwrite: true`"),
+            (Hint::text("give ").argument("vendor"), "give `vendor`"),
+            // What only a person does is said as they type it.
+            (
+                Hint::text("ask for ").person(Invocation::of("workflow.resume")),
+                "ask for `workflow.resume`",
+            ),
+        ] {
+            assert_eq!(said(&hint), expected);
+        }
+    }
+
+    #[test]
+    fn a_call_that_a_hint_names_is_next_when_it_is_whole() {
+        let of =
+            |call| next(&problem(Code::CatalogDisabled, Hint::text("see ").call(call)), &json!({}));
+        let enable = Invocation::of("catalog.set_enabled").with("enabled", true);
+        assert_eq!(of(enable.clone()), Value::Null);
+        let enable = enable.with("catalog_id", "shop");
+        let arguments = json!({"enabled": true, "catalog_id": "shop"});
+        assert_eq!(of(enable), json!({"tool": "catalog_set_enabled", "arguments": arguments}));
+        assert_eq!(of(Invocation::of("catalog.validate_openapi")), Value::Null);
+        assert_eq!(of(Invocation::of("workflow.status")), Value::Null);
+        let runs = json!({"tool": "workflow_status", "arguments": {}});
+        assert_eq!(of(Invocation::of("runs.list")), runs);
+        let person = Hint::text("stop: ").person(Invocation::of("workflow.list"));
+        assert_eq!(next(&problem(Code::PresenceRequired, person), &json!({})), Value::Null);
+    }
+
+    #[test]
+    fn what_is_next_depends_on_the_cause() {
+        let invalid = problem(Code::WorkflowInvalid, "correct it");
+        let of_text = next(&invalid, &json!({"manifest": "steps: ["}));
+        let arguments = json!({"manifest": CORRECTED});
+        assert_eq!(of_text, json!({"tool": "workflow_validate", "arguments": arguments}));
+        let arguments = json!({"workflow_id": "refund"});
+        let of_file = next(&invalid, &arguments);
+        assert_eq!(of_file, json!({"tool": "workflow_validate", "arguments": arguments}));
+        assert_eq!(next(&invalid, &json!({})), Value::Null);
+
+        let failed = problem(Code::UpstreamRejected, "look at the answer, then resume");
+        assert_eq!(next(&failed, &json!({})), Value::Null);
+        let arguments = json!({"run_id": "run_1", "plan_only": true});
+        let failed = failed.context("run_id", "run_1");
+        let resume = json!({"tool": "workflow_resume", "arguments": arguments});
+        assert_eq!(next(&failed, &json!({})), resume);
+
+        let refused = problem(Code::ResumeRefused, "raise the budget").context("run_id", "run_1");
+        let status = json!({"tool": "workflow_status", "arguments": {"run_id": "run_1"}});
+        assert_eq!(next(&refused, &json!({})), status);
+    }
+
+    #[test]
+    fn what_a_run_waits_for_is_a_call_or_something_to_tell_a_person() {
+        let tools = Tools(ToolStyle::default());
+        let plan = Invocation::of("workflow.resume").with("run_id", "run_1");
+        let call = json!({"tool": "workflow_resume", "arguments": {"run_id": "run_1"}});
+        assert_eq!(tools.next(&plan, None), call);
+        let words = "stop now; tell the user: approve or reject with `workflow.approve`";
+        let approve = Invocation::of("workflow.approve");
+        assert_eq!(tools.next(&approve, Some("approve or reject")), json!({"person": words}));
+    }
+}

@@ -1,0 +1,290 @@
+//! The one way from a call to what it does, for every client: whoever has to be asked is asked
+//! first, whether the call is answered with its result, with a task, or with a question.
+
+use milepost_model::hint::{Hint, Invocation};
+use milepost_ops::{Code, Confirm, Door, OperationSpec, Problem, Response, Safety};
+use rmcp::model::{InputRequests, InputRequiredResult, InputResponses, JsonObject};
+use serde_json::{Map, Value};
+
+use super::approvals::{APPROVAL, PendingApproval};
+use super::client::McpClient;
+use super::elicitation::{self, FormResult};
+use super::tool_caller::ToolCaller;
+use super::{WorkflowServer, call_tokens, input_form};
+
+/// The key of the one question that a destructive call asks.
+const CONFIRMATION: &str = "confirmation";
+/// The key of the form for inputs that are missing.
+const INPUTS: &str = "inputs";
+/// The argument that says how long a call waits.
+const WAIT: &str = "wait_s";
+
+/// A call as it came.
+pub(super) struct ToolCall<'c> {
+    pub(super) operation: &'static OperationSpec,
+    pub(super) arguments: JsonObject,
+    /// Answers to what was asked in the round before.
+    pub(super) answers: Option<&'c InputResponses>,
+    /// What the client was given in the round before.
+    pub(super) state: Option<&'c str>,
+    pub(super) client: McpClient<'c>,
+    /// It is answered with a task, which nobody waits for.
+    pub(super) is_task: bool,
+}
+
+/// What came of a call.
+pub(super) enum CallOutcome {
+    /// It was done with these arguments, or was refused.
+    Done(JsonObject, Result<Response, Problem>),
+    /// It needs a yes, which the model may carry.
+    Unsaid(JsonObject, Problem),
+    /// The client has something to answer first.
+    Later(Box<InputRequiredResult>),
+}
+
+/// What is known from the rounds before, where every request stands alone. An answer counts only
+/// when its question was asked in such a round, of this very call.
+#[derive(Debug, Default)]
+pub(super) struct RoundState {
+    /// The questions that were answered with yes.
+    yes: Vec<String>,
+    /// Inputs that were filled in.
+    given: Map<String, Value>,
+    asked: Question,
+}
+
+/// What was asked last.
+#[derive(Debug, Default)]
+enum Question {
+    #[default]
+    Nothing,
+    Yes(String),
+    Inputs,
+    Approval(Box<PendingApproval>),
+}
+
+/// How one question was answered.
+enum Said {
+    Yes,
+    /// It ends here.
+    Ends(CallOutcome),
+}
+
+impl WorkflowServer {
+    /// Does what is called for, once everybody who has to be asked has said yes.
+    pub(super) async fn act(&self, mut calling: ToolCall<'_>) -> CallOutcome {
+        let token = calling.arguments.remove(call_tokens::ARGUMENT);
+        let needs_name = token.is_some() || calling.state.is_some() || calling.client.has_forms();
+        // Most calls are never asked about, and need no name by which they are known again.
+        let call = match needs_name {
+            true => call_tokens::call(calling.operation.name, &calling.arguments),
+            false => String::new(),
+        };
+        let before = calling.state.and_then(|state| self.shared.rounds.take(state, &call));
+        let mut round = before.unwrap_or_default();
+        if let Question::Approval(pending) = round.asked {
+            let answer = calling.answers.and_then(|answers| answers.get(APPROVAL));
+            let went_on = self.decided(*pending, answer, calling.client).await;
+            return self.approved(&calling, call, went_on).await;
+        }
+        if let Some(token) = token.as_ref().and_then(Value::as_str)
+            && let Some(question) = self.shared.confirmations.take(token, &call)
+            && self.operations().confirm() != Confirm::Person
+        {
+            round.yes.push(question);
+        }
+        if calling.is_task {
+            calling.arguments.remove(WAIT);
+        }
+        if !round.given.is_empty() {
+            calling.arguments = input_form::with(&calling.arguments, round.given.clone());
+        }
+        if calling.operation.safety == Safety::Standard
+            && round.yes.is_empty()
+            && self.operations().confirm() == Confirm::Writes
+        {
+            let problem = unconfirmed(calling.operation);
+            match self.confirmed(&calling, &call, &mut round, problem).await {
+                Said::Yes => {}
+                Said::Ends(acted) => return acted,
+            }
+        }
+        self.attempted(calling, call, round).await
+    }
+
+    /// Does it, and asks for what turns out to be missing on the way.
+    async fn attempted(
+        &self,
+        mut calling: ToolCall<'_>,
+        call: String,
+        mut round: RoundState,
+    ) -> CallOutcome {
+        let mut done = self.once(&calling, &round.yes).await;
+        if let Err(problem) = &done {
+            match self.filled(problem, &calling, &round).await {
+                FormResult::Given(given) => {
+                    calling.arguments = input_form::with(&calling.arguments, given.clone());
+                    round.given.extend(given);
+                    done = self.once(&calling, &round.yes).await;
+                }
+                FormResult::Later(requests) => {
+                    round.asked = Question::Inputs;
+                    return self.later(requests, call, round);
+                }
+                FormResult::Declined | FormResult::Nobody => {}
+                FormResult::Gone => return CallOutcome::Done(calling.arguments, Err(gone())),
+            }
+        }
+        if let Err(problem) = &done
+            && problem.code == Code::ConfirmationRequired
+            && problem.context.get("loss").is_some()
+        {
+            let problem = problem.clone();
+            if self.operations().confirm() == Confirm::Person {
+                let problem = for_person(calling.operation, problem);
+                return CallOutcome::Done(calling.arguments, Err(problem));
+            }
+            match self.confirmed(&calling, &call, &mut round, problem).await {
+                Said::Yes => done = self.once(&calling, &round.yes).await,
+                Said::Ends(acted) => return acted,
+            }
+        }
+        match done {
+            Ok(result) if !calling.is_task => self.approved(&calling, call, Ok(result)).await,
+            done => CallOutcome::Done(calling.arguments, done),
+        }
+    }
+
+    /// Asks whether something may be done: a problem says what.
+    async fn confirmed(
+        &self,
+        calling: &ToolCall<'_>,
+        call: &str,
+        round: &mut RoundState,
+        problem: Problem,
+    ) -> Said {
+        let question = question(&problem);
+        let asked = matches!(&round.asked, Question::Yes(asked) if *asked == question);
+        let answer = calling.answers.filter(|_| asked).and_then(|all| all.get(CONFIRMATION));
+        let form = elicitation::yes_or_no(&question);
+        let arguments = || calling.arguments.clone();
+        match elicitation::form(calling.client, answer, CONFIRMATION, &question, form).await {
+            FormResult::Given(given) if given.get("confirm") == Some(&Value::Bool(true)) => {
+                round.yes.push(question);
+                Said::Yes
+            }
+            FormResult::Given(_) | FormResult::Declined => {
+                Said::Ends(CallOutcome::Done(arguments(), Err(declined())))
+            }
+            FormResult::Gone => Said::Ends(CallOutcome::Done(arguments(), Err(gone()))),
+            FormResult::Nobody => Said::Ends(CallOutcome::Unsaid(arguments(), problem)),
+            FormResult::Later(requests) => {
+                let mut round = std::mem::take(round);
+                round.asked = Question::Yes(question);
+                Said::Ends(self.later(requests, call.to_owned(), round))
+            }
+        }
+    }
+
+    /// Asks for the inputs that a problem says are missing.
+    async fn filled(
+        &self,
+        problem: &Problem,
+        calling: &ToolCall<'_>,
+        round: &RoundState,
+    ) -> FormResult {
+        let form = input_form::form(self.operations(), problem, &calling.arguments).await;
+        let Some(form) = form else { return FormResult::Nobody };
+        let message = format!("The run needs what it was not given: {}.", problem.message);
+        let asked = matches!(round.asked, Question::Inputs);
+        let answer = calling.answers.filter(|_| asked).and_then(|all| all.get(INPUTS));
+        elicitation::form(calling.client, answer, INPUTS, &message, form).await
+    }
+
+    /// Asks the person whatever a run that a call shows waits for.
+    async fn approved(
+        &self,
+        calling: &ToolCall<'_>,
+        call: String,
+        result: Result<Response, Problem>,
+    ) -> CallOutcome {
+        let asked = match result {
+            Ok(result) => self.approvals(calling, result).await,
+            Err(problem) => Err(problem),
+        };
+        match asked {
+            Ok((result, None)) => CallOutcome::Done(calling.arguments.clone(), Ok(result)),
+            Ok((_, Some((requests, pending)))) => {
+                let asked = Question::Approval(Box::new(pending));
+                self.later(requests, call, RoundState { asked, ..RoundState::default() })
+            }
+            Err(problem) => CallOutcome::Done(calling.arguments.clone(), Err(problem)),
+        }
+    }
+
+    /// Does it, unless nobody wants it any more, and tells how far it is while it does.
+    async fn once(&self, calling: &ToolCall<'_>, yes: &[String]) -> Result<Response, Problem> {
+        if calling.client.is_gone() {
+            return Err(gone());
+        }
+        // Of a task it is told for as long as it lives, by whoever follows it.
+        let (told, teller) = ToolCaller::new(calling.client, yes, self.style(), !calling.is_task);
+        // Work that does not wait would keep a teller on its own thread from telling.
+        let teller = teller.map(|teller| tokio::spawn(teller.tell()));
+        let arguments = Value::Object(calling.arguments.clone());
+        let done = self.operations().call_and_wait(calling.operation.name, &told, arguments).await;
+        for warning in told.into_warnings() {
+            self.log(&format!("warning: {warning}"));
+        }
+        if let Some(teller) = teller {
+            // All of it is told before the answer; nobody wants to know afterwards.
+            let _ = teller.await;
+        }
+        done
+    }
+
+    /// An answer that holds questions, and what makes their answers count.
+    fn later(&self, requests: InputRequests, call: String, round: RoundState) -> CallOutcome {
+        let state = self.shared.rounds.give(call, round);
+        CallOutcome::Later(Box::new(InputRequiredResult::new(Some(requests), Some(state))))
+    }
+}
+
+/// What a person says yes to: what a problem names would be lost.
+pub(super) fn question(problem: &Problem) -> String {
+    let loss = problem.context.get("loss").and_then(Value::as_str);
+    format!("{} Go on?", loss.unwrap_or("This cannot be taken back."))
+}
+
+/// What the configuration wants to be asked before anything is changed.
+fn unconfirmed(operation: &OperationSpec) -> Problem {
+    let loss = format!("An agent wants to call `{}`.", operation.name);
+    let message = format!("`{}` needs a yes: the configuration asks for one", operation.name);
+    Problem::new(Code::ConfirmationRequired, message, "ask the person, then say it again")
+        .context("loss", loss)
+}
+
+/// The configuration leaves this to the person, who does it themselves.
+fn for_person(operation: &OperationSpec, mut problem: Problem) -> Problem {
+    let hint = Hint::text(
+        "stop, and tell the user: the configuration (`confirm = \"person\"`) has them do this \
+         themselves, with ",
+    );
+    let is_typed = operation.doors.iter().any(|door| matches!(door, Door::Command(_)));
+    problem.hint = match is_typed {
+        true => hint.person(Invocation::of(operation.name)),
+        false => hint.then("the command line"),
+    };
+    problem
+}
+
+fn declined() -> Problem {
+    let hint = "nothing was changed; do not ask again unless the user brings it up";
+    Problem::new(Code::ConfirmationRequired, "the user declined", hint)
+}
+
+/// Nobody wants the answer any more, so nothing is done for it.
+fn gone() -> Problem {
+    let hint = "nothing was changed; call again if it is wanted after all";
+    Problem::new(Code::ConfirmationRequired, "the call was canceled", hint)
+}

@@ -1,0 +1,441 @@
+//! Values made from a schema: seeded, bounded, and checked before they leave. What the validator
+//! says of one try decides how the next one is made.
+
+use milepost_catalog::schema::Definitions;
+use serde_json::{Map, Value};
+
+use crate::attempts::{Attempts, below};
+use crate::constraints::{Branches, Constraints, SchemaRefs};
+use crate::json_types::JsonTypes;
+use crate::limits;
+use crate::pattern::{Lengths, matching};
+use crate::random::Random;
+use crate::resource::is_id_like;
+use crate::schema::CompiledSchema;
+use crate::{number, text};
+
+/// What a value is made for: the same recipe always yields the same value.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Recipe<'r> {
+    /// The seed of the mock.
+    pub(crate) seed: u64,
+    /// What tells this value from others of the same schema.
+    pub(crate) salt: &'r str,
+    /// Which examples may be taken.
+    pub(crate) examples: Examples,
+}
+
+/// Which examples of a schema are taken for values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Examples {
+    /// Any.
+    All,
+    /// None that would give two resources the same id.
+    NoIds,
+    /// None: values must differ.
+    None,
+}
+
+/// A value, and whether it is known to fit its schema.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Generated {
+    pub(crate) value: Value,
+    pub(crate) verified: bool,
+}
+
+/// Makes a value of a schema.
+pub(crate) fn generate(schema: &CompiledSchema, recipe: Recipe<'_>) -> Generated {
+    let mut attempts = Attempts::default();
+    let mut best: Option<(usize, Value)> = None;
+    for round in 0..limits::TRIES {
+        let mut generator = Generator {
+            defs: &schema.defs,
+            recipe,
+            attempts: &attempts,
+            nodes: 0,
+            // Leaner from try to try: what is not there cannot be wrong.
+            rich_depth: limits::RICH_DEPTH.saturating_sub(round / 12),
+        };
+        let value = generator.value(&[&schema.value], "", "", 0).unwrap_or(Value::Null);
+        let Some(validator) = &schema.validator else {
+            return Generated { value, verified: false };
+        };
+        if validator.is_valid(&value) {
+            return Generated { value, verified: true };
+        }
+        attempts.learn(validator.iter_errors(&value));
+        let faults = validator.iter_errors(&value).take(limits::TRY_FAULTS).count();
+        if best.as_ref().is_none_or(|(least, _)| faults < *least) {
+            best = Some((faults, value));
+        }
+    }
+    let value = best.map(|(_, value)| value).unwrap_or_default();
+    Generated { value, verified: false }
+}
+
+#[derive(Clone, Copy)]
+struct Generator<'m, 's> {
+    defs: &'s Definitions,
+    recipe: Recipe<'m>,
+    attempts: &'m Attempts,
+    nodes: usize,
+    rich_depth: usize,
+}
+
+/// A place of an answer and how deep it lies.
+#[derive(Debug, Clone, Copy)]
+struct Spot<'a> {
+    at: &'a str,
+    depth: usize,
+}
+
+/// How an object is filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fill {
+    /// With all that is known.
+    Rich,
+    /// With what is required.
+    Lean,
+    /// As `Rich`, and with what the other branches of a choice refuse.
+    Apart,
+}
+
+impl<'s> Generator<'_, 's> {
+    /// A value for a place; nothing when there can be none.
+    fn value(
+        &mut self,
+        schemas: &[&'s Value],
+        at: &str,
+        name: &str,
+        depth: usize,
+    ) -> Option<Value> {
+        self.nodes += 1;
+        if depth > limits::DEPTH {
+            return None;
+        }
+        let tries = self.attempts.at(at);
+        let plain_first = depth > self.rich_depth || self.is_full();
+        let number = (tries / 3) as usize;
+        let branches = Branches { number, plain_first };
+        let constraints = Constraints::gather(schemas, self.defs, branches);
+        if constraints.impossible {
+            return None;
+        }
+        if let Some(values) = &constraints.values {
+            return self.listed(&constraints, values, at, tries);
+        }
+        if let Some(example) = self.example(&constraints, at, name) {
+            return Some(example);
+        }
+        let mut random = self.random(at, tries);
+        let says_nothing =
+            !constraints.typed && constraints.format.is_none() && constraints.patterns.is_empty();
+        Some(match constraints.kind() {
+            // A whole answer that nothing is said about is an empty object rather than a word.
+            JsonTypes::STRING if depth == 0 && says_nothing => Value::Object(Map::new()),
+            JsonTypes::OBJECT => {
+                let fill = match tries % 3 {
+                    _ if plain_first => Fill::Lean,
+                    0 => Fill::Rich,
+                    1 => Fill::Lean,
+                    _ => Fill::Apart,
+                };
+                Value::Object(self.object(&constraints, fill, at, depth)?)
+            }
+            JsonTypes::ARRAY => Value::Array(self.array(&constraints, at, name, depth)?),
+            JsonTypes::STRING => Value::String(text::text(&constraints, name, tries, &mut random)),
+            JsonTypes::NUMBER => number::number(&constraints, name, &mut random),
+            JsonTypes::INTEGER => number::integer(&constraints, name, &mut random),
+            JsonTypes::BOOLEAN => Value::Bool(random.below(2) == 0),
+            _ => Value::Null,
+        })
+    }
+
+    fn random(&self, at: &str, tries: u32) -> Random {
+        Random::new(self.recipe.seed, &[self.recipe.salt, at, &tries.to_string()])
+    }
+
+    /// What applies to a place where the plainest of all branches are taken.
+    fn plainest(&self, schemas: &[&'s Value]) -> Constraints<'s> {
+        Constraints::gather(schemas, self.defs, Branches { number: 0, plain_first: true })
+    }
+
+    fn is_full(&self) -> bool {
+        self.nodes > limits::NODES
+    }
+
+    fn listed(
+        &self,
+        constraints: &Constraints<'s>,
+        from: &[&'s Value],
+        at: &str,
+        tries: u32,
+    ) -> Option<Value> {
+        let fits = |value: &&&Value| {
+            constraints.types.allow(value) && !constraints.banned.contains(*value)
+        };
+        let mut fitting: Vec<&Value> = from.iter().filter(fits).copied().collect();
+        // A null among the values says that it may be missing; show what it looks like.
+        if fitting.iter().any(|value| !value.is_null()) && tries % 4 != 3 {
+            fitting.retain(|value| !value.is_null());
+        }
+        let index = self.random(at, tries).below(fitting.len());
+        fitting.get(index).map(|value| (*value).clone())
+    }
+
+    /// An example that its authors gave, while nothing speaks against it.
+    fn example(&self, constraints: &Constraints<'s>, at: &str, name: &str) -> Option<Value> {
+        let no_ids = self.recipe.examples == Examples::NoIds;
+        let barred = self.recipe.examples == Examples::None || (no_ids && is_id_like(name));
+        if barred || !self.attempts.is_clean(at) {
+            return None;
+        }
+        let fits = |example: &&&Value| {
+            let may_hold_ids = no_ids && (example.is_object() || example.is_array());
+            constraints.types.allow(example) && !example.is_null() && !may_hold_ids
+        };
+        constraints.examples.iter().find(fits).map(|example| (*example).clone())
+    }
+
+    fn object(
+        &mut self,
+        constraints: &Constraints<'s>,
+        fill: Fill,
+        at: &str,
+        depth: usize,
+    ) -> Option<Map<String, Value>> {
+        let mut object = Map::new();
+        let allowed = |name: &str| constraints.closed.iter().all(|names| names.contains(&name));
+        for (name, schemas) in &constraints.properties {
+            let required = constraints.required.contains(name);
+            let wanted = required || (fill != Fill::Lean && allowed(name) && !self.is_full());
+            let place = below(at, name);
+            let unwanted = constraints.absent.contains(name) || self.attempts.is_left_out(&place);
+            if !wanted || (unwanted && !required) {
+                continue;
+            }
+            match self.property(name, schemas, constraints, Spot { at: &place, depth }) {
+                Some(value) => {
+                    object.insert((*name).to_owned(), value);
+                }
+                None if required => return None,
+                None => {}
+            }
+        }
+        for name in &constraints.required {
+            if !object.contains_key(*name) {
+                let schemas = unnamed(constraints, name);
+                let place = below(at, name);
+                let value =
+                    self.property(name, &schemas, constraints, Spot { at: &place, depth })?;
+                object.insert((*name).to_owned(), value);
+            }
+        }
+        self.complete(constraints, fill, Spot { at, depth }, &mut object);
+        Some(object)
+    }
+
+    fn property(
+        &mut self,
+        name: &str,
+        schemas: &[&'s Value],
+        constraints: &Constraints<'s>,
+        Spot { at, depth }: Spot<'_>,
+    ) -> Option<Value> {
+        let value = self.value(schemas, at, name, depth + 1)?;
+        match constraints.tag {
+            Some((property, tag)) if property == name && self.attempts.at(at) == 0 => {
+                let listed = self.plainest(schemas);
+                let tag = Value::from(tag);
+                let fits = listed.values.is_none_or(|values| values.contains(&&tag));
+                Some(if fits { tag } else { value })
+            }
+            _ => Some(value),
+        }
+    }
+
+    /// Adds what the whole asks for: properties that others entail, enough of them, not too many.
+    fn complete(
+        &mut self,
+        constraints: &Constraints<'s>,
+        fill: Fill,
+        spot: Spot<'_>,
+        object: &mut Map<String, Value>,
+    ) {
+        let Spot { at, depth } = spot;
+        for (name, entailed) in &constraints.dependent {
+            let missing: Vec<_> = entailed.iter().filter(|n| !object.contains_key(**n)).collect();
+            if !object.contains_key(*name) {
+                continue;
+            }
+            for name in missing {
+                let known = constraints.properties.iter().find(|(known, _)| known == name);
+                let schemas = known.map_or_else(|| unnamed(constraints, name), |(_, s)| s.clone());
+                let value = self.value(&schemas, &below(at, name), name, depth + 1);
+                object.extend(value.map(|value| ((*name).to_owned(), value)));
+            }
+        }
+        if fill == Fill::Apart {
+            self.set_apart(constraints, object);
+        }
+        let open = constraints.properties.is_empty()
+            && !constraints.additional.is_empty()
+            && fill == Fill::Rich;
+        let few = usize::from(open && depth < self.rich_depth && !self.attempts.lost_child(at)) * 2;
+        let least = constraints.min_properties.max(few).min(limits::LIST_ITEMS);
+        self.add_until(least, constraints, spot, object);
+        let excess = object.len().saturating_sub(constraints.max_properties.unwrap_or(usize::MAX));
+        let optional = object.keys().filter(|name| !constraints.required.contains(&name.as_str()));
+        let optional: Vec<String> = optional.rev().take(excess).cloned().collect();
+        optional.iter().for_each(|name| drop(object.shift_remove(name)));
+    }
+
+    fn add_until(
+        &mut self,
+        least: usize,
+        constraints: &Constraints<'s>,
+        Spot { at, depth }: Spot<'_>,
+        object: &mut Map<String, Value>,
+    ) {
+        for (name, schemas) in &constraints.properties {
+            if object.len() >= least {
+                return;
+            }
+            if !object.contains_key(*name) && !constraints.absent.contains(name) {
+                let value = self.value(schemas, &below(at, name), name, depth + 1);
+                object.extend(value.map(|value| ((*name).to_owned(), value)));
+            }
+        }
+        for index in 0..least.saturating_mul(3) {
+            if object.len() >= least
+                || !constraints.closed.is_empty() && constraints.pattern_properties.is_empty()
+            {
+                return;
+            }
+            let Some(name) = self.new_name(constraints, at, index) else { return };
+            let schemas = unnamed(constraints, &name);
+            let value = self.value(&schemas, &below(at, &name), &name, depth + 1);
+            object.extend(value.map(|value| (name, value)));
+        }
+    }
+
+    /// A name for a property that the schema has no name for.
+    fn new_name(&self, constraints: &Constraints<'s>, at: &str, index: usize) -> Option<String> {
+        let mut random = self.random(&format!("{at}?{index}"), self.attempts.at(at));
+        if !constraints.names.is_empty() {
+            let names = self.plainest(&constraints.names);
+            return match &names.values {
+                Some(values) => {
+                    values.get(index % values.len().max(1))?.as_str().map(str::to_owned)
+                }
+                None => Some(text::text(&names, "", 0, &mut random)),
+            };
+        }
+        if let Some((pattern, _)) = constraints.pattern_properties.first() {
+            return matching(&[pattern], Lengths { min: 1, max: 64 }, &mut random);
+        }
+        let word = text::text(&self.plainest(&[]), "", 1, &mut random);
+        Some(word)
+    }
+
+    /// Adds properties that branches refuse which must not hold as well.
+    fn set_apart(&self, constraints: &Constraints<'s>, object: &mut Map<String, Value>) {
+        if !constraints.closed.is_empty() {
+            return;
+        }
+        for other in &constraints.others {
+            let branch = Constraints::of(&[other], self.defs);
+            let telling = branch.properties.iter().find(|(name, schemas)| {
+                let property = Constraints::of(schemas, self.defs);
+                !object.contains_key(*name)
+                    && !constraints.properties.iter().any(|(known, _)| known == name)
+                    && (property.typed || property.values.is_some())
+            });
+            if let Some((name, schemas)) = telling {
+                let takes_booleans =
+                    Constraints::of(schemas, self.defs).types.has(JsonTypes::BOOLEAN);
+                let odd = if takes_booleans { Value::from(0) } else { Value::from(true) };
+                object.insert((*name).to_owned(), odd);
+            }
+        }
+    }
+
+    fn array(
+        &mut self,
+        constraints: &Constraints<'s>,
+        at: &str,
+        name: &str,
+        depth: usize,
+    ) -> Option<Vec<Value>> {
+        let usual = match depth {
+            _ if self.is_full() || depth > self.rich_depth || self.attempts.lost_child(at) => 0,
+            _ if self.attempts.at(at) % 3 == 1 => 0,
+            0 => 3,
+            1 | 2 => 2,
+            _ => 1,
+        };
+        let needed = constraints.contains.map_or(0, |(_, least)| least).max(constraints.min_items);
+        let fixed = if usual > 0 { constraints.prefix.len() } else { 0 };
+        let count = usual.max(needed).max(fixed).min(constraints.max_items.unwrap_or(usize::MAX));
+        let mut items: Vec<Value> = Vec::new();
+        for index in 0..count.min(limits::LIST_ITEMS) {
+            let mut schemas = constraints.prefix.get(index).unwrap_or(&constraints.items).clone();
+            if let Some((contained, _)) = constraints.contains.filter(|(_, least)| index < *least) {
+                schemas.push(contained);
+            }
+            let place = below(at, &index.to_string());
+            match self.item(
+                &schemas,
+                &place,
+                (name, depth),
+                constraints.unique.then_some(&items[..]),
+            ) {
+                Some(item) => items.push(item),
+                None if items.len() >= needed => break,
+                None => return None,
+            }
+        }
+        Some(items)
+    }
+
+    /// An item, one that differs from those before it when they must differ.
+    fn item(
+        &mut self,
+        schemas: &[&'s Value],
+        place: &str,
+        (name, depth): (&str, usize),
+        before: Option<&[Value]>,
+    ) -> Option<Value> {
+        let single = name.strip_suffix('s').unwrap_or(name);
+        let first = self.value(schemas, place, single, depth + 1)?;
+        let Some(before) = before else { return Some(first) };
+        if !before.contains(&first) {
+            return Some(first);
+        }
+        let constraints = self.plainest(schemas);
+        if let Some(values) = &constraints.values {
+            let other = values.iter().find(|value| !before.contains(value));
+            return other.map(|value| (*value).clone());
+        }
+        let salt = self.recipe.salt;
+        for round in 0..20 {
+            let salted = format!("{salt}#{round}");
+            let recipe = Recipe { salt: &salted, examples: Examples::None, ..self.recipe };
+            let mut other = Generator { recipe, ..*self };
+            let value = other.value(schemas, place, single, depth + 1)?;
+            if !before.contains(&value) {
+                return Some(value);
+            }
+        }
+        None
+    }
+}
+
+/// The schemas of a property that the schema has no name for.
+fn unnamed<'s>(constraints: &Constraints<'s>, name: &str) -> SchemaRefs<'s> {
+    let by_pattern = constraints.pattern_properties.iter().filter(|(pattern, _)| {
+        fancy_regex::Regex::new(pattern).is_ok_and(|regex| regex.is_match(name).unwrap_or(false))
+    });
+    let schemas: SchemaRefs<'s> = by_pattern.map(|(_, schema)| *schema).collect();
+    if schemas.is_empty() { constraints.additional.clone() } else { schemas }
+}

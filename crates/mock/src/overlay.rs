@@ -1,0 +1,124 @@
+//! What is remembered laid over what is made up, as far as the schema lets it: the validator says
+//! which members do not fit, and those stay as they were.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use crate::limits;
+use crate::schema::CompiledSchema;
+
+/// Members that belong at a place of an answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Layer<'f> {
+    /// JSON pointer of an object.
+    at: String,
+    fields: &'f Map<String, Value>,
+}
+
+impl<'f> Layer<'f> {
+    /// The members of a value; `None` when it is no object.
+    pub(crate) fn new(at: String, value: &'f Value) -> Option<Layer<'f>> {
+        Some(Layer { at, fields: value.as_object()? })
+    }
+}
+
+/// An answer with layers; nothing when it would not fit whatever is taken back.
+pub(crate) fn overlay(
+    schema: &CompiledSchema,
+    base: &Value,
+    layers: &[Layer<'_>],
+) -> Option<Value> {
+    let mut taken_back: BTreeSet<(usize, String)> = BTreeSet::new();
+    for _ in 0..limits::OVERLAY_ROUNDS {
+        let mut value = base.clone();
+        for (index, layer) in layers.iter().enumerate() {
+            let target = value.pointer_mut(&layer.at)?.as_object_mut()?;
+            for (name, field) in layer.fields {
+                if !taken_back.contains(&(index, name.clone())) {
+                    target.insert(name.clone(), field.clone());
+                }
+            }
+        }
+        let faults = schema.faults(&value);
+        if faults.is_empty() {
+            return Some(value);
+        }
+        let before = taken_back.len();
+        for (place, _) in faults {
+            take_back(&place, base, layers, &mut taken_back);
+        }
+        if taken_back.len() == before {
+            return None;
+        }
+    }
+    None
+}
+
+/// Takes back the member that a fault is in, or, for a fault of the whole, all that are new.
+fn take_back(
+    place: &str,
+    base: &Value,
+    layers: &[Layer<'_>],
+    taken_back: &mut BTreeSet<(usize, String)>,
+) {
+    for (index, layer) in layers.iter().enumerate() {
+        let Some(rest) = place.strip_prefix(layer.at.as_str()) else { continue };
+        if let Some(inside) = rest.strip_prefix('/') {
+            let name = inside.split('/').next().unwrap_or_default();
+            let name = name.replace("~1", "/").replace("~0", "~");
+            taken_back.insert((index, name));
+        } else if rest.is_empty() {
+            let own = base.pointer(&layer.at).and_then(Value::as_object);
+            let new =
+                layer.fields.keys().filter(|name| !own.is_some_and(|o| o.contains_key(*name)));
+            let mut new: Vec<String> = new.cloned().collect();
+            if new.iter().all(|name| taken_back.contains(&(index, name.clone()))) {
+                new = layer.fields.keys().cloned().collect();
+            }
+            taken_back.extend(new.into_iter().map(|name| (index, name)));
+        }
+    }
+}
+
+/// Merges a value into another: objects member by member, all else as it is.
+pub(crate) fn merge(target: &mut Value, from: &Value) {
+    match (target, from) {
+        (Value::Object(target), Value::Object(from)) => {
+            for (name, value) in from {
+                merge(target.entry(name.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (target, from) => *target = from.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use milepost_catalog::schema::{Definitions, Direction};
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(schema: &Value, fields: &Value, expected: &Value) {
+        let schema = CompiledSchema::new(schema, Definitions::new(), Direction::Response);
+        let layers = [Layer::new("/data".into(), fields).expect("an object")];
+        let value = overlay(&schema, &json!({"data": {"id": 1, "size": "s"}}), &layers);
+        assert_eq!(value.expect("fits")["data"], *expected);
+    }
+
+    #[test]
+    fn members_that_do_not_fit_stay_as_they_were() {
+        let size = json!({"type": "object", "properties": {"size": {"enum": ["s", "m"]}}});
+        let open = json!({"properties": {"data": size}});
+        check(
+            &open,
+            &json!({"id": 2, "size": "xxl", "new": 1}),
+            &json!({"id": 2, "size": "s", "new": 1}),
+        );
+        let mut closed = open.clone();
+        closed["properties"]["data"]["additionalProperties"] = json!(false);
+        closed["properties"]["data"]["properties"]["id"] = json!({"type": "integer"});
+        check(&closed, &json!({"id": 2, "new": 1}), &json!({"id": 2, "size": "s"}));
+    }
+}

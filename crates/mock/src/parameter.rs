@@ -1,0 +1,255 @@
+//! Values read back from the texts they travel as: parameters in their styles, and forms. The texts
+//! do not say what they are, so a schema is asked, and what fits it is what was meant.
+
+use milepost_catalog::command::{ApiParameter, Location, Style};
+use serde_json::{Map, Value};
+
+use crate::constraints::{Branches, Constraints};
+use crate::json_types::JsonTypes;
+use crate::limits;
+use crate::schema::CompiledSchema;
+use crate::{Call, MockRequest};
+
+/// What a parameter's texts can mean, as they travel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Texts {
+    /// One text, or the same name several times.
+    Many(Vec<String>),
+    /// Named texts.
+    Named(Vec<(String, Texts)>),
+}
+
+/// A parameter's value; `None` when it was not sent.
+pub(crate) fn read(
+    parameter: &ApiParameter,
+    schema: &CompiledSchema,
+    call: &Call<'_>,
+) -> Option<Value> {
+    if parameter.location == Location::QueryString {
+        return Some(Value::Null).filter(|_| !call.request.query.is_empty());
+    }
+    let texts = sent(parameter, schema, call)?;
+    if parameter.content.is_some() {
+        let text = first(&texts)?;
+        return Some(serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)));
+    }
+    Some(typed(&texts, schema))
+}
+
+fn sent(parameter: &ApiParameter, schema: &CompiledSchema, call: &Call<'_>) -> Option<Texts> {
+    let MockRequest { query, headers, .. } = call.request;
+    let named = |pairs: &[(String, String)], is_it: &dyn Fn(&str) -> bool| -> Vec<String> {
+        pairs.iter().filter(|(name, _)| is_it(name)).map(|(_, value)| value.clone()).collect()
+    };
+    let is_it = |name: &str| name == parameter.name;
+    let texts = match parameter.location {
+        Location::Path => named(&call.values, &is_it),
+        Location::Header => named(headers, &|name| name.eq_ignore_ascii_case(&parameter.name)),
+        Location::Cookie => named(&cookies(headers), &is_it),
+        Location::Query | Location::QueryString => {
+            if let Some(texts) = query_object(parameter, schema, query) {
+                return Some(texts);
+            }
+            named(query, &is_it)
+        }
+    };
+    (!texts.is_empty()).then(|| unstyled(parameter, schema, texts))
+}
+
+/// Lists and objects in a query: `ids[]=1`, `filter[a]=1`, or each property by its own name.
+fn query_object(
+    parameter: &ApiParameter,
+    schema: &CompiledSchema,
+    query: &[(String, String)],
+) -> Option<Texts> {
+    let prefix = format!("{}[", parameter.name);
+    if query.iter().any(|(name, _)| name.starts_with(&prefix)) {
+        let own = query.iter().filter(|(name, _)| name.starts_with(&prefix));
+        let Texts::Named(mut named) = tree(own.cloned()) else { return None };
+        return Some(named.swap_remove(0).1);
+    }
+    if parameter.style != Style::Form || !parameter.explode {
+        return None;
+    }
+    let constraints = Constraints::of(&[&schema.value], &schema.defs);
+    if !constraints.types.has(JsonTypes::OBJECT)
+        || !constraints.typed
+        || constraints.types.has(JsonTypes::STRING)
+    {
+        return None;
+    }
+    let is_own = |name: &str| constraints.properties.iter().any(|(known, _)| *known == name);
+    let own: Vec<_> = query.iter().filter(|(name, _)| is_own(name)).cloned().collect();
+    (!own.is_empty()).then(|| tree(own.into_iter()))
+}
+
+/// Takes a style off.
+fn unstyled(parameter: &ApiParameter, schema: &CompiledSchema, texts: Vec<String>) -> Texts {
+    let constraints = Constraints::of(&[&schema.value], &schema.defs);
+    let wants_list = constraints.kind() == JsonTypes::ARRAY;
+    let wants_object = constraints.kind() == JsonTypes::OBJECT && constraints.typed;
+    if !wants_list && !wants_object || texts.len() > 1 {
+        let strip = |text: String| match parameter.style {
+            Style::Label => text.strip_prefix('.').map(str::to_owned).unwrap_or(text),
+            Style::Matrix => text.split_once('=').map(|(_, v)| v.to_owned()).unwrap_or(text),
+            _ => text,
+        };
+        return Texts::Many(texts.into_iter().map(strip).collect());
+    }
+    let text = texts.into_iter().next().unwrap_or_default();
+    let parts = parts(parameter, &text);
+    if wants_list {
+        return Texts::Many(parts);
+    }
+    let pairs: Vec<(String, Texts)> = if parts.iter().all(|part| part.contains('=')) {
+        let pair = |part: &String| {
+            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            (name.to_owned(), Texts::Many(vec![value.to_owned()]))
+        };
+        parts.iter().map(pair).collect()
+    } else {
+        let pairs = parts.chunks_exact(2);
+        pairs.map(|pair| (pair[0].clone(), Texts::Many(vec![pair[1].clone()]))).collect()
+    };
+    Texts::Named(pairs)
+}
+
+fn parts(parameter: &ApiParameter, text: &str) -> Vec<String> {
+    let (text, separator) = match parameter.style {
+        Style::Label => (
+            text.strip_prefix('.').unwrap_or(text).to_owned(),
+            if parameter.explode { '.' } else { ',' },
+        ),
+        Style::Matrix => {
+            let name = format!(";{}=", parameter.name);
+            if parameter.explode {
+                (text.replace(&name, ";").trim_start_matches(';').to_owned(), ';')
+            } else {
+                (text.strip_prefix(&name).unwrap_or(text).to_owned(), ',')
+            }
+        }
+        Style::SpaceDelimited => (text.to_owned(), ' '),
+        Style::PipeDelimited => (text.to_owned(), '|'),
+        Style::TabDelimited => (text.to_owned(), '\t'),
+        Style::Form if parameter.explode => return vec![text.to_owned()],
+        _ => (text.to_owned(), ','),
+    };
+    if text.is_empty() { Vec::new() } else { text.split(separator).map(str::to_owned).collect() }
+}
+
+fn cookies(headers: &[(String, String)]) -> Vec<(String, String)> {
+    let lines = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("cookie"));
+    let pairs = lines.flat_map(|(_, line)| line.split(';'));
+    pairs
+        .filter_map(|pair| pair.trim().split_once('='))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
+}
+
+/// Named texts as a tree: `a[b][c]=1`, `a[]=1`, `a=1&a=2`.
+pub(crate) fn tree(pairs: impl Iterator<Item = (String, String)>) -> Texts {
+    let mut root: Vec<(String, Texts)> = Vec::new();
+    for (name, value) in pairs {
+        let (first, rest) = name.split_once('[').unwrap_or((&name, ""));
+        let mut steps = vec![first];
+        steps.extend(
+            rest.split('[').map(|step| step.trim_end_matches(']')).filter(|_| !rest.is_empty()),
+        );
+        put(&mut root, &steps, value);
+    }
+    Texts::Named(root)
+}
+
+fn put(within: &mut Vec<(String, Texts)>, steps: &[&str], value: String) {
+    let Some((first, rest)) = steps.split_first() else { return };
+    let at = within.iter().position(|(name, _)| name == first).unwrap_or_else(|| {
+        let empty = if rest.is_empty() || rest == [""] {
+            Texts::Many(Vec::new())
+        } else {
+            Texts::Named(Vec::new())
+        };
+        within.push(((*first).to_owned(), empty));
+        within.len() - 1
+    });
+    match &mut within[at].1 {
+        Texts::Many(texts) => texts.push(value),
+        Texts::Named(inner) => put(inner, rest, value),
+    }
+}
+
+/// The value that texts stand for: the first reading that fits the schema, else the first reading.
+pub(crate) fn typed(texts: &Texts, schema: &CompiledSchema) -> Value {
+    let by_branches = |number: usize| read_by(texts, &[&schema.value], schema, number);
+    let as_text = first(texts).map(Value::from);
+    let readings = (0..limits::READINGS).map(by_branches).chain(as_text);
+    let mut readings = readings.chain(first(texts).map(guess));
+    readings.find(|value| schema.fits(value)).unwrap_or_else(|| by_branches(0))
+}
+
+fn first(texts: &Texts) -> Option<&str> {
+    match texts {
+        Texts::Many(texts) => texts.first().map(String::as_str),
+        Texts::Named(_) => None,
+    }
+}
+
+/// What a text looks like by itself.
+fn guess(text: &str) -> Value {
+    if text.is_empty() {
+        return Value::Null;
+    }
+    serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
+}
+
+fn read_by<'s>(
+    texts: &Texts,
+    schemas: &[&'s Value],
+    of: &'s CompiledSchema,
+    number: usize,
+) -> Value {
+    let branches = Branches { number, plain_first: false };
+    let constraints = Constraints::gather(schemas, &of.defs, branches);
+    match texts {
+        Texts::Many(many) if constraints.kind() == JsonTypes::ARRAY => {
+            if let [one] = many.as_slice()
+                && let Ok(list @ Value::Array(_)) = serde_json::from_str(one)
+            {
+                return list;
+            }
+            let item = |text: &String| {
+                read_by(&Texts::Many(vec![text.clone()]), &constraints.items, of, number)
+            };
+            Value::Array(many.iter().map(item).collect())
+        }
+        Texts::Many(many) => scalar(many.first().map_or("", String::as_str), &constraints),
+        Texts::Named(named) => {
+            let is_list = constraints.kind() == JsonTypes::ARRAY
+                || (!constraints.typed
+                    && named.iter().all(|(name, _)| name.parse::<u32>().is_ok()));
+            if is_list {
+                let item =
+                    |(_, item): &(String, Texts)| read_by(item, &constraints.items, of, number);
+                return Value::Array(named.iter().map(item).collect());
+            }
+            let field = |(name, inner): &(String, Texts)| {
+                let known = constraints.properties.iter().find(|(known, _)| known == name);
+                let schemas = known.map_or(&constraints.additional, |(_, schemas)| schemas);
+                (name.clone(), read_by(inner, schemas, of, number))
+            };
+            Value::Object(named.iter().map(field).collect::<Map<_, _>>())
+        }
+    }
+}
+
+fn scalar(text: &str, constraints: &Constraints<'_>) -> Value {
+    let types = constraints.types;
+    if types.has(JsonTypes::STRING) && constraints.kind() == JsonTypes::STRING {
+        return Value::from(text);
+    }
+    let parsed = guess(text);
+    let suits = match &parsed {
+        Value::Number(_) => !types.and(JsonTypes::NUMBER).is_empty(),
+        other => types.allow(other),
+    };
+    if suits { parsed } else { Value::from(text) }
+}

@@ -1,0 +1,130 @@
+//! What a mock remembers: the resources of each collection.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde_json::Value;
+
+use crate::resource::{id_pointer, plain_text};
+use crate::{limits, overlay};
+
+/// A resource.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Resource {
+    /// Its id as it stands in paths.
+    pub(crate) id: String,
+    pub(crate) value: Value,
+    /// Where in the value the id stands.
+    id_at: String,
+}
+
+impl Resource {
+    /// A resource from its value; `None` when that holds no id.
+    pub(crate) fn new(value: Value, parameter: Option<&str>) -> Option<Resource> {
+        let id_at = id_pointer(&value, parameter)?;
+        let id = plain_text(value.pointer(&id_at)?);
+        Some(Resource { id, value, id_at })
+    }
+
+    /// Merges fields in. The id stays unless it may change and they have one in the same place;
+    /// whether that is so is returned.
+    pub(crate) fn merge(&mut self, fields: &Value, own_id: Option<String>) -> bool {
+        let own = own_id.filter(|at| *at == self.id_at);
+        let id = own.as_ref().map_or(&self.value, |_| fields).pointer(&self.id_at).cloned();
+        overlay::merge(&mut self.value, fields);
+        self.set_id(id.unwrap_or_default());
+        own.is_some()
+    }
+
+    fn set_id(&mut self, id: Value) {
+        self.id = plain_text(&id);
+        if let Some(target) = self.value.pointer_mut(&self.id_at) {
+            *target = id;
+        }
+    }
+
+    /// Gives it the id of a path.
+    pub(crate) fn rename(&mut self, id: &str) {
+        let is_number = self.value.pointer(&self.id_at).is_some_and(Value::is_number);
+        self.set_id(match id.parse::<i64>() {
+            Ok(number) if is_number => Value::from(number),
+            _ => Value::from(id),
+        });
+        id.clone_into(&mut self.id);
+    }
+}
+
+/// The resources of one collection.
+#[derive(Debug, Default)]
+pub(crate) struct StoredCollection {
+    pub(crate) items: Vec<Resource>,
+    gone: VecDeque<String>,
+    /// How many were ever made here.
+    pub(crate) made: usize,
+    touched: u64,
+}
+
+impl StoredCollection {
+    pub(crate) fn position(&self, id: &str) -> Option<usize> {
+        self.items.iter().position(|item| item.id == id)
+    }
+
+    /// Adds a resource, in place of one with the same id.
+    pub(crate) fn put(&mut self, resource: Resource) {
+        self.made += 1;
+        self.gone.retain(|id| *id != resource.id);
+        match self.position(&resource.id) {
+            Some(at) => self.items[at] = resource,
+            None => self.items.push(resource),
+        }
+        if self.items.len() > limits::COLLECTION_ITEMS {
+            self.items.remove(0);
+        }
+    }
+
+    pub(crate) fn remove(&mut self, at: usize) -> Resource {
+        let resource = self.items.remove(at);
+        self.gone.push_back(resource.id.clone());
+        if self.gone.len() > limits::GONE_IDS {
+            self.gone.pop_front();
+        }
+        resource
+    }
+
+    /// Whether a resource was there and was deleted.
+    pub(crate) fn is_gone(&self, id: &str) -> bool {
+        self.gone.iter().any(|gone| gone == id)
+    }
+}
+
+/// All collections, by path with the values of its parameters.
+#[derive(Debug, Default)]
+pub(crate) struct Store {
+    collections: BTreeMap<String, StoredCollection>,
+    clock: u64,
+}
+
+impl Store {
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.collections.contains_key(key)
+    }
+
+    /// A collection, made when it is not there.
+    pub(crate) fn at(&mut self, key: &str) -> &mut StoredCollection {
+        self.clock += 1;
+        if !self.has(key) && self.collections.len() >= limits::COLLECTIONS {
+            let oldest = self.collections.iter().min_by_key(|(_, collection)| collection.touched);
+            if let Some(key) = oldest.map(|(key, _)| key.clone()) {
+                self.collections.remove(&key);
+            }
+        }
+        let collection = self.collections.entry(key.to_owned()).or_default();
+        collection.touched = self.clock;
+        collection
+    }
+
+    /// Forgets what stands below a resource that is gone.
+    pub(crate) fn forget_below(&mut self, key: &str, id: &str) {
+        let below = format!("{key}/{}/", id.replace('/', "%2F"));
+        self.collections.retain(|key, _| !key.starts_with(&below));
+    }
+}

@@ -1,0 +1,82 @@
+//! Every documented answer of every operation of every real document can be made up so that it
+//! fits its schema.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::time::{Duration, Instant};
+
+use milepost_mock::{Mock, MockRequest, MockSettings};
+
+use crate::support::{corpus, documented};
+
+/// Answers that nothing fits: `document METHOD path status`. All of these must be exactly one of
+/// several schemas that are the same.
+const IMPOSSIBLE: &[&str] = &[
+    "guru__nexmo.com_messages-olympus_1.4.0_openapi POST / 202",
+    "guru__nexmo.com_messages-olympus_1.4.0_openapi POST / 401",
+    "guru__nexmo.com_messages-olympus_1.4.0_openapi POST / 422",
+];
+/// Operations that are looked at in one document; all of them when `MILEPOST_MOCK_ALL` is set.
+const SAMPLE: usize = 40;
+/// How long one operation may take in a build without optimisation, on a busy machine.
+const OPERATION_TIME: Duration = Duration::from_mins(1);
+
+#[test]
+fn every_documented_answer_fits_its_schema() {
+    let (mut answers, mut bad, mut told) = (0_usize, String::new(), 0);
+    let all = std::env::var_os("MILEPOST_MOCK_ALL").is_some();
+    for path in corpus() {
+        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        let bytes = fs::read(&path).expect("a file");
+        let operations = documented(&bytes);
+        let routes: Vec<_> =
+            operations.routes().map(|(method, path)| (method, path.to_owned())).collect();
+        let again = documented(&bytes);
+        let mut mock = Mock::new(operations, MockSettings::default());
+        let started = Instant::now();
+        let step = if all { 1 } else { routes.len().div_ceil(SAMPLE).max(1) };
+        for (method, template) in routes.into_iter().step_by(step) {
+            let command = again.command(method, &template).expect("a command");
+            let begun = Instant::now();
+            for response in &command.responses {
+                let status = response.status.replace("default", "500").to_uppercase();
+                let status = status.replace("XX", "00");
+                let (request, headers) = request(&template, &status);
+                let (path, query) = (request.0.as_str(), request.1);
+                let answer = mock.answer(&MockRequest { method, path, query, headers, body: b"" });
+                answers += 1;
+                let mark = answer.header("x-milepost-mock");
+                let place = format!("{name} {} {template} {}", method.name(), response.status);
+                if answer.status.to_string() != status {
+                    writeln!(bad, "{place}: answered {}", answer.status).expect("writes");
+                } else if mark.is_some() && !IMPOSSIBLE.contains(&place.as_str()) {
+                    let body = String::from_utf8_lossy(&answer.body);
+                    let body: String = body.chars().take(200).collect();
+                    writeln!(bad, "{place}: {body}").expect("writes");
+                }
+            }
+            let took = begun.elapsed();
+            assert!(took < OPERATION_TIME, "{name} {template} took {took:?}");
+        }
+        eprint!("{}", &bad[told..]);
+        told = bad.len();
+        eprintln!("{name}: {:?}", started.elapsed());
+    }
+    eprintln!("{answers} answers");
+    assert_eq!(bad, "");
+}
+
+type Pairs = Vec<(String, String)>;
+
+/// A path, query and headers that lead to an operation, and ask for a status.
+fn request(template: &str, status: &str) -> ((String, Pairs), Pairs) {
+    let plain = template.replace(['{', '}'], "");
+    let (path, rest) = plain.split_once(['?', '#']).unwrap_or((&plain, ""));
+    let pair = |part: &str| {
+        let (name, value) = part.split_once('=')?;
+        Some((name.to_owned(), value.to_owned()))
+    };
+    let query: Pairs = rest.split('&').filter_map(pair).collect();
+    let status = ("x-milepost-mock-status".to_owned(), status.to_owned());
+    ((path.to_owned(), query), vec![status])
+}

@@ -1,0 +1,154 @@
+//! What an agent is told: the prompt with its variables filled in, and the sections around it.
+
+use std::fmt::Write;
+
+use serde_json::{Map, Value};
+
+use crate::condition::Variables;
+use crate::expr::{Expr, Fuel, MapScope, Outcome};
+use crate::guide::{BlockText, Confirmation, PromptBlocks};
+use crate::limits;
+use crate::placeholders::{self, Placeholder, TextPiece, UnsetVariable};
+use crate::step::{Prompt, PromptText};
+use crate::template::{Template, TemplatePart};
+
+/// A text whose variables have been filled in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FilledText {
+    /// The text; a variable that is not set shows as `[unset: name]`.
+    pub text: String,
+    /// The variables that are not set, each once.
+    pub missing: Vec<String>,
+}
+
+/// The prompt of a step of a guide before its variables are filled in: blocks as sections,
+/// fragments whose conditions hold appended. A manifest's prompt is the text of its author.
+pub fn assemble(prompt: &Prompt, context: &dyn Variables) -> Option<String> {
+    let PromptText::Guide { text, blocks, fragments } = &prompt.text else { return None };
+    let mut parts: Vec<String> = text.iter().cloned().collect();
+    parts.extend(blocks.as_deref().map(sections).filter(|text| !text.is_empty()));
+    for fragment in fragments {
+        if fragment.when.as_ref().is_none_or(|when| when.holds(context)) {
+            parts.push(fragment.text.clone());
+        }
+    }
+    Some(parts.join("\n\n"))
+}
+
+/// Whether a step's prompt is the same under every context.
+pub fn is_context_free(prompt: &Prompt) -> bool {
+    let PromptText::Guide { fragments, .. } = &prompt.text else { return false };
+    fragments.iter().all(|fragment| fragment.when.is_none())
+}
+
+/// Whether a person confirms the step under a context.
+pub fn needs_confirmation(confirmation: &Confirmation, context: &dyn Variables) -> bool {
+    match confirmation {
+        Confirmation::Never => false,
+        Confirmation::Always => true,
+        Confirmation::When(condition) => condition.holds(context),
+    }
+}
+
+/// Fills the placeholders of a text from the context.
+pub fn fill(text: &str, context: &dyn Variables) -> FilledText {
+    let mut filled = FilledText { text: String::with_capacity(text.len()), missing: Vec::new() };
+    for piece in placeholders::split(text) {
+        match piece {
+            TextPiece::Text(text) => filled.text.push_str(&text),
+            TextPiece::Placeholder(placeholder) => filled.placeholder(&placeholder, context),
+        }
+    }
+    filled
+}
+
+impl FilledText {
+    /// Appends what a placeholder comes to.
+    pub fn placeholder(&mut self, placeholder: &Placeholder, context: &dyn Variables) {
+        if let Err(UnsetVariable) = placeholder.write(context, &mut self.text) {
+            unset(&placeholder.path, self);
+        }
+    }
+}
+
+fn unset(name: &str, filled: &mut FilledText) {
+    let _ = write!(filled.text, "[unset: {name}]");
+    let told = filled.missing.len() >= limits::MISSING;
+    if !told && !filled.missing.iter().any(|known| known == name) {
+        filled.missing.push(name.to_owned());
+    }
+}
+
+/// A manifest's prompt with its expressions evaluated: its `inputs` are the context.
+pub fn evaluate(template: &Template, context: &dyn Variables) -> FilledText {
+    let scope = inputs_scope(context);
+    let mut filled = FilledText::default();
+    for part in &template.parts {
+        match part {
+            TemplatePart::Text(text) => filled.text.push_str(text),
+            TemplatePart::Expr(placed) => match placed.expr.eval(&scope, &mut Fuel::default()) {
+                Ok(Outcome::Value(Value::String(text))) => filled.text.push_str(&text),
+                Ok(Outcome::Value(value)) => filled.text.push_str(&value.to_string()),
+                Ok(Outcome::Omit) | Err(_) => unset(placed.expr.source().trim(), &mut filled),
+            },
+        }
+    }
+    filled
+}
+
+fn inputs_scope(context: &dyn Variables) -> MapScope {
+    MapScope::new(Map::from_iter([("inputs".to_owned(), context.to_value())]))
+}
+
+/// Whether an expression of a manifest holds while a caller walks it; the cause when that cannot
+/// be told from the context alone.
+pub(crate) fn expression_holds(expr: &Expr, context: &dyn Variables) -> Result<bool, String> {
+    let held = expr.eval_bool(&inputs_scope(context), &mut Fuel::default());
+    held.map_err(|error| error.to_string())
+}
+
+/// Prompt blocks as sections, in their order.
+fn sections(blocks: &PromptBlocks) -> String {
+    let mut sections = Vec::new();
+    if let Some(goal) = &blocks.goal {
+        sections.push(format!("## Goal\n{}", block(goal)));
+    }
+    let lists = [
+        ("Constraints", &blocks.constraints, false),
+        ("Procedure", &blocks.procedure, true),
+        ("Verify", &blocks.verify, false),
+    ];
+    for (title, list, numbered) in lists {
+        if title == "Verify"
+            && let Some(required) = &blocks.output_required
+        {
+            let lines =
+                required.0.iter().map(|(name, text)| format!("- {}: {}", name.value, block(text)));
+            sections.push(format!("## Output required\n{}", lines.collect::<Vec<_>>().join("\n")));
+        }
+        let Some(list) = list else { continue };
+        let lines = list.iter().enumerate().map(|(index, text)| match numbered {
+            true => format!("{}. {}", index + 1, block(text)),
+            false => format!("- {}", block(text)),
+        });
+        sections.push(format!("## {title}\n{}", lines.collect::<Vec<_>>().join("\n")));
+    }
+    sections.join("\n\n")
+}
+
+/// Text of a block. Newer editions assemble it from parts: those that hold text are shown.
+fn block(text: &BlockText) -> String {
+    plain(&text.0)
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(plain).collect(),
+        Value::Object(map) => match map.get("text") {
+            Some(text) => plain(text),
+            None => value.to_string(),
+        },
+        other => other.to_string(),
+    }
+}

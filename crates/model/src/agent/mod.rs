@@ -1,0 +1,10 @@
+//! What agents are told, how their output is checked, and which step of a guide is due.
+//!
+//! Everything here is a function of the workflow and of what the caller says: nothing is stored.
+
+pub mod agent_prompt;
+pub mod decimal;
+pub mod output_check;
+pub mod placeholders;
+pub mod rendered;
+pub mod walk;

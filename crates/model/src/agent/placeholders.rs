@@ -1,0 +1,129 @@
+//! The placeholders of a text: `{{name}}`, `{{a.b}}` and `{{n + 1}}`, found apart from filling them, so
+//! that a text that is told often is searched once.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use crate::condition::Variables;
+use crate::limits;
+
+/// A part of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TextPiece<T> {
+    /// Stays as it is.
+    Text(T),
+    /// Is filled in.
+    Placeholder(Placeholder),
+}
+
+/// A variable, and what is added to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placeholder {
+    /// Where the variable stands in the context.
+    pub path: String,
+    plus: i64,
+}
+
+/// The context does not have the variable of a placeholder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnsetVariable;
+
+/// Cuts a text at its placeholders. What is none is left as it is written: prompts quote other people's
+/// templates.
+pub fn split(text: &str) -> Vec<TextPiece<String>> {
+    let mut pieces = Vec::new();
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find('{') {
+        let Some(after) = rest[start..].strip_prefix("{{") else {
+            plain.push_str(&rest[..=start]);
+            rest = &rest[start + 1..];
+            continue;
+        };
+        plain.push_str(&rest[..start]);
+        let near = after
+            .char_indices()
+            .nth(limits::REFERENCE_CHARS)
+            .map_or(after, |(end, _)| &after[..end]);
+        let placeholder =
+            near.find("}}").and_then(|end| Some((Placeholder::of(&near[..end])?, end)));
+        if let Some((placeholder, end)) = placeholder {
+            if !plain.is_empty() {
+                pieces.push(TextPiece::Text(std::mem::take(&mut plain)));
+            }
+            pieces.push(TextPiece::Placeholder(placeholder));
+            rest = &after[end + 2..];
+        } else {
+            plain.push_str("{{");
+            rest = after;
+        }
+    }
+    plain.push_str(rest);
+    if !plain.is_empty() {
+        pieces.push(TextPiece::Text(plain));
+    }
+    pieces
+}
+
+impl Placeholder {
+    fn of(text: &str) -> Option<Placeholder> {
+        let text = text.trim();
+        let (path, plus) = match text.split_once(['+', '-']) {
+            // A hyphen without spaces belongs to a name.
+            Some((path, number)) if path.ends_with(' ') || text.contains('+') => {
+                let number: i64 = number.trim().parse().ok().filter(|number| *number >= 0)?;
+                let minus = text.as_bytes().get(path.len()) == Some(&b'-');
+                (path.trim_end(), if minus { -number } else { number })
+            }
+            _ => (text, 0),
+        };
+        let is_name = |part: &str| {
+            let rest = part.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$'));
+            rest && !part.is_empty()
+        };
+        path.split('.').all(is_name).then(|| Placeholder { path: path.to_owned(), plus })
+    }
+
+    /// Writes the variable, with what is added to it.
+    pub(crate) fn write(
+        &self,
+        context: &dyn Variables,
+        text: &mut String,
+    ) -> Result<(), UnsetVariable> {
+        let value = context.get(&self.path).ok_or(UnsetVariable)?;
+        match (value, self.plus) {
+            (Value::String(own), 0) => text.push_str(own),
+            (value, 0) => put(text, value),
+            (value, plus) => match sum(value, plus) {
+                Some(sum) => put(text, &sum),
+                // What cannot be computed is shown as it was written, with the value filled in.
+                None => {
+                    let _ = write!(text, "{value} {} {}", sign(plus), plus.unsigned_abs());
+                }
+            },
+        }
+        Ok(())
+    }
+}
+
+fn put(text: &mut String, value: &Value) {
+    let _ = write!(text, "{value}");
+}
+
+fn sign(number: i64) -> char {
+    if number < 0 { '-' } else { '+' }
+}
+
+/// A number, or a text that is one, with another added.
+fn sum(value: &Value, plus: i64) -> Option<Value> {
+    let text = value.as_str().map(str::trim);
+    let whole = value.as_i64().or_else(|| text?.parse().ok());
+    if let Some(whole) = whole {
+        return whole.checked_add(plus).map(Value::from);
+    }
+    let number: f64 = value.as_f64().or_else(|| text?.parse().ok())?;
+    #[expect(clippy::cast_precision_loss, reason = "what prompts add is small")]
+    let sum = number + plus as f64;
+    serde_json::Number::from_f64(sum).map(Value::Number)
+}

@@ -1,0 +1,476 @@
+//! Walking a guide: which step comes next, from what the caller says is done.
+//!
+//! Stateless: the caller carries all state. A step inside a loop is known by its instance key,
+//! `loop@2::step`; a caller that appends the key of each step it was given walks every loop
+//! correctly, and one that appends bare ids is understood by counting them.
+
+use foldhash::{HashSet, HashSetExt};
+use serde_json::Value;
+
+use crate::agent_prompt;
+use crate::condition::{MissingVariable, Truth};
+use crate::decimal;
+use crate::guide::LoopDoc;
+use crate::limits;
+use crate::order::Order;
+use crate::step::{Action, Loop, Step, When};
+use crate::workflow::{Spelling, Workflow};
+
+mod done;
+mod passes;
+mod scope;
+
+use done::Done;
+pub(crate) use done::StepIndex;
+use passes::Passes;
+pub use scope::WalkScope;
+
+/// Where a walk stands.
+#[derive(Debug)]
+pub enum WalkPosition<'w, 'c> {
+    /// This step is due.
+    Due(Box<DueStep<'w, 'c>>),
+    /// Nothing is due, and a remaining condition waits for a variable.
+    Blocked(Vec<BlockedStep>),
+    /// Every step is done or skipped.
+    Complete {
+        /// The steps whose conditions did not hold.
+        skipped: Vec<&'w str>,
+    },
+}
+
+/// A step that is due.
+#[derive(Debug)]
+pub struct DueStep<'w, 'c> {
+    /// The step.
+    pub step: &'w Step,
+    /// What the caller appends when it is done.
+    pub key: String,
+    /// The loops around it, outermost first.
+    pub loops: Vec<LoopPass<'w, 'c>>,
+    /// The caller's context with the variables of the loops.
+    pub scope: WalkScope<'w, 'c>,
+}
+
+/// One pass of a loop.
+#[derive(Debug, Clone)]
+pub struct LoopPass<'w, 'c> {
+    /// The loop's id.
+    pub id: &'w str,
+    /// How it repeats.
+    pub spec: &'w LoopDoc,
+    /// Which pass, from 0.
+    pub iteration: usize,
+    /// How many passes there will be, when that is known.
+    pub total: Option<usize>,
+    /// The item of a `forEach`.
+    pub item: Option<&'c Value>,
+}
+
+/// A condition that cannot be decided yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BlockedStep {
+    /// The step it guards, or the loop it repeats.
+    pub step: String,
+    /// What it waits for.
+    pub wanted: MissingVariable,
+}
+
+/// Why a walk cannot go on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WalkError {
+    /// A step that the workflow does not have.
+    #[error("there is no step `{id}`")]
+    UnknownStep {
+        /// What was named.
+        id: String,
+        /// What was probably meant.
+        near: Option<String>,
+    },
+    /// The loops unfold to more steps than anybody could walk.
+    #[error("the loops unfold to more than {} steps", limits::WALK_STEPS)]
+    TooLong,
+    /// A variable of a loop is not what the loop needs.
+    #[error("the variable `{variable}` must be {expected}: it is {actual}")]
+    Variable {
+        /// Its name.
+        variable: String,
+        /// What the loop needs.
+        expected: &'static str,
+        /// What is there.
+        actual: String,
+    },
+}
+
+/// A walk's answer: where it stands, and remarks for the caller.
+#[derive(Debug)]
+pub struct GuideWalk<'w, 'c> {
+    /// Where it stands.
+    pub position: WalkPosition<'w, 'c>,
+    /// Remarks.
+    pub warnings: Vec<String>,
+}
+
+/// The next step of a workflow whose steps are all for agents.
+pub fn next<'w, 'c>(
+    workflow: &'w Workflow,
+    completed: &'c [String],
+    context: &'c Value,
+) -> Result<GuideWalk<'w, 'c>, WalkError> {
+    walk(Walker::new(workflow, completed, context)?, &sequence(workflow))
+}
+
+/// The next step of one loop of a manifest. Its steps may be of any kind, and what their
+/// expressions say is left to whoever knows what the steps before them came to.
+pub fn within<'w, 'c>(
+    workflow: &'w Workflow,
+    looped: &'w Step,
+    completed: &'c [String],
+    context: &'c Value,
+) -> Result<GuideWalk<'w, 'c>, WalkError> {
+    let mut walker = Walker::new(workflow, completed, context)?;
+    walker.leaves_expressions = true;
+    walk(walker, &[looped])
+}
+
+fn walk<'w, 'c>(
+    mut walker: Walker<'w, 'c>,
+    steps: &[&'w Step],
+) -> Result<GuideWalk<'w, 'c>, WalkError> {
+    for (index, step) in steps.iter().enumerate() {
+        if let Some(due) = walker.step(step)? {
+            walker.remark_on_later(index, steps);
+            walker.remark_on_waiting();
+            let position = WalkPosition::Due(Box::new(due));
+            return Ok(GuideWalk { position, warnings: walker.remarks.told() });
+        }
+    }
+    let position = match walker.blocked.is_empty() {
+        true => WalkPosition::Complete { skipped: walker.never_done() },
+        false => WalkPosition::Blocked(walker.blocked),
+    };
+    Ok(GuideWalk { position, warnings: walker.remarks.told() })
+}
+
+/// The steps of the top level as they come: those of a guide in the order of the text, those of a
+/// manifest as its expressions need them.
+fn sequence(workflow: &Workflow) -> Vec<&Step> {
+    match workflow.spelling {
+        Spelling::Guide => workflow.steps.iter().collect(),
+        Spelling::Manifest => {
+            let order = Order::of(workflow);
+            order.sequence().into_iter().map(|index| order.steps()[index]).collect()
+        }
+    }
+}
+
+/// A step by its id or by the key of one of its instances.
+pub fn find<'w>(workflow: &'w Workflow, name: &str) -> Result<&'w Step, WalkError> {
+    done::find(workflow, name)
+}
+
+struct Walker<'w, 'c> {
+    done: Done<'w, 'c>,
+    /// The key of what is looked at; grows and shrinks with the loops.
+    key: String,
+    scope: WalkScope<'w, 'c>,
+    loops: Vec<LoopPass<'w, 'c>>,
+    /// A later pass of a loop around has begun: a loop inside that has run goes on no more.
+    closed: bool,
+    /// How many steps and loops were looked at.
+    visits: usize,
+    /// Ids of steps inside loops of which an instance is done, and of loops that were entered.
+    seen: HashSet<&'w str>,
+    blocked: Vec<BlockedStep>,
+    skipped: Vec<&'w str>,
+    /// What is in the two lists above.
+    noted: HashSet<(&'w str, String)>,
+    remarks: Remarks,
+    /// A condition that is an expression counts as one that holds.
+    leaves_expressions: bool,
+}
+
+type Found<'w, 'c> = Result<Option<DueStep<'w, 'c>>, WalkError>;
+
+impl<'w, 'c> Walker<'w, 'c> {
+    fn new(
+        workflow: &'w Workflow,
+        completed: &'c [String],
+        context: &'c Value,
+    ) -> Result<Self, WalkError> {
+        Ok(Walker {
+            done: Done::read(workflow, completed)?,
+            key: String::with_capacity(limits::WALK_KEY_CAPACITY_BYTES),
+            scope: WalkScope::of(context),
+            loops: Vec::new(),
+            closed: false,
+            visits: 0,
+            seen: HashSet::new(),
+            blocked: Vec::new(),
+            skipped: Vec::new(),
+            noted: HashSet::new(),
+            remarks: Remarks::default(),
+            leaves_expressions: false,
+        })
+    }
+
+    fn step(&mut self, step: &'w Step) -> Found<'w, 'c> {
+        self.visits += 1;
+        if self.visits > limits::WALK_STEPS {
+            return Err(WalkError::TooLong);
+        }
+        let length = self.key.len();
+        self.key.push_str(step.id.value.as_str());
+        let found = match &step.action {
+            Action::Loop(looped) => self.looped(step, looped),
+            _ => Ok(self.single(step)),
+        };
+        self.key.truncate(length);
+        found
+    }
+
+    fn single(&mut self, step: &'w Step) -> Option<DueStep<'w, 'c>> {
+        if self.is_done(step) {
+            return None;
+        }
+        let (key, loops, scope) = (self.key.clone(), self.loops.clone(), self.scope.clone());
+        Some(DueStep { step, key, loops, scope })
+    }
+
+    /// Whether a step is done or does not run. A bare id counts for an instance that runs, so its
+    /// n-th occurrence stands for the n-th of those.
+    fn is_done(&mut self, step: &'w Step) -> bool {
+        let id = step.id.value.as_str();
+        if self.done.has_key(&self.key) {
+            self.see(id);
+            return true;
+        }
+        if !self.holds(step) {
+            return true;
+        }
+        let outer = self.outer(1);
+        let taken = self.done.take(id, outer);
+        if taken {
+            self.see(id);
+        }
+        taken
+    }
+
+    /// How many passes were entered before of the loop around the innermost `inner` ones.
+    fn outer(&self, inner: usize) -> usize {
+        let around = self.loops.len().checked_sub(inner + 1).and_then(|at| self.loops.get(at));
+        around.map_or(0, |pass| self.done.passes_done(pass.id))
+    }
+
+    /// Outside loops a step has one instance, and what is done is not skipped.
+    fn see(&mut self, id: &'w str) {
+        if !self.loops.is_empty() {
+            self.seen.insert(id);
+        }
+    }
+
+    /// Whether a step's condition holds; what it waits for is noted.
+    fn holds(&mut self, step: &'w Step) -> bool {
+        let truth = match &step.when {
+            None => return true,
+            Some(When::Expr(_)) if self.leaves_expressions => return true,
+            Some(When::Condition(condition)) if condition.holds(&self.scope) => return true,
+            Some(When::Condition(condition)) => condition.decide(&self.scope),
+            Some(When::Expr(bare)) => match agent_prompt::expression_holds(&bare.expr, &self.scope)
+            {
+                Ok(true) => return true,
+                Ok(false) => Truth::Fails,
+                Err(_) => {
+                    let variable = bare.expr.source().trim().to_owned();
+                    Truth::Undecided(vec![MissingVariable { variable, expected: None }])
+                }
+            },
+        };
+        self.note(step.id.value.as_str(), truth);
+        false
+    }
+
+    fn note(&mut self, id: &'w str, truth: Truth) {
+        let Truth::Undecided(wanted) = truth else {
+            if self.noted.insert((id, String::new())) {
+                self.skipped.push(id);
+            }
+            return;
+        };
+        for MissingVariable { variable, expected } in wanted {
+            let variable = self.scope.path_of(&variable);
+            let new = self.noted.insert((id, variable.clone()));
+            if new && self.blocked.len() < limits::BLOCKED {
+                let wanted = MissingVariable { variable, expected };
+                self.blocked.push(BlockedStep { step: id.to_owned(), wanted });
+            }
+        }
+    }
+
+    fn looped(&mut self, step: &'w Step, looped: &'w Loop) -> Found<'w, 'c> {
+        if self.is_done(step) {
+            return Ok(None);
+        }
+        let (id, spec) = (step.id.value.as_str(), &looped.spec);
+        let limit = usize::try_from(spec.max_iterations.0).unwrap_or(usize::MAX);
+        let passes = Passes::of(spec, &self.scope)?;
+        let last = self.done.last_pass(&self.key);
+        for iteration in 0..=limit {
+            let (item, total) = (passes.item(iteration), passes.total(limit));
+            let pass = LoopPass { id, spec, iteration, total, item };
+            let (length, depth) = (self.key.len(), self.scope.depth());
+            self.key.push('@');
+            decimal::push(&mut self.key, iteration);
+            self.key.push_str("::");
+            // The condition of a loop may read the number of the pass it decides on.
+            self.scope.enter(&pass);
+            let begun = self.has_begun(looped);
+            let enters = begun && passes.is_conditional() || self.enters(&passes, &pass);
+            let later = begun && last.is_some_and(|last| last > iteration);
+            let found = match enters && iteration < limit {
+                true => self.pass(pass, looped, later),
+                false => Ok(None),
+            };
+            self.scope.leave(depth);
+            self.key.truncate(length);
+            if let Some(due) = found? {
+                self.remark_on_later_passes(&due.key, iteration, last);
+                return Ok(Some(due));
+            }
+            if !enters {
+                self.remark_on_end(iteration, last);
+                return Ok(None);
+            }
+        }
+        self.remarks.add(format!("loop `{}` ended at its limit of {limit} passes", self.key));
+        Ok(None)
+    }
+
+    /// Whether anything of a pass is done: then it is finished, whatever its condition says now. A
+    /// bare id tells so of an outermost loop. Inside another it may belong to a later pass of that
+    /// one, unless the steps beside the loop tell, or some steps of the body are named and others
+    /// are not.
+    fn has_begun(&self, looped: &'w Loop) -> bool {
+        if self.done.has_key_below(&self.key) {
+            return true;
+        }
+        let runs = |step: &Step| match &step.when {
+            None => true,
+            Some(When::Condition(condition)) => condition.holds(&self.scope),
+            Some(When::Expr(_)) => false,
+        };
+        let named = self.done.bare_of(&looped.body, self.outer(0), &runs);
+        named.surely || named.some && (named.others || self.loops.is_empty())
+    }
+
+    fn enters(&mut self, passes: &Passes<'w, 'c>, pass: &LoopPass<'w, 'c>) -> bool {
+        // A loop that has run is over once its caller has gone on to the next pass around it.
+        if self.closed && passes.is_conditional() && pass.iteration > 0 {
+            return false;
+        }
+        match passes.goes_on(pass.iteration, &self.scope) {
+            Some(true) => return true,
+            Some(false) if pass.iteration == 0 => self.note(pass.id, Truth::Fails),
+            Some(false) => {}
+            None => self.note(pass.id, Truth::Undecided(passes.wanted(&self.scope))),
+        }
+        false
+    }
+
+    fn pass(&mut self, pass: LoopPass<'w, 'c>, looped: &'w Loop, later: bool) -> Found<'w, 'c> {
+        let (id, was_closed) = (pass.id, self.closed);
+        self.seen.insert(id);
+        self.closed |= later || self.done.is_passed(&looped.body, self.outer(0));
+        self.loops.push(pass);
+        let mut found = Ok(None);
+        for (index, step) in looped.body.iter().enumerate() {
+            found = self.step(step);
+            if let Ok(Some(due)) = &found {
+                self.remark_on_siblings(&due.key, &looped.body[index + 1..]);
+            }
+            if !matches!(found, Ok(None)) {
+                break;
+            }
+        }
+        self.loops.pop();
+        self.closed = was_closed;
+        self.done.passed(id);
+        found
+    }
+
+    /// A step that was done before one that comes first is allowed, and worth a remark.
+    fn remark_on_later(&mut self, due: usize, steps: &[&'w Step]) {
+        // Most callers go step by step: then all that is done is up to here.
+        let so_far = steps[..=due].iter().filter(|step| self.done.has_touched(step)).count();
+        if so_far == self.done.touched() {
+            return;
+        }
+        let ahead = steps[due + 1..].iter().find(|step| self.done.has_touched(step));
+        if let Some(ahead) = ahead {
+            self.remarks.early(ahead.id.value.as_str(), steps[due].id.value.as_str());
+        }
+    }
+
+    fn remark_on_siblings(&mut self, due: &str, later: &'w [Step]) {
+        let key = |step: &Step| format!("{}{}", self.key, step.id.value.as_str());
+        let ahead = later.iter().map(key).find(|key| self.done.has_key(key));
+        if let Some(ahead) = ahead {
+            self.remarks.early(&ahead, due);
+        }
+    }
+
+    fn remark_on_later_passes(&mut self, due: &str, iteration: usize, last: Option<usize>) {
+        if let Some(last) = last.filter(|last| *last > iteration) {
+            self.remarks.early(&format!("{}@{last}", self.key), due);
+        }
+    }
+
+    /// A pass that is done and no longer there.
+    fn remark_on_end(&mut self, ended: usize, last: Option<usize>) {
+        if let Some(last) = last.filter(|last| *last >= ended) {
+            let key = &self.key;
+            self.remarks.add(format!(
+                "`{key}@{last}` is done, but loop `{key}` now ends before it: did its list shrink?"
+            ));
+        }
+    }
+
+    /// A step whose condition waits for a variable is passed over; its place may matter.
+    fn remark_on_waiting(&mut self) {
+        for BlockedStep { step, wanted } in &self.blocked {
+            let variable = &wanted.variable;
+            self.remarks.add(format!("`{step}` is passed over until `{variable}` is set"));
+        }
+    }
+
+    fn never_done(&self) -> Vec<&'w str> {
+        self.skipped.iter().filter(|id| !self.seen.contains(*id)).copied().collect()
+    }
+}
+
+/// Remarks for the caller, as many as are read.
+#[derive(Default)]
+struct Remarks {
+    told: Vec<String>,
+    more: usize,
+}
+
+impl Remarks {
+    fn add(&mut self, text: String) {
+        match self.told.len() < limits::REMARKS {
+            true => self.told.push(text),
+            false => self.more += 1,
+        }
+    }
+
+    fn early(&mut self, ahead: &str, due: &str) {
+        self.add(format!("`{ahead}` is done although `{due}` comes before it"));
+    }
+
+    fn told(mut self) -> Vec<String> {
+        if self.more > 0 {
+            self.told.push(format!("{} more remarks are not shown", self.more));
+        }
+        self.told
+    }
+}

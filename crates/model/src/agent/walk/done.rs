@@ -1,0 +1,308 @@
+//! What the caller says is done: instance keys, ids outside loops, and bare ids inside loops.
+
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
+
+use super::WalkError;
+use crate::decimal;
+use crate::step::{Action, Step};
+use crate::suggest;
+use crate::workflow::Workflow;
+
+/// Where every step of a workflow stands. Worked out once for each workflow: every call asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StepIndex(HashMap<String, StepPath>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct StepPath {
+    /// Which step of the workflow, then which step of each loop's body.
+    path: Vec<usize>,
+    /// The loops around it, outermost first.
+    loops: Vec<String>,
+    /// For a step of a loop inside a loop: a step beside the inner loop that every pass of the
+    /// outer one runs. It tells to which of them a bare id belongs.
+    anchor: Option<Anchor>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Anchor {
+    id: String,
+    /// Whether it comes before the inner loop.
+    before: bool,
+}
+
+/// Where a list of steps stands.
+#[derive(Default)]
+struct Around {
+    path: Vec<usize>,
+    loops: Vec<String>,
+}
+
+impl StepIndex {
+    fn of(workflow: &Workflow) -> StepIndex {
+        let mut places = StepIndex(HashMap::new());
+        let steps = workflow.steps.iter().chain(&workflow.finally);
+        places.add(&steps.collect::<Vec<_>>(), &mut Around::default(), None);
+        places
+    }
+
+    fn add(&mut self, steps: &[&Step], around: &mut Around, anchor: Option<&Anchor>) {
+        let every = |step: &&Step| step.when.is_none() && !matches!(step.action, Action::Loop(_));
+        let sure = steps.iter().position(every).filter(|_| !around.loops.is_empty());
+        for (index, step) in steps.iter().enumerate() {
+            let id = step.id.value.as_str();
+            around.path.push(index);
+            let (path, loops) = (around.path.clone(), around.loops.clone());
+            self.0.insert(id.to_owned(), StepPath { path, loops, anchor: anchor.cloned() });
+            if let Action::Loop(looped) = &step.action {
+                let anchor = sure.map(|sure| Anchor {
+                    id: steps[sure].id.value.to_string(),
+                    before: sure < index,
+                });
+                around.loops.push(id.to_owned());
+                self.add(&looped.body.iter().collect::<Vec<_>>(), around, anchor.as_ref());
+                around.loops.pop();
+            }
+            around.path.pop();
+        }
+    }
+
+    /// The id and the place of what an id or an instance key names.
+    fn find(&self, name: &str) -> Option<(&str, &StepPath)> {
+        let found = self.0.get_key_value(name).or_else(|| self.of_key(name));
+        found.map(|(id, place)| (id.as_str(), place))
+    }
+
+    /// The place an instance key names: its loops must be those around the step.
+    fn of_key(&self, key: &str) -> Option<(&String, &StepPath)> {
+        let last = separators(key).last()?;
+        let (id, place) = self.0.get_key_value(&key[last + SEPARATOR.len()..])?;
+        let mut known = place.loops.iter();
+        let mut start = 0;
+        for end in separators(key) {
+            // One key for one pass: `@02` would be another.
+            let number = key.get(start..end)?.strip_prefix(known.next()?.as_str())?;
+            let number = number.strip_prefix('@')?;
+            decimal::read(number)?;
+            start = end + SEPARATOR.len();
+        }
+        known.next().is_none().then_some((id, place))
+    }
+
+    fn unknown(&self, name: &str) -> WalkError {
+        let last = name.rsplit("::").next().unwrap_or(name);
+        let last = last.split('@').next().unwrap_or(last);
+        let near = if let Some((id, place)) = self.0.get_key_value(last) {
+            let loops: Vec<String> = place.loops.iter().map(|id| format!("{id}@0::")).collect();
+            Some(format!("{}{id}", loops.concat()))
+        } else {
+            suggest::closest(last, self.0.keys().map(String::as_str)).map(str::to_owned)
+        };
+        WalkError::UnknownStep { id: name.to_owned(), near }
+    }
+}
+
+/// What separates the loops and the step in an instance key.
+const SEPARATOR: &[u8; 2] = b"::";
+
+/// Where the separators of an instance key are.
+fn separators(key: &str) -> impl Iterator<Item = usize> {
+    let pairs = key.as_bytes().windows(SEPARATOR.len()).enumerate();
+    pairs.filter(|(_, pair)| pair == SEPARATOR).map(|(at, _)| at)
+}
+
+/// What bare ids tell of a body.
+#[derive(Default)]
+pub(super) struct BareIds {
+    /// One is named for this pass of the loop around.
+    pub(super) surely: bool,
+    /// One is named for some pass.
+    pub(super) some: bool,
+    /// One is not.
+    pub(super) others: bool,
+}
+
+/// The places of a workflow's steps.
+fn places(workflow: &Workflow) -> &StepIndex {
+    workflow.step_index.get_or_init(|| StepIndex::of(workflow))
+}
+
+/// The step of an id or of an instance key.
+pub(super) fn find<'w>(workflow: &'w Workflow, name: &str) -> Result<&'w Step, WalkError> {
+    let places = places(workflow);
+    let (_, place) = places.find(name).ok_or_else(|| places.unknown(name))?;
+    let mut path = place.path.iter();
+    let mut step = path.next().and_then(|index| {
+        workflow.steps.get(*index).or_else(|| workflow.finally.get(index - workflow.steps.len()))
+    });
+    for index in path {
+        step = match step.map(|step| &step.action) {
+            Some(Action::Loop(looped)) => looped.body.get(*index),
+            _ => None,
+        };
+    }
+    step.ok_or_else(|| places.unknown(name))
+}
+
+/// What is done.
+pub(super) struct Done<'w, 'c> {
+    /// Instance keys, and ids of steps outside loops.
+    keys: HashSet<&'c str>,
+    /// Beginnings of keys, each with its number of the pass: `a@0::b@1::`.
+    begun: HashSet<&'c str>,
+    /// The last pass of a loop that a key names, by the loop's own key: `a@0::b`.
+    last: HashMap<&'c str, usize>,
+    /// Bare ids of steps inside loops: each occurrence completes one more instance. Of a loop in a
+    /// loop it is known, as a rule, in which pass of the outer one.
+    bare: HashMap<(&'w str, Option<usize>), usize>,
+    /// The same whatever the pass.
+    named: HashMap<&'w str, usize>,
+    /// How many passes of a loop the walk has been through.
+    passes: HashMap<&'w str, usize>,
+    /// Every step of the top level that is named, or of which anything inside is.
+    touched: HashSet<&'w str>,
+}
+
+impl<'w, 'c> Done<'w, 'c> {
+    pub(super) fn read(
+        workflow: &'w Workflow,
+        completed: &'c [String],
+    ) -> Result<Done<'w, 'c>, WalkError> {
+        let places = places(workflow);
+        let mut done = Done {
+            keys: HashSet::with_capacity(completed.len()),
+            begun: HashSet::new(),
+            last: HashMap::new(),
+            bare: HashMap::new(),
+            named: HashMap::new(),
+            passes: HashMap::new(),
+            touched: HashSet::with_capacity(completed.len().min(workflow.steps.len())),
+        };
+        for entry in completed {
+            let Some((id, place)) = places.find(entry) else { return Err(places.unknown(entry)) };
+            let Some(outermost) = place.loops.first() else {
+                done.touched.insert(id);
+                done.keys.insert(entry);
+                continue;
+            };
+            done.touched.insert(outermost);
+            if id == entry {
+                done.add_bare(id, place);
+            } else {
+                done.add_key(entry);
+            }
+        }
+        Ok(done)
+    }
+
+    fn add_key(&mut self, key: &'c str) {
+        self.keys.insert(key);
+        for end in separators(key) {
+            self.begun.insert(&key[..end + SEPARATOR.len()]);
+            let at = key.as_bytes()[..end].iter().rposition(|byte| *byte == b'@');
+            if let Some(at) = at {
+                let number = key[at + 1..end].parse().unwrap_or(0);
+                let last = self.last.entry(&key[..at]).or_default();
+                *last = number.max(*last);
+            }
+        }
+    }
+
+    fn add_bare(&mut self, id: &'w str, place: &'w StepPath) {
+        let outer = place.anchor.as_ref().map(|anchor| {
+            let passes = self.named.get(anchor.id.as_str()).copied().unwrap_or(0);
+            passes.saturating_sub(usize::from(anchor.before))
+        });
+        *self.named.entry(id).or_default() += 1;
+        *self.bare.entry((id, outer)).or_default() += 1;
+    }
+
+    pub(super) fn has_key(&self, key: &str) -> bool {
+        self.keys.contains(key)
+    }
+
+    /// Uses up one occurrence of a bare id in this pass of the loop around its own.
+    pub(super) fn take(&mut self, id: &'w str, outer: usize) -> bool {
+        for pass in [Some(outer), None] {
+            if let Some(left) = self.bare.get_mut(&(id, pass)).filter(|left| **left > 0) {
+                *left -= 1;
+                if let Some(left) = self.named.get_mut(id) {
+                    *left -= 1;
+                }
+                return true;
+            }
+        }
+        false
+    }
+
+    pub(super) fn last_pass(&self, owner: &str) -> Option<usize> {
+        self.last.get(owner).copied()
+    }
+
+    /// Whether a key names anything of a pass.
+    pub(super) fn has_key_below(&self, prefix: &str) -> bool {
+        self.begun.contains(prefix)
+    }
+
+    /// Whether steps of a body that run are named by a bare id that is not used up, and whether
+    /// others are not.
+    pub(super) fn bare_of(
+        &self,
+        body: &'w [Step],
+        outer: usize,
+        runs: &dyn Fn(&Step) -> bool,
+    ) -> BareIds {
+        let mut named = BareIds::default();
+        if self.bare.is_empty() {
+            return named;
+        }
+        for step in body.iter().filter(|step| runs(step)) {
+            let id = step.id.value.as_str();
+            match &step.action {
+                Action::Loop(looped) => named.some |= self.any_bare(&looped.body),
+                _ if self.left(id, Some(outer)) > 0 => named.surely = true,
+                _ if self.left(id, None) > 0 => named.some = true,
+                _ => named.others = true,
+            }
+        }
+        named
+    }
+
+    fn any_bare(&self, body: &[Step]) -> bool {
+        body.iter().any(|step| {
+            if let Action::Loop(looped) = &step.action {
+                return self.any_bare(&looped.body);
+            }
+            self.named.get(step.id.value.as_str()).is_some_and(|left| *left > 0)
+        })
+    }
+
+    /// Whether bare ids tell of a later pass than the one that is being entered.
+    pub(super) fn is_passed(&self, body: &'w [Step], outer: usize) -> bool {
+        let again = |id| self.left(id, Some(outer)) + self.left(id, None) > 1;
+        !self.bare.is_empty()
+            && body.iter().any(|step| step.when.is_none() && again(step.id.value.as_str()))
+    }
+
+    fn left(&self, id: &'w str, outer: Option<usize>) -> usize {
+        self.bare.get(&(id, outer)).copied().unwrap_or(0)
+    }
+
+    /// How many passes of a loop were entered and left.
+    pub(super) fn passes_done(&self, id: &str) -> usize {
+        self.passes.get(id).copied().unwrap_or(0)
+    }
+
+    pub(super) fn passed(&mut self, id: &'w str) {
+        *self.passes.entry(id).or_default() += 1;
+    }
+
+    /// Of how many steps of the top level something is done.
+    pub(super) fn touched(&self) -> usize {
+        self.touched.len()
+    }
+
+    /// Whether a step of the top level, or anything inside it, is done.
+    pub(super) fn has_touched(&self, step: &Step) -> bool {
+        self.touched.contains(step.id.value.as_str())
+    }
+}

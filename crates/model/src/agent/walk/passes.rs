@@ -1,0 +1,123 @@
+//! How a loop decides on another pass.
+
+use serde_json::Value;
+
+use super::{WalkError, WalkScope};
+use crate::condition::{Condition, MissingVariable, Truth, Variables};
+use crate::guide::{Count, LoopDoc, LoopType};
+
+/// A loop with its variable looked up.
+pub(super) enum Passes<'w, 'c> {
+    /// Once for each item.
+    Items(&'c [Value]),
+    /// So many times.
+    Times(usize),
+    /// As long as a condition holds, or, when not wanted, does not hold.
+    Condition { condition: &'w Condition, wanted: bool },
+    /// Until the caller or the limit ends it.
+    Open,
+}
+
+impl<'w, 'c> Passes<'w, 'c> {
+    pub(super) fn of(spec: &'w LoopDoc, scope: &WalkScope<'w, 'c>) -> Result<Self, WalkError> {
+        let on = |wanted: bool| match &spec.condition {
+            Some(condition) => Passes::Condition { condition, wanted },
+            None => Passes::Open,
+        };
+        Ok(match spec.kind.value {
+            LoopType::While => on(true),
+            LoopType::Until => on(false),
+            LoopType::For => match &spec.count {
+                Some(Count::Times(times)) => Passes::Times(usize::try_from(*times).unwrap_or(0)),
+                Some(Count::Variable(name)) => Passes::Times(count(name, scope)?),
+                None => Passes::Open,
+            },
+            LoopType::ForEach => {
+                let name = spec.items.as_ref().map_or("", |items| items.0.as_str());
+                match scope.theirs(name) {
+                    Some(Value::Array(items)) => Passes::Items(items),
+                    _ => return Err(mismatch(name, "an array", scope)),
+                }
+            }
+        })
+    }
+
+    /// Whether there is a pass of this number; nothing when a variable that would decide is absent.
+    pub(super) fn goes_on(&self, iteration: usize, scope: &dyn Variables) -> Option<bool> {
+        match self {
+            Passes::Items(items) => Some(iteration < items.len()),
+            Passes::Times(times) => Some(iteration < *times),
+            Passes::Open => Some(true),
+            Passes::Condition { condition, wanted } => {
+                if condition.holds(scope) == *wanted {
+                    return Some(true);
+                }
+                match condition.decide(scope) {
+                    Truth::Undecided(_) => None,
+                    Truth::Holds | Truth::Fails => Some(false),
+                }
+            }
+        }
+    }
+
+    /// The variables that an undecided condition waits for. Values that make a condition hold end
+    /// an `until`, so they are not what is expected there.
+    pub(super) fn wanted(&self, scope: &dyn Variables) -> Vec<MissingVariable> {
+        let Passes::Condition { condition, wanted } = self else { return Vec::new() };
+        match condition.decide(scope) {
+            Truth::Undecided(found) if *wanted => found,
+            Truth::Undecided(found) => {
+                found.into_iter().map(|one| MissingVariable { expected: None, ..one }).collect()
+            }
+            Truth::Holds | Truth::Fails => Vec::new(),
+        }
+    }
+
+    pub(super) fn is_conditional(&self) -> bool {
+        matches!(self, Passes::Condition { .. } | Passes::Open)
+    }
+
+    pub(super) fn item(&self, iteration: usize) -> Option<&'c Value> {
+        match self {
+            Passes::Items(items) => items.get(iteration),
+            _ => None,
+        }
+    }
+
+    /// How many passes there will be within a limit.
+    pub(super) fn total(&self, limit: usize) -> Option<usize> {
+        match self {
+            Passes::Items(items) => Some(items.len().min(limit)),
+            Passes::Times(times) => Some((*times).min(limit)),
+            Passes::Condition { .. } | Passes::Open => None,
+        }
+    }
+}
+
+fn count(name: &str, scope: &WalkScope<'_, '_>) -> Result<usize, WalkError> {
+    let number = match scope.get(name) {
+        Some(Value::Number(number)) => number.as_f64(),
+        Some(Value::String(text)) => text.trim().parse().ok(),
+        _ => None,
+    };
+    let whole = |number: &f64| *number >= 0.0 && number.fract() == 0.0;
+    match number.filter(whole) {
+        #[expect(clippy::cast_sign_loss, reason = "not negative, and too large a float saturates")]
+        Some(number) => Ok(number as usize),
+        None if number.is_some() => Err(mismatch(name, "a whole number from 0", scope)),
+        None => Err(mismatch(name, "a number", scope)),
+    }
+}
+
+fn mismatch(name: &str, expected: &'static str, scope: &WalkScope<'_, '_>) -> WalkError {
+    let actual = match scope.get(name) {
+        None => "missing".to_owned(),
+        Some(Value::Null) => "null".to_owned(),
+        Some(Value::Bool(_)) => "a boolean".to_owned(),
+        Some(Value::Number(number)) => number.to_string(),
+        Some(Value::String(_)) => "a string".to_owned(),
+        Some(Value::Array(_)) => "an array".to_owned(),
+        Some(Value::Object(_)) => "an object".to_owned(),
+    };
+    WalkError::Variable { variable: scope.path_of(name), expected, actual }
+}

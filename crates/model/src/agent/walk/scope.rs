@@ -1,0 +1,114 @@
+//! The caller's context with the variables of the loops around a step laid over it.
+
+use serde_json::{Map, Value};
+
+use super::LoopPass;
+use crate::condition::{Variables, descend};
+
+/// Variables: those of the innermost loop first, the caller's last.
+#[derive(Debug, Clone)]
+pub struct WalkScope<'w, 'c> {
+    base: &'c Value,
+    over: Vec<(&'w str, Variable<'c>)>,
+    /// The variable of each loop's item, and where in the caller's context the item stands.
+    items: Vec<(&'w str, &'w str, usize)>,
+}
+
+#[derive(Debug, Clone)]
+enum Variable<'c> {
+    /// Part of the caller's context.
+    Theirs(&'c Value),
+    /// A number of ours.
+    Ours(Value),
+}
+
+impl<'w, 'c> WalkScope<'w, 'c> {
+    /// The caller's context alone.
+    pub fn of(base: &'c Value) -> Self {
+        WalkScope { base, over: Vec::new(), items: Vec::new() }
+    }
+
+    pub(super) fn depth(&self) -> usize {
+        self.over.len()
+    }
+
+    pub(super) fn enter(&mut self, pass: &LoopPass<'w, 'c>) {
+        let spec = pass.spec;
+        let numbers =
+            [(&spec.iteration_var, pass.iteration + 1), (&spec.index_var, pass.iteration)];
+        for (name, number) in numbers {
+            if let Some(name) = name {
+                self.over.push((name, Variable::Ours(number.into())));
+            }
+        }
+        if let (Some(name), Some(item)) = (&spec.item_var, pass.item) {
+            self.over.push((name, Variable::Theirs(item)));
+            let list = spec.items.as_ref().map_or("", |items| items.0.as_str());
+            self.items.push((name, list, pass.iteration));
+        }
+    }
+
+    pub(super) fn leave(&mut self, depth: usize) {
+        self.over.truncate(depth);
+        let over = &self.over;
+        self.items.retain(|(name, ..)| over.iter().any(|(own, _)| own == name));
+    }
+
+    /// Where in the caller's context a variable stands: that of an item is a place in its list.
+    pub(super) fn path_of(&self, path: &str) -> String {
+        let mut path = path.to_owned();
+        for (name, list, index) in self.items.iter().rev() {
+            if let Some(rest) = path.strip_prefix(name)
+                && (rest.is_empty() || rest.starts_with('.'))
+            {
+                path = format!("{list}.{index}{rest}");
+            }
+        }
+        path
+    }
+
+    /// A value of the caller's, for as long as the caller's context lives.
+    pub(super) fn theirs(&self, path: &str) -> Option<&'c Value> {
+        match self.own(path) {
+            Some((Variable::Theirs(value), rest)) => below(value, rest),
+            Some((Variable::Ours(_), _)) => None,
+            None => Variables::get(self.base, path),
+        }
+    }
+
+    /// The loop variable a path begins with, and the rest of the path.
+    fn own<'p>(&self, path: &'p str) -> Option<(&Variable<'c>, Option<&'p str>)> {
+        let name = path.split('.').next().unwrap_or(path);
+        let (_, variable) = self.over.iter().rev().find(|(own, _)| *own == name)?;
+        Some((variable, path.get(name.len() + 1..)))
+    }
+}
+
+fn below<'v>(value: &'v Value, rest: Option<&str>) -> Option<&'v Value> {
+    match rest {
+        Some(rest) => descend(value, rest),
+        None => Some(value),
+    }
+}
+
+impl Variables for WalkScope<'_, '_> {
+    fn get(&self, path: &str) -> Option<&Value> {
+        match self.own(path) {
+            Some((Variable::Theirs(value), rest)) => below(value, rest),
+            Some((Variable::Ours(value), rest)) => below(value, rest),
+            None => Variables::get(self.base, path),
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        let mut all = self.base.as_object().cloned().unwrap_or_else(Map::new);
+        for (name, variable) in &self.over {
+            let value = match variable {
+                Variable::Theirs(value) => (*value).clone(),
+                Variable::Ours(value) => value.clone(),
+            };
+            all.insert((*name).to_owned(), value);
+        }
+        Value::Object(all)
+    }
+}

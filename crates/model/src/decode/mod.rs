@@ -1,0 +1,700 @@
+//! From the tree to typed values, collecting every finding on the way.
+//!
+//! One `shape!` gives a struct, its decoder and its JSON Schema, so that the three cannot drift
+//! apart. A decoder that fails has reported why; nothing is reported below it.
+
+pub(crate) mod named_enum;
+pub(crate) mod report;
+pub mod schema;
+pub mod suggest;
+
+use std::collections::BTreeMap;
+
+use milepost_syntax::mend::Mend;
+use milepost_syntax::span::Span;
+use milepost_syntax::tree::{SyntaxKey, SyntaxKind, SyntaxNode};
+use serde_json::{Map, Value, json};
+
+use crate::finding::{Finding, Rule, Severity};
+pub(crate) use crate::report::Report;
+
+/// A type that can be read from a node. `None` means: failed, and reported.
+pub(crate) trait Decode: Sized {
+    /// What is wanted, for a message: "a whole number".
+    const WANT: &'static str;
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self>;
+}
+
+/// A type whose form can be published.
+pub(crate) trait Shape {
+    /// The schema of a value of this type; named parts go to `defs`.
+    fn schema(defs: &mut Defs) -> Value;
+}
+
+/// The named parts of a schema.
+pub(crate) type Defs = BTreeMap<&'static str, Value>;
+
+/// Reports a value of the wrong type, with the mend where the value can only mean one thing.
+pub(crate) fn wrong<T: Decode>(node: &SyntaxNode, report: &mut Report) -> Option<T> {
+    mistyped(node, T::WANT, None, report);
+    None
+}
+
+pub(crate) fn mistyped(node: &SyntaxNode, want: &str, meant: Option<Value>, report: &mut Report) {
+    if node.kind == SyntaxKind::Bad {
+        return;
+    }
+    let fault =
+        Finding::error(node.at, Rule::Type, format!("expected {want}, found {}", node.noun()))
+            .expected(want)
+            .actual(node.noun());
+    report.add(fault.write_instead(node.at, meant, &format!("put {want} here")));
+}
+
+/// A decoded value that remembers its place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spot<T> {
+    /// Where it stands.
+    pub at: Span,
+    /// The value.
+    pub value: T,
+}
+
+impl<T: Decode> Decode for Spot<T> {
+    const WANT: &'static str = T::WANT;
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        T::decode(node, report).map(|value| Spot { at: node.at, value })
+    }
+}
+
+impl<T: Shape> Shape for Spot<T> {
+    fn schema(defs: &mut Defs) -> Value {
+        T::schema(defs)
+    }
+}
+
+impl Decode for String {
+    const WANT: &'static str = "a string";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        match &node.kind {
+            SyntaxKind::Str(text) => Some(text.clone()),
+            SyntaxKind::Int(_) | SyntaxKind::Float(_) | SyntaxKind::Bool(_) => {
+                let meant = report.written(node).map(Value::from);
+                mistyped(node, Self::WANT, meant, report);
+                None
+            }
+            // `- Note: read it first` is a map to YAML and a sentence to its author.
+            SyntaxKind::Map(entries) if entries.len() == 1 && !is_collection(&entries[0].1) => {
+                let meant = report.written(node).filter(|text| !text.starts_with('{'));
+                let meant = meant.filter(|text| !text.contains('\n')).map(Value::from);
+                mistyped(node, Self::WANT, meant, report);
+                None
+            }
+            _ => wrong(node, report),
+        }
+    }
+}
+
+fn is_collection(node: &SyntaxNode) -> bool {
+    matches!(node.kind, SyntaxKind::Map(_) | SyntaxKind::List(_))
+}
+
+/// Text that has to be more than just text. Quotes around another scalar mend it only if what they
+/// make is that.
+pub(crate) fn text_that(
+    node: &SyntaxNode,
+    want: &str,
+    fits: impl Fn(&str) -> bool,
+    report: &mut Report,
+) -> Option<String> {
+    if let SyntaxKind::Str(text) = &node.kind {
+        return Some(text.clone());
+    }
+    let scalar =
+        matches!(node.kind, SyntaxKind::Int(_) | SyntaxKind::Float(_) | SyntaxKind::Bool(_));
+    let meant = report.written(node).filter(|text| scalar && fits(text));
+    mistyped(node, want, meant.map(Value::from), report);
+    None
+}
+
+impl Shape for String {
+    fn schema(_: &mut Defs) -> Value {
+        json!({"type": "string"})
+    }
+}
+
+impl Decode for bool {
+    const WANT: &'static str = "true or false";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        match &node.kind {
+            SyntaxKind::Bool(flag) => Some(*flag),
+            SyntaxKind::Str(text) => {
+                let meant = match text.to_ascii_lowercase().as_str() {
+                    "true" | "yes" | "on" => Some(Value::Bool(true)),
+                    "false" | "no" | "off" => Some(Value::Bool(false)),
+                    _ => None,
+                };
+                mistyped(node, Self::WANT, meant, report);
+                None
+            }
+            _ => wrong(node, report),
+        }
+    }
+}
+
+impl Shape for bool {
+    fn schema(_: &mut Defs) -> Value {
+        json!({"type": "boolean"})
+    }
+}
+
+/// A whole number with its bounds in the type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Int<const MIN: i64, const MAX: i64>(pub i64);
+
+impl<const MIN: i64, const MAX: i64> Int<MIN, MAX> {
+    /// The number, for those whose bounds lie within `u32`.
+    pub fn get(self) -> u32 {
+        u32::try_from(self.0).unwrap_or(u32::MAX)
+    }
+}
+
+impl<const MIN: i64, const MAX: i64> Decode for Int<MIN, MAX> {
+    const WANT: &'static str = "a whole number";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        let number = match &node.kind {
+            SyntaxKind::Int(number) => *number,
+            SyntaxKind::Str(text) => {
+                let meant = text.trim().parse::<i64>().ok().filter(|n| (MIN..=MAX).contains(n));
+                mistyped(node, Self::WANT, meant.map(Value::from), report);
+                return None;
+            }
+            SyntaxKind::Float(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
+                #[expect(clippy::cast_possible_truncation, reason = "whole and far below 2^53")]
+                let meant = *number as i64;
+                mistyped(node, Self::WANT, Some(Value::from(meant)), report);
+                return None;
+            }
+            _ => return wrong(node, report),
+        };
+        if (MIN..=MAX).contains(&number) {
+            return Some(Int(number));
+        }
+        let limit = if number < MIN { MIN } else { MAX };
+        let range = range_words(MIN, MAX);
+        report.add(
+            Finding::error(node.at, Rule::Range, format!("{number} is out of range"))
+                .expected(range.clone())
+                .actual(number.to_string())
+                .suggest(format!("use {range}, for example {limit}")),
+        );
+        None
+    }
+}
+
+fn range_words(min: i64, max: i64) -> String {
+    if max == i64::MAX { format!("at least {min}") } else { format!("{min} to {max}") }
+}
+
+impl<const MIN: i64, const MAX: i64> Shape for Int<MIN, MAX> {
+    fn schema(_: &mut Defs) -> Value {
+        let mut schema = json!({"type": "integer", "minimum": MIN});
+        if MAX < i64::MAX {
+            schema["maximum"] = MAX.into();
+        }
+        schema
+    }
+}
+
+/// Text with its length in the type, counted in characters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text<const MIN: usize, const MAX: usize>(pub String);
+
+impl<const MIN: usize, const MAX: usize> Decode for Text<MIN, MAX> {
+    const WANT: &'static str = "a string";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        let text = String::decode(node, report)?;
+        let length = text.chars().count();
+        if (MIN..=MAX).contains(&length) {
+            return Some(Text(text));
+        }
+        let message = match length {
+            0 => "an empty string".to_owned(),
+            _ => format!("a string of {length} characters"),
+        };
+        report.add(
+            Finding::error(node.at, Rule::Range, message)
+                .expected(format!("{MIN} to {MAX} characters"))
+                .actual(format!("{length} characters"))
+                .suggest(if length > MAX { "shorten it" } else { "say more" }),
+        );
+        None
+    }
+}
+
+impl<const MIN: usize, const MAX: usize> Shape for Text<MIN, MAX> {
+    fn schema(_: &mut Defs) -> Value {
+        json!({"type": "string", "minLength": MIN, "maxLength": MAX})
+    }
+}
+
+impl Decode for f64 {
+    const WANT: &'static str = "a number";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        match &node.kind {
+            #[expect(clippy::cast_precision_loss, reason = "bounds of numbers are small")]
+            SyntaxKind::Int(number) => Some(*number as f64),
+            SyntaxKind::Float(number) => Some(*number),
+            SyntaxKind::Str(text) => {
+                let meant = serde_json::from_str::<Value>(text.trim()).ok();
+                mistyped(node, Self::WANT, meant.filter(Value::is_number), report);
+                None
+            }
+            _ => wrong(node, report),
+        }
+    }
+}
+
+impl Shape for f64 {
+    fn schema(_: &mut Defs) -> Value {
+        json!({"type": "number"})
+    }
+}
+
+/// Any JSON.
+impl Decode for Value {
+    const WANT: &'static str = "a value";
+
+    fn decode(node: &SyntaxNode, _: &mut Report) -> Option<Self> {
+        (node.kind != SyntaxKind::Bad).then(|| node.to_value())
+    }
+}
+
+impl Shape for Value {
+    fn schema(_: &mut Defs) -> Value {
+        json!({})
+    }
+}
+
+impl<T: Decode> Decode for Vec<T> {
+    const WANT: &'static str = "a list";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        match &node.kind {
+            SyntaxKind::List(items) => {
+                // Every item is looked at, so that every finding is reported.
+                let all: Vec<Option<T>> =
+                    items.iter().map(|item| T::decode(item, report)).collect();
+                all.into_iter().collect()
+            }
+            SyntaxKind::Null | SyntaxKind::Bad => wrong(node, report),
+            _ => {
+                // One value where a list of them belongs: certain if the value itself is right.
+                let mut trial = Report::default();
+                let fits = T::decode(node, &mut trial).is_some();
+                let meant = fits.then(|| json!([node.to_value()]));
+                mistyped(node, Self::WANT, meant, report);
+                None
+            }
+        }
+    }
+}
+
+impl<T: Shape> Shape for Vec<T> {
+    fn schema(defs: &mut Defs) -> Value {
+        json!({"type": "array", "items": T::schema(defs)})
+    }
+}
+
+/// Entries of a map in the author's order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entries<T>(pub Vec<(Spot<String>, T)>);
+
+impl<T> Default for Entries<T> {
+    fn default() -> Self {
+        Entries(Vec::new())
+    }
+}
+
+impl<T> Entries<T> {
+    /// The value of a name.
+    pub fn get(&self, name: &str) -> Option<&T> {
+        self.0.iter().find(|(key, _)| key.value == name).map(|(_, value)| value)
+    }
+
+    /// The names, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(key, _)| key.value.as_str())
+    }
+}
+
+impl<T: Decode> Decode for Entries<T> {
+    const WANT: &'static str = "a map";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        let SyntaxKind::Map(entries) = &node.kind else { return wrong(node, report) };
+        let all: Vec<Option<(Spot<String>, T)>> = entries
+            .iter()
+            .map(|(key, value)| Some((spot(key), T::decode(value, report)?)))
+            .collect();
+        all.into_iter().collect::<Option<_>>().map(Entries)
+    }
+}
+
+pub(crate) fn spot(key: &SyntaxKey) -> Spot<String> {
+    Spot { at: key.at, value: key.name.clone() }
+}
+
+impl<T: Shape> Shape for Entries<T> {
+    fn schema(defs: &mut Defs) -> Value {
+        json!({"type": "object", "additionalProperties": T::schema(defs)})
+    }
+}
+
+/// A name and other names that lead to it: keys that authors write in its place, or keys that belong
+/// into its map.
+pub(crate) type Aliases = &'static [(&'static str, &'static [&'static str])];
+
+/// The name that another name leads to.
+pub(crate) fn unalias(aliases: Aliases, name: &str) -> Option<&'static str> {
+    aliases.iter().find(|(_, others)| others.contains(&name)).map(|(meant, _)| *meant)
+}
+
+/// Keys of which a map has one: what a step does, and the two ways to write a prompt.
+const RIVALS: &[&[&str]] =
+    &[&["run", "prompt", "approve", "wait", "set", "fail", "loop"], &["prompt", "promptBlocks"]];
+
+/// Reads the fields of a map and answers for those nobody asked for.
+pub(crate) struct Fields<'n, 'r> {
+    node: &'n SyntaxNode,
+    known: &'static [&'static str],
+    slips: Aliases,
+    homes: Aliases,
+    fits: fn(&str, &SyntaxNode) -> bool,
+    missing: Vec<&'static str>,
+    report: &'r mut Report,
+}
+
+/// Whether a value can be read as a type without a fault.
+pub(crate) fn fits<T: Decode>(node: &SyntaxNode) -> bool {
+    let mut trial = Report::default();
+    let read = T::decode(node, &mut trial).is_some();
+    read && trial.findings.iter().all(|finding| finding.severity != Severity::Error)
+}
+
+impl<'n, 'r> Fields<'n, 'r> {
+    pub(crate) fn of<T: Decode>(
+        node: &'n SyntaxNode,
+        known: &'static [&'static str],
+        report: &'r mut Report,
+    ) -> Option<Self> {
+        if !matches!(node.kind, SyntaxKind::Map(_)) {
+            mistyped(node, T::WANT, None, report);
+            return None;
+        }
+        report.enter(node, known);
+        let fits = |_: &str, _: &SyntaxNode| false;
+        Some(Fields { node, known, slips: &[], homes: &[], fits, missing: Vec::new(), report })
+    }
+
+    /// Tells whether a value would do under a key.
+    pub(crate) fn fits(&mut self, fits: fn(&str, &SyntaxNode) -> bool) {
+        self.fits = fits;
+    }
+
+    /// Other names under which authors look for a key.
+    pub(crate) fn slips(&mut self, slips: Aliases) {
+        self.slips = slips;
+    }
+
+    /// Keys that authors put here though they belong into the map of another key.
+    pub(crate) fn homes(&mut self, homes: Aliases) {
+        self.homes = homes;
+    }
+
+    /// An optional key: a value that fails is reported and counts as absent.
+    pub(crate) fn opt<T: Decode>(&mut self, key: &'static str) -> Option<T> {
+        self.node.get(key).and_then(|node| T::decode(node, self.report))
+    }
+
+    /// A required key.
+    pub(crate) fn req<T: Decode>(&mut self, key: &'static str) -> Option<T> {
+        let Some(node) = self.node.get(key) else {
+            self.missing.push(key);
+            return None;
+        };
+        T::decode(node, self.report)
+    }
+
+    /// A required key without which the rest still means something.
+    pub(crate) fn must<T: Decode>(&mut self, key: &'static str) -> Option<T> {
+        self.req(key)
+    }
+
+    /// Reports what is missing and what is unknown. A missing key and an unknown one that was
+    /// meant to be it are one finding.
+    pub(crate) fn finish(mut self) {
+        self.report.leave();
+        let node = self.node;
+        let unknown =
+            |key: &SyntaxKey| !self.known.contains(&key.name.as_str()) && key.name != "<<";
+        let unknown: Vec<&(SyntaxKey, SyntaxNode)> =
+            node.entries().iter().filter(|(key, _)| unknown(key)).collect();
+        let absent: Vec<&str> =
+            self.known.iter().copied().filter(|key| node.get(key).is_none()).collect();
+        for (key, value) in unknown {
+            if self.report.is_full() {
+                self.report.leave_out(Severity::Error);
+                continue;
+            }
+            let meant = self.meant(key, value, &absent);
+            self.missing.retain(|lost| Some(*lost) != meant);
+            self.unknown(key, meant);
+        }
+        for key in std::mem::take(&mut self.missing) {
+            self.required(key);
+        }
+    }
+
+    fn meant(
+        &self,
+        key: &SyntaxKey,
+        value: &SyntaxNode,
+        absent: &[&'static str],
+    ) -> Option<&'static str> {
+        let name = key.name.as_str();
+        let slip = unalias(self.slips, name).filter(|meant| !self.has_rival(meant));
+        if slip.is_some() && !self.is_lost_condition(name) {
+            return slip;
+        }
+        if self.home(name).is_some() || self.report.around(key).is_some() {
+            return None;
+        }
+        // `required` is known to inputs only to be refused.
+        let inputs = self.known.contains(&"optional");
+        let absent = absent.iter().copied().filter(|key| !inputs || *key != "required");
+        let near = suggest::near(name, absent.clone());
+        // Several are as near: the one that takes such a value, or else the one that is missed.
+        let fitting: Vec<&str> =
+            near.iter().copied().filter(|key| (self.fits)(key, value)).collect();
+        let missed: Vec<&str> =
+            fitting.iter().copied().filter(|key| self.missing.contains(key)).collect();
+        let meant = [near, fitting, missed].into_iter().find(|keys| keys.len() == 1);
+        let meant = meant.map(|keys| keys[0]).or_else(|| suggest::nearest_word(name, absent))?;
+        self.known.iter().copied().find(|key| *key == meant)
+    }
+
+    /// Whether a key is here of which the meant one would be a second.
+    fn has_rival(&self, meant: &str) -> bool {
+        let rivals = RIVALS.iter().filter(|keys| keys.contains(&meant)).copied().flatten();
+        rivals.copied().any(|key| key != meant && self.node.get(key).is_some())
+    }
+
+    /// `condition` beside a `while` loop that has none is the loop's, not the step's.
+    fn is_lost_condition(&self, name: &str) -> bool {
+        let spec = self.node.get("loop").filter(|spec| spec.get("condition").is_none());
+        let kind = spec.and_then(|spec| spec.get("type")).and_then(SyntaxNode::text);
+        name == "condition" && matches!(kind, Some("while" | "until"))
+    }
+
+    /// The map that a stray key belongs in: one below this, or one around it.
+    fn home(&self, name: &str) -> Option<Mend> {
+        let under = unalias(self.homes, name)?;
+        let taken = match self.node.get(under) {
+            None => false,
+            Some(target) => {
+                !matches!(target.kind, SyntaxKind::Map(_)) || target.get(name).is_some()
+            }
+        };
+        let key = self.node.entry(name)?.0.at;
+        let (into, under) = (self.node.at, Some(under.to_owned()));
+        (!taken).then(|| Mend::Move { key, into, under, name: name.to_owned() })
+    }
+
+    fn unknown(&mut self, key: &SyntaxKey, meant: Option<&'static str>) {
+        let name = &key.name;
+        let fault = Finding::error(key.at, Rule::UnknownKey, format!("unknown key `{name}`"));
+        let fault = match meant {
+            Some(meant) if self.node.get(meant).is_none() => fault
+                .expected(format!("`{meant}`"))
+                .suggest(format!("did you mean `{meant}`?"))
+                .mend(Mend::RenameKey { key: key.at, to: meant.to_owned() }),
+            Some(meant) => fault.suggest(format!("`{meant}` is here already: remove this one")),
+            None => match (self.home(name), self.report.around(key)) {
+                (Some(mend @ Mend::Move { .. }), _) => {
+                    let under = unalias(self.homes, name).unwrap_or_default();
+                    fault.suggest(format!("move it into `{under}`")).mend(mend)
+                }
+                (_, Some(mend)) => fault.suggest("move it one level up").mend(mend),
+                _ => {
+                    let known = suggest::list(self.known);
+                    fault.expected(known).suggest("remove it, or put it where it belongs")
+                }
+            },
+        };
+        self.report.add(fault);
+    }
+
+    fn required(&mut self, key: &'static str) {
+        // It strayed outwards and is told to move in here.
+        if self.report.has_strayed(key) {
+            return;
+        }
+        self.report.add(
+            Finding::error(self.node.at, Rule::Required, format!("missing required key `{key}`"))
+                .expected(format!("`{key}`"))
+                .suggest(format!("add `{key}`")),
+        );
+    }
+}
+
+/// The schema of a map with fixed keys.
+pub(crate) fn object_schema(fields: &[(&str, bool, &str, Value)]) -> Value {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for (key, needed, doc, schema) in fields {
+        let mut schema = schema.clone();
+        if let Some(object) = schema.as_object_mut() {
+            object.insert("description".into(), (*doc).into());
+        }
+        properties.insert((*key).to_owned(), schema);
+        if *needed {
+            required.push(*key);
+        }
+    }
+    let mut object = json!({"type": "object", "properties": properties});
+    if !required.is_empty() {
+        object["required"] = json!(required);
+    }
+    object["additionalProperties"] = Value::Bool(false);
+    object
+}
+
+/// One declaration: the struct, its decoder, and its JSON Schema.
+///
+/// `req` keys must be there, `opt` keys may; without a `must` key the rest is still looked at, so
+/// that its findings are not kept back. Each row is key, field, kind, type and description. `kept`
+/// keys are accepted for other tools, with a warning that they do nothing here.
+macro_rules! shape {
+    (
+        $(#[$meta:meta])*
+        $name:ident = $want:literal
+            $(, slips $slips:expr)? $(, homes $homes:expr)? $(, kept $($kept:literal)+)? ;
+        $($key:literal $field:ident : $kind:ident $ty:ty = $doc:literal),* $(,)?
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct $name {
+            /// Where it stands.
+            pub at: milepost_syntax::span::Span,
+            $(#[doc = $doc] pub $field: $crate::decode::shape!(@type $kind $ty)),*
+        }
+
+        impl $crate::decode::Decode for $name {
+            const WANT: &'static str = $want;
+
+            fn decode(
+                node: &milepost_syntax::tree::SyntaxNode,
+                report: &mut $crate::decode::Report,
+            ) -> Option<Self> {
+                const KEYS: &[&str] = &[$($key,)* $($($kept),+)?];
+                let mut fields = $crate::decode::Fields::of::<Self>(node, KEYS, report)?;
+                fields.fits(|key, value| match key {
+                    $($key => $crate::decode::fits::<$ty>(value),)*
+                    _ => false,
+                });
+                $(fields.slips($slips);)?
+                $(fields.homes($homes);)?
+                $(let $field = fields.$kind::<$ty>($key);)*
+                $($(fields.opt::<$crate::guide::KeptField>($kept);)+)?
+                fields.finish();
+                Some($name { at: node.at, $($field: $crate::decode::shape!(@take $kind $field)),* })
+            }
+        }
+
+        impl $crate::decode::Shape for $name {
+            fn schema(defs: &mut $crate::decode::Defs) -> serde_json::Value {
+                let reference = concat!("#/$defs/", stringify!($name));
+                if !defs.contains_key(stringify!($name)) {
+                    // Claimed first: a shape may hold itself.
+                    defs.insert(stringify!($name), serde_json::Value::Null);
+                    let fields = [
+                        $((
+                            $key,
+                            $crate::decode::shape!(@needed $kind),
+                            $doc,
+                            <$ty as $crate::decode::Shape>::schema(defs),
+                        ),)*
+                        $($(($kept, false, "Kept for other tools.", serde_json::json!({})),)+)?
+                    ];
+                    defs.insert(stringify!($name), $crate::decode::object_schema(&fields));
+                }
+                serde_json::json!({"$ref": reference})
+            }
+        }
+    };
+    (@type req $ty:ty) => { $ty };
+    (@type must $ty:ty) => { Option<$ty> };
+    (@type opt $ty:ty) => { Option<$ty> };
+    (@take req $field:ident) => { $field? };
+    (@take must $field:ident) => { $field };
+    (@take opt $field:ident) => { $field };
+    (@needed req) => { true };
+    (@needed must) => { true };
+    (@needed opt) => { false };
+}
+pub(crate) use shape;
+
+/// An enum of words: the type, its decoder with a did-you-mean, and its schema.
+macro_rules! words {
+    (
+        $(#[$meta:meta])*
+        $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal),* $(,)? }
+    ) => {
+        $crate::named_enum::named_enum! {
+            $(#[$meta])*
+            $name { $($(#[$doc])* $variant = $word),* }
+        }
+
+        impl $crate::decode::Decode for $name {
+            const WANT: &'static str = concat!("one of", $(" `", $word, "`"),*);
+
+            fn decode(
+                node: &milepost_syntax::tree::SyntaxNode,
+                report: &mut $crate::decode::Report,
+            ) -> Option<Self> {
+                let Some(text) = node.text() else { return $crate::decode::wrong(node, report) };
+                let found = $name::ALL.iter().copied().find(|one| one.name() == text);
+                if found.is_none() {
+                    $crate::decode::not_a_choice(node, text, &[$($word),*], report);
+                }
+                found
+            }
+        }
+
+        impl $crate::decode::Shape for $name {
+            fn schema(_: &mut $crate::decode::Defs) -> serde_json::Value {
+                serde_json::json!({"enum": [$($word),*]})
+            }
+        }
+    };
+}
+pub(crate) use words;
+
+/// Reports a word that is none of the choices.
+pub(crate) fn not_a_choice(node: &SyntaxNode, found: &str, words: &[&str], report: &mut Report) {
+    let fault =
+        Finding::error(node.at, Rule::Choice, format!("`{found}` is not one of the choices"))
+            .expected(suggest::list(words))
+            .actual(format!("`{found}`"));
+    let meant = suggest::nearest_word(found, words);
+    let otherwise = format!("use {}", suggest::list(words));
+    report.add(fault.did_you_mean(node.at, meant, &otherwise));
+}

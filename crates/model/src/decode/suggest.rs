@@ -1,0 +1,189 @@
+//! "Did you mean": the one candidate that is clearly meant, or none.
+
+use crate::limits;
+
+/// The candidate nearest to a word, when it is near and no other is as near.
+pub fn nearest<'c, S: AsRef<str> + ?Sized + 'c>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'c S>,
+) -> Option<&'c str> {
+    match near(word, candidates).as_slice() {
+        [one] => Some(one),
+        _ => None,
+    }
+}
+
+/// The candidates that are near to a word and to which no other is nearer.
+pub(crate) fn near<'c, S: AsRef<str> + ?Sized + 'c>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'c S>,
+) -> Vec<&'c str> {
+    // Longer than any name there is: nothing is near it, and looking would take long.
+    if word.len() > 4 * limits::ID_CHARS {
+        return Vec::new();
+    }
+    let folded = fold(word);
+    let sketch = Sketch::of(&folded);
+    let mut least = (sketch.length / 3).clamp(1, 4);
+    let mut best: Vec<&str> = Vec::new();
+    for candidate in candidates.into_iter().take(limits::SUGGESTION_CANDIDATES) {
+        let candidate = candidate.as_ref();
+        let target = fold(candidate);
+        let target_sketch = Sketch::of(&target);
+        // Most candidates are far away, which shows without comparing letter by letter.
+        if sketch.distance_is_over(least, &target_sketch) {
+            continue;
+        }
+        let distance = strsim::osa_distance(&folded, &target);
+        let far = distance > least || distance >= target_sketch.length;
+        if far || candidate == word || best.contains(&candidate) {
+            continue;
+        }
+        if distance < least {
+            best.clear();
+            least = distance;
+        }
+        best.push(candidate);
+    }
+    best
+}
+
+/// The first of the nearest candidates, for hints: a fix has to be certain, a hint does not.
+pub fn closest<'c, S: AsRef<str> + ?Sized + 'c>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'c S>,
+) -> Option<&'c str> {
+    near(word, candidates).into_iter().min()
+}
+
+/// Like [`nearest`], for words of a fixed vocabulary, where an abbreviation is clear as well: `int`,
+/// `desc`.
+pub fn nearest_word<'c, S: AsRef<str> + ?Sized + 'c>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'c S> + Clone,
+) -> Option<&'c str> {
+    let near = nearest(word, candidates.clone());
+    let folded = fold(word);
+    if near.is_some() || folded.chars().count() < 3 {
+        return near;
+    }
+    let candidates = candidates.into_iter().map(AsRef::as_ref);
+    let mut longer = candidates.filter(|candidate: &&str| fold(candidate).starts_with(&folded));
+    longer.next().filter(|_| longer.next().is_none())
+}
+
+/// `dependsOn`, `depends-on` and `depends_on` are one word in three spellings.
+fn fold(word: &str) -> String {
+    let letters = word.chars().filter(|c| !matches!(c, '_' | '-' | ' ' | '.'));
+    letters.flat_map(char::to_lowercase).collect()
+}
+
+/// How long a folded word is and which letters it has.
+struct Sketch {
+    length: usize,
+    letters: u128,
+}
+
+impl Sketch {
+    fn of(folded: &str) -> Sketch {
+        let letter = |c: char| 1_u128 << (u32::from(c) % 128);
+        let letters = folded.chars().fold(0, |letters, c| letters | letter(c));
+        Sketch { length: folded.chars().count(), letters }
+    }
+
+    /// Each edit changes the length by one at most, and adds or removes one letter at most.
+    fn distance_is_over(&self, allowed: usize, other: &Sketch) -> bool {
+        let removed = (self.letters & !other.letters).count_ones();
+        let added = (other.letters & !self.letters).count_ones();
+        self.length.abs_diff(other.length) > allowed || removed.max(added) as usize > allowed
+    }
+}
+
+/// A text cut to what fits into a sentence.
+pub fn excerpt(text: &str) -> String {
+    match text.char_indices().nth(limits::EXCERPT_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// A list for a message: `a`, `b` or `c`, cut after eight.
+pub fn list<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
+    let mut words = words.into_iter();
+    let shown = words.by_ref().take(8).map(|word| format!("`{}`", word.as_ref()));
+    let shown: Vec<String> = shown.collect();
+    let rest = words.count();
+    match shown.as_slice() {
+        [] => "nothing".to_owned(),
+        [one] => one.clone(),
+        [most @ .., last] if rest == 0 => format!("{} or {last}", most.join(", ")),
+        some => format!("{} and {rest} more", some.join(", ")),
+    }
+}
+
+/// `a string`, `an integer`.
+pub fn with_article(noun: &str) -> String {
+    let vowel = noun.starts_with(['a', 'e', 'i', 'o', 'u']);
+    format!("{} {noun}", if vowel { "an" } else { "a" })
+}
+
+/// A value as people write it: a string without quotes, anything else as JSON.
+pub fn plain_text(value: &serde_json::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The identifier a text was probably meant to be.
+pub(crate) fn slug(text: &str, dots: bool) -> Option<String> {
+    let mut slug = String::new();
+    let mut before = ' ';
+    // Twice the length is enough, since runs of signs become one `-`.
+    for c in text.chars().take(2 * limits::ID_CHARS) {
+        let boundary = c.is_ascii_uppercase() && before.is_ascii_lowercase();
+        before = c;
+        if boundary {
+            slug.push('-');
+        }
+        match c {
+            'a'..='z' | '0'..='9' | '_' => slug.push(c),
+            'A'..='Z' => slug.push(c.to_ascii_lowercase()),
+            '.' if dots && !slug.contains('.') => slug.push('.'),
+            _ if !slug.ends_with('-') => slug.push('-'),
+            _ => {}
+        }
+    }
+    let slug: String = slug.trim_matches(['-', '_', '.']).chars().take(limits::ID_CHARS).collect();
+    (!slug.is_empty()).then_some(slug)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{nearest, nearest_word, slug};
+
+    #[test]
+    fn one_clear_candidate_or_none() {
+        let keys = ["depends_on", "timeout", "title", "retry"];
+        assert_eq!(nearest("dependsOn", keys), Some("depends_on"));
+        assert_eq!(nearest("tiemout", keys), Some("timeout"));
+        assert_eq!(nearest("xyz", keys), None);
+        assert_eq!(nearest("ab", ["ac", "ad"]), None, "two are as near");
+        assert_eq!(nearest("x", ["y"]), None, "one letter says nothing");
+    }
+
+    #[test]
+    fn abbreviations_of_a_vocabulary() {
+        let words = ["integer", "string", "output_schema", "output_contract"];
+        assert_eq!(nearest_word("int", words), Some("integer"));
+        assert_eq!(nearest("int", words), None);
+        assert_eq!(nearest_word("output", words), None, "two begin so");
+        assert_eq!(nearest_word("st", words), None, "two letters say little");
+    }
+
+    #[test]
+    fn slugs() {
+        assert_eq!(slug("Refund Order!", true).as_deref(), Some("refund-order"));
+        assert_eq!(slug("refundOrder", true).as_deref(), Some("refund-order"));
+        assert_eq!(slug("wr.Thing", true).as_deref(), Some("wr.thing"));
+        assert_eq!(slug("wr.Thing", false).as_deref(), Some("wr-thing"));
+        assert_eq!(slug("???", true), None);
+    }
+}

@@ -1,0 +1,105 @@
+//! Evaluating macros: each binds its variable to one element after the other.
+
+use std::rc::Rc;
+
+use milepost_syntax::span::Span;
+
+use super::ast::{Macro, MacroKind, Node};
+use super::eval::{AN_OPTIONAL, Eval, Evaluator, absorb, optional, wrong_argument};
+use super::value::{List, Value};
+
+impl<'v> Evaluator<'v, '_> {
+    pub(super) fn each(
+        &mut self,
+        receiver: Value<'v>,
+        each: &'v Macro,
+        of: Span,
+    ) -> Eval<Value<'v>> {
+        let items = match (each.kind, receiver) {
+            (MacroKind::OptMap | MacroKind::OptFlatMap, Value::Optional(None)) => {
+                return Ok(Value::Optional(None));
+            }
+            (MacroKind::OptMap, Value::Optional(Some(inner))) => {
+                return Ok(Value::some(self.with((*inner).clone(), &each.body)?));
+            }
+            (MacroKind::OptFlatMap, Value::Optional(Some(inner))) => {
+                let value = self.with((*inner).clone(), &each.body)?;
+                return Ok(Value::Optional(
+                    optional(value, "optFlatMap", each.body.span)?.map(Rc::new),
+                ));
+            }
+            (MacroKind::OptMap | MacroKind::OptFlatMap, other) => {
+                return wrong_argument(of, each.kind.name(), AN_OPTIONAL, &other);
+            }
+            (_, Value::List(list)) => list,
+            (_, Value::Map(map)) => {
+                self.spend(of, map.len() as u64)?;
+                map.sorted_keys()
+            }
+            (_, other) => {
+                return wrong_argument(of, each.kind.name(), "a list or an object", &other);
+            }
+        };
+        match each.kind {
+            MacroKind::All => self.quantified(&items, &each.body, false),
+            MacroKind::Exists => self.quantified(&items, &each.body, true),
+            MacroKind::ExistsOne => {
+                let mut count = 0_usize;
+                for item in items.iter() {
+                    count += usize::from(self.condition_with(item, &each.body)?);
+                }
+                Ok(Value::Bool(count == 1))
+            }
+            _ => self.collected(&items, each),
+        }
+    }
+
+    /// `all` and `exists`: one element that decides absorbs the errors of the others.
+    fn quantified(&mut self, items: &List<'v>, body: &'v Node, decides: bool) -> Eval<Value<'v>> {
+        let mut failed = None;
+        for item in items.iter() {
+            match self.condition_with(item, body) {
+                Ok(value) if value == decides => return Ok(Value::Bool(decides)),
+                Ok(_) => {}
+                Err(error) => absorb(&mut failed, error)?,
+            }
+        }
+        failed.map_or(Ok(Value::Bool(!decides)), Err)
+    }
+
+    /// `filter` and `map`
+    fn collected(&mut self, items: &List<'v>, each: &'v Macro) -> Eval<Value<'v>> {
+        let mut out = Vec::new();
+        for item in items.iter() {
+            if each.kind == MacroKind::Filter {
+                if self.condition_with(item.clone(), &each.body)? {
+                    out.push(item);
+                }
+                continue;
+            }
+            let keep = match &each.only_if {
+                Some(only_if) => self.condition_with(item.clone(), only_if)?,
+                None => true,
+            };
+            if keep {
+                out.push(self.with(item, &each.body)?);
+            }
+        }
+        Ok(Value::list(out))
+    }
+
+    /// A macro's body with its variable bound.
+    fn with(&mut self, item: Value<'v>, body: &'v Node) -> Eval<Value<'v>> {
+        self.locals.push(item);
+        let value = self.node(body);
+        self.locals.pop();
+        value
+    }
+
+    fn condition_with(&mut self, item: Value<'v>, body: &'v Node) -> Eval<bool> {
+        self.locals.push(item);
+        let value = self.condition(body);
+        self.locals.pop();
+        value
+    }
+}

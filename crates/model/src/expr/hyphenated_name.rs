@@ -1,0 +1,69 @@
+//! Names with a hyphen, written where a hyphen means subtraction.
+
+use milepost_syntax::span::Span;
+
+use super::ast::{BinaryOp, Link, Node, NodeKind, StepKind};
+use super::lexer::is_word;
+use super::literal::Literal;
+
+/// `steps.my-step`, which parses as `steps.my - step` though nobody can mean that.
+///
+/// For `inputs` it is only a suspicion, since inputs may be numbers: confirm it by the names that
+/// exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HyphenatedName {
+    /// The root and the name, such as `steps.my-step`.
+    pub span: Span,
+    /// The name as it was meant.
+    pub name: String,
+    /// What to write in place of the span.
+    pub replacement: String,
+}
+
+/// Names that begin a reference of their own, so that a hyphen before them may well be a minus.
+const ROOTS: [&str; 8] =
+    ["inputs", "steps", "env", "run", "item", "index", "output", "status_code"];
+
+/// The name that a subtraction was probably meant to be; whether there are blanks around the hyphen
+/// is seen in the source.
+pub(super) fn misread(source: &str, left: &Node, link: &Link) -> Option<HyphenatedName> {
+    let NodeKind::Access { base, steps } = &left.kind else { return None };
+    let (NodeKind::Root(root), [step]) = (&base.kind, steps.as_slice()) else { return None };
+    let field = matches!(step.kind, StepKind::Field { optional: false, .. });
+    let suspicious = match &**root {
+        "steps" => true,
+        "inputs" => !may_be_subtracted(&link.operand),
+        _ => false,
+    };
+    let found = link.op == BinaryOp::Subtract && field && suspicious;
+    found.then(|| hyphenated_name_at(source, link.op_span.start as usize)).flatten()
+}
+
+fn may_be_subtracted(operand: &Node) -> bool {
+    match &operand.kind {
+        NodeKind::Literal(Literal::Int(_) | Literal::Double(_)) | NodeKind::Call(_) => true,
+        NodeKind::Root(root) => ROOTS.contains(&&**root),
+        NodeKind::Access { base, .. } => may_be_subtracted(base),
+        _ => false,
+    }
+}
+
+/// The hyphenated name of a step or an input that the text at `at` belongs to, by its letters only.
+pub(super) fn hyphenated_name_at(source: &str, at: usize) -> Option<HyphenatedName> {
+    let bytes = source.as_bytes();
+    let in_name = |byte: &u8| is_word(*byte) || *byte == b'-';
+    let start = at - bytes[..at].iter().rev().take_while(|byte| in_name(byte)).count();
+    let end = at + bytes[at..].iter().take_while(|byte| in_name(byte)).count();
+    let name = &source[start..end];
+    if !name.contains('-') || name.starts_with('-') || name.ends_with('-') {
+        return None;
+    }
+    let before = &source[..start];
+    let root = ["steps", "inputs"].into_iter().find(|root| {
+        before.strip_suffix('.').and_then(|rest| rest.strip_suffix(root)).is_some_and(|rest| {
+            !rest.bytes().next_back().is_some_and(|byte| is_word(byte) || byte == b'.')
+        })
+    })?;
+    let span = Span::new(start - root.len() - 1, end);
+    Some(HyphenatedName { span, name: name.to_owned(), replacement: format!("{root}['{name}']") })
+}

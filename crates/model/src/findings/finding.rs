@@ -1,0 +1,236 @@
+//! What a check found, in terms of the document's text: the form findings have while the
+//! document is being read. `violation` turns them into what people and models see.
+
+use std::fmt::Display;
+
+use milepost_syntax::fault::{SyntaxFault, SyntaxRule};
+use milepost_syntax::mend::{Mend, SourceLocation};
+use milepost_syntax::span::Span;
+use serde_json::Value;
+
+use crate::named_enum::named_enum;
+
+named_enum! {
+    /// Whether a finding stops a workflow from being used.
+    Severity {
+        /// The workflow cannot be used.
+        Error = "error",
+        /// The workflow works, but something about it deserves attention.
+        Warning = "warning",
+    }
+}
+
+/// One thing that is wrong or doubtful.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    pub(crate) place: SourceLocation,
+    pub(crate) severity: Severity,
+    pub(crate) rule: Rule,
+    pub(crate) message: String,
+    pub(crate) expected: Option<String>,
+    pub(crate) actual: Option<String>,
+    pub(crate) suggestion: Option<String>,
+    pub(crate) mend: Option<Mend>,
+    pub(crate) related: Option<(Span, &'static str)>,
+    /// The place is a value, and what is said is about its key.
+    pub(crate) on_key: bool,
+    /// Known already when there is no text to count in.
+    pub(crate) position: Option<(u32, u32)>,
+}
+
+impl Finding {
+    pub(crate) fn error(
+        place: impl Into<SourceLocation>,
+        rule: Rule,
+        message: impl Into<String>,
+    ) -> Self {
+        Finding {
+            place: place.into(),
+            severity: Severity::Error,
+            rule,
+            message: message.into(),
+            expected: None,
+            actual: None,
+            suggestion: None,
+            mend: None,
+            related: None,
+            on_key: false,
+            position: None,
+        }
+    }
+
+    pub(crate) fn warning(
+        place: impl Into<SourceLocation>,
+        rule: Rule,
+        message: impl Into<String>,
+    ) -> Self {
+        Finding { severity: Severity::Warning, ..Finding::error(place, rule, message) }
+    }
+
+    pub(crate) fn expected(mut self, expected: impl Into<String>) -> Self {
+        self.expected = Some(expected.into());
+        self
+    }
+
+    pub(crate) fn actual(mut self, actual: impl Into<String>) -> Self {
+        self.actual = Some(actual.into());
+        self
+    }
+
+    pub(crate) fn suggest(mut self, suggestion: impl Into<String>) -> Self {
+        self.suggestion = Some(suggestion.into());
+        self
+    }
+
+    pub(crate) fn mend(mut self, mend: Mend) -> Self {
+        self.mend = Some(mend);
+        self
+    }
+
+    /// Suggests what was probably meant in place of the value at `at`.
+    pub(crate) fn did_you_mean(self, at: Span, meant: Option<&str>, otherwise: &str) -> Self {
+        let Some(meant) = meant else { return self.suggest(otherwise) };
+        let mend = Mend::Replace { at, value: meant.into() };
+        self.suggest(format!("did you mean `{meant}`?")).mend(mend)
+    }
+
+    /// Suggests what the key was probably meant to be.
+    pub(crate) fn did_you_mean_key(self, key: Span, meant: Option<&str>, otherwise: &str) -> Self {
+        let Some(meant) = meant else { return self.suggest(otherwise) };
+        let mend = Mend::RenameKey { key, to: meant.to_owned() };
+        self.suggest(format!("did you mean `{meant}`?")).mend(mend)
+    }
+
+    /// Suggests the text that was probably meant in place of a part of a string.
+    pub(crate) fn did_you_mean_text(
+        self,
+        place: SourceLocation,
+        meant: Option<&str>,
+        otherwise: &str,
+    ) -> Self {
+        let Some(meant) = meant else { return self.suggest(otherwise) };
+        let mend = Mend::ReplaceText { place, text: meant.to_owned() };
+        self.suggest(format!("did you mean `{meant}`?")).mend(mend)
+    }
+
+    /// Suggests the only value that can be meant at `at`.
+    pub(crate) fn write_instead<V: Display + Into<Value>>(
+        self,
+        at: Span,
+        meant: Option<V>,
+        otherwise: &str,
+    ) -> Self {
+        let Some(meant) = meant else { return self.suggest(otherwise) };
+        self.suggest(format!("write `{meant}`")).mend(Mend::Replace { at, value: meant.into() })
+    }
+
+    pub(crate) fn on_key(mut self) -> Self {
+        self.on_key = true;
+        self
+    }
+
+    pub(crate) fn related(mut self, at: Span, label: &'static str) -> Self {
+        self.related = Some((at, label));
+        self
+    }
+}
+
+impl From<SyntaxFault> for Finding {
+    fn from(fault: SyntaxFault) -> Finding {
+        let rule = match fault.rule {
+            SyntaxRule::Syntax => Rule::Syntax,
+            SyntaxRule::Number => Rule::Number,
+            SyntaxRule::DuplicateKey => Rule::DuplicateKey,
+        };
+        Finding {
+            expected: fault.expected,
+            suggestion: fault.suggestion,
+            mend: fault.mend,
+            related: fault.related,
+            position: fault.position,
+            ..Finding::error(fault.at, rule, fault.message)
+        }
+    }
+}
+
+named_enum! {
+    /// The rule a finding goes back to: a stable word that programs may branch on.
+    Rule {
+        /// The text is no YAML or JSON, or none of ours.
+        Syntax = "syntax",
+        /// A number that cannot be kept exactly.
+        Number = "number",
+        /// A key stands twice in one map.
+        DuplicateKey = "duplicate-key",
+        /// Neither a manifest nor a guide.
+        DocumentKind = "document-kind",
+        /// A key nobody knows here.
+        UnknownKey = "unknown-key",
+        /// A key that has to be there.
+        Required = "required",
+        /// A value of another type.
+        Type = "type",
+        /// A value that is none of the choices.
+        Choice = "choice",
+        /// A value outside its range or length.
+        Range = "range",
+        /// Text in another form than its field wants.
+        Format = "format",
+        /// No identifier.
+        Id = "id",
+        /// An identifier that is taken.
+        DuplicateId = "duplicate-id",
+        /// Keys that exclude or demand each other.
+        Combination = "combination",
+        /// An expression or template that does not parse.
+        Expression = "expression",
+        /// A name that does not exist here.
+        UnknownName = "unknown-name",
+        /// A path that the value cannot have.
+        UnknownPath = "unknown-path",
+        /// An expression that yields another type than its place takes.
+        ExpressionType = "expression-type",
+        /// Steps that wait for each other.
+        Cycle = "cycle",
+        /// A `run` that names nothing that can be run.
+        Command = "command",
+        /// An argument the command does not take, lacks, or takes as another type.
+        Argument = "argument",
+        /// A secret in a place that is shown or stored.
+        SecretExposed = "secret-exposed",
+        /// A regular expression that does not compile.
+        Pattern = "pattern",
+        /// A JSON Schema that is none.
+        Schema = "schema",
+        /// A condition that is none.
+        Condition = "condition",
+        /// Validation criteria that cannot judge anything.
+        Criteria = "criteria",
+        /// A loop that cannot run.
+        Loop = "loop",
+        /// A field that is kept and shown but changes nothing.
+        NotActedOn = "not-acted-on",
+        /// An input no expression reads.
+        UnusedInput = "unused-input",
+        /// A step that can never run.
+        NeverRuns = "never-runs",
+        /// A step that reads one defined below it.
+        DefinedLater = "defined-later",
+        /// A write before anything was looked at.
+        WriteBeforeCheck = "write-before-check",
+        /// A write that nothing guards.
+        UnguardedWrite = "unguarded-write",
+        /// A `create` without a look whether the thing exists.
+        CreateWithoutCheck = "create-without-check",
+        /// A request that must not be repeated and that nobody approves.
+        UnapprovedWrite = "unapproved-write",
+        /// A path the schema allows but does not mention.
+        UnmentionedPath = "unmentioned-path",
+        /// No version where one is usual.
+        Version = "version",
+        /// A spelling that works but is not the usual one.
+        Spelling = "spelling",
+        /// More findings than are kept.
+        TooMany = "too-many",
+    }
+}

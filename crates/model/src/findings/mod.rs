@@ -1,0 +1,11 @@
+//! What is wrong, as data: from a finding in the tree to what people and models read.
+//!
+//! A check makes a `finding` in terms of the tree; a [`violation`] is the same with its pointer,
+//! line, column and fix. A [`problem`] is what a call fails with; its [`hint`] names operations,
+//! and [`wording`] spells them for the reader.
+
+pub mod finding;
+pub mod hint;
+pub mod problem;
+pub mod violation;
+pub mod wording;

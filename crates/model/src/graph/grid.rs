@@ -1,0 +1,237 @@
+//! The grid a level is laid out on: boxes, the dummies of links that pass rows, and the order
+//! of both in each row, chosen so that few links cross.
+
+use std::collections::HashMap;
+
+use super::layout::BoxSize;
+use super::levels::{Level, LevelLink};
+use crate::limits;
+
+/// Boxes and dummies, row by row.
+pub(super) struct Grid {
+    /// The first cells are the members; the rest are dummies.
+    pub(super) cells: Vec<Cell>,
+    /// Cells of each row, left to right.
+    pub(super) rows: Vec<Vec<usize>>,
+    /// The cells each link passes, top to bottom.
+    pub(super) chains: Vec<Vec<usize>>,
+}
+
+#[derive(Default)]
+pub(super) struct Cell {
+    pub(super) row: usize,
+    /// Position in the row.
+    pub(super) order: usize,
+    /// Zero for a dummy.
+    pub(super) width: f64,
+    /// Middle.
+    pub(super) x: f64,
+    pub(super) above: Vec<usize>,
+    pub(super) below: Vec<usize>,
+}
+
+/// Which neighbours have a say.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Neighbours {
+    Above,
+    Below,
+    Both,
+}
+
+impl Cell {
+    /// How much a dummy and a box it is connected to pull each other.
+    pub(super) fn box_pull(&self) -> f64 {
+        let has_bus = self.above.len().max(self.below.len()) >= limits::GRAPH_BUS_BRANCHES_MIN;
+        if has_bus { 0.0 } else { 2.0 }
+    }
+
+    pub(super) fn is_dummy(&self) -> bool {
+        self.width == 0.0
+    }
+
+    pub(super) fn near(&self, side: Neighbours) -> impl Iterator<Item = usize> {
+        let above: &[usize] = if side == Neighbours::Below { &[] } else { &self.above };
+        let below: &[usize] = if side == Neighbours::Above { &[] } else { &self.below };
+        above.iter().chain(below).copied()
+    }
+}
+
+/// Which end of a long link owns the dummies it passes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Trunk {
+    Upper(usize),
+    Lower(usize),
+    Own(usize),
+}
+
+impl Grid {
+    pub(super) fn new(level: &Level, sizes: &[BoxSize], rows: &[usize]) -> Grid {
+        let cells = rows.iter().zip(sizes);
+        let cells = cells.map(|(&row, size)| Cell { row, width: size.width, ..Cell::default() });
+        let mut grid = Grid { cells: cells.collect(), rows: Vec::new(), chains: Vec::new() };
+        grid.chain(level);
+        grid.order_first();
+        grid
+    }
+
+    /// Threads every link through the rows it passes.
+    fn chain(&mut self, level: &Level) {
+        let ends: Vec<_> = level.links.iter().map(|link| self.ends(link)).collect();
+        let mut leaving = vec![0_usize; self.cells.len()];
+        let mut entering = vec![0_usize; self.cells.len()];
+        let is_long = |grid: &Grid, (upper, lower): (usize, usize)| {
+            grid.cells[lower].row > grid.cells[upper].row + 1
+        };
+        for &(upper, lower) in ends.iter().filter(|&&ends| is_long(self, ends)) {
+            leaving[upper] += 1;
+            entering[lower] += 1;
+        }
+        let mut holders: HashMap<(Trunk, usize), usize> = HashMap::new();
+        for (position, (link, &(upper, lower))) in level.links.iter().zip(&ends).enumerate() {
+            let trunk = if link.back || link.label.is_some() {
+                Trunk::Own(position)
+            } else if leaving[upper] >= entering[lower] {
+                Trunk::Upper(upper)
+            } else {
+                Trunk::Lower(lower)
+            };
+            let (first, last) = (self.cells[upper].row + 1, self.cells[lower].row);
+            let mut chain = vec![upper];
+            if self.cells.len() + last.saturating_sub(first) <= limits::GRAPH_CELLS {
+                for row in first..last {
+                    let holder = *holders.entry((trunk, row)).or_insert_with(|| {
+                        self.cells.push(Cell { row, ..Cell::default() });
+                        self.cells.len() - 1
+                    });
+                    chain.push(holder);
+                }
+            }
+            chain.push(lower);
+            if upper != lower {
+                self.connect(&chain);
+            }
+            self.chains.push(chain);
+        }
+    }
+
+    /// The ends of a link, upper first: one against the flow is laid out as if it went along.
+    fn ends(&self, link: &LevelLink) -> (usize, usize) {
+        if self.cells[link.from].row <= self.cells[link.to].row {
+            (link.from, link.to)
+        } else {
+            (link.to, link.from)
+        }
+    }
+
+    fn connect(&mut self, chain: &[usize]) {
+        for pair in chain.windows(2) {
+            let (upper, lower) = (pair[0], pair[1]);
+            // A straight long link has no say in the order, which compares neighbouring rows.
+            let is_neighbour = self.cells[lower].row == self.cells[upper].row + 1;
+            if is_neighbour && !self.cells[upper].below.contains(&lower) {
+                self.cells[upper].below.push(lower);
+                self.cells[lower].above.push(upper);
+            }
+        }
+    }
+
+    /// Orders each row by a depth-first walk, which keeps unconnected parts apart.
+    fn order_first(&mut self) {
+        let count = self.cells.iter().map(|cell| cell.row + 1).max().unwrap_or(0);
+        self.rows = vec![Vec::new(); count];
+        let mut seen = vec![false; self.cells.len()];
+        let mut roots: Vec<_> = (0..self.cells.len()).collect();
+        roots.sort_by_key(|&cell| self.cells[cell].row);
+        for root in roots {
+            let mut stack = vec![root];
+            while let Some(cell) = stack.pop() {
+                if std::mem::replace(&mut seen[cell], true) {
+                    continue;
+                }
+                self.rows[self.cells[cell].row].push(cell);
+                stack.extend(self.cells[cell].below.iter().rev());
+            }
+        }
+        self.number();
+    }
+
+    fn number(&mut self) {
+        for row in &self.rows {
+            for (order, &cell) in row.iter().enumerate() {
+                self.cells[cell].order = order;
+            }
+        }
+    }
+
+    /// Sorts rows by the middle of their neighbours, down and up, and keeps the best order met.
+    pub(super) fn reduce_crossings(&mut self) {
+        let mut best = (self.crossings(), self.rows.clone());
+        for _ in 0..limits::GRAPH_CROSSING_ROUNDS {
+            if best.0 == 0 {
+                break;
+            }
+            for row in 1..self.rows.len() {
+                self.sort_row(row, Neighbours::Above);
+            }
+            for row in (0..self.rows.len().saturating_sub(1)).rev() {
+                self.sort_row(row, Neighbours::Below);
+            }
+            let crossings = self.crossings();
+            if crossings < best.0 {
+                best = (crossings, self.rows.clone());
+            }
+        }
+        self.rows = best.1;
+        self.number();
+    }
+
+    fn sort_row(&mut self, row: usize, side: Neighbours) {
+        let middle = |&cell: &usize| {
+            let (mut sum, mut count) = (0, 0);
+            for near in self.cells[cell].near(side) {
+                sum += self.cells[near].order;
+                count += 1;
+            }
+            if count == 0 { real(self.cells[cell].order) } else { real(sum) / real(count) }
+        };
+        let mut keyed: Vec<_> = self.rows[row].iter().map(|p| (middle(p), *p)).collect();
+        keyed.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (order, &(_, cell)) in keyed.iter().enumerate() {
+            self.cells[cell].order = order;
+        }
+        self.rows[row] = keyed.into_iter().map(|(_, cell)| cell).collect();
+    }
+
+    /// Counts crossings between neighbouring rows: links that end before an earlier one does.
+    fn crossings(&self) -> usize {
+        let mut total = 0;
+        for row in &self.rows {
+            let mut earlier: Vec<usize> = Vec::new();
+            for &cell in row {
+                let below = self.cells[cell].below.iter().map(|&below| self.cells[below].order);
+                let ends: Vec<usize> = below.collect();
+                let not_after = |end: &usize| earlier.partition_point(|other| other <= end);
+                total += ends.iter().map(|end| earlier.len() - not_after(end)).sum::<usize>();
+                for end in ends {
+                    earlier.insert(earlier.partition_point(|other| *other <= end), end);
+                }
+            }
+        }
+        total
+    }
+}
+
+/// Whether two cells of neighbouring rows, in any order, are connected by a bus.
+pub(super) fn has_bus(one: &Cell, other: &Cell) -> bool {
+    let (upper, lower) = if one.row < other.row { (one, other) } else { (other, one) };
+    match (upper.is_dummy(), lower.is_dummy()) {
+        (true, false) => upper.below.len() >= limits::GRAPH_BUS_BRANCHES_MIN,
+        (false, true) => lower.above.len() >= limits::GRAPH_BUS_BRANCHES_MIN,
+        _ => false,
+    }
+}
+
+/// A count as a number to compute with; counts here are far below the loss of precision.
+pub(super) fn real(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}

@@ -1,0 +1,598 @@
+//! The guide spelling: agent-only workflows of the `workflowlookup` contract.
+//!
+//! A guide compiles to the same steps as a manifest. Fields of newer editions that change nothing
+//! here are kept, shown, and named in a warning.
+
+use milepost_syntax::mend::Mend;
+use milepost_syntax::span::Span;
+use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
+use serde_json::{Value, json};
+
+use crate::condition::Condition;
+use crate::criteria::Criteria;
+use crate::decode::{Decode, Defs, Entries, Int, Report, Shape, Spot, Text, shape, words, wrong};
+use crate::finding::{Finding, Rule};
+use crate::id::{StepId, WorkflowId};
+use crate::limits;
+use crate::rendered::Rendered;
+use crate::step::{Action, Loop, Needs, OnError, Prompt, PromptText, RoleText, Step, When};
+use crate::suggest;
+use crate::version::SemVer;
+
+/// The id of a guide: a workflow id of three characters at least that ends in a letter or digit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuideId(pub WorkflowId);
+
+impl Decode for GuideId {
+    const WANT: &'static str = "a workflow id";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        let id = WorkflowId::decode(node, report)?;
+        let text = id.as_str();
+        if text.len() >= 3 && text.ends_with(|c: char| c.is_ascii_alphanumeric()) {
+            return Some(GuideId(id));
+        }
+        let fault = Finding::error(node.at, Rule::Id, format!("`{text}` is not a valid guide id"))
+            .expected("3 to 64 characters that end in a letter or digit")
+            .actual(format!("`{text}`"));
+        let trimmed = text.trim_end_matches(['-', '_']);
+        report.add(if trimmed.len() >= 3 {
+            fault
+                .suggest(format!("use `{trimmed}`"))
+                .mend(Mend::Replace { at: node.at, value: trimmed.into() })
+        } else {
+            fault.suggest("use a longer id that ends in a letter or digit")
+        });
+        None
+    }
+}
+
+impl Shape for GuideId {
+    fn schema(_: &mut Defs) -> Value {
+        json!({
+            "type": "string",
+            "minLength": 3,
+            "maxLength": 64,
+            "pattern": "^[a-z0-9][a-z0-9_-]*(\\.[a-z0-9][a-z0-9_-]*)?(?<=[a-z0-9])$",
+        })
+    }
+}
+
+/// A field that is shown but changes nothing; its value stays in the document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptField;
+
+impl Decode for KeptField {
+    const WANT: &'static str = "a value";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        let message = "this field is kept and shown, but has no effect here";
+        let fault = Finding::warning(node.at, Rule::NotActedOn, message);
+        report.add(fault.suggest("keep it for the tools that know it, or remove it"));
+        Some(KeptField)
+    }
+}
+
+impl Shape for KeptField {
+    fn schema(_: &mut Defs) -> Value {
+        json!({})
+    }
+}
+
+/// Examples in the later editions: sentences.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptTexts;
+
+impl Decode for KeptTexts {
+    const WANT: &'static str = "a list of strings";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        Vec::<String>::decode(node, report)?;
+        KeptField::decode(node, report).map(|_| KeptTexts)
+    }
+}
+
+impl Shape for KeptTexts {
+    fn schema(defs: &mut Defs) -> Value {
+        Vec::<String>::schema(defs)
+    }
+}
+
+shape! {
+    /// A guide as it is written.
+    GuideDoc = "a guide", slips &[
+        ("name", &["title"]),
+        ("preconditions", &["prerequisites"]),
+        ("clarificationPrompts", &["clarifications"]),
+        ("metaGuidance", &["guidance"]),
+    ], kept
+        "functionDefinitions" "about" "tags" "tips" "autoRecognitionPatterns" "modelTier"
+        "recommendedPreferences" "features" "assessments" "extensionPoints" "references"
+        "validatedAgainstSpecVersion" "metricsProfile";
+    "id" id: must Spot<GuideId> = "The id, and the name of its file.",
+    "name" name: must Text<1, 128> = "The name people see.",
+    "description" description: must Text<1, 512> = "What it accomplishes.",
+    "version" version: opt SemVer = "A version such as `1.0.0`.",
+    "minServerVersion" min_server_version: opt Spot<SemVer> = "The oldest Milepost it works with.",
+    "category" category: opt String = "The category it is listed under; `general` when absent.",
+    "preconditions" preconditions: opt Vec<String> = "What must be true before it begins.",
+    "clarificationPrompts" clarification_prompts: opt Vec<String> = "What to ask before it begins.",
+    "metaGuidance" meta_guidance: opt Vec<String> = "Hints for all steps.",
+    "steps" steps: must Steps = "What is done, in order.",
+    "examples" examples: opt KeptTexts = "Examples of goals it serves.",
+}
+
+/// The steps of a guide; those that could not be read are left out and have been reported.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Steps(pub Vec<Option<GuideStepDoc>>);
+
+impl Decode for Steps {
+    const WANT: &'static str = "a list of steps";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        let SyntaxKind::List(items) = &node.kind else { return wrong(node, report) };
+        if items.is_empty() {
+            let fault = Finding::error(node.at, Rule::Range, "a workflow without steps");
+            report.add(fault.expected("at least one step").suggest("add a step"));
+            return None;
+        }
+        if items.len() > limits::STEPS {
+            let fault = Finding::error(node.at, Rule::Range, format!("{} steps", items.len()));
+            let expected = format!("1 to {} steps", limits::STEPS);
+            report.add(fault.expected(expected).suggest("split the workflow"));
+            return None;
+        }
+        Some(Steps(items.iter().map(|item| GuideStepDoc::decode(item, report)).collect()))
+    }
+}
+
+impl Shape for Steps {
+    fn schema(defs: &mut Defs) -> Value {
+        json!({"type": "array", "minItems": 1, "items": GuideStepDoc::schema(defs)})
+    }
+}
+
+words! {
+    /// The `type` of a step that has one.
+    GuideStepType {
+        /// Repeats a body.
+        Loop = "loop",
+        /// Kept for other tools.
+        Parallel = "parallel",
+    }
+}
+
+shape! {
+    /// A step of a guide as it is written.
+    GuideStepDoc = "a step", slips &[
+        ("title", &["name"]),
+        ("runCondition", &["condition", "if", "when"]),
+        ("agentRole", &["role"]),
+        ("validationCriteria", &["validation"]),
+        ("requireConfirmation", &["confirm"]),
+        ("prompt", &["description", "instructions"]),
+    ], homes &[
+        ("promptBlocks", &["goal", "constraints", "procedure", "outputRequired", "verify"]),
+        ("loop", &["maxIterations", "condition", "items", "count"]),
+        ("loop", &["itemVar", "indexVar", "iterationVar"]),
+    ], kept
+        "functionReferences" "modelTier" "outputContract" "assessmentRefs"
+        "assessmentConsequences" "notesOptional" "expectedOutput" "functionCalls" "templateCall"
+        "audit" "verification" "parallelDelegations" "synthesis";
+    "id" id: must Spot<StepId> = "The id of the step, unique in the guide.",
+    "type" kind: opt GuideStepType = "`loop`, for a step with a body.",
+    "title" title: must String = "The name people see.",
+    "prompt" prompt: opt Text<1, { limits::GUIDE_PROMPT_CHARS }> = "What the agent is told.",
+    "promptBlocks" blocks: opt PromptBlocks = "The prompt as sections.",
+    "promptFragments" fragments: opt Vec<PromptFragment> = "Parts that depend on the context.",
+    "agentRole" agent_role: opt RoleText = "The role the agent should take.",
+    "guidance" guidance: opt Vec<String> = "Hints for the agent.",
+    "askForFiles" ask_for_files: opt bool = "Whether to ask for files.",
+    "requireConfirmation" confirmation: opt Confirmation = "Whether a person confirms.",
+    "runCondition" run_condition: opt Condition = "The step is skipped when this is false.",
+    "validationCriteria" criteria: opt Criteria = "What the output is checked for.",
+    "modelHint" model_hint: opt String = "Which model suits the step.",
+    "hasValidation" has_validation: opt bool = "A note that the step has validation criteria.",
+    "loop" spec: opt LoopDoc = "How a loop repeats.",
+    "body" body: opt Body = "A step id or the steps to repeat.",
+}
+
+impl GuideStepDoc {
+    /// Its id, when one could be read.
+    fn name(&self) -> Option<&str> {
+        self.id.as_ref().map(|id| id.value.as_str())
+    }
+}
+
+/// A step id or the steps to repeat.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Body {
+    /// The id of a step of the guide.
+    Id(Spot<StepId>),
+    /// The steps.
+    Steps(Vec<Option<GuideStepDoc>>),
+}
+
+impl Decode for Body {
+    const WANT: &'static str = "a step id or a list of steps";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        match node.kind {
+            SyntaxKind::Str(_) => Spot::decode(node, report).map(Body::Id),
+            SyntaxKind::List(_) => Steps::decode(node, report).map(|steps| Body::Steps(steps.0)),
+            _ => wrong(node, report),
+        }
+    }
+}
+
+impl Shape for Body {
+    fn schema(defs: &mut Defs) -> Value {
+        json!({"anyOf": [StepId::schema(defs), Steps::schema(defs)]})
+    }
+}
+
+/// Whether a person confirms before the step.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Confirmation {
+    /// No.
+    Never,
+    /// Yes.
+    Always,
+    /// When this holds.
+    When(Condition),
+}
+
+impl Decode for Confirmation {
+    const WANT: &'static str = "true, false or a condition";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        match &node.kind {
+            SyntaxKind::Map(_) if node.get("kind").is_some() => match node.get("condition") {
+                Some(condition) => Condition::decode(condition, report).map(Confirmation::When),
+                None => Some(Confirmation::Always),
+            },
+            SyntaxKind::Map(_) => Condition::decode(node, report).map(Confirmation::When),
+            _ => bool::decode(node, report)
+                .map(|always| if always { Confirmation::Always } else { Confirmation::Never }),
+        }
+    }
+}
+
+impl Shape for Confirmation {
+    fn schema(defs: &mut Defs) -> Value {
+        let condition = Condition::schema(defs);
+        json!({"anyOf": [
+            {"type": "boolean"},
+            condition,
+            {
+                "type": "object",
+                "properties": {"kind": {"type": "string"}, "condition": condition},
+                "required": ["kind"],
+            },
+        ]})
+    }
+}
+
+/// Text, or parts that newer editions assemble to text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BlockText(pub Value);
+
+impl Decode for BlockText {
+    const WANT: &'static str = "a string";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        match node.kind {
+            SyntaxKind::Str(_) | SyntaxKind::List(_) | SyntaxKind::Map(_) => {
+                Some(BlockText(node.to_value()))
+            }
+            _ => wrong(node, report),
+        }
+    }
+}
+
+impl Shape for BlockText {
+    fn schema(_: &mut Defs) -> Value {
+        json!({"type": ["string", "array", "object"]})
+    }
+}
+
+shape! {
+    /// A prompt as sections.
+    PromptBlocks = "prompt blocks";
+    "goal" goal: opt BlockText = "What to achieve.",
+    "constraints" constraints: opt Vec<BlockText> = "What to respect.",
+    "procedure" procedure: opt Vec<BlockText> = "How to go about it.",
+    "outputRequired" output_required: opt Entries<BlockText> = "What the output must contain.",
+    "verify" verify: opt Vec<BlockText> = "What to check at the end.",
+}
+
+shape! {
+    /// A part of a prompt that depends on the context.
+    PromptFragment = "a prompt fragment", slips &[
+        ("when", &["condition"]),
+        ("text", &["prompt"]),
+    ];
+    "id" id: opt String = "The id of the fragment.",
+    "when" when: opt Condition = "The fragment is added when this is true.",
+    "text" text: req String = "The text.",
+}
+
+words! {
+    /// How a loop decides on another pass.
+    LoopType {
+        /// As long as a condition holds.
+        While = "while",
+        /// Until a condition holds.
+        Until = "until",
+        /// A number of times.
+        For = "for",
+        /// Once for each item.
+        ForEach = "forEach",
+    }
+}
+
+/// How often a `for` loop runs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Count {
+    /// That often.
+    Times(i64),
+    /// As often as this variable of the context says.
+    Variable(String),
+}
+
+impl Decode for Count {
+    const WANT: &'static str = "a whole number or the name of a variable";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        match &node.kind {
+            SyntaxKind::Str(name) if !name.trim().is_empty() => Some(Count::Variable(name.clone())),
+            SyntaxKind::Int(_) => {
+                Int::<0, { limits::ITERATIONS }>::decode(node, report).map(|n| Count::Times(n.0))
+            }
+            _ => wrong(node, report),
+        }
+    }
+}
+
+impl Shape for Count {
+    fn schema(_: &mut Defs) -> Value {
+        json!({"anyOf": [
+            {"type": "integer", "minimum": 0, "maximum": limits::ITERATIONS},
+            {"type": "string", "minLength": 1},
+        ]})
+    }
+}
+
+shape! {
+    /// How a loop repeats.
+    LoopDoc = "a loop", slips &[
+        ("maxIterations", &["max", "limit"]),
+        ("count", &["times"]),
+        ("condition", &["while", "until"]),
+        ("items", &["list", "in"]),
+        ("itemVar", &["var"]),
+    ];
+    "type" kind: req Spot<LoopType> = "`while`, `until`, `for` or `forEach`.",
+    "maxIterations" max_iterations: req Int<1, { limits::ITERATIONS }> = "The most passes.",
+    "condition" condition: opt Condition = "For `while` and `until`.",
+    "count" count: opt Count = "For `for`: a number or a variable.",
+    "items" items: opt Text<1, 256> = "For `forEach`: the variable that holds the list.",
+    "iterationVar" iteration_var: opt String = "Holds the number of the pass, from 1.",
+    "itemVar" item_var: opt String = "The variable that holds the item.",
+    "indexVar" index_var: opt String = "The variable that holds the index, from 0.",
+    "conditionSource" condition_source: opt KeptField = "Kept for other tools.",
+}
+
+/// Says what a loop of this type lacks.
+pub(crate) fn check_loop(spec: &LoopDoc, report: &mut Report) {
+    if report.has_error_in(spec.at) {
+        return;
+    }
+    let lacks = match spec.kind.value {
+        LoopType::While | LoopType::Until => {
+            (spec.condition.is_none() && spec.condition_source.is_none()).then_some("condition")
+        }
+        LoopType::For => spec.count.is_none().then_some("count"),
+        LoopType::ForEach => spec.items.is_none().then_some("items"),
+    };
+    if let Some(key) = lacks {
+        let kind = spec.kind.value.name();
+        report.add(
+            Finding::error(spec.at, Rule::Loop, format!("a `{kind}` loop needs `{key}`"))
+                .expected(format!("`{key}`"))
+                .suggest(format!("add `{key}`")),
+        );
+    }
+}
+
+/// The steps of a guide as steps of the model. A step that a loop names as its body moves there.
+pub(crate) fn steps(doc: &GuideDoc, node: &SyntaxNode, report: &mut Report) -> Vec<Step> {
+    let nodes = node.get("steps").map_or(&[] as &[SyntaxNode], SyntaxNode::items);
+    let all = doc.steps.as_ref().map_or(&[] as &[_], |steps| &steps.0);
+    let named = named_bodies(all);
+    let mut compiler = Compiler { all, nodes, used: Vec::new(), report };
+    let mut steps = Vec::new();
+    for (index, item) in all.iter().enumerate() {
+        let Some(item) = item else { continue };
+        if item.name().is_some_and(|name| named.contains(&name))
+            && !matches!(item.kind, Some(GuideStepType::Loop))
+        {
+            continue;
+        }
+        steps.extend(compiler.step(item, &nodes[index]));
+    }
+    steps
+}
+
+fn named_bodies(steps: &[Option<GuideStepDoc>]) -> Vec<&str> {
+    let mut named = Vec::new();
+    for step in steps.iter().flatten() {
+        match &step.body {
+            Some(Body::Id(id)) => named.push(id.value.as_str()),
+            Some(Body::Steps(body)) => named.extend(named_bodies(body)),
+            None => {}
+        }
+    }
+    named
+}
+
+struct Compiler<'d, 'r> {
+    all: &'d [Option<GuideStepDoc>],
+    nodes: &'d [SyntaxNode],
+    /// Bodies by id being compiled, so that a loop cannot hold itself.
+    used: Vec<String>,
+    report: &'r mut Report,
+}
+
+impl Compiler<'_, '_> {
+    fn step(&mut self, doc: &GuideStepDoc, node: &SyntaxNode) -> Option<Step> {
+        let action = match (&doc.spec, doc.kind) {
+            (Some(spec), _) => self.looped(doc, spec, node)?,
+            (None, Some(GuideStepType::Loop)) => {
+                if node.get("loop").is_none() && !self.report.has_stray_in(node) {
+                    let fault =
+                        Finding::error(doc.at, Rule::Required, "missing required key `loop`");
+                    self.report.add(fault.suggest("add `loop` with `type` and `maxIterations`"));
+                }
+                return None;
+            }
+            _ => self.prompt(doc, node),
+        };
+        Some(Step {
+            at: doc.at,
+            id: doc
+                .id
+                .clone()
+                .unwrap_or_else(|| Spot { at: doc.at, value: StepId::unnamed(doc.at) }),
+            title: doc.title.clone(),
+            description: None,
+            depends_on: Vec::new(),
+            when: doc.run_condition.clone().map(When::Condition),
+            needs: Needs::All,
+            on_error: OnError::Fail,
+            timeout: None,
+            retry: None,
+            for_each: None,
+            output_contract: None,
+            action,
+            rendered: Rendered::default(),
+        })
+    }
+
+    fn prompt(&mut self, doc: &GuideStepDoc, node: &SyntaxNode) -> Action {
+        // In newer editions something else may stand in for the prompt.
+        let texts = ["prompt", "promptBlocks", "templateCall", "parallelDelegations"];
+        let mut texts = texts.into_iter().chain(["functionCalls", "outputContract"]);
+        if !texts.any(|key| node.get(key).is_some()) && !self.report.has_stray_in(node) {
+            self.report.add(
+                Finding::error(doc.at, Rule::Required, "missing required key `prompt`")
+                    .expected("`prompt` or `promptBlocks`")
+                    .suggest("add `prompt` with what the agent should do"),
+            );
+        }
+        if let Some((key, _)) = node.entry("body") {
+            self.report.add(
+                Finding::error(key.at, Rule::Combination, "`body` needs `type: loop` and `loop`")
+                    .suggest("add them, or remove it"),
+            );
+        }
+        Action::Prompt(Box::new(Prompt {
+            text: PromptText::Guide {
+                text: doc.prompt.as_ref().map(|text| text.0.clone()),
+                blocks: doc.blocks.clone().map(Box::new),
+                fragments: doc.fragments.clone().unwrap_or_default(),
+            },
+            agent_role: doc.agent_role.as_ref().map(|role| role.0.clone()),
+            guidance: doc.guidance.clone().unwrap_or_default(),
+            output_schema: None,
+            criteria: doc.criteria.clone(),
+            verify: Vec::new(),
+            model_hint: doc.model_hint.clone(),
+            ask_for_files: doc.ask_for_files.unwrap_or(false),
+            confirmation: doc.confirmation.clone().unwrap_or(Confirmation::Never),
+            max_attempts: None,
+        }))
+    }
+
+    fn looped(&mut self, doc: &GuideStepDoc, spec: &LoopDoc, node: &SyntaxNode) -> Option<Action> {
+        check_loop(spec, self.report);
+        let untyped = node.get("type").is_none() && !self.report.has_stray_in(node);
+        if untyped || doc.kind == Some(GuideStepType::Parallel) {
+            self.report.add(
+                Finding::error(doc.at, Rule::Combination, "a step with `loop` has `type: loop`")
+                    .suggest("add `type: loop`")
+                    .mend(Mend::Insert { map: doc.at, key: "type".into(), value: "loop".into() }),
+            );
+        }
+        let body = match &doc.body {
+            Some(Body::Steps(steps)) => {
+                let nodes = node.get("body").map_or(&[] as &[SyntaxNode], SyntaxNode::items);
+                let pairs = steps.iter().zip(nodes);
+                pairs.filter_map(|(step, node)| self.step(step.as_ref()?, node)).collect()
+            }
+            Some(Body::Id(id)) => vec![self.body_by_id(id, doc)?],
+            None => {
+                // A body that strayed into `loop` has been told to move out.
+                let strayed = self.report.has_stray_in(node) || self.report.has_error_in(spec.at);
+                if node.get("body").is_none() && !strayed {
+                    let fault =
+                        Finding::error(doc.at, Rule::Required, "missing required key `body`");
+                    self.report.add(fault.suggest("add `body` with the steps to repeat"));
+                }
+                return None;
+            }
+        };
+        Some(Action::Loop(Box::new(Loop { spec: spec.clone(), body })))
+    }
+
+    fn body_by_id(&mut self, id: &Spot<StepId>, owner: &GuideStepDoc) -> Option<Step> {
+        let wanted = id.value.as_str();
+        let found = self
+            .all
+            .iter()
+            .position(|step| step.as_ref().is_some_and(|step| step.name() == Some(wanted)));
+        let nested = owner.name() == Some(wanted) || self.used.iter().any(|id| id == wanted);
+        let Some(index) = found.filter(|_| !nested) else {
+            self.report_body(id, nested);
+            return None;
+        };
+        self.used.push(wanted.to_owned());
+        let step = self.all[index].as_ref().and_then(|doc| self.step(doc, &self.nodes[index]));
+        self.used.pop();
+        step
+    }
+
+    fn report_body(&mut self, id: &Spot<StepId>, nested: bool) {
+        let wanted = id.value.as_str();
+        // A step that could not be read is there all the same.
+        let unread = self.nodes.iter().any(|node| {
+            let id = node.get("id").and_then(SyntaxNode::text);
+            id.is_none_or(|id| id == wanted || suggest::slug(id, false).as_deref() == Some(wanted))
+        });
+        if nested {
+            let fault =
+                Finding::error(id.at, Rule::Loop, format!("loop `{wanted}` is its own body"));
+            self.report.add(fault.suggest("name another step"));
+        } else if !unread {
+            let names = self.all.iter().flatten().filter_map(GuideStepDoc::name);
+            let meant = suggest::nearest(wanted, names);
+            let fault =
+                Finding::error(id.at, Rule::UnknownName, format!("there is no step `{wanted}`"));
+            self.report.add(fault.did_you_mean(
+                id.at,
+                meant,
+                "name a step of this guide, or write the steps here",
+            ));
+        }
+    }
+}
+
+/// A remark on guides without a version.
+pub(crate) fn check_version(doc: &GuideDoc, at: Span, node: &SyntaxNode, report: &mut Report) {
+    if node.get("version").is_none() && doc.version.is_none() && !report.has_stray_in(node) {
+        report.add(
+            Finding::warning(at, Rule::Version, "no `version`: it counts as `0.0.0`")
+                .suggest("add `version: 1.0.0`"),
+        );
+    }
+}

@@ -1,0 +1,439 @@
+//! The inputs a workflow asks for: their types, rules, choices and defaults.
+
+mod fit;
+mod format;
+
+pub use fit::{NotOfType, Objection};
+
+use milepost_syntax::mend::Mend;
+use milepost_syntax::span::Span;
+use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
+use serde_json::{Value, json};
+
+use crate::decode::{Decode, Defs, Entries, Int, Report, Shape, Spot, shape, words};
+use crate::finding::{Finding, Rule};
+use crate::pattern;
+use crate::suggest;
+use crate::target::CommandId;
+use crate::templated::Dynamic;
+
+words! {
+    /// The type an input's value must have.
+    InputType {
+        /// Text.
+        String = "string",
+        /// Any number.
+        Number = "number",
+        /// A whole number.
+        Integer = "integer",
+        /// True or false.
+        Boolean = "boolean",
+        /// A list.
+        Array = "array",
+        /// A map.
+        Object = "object",
+    }
+}
+
+impl InputType {
+    /// Whether a value is of this type; nothing is coerced.
+    pub fn accepts(self, value: &Value) -> bool {
+        match self {
+            InputType::String => value.is_string(),
+            InputType::Number => value.is_number(),
+            InputType::Integer => value.is_i64() || value.is_u64(),
+            InputType::Boolean => value.is_boolean(),
+            InputType::Array => value.is_array(),
+            InputType::Object => value.is_object(),
+        }
+    }
+}
+
+words! {
+    /// How many values a person picks.
+    Mode {
+        /// One.
+        Single = "single",
+        /// Any number.
+        Multiple = "multiple",
+    }
+}
+
+words! {
+    /// What happens when the provider fails.
+    ProviderError {
+        /// The person types the value.
+        Manual = "manual",
+        /// The last good choices serve.
+        Cached = "cached",
+        /// The run does not start.
+        Fail = "fail",
+    }
+}
+
+words! {
+    /// What happens when an argument's source has no value.
+    Missing {
+        /// The person is asked.
+        Prompt = "prompt",
+        /// The argument is left out.
+        Skip = "skip",
+        /// The run does not start.
+        Fail = "fail",
+    }
+}
+
+words! {
+    /// Where a default comes from.
+    DefaultFrom {
+        /// From the document.
+        Literal = "literal",
+        /// From an environment variable.
+        Env = "env",
+        /// The value last used.
+        History = "history",
+        /// The final output of another workflow's newest succeeded run.
+        WorkflowOutput = "workflow_output",
+    }
+}
+
+shape! {
+    /// An input.
+    Input = "an input", slips &[
+        ("description", &["desc"]),
+        ("name", &["label"]),
+        ("enum", &["choices", "options"]),
+        ("validate", &["validation"]),
+    ], homes &[
+        ("validate", &["pattern", "min_length", "max_length", "minimum", "maximum"]),
+        ("validate", &["min_items", "max_items", "format"]),
+        ("select", &["value_field", "display_field", "id_field"]),
+        ("join", &["separator", "wrap_each"]),
+    ];
+    "type" kind: opt InputType = "The type of the value; `string` when absent.",
+    "description" description: opt String = "What the value is for.",
+    "name" name: opt String = "The name people see.",
+    "placeholder" placeholder: opt String = "Shown in an empty field.",
+    "hint" hint: opt String = "Help beside the field.",
+    "example" example: opt Value = "An example value.",
+    "provider" provider: opt Provider = "The command that lists the choices.",
+    "select" select: opt Select = "Which fields of a choice to use.",
+    "mode" mode: opt Mode = "Whether people pick one value or several.",
+    "join" join: opt Join = "How several values become one string.",
+    "provider_args" provider_args: opt Entries<Dynamic> = "Arguments of the provider.",
+    "depends_on" depends_on: opt Entries<ArgumentSource> = "Arguments from inputs or steps.",
+    "cache_ttl_sec" cache_ttl_sec: opt Int<0, 604_800> = "How long choices stay fresh, in seconds.",
+    "on_error" on_error: opt ProviderError = "What happens when the provider fails.",
+    "optional" optional: opt bool = "Whether a run may start without it.",
+    "secret" secret: opt bool = "Whether the value is secret: it is never shown or stored.",
+    "enum" choices: opt Vec<Value> = "The values that are allowed.",
+    "validate" validate: opt Rules = "Rules for the value.",
+    "default" default: opt InputDefault = "The value to use when none is given.",
+    "required" required: opt RequiredSlip = "Not used: inputs are required unless `optional`.",
+}
+
+impl Input {
+    /// The type, text when none was authored.
+    pub fn input_type(&self) -> InputType {
+        self.kind.unwrap_or(InputType::String)
+    }
+
+    /// A run cannot start without it.
+    pub fn is_required(&self) -> bool {
+        self.optional != Some(true) && self.default.is_none()
+    }
+
+    /// Its value must not be shown.
+    pub fn is_secret(&self) -> bool {
+        self.secret == Some(true)
+    }
+}
+
+shape! {
+    /// Which fields of a choice are used.
+    Select = "a selection of fields";
+    "value_field" value_field: opt String = "The field that is the value.",
+    "display_field" display_field: opt String = "The field people see.",
+    "id_field" id_field: opt String = "The field that identifies a choice.",
+}
+
+shape! {
+    /// How several values become one text.
+    Join = "how to join values";
+    "separator" separator: opt String = "Between two values; a comma when absent.",
+    "wrap_each" wrap_each: opt String = "Put before and after each value.",
+}
+
+shape! {
+    /// What a value must satisfy.
+    Rules = "rules for a value", slips &[
+        ("minimum", &["min"]),
+        ("maximum", &["max"]),
+        ("pattern", &["regex"]),
+    ];
+    "enum" choices: opt Vec<Value> = "The values that are allowed.",
+    "pattern" pattern: opt Pattern = "A regular expression the string must match.",
+    "min_length" min_length: opt Int<0, { i64::MAX }> = "The least number of characters.",
+    "max_length" max_length: opt Int<0, { i64::MAX }> = "The largest number of characters.",
+    "minimum" minimum: opt f64 = "The least value.",
+    "maximum" maximum: opt f64 = "The largest value.",
+    "min_items" min_items: opt Int<0, { i64::MAX }> = "The least number of items.",
+    "max_items" max_items: opt Int<0, { i64::MAX }> = "The largest number of items.",
+    "format" format: opt TextFormat = "The format of the string.",
+}
+
+impl Rules {
+    /// What a value would have to be to satisfy each rule that it breaks.
+    pub fn objections(&self, value: &Value) -> Vec<(Rule, String)> {
+        let mut found: Vec<(Rule, String)> = self.out_of_range(value).into_iter().collect();
+        let Some(text) = value.as_str() else { return found };
+        if let Some(pattern) = self.pattern.as_ref().filter(|one| !one.0.is_match(text)) {
+            found.push((Rule::Pattern, format!("a value that matches `{}`", pattern.0)));
+        }
+        if let Some(format) = self.format.filter(|format| !format.accepts(text)) {
+            found.push((Rule::Format, format.words().to_owned()));
+        }
+        found
+    }
+
+    fn out_of_range(&self, value: &Value) -> Option<(Rule, String)> {
+        #[expect(clippy::cast_precision_loss, reason = "lengths and bounds of lengths are small")]
+        let bound = |int: Option<Int<0, { i64::MAX }>>| int.map(|n| n.0 as f64);
+        #[expect(clippy::cast_precision_loss, reason = "lengths of texts and lists are small")]
+        let (low, high, size, unit) = match value {
+            Value::Number(number) => {
+                (self.minimum, self.maximum, number.as_f64().unwrap_or(0.0), "a value")
+            }
+            Value::String(text) => {
+                let (low, high) = (bound(self.min_length), bound(self.max_length));
+                (low, high, text.chars().count() as f64, "a number of characters")
+            }
+            Value::Array(items) => {
+                let (low, high) = (bound(self.min_items), bound(self.max_items));
+                (low, high, items.len() as f64, "a number of items")
+            }
+            _ => return None,
+        };
+        // Rules that no value could satisfy are the fault of the rules.
+        let possible = low.zip(high).is_none_or(|(low, high)| low <= high);
+        let outside = low.is_some_and(|low| size < low) || high.is_some_and(|high| size > high);
+        (outside && possible).then(|| {
+            let range = match (low, high) {
+                (Some(low), Some(high)) => format!("from {low} to {high}"),
+                (Some(low), None) => format!("of at least {low}"),
+                (_, high) => format!("of at most {}", high.unwrap_or_default()),
+            };
+            (Rule::Range, format!("{unit} {range}"))
+        })
+    }
+}
+
+words! {
+    /// The form of a text.
+    TextFormat {
+        /// An e-mail address.
+        Email = "email",
+        /// An absolute URL.
+        Url = "url",
+        /// The same, as JSON Schema calls it.
+        Uri = "uri",
+        /// A UUID.
+        Uuid = "uuid",
+        /// A calendar date.
+        Date = "date",
+        /// Date and time with zone.
+        DateTime = "date-time",
+    }
+}
+
+shape! {
+    /// A default as it is written.
+    DefaultDoc = "a default such as `{from: literal, value: …}`";
+    "from" from: req DefaultFrom = "Where the default comes from.",
+    "value" value: opt Spot<Value> = "The value, the variable's name, or the workflow's id.",
+}
+
+/// A default.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InputDefault(pub DefaultDoc);
+
+impl Decode for InputDefault {
+    const WANT: &'static str = DefaultDoc::WANT;
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        let like_ours = |key: &str| {
+            ["from", "value"].contains(&key) || suggest::nearest(key, ["from", "value"]).is_some()
+        };
+        let is_doc = match &node.kind {
+            SyntaxKind::Map(entries) => {
+                entries.is_empty() || entries.iter().any(|(key, _)| like_ours(&key.name))
+            }
+            other => *other == SyntaxKind::Bad,
+        };
+        if is_doc {
+            return DefaultDoc::decode(node, report).map(InputDefault);
+        }
+        if node.kind == SyntaxKind::Null {
+            let fault = Finding::error(node.at, Rule::Type, "a default of nothing");
+            let mend = Mend::Remove { key: node.at };
+            report.add(fault.on_key().suggest("remove it, or say `optional: true`").mend(mend));
+            return None;
+        }
+        let meant = json!({"from": "literal", "value": node.to_value()});
+        report.add(
+            Finding::error(node.at, Rule::Type, "a default says where it comes from")
+                .expected("`{from: literal, value: …}`")
+                .actual(node.noun())
+                .suggest(format!("write `{meant}`"))
+                .mend(Mend::Replace { at: node.at, value: meant }),
+        );
+        None
+    }
+}
+
+impl Shape for InputDefault {
+    fn schema(defs: &mut Defs) -> Value {
+        DefaultDoc::schema(defs)
+    }
+}
+
+/// `required:` as other languages have it; here the opposite is said, by `optional`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequiredSlip;
+
+impl Decode for RequiredSlip {
+    const WANT: &'static str = "nothing";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        let key = node.at;
+        let fault = Finding::error(node.at, Rule::UnknownKey, "unknown key `required`")
+            .on_key()
+            .expected("`optional`");
+        let said = match &node.kind {
+            SyntaxKind::Bool(flag) => Some(*flag),
+            SyntaxKind::Str(text) => text.to_ascii_lowercase().parse().ok(),
+            _ => None,
+        };
+        report.add(match said {
+            Some(false) => fault.suggest("write `optional: true`").mend(Mend::All(vec![
+                Mend::Replace { at: key, value: Value::Bool(true) },
+                Mend::RenameKey { key, to: "optional".into() },
+            ])),
+            Some(true) => fault
+                .suggest("remove it: inputs are required unless `optional`")
+                .mend(Mend::Remove { key }),
+            None => fault.suggest("write `optional: true`, or remove it"),
+        });
+        None
+    }
+}
+
+impl Shape for RequiredSlip {
+    fn schema(_: &mut Defs) -> Value {
+        Value::Bool(false)
+    }
+}
+
+/// A regular expression of the document.
+#[derive(Debug, Clone)]
+pub struct Pattern(pub regex::Regex);
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_str() == other.0.as_str()
+    }
+}
+
+impl Decode for Pattern {
+    const WANT: &'static str = "a regular expression";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        pattern::decode(node, Rule::Pattern, report).map(Pattern)
+    }
+}
+
+impl Shape for Pattern {
+    fn schema(_: &mut Defs) -> Value {
+        json!({"type": "string", "format": "regex"})
+    }
+}
+
+/// The command that yields choices, and the field of its answer that holds them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Provider {
+    /// Where it stands.
+    pub at: Span,
+    /// The command.
+    pub command: CommandId,
+    /// The field of the answer.
+    pub field: Option<String>,
+}
+
+shape! {
+    /// A provider written as a map.
+    ProviderDoc = "a provider";
+    "id" id: req CommandId = "The command.",
+    "field" field: opt String = "The field of the answer that holds the choices.",
+}
+
+impl Decode for Provider {
+    const WANT: &'static str = "a provider such as `shop orders:list`";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        if let SyntaxKind::Map(_) = node.kind {
+            let doc = ProviderDoc::decode(node, report)?;
+            return Some(Provider { at: node.at, command: doc.id, field: doc.field });
+        }
+        CommandId::decode(node, report).map(|command| Provider {
+            at: node.at,
+            command,
+            field: None,
+        })
+    }
+}
+
+impl Shape for Provider {
+    fn schema(defs: &mut Defs) -> Value {
+        json!({"anyOf": [CommandId::schema(defs), ProviderDoc::schema(defs)]})
+    }
+}
+
+/// Where an argument of a provider comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ArgumentSource {
+    /// A value or template.
+    Value(Dynamic),
+    /// Another input or a step.
+    From(Box<FromDoc>),
+}
+
+shape! {
+    /// An argument taken from an input or a step.
+    FromDoc = "a source such as `{from_input: order_id}`";
+    "from_input" from_input: opt Spot<String> = "The input.",
+    "from_step" from_step: opt Spot<String> = "The step.",
+    "path" path: opt String = "Where in its value.",
+    "required" required: opt bool = "Whether it must be there.",
+    "on_missing" on_missing: opt Missing = "What happens when it is not.",
+}
+
+impl Decode for ArgumentSource {
+    const WANT: &'static str = "a value or `{from_input: …}`";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        let names = ["from_input", "from_step"];
+        let like_ours = |key: &str| names.contains(&key) || suggest::nearest(key, names).is_some();
+        if node.entries().iter().any(|(key, _)| like_ours(&key.name)) {
+            let doc = FromDoc::decode(node, report)?;
+            return Some(ArgumentSource::From(Box::new(doc)));
+        }
+        Dynamic::decode(node, report).map(ArgumentSource::Value)
+    }
+}
+
+impl Shape for ArgumentSource {
+    fn schema(defs: &mut Defs) -> Value {
+        // Any value is allowed, so the branch for sources is there for editors only.
+        json!({"anyOf": [FromDoc::schema(defs), {}]})
+    }
+}

@@ -1,0 +1,354 @@
+//! JSON Schemas inside documents: checked when the document is read, without touching network or
+//! files.
+
+use std::collections::{HashMap, HashSet};
+
+use jsonschema::error::ValidationErrorKind;
+use milepost_syntax::mend::Mend;
+use milepost_syntax::span::Span;
+use milepost_syntax::tree::{SyntaxKey, SyntaxKind, SyntaxNode};
+use serde_json::{Value, json};
+
+use crate::decode::{Aliases, Decode, Defs, Report, Shape, unalias, wrong};
+use crate::finding::{Finding, Rule};
+use crate::lazy::Lazy;
+use crate::limits;
+use crate::suggest;
+use crate::violation::clip;
+
+/// A JSON Schema that is one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JsonSchema {
+    /// Where it stands.
+    pub at: Span,
+    /// The schema.
+    pub value: Value,
+    compiled: Lazy<Result<jsonschema::Validator, String>>,
+}
+
+/// What does not fit a schema, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misfit {
+    /// The JSON pointer of the value; empty for the whole.
+    pub pointer: String,
+    /// What is wrong with it.
+    pub message: String,
+    /// The property it lacks, when that is what is wrong.
+    pub missing: Option<String>,
+}
+
+impl JsonSchema {
+    /// What of a value does not fit; nothing when it does. Span most so many as a reader can use.
+    /// The cause when a pattern in it gives up.
+    pub fn misfits(&self, value: &Value) -> Result<Vec<Misfit>, String> {
+        let compile = || compile(&self.value).map_err(|error| clip(error.to_string()));
+        let compiled = self.compiled.get_or_init(compile);
+        let validator = compiled.as_ref().map_err(Clone::clone)?;
+        if validator.is_valid(value) {
+            return Ok(Vec::new());
+        }
+        let errors: Vec<_> = validator.iter_errors(value).take(limits::MISFITS).collect();
+        let gave_up = |error: &&jsonschema::ValidationError<'_>| {
+            use ValidationErrorKind::{BacktrackLimitExceeded, RegexEngineFailure};
+            matches!(error.kind(), BacktrackLimitExceeded { .. } | RegexEngineFailure { .. })
+        };
+        if let Some(error) = errors.iter().find(gave_up) {
+            return Err(clip(error.to_string()));
+        }
+        let misfit = |error: jsonschema::ValidationError<'_>| Misfit {
+            pointer: error.instance_path().to_string(),
+            message: clip(error.to_string()),
+            missing: match error.kind() {
+                ValidationErrorKind::Required { property } => property.as_str().map(str::to_owned),
+                _ => None,
+            },
+        };
+        Ok(errors.into_iter().map(misfit).collect())
+    }
+}
+
+fn compile(schema: &Value) -> Result<jsonschema::Validator, jsonschema::ValidationError<'static>> {
+    let patterns = jsonschema::PatternOptions::fancy_regex()
+        .backtrack_limit(limits::PATTERN_STEPS)
+        .size_limit(limits::PATTERN_COMPILED_BYTES);
+    let options = jsonschema::options().should_validate_formats(true);
+    options.with_pattern_options(patterns).build(schema)
+}
+
+impl Decode for JsonSchema {
+    const WANT: &'static str = "a JSON Schema";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        decode(node, Rule::Schema, report)
+    }
+}
+
+impl Shape for JsonSchema {
+    fn schema(_: &mut Defs) -> Value {
+        json!({"type": ["object", "boolean"]})
+    }
+}
+
+/// Reads a schema; a bad one is reported under `rule`.
+pub(crate) fn decode(node: &SyntaxNode, rule: Rule, report: &mut Report) -> Option<JsonSchema> {
+    if !matches!(node.kind, SyntaxKind::Map(_) | SyntaxKind::Bool(_)) {
+        return wrong(node, report);
+    }
+    let value = node.to_value();
+    let too_large = if node.count() > limits::SCHEMA_NODES {
+        Some(format!("the schema has more than {} parts", limits::SCHEMA_NODES))
+    } else if value.to_string().len() > limits::SCHEMA_BYTES {
+        Some(format!("the schema is larger than {} bytes", limits::SCHEMA_BYTES))
+    } else if unfolds_too_far(&value) {
+        Some("the schema has too many parts when its references are followed".to_owned())
+    } else {
+        None
+    };
+    if let Some(message) = too_large {
+        report.add(Finding::error(node.at, rule, message).suggest("simplify it"));
+        return None;
+    }
+    if let Some(reference) = outside_reference(node) {
+        report.add(
+            Finding::error(reference.at, rule, "a `$ref` to another document")
+                .expected("a reference that begins with `#`")
+                .suggest("put the definition under `$defs` of this schema"),
+        );
+        return None;
+    }
+    if let Some(key) = misspelt_keyword(node) {
+        let meant = suggest::nearest(&key.name, keywords()).unwrap_or_default();
+        let message = format!("`{}` is not a JSON Schema keyword", key.name);
+        report.add(
+            Finding::error(key.at, rule, message)
+                .expected(format!("`{meant}`"))
+                .suggest(format!("did you mean `{meant}`?"))
+                .mend(Mend::RenameKey { key: key.at, to: meant.to_owned() }),
+        );
+        return None;
+    }
+    match fault(&value) {
+        None => Some(JsonSchema { at: node.at, value, compiled: Lazy::default() }),
+        Some((pointer, message)) => {
+            let found = node_at_pointer(node, &pointer);
+            report.add(
+                match found.text().filter(|name| is_type(&pointer) && !TYPES.contains(name)) {
+                    Some(name) => unknown_type(found, name, rule),
+                    None => Finding::error(
+                        found.at,
+                        rule,
+                        format!("not a valid JSON Schema: {message}"),
+                    )
+                    .suggest("fix the schema here"),
+                },
+            );
+            None
+        }
+    }
+}
+
+/// The keywords of JSON Schema in its editions, and those `OpenAPI` adds.
+const KEYWORDS: &str = "\
+    $anchor $comment $defs $dynamicAnchor $dynamicRef $id $recursiveAnchor $recursiveRef $ref \
+    $schema $vocabulary additionalItems additionalProperties allOf anyOf const contains \
+    contentEncoding contentMediaType contentSchema default definitions dependencies \
+    dependentRequired dependentSchemas deprecated description discriminator else enum example \
+    examples exclusiveMaximum exclusiveMinimum externalDocs format id if items maxContains \
+    maxItems maxLength maxProperties maximum minContains minItems minLength minProperties \
+    minimum multipleOf not nullable oneOf pattern patternProperties prefixItems properties \
+    propertyNames readOnly required then title type unevaluatedItems unevaluatedProperties \
+    uniqueItems writeOnly xml";
+
+fn keywords() -> impl Iterator<Item = &'static str> {
+    KEYWORDS.split_ascii_whitespace()
+}
+
+/// The first key where a keyword stands that is none and was clearly meant to be one. JSON Schema
+/// ignores what it does not know, so a misspelt `required` would check nothing, silently.
+fn misspelt_keyword(node: &SyntaxNode) -> Option<&SyntaxKey> {
+    for (key, value) in node.entries() {
+        let name = key.name.as_str();
+        if keywords().all(|keyword| keyword != name) {
+            let meant = suggest::nearest(name, keywords());
+            if meant.is_some_and(|meant| node.get(meant).is_none()) && !name.starts_with("x-") {
+                return Some(key);
+            }
+            continue;
+        }
+        let found = match name {
+            "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
+                value.entries().iter().find_map(|(_, schema)| misspelt_keyword(schema))
+            }
+            "allOf" | "anyOf" | "oneOf" | "prefixItems" => {
+                value.items().iter().find_map(misspelt_keyword)
+            }
+            "items" | "additionalProperties" | "not" | "if" | "then" | "else" | "contains" => {
+                misspelt_keyword(value)
+            }
+            _ => None,
+        };
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}
+
+/// The types of JSON Schema.
+const TYPES: &[&str] = &["string", "number", "integer", "boolean", "array", "object", "null"];
+
+/// What other languages call them.
+const TYPE_SLIPS: Aliases = &[
+    ("string", &["text"]),
+    ("number", &["float", "double"]),
+    ("array", &["list"]),
+    ("object", &["dict", "map"]),
+    ("null", &["none"]),
+];
+
+/// Whether a pointer ends at the `type` of a schema, or in a list of types.
+fn is_type(pointer: &str) -> bool {
+    let owner = pointer.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('/');
+    owner.ends_with("/type") && !owner.ends_with("/properties/type")
+}
+
+fn unknown_type(node: &SyntaxNode, name: &str, rule: Rule) -> Finding {
+    let meant = unalias(TYPE_SLIPS, name).or_else(|| suggest::nearest_word(name, TYPES));
+    let types = suggest::list(TYPES);
+    let fault = Finding::error(node.at, rule, format!("`{name}` is not a JSON Schema type"))
+        .expected(types.clone())
+        .actual(format!("`{name}`"));
+    fault.did_you_mean(node.at, meant, &format!("use {types}"))
+}
+
+/// The first fault of a schema: where in it, and what.
+fn fault(schema: &Value) -> Option<(String, String)> {
+    if is_plain(schema) {
+        return None;
+    }
+    let told = |error: &jsonschema::ValidationError<'_>| {
+        (error.instance_path().to_string(), error.to_string())
+    };
+    let compiled = compile(schema).err()?;
+    // Compiling looks at the schema of schemas too, and says less about where.
+    let judged = jsonschema::meta::validate(schema).err();
+    Some(judged.as_ref().map_or_else(|| told(&compiled), told))
+}
+
+/// A schema of the everyday kind needs no meta-schema to be known as one: plain types, nested
+/// properties, lists of names. Most schemas in workflows are of that kind, and compiling each
+/// would dominate the time it takes to validate a large workflow.
+fn is_plain(schema: &Value) -> bool {
+    let Some(object) = schema.as_object() else { return schema.is_boolean() };
+    object.iter().all(|(key, value)| match key.as_str() {
+        "type" => value.as_str().is_some_and(|name| TYPES.contains(&name)),
+        "properties" => value.as_object().is_some_and(|map| map.values().all(is_plain)),
+        "items" | "additionalProperties" => is_plain(value),
+        "required" => value.as_array().is_some_and(|names| {
+            names.iter().all(Value::is_string)
+                && names.iter().collect::<HashSet<_>>().len() == names.len()
+        }),
+        "description" | "title" => value.is_string(),
+        "minLength" | "maxLength" | "minItems" | "maxItems" => value.is_u64(),
+        "minimum" | "maximum" => value.is_number(),
+        "default" | "const" => true,
+        "enum" => value.as_array().is_some_and(|values| !values.is_empty()),
+        _ => false,
+    })
+}
+
+/// Whether checking a value may take time that doubles with every level: references that are
+/// followed again and again, or a choice between two ways back to where it began.
+fn unfolds_too_far(schema: &Value) -> bool {
+    let mut unfolding = Unfolding { root: schema, sizes: HashMap::new(), open: Vec::new() };
+    unfolding.size(schema).parts > limits::SCHEMA_UNFOLDED
+}
+
+/// How many parts a schema has with its references followed.
+struct Unfolding<'s> {
+    root: &'s Value,
+    sizes: HashMap<&'s str, Size>,
+    /// The references that are being followed.
+    open: Vec<&'s str>,
+}
+
+#[derive(Clone, Copy)]
+struct Size {
+    parts: usize,
+    /// It leads back to something that is being followed.
+    returns: bool,
+}
+
+impl Size {
+    fn add(&mut self, other: Size) {
+        self.parts = self.parts.saturating_add(other.parts);
+        self.returns |= other.returns;
+    }
+}
+
+impl<'s> Unfolding<'s> {
+    fn size(&mut self, schema: &'s Value) -> Size {
+        let mut size = Size { parts: 1, returns: false };
+        for (key, value) in schema.as_object().into_iter().flatten() {
+            let target = value.as_str().filter(|_| key == "$ref" || key == "$dynamicRef");
+            let found = match target {
+                Some(target) => self.followed(target),
+                None if matches!(key.as_str(), "anyOf" | "oneOf" | "allOf") => self.choice(value),
+                None => self.size(value),
+            };
+            size.add(found);
+        }
+        for item in schema.as_array().into_iter().flatten() {
+            size.add(self.size(item));
+        }
+        size
+    }
+
+    fn choice(&mut self, branches: &'s Value) -> Size {
+        let mut size = Size { parts: 1, returns: false };
+        for branch in branches.as_array().into_iter().flatten() {
+            let found = self.size(branch);
+            // Two ways back double the work with every level of the value.
+            let doubles = size.returns && found.returns;
+            size.add(Size { parts: if doubles { usize::MAX } else { found.parts }, ..found });
+        }
+        size
+    }
+
+    fn followed(&mut self, target: &'s str) -> Size {
+        if self.open.contains(&target) || target == "#" {
+            return Size { parts: 1, returns: true };
+        }
+        if let Some(size) = self.sizes.get(target) {
+            return *size;
+        }
+        let schema = target.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
+        let Some(schema) = schema else { return Size { parts: 1, returns: false } };
+        self.open.push(target);
+        let size = self.size(schema);
+        self.open.pop();
+        self.sizes.insert(target, size);
+        size
+    }
+}
+
+fn outside_reference(node: &SyntaxNode) -> Option<&SyntaxNode> {
+    for (key, value) in node.entries() {
+        let outside = value.text().is_some_and(|target| !target.starts_with('#'));
+        if (key.name == "$ref" || key.name == "$dynamicRef") && outside {
+            return Some(value);
+        }
+        if let Some(found) = outside_reference(value) {
+            return Some(found);
+        }
+    }
+    node.items().iter().find_map(outside_reference)
+}
+
+fn node_at_pointer<'n>(node: &'n SyntaxNode, pointer: &str) -> &'n SyntaxNode {
+    pointer.split('/').skip(1).fold(node, |node, segment| {
+        let name = segment.replace("~1", "/").replace("~0", "~");
+        let item = || name.parse::<usize>().ok().and_then(|index| node.items().get(index));
+        node.get(&name).or_else(item).unwrap_or(node)
+    })
+}

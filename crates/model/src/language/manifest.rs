@@ -1,0 +1,216 @@
+//! The manifest spelling: the keys at the top, and what they compile to.
+
+use milepost_syntax::span::Span;
+use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
+use serde_json::{Value, json};
+
+use crate::decode::{Decode, Defs, Entries, Int, Report, Shape, Spot, shape, spot, words, wrong};
+use crate::duration::Period;
+use crate::finding::{Finding, Rule};
+use crate::id::{InputName, WorkflowId};
+use crate::input::Input;
+use crate::lazy::Lazy;
+use crate::limits;
+use crate::step::Step;
+use crate::templated::Dynamic;
+use crate::version::{Requirement, SemVer};
+use crate::workflow::{Spelling, Workflow};
+
+words! {
+    /// What kind of place a source is.
+    SourceType {
+        /// A file.
+        Path = "path",
+        /// An address.
+        Url = "url",
+    }
+}
+
+shape! {
+    /// A catalog that must be there.
+    CatalogNeed = "a catalog", slips &[
+        ("title", &["name"]),
+        ("source", &["url", "path"]),
+    ];
+    "vendor" vendor: req Spot<String> = "The catalog id: the first word of its commands.",
+    "title" title: opt String = "Its title.",
+    "source" source: opt String = "Where to get it: a hint for installing.",
+    "source_type" source_type: opt SourceType = "Whether `source` is a path or a URL.",
+    "version" version: opt String = "The version of the API.",
+}
+
+shape! {
+    /// What must be there before a run.
+    Requires = "requirements";
+    "catalogs" catalogs: opt Vec<CatalogNeed> = "Catalogs whose commands it uses.",
+    "milepost" milepost: opt Spot<Requirement> = "The Milepost version it needs: `>=0.1`.",
+}
+
+shape! {
+    /// What a run may spend.
+    Budget = "a budget";
+    "http_calls" http_calls: opt Int<0, 1_000_000> = "The number of requests in all.",
+    "writes" writes: opt Int<0, 1_000_000> = "The number of requests that change something.",
+    "attempts" attempts: opt Int<0, 1_000_000> = "The number of attempts of all steps together.",
+}
+
+/// The inputs; one that could not be read keeps its name, so that its uses are not reported too.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inputs(pub Vec<(Spot<String>, Option<Input>)>);
+
+impl Decode for Inputs {
+    const WANT: &'static str = "a map of inputs";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        let SyntaxKind::Map(entries) = &node.kind else { return wrong(node, report) };
+        if entries.len() > limits::INPUTS {
+            let message = format!("{} inputs", entries.len());
+            let fault = Finding::error(node.at, Rule::Range, message);
+            report.add(fault.expected(format!("at most {}", limits::INPUTS)).suggest("drop some"));
+        }
+        let read = |(key, value): &(milepost_syntax::tree::SyntaxKey, SyntaxNode)| {
+            if let Err(invalid) = InputName::parse(&key.name) {
+                report.add(
+                    Finding::error(
+                        key.at,
+                        Rule::Id,
+                        format!("`{}` is not a valid input name", key.name),
+                    )
+                    .expected(invalid.rule)
+                    .suggest("use letters, digits and `_`, not a digit first"),
+                );
+            }
+            // `name:` with nothing behind it is an input without any rules.
+            let input = match value.kind {
+                SyntaxKind::Null => Input::decode(
+                    &SyntaxNode { at: value.at, kind: SyntaxKind::Map(vec![]) },
+                    report,
+                ),
+                _ => Input::decode(value, report),
+            };
+            // Without its type nothing else about an input can be judged.
+            let untyped = value.get("type").is_some() || report.has_stray_in(value);
+            let typed = input.filter(|input| input.kind.is_some() || !untyped);
+            (spot(key), typed)
+        };
+        Some(Inputs(entries.iter().map(read).collect()))
+    }
+}
+
+impl Shape for Inputs {
+    fn schema(defs: &mut Defs) -> Value {
+        let input = Input::schema(defs);
+        json!({
+            "type": "object",
+            "propertyNames": InputName::schema(defs),
+            "additionalProperties": {"anyOf": [input, {"type": "null"}]},
+            "maxProperties": limits::INPUTS,
+        })
+    }
+}
+
+/// Steps; those that could not be read are left out and have been reported.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepList(pub Vec<Step>);
+
+impl Decode for StepList {
+    const WANT: &'static str = "a list of steps";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        let SyntaxKind::List(items) = &node.kind else { return wrong(node, report) };
+        if items.is_empty() || items.len() > limits::STEPS {
+            let message = match items.len() {
+                0 => "a workflow without steps".to_owned(),
+                many => format!("{many} steps"),
+            };
+            report.add(
+                Finding::error(node.at, Rule::Range, message)
+                    .expected(format!("1 to {} steps", limits::STEPS))
+                    .suggest(if items.is_empty() { "add a step" } else { "split the workflow" }),
+            );
+            return None;
+        }
+        Some(StepList(items.iter().filter_map(|item| Step::decode(item, report)).collect()))
+    }
+}
+
+impl Shape for StepList {
+    fn schema(defs: &mut Defs) -> Value {
+        let step = Step::schema(defs);
+        json!({"type": "array", "minItems": 1, "maxItems": limits::STEPS, "items": step})
+    }
+}
+
+shape! {
+    /// A manifest as it is written.
+    ManifestDoc = "a manifest", slips &[
+        ("workflow", &["workflow_id", "workflowId", "id"]),
+        ("title", &["name"]),
+        ("final_output", &["outputs", "output"]),
+        ("inputs", &["parameters", "params", "variables"]),
+        ("steps", &["jobs", "tasks"]),
+    ], homes &[
+        ("requires", &["catalogs", "milepost"]),
+        ("budget", &["http_calls", "writes", "attempts"]),
+    ];
+    "workflow" workflow: must Spot<WorkflowId> = "The id, and the name of its file.",
+    "title" title: opt String = "The name people see.",
+    "description" description: opt String = "What it does.",
+    "version" version: opt SemVer = "A label such as `1.0.0`.",
+    "category" category: opt String = "The category it is listed under.",
+    "tags" tags: opt Vec<String> = "Labels.",
+    "requires" requires: opt Requires = "What must exist before a run.",
+    "concurrency" concurrency: opt Int<1, { limits::CONCURRENCY }> = "How many steps run at once.",
+    "timeout" timeout: opt Period = "How long a run may take.",
+    "budget" budget: opt Budget = "Limits on what a run may do.",
+    "inputs" inputs: opt Inputs = "The values a run needs, by name.",
+    "steps" steps: must StepList = "What a run does, step by step.",
+    "finally" finally: opt StepList = "Steps that always run at the end, also after a failure.",
+    "final_output" final_output: opt Dynamic = "The result of the run.",
+}
+
+/// A document that may still have errors: what the checks look at.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub(crate) workflow: Workflow,
+    /// Names of inputs that are there but could not be read.
+    pub(crate) unread_inputs: Vec<String>,
+}
+
+pub(crate) fn draft(doc: ManifestDoc) -> Option<Draft> {
+    let workflow_id = match doc.workflow {
+        Some(id) => id,
+        None => unnamed(doc.at)?,
+    };
+    let inputs = doc.inputs.map(|inputs| inputs.0).unwrap_or_default();
+    let unread =
+        |(name, input): &(Spot<String>, Option<Input>)| input.is_none().then(|| name.value.clone());
+    let unread_inputs = inputs.iter().filter_map(unread).collect();
+    let read = inputs.into_iter().filter_map(|(name, input)| Some((name, input?)));
+    let workflow = Workflow {
+        spelling: Spelling::Manifest,
+        id: workflow_id,
+        title: doc.title,
+        description: doc.description,
+        version: doc.version.map(|version| version.0.to_string()),
+        category: doc.category,
+        tags: doc.tags.unwrap_or_default(),
+        requires: doc.requires,
+        concurrency: doc.concurrency.map_or(1, Int::get),
+        timeout: doc.timeout,
+        budget: doc.budget,
+        inputs: Entries(read.collect()),
+        steps: doc.steps.map(|steps| steps.0).unwrap_or_default(),
+        finally: doc.finally.map(|steps| steps.0).unwrap_or_default(),
+        final_output: doc.final_output,
+        guide: None,
+        step_index: Lazy::default(),
+    };
+    Some(Draft { workflow, unread_inputs })
+}
+
+/// The id of a workflow whose own could not be read: drafts with errors go nowhere.
+pub(crate) fn unnamed(at: Span) -> Option<Spot<WorkflowId>> {
+    let value = WorkflowId::parse("unnamed").ok()?;
+    Some(Spot { at, value })
+}

@@ -1,0 +1,24 @@
+//! The workflow language: what documents are made of.
+//!
+//! A document is spelled as a [`manifest`] or as a [`guide`]; both compile to one [`workflow`] of
+//! [`step`]s. Each file here is one part of the language: its Rust type, how it is decoded, what is
+//! said when it is wrong, and its JSON Schema, declared together by the macros of `decode`.
+
+pub mod condition;
+pub mod criteria;
+pub mod duration;
+pub mod guide;
+pub mod id;
+pub mod input;
+pub mod json_schema;
+pub mod manifest;
+pub(crate) mod pattern;
+pub(crate) mod pattern_size;
+pub mod retry;
+pub mod step;
+pub mod target;
+pub mod template;
+pub mod templated;
+pub mod version;
+pub mod wait;
+pub mod workflow;

@@ -1,0 +1,106 @@
+//! Regular expressions of documents, bounded in source and in compiled size.
+
+use std::collections::HashMap;
+
+use milepost_syntax::tree::SyntaxNode;
+use regex::{Regex, RegexBuilder};
+
+use crate::decode::{Decode, Report};
+use crate::finding::{Finding, Rule};
+use crate::limits;
+
+/// Reads a pattern; a bad one is reported under `rule`.
+pub(crate) fn decode(node: &SyntaxNode, rule: Rule, report: &mut Report) -> Option<Regex> {
+    let text = String::decode(node, report)?;
+    match report.patterns.compile(&text) {
+        Ok(regex) => Some(regex),
+        Err(cause) => {
+            report.add(invalid(node, rule, &cause));
+            None
+        }
+    }
+}
+
+pub(crate) fn invalid(node: &SyntaxNode, rule: Rule, cause: &str) -> Finding {
+    Finding::error(node.at, rule, format!("the pattern does not compile: {cause}"))
+        .expected("a regular expression")
+        .suggest("fix the pattern, and escape characters that are meant literally")
+}
+
+/// The patterns of one document: each is compiled once, and those that are too large end it.
+#[derive(Debug, Default)]
+pub(crate) struct Patterns {
+    compiled: HashMap<String, Result<Regex, String>>,
+    /// Those of criteria, which have flags and another engine.
+    sound: HashMap<(String, String), Result<(), String>>,
+    large: usize,
+}
+
+impl Patterns {
+    fn compile(&mut self, text: &str) -> Result<Regex, String> {
+        if let Some(known) = self.compiled.get(text) {
+            return known.clone();
+        }
+        self.spare()?;
+        let result = compile(text);
+        self.count(result.as_ref().err());
+        self.compiled.insert(text.to_owned(), result.clone());
+        result
+    }
+
+    /// Whether a pattern is sound by a test that is made once for each pattern and its flags.
+    pub(crate) fn is_sound(
+        &mut self,
+        text: &str,
+        flags: &str,
+        compile: impl Fn(&str, &str) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let key = (text.to_owned(), flags.to_owned());
+        if let Some(known) = self.sound.get(&key) {
+            return known.clone();
+        }
+        self.spare()?;
+        let result = compile(text, flags);
+        self.count(result.as_ref().err());
+        self.sound.insert(key, result.clone());
+        result
+    }
+
+    fn spare(&self) -> Result<(), String> {
+        if self.large < limits::LARGE_PATTERNS {
+            return Ok(());
+        }
+        Err("not tried, since too many others are too large".to_owned())
+    }
+
+    fn count(&mut self, cause: Option<&String>) {
+        self.large += usize::from(cause.is_some_and(|cause| cause == TOO_LARGE));
+    }
+}
+
+pub(crate) const TOO_LARGE: &str =
+    "it is too large when compiled; `[A-Za-z0-9_]` is far smaller than `\\w`";
+
+/// Compiles a pattern within the limits.
+fn compile(text: &str) -> Result<Regex, String> {
+    if text.len() > limits::PATTERN_BYTES {
+        return Err(format!("it is longer than {} bytes", limits::PATTERN_BYTES));
+    }
+    RegexBuilder::new(text)
+        .size_limit(limits::PATTERN_COMPILED_BYTES)
+        .nest_limit(64)
+        .build()
+        .map_err(|error| cause(&error))
+}
+
+/// The cause without the drawing the library puts around it.
+fn cause(error: &regex::Error) -> String {
+    match error {
+        regex::Error::CompiledTooBig(_) => TOO_LARGE.to_owned(),
+        other => {
+            let words = other.to_string();
+            let last = words.lines().last().unwrap_or("").trim();
+            last.strip_prefix("error: ").unwrap_or(last).to_owned()
+        }
+    }
+}

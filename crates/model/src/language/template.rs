@@ -1,0 +1,240 @@
+//! Text with expressions in it: `Order ${{ steps.lookup.output.number }}`.
+//!
+//! A text is parsed once. What an expression yields is inserted and never parsed again, so a value
+//! that happens to hold `${{ … }}` stays the text it is.
+
+use milepost_syntax::span::Span;
+use serde_json::Value as Json;
+
+use crate::expr::limits::RESULT_BYTES_MAX;
+use crate::expr::{
+    EvalError, EvalErrorKind, Expr, Fuel, Outcome, Scope, SyntaxError, closing_braces,
+};
+
+const OPEN: &str = "${{";
+const CLOSE: &str = "}}";
+
+/// A text that may hold expressions. One that is a single expression keeps the JSON type of its
+/// value; in any other, what expressions yield is inserted as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    /// Text and expressions in turn; nothing for an empty text.
+    pub parts: Vec<TemplatePart>,
+}
+
+/// A part of a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TemplatePart {
+    /// Text as it is.
+    Text(String),
+    /// An expression whose value is inserted.
+    Expr(Placed),
+}
+
+/// An expression and where it stands in the template's text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// The expression.
+    pub expr: Expr,
+    /// The byte offset of its source in the text.
+    pub offset: u32,
+}
+
+/// Braces without their `$`, which insert nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BareBrace {
+    /// The braces and what is between them; a `$` at its start mends it.
+    pub span: Span,
+    /// What is between the braces, trimmed.
+    pub inner: String,
+}
+
+impl Template {
+    /// Parses a text; every expression in it is looked at before errors are returned.
+    pub fn parse(text: &str) -> Result<Template, Vec<SyntaxError>> {
+        let mut parts = Vec::new();
+        let mut errors = Vec::new();
+        for piece in Pieces::of(text) {
+            match piece {
+                Piece::Text(span) => parts.push(TemplatePart::Text(text[span.range()].to_owned())),
+                Piece::Expr(span) => match placed(text, span) {
+                    Ok(placed) => parts.push(TemplatePart::Expr(placed)),
+                    Err(error) => errors.push(error),
+                },
+                Piece::Unclosed(span) => errors.push(unclosed(text, span)),
+            }
+        }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        Ok(Template { parts })
+    }
+
+    /// The expression, when the text is one and nothing else.
+    pub fn sole(&self) -> Option<&Placed> {
+        match self.parts.as_slice() {
+            [TemplatePart::Expr(placed)] => Some(placed),
+            _ => None,
+        }
+    }
+
+    /// The text, when there is no expression in it.
+    pub fn literal(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [] => Some(""),
+            [TemplatePart::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The expressions, each with the byte offset of its source in the text.
+    ///
+    /// What an expression says about itself is placed in its own source: add the offset.
+    pub fn exprs(&self) -> impl Iterator<Item = (&Expr, u32)> {
+        self.parts.iter().filter_map(|part| match part {
+            TemplatePart::Text(_) => None,
+            TemplatePart::Expr(placed) => Some((&placed.expr, placed.offset)),
+        })
+    }
+
+    /// The text with its expressions evaluated; spans of errors are those of the text.
+    pub fn render(&self, scope: &dyn Scope, fuel: &mut Fuel) -> Result<Outcome, EvalError> {
+        if let Some(placed) = self.sole() {
+            return placed.eval(scope, fuel);
+        }
+        let mut out = String::new();
+        for part in &self.parts {
+            match part {
+                TemplatePart::Text(text) => out.push_str(text),
+                TemplatePart::Expr(placed) => placed.insert(&mut out, scope, fuel)?,
+            }
+        }
+        Ok(Outcome::Value(Json::String(out)))
+    }
+}
+
+impl Placed {
+    /// The expression and its braces as far as they are known: what an error of the whole is about.
+    fn span(&self) -> Span {
+        Span::new(0, self.expr.source().len()).shifted(self.offset)
+    }
+
+    fn eval(&self, scope: &dyn Scope, fuel: &mut Fuel) -> Result<Outcome, EvalError> {
+        self.expr.eval(scope, fuel).map_err(|mut error| {
+            error.span = error.span.shifted(self.offset);
+            error
+        })
+    }
+
+    fn insert(
+        &self,
+        out: &mut String,
+        scope: &dyn Scope,
+        fuel: &mut Fuel,
+    ) -> Result<(), EvalError> {
+        match self.eval(scope, fuel)? {
+            Outcome::Value(Json::String(text)) => out.push_str(&text),
+            Outcome::Value(json) => out.push_str(&json.to_string()),
+            Outcome::Omit => {
+                return Err(EvalError { span: self.span(), kind: EvalErrorKind::NoText });
+            }
+        }
+        if out.len() > RESULT_BYTES_MAX {
+            return Err(EvalError { span: self.span(), kind: EvalErrorKind::TooLarge });
+        }
+        Ok(())
+    }
+}
+
+/// The places where a text has `{{ name }}` though `${{ name }}` is what inserts a value.
+pub fn bare_braces(text: &str) -> Vec<BareBrace> {
+    let mut found = Vec::new();
+    for piece in Pieces::of(text) {
+        let Piece::Text(span) = piece else {
+            continue;
+        };
+        let end = span.end as usize;
+        let mut at = span.start as usize;
+        while let Some(open) = text[at..end].find("{{").map(|open| at + open) {
+            let Some(close) = text[open..end].find(CLOSE).map(|close| open + close) else {
+                break;
+            };
+            let inner = text[open + 2..close].trim();
+            // Anything else is not the habit of Mustache and Jinja but some other text.
+            if inner.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
+                let span = Span::new(open, close + CLOSE.len());
+                found.push(BareBrace { span, inner: inner.to_owned() });
+                at = close + CLOSE.len();
+            } else {
+                at = open + 2;
+            }
+        }
+    }
+    found
+}
+
+fn unclosed(text: &str, open: Span) -> SyntaxError {
+    let error = SyntaxError::new(open, "`${{` is never closed: `}}` is missing");
+    if text[open.range().end..].contains(CLOSE) {
+        return error.help("the `}}` behind it stands in a comment, a string or an open map");
+    }
+    error.help("to write the characters themselves: `${{ '${{' }}`")
+}
+
+fn placed(text: &str, span: Span) -> Result<Placed, SyntaxError> {
+    let raw = &text[span.range()];
+    let source = raw.trim();
+    let offset = if source.is_empty() {
+        span.start
+    } else {
+        span.start + (raw.len() - raw.trim_start().len()) as u32
+    };
+    match Expr::parse(source) {
+        Ok(expr) => Ok(Placed { expr, offset }),
+        Err(error) => Err(error.shifted(offset)),
+    }
+}
+
+/// A template's text, cut at its braces.
+enum Piece {
+    Text(Span),
+    /// What is between the braces.
+    Expr(Span),
+    /// Opening braces whose partner is missing.
+    Unclosed(Span),
+}
+
+struct Pieces<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl<'t> Pieces<'t> {
+    fn of(text: &'t str) -> Pieces<'t> {
+        Pieces { text, at: 0 }
+    }
+}
+
+impl Iterator for Pieces<'_> {
+    type Item = Piece;
+
+    fn next(&mut self) -> Option<Piece> {
+        let start = self.at;
+        let rest = &self.text[start..];
+        if rest.is_empty() {
+            return None;
+        }
+        let Some(inner) = rest.strip_prefix(OPEN) else {
+            self.at = rest.find(OPEN).map_or(self.text.len(), |open| start + open);
+            return Some(Piece::Text(Span::new(start, self.at)));
+        };
+        let inner_start = self.text.len() - inner.len();
+        if let Some(close) = closing_braces(self.text, inner_start) {
+            self.at = close + CLOSE.len();
+            Some(Piece::Expr(Span::new(inner_start, close)))
+        } else {
+            self.at = self.text.len();
+            Some(Piece::Unclosed(Span::new(start, inner_start)))
+        }
+    }
+}

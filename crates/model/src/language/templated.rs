@@ -1,0 +1,301 @@
+//! Values with expressions in them: text and JSON with `${{ … }}`, and bare expressions.
+//!
+//! Parsed once, here; validation and evaluation share the result.
+
+use milepost_syntax::mend::{Mend, SourceLocation};
+use milepost_syntax::span::Span;
+use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
+use serde_json::{Map, Value, json};
+
+use crate::decode::{Decode, Defs, Report, Shape, wrong};
+use crate::expr::{EvalError, Expr, Fuel, Outcome, Scope, SyntaxError};
+use crate::finding::{Finding, Rule};
+use crate::template::{self, Template};
+
+/// An expression and where its source stands: `offset` bytes into the string at `at`.
+#[derive(Debug, Clone, Copy)]
+pub struct Located<'e> {
+    /// The expression.
+    pub expr: &'e Expr,
+    /// The string that holds it.
+    pub at: Span,
+    /// Where in the string's text it begins.
+    pub offset: u32,
+}
+
+impl Located<'_> {
+    /// The place of a range of the expression's source.
+    pub(crate) fn place(&self, span: Span) -> SourceLocation {
+        let span = span.shifted(self.offset);
+        SourceLocation::within(self.at, span.start, span.end)
+    }
+}
+
+/// Text that may hold `${{ … }}`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Templated {
+    /// Where it stands.
+    pub at: Span,
+    /// The parsed text.
+    pub template: Template,
+}
+
+impl Templated {
+    /// Its expressions.
+    pub fn exprs(&self) -> impl Iterator<Item = Located<'_>> {
+        self.template.exprs().map(|(expr, offset)| Located { expr, at: self.at, offset })
+    }
+}
+
+impl Decode for Templated {
+    const WANT: &'static str = "a string";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        let text = String::decode(node, report)?;
+        parse(&text, node.at, report)
+    }
+}
+
+impl Shape for Templated {
+    fn schema(_: &mut Defs) -> Value {
+        json!({"type": "string"})
+    }
+}
+
+fn parse(text: &str, at: Span, report: &mut Report) -> Option<Templated> {
+    if report.charge_expressions(at, text.matches("{{").count()) {
+        return None;
+    }
+    for slip in template::bare_braces(text) {
+        let (start, end) = (slip.span.start, slip.span.end);
+        let meant = format!("${{{{ {} }}}}", slip.inner.trim());
+        let place = SourceLocation::within(at, start, end);
+        report.add(
+            Finding::error(place, Rule::Expression, "`{{ }}` is not an expression here")
+                .expected("`${{ … }}`")
+                .suggest(format!("write `{meant}`"))
+                .mend(Mend::ReplaceText { place, text: meant }),
+        );
+    }
+    match Template::parse(text) {
+        Ok(template) => Some(Templated { at, template }),
+        Err(errors) => {
+            for error in errors {
+                report.add(syntax(text, at, 0, error));
+            }
+            None
+        }
+    }
+}
+
+/// A syntax error of an expression as a finding about the string it stands in.
+fn syntax(source: &str, at: Span, offset: u32, error: SyntaxError) -> Finding {
+    let place = |span: milepost_syntax::span::Span| {
+        SourceLocation::within(at, offset + span.start, offset + span.end)
+    };
+    let finding = Finding::error(place(error.span), Rule::Expression, error.message);
+    let finding = match (error.help, &error.replace) {
+        (Some(help), _) => finding.suggest(help),
+        (None, Some((_, text))) => finding.suggest(format!("write `{text}`")),
+        (None, None) => finding.suggest("correct the expression here"),
+    };
+    match error.replace {
+        // `not x` becomes `!x`.
+        Some((span, text)) if text == "!" => {
+            let rest = source.get(span.end as usize..).unwrap_or("");
+            let blank = (rest.len() - rest.trim_start_matches(' ').len()) as u32;
+            let span = milepost_syntax::span::Span { end: span.end + blank, ..span };
+            finding.mend(Mend::ReplaceText { place: place(span), text })
+        }
+        Some((span, text)) => finding.mend(Mend::ReplaceText { place: place(span), text }),
+        None => finding,
+    }
+}
+
+/// Any JSON whose strings may hold `${{ … }}`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Dynamic {
+    /// No expression anywhere inside.
+    Plain(Span, Value),
+    /// A string with expressions.
+    Text(Templated),
+    /// A list with expressions somewhere inside.
+    List(Span, Vec<Dynamic>),
+    /// A map with expressions somewhere inside.
+    Map(Span, Vec<(String, Dynamic)>),
+}
+
+impl Dynamic {
+    /// Where it stands.
+    pub fn at(&self) -> Span {
+        match self {
+            Dynamic::Plain(at, _) | Dynamic::List(at, _) | Dynamic::Map(at, _) => *at,
+            Dynamic::Text(text) => text.at,
+        }
+    }
+
+    /// Its expressions, in the order of the text.
+    pub fn exprs(&self) -> Vec<Located<'_>> {
+        let mut found = Vec::new();
+        self.collect(&mut found);
+        found
+    }
+
+    fn collect<'d>(&'d self, found: &mut Vec<Located<'d>>) {
+        match self {
+            Dynamic::Plain(..) => {}
+            Dynamic::Text(text) => found.extend(text.exprs()),
+            Dynamic::List(_, items) => items.iter().for_each(|item| item.collect(found)),
+            Dynamic::Map(_, entries) => {
+                entries.iter().for_each(|(_, value)| value.collect(found));
+            }
+        }
+    }
+
+    /// The value with every expression evaluated; an optional without a value omits its entry.
+    pub fn render(&self, scope: &dyn Scope, fuel: &mut Fuel) -> Result<Outcome, EvalError> {
+        Ok(Outcome::Value(match self {
+            Dynamic::Plain(_, value) => value.clone(),
+            Dynamic::Text(text) => return text.template.render(scope, fuel),
+            Dynamic::List(_, items) => {
+                let mut list = Vec::with_capacity(items.len());
+                for item in items {
+                    if let Outcome::Value(value) = item.render(scope, fuel)? {
+                        list.push(value);
+                    }
+                }
+                Value::Array(list)
+            }
+            Dynamic::Map(_, entries) => {
+                let mut map = Map::new();
+                for (key, entry) in entries {
+                    if let Outcome::Value(value) = entry.render(scope, fuel)? {
+                        map.insert(key.clone(), value);
+                    }
+                }
+                Value::Object(map)
+            }
+        }))
+    }
+
+    /// The value, when no expression is inside.
+    pub fn as_plain(&self) -> Option<&Value> {
+        match self {
+            Dynamic::Plain(_, value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+impl Decode for Dynamic {
+    const WANT: &'static str = "a value";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        match &node.kind {
+            SyntaxKind::Bad => None,
+            SyntaxKind::Str(text) if text.contains("{{") => {
+                parse(text, node.at, report).map(|text| match text.template.literal() {
+                    Some(literal) => Dynamic::Plain(node.at, literal.into()),
+                    None => Dynamic::Text(text),
+                })
+            }
+            SyntaxKind::List(items) => {
+                let all: Vec<Option<Dynamic>> =
+                    items.iter().map(|item| Dynamic::decode(item, report)).collect();
+                let items: Vec<Dynamic> = all.into_iter().collect::<Option<_>>()?;
+                let plain: Option<Vec<&Value>> = items.iter().map(Dynamic::as_plain).collect();
+                Some(match plain {
+                    Some(_) => Dynamic::Plain(node.at, node.to_value()),
+                    None => Dynamic::List(node.at, items),
+                })
+            }
+            SyntaxKind::Map(entries) => {
+                let all: Vec<Option<(String, Dynamic)>> = entries
+                    .iter()
+                    .map(|(key, value)| Some((key.name.clone(), Dynamic::decode(value, report)?)))
+                    .collect();
+                let entries: Vec<(String, Dynamic)> = all.into_iter().collect::<Option<_>>()?;
+                let plain = entries.iter().all(|(_, value)| value.as_plain().is_some());
+                Some(match plain {
+                    true => Dynamic::Plain(node.at, node.to_value()),
+                    false => Dynamic::Map(node.at, entries),
+                })
+            }
+            _ => Some(Dynamic::Plain(node.at, node.to_value())),
+        }
+    }
+}
+
+impl Shape for Dynamic {
+    fn schema(_: &mut Defs) -> Value {
+        json!({})
+    }
+}
+
+/// A bare expression, as `if`, `until` and `check` take it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bare {
+    /// Where the string stands.
+    pub at: Span,
+    /// The expression.
+    pub expr: Expr,
+    /// Where in the string's text it begins.
+    pub offset: u32,
+}
+
+impl Bare {
+    /// The expression with its place.
+    pub fn located(&self) -> Located<'_> {
+        Located { expr: &self.expr, at: self.at, offset: self.offset }
+    }
+
+    fn parse(text: &str, at: Span, report: &mut Report) -> Option<Bare> {
+        let (inner, offset) = unwrapped(text, at, report);
+        match Expr::parse(inner) {
+            Ok(expr) => Some(Bare { at, expr, offset }),
+            Err(error) => {
+                report.add(syntax(inner, at, offset, error));
+                None
+            }
+        }
+    }
+}
+
+/// `${{ x }}` and `{{ x }}` around a bare expression mean `x`, and are said to be one too many.
+fn unwrapped<'t>(text: &'t str, at: Span, report: &mut Report) -> (&'t str, u32) {
+    let trimmed = text.trim();
+    let inner = ["${{", "{{"]
+        .iter()
+        .find_map(|open| trimmed.strip_prefix(open)?.strip_suffix("}}"))
+        .filter(|inner| !inner.contains("{{"));
+    let Some(inner) = inner else { return (text, 0) };
+    let offset = inner.as_ptr() as usize - text.as_ptr() as usize;
+    let bare = inner.trim();
+    report.add(
+        Finding::warning(at, Rule::Spelling, "this is an expression already: the braces are extra")
+            .suggest(format!("write `{bare}`"))
+            .mend(Mend::ReplaceText {
+                place: SourceLocation::within(at, 0, text.len() as u32),
+                text: bare.to_owned(),
+            }),
+    );
+    (inner, offset as u32)
+}
+
+impl Decode for Bare {
+    const WANT: &'static str = "an expression";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        match &node.kind {
+            SyntaxKind::Str(text) => Bare::parse(text, node.at, report),
+            SyntaxKind::Bool(flag) => Bare::parse(&flag.to_string(), node.at, report),
+            _ => wrong(node, report),
+        }
+    }
+}
+
+impl Shape for Bare {
+    fn schema(_: &mut Defs) -> Value {
+        json!({"type": ["string", "boolean"]})
+    }
+}

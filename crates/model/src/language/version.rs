@@ -1,0 +1,87 @@
+//! Version labels of workflows and requirements on the server's version.
+
+use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
+use semver::{Version, VersionReq};
+use serde_json::{Value, json};
+
+use crate::decode::{Decode, Defs, Report, Shape, text_that, wrong};
+use crate::finding::{Finding, Rule};
+
+/// A version of Semantic Versioning 2.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SemVer(pub Version);
+
+impl Decode for SemVer {
+    const WANT: &'static str = "a version such as `1.0.0`";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        // `version: 1.0` is a number to YAML; what was meant is plain.
+        let text = match node.kind {
+            SyntaxKind::Int(_) | SyntaxKind::Float(_) => match report.written(node) {
+                Some(written) => written,
+                None => return wrong(node, report),
+            },
+            _ => text_that(node, Self::WANT, |_| false, report)?,
+        };
+        if let (Ok(version), SyntaxKind::Str(_)) = (Version::parse(&text), &node.kind) {
+            return Some(SemVer(version));
+        }
+        let fault =
+            Finding::error(node.at, Rule::Format, format!("`{text}` is not a valid version"))
+                .expected(Self::WANT)
+                .actual(format!("`{text}`"));
+        let digits = text.trim_start_matches(['v', 'V']);
+        let meant = [digits.to_owned(), format!("{digits}.0"), format!("{digits}.0.0")]
+            .into_iter()
+            .find(|text| Version::parse(text).is_ok());
+        report.add(fault.write_instead(node.at, meant, "use three numbers: `1.0.0`"));
+        None
+    }
+}
+
+impl Shape for SemVer {
+    fn schema(_: &mut Defs) -> Value {
+        json!({
+            "type": "string",
+            "pattern": "^\\d+\\.\\d+\\.\\d+(-[0-9A-Za-z.-]+)?(\\+[0-9A-Za-z.-]+)?$",
+        })
+    }
+}
+
+/// A requirement on the version of the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Requirement(pub VersionReq);
+
+impl Requirement {
+    /// Whether a server of this version will do.
+    pub fn accepts(&self, version: &Version) -> bool {
+        self.0.matches(version)
+    }
+}
+
+impl Decode for Requirement {
+    const WANT: &'static str = "a version requirement such as `>=0.1`";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        let text = String::decode(node, report)?;
+        let requirement = VersionReq::parse(&text).ok().map(Requirement);
+        if requirement.is_none() {
+            report.add(
+                Finding::error(
+                    node.at,
+                    Rule::Format,
+                    format!("`{text}` is not a valid requirement"),
+                )
+                .expected(Self::WANT)
+                .suggest("write for example `>=0.1`"),
+            );
+        }
+        requirement
+    }
+}
+
+impl Shape for Requirement {
+    fn schema(_: &mut Defs) -> Value {
+        json!({"type": "string", "examples": [">=0.1"]})
+    }
+}

@@ -1,0 +1,212 @@
+//! The plan of a workflow: what runs in which order, what waits for what, and its identity.
+
+pub mod digest;
+pub(crate) mod order;
+pub mod pinned;
+
+use serde_json::{Map, Value, json};
+
+use crate::condition::Truth;
+use crate::digest::Digest;
+use crate::document::Document;
+use crate::expr::{Fuel, MapScope};
+use crate::graph::{self, Graph};
+use crate::order::Order;
+use crate::step::{Action, Step, When};
+use crate::workflow::{Spelling, Workflow};
+
+/// The compiled order of a workflow.
+#[derive(Debug)]
+pub struct Plan<'w> {
+    /// The workflow.
+    pub workflow: &'w Workflow,
+    /// Its steps in the order of a run with one step at a time, `finally` last.
+    pub steps: Vec<PlannedStep<'w>>,
+}
+
+/// One step of the top level in its order.
+#[derive(Debug)]
+pub struct PlannedStep<'w> {
+    /// The step.
+    pub step: &'w Step,
+    /// The earliest wave it can be in, from 1.
+    pub wave: usize,
+    /// The steps it waits for, by id.
+    pub waits_for: Vec<&'w str>,
+    /// Whether it belongs to `finally`.
+    pub finally: bool,
+}
+
+impl<'w> Plan<'w> {
+    /// The plan of a workflow without errors.
+    pub fn of(workflow: &'w Workflow) -> Plan<'w> {
+        let order = Order::of(workflow);
+        let waves = order.waves();
+        let steps = order.steps();
+        let planned = order.sequence().into_iter().map(|index| PlannedStep {
+            step: steps[index],
+            wave: waves[index] + 1,
+            waits_for: order.waits(index).map(|other| steps[other].id.value.as_str()).collect(),
+            finally: order.is_finally(index),
+        });
+        let mut steps: Vec<PlannedStep<'w>> = planned.collect();
+        if workflow.spelling == Spelling::Guide {
+            in_sequence(&mut steps);
+        }
+        Plan { workflow, steps }
+    }
+
+    /// The number of waves.
+    pub fn waves(&self) -> usize {
+        self.steps.iter().map(|step| step.wave).max().unwrap_or(0)
+    }
+
+    /// The drawing of this plan: links only where no other path says the same.
+    pub fn graph(&self) -> Graph {
+        let workflow = self.workflow;
+        let mut nodes = Vec::new();
+        for step in &workflow.steps {
+            node(step, None, false, &mut nodes);
+        }
+        for step in &workflow.finally {
+            node(step, None, true, &mut nodes);
+        }
+        let index = |id: &str| nodes.iter().position(|node: &graph::GraphNode| node.id == id);
+        let mut edges = Vec::new();
+        for planned in &self.steps {
+            let to = index(planned.step.id.value.as_str());
+            for from in &planned.waits_for {
+                if let (Some(from), Some(to)) = (index(from), to) {
+                    edges.push(graph::Edge { from, to, label: None });
+                }
+            }
+        }
+        back_edges(workflow, &index, &mut edges);
+        Graph { title: workflow.display_title().to_owned(), nodes, edges }
+    }
+}
+
+/// A guide is walked in the order of its text: each step waits for the one before.
+fn in_sequence(steps: &mut [PlannedStep<'_>]) {
+    for index in 0..steps.len() {
+        steps[index].wave = index + 1;
+        if let Some(before) = index.checked_sub(1) {
+            steps[index].waits_for = vec![steps[before].step.id.value.as_str()];
+        }
+    }
+}
+
+fn back_edges(
+    workflow: &Workflow,
+    index: &dyn Fn(&str) -> Option<usize>,
+    edges: &mut Vec<graph::Edge>,
+) {
+    for step in workflow.all_steps() {
+        if let Action::Approve(approve) = &step.action
+            && let Some(back) = &approve.on_reject
+            && let (Some(from), Some(to)) =
+                (index(step.id.value.as_str()), index(back.to.value.as_str()))
+        {
+            edges.push(graph::Edge { from, to, label: Some("rejected".into()) });
+        }
+    }
+}
+
+fn node(step: &Step, parent: Option<usize>, finally: bool, nodes: &mut Vec<graph::GraphNode>) {
+    let index = nodes.len();
+    let id = step.id.value.as_str();
+    nodes.push(graph::GraphNode {
+        id: id.to_owned(),
+        title: step.title.clone().unwrap_or_else(|| id.to_owned()),
+        kind: step.action.kind(),
+        detail: detail(step),
+        condition: step.when.as_ref().map(words),
+        parent,
+        finally,
+    });
+    if let Action::Loop(looped) = &step.action {
+        looped.body.iter().for_each(|inner| node(inner, Some(index), finally, nodes));
+    }
+}
+
+/// The one line that says what a step is about, beside its title.
+fn detail(step: &Step) -> Option<String> {
+    match &step.action {
+        Action::Run(run) => Some(run.target.value.to_string()),
+        Action::Loop(looped) => {
+            let spec = &looped.spec;
+            Some(format!("{}, at most {}", spec.kind.value.name(), spec.max_iterations.0))
+        }
+        Action::Set(values) => Some(values.names().collect::<Vec<_>>().join(", ")),
+        _ => None,
+    }
+}
+
+/// A condition in one line.
+pub fn words(when: &When) -> String {
+    match when {
+        When::Expr(bare) => bare.expr.source().trim().to_owned(),
+        When::Condition(condition) => condition.to_string(),
+    }
+}
+
+/// What a condition comes to when only the inputs are known.
+pub fn decided(when: &When, inputs: &Map<String, Value>) -> Option<bool> {
+    match when {
+        When::Condition(condition) => match condition.decide(&Value::Object(inputs.clone())) {
+            Truth::Holds => Some(true),
+            Truth::Fails => Some(false),
+            Truth::Undecided(_) => None,
+        },
+        When::Expr(bare) => {
+            if bare.expr.references().iter().any(|reference| reference.root != "inputs") {
+                return None;
+            }
+            let roots = Map::from_iter([("inputs".to_owned(), Value::Object(inputs.clone()))]);
+            bare.expr.eval_bool(&MapScope::new(roots), &mut Fuel::default()).ok()
+        }
+    }
+}
+
+/// The identity of what a document means: equal for two texts that differ in layout, comments,
+/// order of keys or spelling only.
+pub fn hash(document: &Document) -> Option<String> {
+    let value = document.parsed()?;
+    document.workflow.as_ref()?;
+    Some(hash_of(&value))
+}
+
+/// The same of the data of a document.
+pub(crate) fn hash_of(value: &Value) -> String {
+    Digest::of(canonical(value, None).to_string().as_bytes()).to_string()
+}
+
+/// Keys sorted except those of `inputs`, whose order people see; aliases in one spelling.
+fn canonical(value: &Value, key: Option<&str>) -> Value {
+    match value {
+        Value::Object(map) => {
+            let mut entries: Vec<(&str, Value)> = map
+                .iter()
+                .map(|(name, value)| {
+                    let name = if name == "when" { "if" } else { name.as_str() };
+                    (name, canonical(value, Some(name)))
+                })
+                .collect();
+            if key != Some("inputs") {
+                entries.sort_by_key(|(name, _)| *name);
+                return Value::Object(
+                    entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+                );
+            }
+            // A list, because some maps forget their order.
+            entries.into_iter().map(|(name, value)| json!([name, value])).collect()
+        }
+        Value::Array(items) => items.iter().map(|item| canonical(item, None)).collect(),
+        Value::String(text) if matches!(key, Some("if" | "until" | "check")) => {
+            let bare = text.trim();
+            let bare = bare.strip_prefix("${{").and_then(|rest| rest.strip_suffix("}}"));
+            bare.unwrap_or(text).trim().into()
+        }
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,201 @@
+//! The order of steps: who waits for whom, rings, waves, and the order of a run.
+//!
+//! Pure graph work on the steps of the top level; what a loop's body reads, its loop waits for.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use milepost_syntax::mend::SourceLocation;
+
+use crate::check::of_step;
+use crate::limits;
+use crate::step::{Action, Step};
+use crate::templated::Located;
+use crate::workflow::Workflow;
+
+/// The dependencies between the steps of a workflow.
+#[derive(Debug)]
+pub(crate) struct Order<'w> {
+    steps: Vec<&'w Step>,
+    /// Index of the first step of `finally`.
+    finally: usize,
+    /// For each step, those it waits for, with the place that says so.
+    waits: Vec<BTreeMap<usize, SourceLocation>>,
+}
+
+impl<'w> Order<'w> {
+    pub(crate) fn of(workflow: &'w Workflow) -> Order<'w> {
+        let steps: Vec<&Step> = workflow.steps.iter().chain(&workflow.finally).collect();
+        let mut home = HashMap::new();
+        for (index, step) in steps.iter().enumerate().rev() {
+            claim(step, index, &mut home);
+        }
+        let waits = steps
+            .iter()
+            .enumerate()
+            .map(|(index, step)| {
+                let mut waits = BTreeMap::new();
+                gather(step, &mut |name, place| {
+                    let other = home.get(name).copied();
+                    // Inside one loop the order is that of the text.
+                    let inside = other == Some(index) && !is_direct(step, name);
+                    if let Some(other) = other.filter(|_| !inside) {
+                        waits.entry(other).or_insert(place);
+                    }
+                });
+                waits
+            })
+            .collect();
+        Order { steps, finally: workflow.steps.len(), waits }
+    }
+
+    /// The steps a step waits for, by index into `steps()`.
+    pub(crate) fn waits(&self, index: usize) -> impl Iterator<Item = usize> {
+        self.waits[index].keys().copied()
+    }
+
+    /// The steps of the top level, `finally` last.
+    pub(crate) fn steps(&self) -> &[&'w Step] {
+        &self.steps
+    }
+
+    /// Whether a step belongs to `finally`.
+    pub(crate) fn is_finally(&self, index: usize) -> bool {
+        index >= self.finally
+    }
+
+    /// The place that makes one step wait for another.
+    pub(crate) fn edge_place(&self, from: &Step, to: &Step) -> Option<SourceLocation> {
+        let index = |step: &Step| self.steps.iter().position(|other| std::ptr::eq(*other, step));
+        self.waits[index(from)?].get(&index(to)?).copied()
+    }
+
+    /// The order of a run with one step at a time: the text's, as far as nobody has to wait.
+    /// Steps in rings are left out. `finally` comes last.
+    pub(crate) fn sequence(&self) -> Vec<usize> {
+        let mut followers = vec![Vec::new(); self.steps.len()];
+        for (index, waits) in self.waits.iter().enumerate() {
+            waits.keys().for_each(|other| followers[*other].push(index));
+        }
+        topological(&followers, |index| (self.is_finally(index), index))
+    }
+
+    /// The earliest wave of each step: one more than the latest of those it waits for.
+    pub(crate) fn waves(&self) -> Vec<usize> {
+        let mut waves = vec![0; self.steps.len()];
+        for index in self.sequence() {
+            waves[index] =
+                self.waits(index).map(|other| waves[other] + 1).max().unwrap_or_default();
+        }
+        let last = waves[..self.finally].iter().max().map_or(0, |wave| wave + 1);
+        for index in self.finally..self.steps.len() {
+            let inner = self.waits(index).filter(|other| self.is_finally(*other));
+            waves[index] = inner.map(|other| waves[other] + 1).max().unwrap_or_default().max(last);
+        }
+        waves
+    }
+
+    /// Steps that wait for each other, shortest way round, each from its first step in the text.
+    ///
+    /// What closes a ring is as a rule the one step that waits for a later one. With that wait
+    /// taken away the other rings it closes are gone too, so one mistake yields one ring.
+    pub(crate) fn rings(&self) -> Vec<Vec<&'w Step>> {
+        let mut placed = vec![false; self.steps.len()];
+        self.sequence().into_iter().for_each(|index| placed[index] = true);
+        let mut cut = BTreeSet::new();
+        let mut rings = Vec::new();
+        for start in (0..self.steps.len()).filter(|index| !placed[*index]) {
+            while rings.len() < limits::RINGS
+                && let Some(ring) = self.ring_through(start, &placed, &cut)
+            {
+                cut.insert((ring[0], ring[1 % ring.len()]));
+                rings.push(ring.into_iter().map(|index| self.steps[index]).collect());
+            }
+        }
+        rings
+    }
+
+    /// The shortest ring through a step, by breadth-first search.
+    fn ring_through(
+        &self,
+        start: usize,
+        placed: &[bool],
+        cut: &BTreeSet<(usize, usize)>,
+    ) -> Option<Vec<usize>> {
+        let mut came_from: Vec<Option<usize>> = vec![None; self.steps.len()];
+        let mut queue = std::collections::VecDeque::from([start]);
+        while let Some(index) = queue.pop_front() {
+            let open = |next: &usize| !placed[*next] && !cut.contains(&(index, *next));
+            for next in self.waits(index).filter(open) {
+                if next == start {
+                    let mut ring = vec![index];
+                    while let Some(previous) = came_from[*ring.last()?] {
+                        ring.push(previous);
+                    }
+                    ring.reverse();
+                    return Some(ring);
+                }
+                if came_from[next].is_none() {
+                    came_from[next] = Some(index);
+                    queue.push_back(next);
+                }
+            }
+        }
+        None
+    }
+}
+
+/// An order in which every item comes before its followers; of several that could come next the one
+/// with the least rank, which is asked when an item becomes ready. Items in cycles are left out.
+pub(crate) fn topological<R: Ord>(
+    followers: &[Vec<usize>],
+    mut rank: impl FnMut(usize) -> R,
+) -> Vec<usize> {
+    let mut waits = vec![0_usize; followers.len()];
+    followers.iter().flatten().for_each(|follower| waits[*follower] += 1);
+    let free = (0..waits.len()).rev().filter(|index| waits[*index] == 0);
+    let mut ready: BTreeSet<(R, usize)> = free.map(|index| (rank(index), index)).collect();
+    let mut sequence = Vec::with_capacity(waits.len());
+    while let Some((_, index)) = ready.pop_first() {
+        sequence.push(index);
+        for follower in followers[index].iter().rev() {
+            waits[*follower] -= 1;
+            if waits[*follower] == 0 {
+                ready.insert((rank(*follower), *follower));
+            }
+        }
+    }
+    sequence
+}
+
+fn claim<'w>(step: &'w Step, index: usize, home: &mut HashMap<&'w str, usize>) {
+    home.insert(step.id.value.as_str(), index);
+    if let Action::Loop(looped) = &step.action {
+        looped.body.iter().for_each(|inner| claim(inner, index, home));
+    }
+}
+
+/// A step that is no loop and names itself does wait for itself; `self` is for polling.
+fn is_direct(step: &Step, name: &str) -> bool {
+    !matches!(step.action, Action::Loop(_)) && step.id.value.as_str() == name
+}
+
+/// Every step name that a step or its body mentions, with the place.
+fn gather<'w>(step: &'w Step, found: &mut impl FnMut(&'w str, SourceLocation)) {
+    for id in &step.depends_on {
+        found(id.value.as_str(), id.at.into());
+    }
+    for usage in of_step(step) {
+        for (name, place) in mentioned(usage.located) {
+            found(name, place);
+        }
+    }
+    if let Action::Loop(looped) = &step.action {
+        looped.body.iter().for_each(|inner| gather(inner, found));
+    }
+}
+
+/// The steps an expression mentions.
+pub(crate) fn mentioned(located: Located<'_>) -> impl Iterator<Item = (&str, SourceLocation)> {
+    let steps = located.expr.references().iter().filter(|one| one.root == "steps");
+    steps.filter_map(move |one| Some((one.field(0)?, located.place(one.path[0].span))))
+}

@@ -1,0 +1,106 @@
+//! Texts that runs are pinned to. Each was checked when it was pinned, by the rules of that day;
+//! here it is decoded and never checked again, so that a rule that is added later makes no run
+//! unreadable.
+
+use milepost_syntax::source::Source;
+
+use crate::document::Document;
+use crate::plan;
+use crate::workflow::Workflow;
+
+/// The version of the workflow language. It grows when a text that was valid before would mean
+/// something else; a new rule or a new key is no such change.
+pub const LANGUAGE_VERSION: u32 = 1;
+
+/// A pinned text.
+#[derive(Debug)]
+pub struct Pinned {
+    /// The workflow it is.
+    pub workflow: Workflow,
+    /// What it means, as [`plan::hash`] tells it.
+    pub plan_hash: String,
+}
+
+/// Why a pinned text cannot be decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PinnedError {
+    /// A later version of this program wrote it.
+    #[error(
+        "its text is written in version {found} of the language, and this program knows {known}"
+    )]
+    Newer {
+        /// The version of the text.
+        found: u32,
+        /// The newest one that is known.
+        known: u32,
+    },
+    /// It is no workflow at all.
+    #[error("its text is no workflow")]
+    Unreadable,
+}
+
+/// The workflow of a text that was found to be without errors when it was pinned, in the version of
+/// the language it was written in.
+pub fn decode(text: &str, language: u32) -> Result<Pinned, PinnedError> {
+    // Every version so far is decoded in the same way.
+    if language > LANGUAGE_VERSION {
+        return Err(PinnedError::Newer { found: language, known: LANGUAGE_VERSION });
+    }
+    let source = Source::decode(text.as_bytes(), None).map_err(|_| PinnedError::Unreadable)?;
+    let (workflow, root) = Document::decoded(&source).ok_or(PinnedError::Unreadable)?;
+    Ok(Pinned { workflow, plan_hash: plan::hash_of(&root.to_value()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::World;
+    use crate::commands::NoCommands;
+
+    const TEXTS: [&str; 3] = [
+        "workflow: w\ninputs: {n: {type: integer}}\nsteps: [{id: a, set: {x: '${{ inputs.n }}'}}]",
+        r#"{"workflow": "w", "steps": [{"id": "a", "prompt": "Look"}]}"#,
+        include_str!("../../tests/it/golden/guide.json"),
+    ];
+
+    fn read(text: &str) -> Document {
+        let world = World { commands: &NoCommands, env_allow: None };
+        Document::read(text.as_bytes(), None, world)
+    }
+
+    #[test]
+    fn what_is_decoded_is_what_was_checked() {
+        for text in TEXTS {
+            let document = read(text);
+            let pinned = decode(text, LANGUAGE_VERSION).expect("is decoded");
+            assert_eq!(Some(pinned.plan_hash), plan::hash(&document), "{text}");
+            let workflow = document.workflow.expect("is valid");
+            assert_eq!(format!("{:?}", pinned.workflow), format!("{workflow:?}"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_breaks_a_rule_is_decoded_all_the_same() {
+        // Rules of today, in the place of those of tomorrow.
+        let asks = "workflow: w\nrequires: {milepost: '>=999'}\nsteps: [{id: a, prompt: Look}]\n";
+        let reads = "workflow: w\nsteps: [{id: a, set: {x: '${{ steps.gone.output }}'}}]\n";
+        for text in [asks, reads] {
+            assert!(read(text).workflow.is_none(), "{text}");
+            let pinned = decode(text, LANGUAGE_VERSION).expect("is decoded");
+            assert_eq!(pinned.workflow.steps.len(), 1);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_decoded_says_why() {
+        let newer = PinnedError::Newer { found: LANGUAGE_VERSION + 1, known: LANGUAGE_VERSION };
+        assert_eq!(decode(TEXTS[0], LANGUAGE_VERSION + 1).err(), Some(newer));
+        for text in ["", "[1]", "workflow: [", "{}"] {
+            assert_eq!(
+                decode(text, LANGUAGE_VERSION).err(),
+                Some(PinnedError::Unreadable),
+                "{text}"
+            );
+        }
+    }
+}

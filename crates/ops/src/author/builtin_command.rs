@@ -1,0 +1,182 @@
+//! What a run of ours does itself instead of sending a request: the engine calls it like a command,
+//! so that it is journaled, retried and resumed like one.
+
+use milepost_engine::command::StepCall;
+use milepost_engine::event::CallAnswer;
+use milepost_engine::interpreter::AttemptOutcome;
+use milepost_engine::{Failure, FailureKind};
+
+use super::reject_secrets;
+use crate::inputs::resolve_inputs::{self, ResolveInputs};
+use crate::prelude::*;
+use crate::run::errors::failure_of as failure;
+use crate::workflow::save::{self, SaveWorkflow};
+use crate::workflow::validate::of_document;
+use crate::workflow::{self, ViolationView};
+
+/// The catalog that the errands seem to be of. None of this name can be imported.
+pub(crate) const GROUP: &str = "milepost";
+
+/// Something that a run does itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BuiltinCommand {
+    /// Whether a text is a workflow that can be saved; what is wrong with it refutes the claim.
+    Check,
+    /// A text becomes a workflow of the library.
+    Save,
+    /// Which inputs of a workflow are missing.
+    Inputs,
+    /// Whether values are all that it needs; what is missing refutes the claim.
+    Ready,
+}
+
+impl BuiltinCommand {
+    /// The errand of a command.
+    pub(crate) fn of(command: &str) -> Option<BuiltinCommand> {
+        let (GROUP, name) = command.split_once(' ')? else { return None };
+        Some(match name {
+            "workflow:check" => BuiltinCommand::Check,
+            "workflow:save" => BuiltinCommand::Save,
+            "workflow:inputs" => BuiltinCommand::Inputs,
+            "workflow:ready" => BuiltinCommand::Ready,
+            _ => return None,
+        })
+    }
+
+    /// Whether it changes something.
+    pub(crate) fn writes(self) -> bool {
+        self == BuiltinCommand::Save
+    }
+
+    /// Does it. Twice is once.
+    pub(crate) async fn run(self, writer: &Writer, call: &StepCall) -> AttemptOutcome {
+        let done = match self {
+            BuiltinCommand::Check => check(writer, &call.with),
+            BuiltinCommand::Save => save(writer, &call.with).await,
+            BuiltinCommand::Inputs => inputs(writer, &call.with).await,
+            BuiltinCommand::Ready => ready(writer, &call.with).await,
+        };
+        match done {
+            Ok(output) => {
+                let answer =
+                    CallAnswer { output, status: 200, headers: Map::new(), notes: Vec::new() };
+                AttemptOutcome::Answered { answer, duration_ms: 0 }
+            }
+            Err(failure) => AttemptOutcome::Failed {
+                failure,
+                trouble: FailureKind::Unsendable,
+                unsent: true,
+                retry_after_ms: None,
+            },
+        }
+    }
+}
+
+fn text(with: &Map<String, Value>, name: &str) -> Option<String> {
+    with.get(name).and_then(Value::as_str).map(str::to_owned)
+}
+
+fn values(with: &Map<String, Value>) -> Map<String, Value> {
+    let parts = ["inputs", "more"].into_iter().filter_map(|name| with.get(name)?.as_object());
+    parts.flat_map(Clone::clone).collect()
+}
+
+fn refuted(message: String, hint: &str) -> Failure {
+    Failure::new(Code::ClaimRefuted, message, hint)
+}
+
+/// Findings as a model reads them, one each line.
+pub(crate) fn told(violations: &[ViolationView]) -> String {
+    let line = |one: &ViolationView| {
+        let hint = one.suggestion.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        format!("- line {}, `{}`: {}{hint}", one.line, one.path, one.message)
+    };
+    violations.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn check(writer: &Writer, with: &Map<String, Value>) -> Result<Value, Failure> {
+    let manifest = text(with, "manifest").unwrap_or_default();
+    let document = workflow::read(&writer.reader, manifest.as_bytes(), None);
+    let seen = of_document(&document);
+    if !seen.valid {
+        let message = format!("the workflow does not validate:\n{}", told(&seen.violations));
+        return Err(refuted(message, "correct every finding, then hand in the whole workflow"));
+    }
+    let given = values(with);
+    if let Some(name) =
+        document.workflow.as_ref().and_then(|own| reject_secrets::first(own, &given))
+    {
+        let message = format!("`{name}` was given in the open, so it cannot be a secret input");
+        let hint = "leave `secret` out, or call the input something else";
+        return Err(refuted(message, hint));
+    }
+    let id = seen.workflow_id.unwrap_or_default();
+    if let Some(meant) = text(with, "workflow_id").filter(|meant| *meant != id) {
+        let message = format!("the text is that of `{id}`, not of `{meant}`");
+        return Err(refuted(message, "keep the id of the workflow"));
+    }
+    let taken = text(with, "workflow_id").is_none() && writer.reader.workflow(&id).is_ok();
+    if taken {
+        let message = format!("there is a workflow `{id}` already");
+        return Err(refuted(message, "give the new one another id"));
+    }
+    Ok(json!({"valid": true, "workflow_id": id}))
+}
+
+async fn save(writer: &Writer, with: &Map<String, Value>) -> Result<Value, Failure> {
+    let content = text(with, "manifest").unwrap_or_default();
+    let version = milepost_store::Digest::of(content.as_bytes()).to_string();
+    let document = workflow::read(&writer.reader, content.as_bytes(), None);
+    let there = document.id.as_deref().and_then(|id| writer.reader.workflow(id).ok());
+    let there = there.filter(|entry| entry.version == version);
+    // Saved by the try before this one, whose end nobody saw.
+    if let (Some(_), Some(id)) = (there, &document.id) {
+        return Ok(json!({"workflow_id": id, "version": version}));
+    }
+    let expected_version = text(with, "expected_version");
+    let request = save::Request { content, expected_version, ..save::Request::default() };
+    let saved = SaveWorkflow::run(writer, &SilentCaller, request)
+        .await
+        .map_err(|problem| failure(&problem))?;
+    Ok(json!({"workflow_id": saved.workflow_id, "version": saved.version}))
+}
+
+async fn resolved(
+    writer: &Writer,
+    with: &Map<String, Value>,
+) -> Result<resolve_inputs::Response, Failure> {
+    let request = resolve_inputs::Request {
+        workflow_id: text(with, "workflow_id"),
+        partial_inputs: values(with),
+        ..resolve_inputs::Request::default()
+    };
+    let resolved = ResolveInputs::run(writer, &SilentCaller, request).await;
+    resolved.map_err(|problem: Problem| failure(&problem))
+}
+
+async fn inputs(writer: &Writer, with: &Map<String, Value>) -> Result<Value, Failure> {
+    let seen = resolved(writer, with).await?;
+    let entry = writer.reader.workflow(&seen.workflow_id).map_err(|problem| failure(&problem))?;
+    let names: Vec<&str> = seen.violations.iter().filter_map(|one| input_of(&one.path)).collect();
+    let secret = entry.document.workflow.as_ref().map(|own| reject_secrets::among(own, &names));
+    if let Some(secret) = secret.filter(|secret| !secret.is_empty()) {
+        return Err(failure(&reject_secrets::lacking(&secret)));
+    }
+    let missing = seen.violations.iter().map(|one| json!({"input": one.path, "why": one.message}));
+    Ok(json!({"missing": missing.collect::<Vec<_>>()}))
+}
+
+/// The input that a pointer leads into.
+fn input_of(path: &str) -> Option<&str> {
+    path.strip_prefix("/inputs/")?.split('/').next()
+}
+
+async fn ready(writer: &Writer, with: &Map<String, Value>) -> Result<Value, Failure> {
+    let seen = resolved(writer, with).await?;
+    if seen.violations.is_empty() {
+        return Ok(json!({"ready": true}));
+    }
+    let lines: Vec<String> =
+        seen.violations.iter().map(|one| format!("- `{}`: {}", one.path, one.message)).collect();
+    Err(refuted(format!("the inputs will not do:\n{}", lines.join("\n")), "give every value"))
+}

@@ -1,0 +1,120 @@
+//! What is given to an orchestration is part of its journal, so the value of a secret has no place
+//! in one: it is refused before anything is written down.
+
+use milepost_model::document::Document;
+use milepost_model::workflow::Workflow;
+use milepost_syntax::source::Source;
+
+use super::SAVE;
+use crate::prelude::*;
+use crate::run::view::RunView;
+use crate::workflow;
+
+/// How a secret reaches a run, for whoever wanted to give one.
+fn how() -> Hint {
+    Hint::text("run the workflow with ").call(Invocation::of("workflow.run")).then(
+        ", which keeps secrets in memory, or give the input a default from the environment \
+         (`default: {from: env, value: NAME}`)",
+    )
+}
+
+/// Refuses the secrets of a workflow of the library.
+pub(super) fn of_workflow(
+    writer: &Writer,
+    id: &str,
+    inputs: &Map<String, Value>,
+) -> Result<(), Problem> {
+    of_document(&writer.reader.workflow(id)?.document, inputs)
+}
+
+/// Refuses the secrets of a text. Which inputs of one that does not validate are secret cannot be
+/// told for certain, so it may say nothing of secrets at all.
+pub(super) fn of_text(
+    writer: &Writer,
+    text: &str,
+    inputs: &Map<String, Value>,
+) -> Result<(), Problem> {
+    of_document(&workflow::read(&writer.reader, text.as_bytes(), None), inputs)
+}
+
+fn of_document(document: &Document, inputs: &Map<String, Value>) -> Result<(), Problem> {
+    if let Some(workflow) = &document.workflow {
+        return match first(workflow, inputs) {
+            Some(name) => Err(refused(name)),
+            None => Ok(()),
+        };
+    }
+    let text = document.source.as_ref().map(Source::text).unwrap_or_default();
+    if inputs.is_empty() || !may_speak_of_secrets(text) {
+        return Ok(());
+    }
+    let message = "the workflow is not valid and may have secret inputs, so it takes no `inputs`";
+    let hint = "leave `inputs` out: what is missing is asked for once the workflow is valid";
+    Err(Problem::new(Code::ParamsInvalid, message, hint))
+}
+
+/// Whether a text may make an input a secret one, however it is spelled.
+fn may_speak_of_secrets(text: &str) -> bool {
+    text.contains("secret") || text.contains('\\')
+}
+
+/// A secret input among the given ones.
+pub(super) fn first<'w>(workflow: &'w Workflow, given: &Map<String, Value>) -> Option<&'w str> {
+    let mut inputs = workflow.inputs.0.iter();
+    let found = inputs.find(|(name, input)| input.is_secret() && given.contains_key(&name.value));
+    found.map(|(name, _)| name.value.as_str())
+}
+
+/// The secret inputs among some names.
+pub(super) fn among<'w>(workflow: &'w Workflow, names: &[&str]) -> Vec<&'w str> {
+    let secret = workflow.inputs.0.iter().filter(|(_, input)| input.is_secret());
+    let secret = secret.map(|(name, _)| name.value.as_str());
+    secret.filter(|name| names.contains(name)).collect()
+}
+
+fn refused(name: &str) -> Problem {
+    let message = format!("`{name}` is a secret input, and what an orchestration is given is kept");
+    Problem::new(Code::ParamsInvalid, message, how()).context("input", name)
+}
+
+/// What is said when a workflow cannot run without a secret.
+pub(super) fn lacking(names: &[&str]) -> Problem {
+    let names = names.join("`, `");
+    let message = format!("`{names}` of the workflow is secret, and is not given to a task");
+    Problem::new(Code::InputInvalid, message, how())
+}
+
+/// Refuses the secrets of the workflow that an orchestration is about to run, in what somebody
+/// hands to it. Other runs keep apart what is secret by themselves.
+pub(crate) fn of_run<'v>(
+    writer: &Writer,
+    run: &RunView,
+    given: impl IntoIterator<Item = &'v Value>,
+) -> Result<(), Problem> {
+    if !super::is_orchestration(&run.workflow) {
+        return Ok(());
+    }
+    let Some(id) = subject(run) else { return Ok(()) };
+    let Ok(entry) = writer.reader.workflow(&id) else { return Ok(()) };
+    let Some(workflow) = &entry.document.workflow else { return Ok(()) };
+    let mut found = given.into_iter().filter_map(|value| {
+        // A text may be the same object, which the step reads.
+        let parsed = value.as_str().and_then(|text| serde_json::from_str(text).ok());
+        let object = parsed.as_ref().unwrap_or(value).as_object()?;
+        first(workflow, object)
+    });
+    match found.next() {
+        None => Ok(()),
+        Some(name) => Err(refused(name).context("run_id", run.run_id.as_str())),
+    }
+}
+
+/// The workflow that an orchestration runs in the end, once it is known.
+fn subject(run: &RunView) -> Option<String> {
+    let saved = run.steps.iter().find(|step| step.id == SAVE);
+    let id = match saved {
+        Some(save) => save.output.as_ref()?.get("workflow_id"),
+        None => run.inputs.get("workflow_id"),
+    };
+    id.and_then(Value::as_str).map(str::to_owned)
+}

@@ -1,0 +1,590 @@
+//! The catalogs that are there, loaded as far as somebody asked: the table at once, of the document
+//! what one command needs when that is looked at closely, and all of it when nothing less will do.
+
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use milepost_catalog::command::{ApiCommand, SecurityScheme};
+use milepost_catalog::document::ParsedDocument;
+use milepost_catalog::excerpt::Places;
+use milepost_catalog::import::Inspection;
+use milepost_catalog::openapi::Api;
+use milepost_catalog::provider::{self, InferredProvider};
+use milepost_catalog::request::PreparedCommand;
+use milepost_catalog::table::Row;
+use milepost_model::id::CatalogId;
+use milepost_model::suggest;
+use milepost_model::target::CommandId;
+use milepost_store::catalogs::{
+    CatalogListing, CatalogRecord, Catalogs, DerivedCache, DerivedKey, DocumentMark, StoredDocument,
+};
+use milepost_store::{Config, Digest, KeptDocuments, Locations};
+use milepost_syntax::source::Format;
+use url::Url;
+
+use crate::catalog_client;
+use crate::catalog_pin::{CatalogPin, pinned_document};
+use crate::prelude::*;
+
+/// The layout of derived data; another number makes what is there unreadable, and so made anew.
+const DERIVED_VERSION: u32 = 2;
+
+/// Versions of catalogs.
+pub(crate) type PinsById = HashMap<CatalogId, Arc<CatalogPin>>;
+
+/// Every catalog of a process.
+#[derive(Debug)]
+pub(crate) struct CatalogCache {
+    catalogs: Arc<Catalogs>,
+    derived: Arc<DerivedCache>,
+    documents: KeptDocuments,
+    loaded: Arc<Mutex<HashMap<CatalogId, Arc<LoadedCatalog>>>>,
+    /// The versions that the next runs are pinned to, by catalog.
+    pub(crate) newest: Arc<Mutex<PinsById>>,
+    /// The versions that a run is pinned to; commands of these catalogs are found nowhere else.
+    pins: BTreeMap<CatalogId, Arc<CatalogPin>>,
+}
+
+/// A catalog in memory.
+#[derive(Debug)]
+pub(crate) struct LoadedCatalog {
+    pub(crate) record: Arc<CatalogRecord>,
+    pub(crate) table: Arc<CommandTable>,
+    catalogs: Arc<Catalogs>,
+    derived: Arc<DerivedCache>,
+    /// Of a version that runs are pinned to: its document, whatever the catalog has now.
+    pinned: Option<(Digest, KeptDocuments)>,
+    api: OnceLock<Arc<Api>>,
+    /// What the document says of the API as a whole, without its operations.
+    face: OnceLock<Arc<Api>>,
+    cuts: Option<Arc<DocumentIndex>>,
+    prepared: Mutex<HashMap<String, Arc<PreparedCommand>>>,
+    base: OnceLock<Url>,
+    pub(crate) sender: tokio::sync::OnceCell<Arc<crate::catalog_client::CatalogClient>>,
+    /// What the requests of runs are sent with, and what it was made for.
+    pub(crate) run_sender: Mutex<Option<RunSender>>,
+}
+
+/// What sends the requests of runs, for as long as what is read live stays the same.
+#[derive(Debug)]
+pub(crate) struct RunSender {
+    pub(crate) live: Arc<CatalogRecord>,
+    pub(crate) config: Arc<Config>,
+    pub(crate) sender: Arc<crate::catalog_client::CatalogClient>,
+}
+
+/// What is derived from a document and kept beside it.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct CommandTable {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) providers: Vec<InferredProvider>,
+    /// Where the parts of the document are. Kept behind the rest: few that load a table need it.
+    #[serde(skip)]
+    places: Option<Places>,
+}
+
+impl CommandTable {
+    /// Everything that can be known without asking anybody.
+    pub(crate) fn of(
+        api: &Api,
+        inspection: Inspection,
+        kept: &BTreeMap<String, String>,
+    ) -> CommandTable {
+        let rows = inspection.into_rows(kept);
+        let providers = provider::infer(api, &rows);
+        CommandTable { rows, providers, places: Places::of(api.document()) }
+    }
+}
+
+/// How a document that nobody touched is read in part.
+#[derive(Debug)]
+pub(crate) struct DocumentIndex {
+    /// The places, as they are kept.
+    places: String,
+    mark: Option<DocumentMark>,
+}
+
+impl DocumentIndex {
+    /// Reads what is kept: a line each for the table, the places and the mark.
+    fn read(kept: Vec<u8>) -> Option<(CommandTable, Option<DocumentIndex>)> {
+        let kept = String::from_utf8(kept).ok()?;
+        let (table, rest) = kept.split_once('\n')?;
+        let (places, mark) = rest.split_once('\n')?;
+        let table = serde_json::from_str(table).ok()?;
+        let mark = serde_json::from_str(mark).ok()?;
+        let cuts = (places != NONE).then(|| DocumentIndex { places: places.to_owned(), mark });
+        Some((table, cuts))
+    }
+
+    /// The same with what the document is known by now.
+    pub(crate) fn marked(
+        self: Arc<DocumentIndex>,
+        mark: Option<DocumentMark>,
+    ) -> Arc<DocumentIndex> {
+        if mark.is_none() || self.mark == mark {
+            return self;
+        }
+        Arc::new(DocumentIndex { places: self.places.clone(), mark })
+    }
+
+    fn write(
+        table: &CommandTable,
+        format: Format,
+        mark: Option<DocumentMark>,
+    ) -> serde_json::Result<String> {
+        // Places are those of JSON, which a document in YAML has to be turned into first.
+        let places = table.places.as_ref().filter(|_| format == Format::Json);
+        let [table, places, mark] = [
+            serde_json::to_string(table)?,
+            serde_json::to_string(&places)?,
+            serde_json::to_string(&mark)?,
+        ];
+        Ok([table, places, mark].join("\n"))
+    }
+}
+
+/// No places, or no mark.
+const NONE: &str = "null";
+
+/// A document that was read whole.
+pub(crate) struct WholeDocument {
+    pub(crate) api: Arc<Api>,
+    /// Somebody changed it after it was imported.
+    edited: bool,
+    mark: Option<DocumentMark>,
+}
+
+impl CatalogCache {
+    /// The catalogs of the directories. Nothing is read yet.
+    pub(crate) fn open(locations: &Locations) -> CatalogCache {
+        CatalogCache {
+            catalogs: Arc::new(Catalogs::open(locations)),
+            derived: Arc::new(DerivedCache::open(locations)),
+            documents: KeptDocuments::at(&locations.data),
+            loaded: Arc::default(),
+            newest: Arc::default(),
+            pins: BTreeMap::new(),
+        }
+    }
+
+    /// The same catalogs, with the versions that a run is pinned to in the place of the newest.
+    pub(crate) fn pinned(&self, pins: BTreeMap<CatalogId, Arc<CatalogPin>>) -> CatalogCache {
+        CatalogCache {
+            catalogs: self.catalogs(),
+            derived: self.derived(),
+            documents: self.documents.clone(),
+            loaded: Arc::clone(&self.loaded),
+            newest: Arc::clone(&self.newest),
+            pins,
+        }
+    }
+
+    pub(crate) fn documents(&self) -> &KeptDocuments {
+        &self.documents
+    }
+
+    pub(crate) fn catalogs(&self) -> Arc<Catalogs> {
+        Arc::clone(&self.catalogs)
+    }
+
+    pub(crate) fn derived(&self) -> Arc<DerivedCache> {
+        Arc::clone(&self.derived)
+    }
+
+    /// Every record, and every file that should be one.
+    pub(crate) fn listing(&self) -> Result<CatalogListing, Problem> {
+        self.catalogs.list().or_problem()
+    }
+
+    /// The record of an id, of a title, or of the only id that begins like this.
+    pub(crate) fn record(&self, text: &str) -> Result<Arc<CatalogRecord>, Problem> {
+        if let Some(record) = self.exact(text)? {
+            return Ok(record);
+        }
+        let found = self.begun(text)?.map(|id| self.exact(id.as_str())).transpose()?;
+        found.flatten().ok_or_else(|| self.no_group(text))
+    }
+
+    /// The record of an id or title as it is.
+    pub(crate) fn exact(&self, text: &str) -> Result<Option<Arc<CatalogRecord>>, Problem> {
+        self.catalogs.find(text).or_problem()
+    }
+
+    /// The only id that begins like this. A record that cannot be read is one of those that may be
+    /// meant: nobody gets another one for it.
+    pub(crate) fn begun(&self, text: &str) -> Result<Option<CatalogId>, Problem> {
+        let listing = self.listing()?;
+        let broken = listing.unreadable.iter().filter_map(|file| file.id.as_ref());
+        let ids = listing.records.iter().map(|record| &record.id).chain(broken);
+        let fit = ids.filter(|id| !text.is_empty() && id.as_str().starts_with(text));
+        let mut found: Vec<&CatalogId> = fit.collect();
+        found.sort();
+        match found.as_slice() {
+            [] => Ok(None),
+            [only] => Ok(Some((*only).clone())),
+            several => Err(problems::ambiguous_catalog(text, several)),
+        }
+    }
+
+    /// The record of an id, when there is one that can be read.
+    pub(crate) fn known(&self, id: &CatalogId) -> Result<Option<Arc<CatalogRecord>>, Problem> {
+        self.catalogs.get(id).or_problem()
+    }
+
+    /// Whether there is a record of this id that cannot be read.
+    pub(crate) fn unreadable(&self, text: &str) -> Result<(), Problem> {
+        let listing = self.listing()?;
+        let there = |id: &CatalogId| id.as_str() == text;
+        match listing.unreadable.iter().any(|file| file.id.as_ref().is_some_and(there)) {
+            true => Ok(()),
+            false => Err(self.no_group(text)),
+        }
+    }
+
+    /// Every enabled catalog, loaded.
+    pub(crate) fn enabled(&self) -> Result<Vec<Arc<LoadedCatalog>>, Problem> {
+        let listing = self.listing()?;
+        let enabled = listing.records.iter().filter(|record| record.enabled);
+        // One that is broken is told by `catalog.list`, and takes nothing from the others.
+        Ok(enabled.filter_map(|record| self.load(record).ok()).collect())
+    }
+
+    /// A catalog as it is on disk now.
+    pub(crate) fn load(&self, record: &Arc<CatalogRecord>) -> Result<Arc<LoadedCatalog>, Problem> {
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(there) =
+            loaded.get(&record.id).filter(|there| Arc::ptr_eq(&there.record, record))
+        {
+            return Ok(Arc::clone(there));
+        }
+        let fresh = Arc::new(self.read(record)?);
+        loaded.insert(record.id.clone(), Arc::clone(&fresh));
+        Ok(fresh)
+    }
+
+    fn read(&self, record: &Arc<CatalogRecord>) -> Result<LoadedCatalog, Problem> {
+        let kept = self.derived.read(&key(record)).and_then(DocumentIndex::read);
+        let api = OnceLock::new();
+        let (table, cuts) = if let Some(kept) = kept {
+            kept
+        } else {
+            let whole = document(&self.catalogs, record)?;
+            let table = CommandTable::of(&whole.api, Inspection::of(&whole.api), &record.names);
+            // What is derived is found again by the document that was imported.
+            if !whole.edited {
+                keep(&self.derived, record, &table, whole.mark);
+            }
+            // It was just set up, and by nobody else.
+            let _ = api.set(whole.api);
+            (table, None)
+        };
+        Ok(self.of_parts(record, (Arc::new(table), cuts.map(Arc::new)), api, None))
+    }
+
+    pub(crate) fn of_parts(
+        &self,
+        record: &Arc<CatalogRecord>,
+        (table, cuts): (Arc<CommandTable>, Option<Arc<DocumentIndex>>),
+        api: OnceLock<Arc<Api>>,
+        pinned: Option<(Digest, KeptDocuments)>,
+    ) -> LoadedCatalog {
+        LoadedCatalog {
+            record: Arc::clone(record),
+            table,
+            catalogs: self.catalogs(),
+            derived: self.derived(),
+            pinned,
+            api,
+            face: OnceLock::new(),
+            cuts,
+            prepared: Mutex::default(),
+            base: OnceLock::new(),
+            sender: tokio::sync::OnceCell::new(),
+            run_sender: Mutex::default(),
+        }
+    }
+
+    /// Keeps by what the document of a catalog is known again.
+    pub(crate) fn remember_mark(&self, record: &CatalogRecord, mark: DocumentMark) {
+        keep_mark(&self.derived, record, mark);
+    }
+
+    /// What is derived from a record and the document it was imported with, as far as it is known.
+    pub(crate) fn derived_parts(
+        &self,
+        record: &Arc<CatalogRecord>,
+    ) -> Option<(Arc<CommandTable>, Option<Arc<DocumentIndex>>)> {
+        let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(there) = loaded.get(&record.id)
+            && Arc::ptr_eq(&there.record, record)
+            && there.cuts.is_some()
+        {
+            return Some((Arc::clone(&there.table), there.cuts.clone()));
+        }
+        drop(loaded);
+        let (table, cuts) = self.derived.read(&key(record)).and_then(DocumentIndex::read)?;
+        Some((Arc::new(table), cuts.map(Arc::new)))
+    }
+
+    /// The file of what is derived from a catalog, when it is damaged.
+    pub(crate) fn damaged(&self, record: &CatalogRecord) -> Option<std::path::PathBuf> {
+        let key = key(record);
+        self.derived.is_damaged(&key).then(|| self.derived.path_of(&key))
+    }
+
+    /// Keeps what was derived from a document that was just written.
+    pub(crate) fn keep(&self, record: &CatalogRecord, table: &CommandTable) {
+        keep(&self.derived, record, table, None);
+    }
+
+    /// The command of `group name`, of `group operationId`, or of an operationId that is clear.
+    pub(crate) fn command(&self, text: &str) -> Result<(Arc<LoadedCatalog>, usize), Problem> {
+        let text = text.trim();
+        if let Some((group, name)) = text.split_once(' ')
+            && let Ok(id) = CatalogId::parse(group)
+        {
+            let found = self.catalogs.get(&id).or_problem()?;
+            let Some(record) = found else { return Err(self.no_group(group)) };
+            // A run that is pinned to another version is stopped by this as well.
+            if !record.enabled {
+                return Err(problems::catalog_disabled(&record.id));
+            }
+            let loaded = match self.pins.get(&id) {
+                Some(pin) => self.load_pinned(pin)?,
+                None => self.load(&record)?,
+            };
+            return match loaded.find(name.trim()) {
+                Some(row) => Ok((loaded, row)),
+                None => Err(loaded.no_command(name.trim())),
+            };
+        }
+        self.bare(text)
+    }
+
+    /// The command of a version that a run is pinned to, whether its catalog is enabled or not:
+    /// what a request would be does not depend on that. `None` for a catalog that is not pinned.
+    pub(crate) fn pinned_command(
+        &self,
+        text: &str,
+    ) -> Option<Result<(Arc<LoadedCatalog>, usize), Problem>> {
+        let (group, name) = text.trim().split_once(' ')?;
+        let pin = self.pins.get(&CatalogId::parse(group).ok()?)?;
+        let found = self.load_pinned(pin).and_then(|loaded| match loaded.find(name.trim()) {
+            Some(row) => Ok((loaded, row)),
+            None => Err(loaded.no_command(name.trim())),
+        });
+        Some(found)
+    }
+
+    fn no_group(&self, group: &str) -> Problem {
+        let listing = self.catalogs.list().unwrap_or_default();
+        let ids = listing.records.iter().map(|record| record.id.as_str());
+        let near = suggest::closest(group, ids.clone());
+        problems::no_catalog(group, near.or_else(|| suggest::nearest_word(group, ids)))
+    }
+
+    fn bare(&self, text: &str) -> Result<(Arc<LoadedCatalog>, usize), Problem> {
+        let enabled = self.enabled()?;
+        let found: Vec<(&Arc<LoadedCatalog>, usize)> =
+            enabled.iter().filter_map(|loaded| Some((loaded, loaded.find(text)?))).collect();
+        match found[..] {
+            [(loaded, row)] => Ok((Arc::clone(loaded), row)),
+            [] => Err(nowhere(text, &enabled)),
+            _ => {
+                let spellings = found.iter().map(|(loaded, row)| loaded.spelling(*row));
+                let spellings: Vec<String> = spellings.collect();
+                Err(problems::ambiguous_command(text, &spellings))
+            }
+        }
+    }
+}
+
+/// What to say of a name that no catalog alone has.
+fn nowhere(text: &str, enabled: &[Arc<LoadedCatalog>]) -> Problem {
+    let has = |loaded: &&Arc<LoadedCatalog>| {
+        loaded.table.rows.iter().any(|row| row.operation_id.as_deref() == Some(text))
+    };
+    if let Some(loaded) = enabled.iter().find(has) {
+        return loaded.no_command(text);
+    }
+    let names = enabled.iter().flat_map(|loaded| &loaded.table.rows);
+    let ids = names.filter_map(|row| row.operation_id.as_deref());
+    problems::no_command(text, suggest::closest(text, ids))
+}
+
+fn key(record: &CatalogRecord) -> DerivedKey {
+    DerivedKey::of(record, record.source_sha256, DERIVED_VERSION)
+}
+
+/// Keeps what was derived. That it could not be kept costs time, and nothing else.
+fn keep(
+    derived: &DerivedCache,
+    record: &CatalogRecord,
+    table: &CommandTable,
+    mark: Option<DocumentMark>,
+) {
+    if let Ok(text) = DocumentIndex::write(table, record.format, mark) {
+        let _ = derived.write(&key(record), text.as_bytes());
+    }
+}
+
+/// Keeps by what the document is known again, beside what is kept of it.
+fn keep_mark(derived: &DerivedCache, record: &CatalogRecord, mark: DocumentMark) {
+    let (key, mark) = (key(record), serde_json::to_string(&mark));
+    let Some((mut kept, mark)) = derived.read(&key).zip(mark.ok()) else { return };
+    if let Some(end) = kept.iter().rposition(|byte| *byte == b'\n') {
+        kept.truncate(end + 1);
+        kept.extend(mark.as_bytes());
+        let _ = derived.write(&key, &kept);
+    }
+}
+
+/// Reads the document of a catalog again.
+fn document(catalogs: &Catalogs, record: &CatalogRecord) -> Result<WholeDocument, Problem> {
+    let stored = catalogs.document(&record.id).or_problem()?;
+    whole(record, stored)
+}
+
+/// A document, understood.
+pub(crate) fn whole(
+    record: &CatalogRecord,
+    stored: StoredDocument,
+) -> Result<WholeDocument, Problem> {
+    let broken = |why: String| {
+        let again = Invocation::of("catalog.import_openapi").with("overwrite", true);
+        let hint = Hint::text("import it again with ").call(again).then(format!(": {}", record.id));
+        Problem::new(Code::CatalogInvalid, format!("the document of `{}`: {why}", record.id), hint)
+            .context("path", stored.path.display().to_string())
+    };
+    let reading =
+        ParsedDocument::read_owned(stored.bytes).map_err(|error| broken(error.to_string()))?;
+    let api = Api::new(reading).map(Arc::new).map_err(|error| broken(error.to_string()))?;
+    Ok(WholeDocument { api, edited: stored.edited, mark: stored.mark })
+}
+
+impl LoadedCatalog {
+    /// The row of a name or operationId.
+    pub(crate) fn find(&self, text: &str) -> Option<usize> {
+        let rows = &self.table.rows;
+        let named = rows.iter().position(|row| row.name == text);
+        named.or_else(|| {
+            let is = |row: &&Row| row.operation_id.as_deref() == Some(text);
+            let first = rows.iter().position(|row| is(&row))?;
+            (rows.iter().filter(is).count() == 1).then_some(first)
+        })
+    }
+
+    fn no_command(&self, name: &str) -> Problem {
+        let rows = self.table.rows.iter().enumerate();
+        let same = rows.filter(|(_, row)| row.operation_id.as_deref() == Some(name));
+        let same: Vec<String> = same.map(|(row, _)| self.spelling(row)).collect();
+        if !same.is_empty() {
+            return problems::ambiguous_command(name, &same);
+        }
+        let names = self.table.rows.iter().map(|row| &*row.name);
+        let near = suggest::closest(name, names);
+        let near = near.map(|near| format!("{} {near}", self.record.id));
+        problems::no_command(&format!("{} {name}", self.record.id), near.as_deref())
+    }
+
+    /// `group name`.
+    pub(crate) fn spelling(&self, row: usize) -> String {
+        format!("{} {}", self.record.id, self.table.rows[row].name)
+    }
+
+    /// What its document is known by again without reading it.
+    pub(crate) fn mark(&self) -> Option<DocumentMark> {
+        self.cuts.as_ref()?.mark
+    }
+
+    /// Whether it is a version that runs are pinned to.
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.pinned.is_some()
+    }
+
+    /// The document.
+    pub(crate) fn api(&self) -> Result<Arc<Api>, Problem> {
+        if let Some(api) = self.api.get() {
+            return Ok(Arc::clone(api));
+        }
+        let whole = match &self.pinned {
+            Some((hash, documents)) => {
+                pinned_document(&self.catalogs, &self.record, *hash, documents)?
+            }
+            None => document(&self.catalogs, &self.record)?,
+        };
+        if let Some(mark) = whole.mark.filter(|_| !whole.edited)
+            && self.cuts.as_ref().is_some_and(|cuts| cuts.mark != Some(mark))
+        {
+            keep_mark(&self.derived, &self.record, mark);
+        }
+        Ok(Arc::clone(self.api.get_or_init(|| whole.api)))
+    }
+
+    /// What the document says of the API as a whole: servers and ways to authenticate.
+    pub(crate) fn face(&self) -> Result<Arc<Api>, Problem> {
+        if let Some(face) = self.api.get().or_else(|| self.face.get()) {
+            return Ok(Arc::clone(face));
+        }
+        match self.excerpt(None) {
+            Some(face) => Ok(Arc::clone(self.face.get_or_init(|| Arc::new(face)))),
+            None => self.api(),
+        }
+    }
+
+    /// As much of the document as an operation needs, without reading the rest. `None` unless it
+    /// is the document that was imported, and has not been touched since it was last read whole.
+    fn excerpt(&self, operation: Option<&str>) -> Option<Api> {
+        let DocumentIndex { places, mark } = self.cuts.as_deref()?;
+        let mut parts = self.catalogs.parts(&self.record, (*mark)?)?;
+        let places: Places = serde_json::from_str(places).ok()?;
+        // A byte order mark, which is not in the text, would move all of them.
+        if places.length() != parts.length() {
+            return None;
+        }
+        // The path of an operation says what all its operations have in common.
+        let path = operation.and_then(|pointer| pointer.rsplit_once('/')).map(|(path, _)| path);
+        let text = places.excerpt(path, |range| parts.read(range))?;
+        Api::new(ParsedDocument::read_owned(text.into_bytes()).ok()?).ok()
+    }
+
+    /// A command, ready to be called; made once.
+    pub(crate) fn prepared(&self, row: usize) -> Result<Arc<PreparedCommand>, Problem> {
+        let name = &self.table.rows[row].name;
+        let known = self.prepared.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+        if let Some(prepared) = known {
+            return Ok(prepared);
+        }
+        let prepared = Arc::new(PreparedCommand::new(Arc::new(self.whole(row)?)));
+        let mut all = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Arc::clone(all.entry(name.clone()).or_insert(prepared)))
+    }
+
+    /// A command with all that is known of it.
+    pub(crate) fn whole(&self, row: usize) -> Result<ApiCommand, Problem> {
+        let (spelling, row) = (self.spelling(row), &self.table.rows[row]);
+        let excerpt = match self.api.get() {
+            Some(_) => None,
+            None => self.excerpt(Some(&row.pointer)).map(Arc::new),
+        };
+        let api = excerpt.map_or_else(|| self.api(), Ok)?;
+        let command = CommandId::parse(&spelling).and_then(|id| api.command(id, row));
+        // The table and the document belong together: then there is always one.
+        command.ok_or_else(|| problems::no_command(&spelling, None))
+    }
+
+    /// The base URL; read once.
+    pub(crate) fn base(&self) -> Result<&Url, Problem> {
+        if let Some(base) = self.base.get() {
+            return Ok(base);
+        }
+        let base = catalog_client::base(&self.record)?;
+        Ok(self.base.get_or_init(|| base))
+    }
+
+    /// Ways to authenticate.
+    pub(crate) fn schemes(&self) -> Result<BTreeMap<String, SecurityScheme>, Problem> {
+        Ok(self.face()?.schemes())
+    }
+}

@@ -1,0 +1,250 @@
+//! Sending the commands of a catalog: its client, its credentials, and the answer as it may be
+//! shown.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use milepost_catalog::command::ApiCommand;
+use milepost_catalog::import::usable;
+use milepost_catalog::request::{Payload, Piece, Request};
+use milepost_outbound::{
+    ApiCall as Outbound, ApiClient, ApiResponse, Authenticator, CallError, Client,
+    ClientCredential, ClientStyle, Credential, CredentialValue, Outgoing, Policy, Retry,
+    SecretSource, SecretSourceError, SendOptions,
+};
+use milepost_store::Config;
+use milepost_store::catalogs::{
+    CatalogRecord, CatalogSource, ClientAuth, CredentialField, GivenBy, ProfileName,
+};
+use milepost_store::secrets::{SecretError as StoreError, SecretName, Vault};
+use url::{Origin, Url};
+
+use crate::catalog_cache::LoadedCatalog;
+use crate::prelude::*;
+
+/// What sends the commands of one catalog under one profile.
+pub(crate) struct CatalogClient {
+    api: ApiClient,
+    pub(crate) base: Url,
+}
+
+impl std::fmt::Debug for CatalogClient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sender").field("base", &self.base.as_str()).finish_non_exhaustive()
+    }
+}
+
+/// The secrets of a vault, for one origin.
+struct Bound {
+    vault: Vault,
+    origin: Origin,
+}
+
+impl SecretSource for Bound {
+    fn secret(&self, name: &str) -> Result<milepost_model::secret::Secret, SecretSourceError> {
+        let missing = || SecretSourceError::Missing { name: name.to_owned() };
+        let parsed = SecretName::parse(name).map_err(|_| missing())?;
+        self.vault.get_for(&parsed, &self.origin).map_err(|error| match error {
+            StoreError::NotFound { .. } => missing(),
+            other => {
+                SecretSourceError::Unreadable { name: name.to_owned(), why: other.to_string() }
+            }
+        })
+    }
+}
+
+/// No secrets at all: what is shown has their names only.
+struct Unread;
+
+impl SecretSource for Unread {
+    fn secret(&self, name: &str) -> Result<milepost_model::secret::Secret, SecretSourceError> {
+        Err(SecretSourceError::Missing { name: name.to_owned() })
+    }
+}
+
+impl CatalogClient {
+    /// The client of a catalog.
+    pub(crate) fn open(
+        loaded: &LoadedCatalog,
+        config: &Config,
+        vault: Vault,
+        profile: &ProfileName,
+    ) -> Result<CatalogClient, Problem> {
+        let secrets = |origin| Arc::new(Bound { vault, origin }) as Arc<dyn SecretSource>;
+        CatalogClient::with(loaded, &loaded.record, config, profile, secrets)
+    }
+
+    /// The client of a version that runs are pinned to; which private hosts it may call, the
+    /// catalog says as it is now.
+    pub(crate) fn open_pinned(
+        loaded: &LoadedCatalog,
+        live: &CatalogRecord,
+        config: &Config,
+        vault: Vault,
+        profile: &ProfileName,
+    ) -> Result<CatalogClient, Problem> {
+        let secrets = |origin| Arc::new(Bound { vault, origin }) as Arc<dyn SecretSource>;
+        CatalogClient::with(loaded, live, config, profile, secrets)
+    }
+
+    /// What shows the requests of a catalog and has no secrets to send them with.
+    pub(crate) fn unread(
+        loaded: &LoadedCatalog,
+        config: &Config,
+        profile: &ProfileName,
+    ) -> Result<CatalogClient, Problem> {
+        CatalogClient::with(loaded, &loaded.record, config, profile, |_| Arc::new(Unread))
+    }
+
+    fn with(
+        loaded: &LoadedCatalog,
+        live: &CatalogRecord,
+        config: &Config,
+        profile: &ProfileName,
+        secrets: impl FnOnce(Origin) -> Arc<dyn SecretSource>,
+    ) -> Result<CatalogClient, Problem> {
+        let record = &loaded.record;
+        let base = base(record)?;
+        let mut policy = Policy::public();
+        for host in config.allow_private.iter().chain(&live.allow_private) {
+            // Both were parsed when they were read.
+            let _ = policy.allow_private(&host.to_string());
+        }
+        if record.base_url.as_ref().is_some_and(|base| base.by == GivenBy::User) {
+            policy.allow_url(&base);
+        }
+        let given = record.auth.get(profile).into_iter().flatten();
+        let credentials: BTreeMap<String, Credential> = given
+            .filter_map(|(scheme, credential)| Some((scheme.clone(), of_record(credential)?)))
+            .collect();
+        let secrets = secrets(base.origin());
+        let schemes = loaded.schemes()?;
+        let auth =
+            Authenticator::new(record.id.clone(), base.clone(), schemes, credentials, secrets);
+        Ok(CatalogClient { api: ApiClient { client: Client::new(policy), auth }, base })
+    }
+
+    /// Sends a request that was built for a command.
+    pub(crate) async fn send(
+        &self,
+        command: &ApiCommand,
+        request: &Outgoing,
+        mut sending: SendOptions,
+        watch: &(dyn Fn(&milepost_outbound::HttpAttempt) + Sync),
+    ) -> Result<ApiResponse, Problem> {
+        sending.route = Some(command.path.clone());
+        let retry = Retry::of(command.may_repeat);
+        let call = Outbound { request, security: &command.security, retry: &retry, sending, watch };
+        let called = self.api.call(call).await;
+        called.map_err(|error| problems::of_call(&error).context("command", command.id.to_string()))
+    }
+
+    /// Sends a request once, whatever becomes of it: a run decides on tries itself.
+    pub(crate) async fn send_once(
+        &self,
+        command: &ApiCommand,
+        request: &Outgoing,
+        mut sending: SendOptions,
+    ) -> Result<ApiResponse, CallError> {
+        sending.route = Some(command.path.clone());
+        let retry = Retry::never();
+        let watch = &|_: &milepost_outbound::HttpAttempt| {};
+        let security = &command.security;
+        self.api.call(Outbound { request, security, retry: &retry, sending, watch }).await
+    }
+
+    /// The names of the secrets that a command would be sent with.
+    pub(crate) fn can_authenticate(&self, command: &ApiCommand) -> Result<Vec<String>, Problem> {
+        let choice = self.api.auth.choose(&command.security).or_problem()?;
+        Ok(self.api.auth.secrets_of(&choice))
+    }
+
+    /// The request as it would be sent, with marks in the place of secrets.
+    pub(crate) fn preview(
+        &self,
+        command: &ApiCommand,
+        request: &Outgoing,
+    ) -> Result<Outgoing, Problem> {
+        let auth = &self.api.auth;
+        let choice = auth.choose(&command.security).unwrap_or_default();
+        auth.preview(request, &choice).or_problem()
+    }
+}
+
+/// The base URL of a catalog; without one nothing can be sent.
+pub(crate) fn base(record: &CatalogRecord) -> Result<Url, Problem> {
+    let url = record.base_url.as_ref().and_then(|base| Url::parse(&base.url).ok());
+    url.ok_or_else(|| problems::no_base_url(&record.id))
+}
+
+/// Where a command is reached: at servers of its own, unless a person said where the API is.
+pub(crate) fn base_of(
+    loaded: &LoadedCatalog,
+    command: &ApiCommand,
+    base: &Url,
+) -> Result<Url, Problem> {
+    let said = loaded.record.base_url.as_ref();
+    let api = loaded.face()?;
+    if said.is_some_and(|said| said.by == GivenBy::User) || command.servers == api.servers() {
+        return Ok(base.clone());
+    }
+    let source = match &loaded.record.source {
+        CatalogSource::Url(url) => Url::parse(url).ok(),
+        CatalogSource::File(_) => None,
+    };
+    let mut own = command.servers.iter();
+    let own = own.find_map(|server| usable(&server.url, source.as_ref()).ok());
+    Ok(own.unwrap_or_else(|| base.clone()))
+}
+
+fn of_record(credential: &milepost_store::catalogs::CatalogCredential) -> Option<Credential> {
+    let name =
+        |part: CredentialField| credential.secrets.get(&part).map(|name| name.as_str().to_owned());
+    if let (Some(id), Some(secret)) =
+        (name(CredentialField::ClientId), name(CredentialField::ClientSecret))
+    {
+        return Some(Credential::Client(ClientCredential {
+            id: CredentialValue::Secret(id),
+            secret,
+            style: match credential.client_auth {
+                Some(ClientAuth::Post) => ClientStyle::Post,
+                Some(ClientAuth::Basic) | None => ClientStyle::Basic,
+            },
+            scopes: (!credential.scopes.is_empty()).then(|| credential.scopes.clone()),
+            audience: credential.audience.clone(),
+            authority: credential.authority.as_deref().and_then(|url| Url::parse(url).ok()),
+        }));
+    }
+    if let Some(user) = name(CredentialField::Username) {
+        return Some(Credential::Basic {
+            user: CredentialValue::Secret(user),
+            password: name(CredentialField::Password),
+        });
+    }
+    let secret = name(CredentialField::Key).or_else(|| name(CredentialField::Token))?;
+    Some(Credential::Key { secret })
+}
+
+/// A request as the client takes it; files were read before.
+pub(crate) fn outgoing(request: &Request) -> Outgoing {
+    let headers = request.all_headers();
+    Outgoing {
+        method: request.method.name().to_owned(),
+        url: request.url.clone(),
+        headers: headers.map(|(name, value)| (name.to_owned(), value.into_owned())).collect(),
+        body: request.body.as_ref().map_or_else(Bytes::new, bytes),
+    }
+}
+
+fn bytes(payload: &Payload) -> Bytes {
+    let mut bytes = Vec::new();
+    for piece in payload.pieces() {
+        match piece {
+            Piece::Bytes(part) => bytes.extend_from_slice(&part),
+            // They were read before; one that is left is shown by its name.
+            Piece::File(path) => bytes.extend_from_slice(format!("<the file {path}>").as_bytes()),
+        }
+    }
+    bytes.into()
+}

@@ -1,0 +1,112 @@
+//! Finding commands and workflows by what they do, over everything that is enabled.
+
+use std::sync::Arc;
+
+use milepost_catalog::command::Method;
+use milepost_catalog::search::{Filter, SearchEntry, SearchIndex};
+
+use crate::catalog_cache::LoadedCatalog;
+
+/// The index over everything that is enabled, with what it was made from.
+#[derive(Debug)]
+pub(crate) struct CommandIndex {
+    pub(crate) loaded: Vec<Arc<LoadedCatalog>>,
+    pub(crate) workflows: Vec<(String, String, String)>,
+    places: Vec<IndexEntry>,
+    index: SearchIndex,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum IndexEntry {
+    Command(usize, usize),
+    Workflow(usize),
+}
+
+/// What was found.
+#[derive(Debug)]
+pub(crate) enum SearchHit {
+    Command(Arc<LoadedCatalog>, usize),
+    Workflow { id: String, title: String },
+}
+
+impl CommandIndex {
+    pub(crate) fn new(
+        loaded: Vec<Arc<LoadedCatalog>>,
+        workflows: Vec<(String, String, String)>,
+    ) -> CommandIndex {
+        let mut places = Vec::new();
+        let mut entries = Vec::new();
+        for (number, catalog) in loaded.iter().enumerate() {
+            for (row, entry) in catalog.table.rows.iter().enumerate() {
+                places.push(IndexEntry::Command(number, row));
+                entries
+                    .push(SearchEntry::Command { catalog: catalog.record.id.as_str(), row: entry });
+            }
+        }
+        for (number, (id, title, description)) in workflows.iter().enumerate() {
+            places.push(IndexEntry::Workflow(number));
+            entries.push(SearchEntry::Workflow { id, title, description });
+        }
+        let index = SearchIndex::new(entries);
+        CommandIndex { loaded, workflows, places, index }
+    }
+
+    /// Whether it still stands for these.
+    pub(crate) fn is_of(
+        &self,
+        loaded: &[Arc<LoadedCatalog>],
+        workflows: &[(String, String, String)],
+    ) -> bool {
+        self.loaded.len() == loaded.len()
+            && self.loaded.iter().zip(loaded).all(|(one, other)| Arc::ptr_eq(one, other))
+            && self.workflows == workflows
+    }
+
+    /// What fits, best first; everything, in order of names, without a query.
+    pub(crate) fn find(
+        &self,
+        query: Option<&str>,
+        group: Option<&str>,
+        method: Option<Method>,
+    ) -> Vec<SearchHit> {
+        let query = query.map(str::trim).filter(|query| !query.is_empty());
+        let places: Vec<IndexEntry> = match query {
+            Some(query) => {
+                let filter = Filter { catalog: group, method };
+                let hits = self.index.search(query, &filter, usize::MAX);
+                hits.into_iter().map(|hit| self.places[hit.entry]).collect()
+            }
+            None => self.all(group, method),
+        };
+        places.into_iter().map(|place| self.found(place)).collect()
+    }
+
+    fn all(&self, group: Option<&str>, method: Option<Method>) -> Vec<IndexEntry> {
+        let fits = |place: &&IndexEntry| match place {
+            IndexEntry::Command(catalog, row) => {
+                let catalog = &self.loaded[*catalog];
+                group.is_none_or(|group| catalog.record.id.as_str() == group)
+                    && method.is_none_or(|method| catalog.table.rows[*row].method == method)
+            }
+            IndexEntry::Workflow(_) => false,
+        };
+        let mut places: Vec<IndexEntry> = self.places.iter().filter(fits).copied().collect();
+        places.sort_by_cached_key(|place| match place {
+            IndexEntry::Command(catalog, row) => self.loaded[*catalog].spelling(*row),
+            IndexEntry::Workflow(number) => self.workflows[*number].0.clone(),
+        });
+        places
+    }
+
+    fn found(&self, place: IndexEntry) -> SearchHit {
+        match place {
+            IndexEntry::Command(catalog, row) => {
+                SearchHit::Command(Arc::clone(&self.loaded[catalog]), row)
+            }
+            IndexEntry::Workflow(number) => {
+                let (id, title, _) = &self.workflows[number];
+                SearchHit::Workflow { id: id.clone(), title: title.clone() }
+            }
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Checking the arguments of a call: every fault at once, in words that name the next action.
+
+use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind};
+use jsonschema::{JsonType, Validator};
+use milepost_model::hint::Hint;
+use milepost_model::problem::{Argument, Code, Problem};
+use milepost_model::suggest;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Value, json};
+
+use crate::limits;
+
+/// The schema of a type as clients are shown it: self-contained, without the names of our types.
+pub(crate) fn schema_of<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    if let Some(object) = schema.as_object_mut() {
+        object.remove("title");
+        object.remove("description");
+        object.entry("properties").or_insert_with(|| json!({}));
+        object.entry("required").or_insert_with(|| json!([]));
+    }
+    plain(&mut schema);
+    schema
+}
+
+/// Drops what only our types mean: the width of a number, and null for what may be left out.
+fn plain(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            map.retain(|key, value| match key.as_str() {
+                "format" => !value.as_str().is_some_and(|name| name.starts_with("uint")),
+                "default" => !value.is_null(),
+                _ => true,
+            });
+            map.values_mut().for_each(plain);
+        }
+        Value::Array(items) => items.iter_mut().for_each(plain),
+        _ => {}
+    }
+}
+
+/// The arguments with long lists cut: each of a million wrong elements would be a fault of its own.
+fn shortened(arguments: &Value) -> Value {
+    let cut = |value: &Value| match value {
+        Value::Array(items) => items.iter().take(limits::ARGUMENT_ITEMS).cloned().collect(),
+        // What a context holds is its own affair.
+        Value::Object(_) => json!({}),
+        other => other.clone(),
+    };
+    match arguments {
+        Value::Object(map) => {
+            let pairs = map.iter().take(limits::ARGUMENT_ITEMS);
+            Value::Object(pairs.map(|(name, value)| (name.clone(), cut(value))).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// Names that mean the same, where an operation has only one of them.
+const SPELLINGS: &[&[&str]] =
+    &[&["manifest", "content", "manifest_content"], &["run_id", "operation_id"]];
+
+/// What the arguments of one operation must look like.
+#[derive(Debug)]
+pub(crate) struct ArgumentChecker {
+    names: Vec<String>,
+    optional: Vec<String>,
+    validator: Option<Validator>,
+}
+
+impl ArgumentChecker {
+    pub(crate) fn of(schema: &Value) -> ArgumentChecker {
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let names = properties.map(|map| map.keys().cloned().collect::<Vec<_>>());
+        let names = names.unwrap_or_default();
+        let required = schema.get("required").and_then(Value::as_array);
+        let is_required =
+            |name: &String| required.is_some_and(|all| all.iter().any(|one| one == name.as_str()));
+        let optional = names.iter().filter(|name| !is_required(name)).cloned().collect();
+        ArgumentChecker { names, optional, validator: jsonschema::validator_for(schema).ok() }
+    }
+
+    /// Checks arguments. Null for one that may be left out counts as left out.
+    pub(crate) fn check(&self, arguments: &mut Value) -> Result<(), Problem> {
+        self.spell(arguments);
+        let Some(validator) = &self.validator else { return Ok(()) };
+        if let Some(map) = arguments.as_object_mut() {
+            map.retain(|name, value| !value.is_null() || !self.optional.contains(name));
+        }
+        if let Some(escape) = path_escape(arguments) {
+            let message = format!(
+                "`{}` is not an id: it would leave the directory",
+                suggest::excerpt(escape)
+            );
+            let hint = "use an id as `workflow_list` or `workflow_next` gave it";
+            return Err(Problem::new(Code::IdInvalid, message, hint));
+        }
+        if validator.is_valid(arguments) {
+            return Ok(());
+        }
+        let mut faults = Vec::new();
+        for error in validator.iter_errors(&shortened(arguments)).take(limits::ARGUMENT_FAULTS) {
+            self.explain(&error, &mut faults);
+        }
+        if faults.is_empty() {
+            // The fault is in what was cut off.
+            faults.push(Argument {
+                path: String::new(),
+                rule: "schema",
+                message: "a list has an element that does not fit, far behind".to_owned(),
+                expected: "elements as the schema says".to_owned(),
+                actual: "another element".to_owned(),
+                suggestion: Hint::default(),
+            });
+        }
+        faults.truncate(limits::ARGUMENT_FAULTS);
+        // A missing argument is the first thing to know.
+        faults.sort_by_key(|fault| fault.rule != "required");
+        Err(problem(faults))
+    }
+
+    /// Gives what has several names the one that the operation has for it. One that is given under
+    /// two names is left alone, and told of.
+    fn spell(&self, arguments: &mut Value) {
+        let Some(map) = arguments.as_object_mut() else { return };
+        for spellings in SPELLINGS {
+            let is_known = |name: &&&str| self.names.iter().any(|known| known == **name);
+            let mut known = spellings.iter().filter(is_known);
+            let (Some(known), None) = (known.next(), known.next()) else { continue };
+            if map.contains_key(*known) {
+                continue;
+            }
+            if let Some(value) = spellings.iter().find_map(|name| map.remove(*name)) {
+                map.insert((*known).to_owned(), value);
+            }
+        }
+    }
+
+    fn explain(&self, error: &ValidationError<'_>, faults: &mut Vec<Argument>) {
+        let path = error.instance_path().to_string();
+        let name = shown(&path);
+        let fault = |rule, message: String, expected: String| Argument {
+            path: path.clone(),
+            rule,
+            message,
+            expected,
+            actual: shown_value(error.instance()),
+            suggestion: Hint::default(),
+        };
+        match error.kind() {
+            ValidationErrorKind::Required { property } => {
+                let property = property.as_str().unwrap_or_default();
+                faults.push(Argument {
+                    path: format!("{path}/{property}"),
+                    rule: "required",
+                    message: format!("{property} is required"),
+                    expected: format!("`{property}`"),
+                    actual: "missing".to_owned(),
+                    suggestion: Hint::default(),
+                });
+            }
+            ValidationErrorKind::AdditionalProperties { unexpected } => {
+                faults.extend(unexpected.iter().map(|key| self.unknown(&path, key)));
+            }
+            ValidationErrorKind::Type { kind } => {
+                let wanted = wanted_type(kind);
+                faults.push(fault("type", format!("{name} must be {wanted}"), wanted));
+            }
+            ValidationErrorKind::Enum { options } => {
+                let wanted = options.as_array().map(|all| all.iter().map(ToString::to_string));
+                let wanted = wanted.map(|all| all.collect::<Vec<_>>().join(", "));
+                let wanted = format!("one of {}", wanted.unwrap_or_default());
+                faults.push(fault("enum", format!("{name} must be {wanted}"), wanted));
+            }
+            ValidationErrorKind::MinLength { limit } => {
+                let wanted = format!("at least {limit} characters");
+                let message = match *limit {
+                    1 => format!("{name} must not be empty"),
+                    _ => format!("{name} must have {wanted}"),
+                };
+                faults.push(fault("minLength", message, wanted));
+            }
+            ValidationErrorKind::MaxLength { limit } => {
+                let wanted = format!("at most {limit} characters");
+                faults.push(fault("maxLength", format!("{name} must have {wanted}"), wanted));
+            }
+            ValidationErrorKind::Pattern { pattern } => {
+                let wanted = format!("text that matches {pattern}");
+                faults.push(fault("pattern", format!("{name} must be {wanted}"), wanted));
+            }
+            _ => faults.push(fault("schema", format!("{name}: {error}"), "another value".into())),
+        }
+    }
+
+    fn unknown(&self, path: &str, key: &str) -> Argument {
+        let known = self.names.iter().map(String::as_str);
+        let hint = match suggest::closest(key, known.clone()) {
+            Some(near) => format!(": did you mean {near}?"),
+            None => String::new(),
+        };
+        let expected = match self.names.is_empty() {
+            true => "no parameters".to_owned(),
+            false => suggest::list(known),
+        };
+        Argument {
+            path: format!("{path}/{key}"),
+            rule: "additionalProperties",
+            message: format!("{} is not a parameter{hint}", suggest::excerpt(key)),
+            expected,
+            actual: format!("`{}`", suggest::excerpt(key)),
+            suggestion: Hint::default(),
+        }
+    }
+}
+
+fn problem(faults: Vec<Argument>) -> Problem {
+    let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
+    let mut problem =
+        Problem::new(Code::ParamsInvalid, messages.join("; "), "correct the parameters");
+    problem.arguments = faults;
+    problem
+}
+
+/// An id that was meant to reach a file elsewhere.
+fn path_escape(arguments: &Value) -> Option<&str> {
+    let ids = ["id", "workflowId", "stepId", "currentStep"];
+    let ids = ids.iter().filter_map(|name| arguments.get(name)?.as_str());
+    let completed = arguments.get("completedSteps").and_then(Value::as_array);
+    let completed = completed.into_iter().flatten().filter_map(Value::as_str);
+    ids.chain(completed).find(|id| id.contains(['/', '\\', '\0']) || id.contains(".."))
+}
+
+fn shown(path: &str) -> String {
+    match path.strip_prefix('/') {
+        Some(path) => path.replace('/', "."),
+        None => "params".to_owned(),
+    }
+}
+
+fn wanted_type(kind: &TypeKind) -> String {
+    let types: Vec<JsonType> = match kind {
+        TypeKind::Single(one) => vec![*one],
+        TypeKind::Multiple(set) => set.iter().collect(),
+    };
+    let article = |kind: JsonType| match kind {
+        JsonType::Null => "null".to_owned(),
+        JsonType::Array | JsonType::Object | JsonType::Integer => format!("an {kind}"),
+        _ => format!("a {kind}"),
+    };
+    types.into_iter().map(article).collect::<Vec<_>>().join(" or ")
+}
+
+fn shown_value(value: &Value) -> String {
+    match value {
+        Value::Object(map) if map.len() > 3 => "an object".to_owned(),
+        other => suggest::excerpt(&other.to_string()),
+    }
+}

@@ -1,0 +1,254 @@
+//! An operation, declared once with its types. What it may do is what it is given: a [`Reader`]
+//! looks, a [`Writer`] changes, and what cannot be undone is confirmed first.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use milepost_model::wording::Wording;
+use serde::de::DeserializeOwned;
+
+use super::response::Response;
+use super::table::Safety;
+use super::trace;
+use crate::prelude::*;
+
+/// An operation with its types. Doors call it by [`Operations::run`](crate::Operations::run).
+pub trait Operation {
+    type Request: DeserializeOwned + Serialize + JsonSchema + Send;
+    type Response: Respond + JsonSchema + Send;
+    type Access: Access;
+
+    /// The same in logs and documentation.
+    const NAME: &'static str;
+    const TITLE: &'static str;
+    /// What it does, for people and models.
+    const DESCRIPTION: &'static str;
+    /// Where it is offered.
+    const DOORS: &'static [Door];
+
+    fn run(
+        access: &Self::Access,
+        caller: &dyn Caller,
+        request: Self::Request,
+    ) -> impl Future<Output = Result<Self::Response, Problem>> + Send;
+
+    /// What would be lost for good; confirmed before the operation runs.
+    fn loss(
+        _access: &Self::Access,
+        _request: &Self::Request,
+    ) -> impl Future<Output = Result<Option<String>, Problem>> + Send {
+        std::future::ready(Ok(None))
+    }
+
+    /// Whether this caller may make such a request at all.
+    fn admits(_caller: &dyn Caller, _request: &Self::Request) -> Result<(), Problem> {
+        Ok(())
+    }
+
+    /// A request, for documentation.
+    fn example() -> Value;
+}
+
+/// Declares an operation: its name, title and description, its doors, the function that does it with
+/// what that is given, takes and returns, and an example of its request.
+macro_rules! operation {
+    ($(#[$meta:meta])* $name:ident: $id:expr, $title:expr, $description:expr;
+     doors: $doors:expr;
+     run: $run:ident($access:ty, $request:ty) -> $response:ty;
+     $(loss: $loss:ident;)? $(admits: $admits:ident;)?
+     example: $example:tt;) => {
+        $(#[$meta])*
+        #[derive(Debug)]
+        pub struct $name;
+
+        impl Operation for $name {
+            type Request = $request;
+            type Response = $response;
+            type Access = $access;
+
+            const NAME: &'static str = $id;
+            const TITLE: &'static str = $title;
+            const DESCRIPTION: &'static str = $description;
+            const DOORS: &'static [Door] = &$doors;
+
+            fn run(
+                access: &$access,
+                caller: &dyn Caller,
+                request: $request,
+            ) -> impl Future<Output = Result<$response, Problem>> + Send {
+                $run(access, caller, request)
+            }
+
+            $(fn loss(
+                access: &$access,
+                request: &$request,
+            ) -> impl Future<Output = Result<Option<String>, Problem>> + Send {
+                $loss(access, request)
+            })?
+
+            $(fn admits(caller: &dyn Caller, request: &$request) -> Result<(), Problem> {
+                $admits(caller, request)
+            })?
+
+            fn example() -> Value {
+                json!($example)
+            }
+        }
+    };
+}
+pub(crate) use operation;
+
+/// What an operation is given to work with.
+pub trait Access: sealed::Sealed + Sync {
+    /// What whoever has this may do.
+    const SAFETY: Safety;
+
+    fn of(services: &Services) -> &Self;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for crate::reader::Reader {}
+    impl Sealed for crate::writer::Writer {}
+}
+
+/// Everything operations of this process work with, and the words of the door that it answers.
+pub struct Services {
+    pub(crate) reader: Reader,
+    pub(crate) writer: Writer,
+    pub(crate) wording: Arc<dyn Wording>,
+}
+
+impl std::fmt::Debug for Services {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Services").field("writer", &self.writer).finish_non_exhaustive()
+    }
+}
+
+impl Access for Reader {
+    const SAFETY: Safety = Safety::Safe;
+
+    fn of(services: &Services) -> &Reader {
+        &services.reader
+    }
+}
+
+impl Access for Writer {
+    const SAFETY: Safety = Safety::Standard;
+
+    fn of(services: &Services) -> &Writer {
+        &services.writer
+    }
+}
+
+/// A response as JSON.
+pub trait Respond: Sync {
+    fn write(&self, out: &mut Response) -> serde_json::Result<()>;
+}
+
+impl<T: Serialize + Sync> Respond for T {
+    fn write(&self, out: &mut Response) -> serde_json::Result<()> {
+        out.serialize(self)
+    }
+}
+
+pub(crate) type OperationFuture<'a, T> =
+    Pin<Box<dyn Future<Output = Result<T, Problem>> + Send + 'a>>;
+
+/// Runs an operation with its own types, and logs it.
+pub(super) async fn run<T: Operation>(
+    services: &Services,
+    caller: &dyn Caller,
+    request: T::Request,
+) -> Result<T::Response, Problem> {
+    // Nothing is serialized for a log that nobody reads.
+    let logged = trace::is_wanted().then(|| serde_json::to_value(&request).unwrap_or_default());
+    let mut response = None;
+    let work = Box::pin(async {
+        response = Some(confirmed_run::<T>(services, caller, request).await?);
+        Ok(())
+    });
+    trace::operation(T::NAME, logged, work).await?;
+    response.ok_or_else(|| internal("an operation without a response"))
+}
+
+/// Runs an operation on JSON. This is all that is compiled anew for each operation: the rest works
+/// on `dyn`.
+pub(super) fn run_json<'a, T: Operation>(
+    services: &'a Services,
+    caller: &'a dyn Caller,
+    arguments: Value,
+) -> OperationFuture<'a, Response> {
+    Box::pin(async move {
+        // The schema has been checked: what fails here is a fault of ours.
+        let request = serde_json::from_value(arguments).map_err(|error| internal(&error))?;
+        let response = confirmed_run::<T>(services, caller, request).await?;
+        encoded(services, caller, &response)
+    })
+}
+
+fn confirmed_run<'a, T: Operation>(
+    services: &'a Services,
+    caller: &'a dyn Caller,
+    request: T::Request,
+) -> impl Future<Output = Result<T::Response, Problem>> + Send + 'a
+where
+    T::Request: 'a,
+    T::Response: 'a,
+{
+    async move {
+        let access = T::Access::of(services);
+        T::admits(caller, &request)?;
+        if let Some(loss) = T::loss(access, &request).await? {
+            confirm(caller, T::NAME, &loss)?;
+        }
+        T::run(access, caller, request).await
+    }
+}
+
+fn encoded(
+    services: &Services,
+    caller: &dyn Caller,
+    response: &dyn Respond,
+) -> Result<Response, Problem> {
+    let mut json = Response::new();
+    let own = caller.wording();
+    let wording = own.as_ref().unwrap_or(&services.wording);
+    let written = milepost_model::wording::scoped(wording, || response.write(&mut json));
+    written.map_err(|error| internal(&error))?;
+    Ok(json)
+}
+
+fn internal(error: &(impl ToString + ?Sized)) -> Problem {
+    Problem::new(Code::Internal, error.to_string(), "report this with the request that caused it")
+}
+
+/// Asks the person behind a call; unless they agree, nothing is done.
+fn confirm(caller: &dyn Caller, name: &str, loss: &str) -> Result<(), Problem> {
+    let (message, hint) = match caller.ask(&format!("{loss} Go on?")) {
+        Some(true) => return Ok(()),
+        Some(false) => {
+            let hint = "run it again and answer `y` if you mean it";
+            let message = "not confirmed: nothing was changed";
+            return Err(Problem::new(Code::ConfirmationRequired, message, hint));
+        }
+        None if caller.kind() == CallerKind::Person => (
+            lowercase(loss),
+            Hint::text("repeat it with ").given("yes", true).then(" if you mean it"),
+        ),
+        None => (
+            format!("`{name}` has to be confirmed: {loss}"),
+            Hint::text("ask the person, then call it again with ").given("yes", true),
+        ),
+    };
+    Err(Problem::new(Code::ConfirmationRequired, message, hint).context("loss", loss))
+}
+
+/// A sentence as messages are written: no capital, no final stop.
+fn lowercase(sentence: &str) -> String {
+    let text = sentence.trim_end_matches('.');
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_lowercase().to_string());
+    format!("{}{}", first.unwrap_or_default(), letters.as_str())
+}

@@ -1,0 +1,114 @@
+//! What an operation answers: JSON, some of which is known from earlier answers.
+
+use std::cell::Cell;
+use std::mem;
+use std::ops::Range;
+use std::sync::Arc;
+
+use milepost_model::rendered::Fixed;
+use milepost_syntax::escape::escape;
+use serde::Serialize;
+
+use crate::limits::{RESPONSE_CAPACITY_BYTES, RESPONSE_KEPT_BYTES};
+
+/// JSON, and which parts of it are fixed: a door that has to escape it need not do those again.
+#[derive(Debug, Clone)]
+pub struct Response {
+    json: String,
+    fixed: Vec<FixedPart>,
+}
+
+/// A part of a response that is fixed.
+#[derive(Debug, Clone)]
+pub struct FixedPart {
+    /// Which bytes of the response it is.
+    pub at: Range<usize>,
+    fixed: Arc<Fixed>,
+    escaped_bytes: usize,
+}
+
+impl FixedPart {
+    /// The same bytes as the inside of a JSON string.
+    pub fn escaped(&self) -> &str {
+        &self.fixed.escaped[..self.escaped_bytes]
+    }
+}
+
+thread_local! {
+    /// The buffer of the last response: memory of this size is what an allocator is slow with.
+    static SPARE: Cell<String> = const { Cell::new(String::new()) };
+}
+
+impl Drop for Response {
+    fn drop(&mut self) {
+        let worth_keeping = RESPONSE_CAPACITY_BYTES..=RESPONSE_KEPT_BYTES;
+        if worth_keeping.contains(&self.json.capacity()) {
+            let mut json = mem::take(&mut self.json);
+            json.clear();
+            // A thread that ends needs none.
+            let _ = SPARE.try_with(|spare| spare.set(json));
+        }
+    }
+}
+
+impl Response {
+    pub(crate) fn new() -> Response {
+        let mut json = SPARE.take();
+        json.reserve(RESPONSE_CAPACITY_BYTES);
+        Response { json, fixed: Vec::with_capacity(4) }
+    }
+
+    /// The JSON.
+    pub fn json(&self) -> &str {
+        &self.json
+    }
+
+    /// The parts that are fixed, in order.
+    pub fn fixed(&self) -> &[FixedPart] {
+        &self.fixed
+    }
+
+    pub(crate) fn push(&mut self, json: &str) {
+        self.json.push_str(json);
+    }
+
+    /// A fixed part without so many of its last bytes, of which a quote counts twice when escaped.
+    pub(crate) fn push_fixed(&mut self, fixed: &Arc<Fixed>, cut: usize) {
+        let (kept, dropped) = fixed.json.split_at(fixed.json.len() - cut);
+        let escaped_cut = dropped.len() + dropped.bytes().filter(|byte| *byte == b'"').count();
+        let start = self.json.len();
+        self.push(kept);
+        self.fixed.push(FixedPart {
+            at: start..self.json.len(),
+            fixed: Arc::clone(fixed),
+            escaped_bytes: fixed.escaped.len() - escaped_cut,
+        });
+    }
+
+    /// A text as a literal of JSON, or `null`.
+    pub(crate) fn push_text(&mut self, text: Option<&str>) {
+        let Some(text) = text else { return self.push("null") };
+        self.push("\"");
+        escape(text, |part| self.json.push_str(part));
+        self.push("\"");
+    }
+
+    pub(crate) fn serialize(&mut self, value: &impl Serialize) -> serde_json::Result<()> {
+        self.push(&serde_json::to_string(value)?);
+        Ok(())
+    }
+
+    /// The fields of an object after others that were written.
+    pub(crate) fn more_fields(&mut self, value: &impl Serialize) -> serde_json::Result<()> {
+        let object = serde_json::to_string(value)?;
+        self.push(",");
+        self.push(object.strip_prefix('{').unwrap_or_default());
+        Ok(())
+    }
+}
+
+impl From<String> for Response {
+    fn from(json: String) -> Response {
+        Response { json, fixed: Vec::new() }
+    }
+}

@@ -1,0 +1,73 @@
+//! What a person typed as inputs of a workflow, as the values it was meant to be. Models send
+//! JSON, which is what it is: nothing is guessed for them.
+
+use milepost_model::suggest;
+use milepost_model::workflow::{Spelling, Workflow};
+
+use crate::prelude::*;
+
+/// Reads `name=value` pairs by the types of a workflow's inputs; every fault at once. An input that
+/// takes several values may be named several times.
+///
+/// # Errors
+/// One problem with every pair that cannot be meant.
+pub fn read(workflow: &Workflow, pairs: &[String]) -> Result<Map<String, Value>, Problem> {
+    let mut inputs = Map::new();
+    let mut faults: Vec<Problem> = Vec::new();
+    for pair in pairs {
+        match value(pair, workflow) {
+            Ok((name, value)) => match (inputs.get_mut(name), value) {
+                (None, value) => drop(inputs.insert(name.to_owned(), value)),
+                (Some(Value::Array(items)), Value::Array(more)) => items.extend(more),
+                (Some(_), _) => faults.push(twice(name)),
+            },
+            Err(problem) => faults.push(*problem),
+        }
+    }
+    let Some(first) = faults.first() else { return Ok(inputs) };
+    let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
+    Err(Problem::new(Code::InputInvalid, messages.join("; "), first.hint.clone()))
+}
+
+fn value<'p>(pair: &'p str, workflow: &Workflow) -> Result<(&'p str, Value), Box<Problem>> {
+    let Some((name, text)) = pair.split_once('=') else {
+        let message = format!("`{pair}` has no value");
+        let hint = Hint::text("write ").given("inputs", json!({"name": "value"}));
+        return Err(Box::new(Problem::new(Code::InputInvalid, message, hint)));
+    };
+    let Some(input) = workflow.inputs.get(name) else {
+        // A guide declares no inputs: what is given is its context.
+        return match workflow.spelling {
+            Spelling::Guide => Ok((name, serde_json::from_str(text).unwrap_or(text.into()))),
+            Spelling::Manifest => Err(Box::new(unknown(name, workflow))),
+        };
+    };
+    let value = input.from_text(text).map_err(|error| {
+        let kind = error.kind.name();
+        let shown = match input.is_secret() {
+            true => String::new(),
+            false => format!(": `{}`", suggest::excerpt(text)),
+        };
+        let wanted = suggest::with_article(kind);
+        let message = format!("input `{name}` is not {wanted}{shown}");
+        let hint = format!("give a value of type {kind}");
+        Box::new(Problem::new(Code::InputInvalid, message, hint).context("input", name))
+    })?;
+    Ok((name, value))
+}
+
+fn twice(name: &str) -> Problem {
+    let message = format!("input `{name}` is given twice");
+    Problem::new(Code::InputInvalid, message, "give it once")
+}
+
+fn unknown(name: &str, workflow: &Workflow) -> Problem {
+    let hint = match suggest::nearest(name, workflow.inputs.names()) {
+        Some(meant) => problems::meant(meant),
+        None => Hint::text("see ")
+            .call(Invocation::of("workflow.preview_inputs"))
+            .then(" for its inputs"),
+    };
+    let message = format!("workflow `{}` has no input `{name}`", workflow.id.value);
+    Problem::new(Code::InputInvalid, message, hint).context("input", name)
+}

@@ -1,0 +1,86 @@
+//! What keeps a run from beginning, as the problem and as the responses tell it.
+
+use milepost_model::finding::Rule;
+use milepost_model::id::WorkflowId;
+use milepost_model::input::Objection;
+use milepost_model::problem::Argument;
+use milepost_model::wording::Worded;
+
+use crate::prelude::*;
+
+/// One thing that is wrong with the inputs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct InputViolation {
+    /// JSON pointer: `/inputs/<name>`, and further into its value.
+    pub path: String,
+    /// The rule it goes back to: `required`, `type`, `choice`, `range`, `pattern`, `format`,
+    /// `unknown-name` or `provider`.
+    pub rule: String,
+    /// What is wrong, in one sentence.
+    pub message: String,
+    /// What would be right.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub expected: String,
+    /// What is there.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub actual: String,
+    /// The one next action.
+    #[serde(default, skip_serializing_if = "Worded::is_empty")]
+    #[schemars(with = "String")]
+    pub suggestion: Worded,
+}
+
+impl From<&Argument> for InputViolation {
+    fn from(fault: &Argument) -> InputViolation {
+        InputViolation {
+            path: fault.path.clone(),
+            rule: fault.rule.to_owned(),
+            message: fault.message.clone(),
+            expected: fault.expected.clone(),
+            actual: fault.actual.clone(),
+            suggestion: fault.suggestion.clone().into(),
+        }
+    }
+}
+
+/// The JSON pointer of an input.
+pub(crate) fn path(name: &str) -> String {
+    format!("/inputs/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+pub(crate) fn of_objection(name: &str, objection: Objection) -> Argument {
+    Argument {
+        path: format!("{}{}", path(name), objection.pointer),
+        rule: objection.rule.name(),
+        message: objection.message,
+        expected: objection.expected,
+        actual: objection.actual,
+        suggestion: objection.suggestion.into(),
+    }
+}
+
+/// A value that is not there.
+pub(crate) fn missing(name: &str, expected: String, why: Option<String>) -> Argument {
+    let message = match why {
+        Some(why) => format!("input `{name}` has no value: {why}"),
+        None => format!("input `{name}` is required"),
+    };
+    Argument {
+        path: path(name),
+        rule: Rule::Required.name(),
+        message,
+        suggestion: format!("give {expected}").into(),
+        expected,
+        actual: "nothing".to_owned(),
+    }
+}
+
+/// All that is wrong, as one problem.
+pub(crate) fn problem(workflow: &WorkflowId, faults: Vec<Argument>) -> Problem {
+    let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
+    let hint = faults.first().map(|fault| fault.suggestion.clone()).unwrap_or_default();
+    let mut problem = Problem::new(Code::InputInvalid, messages.join("; "), hint)
+        .context("workflow_id", workflow.as_str());
+    problem.arguments = faults;
+    problem
+}

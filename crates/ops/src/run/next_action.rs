@@ -1,0 +1,155 @@
+//! What is to be done next about a run, as data: each door says it in its own words.
+
+use super::view::{RunView, WaitingView};
+use crate::prelude::*;
+use milepost_model::wording;
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde::Serializer;
+
+/// What stands for an output that has yet to be made.
+const OUTPUT: &str = "<what the step came to>";
+/// What stands for a value that has yet to be found out.
+const VALUE: &str = "<its value>";
+/// What stands for a value that only its owner knows.
+const UNTOLD: &str = "…";
+
+/// The one call to make next: a door writes it as its readers make it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NextAction(pub Invocation);
+
+impl NextAction {
+    /// Look at a run until it ends.
+    pub(crate) fn look(run: &str) -> NextAction {
+        let look = Invocation::of("workflow.status").with("run_id", run);
+        NextAction(look.with("wait_s", limits::RUN_WAIT_MAX_S))
+    }
+
+    /// Let a run go on.
+    pub(crate) fn resume(run: &str) -> NextAction {
+        NextAction(resume(run))
+    }
+
+    /// See what going on would mean.
+    pub(crate) fn plan(run: &str) -> NextAction {
+        NextAction(resume(run).with("plan_only", true))
+    }
+
+    /// Do a step, and hand in what came of it.
+    pub(crate) fn submit(run: &str, step: &str) -> NextAction {
+        let submit = Invocation::of("workflow.submit").with("run_id", run);
+        NextAction(submit.with("step_id", step).with("output", OUTPUT))
+    }
+
+    /// Give a variable that a run waits for.
+    pub(crate) fn variable(run: &str, name: &str) -> NextAction {
+        let submit = Invocation::of("workflow.submit").with("run_id", run);
+        NextAction(submit.with("context", json!({name: VALUE})))
+    }
+
+    /// A person approves or rejects.
+    pub(crate) fn approve(run: &str) -> NextAction {
+        NextAction(Invocation::of("workflow.approve").with("run_id", run))
+    }
+
+    /// A person says what became of a step.
+    pub(crate) fn decide(run: &str) -> NextAction {
+        NextAction(Invocation::of("workflow.decide").with("run_id", run))
+    }
+
+    /// A person raises a budget.
+    pub(crate) fn budget(run: &str, name: &str, limit: u64) -> NextAction {
+        NextAction(resume(run).with("budget", json!({name: limit})))
+    }
+
+    /// What a person has to do, where nobody else can.
+    pub fn person(&self) -> Option<&'static str> {
+        let gives = |name: &str| self.0.arguments.contains_key(name);
+        match &*self.0.operation {
+            "workflow.approve" => Some("approve or reject"),
+            "workflow.decide" => Some("say what becomes of it"),
+            "workflow.resume" if gives("budget") => Some("raise the budget"),
+            "workflow.resume" if gives("inputs") => Some("give the secret input again"),
+            _ => None,
+        }
+    }
+}
+
+/// The call that lets a run go on.
+pub(crate) fn resume(run: &str) -> Invocation {
+    Invocation::of("workflow.resume").with("run_id", run)
+}
+
+/// The same with a secret input, which only a person can give again.
+pub(crate) fn resume_with(run: &str, input: &str) -> Invocation {
+    resume(run).with("inputs", json!({input: UNTOLD}))
+}
+
+/// Several things wait for a word that is about one of them: the calls that say which one.
+pub(crate) fn one_of<'v>(
+    view: &RunView,
+    operation: &'static str,
+    open: impl Iterator<Item = &'v WaitingView>,
+    message: &str,
+) -> Problem {
+    let mut steps = Vec::new();
+    let mut hint = Hint::text("say which one: ");
+    for (index, one) in open.enumerate() {
+        let run = one.run_id.as_deref().unwrap_or(&view.run_id);
+        let step = one.step.as_deref().unwrap_or_default();
+        if index < limits::STEPS_OFFERED {
+            let call = Invocation::of(operation).with("run_id", run).with("step_id", step);
+            hint = hint.then(if index == 0 { "" } else { " or " }).person(call);
+        }
+        steps.push(step.to_owned());
+    }
+    let problem = Problem::new(Code::ParamsInvalid, message, hint);
+    problem.context("run_id", view.run_id.as_str()).context("steps", steps)
+}
+
+impl Serialize for NextAction {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let said: Value = wording::current(|wording| wording.next(&self.0, self.person()));
+        said.serialize(serializer)
+    }
+}
+
+impl JsonSchema for NextAction {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Next".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string"})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Either anybody makes the call, or it is known what to tell a person.
+    #[test]
+    fn what_only_a_person_can_do_is_told_apart() {
+        for next in [
+            NextAction::look("run_1"),
+            NextAction::resume("run_1"),
+            NextAction::plan("run_1"),
+            NextAction::submit("run_1", "each[2]/look"),
+            NextAction::variable("run_1", "tone"),
+        ] {
+            assert_eq!(next.person(), None, "{next:?}");
+        }
+        assert_eq!(NextAction::approve("run_1").person(), Some("approve or reject"));
+        assert_eq!(NextAction::decide("run_1").person(), Some("say what becomes of it"));
+        assert_eq!(NextAction::budget("run_1", "writes", 20).person(), Some("raise the budget"));
+        let given = NextAction(resume_with("run_1", "token"));
+        assert_eq!(given.person(), Some("give the secret input again"));
+    }
+
+    #[test]
+    fn without_a_door_it_is_written_as_the_call_it_is() {
+        let told = serde_json::to_value(NextAction::plan("run_1")).expect("JSON");
+        let arguments = json!({"run_id": "run_1", "plan_only": true});
+        assert_eq!(told, json!({"operation": "workflow.resume", "arguments": arguments}));
+    }
+}

@@ -1,0 +1,362 @@
+//! From a workflow and inputs to a run that can begin.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use milepost_driver::clock::now_ms;
+use milepost_driver::{new_nonce, new_run_id};
+use milepost_engine::event::{Actor, ActorKind, Budget, Parent, Presence, RunCreated};
+use milepost_engine::ports::{ChildRun, Durability, PreparedRun, RememberedInputs, RunContext};
+use milepost_engine::secret_placeholder;
+use milepost_model::guide::Confirmation;
+use milepost_model::id::{InputName, RunId};
+use milepost_model::input::{DefaultFrom, Input};
+use milepost_model::secret::Secret;
+use milepost_model::step::Action;
+use milepost_model::workflow::Workflow;
+use milepost_store::{Approvals, Budgets, LeastPresence};
+use sha2::{Digest as _, Sha256};
+
+use super::earlier_runs::JournaledPast;
+use super::request_sender::CatalogSender;
+use super::secret_placeholders::SecretPlaceholders;
+use crate::author;
+use crate::compiled_workflow::CompiledWorkflow;
+use crate::inputs;
+use crate::inputs::{InputOrigin, WorkflowSubject};
+use crate::prelude::*;
+
+/// What a run is made of.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StartOptions {
+    /// The text of a workflow.
+    pub(crate) manifest: Option<Value>,
+    /// Or a workflow of the library.
+    pub(crate) workflow_id: Option<String>,
+    /// What it is given.
+    pub(crate) inputs: Map<String, Value>,
+    /// Every call is answered by the mock of its catalog.
+    pub(crate) mock: bool,
+    /// It need not survive a loss of power.
+    pub(crate) relaxed: bool,
+    /// The same key twice is one run.
+    pub(crate) key: Option<String>,
+    /// The text is ours: its steps may be errands.
+    pub(crate) own: bool,
+}
+
+/// A run for a person or an agent.
+pub(crate) async fn run(
+    writer: &Writer,
+    call: &dyn Caller,
+    options: StartOptions,
+) -> Result<PreparedRun, Problem> {
+    let id = match &options.key {
+        Some(key) => keyed(&workspace(writer), key),
+        None => new_run_id().or_problem()?,
+    };
+    let place = Place { id, above: None, actor: actor(call), rest: BTreeMap::new() };
+    let compiled = compiled(writer, &options)?;
+    prepared(writer, writer.sender()?, call, Chosen { options, compiled }, place).await
+}
+
+/// A run for a step of another run. It is what its parent is: a mock, relaxed, in the same place.
+pub(crate) async fn child(sender: &CatalogSender, child: ChildRun) -> Result<PreparedRun, Problem> {
+    let world = sender.place();
+    let writer = &world.writer;
+    let (workflow_id, inputs) = match child.workflow == author::CHOSEN {
+        true => author::chosen(&child.inputs),
+        false => (Some(child.workflow), child.inputs),
+    };
+    let options = StartOptions {
+        manifest: None,
+        workflow_id,
+        inputs,
+        mock: child.above.mock,
+        relaxed: child.durability == Durability::Relaxed,
+        key: None,
+        own: false,
+    };
+    // The text that the run above is pinned to; only one that was chosen on the way is not.
+    let pinned = options.workflow_id.as_deref().and_then(|id| world.text(id)?.compiled());
+    let compiled = match pinned {
+        Some(pinned) => pinned,
+        None => compiled(writer, &options)?,
+    };
+    let above = Some((child.parent, child.above));
+    let place = Place { id: child.run, above, actor: child.actor, rest: child.rest };
+    prepared(writer, sender, &SilentCaller, Chosen { options, compiled }, place).await
+}
+
+/// What is to be run, and how.
+struct Chosen {
+    options: StartOptions,
+    compiled: Arc<CompiledWorkflow>,
+}
+
+struct Place {
+    id: RunId,
+    /// The step it is for, and the run of that step.
+    above: Option<(Parent, RunContext)>,
+    actor: Actor,
+    /// What is left to spend above it.
+    rest: BTreeMap<Budget, u64>,
+}
+
+/// The run of a key that a caller chose.
+fn keyed(workspace: &str, key: &str) -> RunId {
+    let digest = Sha256::digest(format!("{}:{workspace}{key}", workspace.len()));
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&digest[..16]);
+    RunId::from_bytes(bytes)
+}
+
+async fn prepared(
+    writer: &Writer,
+    sender: &CatalogSender,
+    call: &dyn Caller,
+    chosen: Chosen,
+    place: Place,
+) -> Result<PreparedRun, Problem> {
+    let Chosen { options, compiled } = chosen;
+    let workflow = &*compiled.workflow;
+    let reader = &writer.reader;
+    let past = JournaledPast::of(reader.ports(), reader.workspace(), workflow).await;
+    let given = match &place.above {
+        Some((_, above)) => handed(sender, above, workflow, options.inputs)?,
+        None => options.inputs,
+    };
+    let resolved = inputs::resolve(writer, call, workflow, given, &past).await?;
+    remember(writer, workflow, &resolved.values).await?;
+    let nonce = new_nonce().or_problem()?;
+    let env = env(writer, workflow, &resolved.secrets, &nonce)?;
+    let is_default = |name: &&String| resolved.provenance.get(*name) == Some(&InputOrigin::Env);
+    let defaulted: Vec<String> = resolved.secrets.keys().filter(is_default).cloned().collect();
+    let mut values = resolved.values;
+    for name in resolved.secrets.keys() {
+        values.insert(name.clone(), secret_placeholder(&nonce, &format!("input:{name}")).into());
+    }
+    let config = writer.reader.config()?;
+    let budget = budget(workflow, &config.budget, &place.rest);
+    let person = super::person::key(writer).await?;
+    let presence = presence(writer, workflow, &config.approvals, person.is_some())?;
+    let world = sender.begins(writer, workflow, &workspace(writer));
+    let created = RunCreated {
+        run: place.id.as_str().to_owned(),
+        workflow: workflow.id.value.to_string(),
+        text_hash: compiled.text_hash.clone(),
+        plan_hash: compiled.plan_hash.clone(),
+        inputs: values,
+        nonce,
+        secrets: resolved.secrets.keys().cloned().collect(),
+        defaulted,
+        env,
+        actor: place.actor,
+        workspace: workspace(writer),
+        parent: place.above.map(|(parent, _)| parent),
+        budget,
+        presence,
+        person,
+        deadline_ms: now_ms() + compiled.flow.allowed_ms(),
+        mock: options.mock,
+        world: world.world.clone().map(Box::new),
+    };
+    if created.person.is_none() {
+        writer.unsigned().add(place.id.clone());
+    }
+    let mut given = resolved.secrets.clone();
+    given.retain(|name, _| !created.defaulted.contains(name));
+    sender.seal(&place.id, &given);
+    sender.keep(&place.id, resolved.secrets);
+    let title = workflow.display_title().to_owned();
+    let id = workflow.id.value.clone();
+    Ok(PreparedRun {
+        id: place.id,
+        workflow: id,
+        title,
+        text: compiled.text.clone(),
+        flow: compiled.flow.clone(),
+        created,
+        pinned: world.pinned_texts(),
+        durability: if options.relaxed { Durability::Relaxed } else { Durability::Full },
+    })
+}
+
+/// The workflow that is wished for.
+fn compiled(writer: &Writer, options: &StartOptions) -> Result<Arc<CompiledWorkflow>, Problem> {
+    let (manifest, id) = (options.manifest.as_ref(), options.workflow_id.as_deref());
+    match manifest.filter(|_| options.own) {
+        Some(own) => {
+            let compiled = CompiledWorkflow::of(WorkflowSubject::own(own)?.document);
+            compiled.map(Arc::new).ok_or_else(nothing_to_run)
+        }
+        None => WorkflowSubject::compiled(&writer.reader, manifest, id),
+    }
+}
+
+/// Keeps the values that later runs take as defaults.
+async fn remember(
+    writer: &Writer,
+    workflow: &Workflow,
+    values: &Map<String, Value>,
+) -> Result<(), Problem> {
+    let values = remembered(workflow, values);
+    if values.is_empty() {
+        return Ok(());
+    }
+    let (workspace, workflow) = (workspace(writer), workflow.id.value.clone());
+    let what = RememberedInputs { workspace, workflow, values, at_ms: now_ms() };
+    writer.reader.ports().history.remember_inputs(what).await.or_problem()
+}
+
+/// The values that later runs take as defaults: those of inputs that ask for it, never a secret.
+fn remembered(workflow: &Workflow, values: &Map<String, Value>) -> Vec<(InputName, String)> {
+    let asked = workflow.inputs.0.iter().filter(|(_, input)| {
+        let from = input.default.as_ref().map(|default| default.0.from);
+        from == Some(DefaultFrom::History) && !input.is_secret()
+    });
+    let kept = asked.filter_map(|(name, _)| {
+        let value = values.get(&name.value)?.to_string();
+        Some((InputName::parse(&name.value).ok()?, value))
+    });
+    kept.collect()
+}
+
+/// What a run may spend: as its author says, else as the configuration does, and never more than
+/// the run above it has left.
+fn budget(
+    workflow: &Workflow,
+    usual: &Budgets,
+    rest: &BTreeMap<Budget, u64>,
+) -> BTreeMap<Budget, u64> {
+    let own = workflow.budget.as_ref();
+    let all = [
+        (Budget::HttpCalls, own.and_then(|own| own.http_calls.as_ref()), usual.http_calls),
+        (Budget::Writes, own.and_then(|own| own.writes.as_ref()), usual.writes),
+        (Budget::Attempts, own.and_then(|own| own.attempts.as_ref()), usual.attempts),
+    ];
+    let set = all.into_iter().filter_map(|(budget, own, usual)| {
+        let own = own.and_then(|most| u64::try_from(most.0).ok());
+        let most = [own.or(usual), rest.get(&budget).copied()];
+        Some((budget, most.into_iter().flatten().min()?))
+    });
+    set.collect()
+}
+
+/// How a person has to show to be there. Who has to give a PIN must have one before the run begins:
+/// it is signed for from its first event on.
+fn presence(
+    writer: &Writer,
+    workflow: &Workflow,
+    wanted: &Approvals,
+    pin: bool,
+) -> Result<Presence, Problem> {
+    let id = &workflow.id.value;
+    if wanted.unattended.contains(id) {
+        let granted = super::person::of(writer).has_granted(id.as_str());
+        if granted.or_problem()? {
+            return Ok(Presence::Policy);
+        }
+        tracing::warn!(workflow = %id, "it does not approve by itself: that is not signed");
+    }
+    let asks = workflow.all_steps().into_iter().any(|step| match &step.action {
+        Action::Approve(_) => true,
+        Action::Prompt(prompt) => !matches!(prompt.confirmation, Confirmation::Never),
+        _ => false,
+    });
+    match wanted.presence {
+        LeastPresence::Elicitation => Ok(Presence::Elicitation),
+        LeastPresence::Terminal => Ok(Presence::Terminal),
+        LeastPresence::Pin if pin || !asks => Ok(Presence::Pin),
+        LeastPresence::Pin => {
+            let message = "the configuration wants a PIN for decisions, and none is set";
+            let hint = Hint::text("set one with ")
+                .call(Invocation::of("person.set_pin"))
+                .then(", then run the workflow");
+            Err(Problem::new(Code::PresenceRequired, message, hint))
+        }
+    }
+}
+
+/// The variables of the environment that the expressions of a workflow read, of those that they
+/// may read. No secret is among them: what is the default of a secret input, or the value of one,
+/// is a sentinel.
+pub(crate) fn env(
+    writer: &Writer,
+    workflow: &Workflow,
+    secrets: &BTreeMap<String, Secret>,
+    nonce: &str,
+) -> Result<Map<String, Value>, Problem> {
+    let (named, hidden) = (workflow.env_names(), inputs::secret_variables(workflow));
+    let is_named = |name: &&String| named.as_ref().is_none_or(|all| all.contains(name.as_str()));
+    let allowed = writer.reader.config()?.env_allow;
+    let read = allowed.iter().filter(is_named).filter_map(|name| {
+        let mut text = writer.variable(name)?;
+        if hidden.contains(name.as_str()) {
+            text = secret_placeholder(nonce, &format!("{}{name}", super::request_sender::ENV));
+        }
+        for (input, secret) in secrets {
+            let own = secret.reveal();
+            if own == text || own.len() >= limits::SECRET_SOUGHT_BYTES_MIN && text.contains(own) {
+                let name = format!("{}{input}", super::request_sender::INPUT);
+                text = text.replace(own, &secret_placeholder(nonce, &name));
+            }
+        }
+        Some((name.clone(), Value::String(text)))
+    });
+    Ok(read.collect())
+}
+
+/// What a step hands to the run it starts. A secret is handed on to an input that is a secret too,
+/// and to no other: it would be in that run's journal.
+fn handed(
+    sender: &CatalogSender,
+    above: &RunContext,
+    workflow: &Workflow,
+    inputs: Map<String, Value>,
+) -> Result<Map<String, Value>, Problem> {
+    let sealed = SecretPlaceholders(above.nonce.clone());
+    let handed = inputs.into_iter().map(|(name, value)| {
+        let wanted = sealed.names(&value);
+        if wanted.is_empty() {
+            return Ok((name, value));
+        }
+        if !workflow.inputs.get(&name).is_some_and(Input::is_secret) {
+            let message = format!("a secret is given to the input `{name}`, which is not secret");
+            let hint = format!("declare `{name}` of `{}` with `secret: true`", workflow.id.value);
+            return Err(Problem::new(Code::InputInvalid, message, hint));
+        }
+        let mut known = BTreeMap::new();
+        for secret in wanted {
+            let value = sender.handed(above, &secret)?;
+            known.insert(secret, value);
+        }
+        Ok((name, sealed.reveal(&value, &known)))
+    });
+    handed.collect()
+}
+
+/// The project a run belongs to, or the working directory.
+pub(crate) fn workspace(writer: &Writer) -> String {
+    let locations = writer.reader.locations();
+    let folder = locations.project.as_deref().unwrap_or(&locations.working);
+    folder.display().to_string()
+}
+
+/// Who calls.
+pub(crate) fn actor(call: &dyn Caller) -> Actor {
+    let principal = call.principal().map(str::to_owned);
+    match call.kind() {
+        CallerKind::Person => {
+            let name = principal.unwrap_or_else(milepost_store::user);
+            Actor { kind: ActorKind::Person, name }
+        }
+        CallerKind::Agent => Actor { kind: ActorKind::Agent, name: principal.unwrap_or_default() },
+    }
+}
+
+/// What is said about a request without a workflow.
+pub(crate) fn nothing_to_run() -> Problem {
+    let hint = "give `workflow_id`, or `manifest` with the text of a workflow";
+    Problem::new(Code::ParamsInvalid, "there is no workflow to run", hint)
+}

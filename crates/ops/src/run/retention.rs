@@ -1,0 +1,335 @@
+//! What is kept, and what is not: backups, old runs, remembered inputs.
+
+use std::path::Path;
+
+use milepost_driver::clock::now_ms;
+use milepost_engine::ports::{Forgetting, Forgotten, JournalError, PurgeFilter};
+use milepost_model::id::{InputName, WorkflowId};
+use milepost_store::SealedInputs;
+
+use super::errors::of_journal;
+use crate::prelude::*;
+
+/// Where to.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BackupRequest {
+    /// The folder to write; it must not exist.
+    pub to: String,
+}
+
+/// Where it is.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct BackupResponse {
+    /// The folder.
+    pub path: String,
+}
+
+operation! {
+    /// Copies all runs.
+    BackupRuns: "runs.backup", "Back up all runs",
+        "Copy all runs to a folder, consistent while others \
+         go on, with their texts, answers and remembered inputs and the key they are checked by. \
+         Secrets, catalogs and workflow files are not in it.";
+    doors: [Door::Command("backup")];
+    run: backup_runs(Writer, BackupRequest) -> BackupResponse;
+    example: {"to": "runs-backup"};
+}
+
+async fn backup_runs(
+    writer: &Writer,
+    _: &dyn Caller,
+    request: BackupRequest,
+) -> Result<BackupResponse, Problem> {
+    writer.reader.ports().history.backup(Path::new(&request.to)).await.or_problem()?;
+    Ok(BackupResponse { path: request.to })
+}
+
+/// Where from.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RestoreRequest {
+    /// The folder that a backup wrote.
+    pub from: String,
+}
+
+/// What is there now.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct RestoreResponse {
+    /// How many runs.
+    pub runs: u64,
+    /// How many events of theirs; each was checked.
+    pub events: u64,
+    /// Files of answers, and documents of catalogs.
+    pub files: u64,
+}
+
+operation! {
+    /// Puts a copy of all runs back.
+    RestoreRuns: "runs.restore", "Put a backup of all runs back",
+        "Put the runs of a backup where there are none, after \
+         every row and file of it was checked. Runs that were under way when it was made go on.";
+    doors: [Door::Command("restore")];
+    run: restore_runs(Writer, RestoreRequest) -> RestoreResponse;
+    admits: restore_runs_admits;
+    example: {"from": "runs-backup"};
+}
+
+fn restore_runs_admits(call: &dyn Caller, request: &RestoreRequest) -> Result<(), Problem> {
+    if call.kind() == CallerKind::Person {
+        return Ok(());
+    }
+    let restore = Invocation::of(RestoreRuns::NAME).with("from", request.from.as_str());
+    let hint = Hint::text("stop, and ask the person to run ").person(restore);
+    Err(Problem::new(Code::PresenceRequired, "only a person can restore runs", hint))
+}
+
+async fn restore_runs(
+    writer: &Writer,
+    _: &dyn Caller,
+    request: RestoreRequest,
+) -> Result<RestoreResponse, Problem> {
+    let restored = writer.reader.ports().history.restore(Path::new(&request.from)).await;
+    let report = restored.map_err(|error| match error {
+        JournalError::Exists { path } => {
+            let message = "there are runs already: a backup replaces none";
+            let path = path.display();
+            let hint = format!("move `{path}` and `chain.key` beside it away, then try again");
+            Problem::new(Code::FileRefused, message, hint)
+        }
+        JournalError::Busy => {
+            let message = "another process has the runs open";
+            Problem::new(Code::FileRefused, message, "end it, then try again")
+        }
+        error => of_journal(&error),
+    })?;
+    Ok(RestoreResponse { runs: report.runs, events: report.events, files: report.files })
+}
+
+/// Which runs.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PurgeRequest {
+    /// Only those that ended this many seconds ago, or earlier.
+    pub older_than_s: Option<u64>,
+    /// Only those of this workflow.
+    pub workflow_id: Option<String>,
+    /// Those of every workspace, not only of this one.
+    #[serde(default)]
+    pub all_workspaces: bool,
+    /// Shows what would be removed, and removes nothing.
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// What was removed.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct PurgeResponse {
+    /// How many runs, with the runs that their steps started.
+    pub runs: u64,
+    /// How many workspaces they belong to.
+    pub projects: u64,
+    /// How many files of answers no other run refers to; 0 in a dry run, which looks at none.
+    pub blobs: u64,
+    /// How many bytes are free again; 0 in a dry run.
+    pub bytes_freed: u64,
+    /// Whether nothing was removed.
+    pub dry_run: bool,
+}
+
+operation! {
+    /// Removes runs that ended.
+    PurgeRuns: "runs.purge", "Remove old runs",
+        "Remove runs of this workspace that ended, with the runs \
+         that their steps started, their journals and what only they referred to. A run that \
+         another run still needs stays.";
+    doors: [Door::Command("runs purge")];
+    run: purge_runs(Writer, PurgeRequest) -> PurgeResponse;
+    loss: purge_runs_loss;
+    example: {"older_than_s": 2_592_000, "dry_run": true};
+}
+
+async fn purge_runs_loss(
+    writer: &Writer,
+    request: &PurgeRequest,
+) -> Result<Option<String>, Problem> {
+    if request.dry_run {
+        return Ok(None);
+    }
+    let filter = filter(writer, request)?;
+    let report = writer.reader.ports().history.purgeable(filter).await.or_problem()?;
+    let (runs, projects) = (count(report.runs, "run"), count(report.projects, "project"));
+    let lost = || format!("{runs} of {projects} and their journals would be gone.");
+    Ok((report.runs > 0).then(lost))
+}
+
+async fn purge_runs(
+    writer: &Writer,
+    _: &dyn Caller,
+    request: PurgeRequest,
+) -> Result<PurgeResponse, Problem> {
+    let history = &writer.reader.ports().history;
+    let filter = filter(writer, &request)?;
+    if !request.dry_run {
+        remove_sealed(writer).await;
+    }
+    let report = match request.dry_run {
+        true => history.purgeable(filter).await,
+        false => history.purge(filter).await,
+    }
+    .or_problem()?;
+    Ok(PurgeResponse {
+        runs: report.runs,
+        projects: report.projects,
+        blobs: report.files,
+        bytes_freed: report.bytes,
+        dry_run: request.dry_run,
+    })
+}
+
+/// Removes secret inputs that a process left behind when its run ended.
+async fn remove_sealed(writer: &Writer) {
+    let sealed = SealedInputs::of(&writer.reader.locations().data);
+    for run in sealed.runs() {
+        let record = writer.reader.ports().journal.run(&run).await;
+        if record.is_ok_and(|record| record.standing.ended_ms.is_some())
+            && let Err(error) = sealed.remove(&run)
+        {
+            tracing::warn!(%run, %error, "secret inputs are left until they expire");
+        }
+    }
+}
+
+fn count(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+fn filter(writer: &Writer, request: &PurgeRequest) -> Result<PurgeFilter, Problem> {
+    let age = request.older_than_s.unwrap_or(0).saturating_mul(1000);
+    let own = || writer.reader.workspace().display().to_string();
+    let mut filter = PurgeFilter {
+        ended_before_ms: Some(now_ms().saturating_sub(age)),
+        workspace: (!request.all_workspaces).then(own),
+        ..PurgeFilter::default()
+    };
+    filter.workflow = request.workflow_id.as_deref().map(workflow).transpose()?;
+    Ok(filter)
+}
+
+/// Whose.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ForgetRequest {
+    /// Those of one workflow; of every workflow when absent.
+    pub workflow_id: Option<String>,
+    /// Those of these inputs; of every input when absent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub input_keys: Vec<String>,
+}
+
+/// What was forgotten.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ForgetResponse {
+    /// How many values.
+    pub removed: usize,
+    /// What they were of.
+    pub entries: Vec<ForgottenInput>,
+}
+
+/// Values of one input that were forgotten.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ForgottenInput {
+    /// The workflow.
+    pub workflow_id: String,
+    /// The input.
+    pub input_key: String,
+    /// How many: one for each folder it was given in.
+    pub values: usize,
+}
+
+impl From<Forgotten> for ForgottenInput {
+    fn from(forgotten: Forgotten) -> ForgottenInput {
+        let Forgotten { workflow, input, values } = forgotten;
+        ForgottenInput { workflow_id: workflow, input_key: input, values }
+    }
+}
+
+operation! {
+    /// Forgets remembered inputs.
+    ForgetInputs: "workflow.purge_history", "Forget remembered inputs",
+        "Forget the input values that earlier runs left for defaults. Runs stay as they are.";
+    doors: [Door::Tool(Tool::FULL.repeats()), Door::Command("inputs forget")];
+    run: forget_inputs(Writer, ForgetRequest) -> ForgetResponse;
+    loss: forget_inputs_loss;
+    admits: forget_inputs_admits;
+    example: {"workflow_id": "refund-order"};
+}
+
+/// What a model leaves out is no wish to lose everything: that is for a person to say.
+fn forget_inputs_admits(call: &dyn Caller, request: &ForgetRequest) -> Result<(), Problem> {
+    let names_nothing = json!(request).as_object().is_none_or(serde_json::Map::is_empty);
+    if call.kind() == CallerKind::Person || !names_nothing {
+        return Ok(());
+    }
+    let message = "nothing says which inputs are to be forgotten";
+    let hint = Hint::text(
+        "give `workflow_id` or `input_keys`; the inputs of all workflows are for a person to \
+         forget, with ",
+    )
+    .call(Invocation::of(ForgetInputs::NAME));
+    Err(Problem::new(Code::ParamsInvalid, message, hint))
+}
+
+async fn forget_inputs_loss(
+    writer: &Writer,
+    request: &ForgetRequest,
+) -> Result<Option<String>, Problem> {
+    let history = &writer.reader.ports().history;
+    let remembers = history.remembers_inputs(forgetting(request)?).await;
+    if !remembers.or_problem()? {
+        return Ok(None);
+    }
+    let whose = request.workflow_id.as_ref();
+    let whose = whose.map_or("all workflows".to_owned(), |id| format!("`{id}`"));
+    let which = match &request.input_keys[..] {
+        [] => "inputs".to_owned(),
+        some => format!("values of `{}`", some.join("`, `")),
+    };
+    Ok(Some(format!("The remembered {which} of {whose} would be gone.")))
+}
+
+async fn forget_inputs(
+    writer: &Writer,
+    _: &dyn Caller,
+    request: ForgetRequest,
+) -> Result<ForgetResponse, Problem> {
+    let history = &writer.reader.ports().history;
+    let forgotten = history.forget_inputs(forgetting(&request)?).await.or_problem()?;
+    let removed = forgotten.iter().map(|forgotten| forgotten.values).sum();
+    let entries = forgotten.into_iter().map(ForgottenInput::from).collect();
+    Ok(ForgetResponse { removed, entries })
+}
+
+fn forgetting(request: &ForgetRequest) -> Result<Forgetting, Problem> {
+    let inputs = request.input_keys.iter().map(|key| input(key));
+    Ok(Forgetting {
+        workflow: request.workflow_id.as_deref().map(workflow).transpose()?,
+        inputs: inputs.collect::<Result<_, _>>()?,
+    })
+}
+
+fn workflow(id: &str) -> Result<WorkflowId, Problem> {
+    WorkflowId::parse(id).map_err(|error| {
+        let hint = Hint::text("see ").call(Invocation::of("workflow.list"));
+        Problem::new(Code::IdInvalid, error.to_string(), hint)
+    })
+}
+
+fn input(key: &str) -> Result<InputName, Problem> {
+    InputName::parse(key).map_err(|error| {
+        let hint = Hint::text("see ")
+            .call(Invocation::of("workflow.preview_inputs"))
+            .then(" for the inputs of a workflow");
+        Problem::new(Code::IdInvalid, error.to_string(), hint)
+    })
+}

@@ -1,0 +1,60 @@
+//! Sentinels in the place of secrets, and the secrets in the place of sentinels.
+
+use std::collections::BTreeMap;
+
+use milepost_engine::command::StepCall;
+use milepost_engine::{replace_secrets, replace_secrets_in_map, secret_names_in};
+use milepost_model::secret::Secret;
+
+use crate::prelude::*;
+
+/// The seal of a run: what its sentinels are made with.
+#[derive(Debug, Clone)]
+pub(crate) struct SecretPlaceholders(pub(crate) String);
+
+impl SecretPlaceholders {
+    /// The names of the secrets that stand in a value.
+    pub(crate) fn names(&self, value: &Value) -> Vec<String> {
+        secret_names_in(&self.0, value)
+    }
+
+    /// The names of the secrets that stand in the arguments of a request.
+    pub(crate) fn names_of(&self, call: &StepCall) -> Vec<String> {
+        let values = call.with.values().chain(&call.body).chain(call.headers.values());
+        let mut names: Vec<String> = values.flat_map(|value| self.names(value)).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// A request with its secrets in their places.
+    pub(crate) fn revealed(&self, call: &StepCall, secrets: &BTreeMap<String, Secret>) -> StepCall {
+        StepCall {
+            with: self.reveal_map(&call.with, secrets),
+            body: call.body.as_ref().map(|body| self.reveal(body, secrets)),
+            headers: self.reveal_map(&call.headers, secrets),
+            ..call.clone()
+        }
+    }
+
+    /// A value with its secrets in their places.
+    pub(crate) fn reveal(&self, value: &Value, secrets: &BTreeMap<String, Secret>) -> Value {
+        replace_secrets(&self.0, value, &mut |name| Some(secrets.get(name)?.reveal().to_owned()))
+    }
+
+    /// A value in which nothing stands for a secret any more.
+    pub(crate) fn broken(&self, value: &Value) -> Value {
+        replace_secrets(&self.0, value, &mut |_| Some("[secret]".to_owned()))
+    }
+
+    /// The same for a map of them.
+    fn reveal_map(
+        &self,
+        map: &Map<String, Value>,
+        secrets: &BTreeMap<String, Secret>,
+    ) -> Map<String, Value> {
+        replace_secrets_in_map(&self.0, map, &mut |name| {
+            Some(secrets.get(name)?.reveal().to_owned())
+        })
+    }
+}

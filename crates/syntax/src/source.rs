@@ -1,0 +1,200 @@
+//! The text of a document: decoding, format, and the way from byte offsets to lines and columns.
+//!
+//! Never parses: that is `json` and `yaml`.
+
+use crate::fault::SyntaxFault;
+use crate::limits;
+use crate::mend::Mend;
+use crate::span::Span;
+
+/// How a document is written down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Strict JSON.
+    Json,
+    /// YAML 1.2, core schema.
+    Yaml,
+}
+
+impl Format {
+    /// The format a file name promises, if it promises one.
+    pub fn of_extension(extension: &str) -> Option<Format> {
+        match extension {
+            "json" => Some(Format::Json),
+            "yaml" | "yml" => Some(Format::Yaml),
+            _ => None,
+        }
+    }
+
+    /// JSON when the first character that counts opens a JSON value, else YAML.
+    pub fn sniff(text: &str) -> Format {
+        match text.trim_start().bytes().next() {
+            Some(b'{' | b'[') => Format::Json,
+            _ => Format::Yaml,
+        }
+    }
+
+    /// `json` or `yaml`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Json => "json",
+            Format::Yaml => "yaml",
+        }
+    }
+}
+
+/// A document's text, decoded and bounded.
+#[derive(Debug, Clone)]
+pub struct Source {
+    text: String,
+    format: Format,
+    /// A byte order mark stood in front; it is kept when the text is written back.
+    bom: bool,
+    line_starts: Vec<u32>,
+}
+
+impl Source {
+    /// Decodes bytes. The one finding says why they are no text of ours.
+    pub fn decode(bytes: &[u8], format: Option<Format>) -> Result<Source, Box<SyntaxFault>> {
+        if bytes.len() > limits::DOCUMENT_BYTES {
+            return Err(too_large(Some(bytes.len())));
+        }
+        let (bom, body) = match bytes.strip_prefix(b"\xef\xbb\xbf") {
+            Some(rest) => (true, rest),
+            None => (false, bytes),
+        };
+        if looks_like_utf16(body) {
+            return Err(refused(0, "the file is UTF-16", "save it as UTF-8"));
+        }
+        let text = match std::str::from_utf8(body) {
+            Ok(text) => text,
+            Err(error) => return Err(not_utf8(body, error.valid_up_to())),
+        };
+        if let Some(at) = text.find('\0') {
+            return Err(refused_in(text, at, "a NUL character", "remove it"));
+        }
+        let format = format.unwrap_or_else(|| Format::sniff(text));
+        Ok(Source::of_text(text, format, bom))
+    }
+
+    fn of_text(text: &str, format: Format, bom: bool) -> Source {
+        let newlines = text.match_indices('\n').map(|(at, _)| at as u32 + 1);
+        let line_starts = std::iter::once(0).chain(newlines).collect();
+        Source { text: text.to_owned(), format, bom, line_starts }
+    }
+
+    /// The text without its byte order mark.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// How the text is written.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The same document with another text, as it goes back to a file.
+    pub fn with_text(&self, text: &str) -> Vec<u8> {
+        let mark: &[u8] = if self.bom { b"\xef\xbb\xbf" } else { b"" };
+        [mark, text.as_bytes()].concat()
+    }
+
+    /// The fence of Markdown around the text, as models hand documents over, and its mend.
+    pub fn fence(&self) -> Option<Box<SyntaxFault>> {
+        let text = &self.text;
+        let start = text.len() - text.trim_start().len();
+        let word = text[start..].strip_prefix("```")?.lines().next()?.trim();
+        if !word.chars().all(|c| c.is_ascii_alphanumeric()) {
+            return None;
+        }
+        let edit = |at: Span| Mend::Edit { at, text: String::new() };
+        let (_, first_end) = self.line_of(start as u32);
+        let first = Span { start: start as u32, end: first_end };
+        let mut mends = vec![edit(first)];
+        let end = text.trim_end().len();
+        let last = self.line_of(end as u32 - 1).0;
+        if last >= first_end && text[last as usize..end].trim() == "```" {
+            mends.push(edit(Span { start: last, end: text.len() as u32 }));
+        }
+        let fault = SyntaxFault::new(first, "a fence of Markdown around the document")
+            .suggest("remove the lines with the three backticks")
+            .mend(Mend::All(mends));
+        Some(Box::new(fault))
+    }
+
+    /// The slice a place covers; empty when the place is not of this text.
+    pub fn slice(&self, at: Span) -> &str {
+        self.text.get(at.start as usize..at.end as usize).unwrap_or("")
+    }
+
+    /// Line and column of a byte offset, both from 1; columns count characters.
+    pub fn position(&self, offset: u32) -> (u32, u32) {
+        let offset = (offset as usize).min(self.text.len());
+        let line = self.line_starts.partition_point(|start| *start as usize <= offset);
+        let start = self.line_starts[line - 1] as usize;
+        let column = self.text.get(start..offset).map_or(0, |before| before.chars().count());
+        (line as u32, column as u32 + 1)
+    }
+
+    /// The offset at which the line of an offset begins.
+    pub fn line_start(&self, offset: u32) -> usize {
+        let line = self.line_starts.partition_point(|start| *start <= offset);
+        self.line_starts[line - 1] as usize
+    }
+
+    /// The spaces in front of the first character of the line an offset is in, and the offset of
+    /// that line.
+    pub(crate) fn line_of(&self, offset: u32) -> (u32, u32) {
+        let line = self.line_starts.partition_point(|start| *start <= offset);
+        let start = self.line_starts[line - 1];
+        let end = self.line_starts.get(line).copied().unwrap_or(self.text.len() as u32);
+        (start, end)
+    }
+}
+
+/// Half of the first bytes are NUL: text in two-byte units, with or without a mark.
+fn looks_like_utf16(bytes: &[u8]) -> bool {
+    let marked = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
+    let head = &bytes[..bytes.len().min(64)];
+    let zeros = head.iter().map(|byte| usize::from(*byte == 0)).sum::<usize>();
+    marked || (head.len() >= 4 && zeros * 3 >= head.len())
+}
+
+/// What a document over the limit is told, whoever found out first.
+///
+/// Of a stream nobody knows the size: it is not read to its end.
+pub fn too_large(bytes: Option<usize>) -> Box<SyntaxFault> {
+    let limit = limits::DOCUMENT_BYTES;
+    let size = bytes.map_or_else(|| format!("more than {limit}"), |bytes| bytes.to_string());
+    Box::new(
+        SyntaxFault::new(Span::START, format!("the document has {size} bytes"))
+            .expected(format!("at most {limit} bytes"))
+            .suggest("split it into several workflows and run them from one another"),
+    )
+}
+
+fn refused(offset: usize, what: &str, then: &str) -> Box<SyntaxFault> {
+    let at = Span { start: offset as u32, end: offset as u32 };
+    Box::new(SyntaxFault::new(at, what).suggest(then))
+}
+
+fn refused_in(text: &str, offset: usize, what: &str, then: &str) -> Box<SyntaxFault> {
+    let mut finding = refused(offset, what, then);
+    finding.position = Some(position_in(text.as_bytes(), offset));
+    finding
+}
+
+fn not_utf8(body: &[u8], valid: usize) -> Box<SyntaxFault> {
+    let (line, column) = position_in(body, valid);
+    let message = format!("byte 0x{:02x} is not UTF-8", body[valid]);
+    let mut finding = refused(valid, &message, "save the file as UTF-8");
+    finding.position = Some((line, column));
+    finding
+}
+
+fn position_in(bytes: &[u8], offset: usize) -> (u32, u32) {
+    let before = String::from_utf8_lossy(&bytes[..offset]);
+    let line = before.matches('\n').count() as u32 + 1;
+    let column = before.rsplit('\n').next().map_or(0, |last| last.chars().count()) as u32 + 1;
+    (line, column)
+}

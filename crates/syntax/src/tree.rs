@@ -1,0 +1,199 @@
+//! A document as a tree in which every node knows its place in the text.
+//!
+//! Both readers make this tree and everything else starts from it; it holds no meaning of its own.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use crate::span::Span;
+
+/// A value and where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SyntaxNode {
+    /// Where; an alias stands where it is written, its contents where they are written.
+    pub at: Span,
+    /// What.
+    pub kind: SyntaxKind,
+}
+
+/// A key of a map and where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SyntaxKey {
+    /// The key, decoded.
+    pub name: String,
+    /// Where, quotes included.
+    pub at: Span,
+}
+
+/// What a node is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SyntaxKind {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Str(String),
+    List(Vec<SyntaxNode>),
+    Map(Vec<(SyntaxKey, SyntaxNode)>),
+    /// Refused by the reader and reported there: nothing more is said of it.
+    Bad,
+}
+
+impl SyntaxNode {
+    /// The word for this kind of value in a message.
+    pub fn noun(&self) -> &'static str {
+        match self.kind {
+            SyntaxKind::Null => "nothing",
+            SyntaxKind::Bool(_) => "a boolean",
+            SyntaxKind::Int(_) => "a whole number",
+            SyntaxKind::Float(_) => "a number",
+            SyntaxKind::Str(_) => "a string",
+            SyntaxKind::List(_) => "a list",
+            SyntaxKind::Map(_) => "a map",
+            SyntaxKind::Bad => "an unreadable value",
+        }
+    }
+
+    /// The entries, when this is a map.
+    pub fn entries(&self) -> &[(SyntaxKey, SyntaxNode)] {
+        match &self.kind {
+            SyntaxKind::Map(entries) => entries,
+            _ => &[],
+        }
+    }
+
+    /// The items, when this is a list.
+    pub fn items(&self) -> &[SyntaxNode] {
+        match &self.kind {
+            SyntaxKind::List(items) => items,
+            _ => &[],
+        }
+    }
+
+    /// The value of a key, when this is a map that has it.
+    pub fn get(&self, key: &str) -> Option<&SyntaxNode> {
+        self.entry(key).map(|(_, node)| node)
+    }
+
+    /// SyntaxKey and value of a key, when this is a map that has it.
+    pub fn entry(&self, key: &str) -> Option<&(SyntaxKey, SyntaxNode)> {
+        self.entries().iter().find(|(name, _)| name.name == key)
+    }
+
+    /// The text, when this is a string.
+    pub fn text(&self) -> Option<&str> {
+        match &self.kind {
+            SyntaxKind::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The same value without places.
+    pub fn to_value(&self) -> Value {
+        match &self.kind {
+            SyntaxKind::Null | SyntaxKind::Bad => Value::Null,
+            SyntaxKind::Bool(flag) => Value::Bool(*flag),
+            SyntaxKind::Int(number) => Value::from(*number),
+            SyntaxKind::Float(number) => Value::from(*number),
+            SyntaxKind::Str(text) => Value::String(text.clone()),
+            SyntaxKind::List(items) => items.iter().map(SyntaxNode::to_value).collect(),
+            SyntaxKind::Map(entries) => {
+                let pairs = entries.iter().map(|(key, node)| (key.name.clone(), node.to_value()));
+                Value::Object(pairs.collect::<Map<_, _>>())
+            }
+        }
+    }
+
+    /// Whether two nodes have the same value, wherever they stand.
+    pub(crate) fn is_same(&self, other: &SyntaxNode) -> bool {
+        match (&self.kind, &other.kind) {
+            (SyntaxKind::List(one), SyntaxKind::List(other)) => {
+                one.len() == other.len() && one.iter().zip(other).all(|(a, b)| a.is_same(b))
+            }
+            (SyntaxKind::Map(one), SyntaxKind::Map(other)) => {
+                let same = |((a, one), (b, other)): (
+                    &(SyntaxKey, SyntaxNode),
+                    &(SyntaxKey, SyntaxNode),
+                )| { a.name == b.name && one.is_same(other) };
+                one.len() == other.len() && one.iter().zip(other).all(same)
+            }
+            (one, other) => one == other,
+        }
+    }
+
+    /// How many keys and values it holds, itself included.
+    pub fn count(&self) -> usize {
+        1 + self.items().iter().map(SyntaxNode::count).sum::<usize>()
+            + self.entries().iter().map(|(_, value)| 1 + value.count()).sum::<usize>()
+    }
+
+    /// The JSON pointer of what stands at a place: a key means its entry, a part of a string the
+    /// string, and a place between things what surrounds it.
+    pub fn pointer(&self, at: Span) -> String {
+        let mut path = String::new();
+        let mut node = self;
+        while let Some((segment, child)) = node.child_at(at) {
+            path.push('/');
+            path.push_str(&escape_pointer(&segment));
+            match child {
+                Some(next) if next.at != at => node = next,
+                _ => break,
+            }
+        }
+        path
+    }
+
+    /// The child that holds a place. Siblings are in the order of the text, so this is a search by
+    /// halves: a document with very many findings stays cheap.
+    fn child_at(&self, at: Span) -> Option<(String, Option<&SyntaxNode>)> {
+        if self.at == at {
+            return None;
+        }
+        match &self.kind {
+            SyntaxKind::List(items) => {
+                let after = items.partition_point(|item| item.at.start <= at.start);
+                let index = after.checked_sub(1)?;
+                items[index].at.holds(at).then(|| (index.to_string(), Some(&items[index])))
+            }
+            SyntaxKind::Map(entries) => {
+                let after = entries.partition_point(|(key, _)| key.at.start <= at.start);
+                let (key, node) = &entries[after.checked_sub(1)?];
+                if key.at.holds(at) {
+                    return Some((key.name.clone(), None));
+                }
+                node.at.holds(at).then(|| (key.name.clone(), Some(node)))
+            }
+            _ => None,
+        }
+    }
+
+    /// The map that has an entry whose key or value is at this place, and the entry's index.
+    pub fn owner_of(&self, place: Span) -> Option<(&SyntaxNode, usize)> {
+        let entries = self.entries();
+        let after = entries.partition_point(|(key, _)| key.at.start <= place.start);
+        if let Some(index) = after.checked_sub(1)
+            && (entries[index].0.at == place || entries[index].1.at == place)
+        {
+            return Some((self, index));
+        }
+        let (_, child) = self.child_at(place)?;
+        child?.owner_of(place)
+    }
+
+    /// The node at exactly this place.
+    pub fn node_at(&self, at: Span) -> Option<&SyntaxNode> {
+        if self.at == at {
+            return Some(self);
+        }
+        self.child_at(at)?.1?.node_at(at)
+    }
+}
+
+/// A key as a part of a JSON pointer.
+pub fn escape_pointer(key: &str) -> Cow<'_, str> {
+    match key.contains(['~', '/']) {
+        true => Cow::Owned(key.replace('~', "~0").replace('/', "~1")),
+        false => Cow::Borrowed(key),
+    }
+}

@@ -1,0 +1,54 @@
+//! Text of others as a tree: no meaning is given to it, and all that is asked is that it can be
+//! read whole.
+
+use crate::fault::Faults;
+use crate::fault::SyntaxFault;
+use crate::source::{Format, Source};
+use crate::tree::SyntaxNode;
+use crate::yaml;
+
+/// Why a text could not be read, and where; both counted from 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The line.
+    pub line: u32,
+    /// The column, in characters.
+    pub column: u32,
+    /// What is wrong there.
+    pub message: String,
+}
+
+/// Reads YAML, as strictly as workflows are read: what would be lost in the tree is refused.
+pub fn yaml(text: &str) -> Result<SyntaxNode, Unreadable> {
+    let source = Source::decode(text.as_bytes(), Some(Format::Yaml))
+        .map_err(|fault| unreadable(&fault, None))?;
+    let mut faults = Faults::default();
+    let node =
+        yaml::read(&source, &mut faults).map_err(|fault| unreadable(&fault, Some(&source)))?;
+    match faults.kept.first() {
+        Some(fault) => Err(unreadable(fault, Some(&source))),
+        None => Ok(node),
+    }
+}
+
+fn unreadable(fault: &SyntaxFault, source: Option<&Source>) -> Unreadable {
+    let counted = source.map(|source| source.position(fault.at.start));
+    let (line, column) = fault.position.or(counted).unwrap_or((1, 1));
+    Unreadable { line, column, message: fault.message.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::yaml;
+
+    #[test]
+    fn reads_yaml_and_says_where_it_is_none() {
+        let node = yaml("a: {b: 1} # note\n").expect("is YAML");
+        assert_eq!(node.get("a").and_then(|a| a.get("b")).map(|b| b.at.start), Some(7));
+        let fault = yaml("a: 1\nb: [\n").expect_err("is no YAML");
+        assert!(fault.line >= 2, "{fault:?}");
+        for refused in ["a: 1\na: 2\n", "a: &x {b: 1}\nc: {<<: *x}\n", "a: !tag 1\n", "a: \0\n"] {
+            yaml(refused).expect_err(refused);
+        }
+    }
+}

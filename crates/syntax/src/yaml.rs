@@ -1,0 +1,465 @@
+//! The YAML reader: parser events become a tree with places, under the limits, in the core schema.
+//!
+//! Strict where YAML is generous: no tags, no merge keys, one document, keys are scalars, numbers
+//! are finite, and aliases may add up to a fixed number of nodes only.
+
+use std::collections::HashMap;
+
+use granit_parser::{Event, Parser, ScalarStyle, StrInput};
+
+use crate::fault::Faults;
+use crate::fault::{SyntaxFault, SyntaxRule};
+use crate::json;
+use crate::limits;
+use crate::mend::Mend;
+use crate::repair;
+use crate::source::Source;
+use crate::span::Span;
+use crate::tree::{SyntaxKey, SyntaxKind, SyntaxNode};
+use crate::yaml_fault;
+
+type Outcome<T> = Result<T, Box<SyntaxFault>>;
+
+/// Reads a document that is YAML. Faults that leave the structure whole go to `findings`.
+pub fn read(source: &Source, faults: &mut Faults) -> Outcome<SyntaxNode> {
+    parse(source.text(), faults).map_err(|mut fault| {
+        fault.mend = fault.mend.map(|mend| {
+            let next = |text: &str| parse(text, &mut Faults::default()).err()?.mend;
+            repair::with_further(source.text(), mend, next)
+        });
+        fault
+    })
+}
+
+/// The parser under our limits.
+fn parser(text: &str) -> Parser<'_, StrInput<'_>> {
+    let options = granit_parser::options! {
+        flow_nesting_limit: limits::DEPTH + 1,
+        block_nesting_limit: limits::DEPTH + 1,
+        simple_key_max_lookahead: 1024,
+    };
+    Parser::new_from_str_with_options(text, options)
+}
+
+/// Where a text stops being YAML; its length when it does not.
+pub(crate) fn sound_until(text: &str) -> usize {
+    let mut parser = parser(text);
+    loop {
+        match parser.next_event() {
+            Some(Ok(_)) => {}
+            Some(Err(error)) => return error.marker().byte_offset().unwrap_or(0),
+            None => return text.len(),
+        }
+    }
+}
+
+fn parse(text: &str, faults: &mut Faults) -> Outcome<SyntaxNode> {
+    let mut reader = Reader {
+        text,
+        parser: parser(text),
+        anchors: HashMap::new(),
+        alias_nodes: 0,
+        depth: 0,
+        nodes: 0,
+        faults,
+    };
+    reader.document()
+}
+
+struct Reader<'t, 'f> {
+    text: &'t str,
+    parser: Parser<'t, StrInput<'t>>,
+    /// Anchored values with their size; one too large for any alias is not kept.
+    anchors: HashMap<usize, (Option<SyntaxNode>, usize)>,
+    alias_nodes: usize,
+    depth: usize,
+    nodes: usize,
+    faults: &'f mut Faults,
+}
+
+impl<'t> Reader<'t, '_> {
+    fn next(&mut self) -> Outcome<(Event<'t>, Span)> {
+        loop {
+            match self.parser.next_event() {
+                Some(Ok((Event::Comment(..) | Event::Anchor(..), _))) => {}
+                Some(Ok((event, span))) => return Ok((event, place(self.text, span))),
+                Some(Err(error)) => return Err(yaml_fault::of(&error, self.text)),
+                None => return Ok((Event::StreamEnd, Span::START)),
+            }
+        }
+    }
+
+    fn document(&mut self) -> Outcome<SyntaxNode> {
+        loop {
+            match self.next()? {
+                (Event::StreamStart | Event::DocumentStart(..), _) => {}
+                (Event::StreamEnd, _) => {
+                    return Ok(SyntaxNode { at: Span::START, kind: SyntaxKind::Null });
+                }
+                (event, at) => {
+                    let node = self.node(event, at)?;
+                    self.end_of_stream()?;
+                    return Ok(node);
+                }
+            }
+        }
+    }
+
+    fn end_of_stream(&mut self) -> Outcome<()> {
+        loop {
+            match self.next()? {
+                (Event::StreamEnd, _) => return Ok(()),
+                (Event::DocumentStart(..), at) => {
+                    let fault = SyntaxFault::new(at, "a second YAML document")
+                        .expected("one workflow in a file")
+                        .suggest("move it into a file of its own");
+                    return Err(Box::new(fault));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn node(&mut self, event: Event<'t>, at: Span) -> Outcome<SyntaxNode> {
+        self.charge(at)?;
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                if tag.is_some()
+                    && let Some(mend) = yaml_fault::bang(self.text, at.start as usize)
+                {
+                    let fault = SyntaxFault::new(at, "`!` begins a YAML tag here");
+                    return Err(Box::new(fault.suggest("put the value in quotes").mend(mend)));
+                }
+                let bad = tag.is_some();
+                let node = if bad { self.tagged(at) } else { self.scalar(&text, style, at)? };
+                self.remember(anchor, &node, 1)?;
+                Ok(node)
+            }
+            Event::SequenceStart(_, anchor, tag) => {
+                let mut node = self.list(at)?;
+                if tag.is_some() {
+                    node.kind = self.tagged(at).kind;
+                }
+                self.remember_collection(anchor, &node)?;
+                Ok(node)
+            }
+            Event::MappingStart(_, anchor, tag) => {
+                let mut node = self.map(at)?;
+                if tag.is_some() {
+                    node.kind = self.tagged(at).kind;
+                }
+                self.remember_collection(anchor, &node)?;
+                Ok(node)
+            }
+            Event::Alias(id) => self.alias(id, at),
+            _ => {
+                let fault = SyntaxFault::new(at, "a YAML value is missing here");
+                Err(Box::new(fault.suggest("put a value here")))
+            }
+        }
+    }
+
+    /// An anchored node is kept with its size, so that an alias is charged before it is copied.
+    fn remember(&mut self, anchor: usize, node: &SyntaxNode, size: usize) -> Outcome<()> {
+        if anchor == 0 {
+            return Ok(());
+        }
+        if self.anchors.len() == limits::ANCHORS {
+            let message = format!("more than {} anchors", limits::ANCHORS);
+            let fault = SyntaxFault::new(node.at, message);
+            return Err(Box::new(fault.suggest("write the values out")));
+        }
+        let kept = (size <= limits::ALIAS_NODES).then(|| node.clone());
+        self.anchors.insert(anchor, (kept, size));
+        Ok(())
+    }
+
+    fn remember_collection(&mut self, anchor: usize, node: &SyntaxNode) -> Outcome<()> {
+        let size = if anchor > 0 { node.count() } else { 0 };
+        self.remember(anchor, node, size)
+    }
+
+    fn alias(&mut self, id: usize, at: Span) -> Outcome<SyntaxNode> {
+        let Some((node, size)) = self.anchors.get(&id) else {
+            let fault = SyntaxFault::new(at, "an alias inside its own anchor")
+                .suggest("write the value out");
+            return Err(Box::new(fault));
+        };
+        self.alias_nodes += size;
+        let Some(node) = node.as_ref().filter(|_| self.alias_nodes <= limits::ALIAS_NODES) else {
+            let limit = limits::ALIAS_NODES;
+            let message = format!("aliases add up to more than {limit} values");
+            let fault = SyntaxFault::new(at, message).suggest("write the values out");
+            return Err(Box::new(fault));
+        };
+        Ok(SyntaxNode { at, kind: node.kind.clone() })
+    }
+
+    fn enter(&mut self, at: Span) -> Outcome<()> {
+        self.depth += 1;
+        if self.depth > limits::DEPTH {
+            return Err(json::too_deep(at));
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, at: Span) -> Outcome<SyntaxNode> {
+        self.enter(at)?;
+        let mut items = Vec::new();
+        let end = loop {
+            match self.next()? {
+                (Event::SequenceEnd, end) => break end,
+                (event, at) => items.push(self.node(event, at)?),
+            }
+        };
+        self.depth -= 1;
+        let mut at = self.extent(at, end, items.last().map(|item| item.at));
+        let first = items.first().map_or(at.start, |item| item.at.start) as usize;
+        if !self.text[at.start as usize..].starts_with('[') {
+            // Without indentation the parser places the list at its first item, not at the dash.
+            at.start = self.text[..first].rfind('-').map_or(at.start, |dash| dash as u32);
+        }
+        Ok(SyntaxNode { at, kind: SyntaxKind::List(items) })
+    }
+
+    fn map(&mut self, at: Span) -> Outcome<SyntaxNode> {
+        self.enter(at)?;
+        let mut entries = Vec::new();
+        let mut merged = false;
+        let end = loop {
+            let key = match self.next()? {
+                (Event::MappingEnd, end) => break end,
+                (event, at) => self.key(event, at)?,
+            };
+            let (event, value_at) = self.next()?;
+            let value = self.node(event, value_at)?;
+            self.refuse_glued_colon(&key, &value)?;
+            if key.name == "<<" && self.text[key.at.start as usize..].starts_with("<<") {
+                merged = true;
+                self.faults.add(|| {
+                    SyntaxFault::new(key.at, "merge keys are not supported")
+                        .suggest("write the merged keys out")
+                });
+            }
+            entries.push((key, value));
+        };
+        self.depth -= 1;
+        let start = entries.first().map_or(at, |(key, _)| key.at);
+        let last = entries.last().map(|(key, node)| Span { start: key.at.end, end: node.at.end });
+        let mut at = self.extent(at, end, last);
+        if !self.text[at.start as usize..].starts_with('{') {
+            at.start = start.start;
+        }
+        if merged {
+            return Ok(SyntaxNode { at, kind: SyntaxKind::Bad });
+        }
+        json::report_duplicates(&entries, self.faults);
+        Ok(SyntaxNode { at, kind: SyntaxKind::Map(entries) })
+    }
+
+    /// Flow collections end at their bracket; block collections where their last value ends, not
+    /// where the parser noticed that they had.
+    fn extent(&self, at: Span, end: Span, last: Option<Span>) -> Span {
+        let flow = matches!(self.text.as_bytes().get(at.start as usize), Some(b'{' | b'['))
+            && end.end > end.start;
+        let end = if flow { end.end } else { last.map_or(at.end, |last| last.end) };
+        Span { start: at.start, end: end.max(at.start) }
+    }
+
+    fn charge(&mut self, at: Span) -> Outcome<()> {
+        self.nodes += 1;
+        if self.nodes > limits::NODES { Err(json::too_many(at)) } else { Ok(()) }
+    }
+
+    fn key(&mut self, event: Event<'t>, at: Span) -> Outcome<SyntaxKey> {
+        self.charge(at)?;
+        match event {
+            Event::Scalar(_, _, _, Some(_)) => {
+                self.tagged(at);
+                Ok(SyntaxKey { name: String::new(), at })
+            }
+            Event::Scalar(text, style, anchor, None) => {
+                if text.is_empty() && style == ScalarStyle::Plain {
+                    let fault =
+                        SyntaxFault::new(at, "a value without a key").suggest("write `key: value`");
+                    return Err(Box::new(fault));
+                }
+                let name = text.into_owned();
+                let node = SyntaxNode { at, kind: SyntaxKind::Str(name.clone()) };
+                self.remember(anchor, &node, 1)?;
+                Ok(SyntaxKey { name, at })
+            }
+            Event::Alias(id) => match self.alias(id, at)?.kind {
+                SyntaxKind::Str(name) => Ok(SyntaxKey { name, at }),
+                _ => Err(bad_key(at)),
+            },
+            _ => {
+                // `x: {{ y }}`: braces without quotes read as a map whose key is a map.
+                if self.text[at.start as usize..].starts_with('{') {
+                    return Err(self.unquoted_braces(at));
+                }
+                Err(bad_key(at))
+            }
+        }
+    }
+
+    fn unquoted_braces(&self, at: Span) -> Box<SyntaxFault> {
+        let before = self.text[..at.start as usize].trim_end();
+        let Some(outer) = before.strip_suffix('{').map(str::len) else { return bad_key(at) };
+        let close = self.text[outer..].find("}}").map(|end| outer + end + 2);
+        let Some(close) = close else { return bad_key(at) };
+        let inside = self.text[at.start as usize + 1..close - 2].trim();
+        let place = Span::new(outer, close);
+        let inside = inside.replace('\\', "\\\\").replace('"', "\\\"");
+        // A guide has `{{ x }}` where a manifest has `${{ x }}`.
+        let is_manifest = self.text.lines().any(|line| line.starts_with("workflow:"));
+        let text = match is_manifest {
+            true => format!("\"${{{{ {inside} }}}}\""),
+            false => format!("\"{{{{{inside}}}}}\""),
+        };
+        // Text behind the braces belongs into the quotes too, and where it ends is not certain.
+        let rest = self.text[close..].lines().next().unwrap_or_default().trim();
+        if !rest.is_empty() && !rest.starts_with(['#', ',', '}', ']']) {
+            return Box::new(
+                SyntaxFault::new(place, "`{{ }}` without quotes is a YAML map")
+                    .suggest("put the whole text into quotes"),
+            );
+        }
+        Box::new(
+            SyntaxFault::new(place, "`{{ }}` without quotes is a YAML map")
+                .suggest(format!("write `{text}`"))
+                .mend(Mend::Edit { at: place, text }),
+        )
+    }
+
+    /// `{id:5}` reads as the key `id:5` with no value; nobody means that.
+    fn refuse_glued_colon(&self, key: &SyntaxKey, value: &SyntaxNode) -> Outcome<()> {
+        let source = &self.text[key.at.start as usize..key.at.end as usize];
+        let empty = value.kind == SyntaxKind::Null && value.at.start == value.at.end;
+        let colon = source.find(':').filter(|colon| colon + 1 < source.len());
+        let Some(colon) = colon.filter(|_| empty && !source.starts_with(['"', '\''])) else {
+            return Ok(());
+        };
+        let at = Span::new(key.at.start as usize + colon + 1, key.at.start as usize + colon + 1);
+        let fault = SyntaxFault::new(key.at, format!("`{source}` is a key on its own"))
+            .suggest("put a space after the colon")
+            .mend(Mend::Edit { at, text: " ".into() });
+        Err(Box::new(fault))
+    }
+
+    fn tagged(&mut self, at: Span) -> SyntaxNode {
+        self.faults.add(|| yaml_fault::tag(self.text, at));
+        SyntaxNode { at, kind: SyntaxKind::Bad }
+    }
+
+    fn scalar(&mut self, text: &str, style: ScalarStyle, at: Span) -> Outcome<SyntaxNode> {
+        if style != ScalarStyle::Plain {
+            let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+            let at = if block { self.block_scalar(at) } else { at };
+            return Ok(SyntaxNode { at, kind: SyntaxKind::Str(text.to_owned()) });
+        }
+        match plain(text, at) {
+            Ok(kind) => Ok(SyntaxNode { at, kind }),
+            Err(fault) if fault.rule == SyntaxRule::Number => {
+                self.faults.add(|| *fault);
+                Ok(SyntaxNode { at, kind: SyntaxKind::Bad })
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// The parser's block scalars reach from their first word to the next token; ours begin with
+    /// their `|` or `>` and end with their last word.
+    fn block_scalar(&self, at: Span) -> Span {
+        let (start, end) = (at.start as usize, at.end as usize);
+        let before = self.text[..start].trim_end();
+        let (line_start, line) = self.line(before.len());
+        let is_header = |(sign, _): &(usize, &str)| {
+            let rest = line[sign + 1..].trim_start_matches(|c: char| "+-0123456789".contains(c));
+            rest.trim_start().is_empty() || rest.trim_start().starts_with('#')
+        };
+        let header = line.match_indices(['|', '>']).find(is_header);
+        let start = header.map_or(start, |(sign, _)| line_start + sign);
+        Span::new(start, start.max(self.text[..end].trim_end().len()))
+    }
+
+    /// The line an offset is in, without its end, and where it starts.
+    fn line(&self, offset: usize) -> (usize, &'t str) {
+        let start = self.text[..offset].rfind('\n').map_or(0, |newline| newline + 1);
+        (start, self.text[start..].lines().next().unwrap_or(""))
+    }
+}
+
+fn bad_key(at: Span) -> Box<SyntaxFault> {
+    let fault = SyntaxFault::new(at, "a key that is a list or a map");
+    Box::new(fault.expected("a key that is text").suggest("put quotes around the value"))
+}
+
+fn place(text: &str, span: granit_parser::Span) -> Span {
+    let range = span.byte_range().unwrap_or(0..0);
+    Span::new(range.start.min(text.len()), range.end.min(text.len()))
+}
+
+/// A plain scalar in the core schema of YAML 1.2: `yes`, `010` and the like stay text.
+fn plain(text: &str, at: Span) -> Outcome<SyntaxKind> {
+    Ok(match text {
+        "" | "~" | "null" | "Null" | "NULL" => SyntaxKind::Null,
+        "true" | "True" | "TRUE" => SyntaxKind::Bool(true),
+        "false" | "False" | "FALSE" => SyntaxKind::Bool(false),
+        _ => match text.as_bytes()[0] {
+            b'0'..=b'9' | b'-' | b'+' | b'.' => return numeric(text, at),
+            _ => SyntaxKind::Str(text.to_owned()),
+        },
+    })
+}
+
+fn numeric(text: &str, at: Span) -> Outcome<SyntaxKind> {
+    let unsigned = text.trim_start_matches(['-', '+']);
+    if matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
+        return Err(json::not_finite(at, text));
+    }
+    for (prefix, radix) in [("0x", 16), ("0o", 8)] {
+        if let Some(digits) = text.strip_prefix(prefix)
+            && !digits.is_empty()
+            && digits.chars().all(|digit| digit.is_digit(radix))
+        {
+            let value = i64::from_str_radix(digits, radix);
+            return value.map(SyntaxKind::Int).map_err(|_| {
+                let message = format!("`{text}` has too many digits");
+                let fault = SyntaxFault::new(at, message).rule(SyntaxRule::Number);
+                Box::new(fault.suggest("put it in quotes"))
+            });
+        }
+    }
+    let numeric = unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        && text.len() - unsigned.len() <= 1
+        && looks_numeric(unsigned);
+    if !numeric {
+        return Ok(SyntaxKind::Str(text.to_owned()));
+    }
+    // `010` is ten in the core schema but eight elsewhere: it stays text, as quoted.
+    let leading_zero = unsigned.len() > 1 && unsigned.bytes().all(|byte| byte.is_ascii_digit());
+    if leading_zero && unsigned.starts_with('0') {
+        return Ok(SyntaxKind::Str(text.to_owned()));
+    }
+    let literal = text.strip_prefix('+').unwrap_or(text);
+    json::number(literal, at, |text| text.parse().ok()).map(|node| node.kind)
+}
+
+/// `[0-9]*(\.[0-9]*)?([eE][-+]?[0-9]+)?` with at least one digit in front of the exponent.
+fn looks_numeric(text: &str) -> bool {
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (text, None),
+    };
+    let mut digits = mantissa.chars().filter(|c| *c != '.');
+    let dots = mantissa.matches('.').count();
+    let exponent_fits = exponent.is_none_or(|exponent| {
+        let digits = exponent.strip_prefix(['-', '+']).unwrap_or(exponent);
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    });
+    dots <= 1
+        && exponent_fits
+        && mantissa.len() > dots
+        && digits.all(|digit| digit.is_ascii_digit())
+}

@@ -1,0 +1,562 @@
+//! What is wrong with a text that is no YAML, in our words: the place an author would point at and,
+//! where it is certain, the mend.
+//!
+//! The parser says where it gave up, which for an open quote or bracket is lines after the mistake.
+
+use granit_parser::{ErrorKind, ScanError};
+
+use crate::fault::SyntaxFault;
+use crate::json;
+use crate::limits;
+use crate::mend::Mend;
+use crate::span::Span;
+use crate::yaml;
+
+/// The signs that may follow a backslash in a double-quoted string.
+const ESCAPES: &str = "0abtnvfre\"/\\N_LPxuU \t\n";
+
+/// The finding an error of the parser amounts to.
+pub(crate) fn of(error: &ScanError, text: &str) -> Box<SyntaxFault> {
+    let offset = error.marker().byte_offset().unwrap_or(0).min(text.len());
+    let rest = &text[offset..];
+    if let Some(fault) = tab(text, offset) {
+        return fault;
+    }
+    if let Some(fault) = trailing_comma(error.kind(), text, offset) {
+        return Box::new(fault);
+    }
+    if let Some(fault) = glued_dash(text, offset) {
+        return Box::new(fault);
+    }
+    let special = braces(text, offset)
+        .or_else(|| glued_colon(error.kind(), text, offset))
+        .or_else(|| unopened(error.kind(), text, offset))
+        .or_else(|| too_deep(error.kind(), text, offset))
+        .or_else(|| escape(error.kind(), text, offset))
+        .or_else(|| open_quote(error.kind(), text, offset))
+        .or_else(|| open_bracket(error.kind(), text, offset));
+    if let Some(finding) = special {
+        return Box::new(finding);
+    }
+    if let Some(glued) = glued_in_flow(text, offset) {
+        let fault = SyntaxFault::new(glued, "no space after the colon")
+            .suggest("put a space after the colon");
+        return Box::new(fault.mend(Mend::Edit { at: glued, text: " ".into() }));
+    }
+    if text[line_start(text, offset)..].starts_with('%') {
+        let at = Span::new(offset, offset);
+        let fault = SyntaxFault::new(at, "a YAML directive that is not supported")
+            .expected("YAML 1.2 without directives");
+        return Box::new(fault.suggest("remove the line that begins with `%`"));
+    }
+    let (message, suggestion) = explain(error.kind(), &error.info(), rest);
+    let fault = SyntaxFault::new(Span::new(offset, offset), message).suggest(suggestion);
+    let quote = matches!(
+        error.kind(),
+        ErrorKind::MappingValueNotAllowed | ErrorKind::InvalidBlockScalarHeader
+    ) || rest.starts_with(['`', '@', '%']);
+    match bang(text, offset).or_else(|| quoted_value(text, offset).filter(|_| quote)) {
+        Some(mend) => Box::new(fault.suggest("put the value in quotes").mend(mend)),
+        None => Box::new(fault),
+    }
+}
+
+/// A value with a tag, which is before the place the parser gives the value.
+pub(crate) fn tag(text: &str, value: Span) -> SyntaxFault {
+    let before = &text[..value.start as usize];
+    let line = before.trim_end().rfind('\n').map_or(0, |newline| newline + 1);
+    let mark = before[line..].rfind('!').map(|mark| &before[..=line + mark]);
+    let start = mark.map_or(value.start as usize, |mark| mark.trim_end_matches('!').len());
+    let length = text[start..].find(|c: char| c.is_whitespace() || ",]}".contains(c));
+    let word = if mark.is_some() { &text[start..start + length.unwrap_or(0)] } else { "" };
+    let at = Span::new(start, start + word.len());
+    let fault = SyntaxFault::new(at, "YAML tags are not supported");
+    let written = &text[value.start as usize..value.end as usize];
+    let mend = match word {
+        // What is quoted is text already.
+        "!!str" if !written.starts_with(['"', '\'', '|', '>']) => Some(Mend::Edit {
+            at: Span::new(start, value.end as usize),
+            text: serde_json::Value::from(written).to_string(),
+        }),
+        "!!str" | "!!int" | "!!float" | "!!bool" | "!!null" | "!!map" | "!!seq" => {
+            let space = text[at.end as usize..].starts_with(' ');
+            let end = at.end as usize + usize::from(space);
+            Some(Mend::Edit { at: Span::new(start, end), text: String::new() })
+        }
+        _ => None,
+    };
+    match mend {
+        Some(mend) => fault.suggest("remove the tag").mend(mend),
+        None => fault.suggest("write the value without the tag"),
+    }
+}
+
+fn line_start(text: &str, offset: usize) -> usize {
+    text[..offset].rfind('\n').map_or(0, |newline| newline + 1)
+}
+
+/// The line an offset is in, without its end, and where it starts.
+fn line_at(text: &str, offset: usize) -> (usize, &str) {
+    let start = line_start(text, offset);
+    (start, text[start..].lines().next().unwrap_or(""))
+}
+
+/// A tab in the indentation of the line of a fault or of one beside it.
+fn tab(text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
+    let (start, line) = line_at(text, offset);
+    let before = line_at(text, start.saturating_sub(1));
+    let newline = text[start..].find('\n');
+    let after = line_at(text, newline.map_or(start, |newline| start + newline + 1));
+    let lines = [(start, line), before, after];
+    let (start, tab) = lines.iter().find_map(|(start, line)| {
+        Some((*start, indentation(line).find('\t')?)).filter(|_| !line.trim().is_empty())
+    })?;
+    let at = Span::new(start + tab, start + tab + 1);
+    let unit = indent_unit(text);
+    let mut mends = Vec::new();
+    let mut from = 0;
+    for line in text.split_inclusive('\n') {
+        // Behind spaces a tab may belong to a text; in front of everything it cannot.
+        if line.starts_with('\t') || from == start {
+            let indent = indentation(line);
+            let text = indent.replace('\t', &unit);
+            mends.push(Mend::Edit { at: Span::new(from, from + indent.len()), text });
+        }
+        from += line.len();
+    }
+    let fault = SyntaxFault::new(at, "a tab in the indentation");
+    Some(Box::new(fault.suggest("indent with spaces").mend(Mend::All(mends))))
+}
+
+/// The white space at the beginning of a line.
+fn indentation(line: &str) -> &str {
+    &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
+}
+
+/// What one level of indentation looks like in a document that has some of it in spaces.
+fn indent_unit(text: &str) -> String {
+    let spaces = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    let least = text.lines().map(spaces).filter(|count| *count > 0).min().unwrap_or(2);
+    " ".repeat(least.clamp(2, 8))
+}
+
+/// `if: !steps.a.output.ok`: a tag to YAML, a negation to its author.
+pub(crate) fn bang(text: &str, offset: usize) -> Option<Mend> {
+    // Asked for every tag: a line too long for such a key is not worth the way to its beginning.
+    let from = offset.saturating_sub(limits::NEGATION_COLUMN_BYTES);
+    let near = &text[text.floor_char_boundary(from)..offset];
+    if offset > limits::NEGATION_COLUMN_BYTES && !near.contains('\n') {
+        return None;
+    }
+    let (_, line) = line_at(text, offset);
+    let (key, value) = line.split_once(": ")?;
+    let key = key.trim().trim_start_matches("- ");
+    let takes_expression = matches!(key, "if" | "when" | "until" | "check");
+    let negates = value.trim_start().starts_with('!');
+    (takes_expression && negates).then(|| quoted_value(text, offset))?
+}
+
+/// Where a space belongs in `{id:"5"}`. The fault may show lines later, where the string that the
+/// closing quote seemed to open ends; so the space has to mend it.
+fn glued_in_flow(text: &str, offset: usize) -> Option<Span> {
+    let mut end = offset;
+    for _ in 0..limits::LOOK_BACK_LINES {
+        let (start, line) = line_at(text, end);
+        if let Some(colon) = colon_in_flow(line) {
+            let at = start + colon + 1;
+            let mended = format!("{} {}", &text[..at], &text[at..]);
+            return (yaml::sound_until(&mended) > offset + 1).then(|| Span::new(at, at));
+        }
+        end = start.checked_sub(1)?;
+    }
+    None
+}
+
+/// The colon in a flow map of this line that has its key in front and a quote or bracket behind.
+fn colon_in_flow(line: &str) -> Option<usize> {
+    line.match_indices(':').map(|(colon, _)| colon).find(|colon| {
+        let word = line[..*colon].trim_end_matches(|c: char| c.is_alphanumeric() || c == '_');
+        word.len() < *colon
+            && word.trim_end().ends_with(['{', ','])
+            && line[colon + 1..].starts_with(['"', '\'', '{', '['])
+    })
+}
+
+/// `{id: ${{ x }}}`: inside `{ }` and `[ ]` an expression needs quotes.
+fn braces(text: &str, offset: usize) -> Option<SyntaxFault> {
+    let rest = &text[offset..];
+    let start = offset
+        .checked_sub(1)
+        .filter(|dollar| text.as_bytes()[*dollar] == b'$' && rest.starts_with("{{"))?;
+    let line = text[start..].lines().next()?;
+    let (at, quoted) = quoted_expressions(line)?;
+    let at = Span::new(start, start + at);
+    Some(
+        SyntaxFault::new(at, "`${{ }}` without quotes inside a flow collection")
+            .suggest(format!("write `{quoted}`"))
+            .mend(Mend::Edit { at, text: quoted }),
+    )
+}
+
+/// The text up to the end of its last expression without quotes, with quotes around each of them;
+/// a quote that was only closed counts as none.
+fn quoted_expressions(text: &str) -> Option<(usize, String)> {
+    let mut quoted = String::new();
+    let mut done = 0;
+    while let Some(found) = text[done..].find("${{") {
+        let open = done + found;
+        let before = text[..open].chars().next_back();
+        let Some(close) = text[open..].find("}}").map(|end| open + end + 2) else { break };
+        if before.is_some_and(|sign| sign != ' ' && sign != '[') {
+            break;
+        }
+        quoted.push_str(&text[done..open]);
+        quoted.push_str(&serde_json::Value::from(&text[open..close]).to_string());
+        done = close + usize::from(text[close..].starts_with('"'));
+    }
+    (done > 0).then_some((done, quoted))
+}
+
+/// `key:value`, `key:{…}` or `{key:"value"}`, on the line where the parser gave up or above it.
+fn glued_colon(kind: &ErrorKind, text: &str, offset: usize) -> Option<SyntaxFault> {
+    let glued = matches!(
+        kind,
+        ErrorKind::SimpleKeyExpected
+            | ErrorKind::MappingValueNotAllowed
+            | ErrorKind::InvalidTrailingDoubleQuotedScalar
+            | ErrorKind::InvalidTrailingSingleQuotedScalar
+            | ErrorKind::FlowMappingValueAdjacentCollection
+    );
+    if !glued {
+        return None;
+    }
+    let mut lines = lines_up(text, offset).filter(|(_, line)| !line.trim().is_empty());
+    let (key, colon) = match kind {
+        ErrorKind::SimpleKeyExpected | ErrorKind::MappingValueNotAllowed => {
+            lines.take(2).find_map(|(start, line)| glued_key(start, line))
+        }
+        _ => lines
+            .find_map(|(start, line)| glued_key(start, line).or_else(|| glued_quote(start, line))),
+    }?;
+    let fault = SyntaxFault::new(Span::new(key, colon + 1), "no space after the colon");
+    let place = Span::new(colon + 1, colon + 1);
+    Some(
+        fault
+            .suggest("put a space after the colon")
+            .mend(Mend::Edit { at: place, text: " ".into() }),
+    )
+}
+
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-')
+}
+
+/// A line that begins with a key and no space after its colon: where the key and the colon are.
+fn glued_key(start: usize, line: &str) -> Option<(usize, usize)> {
+    let key = line.trim_start_matches([' ', '-']);
+    let from = start + line.len() - key.len();
+    let colon = key.find(':').filter(|colon| is_word(&key[..*colon]))?;
+    let glued = key[colon + 1..].starts_with(|c: char| !c.is_whitespace() && c != ':' && c != '/');
+    glued.then_some((from, from + colon))
+}
+
+/// `{key:"value"}`: only a key in quotes may stand that close to its value.
+fn glued_quote(start: usize, line: &str) -> Option<(usize, usize)> {
+    line.match_indices(':').find_map(|(colon, _)| {
+        let before = &line[..colon];
+        let word = before.rfind(['{', ',', ' '])? + 1;
+        let close = line[colon + 1..].starts_with(['"', '\'', '[', '{']);
+        (close && is_word(&before[word..])).then_some((start + word, start + colon))
+    })
+}
+
+/// `key: a: 1, b: 2}`: the bracket at the end says what is missing at the beginning.
+fn unopened(kind: &ErrorKind, text: &str, offset: usize) -> Option<SyntaxFault> {
+    if !matches!(kind, ErrorKind::MappingValueNotAllowed) {
+        return None;
+    }
+    let start = line_start(text, offset);
+    let line = text[start..].lines().next()?;
+    let more = line.matches('}').count() > line.matches('{').count();
+    if !more || !line.trim_end().ends_with('}') {
+        return None;
+    }
+    // `- a: 1, b: 2}` lacks the brace before its first key, `key: a: 1, b: 2}` after it.
+    let first = line.split(',').next().unwrap_or(line);
+    let value = match first.matches(": ").count() {
+        1 => line.len() - line.trim_start_matches([' ', '-']).len(),
+        _ => line.find(": ")? + 2,
+    };
+    let at = Span::new(start + value, start + value);
+    let fault = SyntaxFault::new(at, "`}` closes a map that was never opened");
+    Some(fault.suggest("put a `{` here").mend(Mend::Edit { at, text: "{".into() }))
+}
+
+/// A line that is deeper than the one above, which has a value already and takes no children.
+fn too_deep(kind: &ErrorKind, text: &str, offset: usize) -> Option<SyntaxFault> {
+    if !matches!(kind, ErrorKind::MappingValueNotAllowed) {
+        return None;
+    }
+    let mut lines = lines_up(text, offset).filter(|(_, line)| !line.trim().is_empty());
+    let ((start, line), (_, above)) = (lines.next()?, lines.next()?);
+    let column = |line: &str| line.len() - line.trim_start_matches([' ', '-']).len();
+    let (here, there) = (column(line), column(above));
+    let scalar = above[there..].split_once(": ").is_some_and(|(key, _)| is_word(key));
+    if here <= there || !scalar || line[here..].matches(": ").count() != 1 {
+        return None;
+    }
+    let at = Span::new(start + here, start + here);
+    let indent = Span::new(start, start + here);
+    Some(
+        SyntaxFault::new(at, "the indentation does not fit the lines above")
+            .suggest("align it with its siblings")
+            .mend(Mend::Edit { at: indent, text: " ".repeat(there) }),
+    )
+}
+
+/// `"\d"`: a backslash in double quotes that escapes nothing.
+fn escape(kind: &ErrorKind, text: &str, offset: usize) -> Option<SyntaxFault> {
+    if !matches!(kind, ErrorKind::UnknownQuotedScalarEscape) {
+        return None;
+    }
+    // The parser points at the string or into it; the string begins on this line.
+    let line = &text[line_start(text, offset)..];
+    let open = line_start(text, offset) + line.find('"')?;
+    let literal = double_quoted(&text[open..])?;
+    let (first, mended) = json::literal_backslashes(literal, ESCAPES)?;
+    let at = Span::new(open + first, open + first + 1);
+    Some(
+        SyntaxFault::new(at, "a backslash that escapes nothing")
+            .expected("`\\\\` for a backslash")
+            .suggest(format!("write `{mended}`"))
+            .mend(Mend::Edit { at: Span::new(open, open + literal.len()), text: mended }),
+    )
+}
+
+/// The double-quoted literal at the beginning of a text.
+fn double_quoted(text: &str) -> Option<&str> {
+    let mut escaped = false;
+    let end = text.char_indices().skip(1).find(|(_, sign)| {
+        let closes = *sign == '"' && !escaped;
+        escaped = *sign == '\\' && !escaped;
+        closes
+    });
+    end.map(|(end, _)| &text[..=end])
+}
+
+/// `title: "T",`: the comma of JSON behind a value of YAML.
+fn trailing_comma(kind: &ErrorKind, text: &str, offset: usize) -> Option<SyntaxFault> {
+    let behind = matches!(
+        kind,
+        ErrorKind::InvalidTrailingDoubleQuotedScalar | ErrorKind::InvalidTrailingSingleQuotedScalar
+    );
+    let (start, line) = line_at(text, offset);
+    let comma = start + line.trim_end().strip_suffix(',')?.len();
+    let at = Span::new(comma, comma + 1);
+    (behind && comma >= offset).then(|| {
+        SyntaxFault::new(at, "a comma at the end of the line")
+            .suggest("remove the comma")
+            .mend(Mend::Edit { at, text: String::new() })
+    })
+}
+
+/// `-id: x` in the line of a fault or the one above: a key to YAML, an item to its author.
+fn glued_dash(text: &str, offset: usize) -> Option<SyntaxFault> {
+    lines_up(text, offset).take(2).find_map(|(start, line)| {
+        let item = line.trim_start();
+        let key = item.strip_prefix('-')?.split(':').next()?;
+        let word = !key.is_empty() && key.chars().all(|c| c.is_alphabetic() || c == '_');
+        let dash = start + line.len() - item.len();
+        let at = Span::new(dash, dash + 1);
+        word.then(|| {
+            SyntaxFault::new(at, "no space after the dash")
+                .suggest("put a space after the dash")
+                .mend(Mend::Edit { at: Span::new(dash + 1, dash + 1), text: " ".into() })
+        })
+    })
+}
+
+/// The lines from the one of `offset` upwards, with where each begins.
+fn lines_up(text: &str, offset: usize) -> impl Iterator<Item = (usize, &str)> {
+    let mut end = Some(text[offset..].find('\n').map_or(text.len(), |end| offset + end));
+    std::iter::from_fn(move || {
+        let stop = end?;
+        let start = line_start(text, stop);
+        end = start.checked_sub(1);
+        Some((start, &text[start..stop]))
+    })
+    .take(limits::CAUSE_LINES)
+}
+
+/// A quoted string that its line does not close, told where it opens.
+fn open_quote(kind: &ErrorKind, text: &str, offset: usize) -> Option<SyntaxFault> {
+    let quoted = matches!(
+        kind,
+        ErrorKind::UnclosedQuotedScalar
+            | ErrorKind::InvalidQuotedScalarIndent
+            | ErrorKind::DocumentIndicatorInQuotedScalar
+            | ErrorKind::InvalidTrailingDoubleQuotedScalar
+            | ErrorKind::InvalidTrailingSingleQuotedScalar
+    );
+    if !quoted {
+        return None;
+    }
+    let open = lines_up(text, offset)
+        .find_map(|(start, line)| Opened::of(line).quote.map(|quote| start + quote))?;
+    let fault = SyntaxFault::new(Span::new(open, open + 1), "a quoted string that is not closed");
+    Some(fault.suggest("close the quotes"))
+}
+
+/// A bracket that its line leaves open though the next line does not belong inside.
+fn open_bracket(kind: &ErrorKind, text: &str, offset: usize) -> Option<SyntaxFault> {
+    let flow = matches!(
+        kind,
+        ErrorKind::UnclosedFlowCollection { .. }
+            | ErrorKind::ExpectedFlowMappingSeparator
+            | ErrorKind::ExpectedFlowSequenceSeparator
+            | ErrorKind::InvalidColonPlacement
+            | ErrorKind::InvalidFlowScalarIndent
+            | ErrorKind::BlockEntryInFlowCollection
+            | ErrorKind::UnexpectedEofFlowMapping
+            | ErrorKind::UnexpectedEofFlowSequence
+    );
+    if !flow {
+        return None;
+    }
+    let indent = |line: &str| line.len() - line.trim_start_matches([' ', '-']).len();
+    let mut below: Option<&str> = None;
+    for (start, line) in lines_up(text, offset) {
+        let left = Opened::of(line).brackets.last().copied();
+        let outside = below.is_none_or(|below| {
+            indent(below) <= indent(line) && !below.trim_start().starts_with([']', '}'])
+        });
+        if let Some(bracket) = left.filter(|_| outside) {
+            let at = Span::new(start + bracket, start + bracket + 1);
+            let open = &line[bracket..=bracket];
+            let fault = SyntaxFault::new(at, format!("`{open}` is not closed"));
+            return Some(fault.suggest("close the bracket"));
+        }
+        if !line.trim().is_empty() {
+            below = Some(line);
+        }
+    }
+    None
+}
+
+/// What a line leaves open, as far as the line alone tells.
+#[derive(Default)]
+struct Opened {
+    brackets: Vec<usize>,
+    quote: Option<usize>,
+}
+
+impl Opened {
+    fn of(line: &str) -> Opened {
+        let mut opened = Opened::default();
+        let mut quote: Option<(usize, char)> = None;
+        let mut before = ' ';
+        let mut signs = line.char_indices();
+        while let Some((index, sign)) = signs.next() {
+            match (quote, sign) {
+                (Some((_, '"')), '\\') => drop(signs.next()),
+                (Some((_, open)), _) if sign == open => quote = None,
+                // Quotes and brackets mean something only where a value begins.
+                (None, '"' | '\'') if " [{,:-".contains(before) => quote = Some((index, sign)),
+                (None, '#') if before == ' ' => break,
+                (None, '[' | '{') if begins_value(&line[..index], &opened) => {
+                    opened.brackets.push(index);
+                }
+                (None, ']' | '}') => drop(opened.brackets.pop()),
+                _ => {}
+            }
+            before = sign;
+        }
+        opened.quote = quote.map(|(index, _)| index);
+        opened
+    }
+}
+
+/// A bracket opens a collection after `: `, `- `, another bracket or a comma.
+fn begins_value(before: &str, opened: &Opened) -> bool {
+    let text = before.trim_end();
+    text.is_empty()
+        || text.ends_with([':', '-'])
+        || (!opened.brackets.is_empty() && text.ends_with(['[', '{', ',']))
+}
+
+/// The mend of `key: a value: with a colon`: what stands after the first `: `, in quotes.
+fn quoted_value(text: &str, offset: usize) -> Option<Mend> {
+    let (start, line) = line_at(text, offset);
+    let value = line.find(": ")? + 2;
+    // In a flow map the value ends somewhere, and nobody can say where.
+    if line[..value].contains(['{', '[', '"', '\'']) {
+        return None;
+    }
+    let words = line[value..].split(" #").next()?.trim();
+    if words.is_empty() || words.starts_with(['"', '\'', '[', '{', '&', '*', '#']) {
+        return None;
+    }
+    let from = start + value + (line[value..].len() - line[value..].trim_start().len());
+    let quoted = serde_json::Value::from(words).to_string();
+    Some(Mend::Edit { at: Span::new(from, from + words.len()), text: quoted })
+}
+
+/// The parser's words in ours, with what to do.
+fn explain(kind: &ErrorKind, words: &str, rest: &str) -> (String, String) {
+    if rest.starts_with(['`', '@', '%']) {
+        let message = format!("a value cannot begin with `{}`", &rest[..1]);
+        return (message, "put the value in quotes".into());
+    }
+    let (message, suggestion) = match kind {
+        ErrorKind::RecursionLimitExceeded => {
+            ("nested deeper than 64 levels", "flatten the document")
+        }
+        ErrorKind::MappingValueNotAllowed => {
+            ("a second `: ` on this line", "put the value in quotes")
+        }
+        ErrorKind::UnknownAnchor => ("an alias without its anchor", "write the value out"),
+        ErrorKind::UnclosedQuotedScalar => {
+            ("a quoted string that is not closed", "close the quotes")
+        }
+        ErrorKind::UnclosedFlowCollection { open } => {
+            let message = format!("`{open}` is not closed");
+            return (message, "close the bracket".into());
+        }
+        ErrorKind::InvalidIndentation
+        | ErrorKind::ExpectedBlockMappingKey
+        | ErrorKind::ExpectedBlockSequenceEntry
+        | ErrorKind::ExpectedDocumentStart
+        | ErrorKind::MappingKeyNotAllowed => {
+            ("the indentation does not fit the lines above", "align it with its siblings")
+        }
+        ErrorKind::ExpectedFlowMappingSeparator | ErrorKind::ExpectedFlowSequenceSeparator => {
+            ("a missing `,` or closing bracket", "separate the items with `,`")
+        }
+        ErrorKind::UnknownQuotedScalarEscape => {
+            ("an unknown escape in a quoted string", "use single quotes, or write `\\\\`")
+        }
+        ErrorKind::MismatchedFlowCollectionEnd { open, close } => {
+            let message = format!("`{open}` is closed by `{close}`");
+            return (message, "give each bracket its partner".into());
+        }
+        ErrorKind::MisplacedFlowCollectionEnd => {
+            ("a closing bracket that was never opened", "open it, or remove it")
+        }
+        ErrorKind::InvalidBlockScalarHeader => {
+            ("a value cannot begin with `>` or `|`", "put the value in quotes")
+        }
+        _ if words.contains("surrogate") => {
+            ("half of a surrogate pair", "write the character itself")
+        }
+        _ if words.contains("unexpected character") => {
+            ("a control character", "write it as an escape in double quotes")
+        }
+        ErrorKind::SimpleKeyExpected => ("a line without `:`", "write `key: value`"),
+        _ => {
+            let message = format!("YAML syntax error: {words}");
+            let then = "check the indentation and the quotes of this line and the one before";
+            return (message, then.into());
+        }
+    };
+    (message.into(), suggestion.into())
+}

@@ -1,0 +1,95 @@
+//! `cargo xtask stress [filter]`: repeats the tests that depend on timing while other threads keep
+//! the processors busy. A test that passes alone and fails here is flaky: mend it or the product.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use crate::tools;
+use crate::workspace::Workspace;
+
+/// The tests with several threads, processes or clocks in them, as a filter for nextest.
+const CONCURRENT: &str = "package(milepost-driver) \
+    | (package(milepost-store) & test(/runs::/)) \
+    | (package(milepost-ops) & test(/race::/)) \
+    | (package(milepost-mcp) & kind(test)) \
+    | (package(milepost-cli) & test(/^(agent|crash|hold|lapsed|mcp|serve)::/)) \
+    | (package(milepost-cli) & test(/^(side_by_side|sleeping|stopped|worlds)::/))";
+
+const ROUNDS: u32 = 30;
+/// Asks for another number of rounds.
+const ROUNDS_VARIABLE: &str = "MILEPOST_STRESS_ROUNDS";
+
+pub(crate) fn run(workspace: &Workspace, filter: Option<&str>) -> Result<ExitCode> {
+    if !tools::nextest(workspace)? {
+        bail!("cargo-nextest cannot be installed");
+    }
+    let rounds = match std::env::var(ROUNDS_VARIABLE) {
+        Ok(rounds) => rounds.parse().with_context(|| format!("{ROUNDS_VARIABLE} is no number"))?,
+        Err(_) => ROUNDS,
+    };
+    // Built before the processors are kept busy.
+    if !nextest(workspace, &["--no-run"])? {
+        bail!("the tests cannot be built");
+    }
+    let selection = match filter {
+        // A plain word selects by name, as with `cargo nextest run`.
+        Some(word) => vec![word],
+        None => vec!["-E", CONCURRENT],
+    };
+    let _load = Load::start();
+    let mut failed = Vec::new();
+    for round in 1..=rounds {
+        let began = Instant::now();
+        let passed = nextest(workspace, &selection)?;
+        let word = if passed { "passed" } else { "failed" };
+        eprintln!("stress: round {round} of {rounds} {word} after {} s", began.elapsed().as_secs());
+        if !passed {
+            failed.push(round.to_string());
+        }
+    }
+    if failed.is_empty() {
+        println!("stress: {rounds} rounds passed");
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!("stress: {} of {rounds} rounds failed: {}", failed.len(), failed.join(", "));
+    Ok(ExitCode::FAILURE)
+}
+
+/// Whether nextest, which shows only what fails, succeeded.
+fn nextest(workspace: &Workspace, arguments: &[&str]) -> Result<bool> {
+    let mut command = workspace.cargo();
+    command.args(["nextest", "run", "--workspace", "--locked", "--status-level", "fail"]);
+    let status = command.args(arguments).status().context("cannot start cargo nextest")?;
+    Ok(status.success())
+}
+
+/// One busy thread per processor, until this is dropped.
+struct Load {
+    ends: Arc<AtomicBool>,
+}
+
+impl Load {
+    fn start() -> Load {
+        let ends = Arc::new(AtomicBool::new(false));
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            let ends = Arc::clone(&ends);
+            thread::spawn(move || {
+                while !ends.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        Load { ends }
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,103 @@
+//! A type name that is visible outside its module stands for one thing in the whole workspace, so
+//! that whoever searches for it finds one definition.
+
+use std::collections::BTreeMap;
+
+use proc_macro2::TokenTree;
+
+use super::exempt::Exempt;
+use super::finding::Finding;
+use super::tokens::{RustFile, crate_of_production, each_production_level, ident, is_ident};
+
+/// Names that may be used more than once.
+const EXEMPT: &[Exempt] = &[
+    ("Config", "each is the configuration of the module it stands in"),
+    ("Error", "each is the error of the module it stands in"),
+    ("Request", "each is the request of the operation in whose module it stands"),
+    ("Response", "each is the response of the operation in whose module it stands"),
+];
+
+/// The definitions that were seen so far, by name.
+#[derive(Default)]
+pub(crate) struct TypeNames {
+    definitions: BTreeMap<String, Vec<(String, usize)>>,
+}
+
+impl TypeNames {
+    pub(crate) fn read(&mut self, file: &RustFile) {
+        if crate_of_production(&file.path).is_none() {
+            return;
+        }
+        each_production_level(&file.tokens, &mut |level| {
+            for (name, line) in visible_types(level) {
+                self.definitions.entry(name).or_default().push((file.path.clone(), line));
+            }
+        });
+    }
+
+    pub(crate) fn findings(self) -> Vec<Finding> {
+        let repeated = self.definitions.into_iter().filter(|(name, places)| {
+            // One file may define a type once per platform.
+            places.iter().any(|(path, _)| *path != places[0].0)
+                && !EXEMPT.iter().any(|(exempt, _)| exempt == name)
+        });
+        let mut findings = Vec::new();
+        for (name, places) in repeated {
+            for (path, line) in &places {
+                let (other, _) =
+                    places.iter().find(|(other, _)| other != path).unwrap_or(&places[0]);
+                let message = format!("`{name}` is also a type of {other}: rename one of them");
+                findings.push(Finding::new(path, *line, message));
+            }
+        }
+        findings
+    }
+}
+
+/// The types on a level that are declared `pub`, `pub(crate)` or the like.
+fn visible_types(level: &[TokenTree]) -> Vec<(String, usize)> {
+    let mut found = Vec::new();
+    for (index, token) in level.iter().enumerate().filter(|(_, token)| is_ident(token, "pub")) {
+        let restricted = matches!(level.get(index + 1), Some(TokenTree::Group(_)));
+        let keyword = index + 1 + usize::from(restricted);
+        let declares = ident(level.get(keyword)).is_some_and(|word| {
+            ["struct", "enum", "trait", "type", "union"].contains(&word.as_str())
+        });
+        if let (true, Some(name)) = (declares, ident(level.get(keyword + 1))) {
+            found.push((name, token.span().start().line));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::places;
+    use super::*;
+
+    fn check(files: &[(&str, &str)], expected: &[&str]) {
+        let mut names = TypeNames::default();
+        for (path, source) in files {
+            names.read(&RustFile::parse(path, source).unwrap());
+        }
+        assert_eq!(places(&names.findings()), expected);
+    }
+
+    #[test]
+    fn a_visible_name_stands_for_one_type() {
+        let files = [
+            ("crates/a/src/x.rs", "pub struct Plan;\npub(crate) enum Kind {}\nstruct Own;"),
+            ("crates/b/src/y.rs", "mod m {\n    pub(super) type Kind = u8;\n}\npub trait Own {}"),
+            ("crates/b/tests/it/z.rs", "pub struct Plan;"),
+        ];
+        check(&files, &["crates/a/src/x.rs:2", "crates/b/src/y.rs:2"]);
+    }
+
+    #[test]
+    fn platforms_and_exceptions_may_repeat_a_name() {
+        let twice = "#[cfg(unix)]\npub struct Lock;\n#[cfg(windows)]\npub struct Lock;";
+        check(&[("crates/a/src/x.rs", twice)], &[]);
+        let request = "pub struct Request;";
+        check(&[("crates/a/src/x.rs", request), ("crates/a/src/y.rs", request)], &[]);
+    }
+}
