@@ -76,7 +76,7 @@ impl SyntaxNode {
         self.entry(key).map(|(_, node)| node)
     }
 
-    /// SyntaxKey and value of a key, when this is a map that has it.
+    /// The key and value of an entry, when this is a map that has it.
     pub fn entry(&self, key: &str) -> Option<&(SyntaxKey, SyntaxNode)> {
         self.entries().iter().find(|(name, _)| name.name == key)
     }

@@ -77,7 +77,7 @@ fn name_at(level: &[TokenTree], mut index: usize) -> Option<String> {
             token if is_punct(token, '#') => index += 2,
             TokenTree::Group(_) => index += 1,
             TokenTree::Ident(word) if BEFORE_NAME.contains(&word.to_string().as_str()) => {
-                index += 1
+                index += 1;
             }
             TokenTree::Ident(word) => return Some(word.to_string()),
             _ => return None,

@@ -157,8 +157,8 @@ fn an_interrupt_waits_for_the_write_in_flight() {
     until_seen(&server, 1);
     signal(&child, Signal::INT);
     let ran = ended(child).ends(130);
-    assert!(ran.err.contains("waiting for the request under way"), "{}", ran.err);
-    assert!(ran.err.contains("go on with: milepost resume"), "{}", ran.err);
+    assert!(ran.err.contains("waiting for the request in flight"), "{}", ran.err);
+    assert!(ran.err.contains("continue with: milepost resume"), "{}", ran.err);
     is_left_between_two_writes(&server, &place);
 }
 
@@ -258,7 +258,7 @@ fn a_parent_continues_when_its_child_does() {
     let child = above["waiting"][0]["run_id"].as_str().expect("an id").to_owned();
     let ran = in_terminal(&place, &format!("approve {child}"), "y\n").ends(0);
     let id = above["run_id"].as_str().expect("an id");
-    assert!(ran.out.contains(&format!("{id}  above  goes on")), "{}", ran.out);
+    assert!(ran.out.contains(&format!("{id}  above  continues")), "{}", ran.out);
     let run = only(&place);
     assert_eq!((&run["status"], server.seen().len()), (&json!("succeeded"), 2), "{run}");
     // The same for a program, which is told only about the run that it named.

@@ -110,7 +110,7 @@ fn a_succeeded_step_shows_what_was_sent() {
     let run = started(&place, 0);
     let id = run["run_id"].as_str().expect("an id");
     let told = place.run(["show", id, "b"]).ends(0).out;
-    for part in ["b  try 1", "/parts/mid", "[secret:input:pass]", "Idempotency-Key: "] {
+    for part in ["b  attempt 1", "/parts/mid", "[secret:input:pass]", "Idempotency-Key: "] {
         assert!(told.contains(part), "{part}: {told}");
     }
     assert!(!told.contains("/parts/top"), "{told}");

@@ -229,7 +229,9 @@ fn reads(flow: &Flow, step: &Step, input: &str) -> bool {
     expressed || varies(flow, step, input)
 }
 
-/// Whether what is not written as an expression names an input as a variable.
+/// Whether what is not written as an expression names an input as a variable. Conditions, rules and
+/// texts name variables in many ways, so every word of them counts: a step that runs once more is
+/// better than one that keeps a result for another input.
 fn varies(flow: &Flow, step: &Step, input: &str) -> bool {
     let guided = flow.is_walked() || matches!(step.when, Some(When::Condition(_)));
     let told = match &step.action {
@@ -239,7 +241,7 @@ fn varies(flow: &Flow, step: &Step, input: &str) -> bool {
         }
         _ => false,
     };
-    let text = || step_equality::of(step);
+    let text = || format!("{:?} {:?} {:?}", step.when, step.for_each, step.action);
     let word = |part: &str| part == input;
     let apart = |c: char| !c.is_alphanumeric() && c != '_' && c != '-';
     (guided || told) && text().split(apart).any(word)

@@ -1,7 +1,6 @@
 //! Whether a step means the same in two texts, wherever in them it stands.
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
 use milepost_model::step::{Action, Step};
 
@@ -11,47 +10,30 @@ use crate::event::failure::Failure;
 use crate::interpreter::flow::Flow;
 use crate::state::State;
 
-/// What a step does, as a text to compare: everything but places, names for people, and how
-/// patiently it is tried.
-pub(crate) fn of(step: &Step) -> String {
-    let mut text = format!("{:?} {:?} {:?}", step.when, step.needs, step.for_each);
-    match &step.action {
-        Action::Loop(looped) => {
-            let _ = write!(text, "{:?}", looped.spec);
-            for inner in &looped.body {
-                let _ = write!(text, "{} {}", inner.id.value, of(inner));
+/// Whether two steps do the same. Places, names for people and how patiently a step is tried have
+/// no part in it.
+fn do_the_same(was: &Step, now: &Step) -> bool {
+    let runs_alike = was.when == now.when && was.needs == now.needs && was.for_each == now.for_each;
+    runs_alike
+        && match (&was.action, &now.action) {
+            (Action::Loop(was), Action::Loop(now)) => {
+                let mut bodies = was.body.iter().zip(&now.body);
+                was.spec == now.spec
+                    && was.body.len() == now.body.len()
+                    && bodies.all(|(was, now)| was.id == now.id && do_the_same(was, now))
             }
+            (was, now) => was == now,
         }
-        action => {
-            let _ = write!(text, "{action:?}");
-        }
-    }
-    placeless(&text)
-}
-
-/// The text without where in a document things stand.
-fn placeless(text: &str) -> String {
-    const PLACE: &str = "At { start: ";
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(PLACE) {
-        out.push_str(&rest[..at]);
-        rest = &rest[at + PLACE.len()..];
-        rest = rest.find('}').map_or("", |end| &rest[end + 1..]);
-    }
-    out.push_str(rest);
-    out
 }
 
 /// Whether what was done of a list or a loop counts for the new one too.
 pub(crate) fn same_list(was: &Step, now: &Step) -> bool {
-    let list = |step: &Step| placeless(&format!("{:?}", step.for_each));
     match (&was.action, &now.action) {
         (Action::Run(old), Action::Run(new)) => {
-            old.target.value == new.target.value && list(was) == list(now)
+            old.target == new.target && was.for_each == now.for_each
         }
-        (Action::Prompt(_), Action::Prompt(_)) => list(was) == list(now),
-        (Action::Loop(_), Action::Loop(_)) => of(was) == of(now),
+        (Action::Prompt(_), Action::Prompt(_)) => was.for_each == now.for_each,
+        (Action::Loop(_), Action::Loop(_)) => do_the_same(was, now),
         _ => false,
     }
 }
@@ -79,8 +61,8 @@ pub(crate) fn keeps(
         if waits(old, index) != waits(new, now) {
             return Err(refusal::rewired(&node.key, "it waits for other steps"));
         }
-        let same = old.of_key(&node.key).map(of) == new.of_key(&node.key).map(of);
-        if !same {
+        let both = old.of_key(&node.key).zip(new.of_key(&node.key));
+        if !both.is_some_and(|(was, now)| do_the_same(was, now)) {
             return Err(refusal::rewired(&node.key, "it does something else"));
         }
     }

@@ -52,13 +52,20 @@ pub(crate) fn mistyped(node: &SyntaxNode, want: &str, meant: Option<Value>, repo
     report.add(fault.write_instead(node.at, meant, &format!("put {want} here")));
 }
 
-/// A decoded value that remembers its place.
-#[derive(Debug, Clone, PartialEq)]
+/// A decoded value that remembers its place. Its place is no part of what it means: two values are
+/// equal wherever they stand, and so are all the types of `language` that have an `at`.
+#[derive(Debug, Clone)]
 pub struct Spot<T> {
     /// Where it stands.
     pub at: Span,
     /// The value.
     pub value: T,
+}
+
+impl<T: PartialEq> PartialEq for Spot<T> {
+    fn eq(&self, other: &Spot<T>) -> bool {
+        self.value == other.value
+    }
 }
 
 impl<T: Decode> Decode for Spot<T> {

@@ -17,13 +17,19 @@ use crate::suggest;
 use crate::violation::clip;
 
 /// A JSON Schema that is one.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct JsonSchema {
     /// Where it stands.
     pub at: Span,
     /// The schema.
     pub value: Value,
     compiled: Lazy<Result<jsonschema::Validator, String>>,
+}
+
+impl PartialEq for JsonSchema {
+    fn eq(&self, other: &JsonSchema) -> bool {
+        self.value == other.value
+    }
 }
 
 /// What does not fit a schema, and where.

@@ -32,12 +32,18 @@ impl Located<'_> {
 }
 
 /// Text that may hold `${{ … }}`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Templated {
     /// Where it stands.
     pub at: Span,
     /// The parsed text.
     pub template: Template,
+}
+
+impl PartialEq for Templated {
+    fn eq(&self, other: &Templated) -> bool {
+        self.template == other.template
+    }
 }
 
 impl Templated {
@@ -113,7 +119,7 @@ fn syntax(source: &str, at: Span, offset: u32, error: SyntaxError) -> Finding {
 }
 
 /// Any JSON whose strings may hold `${{ … }}`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum Dynamic {
     /// No expression anywhere inside.
     Plain(Span, Value),
@@ -123,6 +129,18 @@ pub enum Dynamic {
     List(Span, Vec<Dynamic>),
     /// A map with expressions somewhere inside.
     Map(Span, Vec<(String, Dynamic)>),
+}
+
+impl PartialEq for Dynamic {
+    fn eq(&self, other: &Dynamic) -> bool {
+        match (self, other) {
+            (Dynamic::Plain(_, one), Dynamic::Plain(_, other)) => one == other,
+            (Dynamic::Text(one), Dynamic::Text(other)) => one == other,
+            (Dynamic::List(_, one), Dynamic::List(_, other)) => one == other,
+            (Dynamic::Map(_, one), Dynamic::Map(_, other)) => one == other,
+            _ => false,
+        }
+    }
 }
 
 impl Dynamic {
@@ -233,7 +251,7 @@ impl Shape for Dynamic {
 }
 
 /// A bare expression, as `if`, `until` and `check` take it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Bare {
     /// Where the string stands.
     pub at: Span,
@@ -241,6 +259,12 @@ pub struct Bare {
     pub expr: Expr,
     /// Where in the string's text it begins.
     pub offset: u32,
+}
+
+impl PartialEq for Bare {
+    fn eq(&self, other: &Bare) -> bool {
+        self.expr == other.expr
+    }
 }
 
 impl Bare {

@@ -398,14 +398,22 @@ impl<'t> Scanner<'t> {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
             Some(b'u') => {
                 let unit = self.unit(start)?;
-                let is_pair = (0xD800..=0xDBFF).contains(&unit)
-                    && self.text[self.at..].starts_with("\\u")
-                    && unit_at(self.text.as_bytes(), self.at).is_some_and(is_low_surrogate);
-                if is_pair {
-                    self.at += 6;
-                } else if (0xD800..=0xDFFF).contains(&unit) {
-                    let checked = sink.check_lone_surrogate(unit, start);
-                    checked.map_err(|kind| ScanError { at: start, start, is_end: false, kind })?;
+                let is_high = (0xD800..=0xDBFF).contains(&unit);
+                let escape_follows = is_high && self.text[self.at..].starts_with("\\u");
+                match unit_at(self.text.as_bytes(), self.at).filter(|_| escape_follows) {
+                    Some(low) if is_low_surrogate(low) => self.at += 6,
+                    // Not a whole escape: that is what is wrong, and it is found next.
+                    None if escape_follows => {}
+                    _ if is_high || is_low_surrogate(unit) => {
+                        let checked = sink.check_lone_surrogate(unit, start);
+                        checked.map_err(|kind| ScanError {
+                            at: start,
+                            start,
+                            is_end: false,
+                            kind,
+                        })?;
+                    }
+                    _ => {}
                 }
             }
             _ => return Err(self.error_from(start, ScanErrorKind::UnknownEscape)),
