@@ -354,7 +354,7 @@ impl<S: ServerHandler> Endpoint<S> {
                 "details": "the session is not known, or has ended; send initialize again",
             });
             let fault =
-                RpcError::new(crate::rpc_error::SERVER_ERROR, "HttpSession not found", data);
+                RpcError::new(crate::rpc_error::SERVER_ERROR, "Session not found", data);
             HttpError { status: StatusCode::NOT_FOUND, fault }
         })
     }

@@ -104,7 +104,7 @@ pub(super) fn words(problem: &Problem, payload: &Value) -> String {
         lines.push(format!("- {}: {}{suggestion}", said("path"), said("message")));
     }
     if let Some(action) = payload["suggested_action"].as_str().filter(|text| !text.is_empty()) {
-        lines.push(format!("SuggestedCall: {action}"));
+        lines.push(format!("Next: {action}"));
     }
     if let Some(example) = payload.get("example") {
         lines.push(format!("A call that fits the schema: {example}"));

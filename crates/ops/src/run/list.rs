@@ -168,7 +168,7 @@ async fn lapsed(runs: &dyn RunReader, row: &RunRecord) -> Result<Option<String>,
 operation! {
     /// Lists runs.
     ListRuns: "runs.list", "List runs",
-        "ListRuns runs, newest first: those of this workspace unless \
+        "List runs, newest first: those of this workspace unless \
          `all_workspaces` is given, filtered by status or workflow.";
     doors: [Door::Command("runs")];
     run: list_runs(Reader, Request) -> Response;
