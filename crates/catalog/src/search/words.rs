@@ -90,7 +90,12 @@ fn give(word: &str, small: &mut String, each: &mut impl FnMut(&str)) {
         return each(word);
     }
     small.clear();
-    small.extend(word.chars().flat_map(char::to_lowercase));
+    if word.is_ascii() {
+        small.push_str(word);
+        small.make_ascii_lowercase();
+    } else {
+        small.extend(word.chars().flat_map(char::to_lowercase));
+    }
     each(small);
 }
 
