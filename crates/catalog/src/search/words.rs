@@ -2,6 +2,8 @@
 //! and a word is the same in singular and plural.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use crate::text::WordList;
 
@@ -144,13 +146,15 @@ pub(super) fn normal(word: &str) -> Cow<'_, str> {
 }
 
 /// Words that say nothing of what a command is about.
-const STOP: WordList = WordList(
-    "a about across all also am an and any anyone are as at be been belonging but by can could \
+static STOP: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let words = "a about across all also am an and any anyone are as at be been belonging but \
+        by can could \
         do does each every for from given has have here how i if in inside into is it its let me \
         my need no not of on one onto or our out please some somebody someone something specific \
         specified that the their them then there these they this those through to two under us \
-        using via want was we what when where which who whose will with within would you your",
-);
+        using via want was we what when where which who whose will with within would you your";
+    words.split_whitespace().collect()
+});
 
 /// Whether a word says nothing of what a command is about.
 pub(super) fn is_stop(word: &str) -> bool {
