@@ -68,15 +68,14 @@ impl Bundle {
     /// What became of it.
     pub fn add(&mut self, file: &str, fetched: FetchedFile) {
         let pointer = format!("/{FILES}/{}", part(file));
+        let leads = |why| format!("a reference leads to `{file}`: {why}");
         let bytes = match fetched {
             FetchedFile::Bytes(bytes) => bytes,
             FetchedFile::Refused(why) => {
-                let message = format!("a reference leads to `{file}`: {why}");
-                return self.violations.add(pointer, DocumentRule::RefRefused, message);
+                return self.violations.add(pointer, DocumentRule::REF_REFUSED, leads(why));
             }
             FetchedFile::Missing(why) => {
-                let message = format!("a reference leads to `{file}`: {why}");
-                return self.warnings.add(pointer, DocumentRule::Ref, message);
+                return self.warnings.add(pointer, DocumentRule::REF, leads(why));
             }
         };
         match ParsedDocument::read(&bytes) {
@@ -91,7 +90,7 @@ impl Bundle {
             }
             Err(error) => {
                 let message = format!("`{file}` cannot be read: {error}");
-                self.warnings.add(pointer, DocumentRule::Ref, message);
+                self.warnings.add(pointer, DocumentRule::REF, message);
             }
         }
     }

@@ -46,49 +46,23 @@ pub struct ApiCommand {
     pub defs: Arc<Map<String, Value>>,
 }
 
-/// An HTTP method.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Method {
-    Get,
-    Head,
-    Options,
-    Trace,
-    Query,
-    Post,
-    Put,
-    Patch,
-    Delete,
+milepost_model::named_enum! {
+    /// An HTTP method, by its name on the wire.
+    #[derive(Serialize, Deserialize)]
+    Method {
+        Get = "GET",
+        Head = "HEAD",
+        Options = "OPTIONS",
+        Trace = "TRACE",
+        Query = "QUERY",
+        Post = "POST",
+        Put = "PUT",
+        Patch = "PATCH",
+        Delete = "DELETE",
+    }
 }
 
 impl Method {
-    /// Every method an OpenAPI document can name.
-    pub const ALL: &'static [Method] = &[
-        Method::Get,
-        Method::Put,
-        Method::Post,
-        Method::Delete,
-        Method::Options,
-        Method::Head,
-        Method::Patch,
-        Method::Trace,
-        Method::Query,
-    ];
-
-    /// As it goes on the wire.
-    pub fn name(self) -> &'static str {
-        match self {
-            Method::Get => "GET",
-            Method::Head => "HEAD",
-            Method::Options => "OPTIONS",
-            Method::Trace => "TRACE",
-            Method::Query => "QUERY",
-            Method::Post => "POST",
-            Method::Put => "PUT",
-            Method::Patch => "PATCH",
-            Method::Delete => "DELETE",
-        }
-    }
-
     /// Reads a name in any letters.
     pub fn parse(text: &str) -> Option<Method> {
         Method::ALL.iter().copied().find(|method| method.name().eq_ignore_ascii_case(text))
@@ -111,31 +85,20 @@ impl Method {
     }
 }
 
-/// Where a parameter travels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Location {
-    /// In the path.
-    Path,
-    /// Behind the `?`.
-    Query,
-    /// As a header.
-    Header,
-    /// In the `Cookie` header.
-    Cookie,
-    /// All that stands behind the `?` is this one value (`in: querystring` of OpenAPI 3.2).
-    QueryString,
-}
-
-impl Location {
-    /// The word of OpenAPI.
-    pub fn name(self) -> &'static str {
-        match self {
-            Location::Path => "path",
-            Location::Query => "query",
-            Location::Header => "header",
-            Location::Cookie => "cookie",
-            Location::QueryString => "querystring",
-        }
+milepost_model::named_enum! {
+    /// Where a parameter travels, by the word of OpenAPI.
+    #[derive(Serialize, Deserialize)]
+    Location {
+        /// In the path.
+        Path = "path",
+        /// Behind the `?`.
+        Query = "query",
+        /// As a header.
+        Header = "header",
+        /// In the `Cookie` header.
+        Cookie = "cookie",
+        /// All that stands behind the `?` is this one value (`in: querystring` of OpenAPI 3.2).
+        QueryString = "querystring",
     }
 }
 
@@ -305,20 +268,4 @@ pub enum SecurityScheme {
 pub struct Server {
     /// The URL with its variables filled in by their defaults; may be relative to the source.
     pub url: String,
-    /// The URL as written, when it has variables.
-    pub template: Option<String>,
-    /// Its variables, with default and choices.
-    pub variables: Vec<ServerVariable>,
-    /// What it is, cleaned and capped.
-    pub description: String,
-}
-
-/// A variable in the URL of a server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServerVariable {
-    pub name: String,
-    /// Its value unless another is given.
-    pub default: String,
-    /// The values it can have; empty when any.
-    pub choices: Vec<String>,
 }

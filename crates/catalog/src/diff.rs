@@ -96,19 +96,15 @@ fn change(old: &ApiCommand, new: &ApiCommand, key: &str) -> Option<CommandChange
     let mut details = Vec::new();
     let mut breaking = parameters(old, new, &mut details);
     breaking |= body(old, new, &mut details);
-    if old.responses != new.responses {
-        details.push("its answers are described differently".to_owned());
-    }
-    if old.security != new.security {
-        details.push("it is authenticated in another way".to_owned());
-        breaking = true;
-    }
-    if old.servers != new.servers {
-        details.push("it is reached elsewhere".to_owned());
-        breaking = true;
-    }
-    if !old.deprecated && new.deprecated {
-        details.push("it is deprecated now".to_owned());
+    let differences = [
+        (old.responses != new.responses, false, "its answers are described differently"),
+        (old.security != new.security, true, "it is authenticated in another way"),
+        (old.servers != new.servers, true, "it is reached elsewhere"),
+        (!old.deprecated && new.deprecated, false, "it is deprecated now"),
+    ];
+    for (_, breaks, detail) in differences.into_iter().filter(|(is_so, ..)| *is_so) {
+        details.push(detail.to_owned());
+        breaking |= breaks;
     }
     if details.is_empty() && old.defs != new.defs {
         details.push("schemas it refers to are different".to_owned());

@@ -142,18 +142,14 @@ impl<R: FnMut(Range<u64>) -> Option<String>> Cutting<'_, R> {
             self.want(fragment)?;
             if fragment.contains('%') {
                 // As `Document::fragment` reads it: encoded as a whole or part by part.
-                self.want(&percent_decode_str(fragment).decode_utf8_lossy())?;
-                self.part_by_part(fragment);
+                let decode = |token| percent_decode_str(token).decode_utf8_lossy();
+                self.want(&decode(fragment))?;
+                // A slash that was encoded is part of a key.
+                let tokens = fragment.split('/').map(|token| decode(token).replace('/', "~1"));
+                self.open.extend(self.places.place(&tokens.collect::<Vec<_>>().join("/")));
             }
         }
         Some(())
-    }
-
-    fn part_by_part(&mut self, fragment: &str) {
-        let decode = |token| percent_decode_str(token).decode_utf8_lossy();
-        // A slash that was encoded is part of a key.
-        let tokens = fragment.split('/').map(|token| decode(token).replace('/', "~1"));
-        self.open.extend(self.places.place(&tokens.collect::<Vec<_>>().join("/")));
     }
 }
 

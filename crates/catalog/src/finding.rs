@@ -3,63 +3,32 @@
 use crate::limits;
 use crate::text;
 
-/// Which rule a finding goes back to.
+/// Which rule a finding goes back to: the word people and models see. Rules of the reader have
+/// words of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum DocumentRule {
-    Version,
-    Info,
-    Paths,
-    PathItem,
-    Operation,
-    Method,
-    OperationId,
-    Parameter,
-    PathParameter,
-    Body,
-    Response,
-    Schema,
-    Security,
-    Server,
-    ServerScheme,
-    Ref,
-    RefCycle,
-    RefRefused,
-    NoOperations,
-    Webhooks,
-    Reader(&'static str),
-    Specification,
-    Credentials,
-}
+pub struct DocumentRule(pub &'static str);
 
 impl DocumentRule {
-    /// The word people and models see.
-    pub fn name(self) -> &'static str {
-        match self {
-            DocumentRule::Version => "version",
-            DocumentRule::Info => "info",
-            DocumentRule::Paths => "paths",
-            DocumentRule::PathItem => "path-item",
-            DocumentRule::Operation => "operation",
-            DocumentRule::Method => "method",
-            DocumentRule::OperationId => "operation-id",
-            DocumentRule::Parameter => "parameter",
-            DocumentRule::PathParameter => "path-parameter",
-            DocumentRule::Body => "body",
-            DocumentRule::Response => "response",
-            DocumentRule::Schema => "schema",
-            DocumentRule::Security => "security",
-            DocumentRule::Server => "server",
-            DocumentRule::ServerScheme => "server-scheme",
-            DocumentRule::Ref => "ref",
-            DocumentRule::RefCycle => "ref-cycle",
-            DocumentRule::RefRefused => "ref-refused",
-            DocumentRule::NoOperations => "no-operations",
-            DocumentRule::Webhooks => "webhooks",
-            DocumentRule::Reader(name) => name,
-            DocumentRule::Specification => "specification",
-            DocumentRule::Credentials => "credentials",
-        }
-    }
+    pub const VERSION: DocumentRule = DocumentRule("version");
+    pub const INFO: DocumentRule = DocumentRule("info");
+    pub const PATHS: DocumentRule = DocumentRule("paths");
+    pub const PATH_ITEM: DocumentRule = DocumentRule("path-item");
+    pub const OPERATION: DocumentRule = DocumentRule("operation");
+    pub const METHOD: DocumentRule = DocumentRule("method");
+    pub const OPERATION_ID: DocumentRule = DocumentRule("operation-id");
+    pub const PARAMETER: DocumentRule = DocumentRule("parameter");
+    pub const PATH_PARAMETER: DocumentRule = DocumentRule("path-parameter");
+    pub const BODY: DocumentRule = DocumentRule("body");
+    pub const RESPONSE: DocumentRule = DocumentRule("response");
+    pub const SERVER: DocumentRule = DocumentRule("server");
+    pub const SERVER_SCHEME: DocumentRule = DocumentRule("server-scheme");
+    pub const REF: DocumentRule = DocumentRule("ref");
+    pub const REF_CYCLE: DocumentRule = DocumentRule("ref-cycle");
+    pub const REF_REFUSED: DocumentRule = DocumentRule("ref-refused");
+    pub const NO_OPERATIONS: DocumentRule = DocumentRule("no-operations");
+    pub const WEBHOOKS: DocumentRule = DocumentRule("webhooks");
+    pub const SPECIFICATION: DocumentRule = DocumentRule("specification");
+    pub const CREDENTIALS: DocumentRule = DocumentRule("credentials");
 }
 
 /// One thing to tell about a document.
@@ -99,7 +68,7 @@ impl DocumentFindings {
             let message = format!("{} more findings are not shown", self.more);
             self.list.push(DocumentFinding {
                 path: String::new(),
-                rule: DocumentRule::Specification,
+                rule: DocumentRule::SPECIFICATION,
                 message,
             });
         }
@@ -115,4 +84,9 @@ impl DocumentFindings {
 /// A key or index as a part of a JSON pointer.
 pub fn part(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
+}
+
+/// The pointer of a member of what a pointer leads to.
+pub fn below(pointer: &str, key: &str) -> String {
+    format!("{pointer}/{}", part(key))
 }

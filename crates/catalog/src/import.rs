@@ -1,5 +1,7 @@
 //! A document looked at as a whole: what it is, what can be used of it, and what is wrong.
 
+use std::collections::BTreeSet;
+
 use milepost_syntax::json::document::JsonNode;
 use url::Url;
 
@@ -42,11 +44,8 @@ impl Inspection {
         same_ids(&rows, &mut warnings);
         refs::dangling(api.document(), &mut warnings);
         if rows.is_empty() && violations.is_empty() {
-            warnings.add(
-                "/paths",
-                DocumentRule::NoOperations,
-                "there is nothing that can be called",
-            );
+            let message = "there is nothing that can be called";
+            warnings.add("/paths", DocumentRule::NO_OPERATIONS, message);
         }
         Inspection {
             rows,
@@ -70,17 +69,12 @@ impl Inspection {
 }
 
 fn info(api: &Api, warnings: &mut DocumentFindings) {
-    match api.document().root().get("info") {
-        Some(info) if info.is_map() && api.title().is_some() => {}
-        Some(info) if info.is_map() => {
-            warnings.add("/info/title", DocumentRule::Info, "the API has no title");
-        }
-        _ => warnings.add(
-            "/info",
-            DocumentRule::Info,
-            "the document says nothing of itself: no `info`",
-        ),
-    }
+    let (path, message) = match api.document().root().get("info") {
+        Some(info) if info.is_map() && api.title().is_some() => return,
+        Some(info) if info.is_map() => ("/info/title", "the API has no title"),
+        _ => ("/info", "the document says nothing of itself: no `info`"),
+    };
+    warnings.add(path, DocumentRule::INFO, message);
 }
 
 fn paths(api: &Api, warnings: &mut DocumentFindings, violations: &mut DocumentFindings) {
@@ -89,22 +83,19 @@ fn paths(api: &Api, warnings: &mut DocumentFindings, violations: &mut DocumentFi
     let hooks = root.get("webhooks").map_or(0, JsonNode::len);
     if hooks > 0 {
         let message = format!("{hooks} webhooks are called by the API, not by us: left out");
-        warnings.add("/webhooks", DocumentRule::Webhooks, message);
+        warnings.add("/webhooks", DocumentRule::WEBHOOKS, message);
     }
-    match root.get("paths") {
-        Some(paths) if paths.is_map() => {}
-        None if modern && (root.get("webhooks").is_some() || root.get("components").is_some()) => {}
-        None | Some(_) if root.get("paths").is_none_or(JsonNode::is_null) => {
-            let version = api.version().name();
-            let message = format!("OpenAPI {version} demands `paths`: a map of paths");
-            violations.add("/paths", DocumentRule::Paths, message);
+    let message = match root.get("paths") {
+        Some(paths) if paths.is_map() => return,
+        None if modern && ["webhooks", "components"].iter().any(|key| root.get(key).is_some()) => {
+            return;
         }
-        _ => violations.add(
-            "/paths",
-            DocumentRule::Paths,
-            "`paths` must be a map from path to operations",
-        ),
-    }
+        Some(paths) if !paths.is_null() => {
+            "`paths` must be a map from path to operations".to_owned()
+        }
+        _ => format!("OpenAPI {} demands `paths`: a map of paths", api.version().name()),
+    };
+    violations.add("/paths", DocumentRule::PATHS, message);
 }
 
 fn same_ids(rows: &[Row], warnings: &mut DocumentFindings) {
@@ -122,7 +113,7 @@ fn same_ids(rows: &[Row], warnings: &mut DocumentFindings) {
                 pair[0].1.path,
             );
             let pointer = format!("{}/operationId", pair[1].1.pointer);
-            warnings.add(pointer, DocumentRule::OperationId, message);
+            warnings.add(pointer, DocumentRule::OPERATION_ID, message);
         }
     }
 }
@@ -193,7 +184,7 @@ impl BaseUrl {
             let url = usable(given, None);
             if let Err(why) = &url {
                 let message = format!("`{}` {why}", shown(given));
-                violations.add("/base_url", DocumentRule::Server, message);
+                violations.add("/base_url", DocumentRule::SERVER, message);
             }
             return BaseUrl::made(url.ok(), warnings, violations);
         }
@@ -204,7 +195,7 @@ impl BaseUrl {
                 Ok(url) => return BaseUrl::made(Some(url), warnings, violations),
                 Err(why @ (Unusable::Relative | Unusable::Template)) => {
                     let message = format!("the server `{}` {why}", shown(&server.url));
-                    warnings.add(format!("{pointer}/{index}"), DocumentRule::Server, message);
+                    warnings.add(format!("{pointer}/{index}"), DocumentRule::SERVER, message);
                 }
                 Err(why) => {
                     let message = format!("the server `{}` {why}", shown(&server.url));
@@ -213,12 +204,12 @@ impl BaseUrl {
             }
         }
         if let Some((pointer, message)) = refused {
-            violations.add(pointer, DocumentRule::ServerScheme, message);
+            violations.add(pointer, DocumentRule::SERVER_SCHEME, message);
         }
         if violations.is_empty() {
             let message = "the document says no address that can be used: give a base URL \
                 before a command is run";
-            warnings.add(pointer, DocumentRule::Server, message);
+            warnings.add(pointer, DocumentRule::SERVER, message);
         }
         BaseUrl::made(None, warnings, violations)
     }
@@ -264,7 +255,7 @@ pub fn usable(server: &str, source: Option<&Url>) -> Result<Url, Unusable> {
     if server.contains(['{', '}']) {
         return Err(Unusable::Template);
     }
-    let url = match Url::parse(server) {
+    let mut url = match Url::parse(server) {
         Ok(url) => url,
         Err(url::ParseError::RelativeUrlWithoutBase) => {
             let source = source.ok_or(Unusable::Relative)?;
@@ -278,7 +269,6 @@ pub fn usable(server: &str, source: Option<&Url>) -> Result<Url, Unusable> {
     if !url.username().is_empty() || url.password().is_some() {
         return Err(Unusable::Credentials);
     }
-    let mut url = url;
     url.set_query(None);
     url.set_fragment(None);
     Ok(url)
@@ -286,9 +276,6 @@ pub fn usable(server: &str, source: Option<&Url>) -> Result<Url, Unusable> {
 
 /// The first parts of the names, each once: `orders`, `customers`.
 pub fn prefixes(rows: &[Row]) -> Vec<String> {
-    let mut prefixes: Vec<String> =
-        rows.iter().map(|row| row.name.split(':').next().unwrap_or(&row.name).to_owned()).collect();
-    prefixes.sort();
-    prefixes.dedup();
-    prefixes
+    let prefixes = rows.iter().filter_map(|row| row.name.split(':').next());
+    prefixes.collect::<BTreeSet<_>>().into_iter().map(str::to_owned).collect()
 }

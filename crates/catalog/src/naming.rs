@@ -1,23 +1,22 @@
 //! Names of commands: resource path and verb, `orders:refunds:create`. A name once given is kept;
 //! no two commands share one.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::fmt::Write as _;
-use std::sync::LazyLock;
+use std::collections::{BTreeMap, BTreeSet};
 
+use milepost_model::document::hex;
 use sha2::{Digest, Sha256};
 
 use crate::command::Method;
 use crate::limits::NAME_CHARS;
 use crate::table::Row;
-use crate::text;
+use crate::text::{self, TemplatePiece, WordList, template_pieces};
 
 /// Names that were given before, by method and path.
 pub type AssignedNames = BTreeMap<String, String>;
 
 /// Words that begin the last part of a path when it is something to do, not something there is.
-static ACTIONS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-    let words = "accept acknowledge activate add allocate apply approve archive assign attach authenticate \
+const ACTIONS: WordList = WordList(
+    "accept acknowledge activate add allocate apply approve archive assign attach authenticate \
         authorize autocomplete batch block bulk calculate cancel capture change check claim clear \
         clone close complete compute confirm connect convert copy count create deactivate decline \
         decrypt delete deny deploy describe detach disable disconnect dismiss download duplicate \
@@ -32,9 +31,8 @@ static ACTIONS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
         split start stop stream submit subscribe suggest suspend swap sync tag terminate test \
         toggle track transfer translate trigger unarchive unassign unblock undelete undo unfollow \
         unlink unlock unmute unpin unpublish unsubscribe update upgrade upload upsert validate \
-        verify view void wait watch withdraw write";
-    words.split_whitespace().collect()
-});
+        verify view void wait watch withdraw write",
+);
 
 /// Gives every row its name: those kept first, then the plain ones, then ties are broken by the
 /// operation's id, and by a short hash. Nothing depends on the order of the document.
@@ -52,10 +50,7 @@ pub fn assign(rows: &mut [Row], lists: &[bool], kept: &AssignedNames) {
     }
     let ids = ids(rows);
     // The shortest path has the best claim to the plain name.
-    open.sort_by(|a, b| {
-        let claim = |index: usize| (rows[index].path.len(), rows[index].key());
-        claim(*a).cmp(&claim(*b))
-    });
+    open.sort_by_cached_key(|index| (rows[*index].path.len(), rows[*index].key()));
     for index in open {
         let name = free_name(&rows[index], lists[index], &ids, &taken);
         taken.insert(name.clone());
@@ -120,7 +115,9 @@ fn plain_name(row: &Row, lists: bool) -> String {
         }
     }
     let Some(last) = words.last().copied() else {
-        return nameless(row, ends_in_value, lists);
+        let id = row.operation_id.as_deref().and_then(text::kebab);
+        let verb = || verb(row.method, ends_in_value, lists, false);
+        return id.unwrap_or_else(|| format!("root:{}", verb()));
     };
     // The last part says what is done: `orders:cancel`.
     if !ends_in_value && is_action(row.method, last) {
@@ -128,11 +125,6 @@ fn plain_name(row: &Row, lists: bool) -> String {
     }
     let verb = verb(row.method, ends_in_value, lists, is_plural(last));
     format!("{}:{verb}", words.join(":"))
-}
-
-fn nameless(row: &Row, ends_in_value: bool, lists: bool) -> String {
-    let id = row.operation_id.as_deref().and_then(text::kebab);
-    id.unwrap_or_else(|| format!("root:{}", verb(row.method, ends_in_value, lists, false)))
 }
 
 fn verb(method: Method, item: bool, lists: bool, plural: bool) -> &'static str {
@@ -166,46 +158,30 @@ pub(crate) fn is_verb(word: &str) -> bool {
 /// Whether a word means several things.
 pub(crate) fn is_plural(word: &str) -> bool {
     let last = word.rsplit('-').next().unwrap_or(word);
-    last.len() > 2
-        && last.ends_with('s')
-        && !last.ends_with("ss")
-        && !last.ends_with("us")
-        && !last.ends_with("is")
-        && last != "news"
+    let is_one = ["ss", "us", "is"].iter().any(|end| last.ends_with(end)) || last == "news";
+    last.len() > 2 && last.ends_with('s') && !is_one
 }
 
 fn parts(path: &str) -> Vec<Part> {
     let path = path.split('?').next().unwrap_or(path);
-    let mut parts: Vec<Part> = Vec::new();
-    for segment in path.split('/').filter(|segment| !segment.is_empty()) {
-        // `/orders/{id}:cancel` is how some say `/orders/{id}/cancel`.
-        for piece in segment.split(':').filter(|piece| !piece.is_empty()) {
-            parts.push(part(piece));
-        }
-    }
-    let all = parts.len();
-    let mut seen = 0;
-    parts.retain(|part| {
-        seen += 1;
-        let Some(word) = part.word.as_deref() else { return true };
-        let leading = seen == 1 && all > 1 && matches!(word, "api" | "apis" | "rest");
-        !(leading || (is_version(word) && all > 1))
-    });
-    parts
+    // `/orders/{id}:cancel` is how some say `/orders/{id}/cancel`.
+    let pieces: Vec<&str> = path.split(['/', ':']).filter(|piece| !piece.is_empty()).collect();
+    let says_nothing = |at: usize, word: &str| {
+        pieces.len() > 1 && (is_version(word) || at == 0 && matches!(word, "api" | "apis" | "rest"))
+    };
+    let parts = pieces.iter().map(|piece| part(piece)).enumerate();
+    let parts =
+        parts.filter(|(at, part)| part.word.as_deref().is_none_or(|word| !says_nothing(*at, word)));
+    parts.map(|(_, part)| part).collect()
 }
 
 fn part(segment: &str) -> Part {
     let value = segment.contains('{');
-    let mut literal = String::new();
-    let mut inside = false;
-    for c in segment.chars() {
-        match c {
-            '{' => inside = true,
-            '}' => inside = false,
-            c if !inside => literal.push(c),
-            _ => {}
-        }
-    }
+    let literals = template_pieces(segment).into_iter().filter_map(|piece| match piece {
+        TemplatePiece::Text(text) => Some(text),
+        TemplatePiece::Name(_) => None,
+    });
+    let literal: String = literals.collect();
     let literal = match literal.rsplit_once('.') {
         Some((name, "json" | "xml" | "yaml" | "csv" | "html" | "txt" | "php" | "do")) => name,
         _ => &literal,
@@ -215,27 +191,21 @@ fn part(segment: &str) -> Part {
 
 /// `v1`, `v2beta1`, `2022-11-15`, `1.0`.
 fn is_version(word: &str) -> bool {
-    let numbered = word.strip_prefix('v').is_some_and(|rest| {
-        rest.starts_with(|c: char| c.is_ascii_digit())
-            && rest.trim_matches(|c: char| c.is_ascii_digit() || c == '-').is_empty()
-            || ["alpha", "beta"].iter().any(|stage| {
-                rest.split_once(stage).is_some_and(|(before, after)| {
-                    before.bytes().all(|b| b.is_ascii_digit())
-                        && after.bytes().all(|b| b.is_ascii_digit())
-                        && !before.is_empty()
-                })
-            })
-    });
-    let dated = word.bytes().all(|b| b.is_ascii_digit() || b == b'-');
-    numbered || dated
+    let are_digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    let is_dated = |text: &str| text.bytes().all(|b| b.is_ascii_digit() || b == b'-');
+    let Some(rest) = word.strip_prefix('v') else { return is_dated(word) };
+    let is_staged = |stage| {
+        rest.split_once(stage).is_some_and(|(before, after)| {
+            !before.is_empty() && are_digits(before) && are_digits(after)
+        })
+    };
+    let is_numbered = rest.starts_with(|c: char| c.is_ascii_digit()) && is_dated(rest);
+    is_numbered || is_staged("alpha") || is_staged("beta")
 }
 
 /// The end of a name, and a hash of what it names.
 fn hashed(name: &str, row: &Row, digits: usize) -> String {
-    let mut hash = String::new();
-    for byte in Sha256::digest(row.key().as_bytes()) {
-        let _ = write!(hash, "{byte:02x}");
-    }
+    let mut hash = hex(&Sha256::digest(row.key().as_bytes()));
     hash.truncate(digits);
     let room = NAME_CHARS.saturating_sub(digits + 1);
     let from = name.len().saturating_sub(room);

@@ -13,7 +13,8 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 use url::Url;
 
-pub use self::detect::detect;
+pub use self::detect::{detect, items};
+use self::names::{MORE, TOTAL_PAGES, TOTALS};
 use crate::limits;
 use crate::request::Arguments;
 
@@ -136,12 +137,10 @@ pub fn next(
             let last = list(answer.body).and_then(|items| items.last()?.get(field));
             cursor(parameter, arguments, answer, last)
         }
-        PagingScheme::Page { parameter, first, size } => {
-            let count = Count { parameter, first: *first, size: size.as_ref(), by_page: true };
-            counted(&count, arguments, answer)
-        }
-        PagingScheme::Offset { parameter, first, size } => {
-            let count = Count { parameter, first: *first, size: size.as_ref(), by_page: false };
+        PagingScheme::Page { parameter, first, size }
+        | PagingScheme::Offset { parameter, first, size } => {
+            let by_page = matches!(scheme, PagingScheme::Page { .. });
+            let count = Count { parameter, first: *first, size: size.as_ref(), by_page };
             counted(&count, arguments, answer)
         }
     }
@@ -200,19 +199,18 @@ fn counted(
         return link::next(answer).map(|next| next.map(NextPage::Url));
     }
     let found = list(answer.body).map_or(0, Vec::len) as u64;
-    if found == 0 || detect::says_last(answer.body) {
+    if found == 0 || detect::aside(answer.body, MORE) == Some(&Value::Bool(false)) {
         return Ok(None);
     }
     let name = given_name(count.parameter, arguments);
     let given = arguments.with.get(&name).and_then(number);
     let current = given.unwrap_or(count.first);
     let following = current.saturating_add(if count.by_page { 1 } else { found });
-    let seen = match count.by_page {
-        true => detect::total_pages(answer.body),
-        false => detect::total(answer.body),
-    };
+    let total = detect::aside(answer.body, if count.by_page { TOTAL_PAGES } else { TOTALS });
     // Numbers begin at 0 or at 1.
-    let seen = seen.map(|total| following.saturating_sub(count.first.min(1)) >= total);
+    let seen = total
+        .and_then(Value::as_u64)
+        .map(|total| following.saturating_sub(count.first.min(1)) >= total);
     let ends = seen.unwrap_or_else(|| is_short(count.size, arguments, found));
     Ok((!ends).then(|| NextPage::With { name, value: Value::from(following) }))
 }
@@ -234,11 +232,6 @@ fn is_short(size: Option<&PageSize>, arguments: &Arguments, found: u64) -> bool 
     promised.is_some_and(|promised| found < promised)
 }
 
-/// Where the list of an answer stands, as a JSON pointer.
-pub fn items(body: &Value) -> Option<String> {
-    detect::items(body)
-}
-
 fn list(body: &Value) -> Option<&Vec<Value>> {
     body.pointer(&items(body)?)?.as_array()
 }
@@ -255,7 +248,7 @@ pub enum PageStep {
 }
 
 /// A walk through the pages of one list.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct PageWalk {
     pages_max: usize,
     items_max: usize,
@@ -273,10 +266,7 @@ impl PageWalk {
         PageWalk {
             pages_max: pages_max.map_or(limits::PAGES, |max| max.min(limits::PAGES)),
             items_max: items_max.map_or(limits::PAGED_ITEMS, |max| max.min(limits::PAGED_ITEMS)),
-            pages: 0,
-            items: 0,
-            asked: BTreeSet::new(),
-            before: None,
+            ..PageWalk::default()
         }
     }
 

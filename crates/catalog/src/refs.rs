@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use milepost_syntax::json::document::{JsonDocument, JsonNode};
 
-use crate::finding::{DocumentFindings, DocumentRule, part};
+use crate::finding::{DocumentFindings, DocumentRule, below};
 use crate::limits;
 
 /// Why a reference leads nowhere.
@@ -71,11 +71,11 @@ pub(crate) fn dangling(document: &JsonDocument, findings: &mut DocumentFindings)
         {
             told += 1;
             let message = format!("`{reference}` leads nowhere; anything is taken in its place");
-            findings.add(format!("{pointer}/$ref"), DocumentRule::Ref, message);
+            findings.add(format!("{pointer}/$ref"), DocumentRule::REF, message);
         }
         let items = node.items().enumerate();
         open.extend(items.map(|(index, item)| (format!("{pointer}/{index}"), item)));
         let entries = node.entries();
-        open.extend(entries.map(|(key, value)| (format!("{pointer}/{}", part(&key)), value)));
+        open.extend(entries.map(|(key, value)| (below(&pointer, &key), value)));
     }
 }

@@ -12,12 +12,12 @@ use crate::schema;
 pub fn departures(api: &Api, findings: &mut DocumentFindings) {
     if api.document().text().len() > limits::SPECIFICATION_BYTES {
         let message = "the document is too large to be compared with the specification's schema";
-        return findings.add("", DocumentRule::Specification, message);
+        return findings.add("", DocumentRule::SPECIFICATION, message);
     }
     let Some(validator) = validator(api.version()) else { return };
     let value = api.document().root().to_value();
     for error in validator.iter_errors(&value).take(limits::DEPARTURES) {
-        findings.add(error.instance_path().to_string(), DocumentRule::Specification, told(&error));
+        findings.add(error.instance_path().to_string(), DocumentRule::SPECIFICATION, told(&error));
     }
 }
 

@@ -65,7 +65,7 @@ pub fn line(text: &str, chars: usize) -> String {
     let mut clean = String::new();
     let mut count = 0;
     for word in text.split(breaks) {
-        let word = visible(word);
+        let word: String = word.chars().filter(|c| !hidden(*c)).collect();
         if word.is_empty() {
             continue;
         }
@@ -81,14 +81,6 @@ pub fn line(text: &str, chars: usize) -> String {
         count += gap + length;
     }
     clean
-}
-
-/// A word without what is hidden in it; of most words that is nothing, seen from their bytes.
-fn visible(word: &str) -> Cow<'_, str> {
-    if word.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Cow::Borrowed(word);
-    }
-    Cow::Owned(word.chars().filter(|c| !hidden(*c)).collect())
 }
 
 /// Several lines of at most `chars` characters in all.
@@ -113,13 +105,8 @@ pub fn block(text: &str, chars: usize) -> String {
 
 /// Whole words up to the limit, and a sign that there was more.
 fn cut(clean: &str, word: &str, chars: usize) -> String {
-    let mut shown: String = if clean.is_empty() {
-        word.chars().take(chars.saturating_sub(1)).collect()
-    } else {
-        clean.chars().take(chars.saturating_sub(1)).collect()
-    };
-    shown.push('…');
-    shown
+    let shown = if clean.is_empty() { word } else { clean };
+    shown.chars().take(chars.saturating_sub(1)).chain(['…']).collect()
 }
 
 fn breaks(c: char) -> bool {
@@ -163,6 +150,30 @@ pub fn kebab(text: &str) -> Option<String> {
         word.pop();
     }
     (!word.is_empty()).then_some(word)
+}
+
+/// A piece of a template such as the path `/orders/{id}`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TemplatePiece<'t> {
+    Text(&'t str),
+    /// What stands in braces.
+    Name(&'t str),
+}
+
+/// The pieces of a template, no text empty.
+pub fn template_pieces(template: &str) -> Vec<TemplatePiece<'_>> {
+    let mut pieces = Vec::new();
+    let mut rest = template;
+    while let Some(open) = rest.find('{')
+        && let Some(length) = rest[open..].find('}')
+    {
+        let name = &rest[open + 1..open + length];
+        pieces.extend([TemplatePiece::Text(&rest[..open]), TemplatePiece::Name(name)]);
+        rest = &rest[open + length + 1..];
+    }
+    pieces.push(TemplatePiece::Text(rest));
+    pieces.retain(|piece| *piece != TemplatePiece::Text(""));
+    pieces
 }
 
 /// A name without signs and capitals, to compare by: `next_page_token` is `nextPageToken`.

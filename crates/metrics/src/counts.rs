@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::text::{MetricKind, MetricsText};
+use crate::text::MetricsText;
 
 /// Upper ends of the buckets of [`Durations`], in microseconds and as they are written.
 const BUCKETS: [(u64, &str); 12] = [
@@ -64,7 +64,7 @@ impl<const N: usize> Counts<N> {
     }
 
     pub(crate) fn write(&self, text: &mut MetricsText, name: &str, label: &str, help: &str) {
-        text.family(name, MetricKind::Counter, help);
+        text.family(name, "counter", help);
         for (word, count) in self.words.iter().zip(&self.counts) {
             text.sample(name, &[(label, word)], count.get());
         }
@@ -101,7 +101,7 @@ impl<const R: usize, const C: usize> Grid<R, C> {
 
     /// Pairs that never were are left out: most never will be.
     pub(crate) fn write(&self, text: &mut MetricsText, name: &str, labels: [&str; 2], help: &str) {
-        text.family(name, MetricKind::Counter, help);
+        text.family(name, "counter", help);
         for (row, counts) in self.rows.iter().zip(&self.counts) {
             for (column, count) in self.columns.iter().zip(counts) {
                 if count.get() > 0 {
@@ -140,7 +140,7 @@ impl Durations {
     }
 
     pub(crate) fn write(&self, text: &mut MetricsText, name: &str, help: &str) {
-        text.family(name, MetricKind::Histogram, help);
+        text.family(name, "histogram", help);
         let bucket = format!("{name}_bucket");
         let mut below = 0;
         let ends = BUCKETS.iter().map(|(_, end)| *end).chain(["+Inf"]);

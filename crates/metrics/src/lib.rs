@@ -11,7 +11,7 @@ use std::fmt::Display;
 use std::time::Duration;
 
 pub use counts::{Counter, Counts, Durations, Grid};
-use text::{MetricKind, MetricsText};
+use text::MetricsText;
 
 /// The content type of [`text`].
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -106,40 +106,33 @@ pub struct JournalMetrics {
 /// Everything there is to read.
 pub fn text(now: &ProcessMetrics) -> String {
     let mut text = MetricsText::default();
-    text.family("milepost_build_info", MetricKind::Gauge, "The program that answers.");
+    let gauge = "gauge";
+    text.family("milepost_build_info", gauge, "The program that answers.");
     text.sample("milepost_build_info", &[("version", now.version)], 1);
-    one(&mut text, "milepost_uptime_seconds", MetricKind::Gauge, "Age of the server.", {
-        now.uptime.as_secs_f64()
-    });
+    let age = now.uptime.as_secs_f64();
+    one(&mut text, "milepost_uptime_seconds", gauge, "Age of the server.", age);
     let up = u8::from(now.journal.is_some());
-    one(&mut text, "milepost_journal_up", MetricKind::Gauge, "Whether the journal answers.", up);
+    one(&mut text, "milepost_journal_up", gauge, "Whether the journal answers.", up);
     if let Some(journal) = &now.journal {
-        of_journal(&mut text, journal);
+        let waiting = "Runs that wait, by whom they wait for.";
+        for (name, help, label, counts) in [
+            ("milepost_runs", "Runs in the journal by status.", "status", &journal.runs),
+            ("milepost_runs_waiting", waiting, "for", &journal.waiting),
+        ] {
+            text.family(name, gauge, help);
+            counts.iter().for_each(|(word, count)| text.sample(name, &[(label, word)], count));
+        }
+        let help = "Messages to runs that were not taken in yet.";
+        one(&mut text, "milepost_inbox_messages", gauge, help, journal.inbox);
     }
-    let sessions = now.sessions;
-    one(&mut text, "milepost_sessions", MetricKind::Gauge, "MCP sessions that are open.", sessions);
+    one(&mut text, "milepost_sessions", gauge, "MCP sessions that are open.", now.sessions);
     of_process(&mut text);
     text.finish()
 }
 
-fn of_journal(text: &mut MetricsText, journal: &JournalMetrics) {
-    let name = "milepost_runs";
-    text.family(name, MetricKind::Gauge, "Runs in the journal by status.");
-    for (status, count) in &journal.runs {
-        text.sample(name, &[("status", status)], count);
-    }
-    let name = "milepost_runs_waiting";
-    text.family(name, MetricKind::Gauge, "Runs that wait, by whom they wait for.");
-    for (whom, count) in &journal.waiting {
-        text.sample(name, &[("for", whom)], count);
-    }
-    let help = "Messages to runs that were not taken in yet.";
-    one(text, "milepost_inbox_messages", MetricKind::Gauge, help, journal.inbox);
-}
-
 fn of_process(text: &mut MetricsText) {
     let help = "Runs started by this process.";
-    one(text, "milepost_runs_started_total", MetricKind::Counter, help, RUNS_STARTED.get());
+    one(text, "milepost_runs_started_total", "counter", help, RUNS_STARTED.get());
     let help = "Runs that ended in this process.";
     RUNS_ENDED.write(text, "milepost_runs_ended_total", "outcome", help);
     STEPS.write(text, "milepost_steps_total", "outcome", "Steps that ended in this process.");
@@ -152,12 +145,12 @@ fn of_process(text: &mut MetricsText) {
     let help = "Requests of MCP clients.";
     MCP.write(text, "milepost_mcp_requests_total", ["method", "outcome"], help);
     let help = "Transactions committed to the journal.";
-    one(text, "milepost_journal_commits_total", MetricKind::Counter, help, COMMITS.get());
+    one(text, "milepost_journal_commits_total", "counter", help, COMMITS.get());
     let help = "Events written to the journal.";
-    one(text, "milepost_journal_events_total", MetricKind::Counter, help, EVENTS.get());
+    one(text, "milepost_journal_events_total", "counter", help, EVENTS.get());
 }
 
-fn one(text: &mut MetricsText, name: &str, kind: MetricKind, help: &str, value: impl Display) {
+fn one(text: &mut MetricsText, name: &str, kind: &str, help: &str, value: impl Display) {
     text.family(name, kind, help);
     text.sample(name, &[], value);
 }

@@ -2,34 +2,16 @@
 
 use std::fmt::{Display, Write};
 
-/// What a family of samples is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MetricKind {
-    Counter,
-    Gauge,
-    Histogram,
-}
-
-impl MetricKind {
-    fn name(self) -> &'static str {
-        match self {
-            MetricKind::Counter => "counter",
-            MetricKind::Gauge => "gauge",
-            MetricKind::Histogram => "histogram",
-        }
-    }
-}
-
 /// A text that grows by whole families.
 #[derive(Debug, Default)]
 pub(crate) struct MetricsText(String);
 
 impl MetricsText {
-    /// Begins a family; its samples follow.
-    pub(crate) fn family(&mut self, name: &str, kind: MetricKind, help: &str) {
+    /// Begins a family of a kind (`counter`, `gauge`, `histogram`); its samples follow.
+    pub(crate) fn family(&mut self, name: &str, kind: &str, help: &str) {
         let help = help.replace('\\', "\\\\").replace('\n', "\\n");
         self.line(format_args!("# HELP {name} {help}"));
-        self.line(format_args!("# TYPE {name} {}", kind.name()));
+        self.line(format_args!("# TYPE {name} {kind}"));
     }
 
     pub(crate) fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
@@ -62,7 +44,7 @@ mod tests {
     #[test]
     fn what_would_end_a_label_is_escaped() {
         let mut text = MetricsText::default();
-        text.family("a", MetricKind::Gauge, "One \\ two\nthree");
+        text.family("a", "gauge", "One \\ two\nthree");
         text.sample("a", &[("b", "c\"d\\e\nf"), ("g", "")], 1.5);
         let expected = "# HELP a One \\\\ two\\nthree\n# TYPE a gauge\n\
                         a{b=\"c\\\"d\\\\e\\nf\",g=\"\"} 1.5\n";

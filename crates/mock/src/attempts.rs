@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jsonschema::error::{ValidationError, ValidationErrorKind};
+use milepost_catalog::finding::below;
 
 use crate::limits;
 
@@ -73,11 +74,6 @@ impl Attempts {
             }
         }
     }
-}
-
-/// The pointer of a member.
-pub(crate) fn below(place: &str, name: &str) -> String {
-    format!("{place}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
 fn is_within(place: &str, above: &str) -> bool {

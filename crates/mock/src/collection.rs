@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::generate::{Examples, Generated};
 use crate::limits;
-use crate::overlay::{Layer, overlay};
+use crate::overlay::overlay;
 use crate::page::Page;
 use crate::resource::{CollectionAction, filled, find_item, find_list, id_pointer};
 use crate::response::{of_first, success};
@@ -15,7 +15,7 @@ use crate::{Call, Mock, MockResponse};
 
 /// The collection that a request is about.
 #[derive(Debug, Clone)]
-struct Subject {
+struct Subject<'b> {
     collection: usize,
     /// Its path with the values of its parameters.
     key: String,
@@ -23,6 +23,8 @@ struct Subject {
     parameter: Option<String>,
     /// The id in the path, for an item.
     id: Option<String>,
+    /// The body of the request.
+    body: Option<&'b Value>,
 }
 
 impl Mock {
@@ -41,11 +43,12 @@ impl Mock {
             key: filled(&of.path, &call.values),
             parameter: of.parameter.clone(),
             id: id.map(|(_, value)| value.clone()),
+            body,
         };
         self.furnish(call, &subject)?;
         match action {
             CollectionAction::List => self.list(call, &subject),
-            CollectionAction::Create => self.create(call, body, &subject),
+            CollectionAction::Create => self.create(call, &subject),
             CollectionAction::Clear => {
                 self.store.at(&subject.key).items.clear();
                 None
@@ -54,13 +57,13 @@ impl Mock {
                 Some(resource) => Some(self.show(call, &subject, &resource)),
                 None => self.unknown(call, &subject),
             },
-            CollectionAction::Update => self.update(call, body, &subject),
+            CollectionAction::Update => self.update(call, &subject),
             CollectionAction::Delete => self.delete(call, &subject),
         }
     }
 
     /// Fills a collection that is used for the first time. `None` when its resources have no id.
-    fn furnish(&mut self, call: &Call<'_>, subject: &Subject) -> Option<()> {
+    fn furnish(&mut self, call: &Call<'_>, subject: &Subject<'_>) -> Option<()> {
         if self.store.has(&subject.key) {
             return Some(());
         }
@@ -86,7 +89,7 @@ impl Mock {
     fn make_resource(
         &mut self,
         call: &Call<'_>,
-        subject: &Subject,
+        subject: &Subject<'_>,
         salt: &str,
         examples: Examples,
     ) -> Option<Resource> {
@@ -106,7 +109,7 @@ impl Mock {
         })
     }
 
-    fn list(&mut self, call: &Call<'_>, subject: &Subject) -> Option<MockResponse> {
+    fn list(&mut self, call: &Call<'_>, subject: &Subject<'_>) -> Option<MockResponse> {
         let choice = success(&call.command, call.request.header("accept"));
         let mut draft = self.draft(call, choice, &subject.key, Examples::NoIds);
         let (made, schema) = draft.body.as_mut()?;
@@ -124,8 +127,8 @@ impl Mock {
         list.clear();
         list.extend(std::iter::repeat_n(like, shown.len()));
         let layers = shown.iter().enumerate();
-        let layers =
-            layers.filter_map(|(index, item)| Layer::new(format!("{at}/{index}"), &item.value));
+        let layers = layers
+            .filter_map(|(index, item)| Some((format!("{at}/{index}"), item.value.as_object()?)));
         let mut value = overlay(schema, &base, &layers.collect::<Vec<_>>())?;
         page.describe(&mut value, schema, call.request);
         *made = Generated { value, verified: schema.validator.is_some() };
@@ -136,13 +139,8 @@ impl Mock {
         Some(answer)
     }
 
-    fn create(
-        &mut self,
-        call: &Call<'_>,
-        body: Option<&Value>,
-        subject: &Subject,
-    ) -> Option<MockResponse> {
-        let resource = self.new_resource(call, subject, body)?;
+    fn create(&mut self, call: &Call<'_>, subject: &Subject<'_>) -> Option<MockResponse> {
+        let resource = self.new_resource(call, subject)?;
         self.store.at(&subject.key).put(resource.clone());
         let mut answer = self.show(call, subject, &resource);
         if answer.status == 201 && answer.header("location").is_none() {
@@ -154,16 +152,11 @@ impl Mock {
     }
 
     /// A resource with a new id and the fields that were given.
-    fn new_resource(
-        &mut self,
-        call: &Call<'_>,
-        subject: &Subject,
-        body: Option<&Value>,
-    ) -> Option<Resource> {
+    fn new_resource(&mut self, call: &Call<'_>, subject: &Subject<'_>) -> Option<Resource> {
         for round in 0..limits::ID_TRIES {
             let salt = format!("{}+{}.{round}", subject.key, self.store.at(&subject.key).made);
             let mut resource = self.make_resource(call, subject, &salt, Examples::NoIds)?;
-            if let Some(given) = body.and_then(|body| unwrapped(body, subject, &resource))
+            if let Some(given) = subject.given(&resource)
                 && resource.merge(given, id_pointer(given, subject.parameter.as_deref()))
             {
                 return Some(resource);
@@ -175,14 +168,9 @@ impl Mock {
         None
     }
 
-    fn update(
-        &mut self,
-        call: &Call<'_>,
-        body: Option<&Value>,
-        subject: &Subject,
-    ) -> Option<MockResponse> {
+    fn update(&mut self, call: &Call<'_>, subject: &Subject<'_>) -> Option<MockResponse> {
         let resource = if let Some(mut resource) = self.known(subject) {
-            if let Some(given) = body.and_then(|body| unwrapped(body, subject, &resource)) {
+            if let Some(given) = subject.given(&resource) {
                 resource.merge(given, None);
             }
             resource
@@ -193,7 +181,7 @@ impl Mock {
             if !makes {
                 return self.unknown(call, subject);
             }
-            let mut resource = self.new_resource(call, subject, body)?;
+            let mut resource = self.new_resource(call, subject)?;
             resource.rename(subject.id.as_deref()?);
             resource
         };
@@ -201,7 +189,7 @@ impl Mock {
         Some(self.show(call, subject, &resource))
     }
 
-    fn delete(&mut self, call: &Call<'_>, subject: &Subject) -> Option<MockResponse> {
+    fn delete(&mut self, call: &Call<'_>, subject: &Subject<'_>) -> Option<MockResponse> {
         let id = subject.id.as_deref()?;
         let Some(at) = self.store.at(&subject.key).position(id) else {
             return self.unknown(call, subject);
@@ -211,13 +199,13 @@ impl Mock {
         Some(self.show(call, subject, &resource))
     }
 
-    fn known(&mut self, subject: &Subject) -> Option<Resource> {
+    fn known(&mut self, subject: &Subject<'_>) -> Option<Resource> {
         let collection = self.store.at(&subject.key);
         collection.position(subject.id.as_deref()?).map(|at| collection.items[at].clone())
     }
 
     /// The response for an id that is not there; `None` to make one up.
-    fn unknown(&mut self, call: &Call<'_>, subject: &Subject) -> Option<MockResponse> {
+    fn unknown(&mut self, call: &Call<'_>, subject: &Subject<'_>) -> Option<MockResponse> {
         let id = subject.id.as_deref()?;
         let documented = of_first(&call.command, &[404, 410], None).is_some();
         let gone = self.store.at(&subject.key).is_gone(id);
@@ -229,13 +217,18 @@ impl Mock {
     }
 
     /// The response of an operation, showing a resource.
-    fn show(&mut self, call: &Call<'_>, subject: &Subject, resource: &Resource) -> MockResponse {
+    fn show(
+        &mut self,
+        call: &Call<'_>,
+        subject: &Subject<'_>,
+        resource: &Resource,
+    ) -> MockResponse {
         let choice = success(&call.command, call.request.header("accept"));
         let salt = format!("{}={}", subject.key, resource.id);
         let mut draft = self.draft(call, choice, &salt, Examples::NoIds);
         if let Some((made, schema)) = &mut draft.body {
             let at = find_item(&made.value, subject.parameter.as_deref());
-            let layer = at.and_then(|at| Layer::new(at, &resource.value));
+            let layer = at.zip(resource.value.as_object());
             if let Some(value) = layer.and_then(|layer| overlay(schema, &made.value, &[layer])) {
                 *made = Generated { value, verified: schema.validator.is_some() };
             }
@@ -244,15 +237,20 @@ impl Mock {
     }
 }
 
-/// The fields that a body gives a resource: its own, or those of the member that wraps them.
-fn unwrapped<'b>(body: &'b Value, subject: &Subject, resource: &Resource) -> Option<&'b Value> {
-    let mut members = body.as_object()?.iter();
-    let (Some((name, only)), None) = (members.next(), members.next()) else { return Some(body) };
-    let inner = only.get(0).unwrap_or(only);
-    // A resource may have a `data` of its own.
-    let is_own = resource.value.get(name).is_some();
-    let wraps = inner.is_object() && !is_own && is_wrapper(name, &subject.key);
-    Some(if wraps { inner } else { body })
+impl<'b> Subject<'b> {
+    /// The fields that the body gives a resource: its own, or those of the member that wraps them.
+    fn given(&self, resource: &Resource) -> Option<&'b Value> {
+        let body = self.body?;
+        let mut members = body.as_object()?.iter();
+        let (Some((name, only)), None) = (members.next(), members.next()) else {
+            return Some(body);
+        };
+        let inner = only.get(0).unwrap_or(only);
+        // A resource may have a `data` of its own.
+        let is_own = resource.value.get(name).is_some();
+        let wraps = inner.is_object() && !is_own && is_wrapper(name, &self.key);
+        Some(if wraps { inner } else { body })
+    }
 }
 
 /// Whether a member of that name is the resource of a collection: `data`, `order` for `/orders`.

@@ -61,7 +61,7 @@ pub(crate) struct Constraints<'s> {
 }
 
 /// Which branches of `oneOf`, `anyOf` and `if` are taken at a place.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Branches {
     /// Which combination of them.
     pub(crate) number: usize,
@@ -72,7 +72,7 @@ pub(crate) struct Branches {
 impl<'s> Constraints<'s> {
     /// What applies to a place, the first of all branches taken.
     pub(crate) fn of(schemas: &[&'s Value], defs: &'s Definitions) -> Constraints<'s> {
-        Constraints::gather(schemas, defs, Branches { number: 0, plain_first: false })
+        Constraints::gather(schemas, defs, Branches::default())
     }
 
     /// What applies to a place.
@@ -81,8 +81,7 @@ impl<'s> Constraints<'s> {
         defs: &'s Definitions,
         branches: Branches,
     ) -> Constraints<'s> {
-        let found = Constraints::default();
-        let mut gathering = Gathering { found, defs, branches, stride: 1 };
+        let mut gathering = Gathering { found: Constraints::default(), defs, branches, stride: 1 };
         let mut seen: Vec<&'s Value> = Vec::new();
         let mut open: Vec<&'s Value> = schemas.iter().rev().copied().collect();
         while let Some(schema) = open.pop() {
@@ -127,11 +126,9 @@ impl<'s> Gathering<'s> {
             }
         }
         if let Some(condition) = map.get("if") {
-            let (then, other) = (map.get("then"), map.get("else"));
-            if self.pick(2) == 0 {
-                open.extend([Some(condition), then].into_iter().flatten());
-            } else {
-                open.extend(other);
+            match self.pick(2) {
+                0 => open.extend([condition].into_iter().chain(map.get("then"))),
+                _ => open.extend(map.get("else")),
             }
         }
         // The document's order: what stands first is popped first.
@@ -318,41 +315,21 @@ impl<'s> Constraints<'s> {
         self.multiples.extend(number("multipleOf").filter(|step| *step > 0.0));
     }
 
-    /// The type a value is made in.
+    /// The type a value is made in: one that its keywords are about, else the first it can have.
     pub(crate) fn kind(&self) -> JsonTypes {
+        let lists = !self.items.is_empty() || !self.prefix.is_empty() || self.min_items > 0;
+        let bounded = self.minimum.is_some() || self.maximum.is_some();
         let asked = [
-            (JsonTypes::OBJECT, self.asks_object()),
-            (
-                JsonTypes::ARRAY,
-                !self.items.is_empty() || !self.prefix.is_empty() || self.min_items > 0,
-            ),
-            (JsonTypes::STRING, self.asks_text()),
-            (JsonTypes::NUMBER, self.asks_number()),
+            (JsonTypes::OBJECT, !self.properties.is_empty() || !self.required.is_empty()),
+            (JsonTypes::OBJECT, !self.additional.is_empty()),
+            (JsonTypes::ARRAY, lists),
+            (JsonTypes::STRING, !self.patterns.is_empty() || self.format.is_some()),
+            (JsonTypes::STRING, self.min_length > 0),
+            (JsonTypes::NUMBER, bounded || !self.multiples.is_empty()),
+            (JsonTypes::STRING, !self.typed),
         ];
-        let fits = |kind: &JsonTypes| self.types.has(*kind);
         let asked = asked.into_iter().filter(|(_, asked)| *asked).map(|(kind, _)| kind);
-        let order = [
-            JsonTypes::OBJECT,
-            JsonTypes::ARRAY,
-            JsonTypes::STRING,
-            JsonTypes::NUMBER,
-            JsonTypes::INTEGER,
-            JsonTypes::BOOLEAN,
-            JsonTypes::NULL,
-        ];
-        let any = if self.typed { None } else { Some(JsonTypes::STRING) };
-        asked.chain(any).chain(order).find(fits).unwrap_or(JsonTypes::NULL)
-    }
-
-    fn asks_object(&self) -> bool {
-        !self.properties.is_empty() || !self.required.is_empty() || !self.additional.is_empty()
-    }
-
-    fn asks_text(&self) -> bool {
-        !self.patterns.is_empty() || self.format.is_some() || self.min_length > 0
-    }
-
-    fn asks_number(&self) -> bool {
-        self.minimum.is_some() || self.maximum.is_some() || !self.multiples.is_empty()
+        let mut kinds = asked.chain(JsonTypes::KINDS);
+        kinds.find(|kind| self.types.has(*kind)).unwrap_or(JsonTypes::NULL)
     }
 }

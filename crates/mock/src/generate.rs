@@ -1,14 +1,15 @@
 //! Values made from a schema: seeded, bounded, and checked before they leave. What the validator
 //! says of one try decides how the next one is made.
 
+use milepost_catalog::finding::below;
 use milepost_catalog::schema::Definitions;
 use serde_json::{Map, Value};
 
-use crate::attempts::{Attempts, below};
+use crate::attempts::Attempts;
 use crate::constraints::{Branches, Constraints, SchemaRefs};
 use crate::json_types::JsonTypes;
 use crate::limits;
-use crate::pattern::{Lengths, matching};
+use crate::pattern::matching;
 use crate::random::Random;
 use crate::resource::is_id_like;
 use crate::schema::CompiledSchema;
@@ -56,7 +57,7 @@ pub(crate) fn generate(schema: &CompiledSchema, recipe: Recipe<'_>) -> Generated
             // Leaner from try to try: what is not there cannot be wrong.
             rich_depth: limits::RICH_DEPTH.saturating_sub(round / 12),
         };
-        let value = generator.value(&[&schema.value], "", "", 0).unwrap_or(Value::Null);
+        let value = generator.value(&[&schema.value], Spot::default()).unwrap_or(Value::Null);
         let Some(validator) = &schema.validator else {
             return Generated { value, verified: false };
         };
@@ -82,10 +83,13 @@ struct Generator<'m, 's> {
     rich_depth: usize,
 }
 
-/// A place of an answer and how deep it lies.
-#[derive(Debug, Clone, Copy)]
+/// A place of an answer.
+#[derive(Debug, Clone, Copy, Default)]
 struct Spot<'a> {
+    /// JSON pointer.
     at: &'a str,
+    /// The name of the property that it is, or that it is an item of.
+    name: &'a str,
     depth: usize,
 }
 
@@ -102,13 +106,8 @@ enum Fill {
 
 impl<'s> Generator<'_, 's> {
     /// A value for a place; nothing when there can be none.
-    fn value(
-        &mut self,
-        schemas: &[&'s Value],
-        at: &str,
-        name: &str,
-        depth: usize,
-    ) -> Option<Value> {
+    fn value(&mut self, schemas: &[&'s Value], spot: Spot<'_>) -> Option<Value> {
+        let Spot { at, name, depth } = spot;
         self.nodes += 1;
         if depth > limits::DEPTH {
             return None;
@@ -121,8 +120,8 @@ impl<'s> Generator<'_, 's> {
         if constraints.impossible {
             return None;
         }
-        if let Some(values) = &constraints.values {
-            return self.listed(&constraints, values, at, tries);
+        if constraints.values.is_some() {
+            return self.listed(&constraints, at, tries);
         }
         if let Some(example) = self.example(&constraints, at, name) {
             return Some(example);
@@ -140,9 +139,9 @@ impl<'s> Generator<'_, 's> {
                     1 => Fill::Lean,
                     _ => Fill::Apart,
                 };
-                Value::Object(self.object(&constraints, fill, at, depth)?)
+                Value::Object(self.object(&constraints, fill, spot)?)
             }
-            JsonTypes::ARRAY => Value::Array(self.array(&constraints, at, name, depth)?),
+            JsonTypes::ARRAY => Value::Array(self.array(&constraints, spot)?),
             JsonTypes::STRING => Value::String(text::text(&constraints, name, tries, &mut random)),
             JsonTypes::NUMBER => number::number(&constraints, name, &mut random),
             JsonTypes::INTEGER => number::integer(&constraints, name, &mut random),
@@ -164,17 +163,9 @@ impl<'s> Generator<'_, 's> {
         self.nodes > limits::NODES
     }
 
-    fn listed(
-        &self,
-        constraints: &Constraints<'s>,
-        from: &[&'s Value],
-        at: &str,
-        tries: u32,
-    ) -> Option<Value> {
-        let fits = |value: &&&Value| {
-            constraints.types.allow(value) && !constraints.banned.contains(*value)
-        };
-        let mut fitting: Vec<&Value> = from.iter().filter(fits).copied().collect();
+    fn listed(&self, constraints: &Constraints<'s>, at: &str, tries: u32) -> Option<Value> {
+        let mut fitting: Vec<&Value> = constraints.values.iter().flatten().copied().collect();
+        fitting.retain(|one| constraints.types.allow(one) && !constraints.banned.contains(one));
         // A null among the values says that it may be missing; show what it looks like.
         if fitting.iter().any(|value| !value.is_null()) && tries % 4 != 3 {
             fitting.retain(|value| !value.is_null());
@@ -201,23 +192,20 @@ impl<'s> Generator<'_, 's> {
         &mut self,
         constraints: &Constraints<'s>,
         fill: Fill,
-        at: &str,
-        depth: usize,
+        spot: Spot<'_>,
     ) -> Option<Map<String, Value>> {
         let mut object = Map::new();
         let allowed = |name: &str| constraints.closed.iter().all(|names| names.contains(&name));
         for (name, schemas) in &constraints.properties {
             let required = constraints.required.contains(name);
             let wanted = required || (fill != Fill::Lean && allowed(name) && !self.is_full());
-            let place = below(at, name);
-            let unwanted = constraints.absent.contains(name) || self.attempts.is_left_out(&place);
+            let left_out = self.attempts.is_left_out(&below(spot.at, name));
+            let unwanted = constraints.absent.contains(name) || left_out;
             if !wanted || (unwanted && !required) {
                 continue;
             }
-            match self.property(name, schemas, constraints, Spot { at: &place, depth }) {
-                Some(value) => {
-                    object.insert((*name).to_owned(), value);
-                }
+            match self.property(name, schemas, constraints, spot) {
+                Some(value) => drop(object.insert((*name).to_owned(), value)),
                 None if required => return None,
                 None => {}
             }
@@ -225,14 +213,17 @@ impl<'s> Generator<'_, 's> {
         for name in &constraints.required {
             if !object.contains_key(*name) {
                 let schemas = unnamed(constraints, name);
-                let place = below(at, name);
-                let value =
-                    self.property(name, &schemas, constraints, Spot { at: &place, depth })?;
+                let value = self.property(name, &schemas, constraints, spot)?;
                 object.insert((*name).to_owned(), value);
             }
         }
-        self.complete(constraints, fill, Spot { at, depth }, &mut object);
+        self.complete(constraints, fill, spot, &mut object);
         Some(object)
+    }
+
+    /// The value of a member of a place.
+    fn member(&mut self, schemas: &[&'s Value], above: Spot<'_>, name: &str) -> Option<Value> {
+        self.value(schemas, Spot { at: &below(above.at, name), name, depth: above.depth + 1 })
     }
 
     fn property(
@@ -240,18 +231,16 @@ impl<'s> Generator<'_, 's> {
         name: &str,
         schemas: &[&'s Value],
         constraints: &Constraints<'s>,
-        Spot { at, depth }: Spot<'_>,
+        above: Spot<'_>,
     ) -> Option<Value> {
-        let value = self.value(schemas, at, name, depth + 1)?;
-        match constraints.tag {
-            Some((property, tag)) if property == name && self.attempts.at(at) == 0 => {
-                let listed = self.plainest(schemas);
-                let tag = Value::from(tag);
-                let fits = listed.values.is_none_or(|values| values.contains(&&tag));
-                Some(if fits { tag } else { value })
-            }
-            _ => Some(value),
-        }
+        let value = self.member(schemas, above, name)?;
+        let is_tag =
+            |property: &str| property == name && self.attempts.at(&below(above.at, name)) == 0;
+        let tag = constraints.tag.filter(|(property, _)| is_tag(property));
+        let tag = tag.map(|(_, tag)| Value::from(tag));
+        let fits =
+            |tag: &Value| self.plainest(schemas).values.is_none_or(|values| values.contains(&tag));
+        Some(tag.filter(fits).unwrap_or(value))
     }
 
     /// Adds what the whole asks for: properties that others entail, enough of them, not too many.
@@ -262,17 +251,16 @@ impl<'s> Generator<'_, 's> {
         spot: Spot<'_>,
         object: &mut Map<String, Value>,
     ) {
-        let Spot { at, depth } = spot;
         for (name, entailed) in &constraints.dependent {
-            let missing: Vec<_> = entailed.iter().filter(|n| !object.contains_key(**n)).collect();
-            if !object.contains_key(*name) {
-                continue;
-            }
-            for name in missing {
-                let known = constraints.properties.iter().find(|(known, _)| known == name);
-                let schemas = known.map_or_else(|| unnamed(constraints, name), |(_, s)| s.clone());
-                let value = self.value(&schemas, &below(at, name), name, depth + 1);
-                object.extend(value.map(|value| ((*name).to_owned(), value)));
+            for entailed in entailed {
+                if !object.contains_key(*name) || object.contains_key(*entailed) {
+                    continue;
+                }
+                let known = constraints.properties.iter().find(|(known, _)| known == entailed);
+                let schemas =
+                    known.map_or_else(|| unnamed(constraints, entailed), |(_, s)| s.clone());
+                let value = self.member(&schemas, spot, entailed);
+                object.extend(value.map(|value| ((*entailed).to_owned(), value)));
             }
         }
         if fill == Fill::Apart {
@@ -281,7 +269,9 @@ impl<'s> Generator<'_, 's> {
         let open = constraints.properties.is_empty()
             && !constraints.additional.is_empty()
             && fill == Fill::Rich;
-        let few = usize::from(open && depth < self.rich_depth && !self.attempts.lost_child(at)) * 2;
+        let few =
+            usize::from(open && spot.depth < self.rich_depth && !self.attempts.lost_child(spot.at))
+                * 2;
         let least = constraints.min_properties.max(few).min(limits::LIST_ITEMS);
         self.add_until(least, constraints, spot, object);
         let excess = object.len().saturating_sub(constraints.max_properties.unwrap_or(usize::MAX));
@@ -294,7 +284,7 @@ impl<'s> Generator<'_, 's> {
         &mut self,
         least: usize,
         constraints: &Constraints<'s>,
-        Spot { at, depth }: Spot<'_>,
+        spot: Spot<'_>,
         object: &mut Map<String, Value>,
     ) {
         for (name, schemas) in &constraints.properties {
@@ -302,7 +292,7 @@ impl<'s> Generator<'_, 's> {
                 return;
             }
             if !object.contains_key(*name) && !constraints.absent.contains(name) {
-                let value = self.value(schemas, &below(at, name), name, depth + 1);
+                let value = self.member(schemas, spot, name);
                 object.extend(value.map(|value| ((*name).to_owned(), value)));
             }
         }
@@ -312,9 +302,8 @@ impl<'s> Generator<'_, 's> {
             {
                 return;
             }
-            let Some(name) = self.new_name(constraints, at, index) else { return };
-            let schemas = unnamed(constraints, &name);
-            let value = self.value(&schemas, &below(at, &name), &name, depth + 1);
+            let Some(name) = self.new_name(constraints, spot.at, index) else { return };
+            let value = self.member(&unnamed(constraints, &name), spot, &name);
             object.extend(value.map(|value| (name, value)));
         }
     }
@@ -324,18 +313,15 @@ impl<'s> Generator<'_, 's> {
         let mut random = self.random(&format!("{at}?{index}"), self.attempts.at(at));
         if !constraints.names.is_empty() {
             let names = self.plainest(&constraints.names);
-            return match &names.values {
-                Some(values) => {
-                    values.get(index % values.len().max(1))?.as_str().map(str::to_owned)
-                }
-                None => Some(text::text(&names, "", 0, &mut random)),
+            let Some(values) = &names.values else {
+                return Some(text::text(&names, "", 0, &mut random));
             };
+            return values.get(index % values.len().max(1))?.as_str().map(str::to_owned);
         }
         if let Some((pattern, _)) = constraints.pattern_properties.first() {
-            return matching(&[pattern], Lengths { min: 1, max: 64 }, &mut random);
+            return matching(&[pattern], &(1..=64), &mut random);
         }
-        let word = text::text(&self.plainest(&[]), "", 1, &mut random);
-        Some(word)
+        Some(text::text(&self.plainest(&[]), "", 1, &mut random))
     }
 
     /// Adds properties that branches refuse which must not hold as well.
@@ -345,28 +331,23 @@ impl<'s> Generator<'_, 's> {
         }
         for other in &constraints.others {
             let branch = Constraints::of(&[other], self.defs);
-            let telling = branch.properties.iter().find(|(name, schemas)| {
+            let telling = branch.properties.iter().find_map(|(name, schemas)| {
                 let property = Constraints::of(schemas, self.defs);
-                !object.contains_key(*name)
-                    && !constraints.properties.iter().any(|(known, _)| known == name)
-                    && (property.typed || property.values.is_some())
+                let is_new = !object.contains_key(*name)
+                    && !constraints.properties.iter().any(|(known, _)| known == name);
+                let is_typed = property.typed || property.values.is_some();
+                (is_new && is_typed).then_some((name, property.types))
             });
-            if let Some((name, schemas)) = telling {
-                let takes_booleans =
-                    Constraints::of(schemas, self.defs).types.has(JsonTypes::BOOLEAN);
+            if let Some((name, types)) = telling {
+                let takes_booleans = types.has(JsonTypes::BOOLEAN);
                 let odd = if takes_booleans { Value::from(0) } else { Value::from(true) };
                 object.insert((*name).to_owned(), odd);
             }
         }
     }
 
-    fn array(
-        &mut self,
-        constraints: &Constraints<'s>,
-        at: &str,
-        name: &str,
-        depth: usize,
-    ) -> Option<Vec<Value>> {
+    fn array(&mut self, constraints: &Constraints<'s>, spot: Spot<'_>) -> Option<Vec<Value>> {
+        let Spot { at, name, depth } = spot;
         let usual = match depth {
             _ if self.is_full() || depth > self.rich_depth || self.attempts.lost_child(at) => 0,
             _ if self.attempts.at(at) % 3 == 1 => 0,
@@ -383,13 +364,9 @@ impl<'s> Generator<'_, 's> {
             if let Some((contained, _)) = constraints.contains.filter(|(_, least)| index < *least) {
                 schemas.push(contained);
             }
-            let place = below(at, &index.to_string());
-            match self.item(
-                &schemas,
-                &place,
-                (name, depth),
-                constraints.unique.then_some(&items[..]),
-            ) {
+            let name = name.strip_suffix('s').unwrap_or(name);
+            let spot = Spot { at: &below(at, &index.to_string()), name, depth: depth + 1 };
+            match self.item(&schemas, spot, constraints.unique.then_some(&items[..])) {
                 Some(item) => items.push(item),
                 None if items.len() >= needed => break,
                 None => return None,
@@ -402,27 +379,21 @@ impl<'s> Generator<'_, 's> {
     fn item(
         &mut self,
         schemas: &[&'s Value],
-        place: &str,
-        (name, depth): (&str, usize),
+        spot: Spot<'_>,
         before: Option<&[Value]>,
     ) -> Option<Value> {
-        let single = name.strip_suffix('s').unwrap_or(name);
-        let first = self.value(schemas, place, single, depth + 1)?;
-        let Some(before) = before else { return Some(first) };
-        if !before.contains(&first) {
+        let first = self.value(schemas, spot)?;
+        let Some(before) = before.filter(|before| before.contains(&first)) else {
             return Some(first);
-        }
-        let constraints = self.plainest(schemas);
-        if let Some(values) = &constraints.values {
+        };
+        if let Some(values) = &self.plainest(schemas).values {
             let other = values.iter().find(|value| !before.contains(value));
             return other.map(|value| (*value).clone());
         }
-        let salt = self.recipe.salt;
         for round in 0..20 {
-            let salted = format!("{salt}#{round}");
-            let recipe = Recipe { salt: &salted, examples: Examples::None, ..self.recipe };
-            let mut other = Generator { recipe, ..*self };
-            let value = other.value(schemas, place, single, depth + 1)?;
+            let salt = format!("{}#{round}", self.recipe.salt);
+            let recipe = Recipe { salt: &salt, examples: Examples::None, ..self.recipe };
+            let value = Generator { recipe, ..*self }.value(schemas, spot)?;
             if !before.contains(&value) {
                 return Some(value);
             }

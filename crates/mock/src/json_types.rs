@@ -22,6 +22,11 @@ impl JsonTypes {
     pub(crate) const ARRAY: JsonTypes = JsonTypes(32);
     pub(crate) const OBJECT: JsonTypes = JsonTypes(64);
     pub(crate) const ALL: JsonTypes = JsonTypes(127);
+    /// Every type by itself, the fullest first.
+    pub(crate) const KINDS: [JsonTypes; 7] = {
+        use JsonTypes as T;
+        [T::OBJECT, T::ARRAY, T::STRING, T::NUMBER, T::INTEGER, T::BOOLEAN, T::NULL]
+    };
 
     /// What the keyword `type` says; all when it says nothing that is known.
     pub(crate) fn of_keyword(keyword: &Value) -> JsonTypes {

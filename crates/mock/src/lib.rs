@@ -22,28 +22,46 @@ mod resource;
 mod response;
 mod router;
 mod schema;
-mod source;
 mod store;
 mod text;
 mod xml;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use milepost_catalog::command::{ApiCommand, Method, SecurityScheme};
+use milepost_catalog::openapi::Api;
+use milepost_catalog::table::Row;
+use milepost_model::id::CatalogId;
+use milepost_model::target::CommandId;
 use serde_json::{Value, json};
 
-use generate::{Examples, Recipe};
+use generate::{Examples, Generated, Recipe, generate};
 use random::Random;
 use request::{RequestRefusal, check, is_authenticated};
 use resource::{Collection, CollectionAction, collections};
-use response::{ResponseChoice, ResponseDraft, draft, of_first, of_status, success};
+use response::{ResponseChoice, ResponseDraft, of_first, of_status, success};
 use router::{Routed, Router};
 use schema::SchemaCache;
 use store::Store;
 
 pub use faults::MockFaults;
-pub use source::MockSource;
+
+/// A catalog to mock: its operations, each read when it is first called.
+#[derive(Debug)]
+pub struct MockSource {
+    pub api: Arc<Api>,
+    pub rows: Vec<Row>,
+    pub catalog: CatalogId,
+}
+
+impl MockSource {
+    /// The operation of a row.
+    pub fn command(&self, row: usize) -> Option<ApiCommand> {
+        let row = &self.rows[row];
+        self.api.command(CommandId::parse(&format!("{} {}", self.catalog, row.name))?, row)
+    }
+}
 
 /// How a mock behaves.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -143,8 +161,8 @@ impl Mock {
     pub fn new(source: MockSource, settings: MockSettings) -> Mock {
         let servers = source.api.servers();
         let servers = servers.iter().map(|server| server.url.as_str());
-        let router = Router::new(source.routes(), servers);
-        let (collections, actions) = collections(router.routes());
+        let router = Router::new(source.rows.iter().map(|row| (row.method, &*row.path)), servers);
+        let (collections, actions) = collections(&router.routes);
         Mock {
             source,
             settings,
@@ -202,8 +220,7 @@ impl Mock {
         if let Some(command) = self.commands.get(&route) {
             return Some(Arc::clone(command));
         }
-        let found = &self.router.routes()[route];
-        let command = Arc::new(self.source.command(found.method, &found.path)?);
+        let command = Arc::new(self.source.command(route)?);
         if self.commands.len() >= limits::COMMANDS {
             self.commands.clear();
         }
@@ -231,6 +248,7 @@ impl Mock {
         }
     }
 
+    /// Makes the value of a chosen response: from its example when that fits, else from its schema.
     fn draft(
         &mut self,
         call: &Call<'_>,
@@ -239,13 +257,22 @@ impl Mock {
         examples: Examples,
     ) -> ResponseDraft {
         let recipe = Recipe { seed: self.settings.seed, salt, examples };
-        draft(&mut self.schemas, (call.route, &call.command), choice, recipe)
+        let command = &call.command;
+        let body = choice.content(command).map(|(slot, content)| {
+            let schema = self.schemas.get(call.route, slot, &content.schema, &command.defs);
+            let example = content.example.as_ref().filter(|_| examples == Examples::All);
+            let generated = match example.filter(|example| schema.fits(example)) {
+                Some(example) => Generated { value: example.clone(), verified: true },
+                None => generate(&schema, recipe),
+            };
+            (generated, schema)
+        });
+        ResponseDraft { choice, body }
     }
 
     fn refuse(&mut self, call: &Call<'_>, refusal: &RequestRefusal) -> MockResponse {
         match refusal {
             RequestRefusal::Invalid(faults) => {
-                let faults: Vec<_> = faults.iter().map(|one| (&one.place, &one.message)).collect();
                 let words = faults.iter().map(|(place, message)| format!("{place} {message}"));
                 let words = words.collect::<Vec<_>>().join("; ");
                 let answer = self.with_status(call, &[400, 422], &words);
@@ -288,13 +315,11 @@ impl Mock {
     }
 }
 
-fn other_methods(method: Method, mut methods: Vec<Method>) -> MockResponse {
+fn other_methods(method: Method, mut methods: BTreeSet<Method>) -> MockResponse {
     if methods.contains(&Method::Get) {
-        methods.push(Method::Head);
+        methods.insert(Method::Head);
     }
-    methods.push(Method::Options);
-    methods.sort();
-    methods.dedup();
+    methods.insert(Method::Options);
     let names: Vec<&str> = methods.iter().map(|method| method.name()).collect();
     let allow = names.join(", ");
     let mut answer = if method == Method::Options {

@@ -8,20 +8,8 @@ use serde_json::{Map, Value};
 use crate::limits;
 use crate::schema::CompiledSchema;
 
-/// Members that belong at a place of an answer.
-#[derive(Debug, Clone)]
-pub(crate) struct Layer<'f> {
-    /// JSON pointer of an object.
-    at: String,
-    fields: &'f Map<String, Value>,
-}
-
-impl<'f> Layer<'f> {
-    /// The members of a value; `None` when it is no object.
-    pub(crate) fn new(at: String, value: &'f Value) -> Option<Layer<'f>> {
-        Some(Layer { at, fields: value.as_object()? })
-    }
-}
+/// JSON pointer of an object in an answer, and the members that belong there.
+pub(crate) type Layer<'f> = (String, &'f Map<String, Value>);
 
 /// An answer with layers; nothing when it would not fit whatever is taken back.
 pub(crate) fn overlay(
@@ -32,9 +20,9 @@ pub(crate) fn overlay(
     let mut taken_back: BTreeSet<(usize, String)> = BTreeSet::new();
     for _ in 0..limits::OVERLAY_ROUNDS {
         let mut value = base.clone();
-        for (index, layer) in layers.iter().enumerate() {
-            let target = value.pointer_mut(&layer.at)?.as_object_mut()?;
-            for (name, field) in layer.fields {
+        for (index, (at, fields)) in layers.iter().enumerate() {
+            let target = value.pointer_mut(at)?.as_object_mut()?;
+            for (name, field) in *fields {
                 if !taken_back.contains(&(index, name.clone())) {
                     target.insert(name.clone(), field.clone());
                 }
@@ -62,19 +50,18 @@ fn take_back(
     layers: &[Layer<'_>],
     taken_back: &mut BTreeSet<(usize, String)>,
 ) {
-    for (index, layer) in layers.iter().enumerate() {
-        let Some(rest) = place.strip_prefix(layer.at.as_str()) else { continue };
+    for (index, (at, fields)) in layers.iter().enumerate() {
+        let Some(rest) = place.strip_prefix(at.as_str()) else { continue };
         if let Some(inside) = rest.strip_prefix('/') {
             let name = inside.split('/').next().unwrap_or_default();
             let name = name.replace("~1", "/").replace("~0", "~");
             taken_back.insert((index, name));
         } else if rest.is_empty() {
-            let own = base.pointer(&layer.at).and_then(Value::as_object);
-            let new =
-                layer.fields.keys().filter(|name| !own.is_some_and(|o| o.contains_key(*name)));
+            let own = base.pointer(at).and_then(Value::as_object);
+            let new = fields.keys().filter(|name| !own.is_some_and(|own| own.contains_key(*name)));
             let mut new: Vec<String> = new.cloned().collect();
             if new.iter().all(|name| taken_back.contains(&(index, name.clone()))) {
-                new = layer.fields.keys().cloned().collect();
+                new = fields.keys().cloned().collect();
             }
             taken_back.extend(new.into_iter().map(|name| (index, name)));
         }
@@ -102,7 +89,7 @@ mod tests {
 
     fn check(schema: &Value, fields: &Value, expected: &Value) {
         let schema = CompiledSchema::new(schema, Definitions::new(), Direction::Response);
-        let layers = [Layer::new("/data".into(), fields).expect("an object")];
+        let layers = [("/data".into(), fields.as_object().expect("an object"))];
         let value = overlay(&schema, &json!({"data": {"id": 1, "size": "s"}}), &layers);
         assert_eq!(value.expect("fits")["data"], *expected);
     }

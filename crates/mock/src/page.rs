@@ -1,13 +1,13 @@
 //! Pages of a list: which part a request asks for, and what a response says about the rest.
 
 use milepost_catalog::command::{ApiCommand, Location};
+use milepost_catalog::finding::below;
 use milepost_catalog::pagination::names::{
     CURSORS, LAST_ITEMS, MORE, NEXT_CURSORS, NEXT_URLS, OFFSETS, PAGES, SIZES, TOTALS,
 };
 use milepost_catalog::text::{WordList, bare_word};
 use serde_json::Value;
 
-use crate::attempts::below;
 use crate::schema::CompiledSchema;
 use crate::{Call, MockRequest, limits};
 

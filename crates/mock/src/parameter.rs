@@ -53,7 +53,7 @@ fn sent(parameter: &ApiParameter, schema: &CompiledSchema, call: &Call<'_>) -> O
             named(query, &is_it)
         }
     };
-    (!texts.is_empty()).then(|| unstyled(parameter, schema, texts))
+    (!texts.is_empty()).then(|| unstyled(parameter, schema, &texts))
 }
 
 /// Lists and objects in a query: `ids[]=1`, `filter[a]=1`, or each property by its own name.
@@ -72,10 +72,8 @@ fn query_object(
         return None;
     }
     let constraints = Constraints::of(&[&schema.value], &schema.defs);
-    if !constraints.types.has(JsonTypes::OBJECT)
-        || !constraints.typed
-        || constraints.types.has(JsonTypes::STRING)
-    {
+    let may_be = |kind| constraints.types.has(kind);
+    if !constraints.typed || !may_be(JsonTypes::OBJECT) || may_be(JsonTypes::STRING) {
         return None;
     }
     let is_own = |name: &str| constraints.properties.iter().any(|(known, _)| *known == name);
@@ -84,56 +82,47 @@ fn query_object(
 }
 
 /// Takes a style off.
-fn unstyled(parameter: &ApiParameter, schema: &CompiledSchema, texts: Vec<String>) -> Texts {
+fn unstyled(parameter: &ApiParameter, schema: &CompiledSchema, texts: &[String]) -> Texts {
     let constraints = Constraints::of(&[&schema.value], &schema.defs);
     let wants_list = constraints.kind() == JsonTypes::ARRAY;
     let wants_object = constraints.kind() == JsonTypes::OBJECT && constraints.typed;
     if !wants_list && !wants_object || texts.len() > 1 {
-        let strip = |text: String| match parameter.style {
-            Style::Label => text.strip_prefix('.').map(str::to_owned).unwrap_or(text),
-            Style::Matrix => text.split_once('=').map(|(_, v)| v.to_owned()).unwrap_or(text),
-            _ => text,
+        let strip = |text: &String| match parameter.style {
+            Style::Label => text.strip_prefix('.').unwrap_or(text).to_owned(),
+            Style::Matrix => text.split_once('=').map_or(&**text, |(_, value)| value).to_owned(),
+            _ => text.clone(),
         };
-        return Texts::Many(texts.into_iter().map(strip).collect());
+        return Texts::Many(texts.iter().map(strip).collect());
     }
-    let text = texts.into_iter().next().unwrap_or_default();
-    let parts = parts(parameter, &text);
+    let parts = parts(parameter, texts.first().map_or("", String::as_str));
     if wants_list {
         return Texts::Many(parts);
     }
-    let pairs: Vec<(String, Texts)> = if parts.iter().all(|part| part.contains('=')) {
-        let pair = |part: &String| {
-            let (name, value) = part.split_once('=').unwrap_or((part, ""));
-            (name.to_owned(), Texts::Many(vec![value.to_owned()]))
-        };
-        parts.iter().map(pair).collect()
-    } else {
-        let pairs = parts.chunks_exact(2);
-        pairs.map(|pair| (pair[0].clone(), Texts::Many(vec![pair[1].clone()]))).collect()
+    let is_paired = parts.iter().all(|part| part.contains('='));
+    let split = |part: &String| {
+        part.splitn(if is_paired { 2 } else { 1 }, '=').map(str::to_owned).collect::<Vec<_>>()
     };
-    Texts::Named(pairs)
+    let halves: Vec<String> = parts.iter().flat_map(split).collect();
+    let pair = |pair: &[String]| (pair[0].clone(), Texts::Many(vec![pair[1].clone()]));
+    Texts::Named(halves.chunks_exact(2).map(pair).collect())
 }
 
 fn parts(parameter: &ApiParameter, text: &str) -> Vec<String> {
-    let (text, separator) = match parameter.style {
-        Style::Label => (
-            text.strip_prefix('.').unwrap_or(text).to_owned(),
-            if parameter.explode { '.' } else { ',' },
-        ),
-        Style::Matrix => {
-            let name = format!(";{}=", parameter.name);
-            if parameter.explode {
-                (text.replace(&name, ";").trim_start_matches(';').to_owned(), ';')
-            } else {
-                (text.strip_prefix(&name).unwrap_or(text).to_owned(), ',')
-            }
-        }
-        Style::SpaceDelimited => (text.to_owned(), ' '),
-        Style::PipeDelimited => (text.to_owned(), '|'),
-        Style::TabDelimited => (text.to_owned(), '\t'),
-        Style::Form if parameter.explode => return vec![text.to_owned()],
-        _ => (text.to_owned(), ','),
+    let separator = match (parameter.style, parameter.explode) {
+        (Style::Form, true) => return vec![text.to_owned()],
+        (Style::Label, true) => '.',
+        (Style::Matrix, true) => ';',
+        (Style::SpaceDelimited, _) => ' ',
+        (Style::PipeDelimited, _) => '|',
+        (Style::TabDelimited, _) => '\t',
+        _ => ',',
     };
+    let text = match parameter.style {
+        Style::Label => text.strip_prefix('.').unwrap_or(text).to_owned(),
+        Style::Matrix => text.replace(&format!(";{}=", parameter.name), ";"),
+        _ => text.to_owned(),
+    };
+    let text = if parameter.style == Style::Matrix { text.trim_start_matches(';') } else { &text };
     if text.is_empty() { Vec::new() } else { text.split(separator).map(str::to_owned).collect() }
 }
 
@@ -150,11 +139,7 @@ fn cookies(headers: &[(String, String)]) -> Vec<(String, String)> {
 pub(crate) fn tree(pairs: impl Iterator<Item = (String, String)>) -> Texts {
     let mut root: Vec<(String, Texts)> = Vec::new();
     for (name, value) in pairs {
-        let (first, rest) = name.split_once('[').unwrap_or((&name, ""));
-        let mut steps = vec![first];
-        steps.extend(
-            rest.split('[').map(|step| step.trim_end_matches(']')).filter(|_| !rest.is_empty()),
-        );
+        let steps: Vec<&str> = name.split('[').map(|step| step.trim_end_matches(']')).collect();
         put(&mut root, &steps, value);
     }
     Texts::Named(root)

@@ -3,6 +3,7 @@
 //! one matches.
 
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 use fancy_regex::{Regex, RegexBuilder};
 use regex_syntax::hir::{Class, Hir, HirKind};
@@ -11,33 +12,26 @@ use crate::limits;
 use crate::random::Random;
 
 /// Lengths in characters that a text must have.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Lengths {
-    pub(crate) min: usize,
-    pub(crate) max: usize,
-}
-
-impl Lengths {
-    pub(crate) fn hold(self, text: &str) -> bool {
-        let count = text.chars().count();
-        (self.min..=self.max).contains(&count)
-    }
-}
+pub(crate) type Lengths = RangeInclusive<usize>;
 
 /// A text that matches every one of some patterns; nothing when none was found.
-pub(crate) fn matching(patterns: &[&str], lengths: Lengths, random: &mut Random) -> Option<String> {
+pub(crate) fn matching(
+    patterns: &[&str],
+    lengths: &Lengths,
+    random: &mut Random,
+) -> Option<String> {
     let matchers: Vec<Regex> = patterns.iter().filter_map(|pattern| matcher(pattern)).collect();
     let mut best = None;
     for pattern in patterns {
         let Some(parts) = parse(pattern) else { continue };
         for round in 0..limits::PATTERN_TRIES {
             // Short repetitions first: they read best. Later rounds reach for longer texts.
-            let reach = [2, 6, 1, 16, 0, 40, 4, lengths.min.min(400)][(round % 8) as usize];
+            let reach = [2, 6, 1, 16, 0, 40, 4, (*lengths.start()).min(400)][(round % 8) as usize];
             let mut text = String::new();
             write(&parts, reach, random, &mut text);
             let fitted = fit(text, lengths);
             let fits = |regex: &Regex| regex.is_match(&fitted).unwrap_or(false);
-            if matchers.iter().all(fits) && lengths.hold(&fitted) {
+            if matchers.iter().all(fits) && lengths.contains(&fitted.chars().count()) {
                 return Some(fitted);
             }
             best = best.or(Some(fitted));
@@ -47,14 +41,14 @@ pub(crate) fn matching(patterns: &[&str], lengths: Lengths, random: &mut Random)
 }
 
 /// Makes a text longer or shorter, which helps patterns that are not anchored.
-fn fit(mut text: String, lengths: Lengths) -> String {
+fn fit(mut text: String, lengths: &Lengths) -> String {
     let count = text.chars().count();
-    if count < lengths.min {
+    if count < *lengths.start() {
         let last = text.chars().next_back().unwrap_or('a');
-        let more = (lengths.min - count).min(limits::TEXT_CHARS);
+        let more = (lengths.start() - count).min(limits::TEXT_CHARS);
         text.extend(std::iter::repeat_n(last, more));
-    } else if count > lengths.max {
-        text = text.chars().take(lengths.max).collect();
+    } else if count > *lengths.end() {
+        text = text.chars().take(*lengths.end()).collect();
     }
     text
 }
@@ -68,9 +62,8 @@ fn matcher(pattern: &str) -> Option<Regex> {
 }
 
 fn parse(pattern: &str) -> Option<Hir> {
-    let plain = translate(&without_looks(pattern));
-    let parser = || regex_syntax::ParserBuilder::new().nest_limit(100).build();
-    parser().parse(&plain).ok()
+    let mut parser = regex_syntax::ParserBuilder::new().nest_limit(100).build();
+    parser.parse(&translate(&without_looks(pattern))).ok()
 }
 
 /// A pattern of ECMA 262 in the dialect of the parser, as far as it has one.
@@ -149,29 +142,21 @@ fn write(part: &Hir, reach: usize, random: &mut Random, out: &mut String) {
 
 /// A character of a class: a letter or digit when it has one, else a visible one, else the first.
 fn member(class: &Class, random: &mut Random) -> Option<char> {
-    let ranges: Vec<(u32, u32)> = match class {
-        Class::Unicode(class) => {
-            class.ranges().iter().map(|range| (range.start() as u32, range.end() as u32)).collect()
-        }
-        Class::Bytes(class) => {
-            class.ranges().iter().map(|r| (u32::from(r.start()), u32::from(r.end()))).collect()
-        }
+    let class = match class {
+        Class::Unicode(class) => class.clone(),
+        Class::Bytes(class) => class.to_unicode_class()?,
     };
     let holds = |character: char| {
-        let code = character as u32;
-        ranges.iter().any(|(start, end)| (*start..=*end).contains(&code))
+        class.ranges().iter().any(|range| (range.start()..=range.end()).contains(&character))
     };
-    let nice: Vec<char> =
-        ('0'..='9').chain('a'..='z').chain('A'..='Z').filter(|c| holds(*c)).collect();
-    if !nice.is_empty() {
-        return Some(nice[random.below(nice.len())]);
-    }
-    let visible: Vec<char> = ('!'..='~').chain([' ']).filter(|c| holds(*c)).collect();
-    if !visible.is_empty() {
-        return Some(visible[random.below(visible.len())]);
-    }
-    let (start, end) = *ranges.first()?;
-    (start..=end).find_map(char::from_u32)
+    let mut one_of = |from: Vec<char>| {
+        let index = random.below(from.len());
+        from.get(index).copied()
+    };
+    let nice = ('0'..='9').chain('a'..='z').chain('A'..='Z').filter(|c| holds(*c)).collect();
+    let visible = || ('!'..='~').chain([' ']).filter(|c| holds(*c)).collect();
+    let first = || class.ranges().first().map(regex_syntax::hir::ClassUnicodeRange::start);
+    one_of(nice).or_else(|| one_of(visible())).or_else(first)
 }
 
 #[cfg(test)]
@@ -180,11 +165,14 @@ mod tests {
 
     fn check(pattern: &str, min: usize, max: usize) {
         for seed in 0..20 {
-            let lengths = Lengths { min, max };
-            let text = matching(&[pattern], lengths, &mut Random::new(seed, &[])).expect(pattern);
+            let text =
+                matching(&[pattern], &(min..=max), &mut Random::new(seed, &[])).expect(pattern);
             let fits = Regex::new(&translate(pattern)).expect(pattern).is_match(&text);
             assert!(fits.expect("matches"), "`{text}` does not match `{pattern}`");
-            assert!(lengths.hold(&text), "`{text}` has not {min} to {max} characters");
+            assert!(
+                (min..=max).contains(&text.chars().count()),
+                "`{text}` has not {min} to {max} characters"
+            );
         }
     }
 
@@ -207,6 +195,6 @@ mod tests {
 
     #[test]
     fn a_pattern_that_is_none_yields_nothing() {
-        assert_eq!(matching(&["(["], Lengths { min: 0, max: 9 }, &mut Random::new(1, &[])), None);
+        assert_eq!(matching(&["(["], &(0..=9), &mut Random::new(1, &[])), None);
     }
 }

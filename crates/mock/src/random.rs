@@ -34,13 +34,9 @@ impl Random {
         if bound == 0 { 0 } else { (self.next() % bound as u64) as usize }
     }
 
-    /// A number from `low` to `high`, both included; `low` when there is none.
-    pub(crate) fn between(&mut self, low: i64, high: i64) -> i64 {
-        if high <= low {
-            return low;
-        }
-        let span = high.abs_diff(low).saturating_add(1);
-        low.wrapping_add_unsigned(self.next() % span)
+    /// A number from `low` to `high`, both included.
+    pub(crate) fn between(&mut self, low: usize, high: usize) -> usize {
+        low + self.below(high - low + 1)
     }
 
     /// One of some texts; empty when there are none.

@@ -12,12 +12,8 @@ use crate::parameter;
 use crate::schema::{SchemaCache, SchemaSlot};
 use crate::{Call, MockRequest};
 
-/// What is wrong in a request, and where.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RequestFault {
-    pub(crate) place: String,
-    pub(crate) message: String,
-}
+/// Where in a request something is wrong, and what.
+pub(crate) type RequestFault = (String, String);
 
 /// Why a request is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,14 +52,12 @@ fn parameters(schemas: &mut SchemaCache, call: &Call<'_>, faults: &mut Vec<Reque
         let schema = schemas.get(call.route, slot, &parameter.schema, &call.command.defs);
         match parameter::read(parameter, &schema, call) {
             None if parameter.required => {
-                faults.push(RequestFault { place, message: "is required".to_owned() });
+                faults.push((place, "is required".to_owned()));
             }
             // `?pretty=` says that a parameter is there, for whoever allows it without a value.
             Some(value) if !is_bare(parameter, call.request) && !is_whole_query => {
                 let found = schema.faults(&value).into_iter();
-                faults.extend(
-                    found.map(|(at, message)| RequestFault { place: place.clone() + &at, message }),
-                );
+                faults.extend(found.map(|(at, message)| (place.clone() + &at, message)));
             }
             None | Some(_) => {}
         }
@@ -84,9 +78,7 @@ fn body(
 ) -> Result<Option<Value>, RequestRefusal> {
     let Some(body) = &call.command.body else { return Ok(None) };
     let request = call.request;
-    let mut fault = |at: &str, message| {
-        faults.push(RequestFault { place: format!("body{at}"), message });
-    };
+    let mut fault = |at: &str, message| faults.push((format!("body{at}"), message));
     if request.body.is_empty() {
         if body.required {
             fault("", "is required".to_owned());

@@ -1,11 +1,11 @@
 //! Which paths are collections and which are their items, and where ids and lists stand in answers.
 
 use milepost_catalog::command::Method;
+use milepost_catalog::finding::below;
 use milepost_catalog::pagination::names::LISTS;
 use milepost_catalog::text::bare_word;
 use serde_json::{Map, Value};
 
-use crate::attempts::below;
 use crate::router::MockRoute;
 
 /// Names that ids go by when nothing else tells, best first.

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use milepost_catalog::command::{ApiCommand, Content, Method, Response};
+use milepost_catalog::command::{ApiCommand, Content, Method};
 use milepost_catalog::request::media::{self, MediaKind, concrete, essence};
 use serde_json::{Value, json};
 
 use crate::MockResponse;
-use crate::generate::{Examples, Generated, Recipe, generate};
+use crate::generate::Generated;
 use crate::resource::plain_text;
-use crate::schema::{CompiledSchema, SchemaCache, SchemaSlot};
+use crate::schema::{CompiledSchema, SchemaSlot};
 use crate::xml;
 
 /// The header that tells of answers that could not be made to fit.
@@ -138,42 +138,22 @@ pub(crate) struct ResponseDraft {
     pub(crate) body: Option<(Generated, Arc<CompiledSchema>)>,
 }
 
-/// Makes the value of a chosen response: from its example when that fits, else from its schema.
-pub(crate) fn draft(
-    schemas: &mut SchemaCache,
-    (route, command): (usize, &ApiCommand),
-    choice: ResponseChoice,
-    recipe: Recipe<'_>,
-) -> ResponseDraft {
-    let body = content(command, &choice).map(|(slot, content)| {
-        let schema = schemas.get(route, slot, &content.schema, &command.defs);
-        let example = content.example.as_ref().filter(|_| recipe.examples == Examples::All);
-        let generated = match example.filter(|example| schema.fits(example)) {
-            Some(example) => Generated { value: example.clone(), verified: true },
-            None => generate(&schema, recipe),
-        };
-        (generated, schema)
-    });
-    ResponseDraft { choice, body }
-}
-
-fn content<'c>(
-    command: &'c ApiCommand,
-    choice: &ResponseChoice,
-) -> Option<(SchemaSlot, &'c Content)> {
-    let (response, content) = (choice.response?, choice.content?);
-    let found = command.responses.get(response)?.contents.get(content)?;
-    Some((SchemaSlot::Response(response, content), found))
+impl ResponseChoice {
+    /// The content that is given, and where its schema is kept.
+    pub(crate) fn content<'c>(&self, command: &'c ApiCommand) -> Option<(SchemaSlot, &'c Content)> {
+        let (response, content) = (self.response?, self.content?);
+        let found = command.responses.get(response)?.contents.get(content)?;
+        Some((SchemaSlot::Response(response, content), found))
+    }
 }
 
 impl ResponseDraft {
     /// As it goes on the wire.
     pub(crate) fn response(self, command: &ApiCommand) -> MockResponse {
         let mut answer = MockResponse::empty(self.choice.status);
-        let documented = self.choice.response.and_then(|at| command.responses.get(at));
         if let Some((generated, _)) = self.body {
-            let content = content(command, &self.choice).map(|(_, content)| content);
-            let media_type = content.map_or("application/json", |content| &content.media_type);
+            let content = self.choice.content(command);
+            let media_type = content.map_or("application/json", |(_, content)| &content.media_type);
             let (content_type, body) = render(media_type, &generated.value);
             answer.set_header("content-type", content_type);
             answer.body = body;
@@ -182,10 +162,15 @@ impl ResponseDraft {
             }
         } else if answer.status == 204 {
             // Documents of 2.0 promise one media type for all responses, those without body too.
-            answer
-                .set_header("content-type", any_media_type(command).unwrap_or("application/json"));
+            let media_type = any_media_type(command).unwrap_or("application/json");
+            answer.set_header("content-type", media_type);
         }
-        answer.redirect(documented);
+        let documented = self.choice.response.and_then(|at| command.responses.get(at));
+        let mut headers = documented.into_iter().flat_map(|response| &response.headers);
+        let told = headers.any(|name| name.eq_ignore_ascii_case("location"));
+        if (300..400).contains(&answer.status) && (told || answer.status != 304) {
+            answer.set_header("location", "/");
+        }
         answer
     }
 
@@ -236,15 +221,6 @@ impl MockResponse {
     pub(crate) fn set_reason(&mut self, reason: &str) {
         let visible = |c: char| if c.is_ascii_graphic() || c == ' ' { c } else { '?' };
         self.set_header(REASON, reason.chars().take(300).map(visible).collect::<String>());
-    }
-
-    fn redirect(&mut self, documented: Option<&Response>) {
-        let told = documented.is_some_and(|response| {
-            response.headers.iter().any(|name| name.eq_ignore_ascii_case("location"))
-        });
-        if (300..400).contains(&self.status) && (told || self.status != 304) {
-            self.set_header("location", "/");
-        }
     }
 }
 

@@ -1,6 +1,10 @@
 //! Which operation a request is for: path templates against paths.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
 use milepost_catalog::command::Method;
+use milepost_catalog::text::{TemplatePiece, template_pieces};
 use percent_encoding::percent_decode_str;
 
 use crate::MockRequest;
@@ -9,7 +13,7 @@ use crate::limits;
 /// The operations of a mock by method and path.
 #[derive(Debug)]
 pub(crate) struct Router {
-    routes: Vec<MockRoute>,
+    pub(crate) routes: Vec<MockRoute>,
     /// Paths of servers, the longest first; the empty one is always there.
     bases: Vec<String>,
 }
@@ -40,7 +44,7 @@ pub(crate) enum Routed {
     /// An operation, with the values of its path parameters, decoded.
     Operation { route: usize, values: Vec<(String, String)> },
     /// There is something, for other methods.
-    OtherMethods(Vec<Method>),
+    OtherMethods(BTreeSet<Method>),
     /// There is nothing; these are near.
     Nothing { near: Vec<String> },
 }
@@ -59,16 +63,15 @@ impl Router {
         Router { routes, bases }
     }
 
-    pub(crate) fn routes(&self) -> &[MockRoute] {
-        &self.routes
-    }
-
     /// Finds the operation for a request, as if its method were another.
     pub(crate) fn find(&self, method: Method, request: &MockRequest<'_>) -> Routed {
         let path = request.path;
-        let mut others: Vec<Method> = Vec::new();
+        let mut others = BTreeSet::new();
         for base in &self.bases {
-            let Some(rest) = below_base(path, base) else { continue };
+            let rest = path.strip_prefix(base.as_str());
+            let Some(rest) = rest.filter(|rest| rest.is_empty() || rest.starts_with('/')) else {
+                continue;
+            };
             let asked: Vec<String> = split(rest).map(decode).collect();
             let found = self.routes.iter().enumerate();
             let found = found.filter_map(|(at, route)| Some((at, route.matches(&asked, request)?)));
@@ -83,41 +86,29 @@ impl Router {
         if others.is_empty() {
             return Routed::Nothing { near: self.near(path) };
         }
-        others.sort();
-        others.dedup();
         Routed::OtherMethods(others)
     }
 
     /// Templates that begin or end as a path does.
     fn near(&self, path: &str) -> Vec<String> {
         let asked: Vec<String> = split(path).map(decode).collect();
-        let mut near: Vec<(usize, &str)> = Vec::new();
-        for route in &self.routes {
-            let shared =
-                route.segments.iter().zip(&asked).take_while(|(s, a)| fill(s, a).is_some());
-            let shared = shared.count();
-            let named = asked.iter().filter(|text| route.says(text)).count();
-            let score = shared + 2 * named;
-            if score > 0 && !near.iter().any(|(_, path)| *path == route.path) {
-                near.push((score, &route.path));
-            }
-        }
-        near.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(other.1)));
-        let best = near.into_iter().take(limits::NEAR_PATHS);
-        best.map(|(_, path)| path.to_owned()).collect()
+        let score = |route: &MockRoute| {
+            let begun = route.segments.iter().zip(&asked);
+            let shared = begun.take_while(|(segment, text)| fill(segment, text).is_some()).count();
+            shared + 2 * asked.iter().filter(|text| route.says(text)).count()
+        };
+        let scored = self.routes.iter().map(|route| (Reverse(score(route)), &route.path));
+        let near: BTreeSet<_> = scored.filter(|(score, _)| score.0 > 0).collect();
+        near.into_iter().take(limits::NEAR_PATHS).map(|(_, path)| path.clone()).collect()
     }
 }
 
 impl MockRoute {
     fn new(method: Method, path: String) -> MockRoute {
-        let (plain, conditions) = match path.split_once(['?', '#']) {
-            Some((plain, rest)) => {
-                let named = rest.split('&').filter(|part| part.contains('='));
-                // `?id={id}` is a parameter like others.
-                (plain, named.filter(|part| !part.contains('{')).map(pair).collect())
-            }
-            None => (path.as_str(), Vec::new()),
-        };
+        let (plain, rest) = path.split_once(['?', '#']).unwrap_or((&path, ""));
+        // `?id={id}` is a parameter like others.
+        let named = rest.split('&').filter(|part| part.contains('=') && !part.contains('{'));
+        let conditions = named.map(pair).collect();
         let segments = split(plain).map(pieces).collect();
         MockRoute { method, path, segments, conditions }
     }
@@ -135,11 +126,9 @@ impl MockRoute {
         if asked.len() != self.segments.len() || !self.conditions.iter().all(holds) {
             return None;
         }
-        let mut values = Vec::new();
-        for (segment, text) in self.segments.iter().zip(asked) {
-            values.extend(fill(segment, text)?);
-        }
-        Some(values)
+        let values: Option<Vec<_>> =
+            self.segments.iter().zip(asked).map(|(segment, text)| fill(segment, text)).collect();
+        values.map(|values| values.concat())
     }
 
     /// Smaller is more particular: literal segments before mixed ones before parameters.
@@ -171,10 +160,6 @@ fn base_path(server: &str) -> String {
     if path.is_empty() || path == "." { String::new() } else { format!("/{path}") }
 }
 
-fn below_base<'p>(path: &'p str, base: &str) -> Option<&'p str> {
-    path.strip_prefix(base).filter(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
 /// The segments of a path; a slash at its end makes no difference.
 fn split(path: &str) -> impl Iterator<Item = &str> {
     let inner = path.strip_prefix('/').unwrap_or(path);
@@ -191,21 +176,11 @@ fn pair(text: &str) -> (String, String) {
 }
 
 fn pieces(segment: &str) -> Segment {
-    let mut pieces = Vec::new();
-    let mut rest = segment;
-    while let Some((before, name, after)) = rest.split_once('{').and_then(|(before, inside)| {
-        inside.split_once('}').map(|(name, after)| (before, name, after))
-    }) {
-        if !before.is_empty() {
-            pieces.push(Piece::Text(decode(before)));
-        }
-        pieces.push(Piece::Name(name.to_owned()));
-        rest = after;
-    }
-    if !rest.is_empty() || pieces.is_empty() {
-        pieces.push(Piece::Text(decode(rest)));
-    }
-    pieces
+    let piece = |piece| match piece {
+        TemplatePiece::Text(text) => Piece::Text(decode(text)),
+        TemplatePiece::Name(name) => Piece::Name(name.to_owned()),
+    };
+    template_pieces(segment).into_iter().map(piece).collect()
 }
 
 /// The values of a segment's parameters; nothing when the text does not match. A parameter takes as
@@ -299,6 +274,6 @@ mod tests {
         let (path, method) = ("/orders", Method::Post);
         let request = MockRequest { method, path, query: vec![], headers: vec![], body: b"" };
         let found = router().find(method, &request);
-        assert_eq!(found, Routed::OtherMethods(vec![Method::Get]));
+        assert_eq!(found, Routed::OtherMethods(BTreeSet::from([Method::Get])));
     }
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use jsonschema::Validator;
 use milepost_catalog::schema::{Definitions, Direction, compile, one_way, reachable};
 use serde_json::{Map, Value, json};
-use sha2::{Digest as _, Sha256};
 
 use crate::limits;
 
@@ -85,12 +84,10 @@ pub(crate) enum SchemaSlot {
     Response(usize, usize),
 }
 
-/// Compiled schemas, by operation. Many operations share the schema of an error or of a resource,
-/// and compiling one takes longest, so the same content is compiled once.
+/// Compiled schemas, by operation.
 #[derive(Debug, Default)]
 pub(crate) struct SchemaCache {
     schemas: BTreeMap<(usize, SchemaSlot), Arc<CompiledSchema>>,
-    by_content: BTreeMap<(Direction, [u8; 32]), Arc<CompiledSchema>>,
     /// How much JSON the cached schemas are.
     bytes: usize,
 }
@@ -111,32 +108,17 @@ impl SchemaCache {
             SchemaSlot::Response(..) => Direction::Response,
             SchemaSlot::Parameter(_) | SchemaSlot::Body(_) => Direction::Request,
         };
-        let schema = self.compiled(value, defs, direction);
-        self.schemas.insert((route, slot), Arc::clone(&schema));
-        schema
-    }
-
-    fn compiled(
-        &mut self,
-        value: &Value,
-        defs: &Definitions,
-        direction: Direction,
-    ) -> Arc<CompiledSchema> {
         let names = reachable(value, defs);
         let reached = defs.iter().filter(|(name, _)| names.contains(*name));
         let reached: Definitions = reached.map(|(name, def)| (name.clone(), def.clone())).collect();
-        let content = json!([value, reached]).to_string();
-        let key = (direction, Sha256::digest(content.as_bytes()).into());
-        if let Some(schema) = self.by_content.get(&key) {
-            return Arc::clone(schema);
-        }
-        let is_full = self.bytes + content.len() > limits::SCHEMA_BYTES;
+        let bytes = json!([value, reached]).to_string().len();
+        let is_full = self.bytes + bytes > limits::SCHEMA_BYTES;
         if is_full || self.schemas.len() >= limits::SCHEMAS {
             *self = SchemaCache::default();
         }
         let schema = Arc::new(CompiledSchema::new(value, reached, direction));
-        self.bytes += content.len();
-        self.by_content.insert(key, Arc::clone(&schema));
+        self.bytes += bytes;
+        self.schemas.insert((route, slot), Arc::clone(&schema));
         schema
     }
 }

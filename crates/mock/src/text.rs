@@ -34,7 +34,7 @@ pub(crate) fn text(
 ) -> String {
     let min = constraints.min_length.min(limits::TEXT_CHARS);
     let max = constraints.max_length.unwrap_or(usize::MAX).min(limits::TEXT_CHARS).max(min);
-    let lengths = Lengths { min, max };
+    let lengths = min..=max;
     let format = constraints.format;
     let formatted = format.and_then(|format| by_format(format, random));
     if !constraints.patterns.is_empty() {
@@ -43,17 +43,14 @@ pub(crate) fn text(
         if let Some(formatted) = formatted.clone().filter(|_| tries % 2 == 1) {
             return formatted;
         }
-        if let Some(text) = matching(&constraints.patterns, lengths, random) {
+        if let Some(text) = matching(&constraints.patterns, &lengths, random) {
             return text;
         }
     }
-    let fits = |text: &String| lengths.hold(text);
+    let fits = |text: &String| lengths.contains(&text.chars().count());
     let formatted = formatted.filter(|text| is_strict(format) || fits(text));
-    let mut named = || by_name(name, random).filter(|text| tries == 0 && fits(text));
-    match formatted.or_else(&mut named) {
-        Some(text) => text,
-        None => filled(lengths, random),
-    }
+    let named = || by_name(name, random).filter(|text| tries == 0 && fits(text));
+    formatted.or_else(named).unwrap_or_else(|| filled(&lengths, random))
 }
 
 /// Whether a text of another length would not be of the format.
@@ -62,13 +59,13 @@ fn is_strict(format: Option<&str>) -> bool {
 }
 
 /// Plain words of a length.
-fn filled(lengths: Lengths, random: &mut Random) -> String {
+fn filled(lengths: &Lengths, random: &mut Random) -> String {
     let mut text = random.pick(WORDS).to_owned();
-    while text.chars().count() < lengths.min {
+    while text.chars().count() < *lengths.start() {
         text.push(' ');
         text.push_str(random.pick(WORDS));
     }
-    let text: String = text.chars().take(lengths.max).collect();
+    let text: String = text.chars().take(*lengths.end()).collect();
     // A cut can leave a blank at the end, which some patterns and people dislike.
     if text.ends_with(' ') { format!("{}x", text.trim_end()) } else { text }
 }

@@ -251,7 +251,7 @@ fn begin(bytes: Vec<u8>) -> Result<Bundle, SourceFailure> {
 fn not_a_document(error: &milepost_catalog::document::Unreadable) -> SourceFailure {
     SourceFailure::NotADocument(DocumentFinding {
         path: String::new(),
-        rule: milepost_catalog::finding::DocumentRule::Reader("unreadable"),
+        rule: milepost_catalog::finding::DocumentRule("unreadable"),
         message: error.to_string(),
     })
 }
@@ -274,7 +274,7 @@ pub(crate) fn api(
         Ok(api) => Ok((api, warnings, violations)),
         Err(error) => Err(DocumentFinding {
             path: String::new(),
-            rule: milepost_catalog::finding::DocumentRule::Version,
+            rule: milepost_catalog::finding::DocumentRule::VERSION,
             message: error.to_string(),
         }),
     }

@@ -2,76 +2,45 @@
 //! network, or nowhere has a rule of its own; addresses that carry an IPv4 address inside are
 //! judged by that one too.
 
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Why an address is no address of the internet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum AddressRange {
-    /// `0.0.0.0/8`, `::`.
-    Unspecified,
-    /// `127.0.0.0/8`, `::1`.
-    Loopback,
-    /// `10/8`, `172.16/12`, `192.168/16`.
-    Private,
-    /// `169.254/16`, `fe80::/10`: also the metadata services of clouds.
-    LinkLocal,
-    /// `100.64/10`: carriers' networks.
-    Shared,
-    /// `fc00::/7`.
-    UniqueLocal,
-    /// `fec0::/10`.
-    SiteLocal,
-    /// `224/4`, `ff00::/8`.
-    Multicast,
-    /// `255.255.255.255`.
-    Broadcast,
-    /// `240/4`.
-    Reserved,
-    /// `192.0.0/24`, `192.88.99/24`, `198.18/15`, `100::/64`, `2001::/23` and the like.
-    Special,
-    /// `192.0.2/24`, `198.51.100/24`, `203.0.113/24`, `2001:db8::/32`, `3fff::/20`.
-    Documentation,
-    /// `64:ff9b::/96`, `64:ff9b:1::/48`.
-    Nat64,
-    /// `2002::/16`.
-    SixToFour,
-    /// `2001::/32`.
-    Teredo,
-    /// `::ffff:0:0/96`, `::/96` and their relatives.
-    Mapped,
-    /// Outside of `2000::/3`, the only part of IPv6 that is given out.
-    NotGlobal,
-}
-
-impl AddressRange {
-    /// Its name in plain words: "a … address".
-    pub fn name(self) -> &'static str {
-        match self {
-            AddressRange::Unspecified => "unspecified",
-            AddressRange::Loopback => "loopback",
-            AddressRange::Private => "private",
-            AddressRange::LinkLocal => "link-local",
-            AddressRange::Shared => "shared (CGNAT)",
-            AddressRange::UniqueLocal => "unique-local",
-            AddressRange::SiteLocal => "site-local",
-            AddressRange::Multicast => "multicast",
-            AddressRange::Broadcast => "broadcast",
-            AddressRange::Reserved => "reserved",
-            AddressRange::Special => "special-purpose",
-            AddressRange::Documentation => "documentation",
-            AddressRange::Nat64 => "NAT64",
-            AddressRange::SixToFour => "6to4",
-            AddressRange::Teredo => "Teredo",
-            AddressRange::Mapped => "IPv4-in-IPv6",
-            AddressRange::NotGlobal => "non-global",
-        }
-    }
-}
-
-impl fmt::Display for AddressRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+milepost_model::named_enum! {
+    /// Why an address is no address of the internet, in plain words: "a … address".
+    AddressRange {
+        /// `0.0.0.0/8`, `::`.
+        Unspecified = "unspecified",
+        /// `127.0.0.0/8`, `::1`.
+        Loopback = "loopback",
+        /// `10/8`, `172.16/12`, `192.168/16`.
+        Private = "private",
+        /// `169.254/16`, `fe80::/10`: also the metadata services of clouds.
+        LinkLocal = "link-local",
+        /// `100.64/10`: carriers' networks.
+        Shared = "shared (CGNAT)",
+        /// `fc00::/7`.
+        UniqueLocal = "unique-local",
+        /// `fec0::/10`.
+        SiteLocal = "site-local",
+        /// `224/4`, `ff00::/8`.
+        Multicast = "multicast",
+        /// `255.255.255.255`.
+        Broadcast = "broadcast",
+        /// `240/4`.
+        Reserved = "reserved",
+        /// `192.0.0/24`, `192.88.99/24`, `198.18/15`, `100::/64`, `2001::/23` and the like.
+        Special = "special-purpose",
+        /// `192.0.2/24`, `198.51.100/24`, `203.0.113/24`, `2001:db8::/32`, `3fff::/20`.
+        Documentation = "documentation",
+        /// `64:ff9b::/96`, `64:ff9b:1::/48`.
+        Nat64 = "NAT64",
+        /// `2002::/16`.
+        SixToFour = "6to4",
+        /// `2001::/32`.
+        Teredo = "Teredo",
+        /// `::ffff:0:0/96`, `::/96` and their relatives.
+        Mapped = "IPv4-in-IPv6",
+        /// Outside of `2000::/3`, the only part of IPv6 that is given out.
+        NotGlobal = "non-global",
     }
 }
 
@@ -113,7 +82,7 @@ fn not_public_v6(address: Ipv6Addr) -> Option<AddressRange> {
         // Mapped, translated (SIIT) and compatible: the kernel connects to the IPv4 address. No
         // server is reached that way alone, so none of them is needed, whatever is inside.
         [0, 0, 0, 0, 0, 0xffff | 0, ..] | [0, 0, 0, 0, 0xffff, 0, ..] => {
-            return embedded(address, 12).or(Some(AddressRange::Mapped));
+            return embedded(address).or(Some(AddressRange::Mapped));
         }
         [0x64, 0xff9b, 0, 0, 0, 0, ..] | [0x64, 0xff9b, 1, ..] => AddressRange::Nat64,
         [0x2001, 0, ..] => AddressRange::Teredo,
@@ -134,24 +103,22 @@ fn not_public_v6(address: Ipv6Addr) -> Option<AddressRange> {
 /// every IPv4 address as one of `64:ff9b::/96`: such an address is judged by what is inside.
 pub fn not_public_answer(address: IpAddr) -> Option<AddressRange> {
     match address {
-        IpAddr::V6(v6) if matches!(v6.segments(), [0x64, 0xff9b, 0, 0, 0, 0, ..]) => {
-            embedded(v6, 12)
-        }
+        IpAddr::V6(v6) if matches!(v6.segments(), [0x64, 0xff9b, 0, 0, 0, 0, ..]) => embedded(v6),
         _ => not_public(address),
     }
 }
 
-/// What is wrong with the IPv4 address that stands at a byte of an IPv6 address.
-fn embedded(address: Ipv6Addr, at: usize) -> Option<AddressRange> {
-    let bytes = address.octets();
-    not_public_v4(Ipv4Addr::new(bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]))
+/// What is wrong with the IPv4 address that an IPv6 address ends in.
+fn embedded(address: Ipv6Addr) -> Option<AddressRange> {
+    let [.., a, b, c, d] = address.octets();
+    not_public_v4(Ipv4Addr::new(a, b, c, d))
 }
 
 /// `…:0:5efe:a.b.c.d` is a tunnel to the IPv4 address.
 fn isatap(address: Ipv6Addr) -> Option<AddressRange> {
     let segments = address.segments();
     let tunnel = matches!(segments[4], 0 | 0x200) && segments[5] == 0x5efe;
-    if tunnel { embedded(address, 12).map(|_| AddressRange::Mapped) } else { None }
+    if tunnel { embedded(address).map(|_| AddressRange::Mapped) } else { None }
 }
 
 #[cfg(test)]

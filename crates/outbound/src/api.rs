@@ -68,15 +68,17 @@ impl ApiClient {
         let mut renewed = false;
         let mut tries = Tries::new(call.retry, call.watch);
         loop {
-            let (mut result, tokens) = self.once(&call, &choice, &mut mask, tries.number()).await?;
+            let (mut result, tokens) = self.once(&call, &choice, &mut mask, tries.number).await?;
             let refused = matches!(&result, Ok(response) if response.status == 401);
             if refused && !tokens.is_empty() && !renewed {
                 renewed = true;
-                self.auth.forget(&tokens).await;
-                result = self.once(&call, &choice, &mut mask, tries.number()).await?.0;
+                for token in &tokens {
+                    token.forget().await;
+                }
+                result = self.once(&call, &choice, &mut mask, tries.number).await?.0;
             }
             if !tries.again(&result).await {
-                return Ok(ApiResponse { response: result?, mask, attempts: tries.number() });
+                return Ok(ApiResponse { response: result?, mask, attempts: tries.number });
             }
         }
     }
@@ -90,7 +92,7 @@ impl ApiClient {
     ) -> Result<(Result<Response, SendError>, Vec<TokenId>), AuthError> {
         let timeout = call.sending.timeout;
         let ready = self.auth.ready(&self.client, call.request, choice, timeout).await?;
-        mask.extend(ready.credentials.mask());
+        mask.extend(&ready.credentials.mask);
         let credentials = Some(ready.credentials);
         // Tries of a run are the run's: of those this is the first and only one.
         let attempt = call.sending.attempt.max(attempt);

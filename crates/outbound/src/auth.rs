@@ -77,10 +77,10 @@ fn is_beyond(scheme: &SecurityScheme) -> bool {
 }
 
 impl CredentialValue {
-    fn secret_name(&self) -> Option<String> {
+    fn secret_name(&self) -> Option<&String> {
         match self {
             CredentialValue::Plain(_) => None,
-            CredentialValue::Secret(name) => Some(name.clone()),
+            CredentialValue::Secret(name) => Some(name),
         }
     }
 }
@@ -191,40 +191,31 @@ impl Authenticator {
         let schemes = ways.iter().map(names).collect();
         let first = ways.first().and_then(|way| way.schemes.iter().find(|one| !has(one)));
         let scheme = first.map(|(name, _)| (*name).clone()).unwrap_or_default();
-        let takes = self.takes(&scheme);
-        Err(AuthError::NoCredentials { catalog: self.catalog.clone(), schemes, scheme, takes })
+        Err(self.no_credentials(schemes, scheme))
     }
 
-    /// The parts that the credentials for a scheme are made of.
-    fn takes(&self, name: &str) -> &'static [&'static str] {
-        match self.schemes.get(name) {
+    /// The fault of a scheme without credentials, and the parts that those are made of.
+    fn no_credentials(&self, schemes: Vec<String>, scheme: String) -> AuthError {
+        let takes: &[&str] = match self.schemes.get(&scheme) {
             Some(SecurityScheme::ApiKey { .. }) => &["key"],
             Some(SecurityScheme::Basic) => &["username", "password"],
             Some(
                 SecurityScheme::ClientCredentials { .. } | SecurityScheme::OpenIdConnect { .. },
             ) => &["client_id", "client_secret"],
             Some(SecurityScheme::Bearer | SecurityScheme::Other { .. }) | None => &["token"],
-        }
+        };
+        AuthError::NoCredentials { catalog: self.catalog.clone(), schemes, scheme, takes }
     }
 
     /// The names of the secrets that a choice needs.
     pub fn secrets_of(&self, choice: &AuthChoice) -> Vec<String> {
-        let mut names = Vec::new();
-        for (scheme, _) in &choice.schemes {
-            match self.credentials.get(scheme) {
-                None => {}
-                Some(Credential::Key { secret }) => names.push(secret.clone()),
-                Some(Credential::Basic { user, password }) => {
-                    names.extend(user.secret_name());
-                    names.extend(password.clone());
-                }
-                Some(Credential::Client(client)) => {
-                    names.extend(client.id.secret_name());
-                    names.push(client.secret.clone());
-                }
-            }
-        }
-        names
+        let credentials = choice.schemes.iter().filter_map(|(name, _)| self.credentials.get(name));
+        let names = credentials.flat_map(|credential| match credential {
+            Credential::Key { secret } => [Some(secret), None],
+            Credential::Basic { user, password } => [user.secret_name(), password.as_ref()],
+            Credential::Client(client) => [client.id.secret_name(), Some(&client.secret)],
+        });
+        names.flatten().cloned().collect()
     }
 
     /// The request as it would be sent, with the names of the secrets in place of their values.
@@ -234,21 +225,15 @@ impl Authenticator {
         let mut shown = request.clone();
         for (name, _) in &choice.schemes {
             let (scheme, credential) = self.both(name)?;
-            let (place, text) = match (scheme, credential) {
+            let text = match (scheme, credential) {
                 (_, Credential::Basic { user, password }) => {
-                    (authorization(), format!("Basic {}", basic_mark(user, password.as_deref())))
+                    format!("Basic {}", mark(basic_name(user, password.as_deref())))
                 }
-                (_, Credential::Client(_)) => {
-                    (authorization(), format!("Bearer {}", mark(&token_name(name))))
-                }
-                (SecurityScheme::ApiKey { .. }, Credential::Key { secret }) => {
-                    (self.key_place(name, scheme)?, mark(secret))
-                }
-                (_, Credential::Key { secret }) => {
-                    (authorization(), format!("Bearer {}", mark(secret)))
-                }
+                (_, Credential::Client(_)) => format!("Bearer {}", mark(&token_name(name))),
+                (SecurityScheme::ApiKey { .. }, Credential::Key { secret }) => mark(secret),
+                (_, Credential::Key { secret }) => format!("Bearer {}", mark(secret)),
             };
-            outgoing::put_shown(&mut shown, &place, &text);
+            outgoing::put_shown(&mut shown, &self.key_place(name, scheme)?, &text);
         }
         Ok(shown)
     }
@@ -280,35 +265,26 @@ impl Authenticator {
     ) -> Result<(), AuthError> {
         let (scheme, credential) = self.both(name)?;
         let Credentials { placed, mask, .. } = &mut ready.credentials;
-        let (place, value) = match credential {
+        let value = match credential {
             Credential::Key { secret } => {
                 let value = self.secret(secret, mask)?;
-                match scheme {
-                    SecurityScheme::ApiKey { .. } => (self.key_place(name, scheme)?, value),
-                    _ => (authorization(), bearer(&value)),
-                }
+                let is_key = matches!(scheme, SecurityScheme::ApiKey { .. });
+                if is_key { value } else { bearer(&value) }
             }
-            Credential::Basic { user, password } => {
-                (authorization(), self.basic(user, password.as_deref(), mask)?)
-            }
+            Credential::Basic { user, password } => self.basic(user, password.as_deref(), mask)?,
             Credential::Client(credential) => {
                 let scopes = credential.scopes.as_ref().unwrap_or(scopes);
                 let grant = Grant { scheme_name: name, scheme, credential, scopes, timeout };
-                let (id, token) = self.tokens.token(self, client, &grant, mask).await?;
-                mask.add(&token_name(name), &token);
-                ready.tokens.push(id);
-                (authorization(), bearer(&token))
+                let token = self.tokens.token(self, client, &grant, mask).await?;
+                mask.add(&token_name(name), &token.token);
+                let value = bearer(&token.token);
+                ready.tokens.push(token);
+                value
             }
         };
+        let place = self.key_place(name, scheme)?;
         placed.push(PlacedCredential { place, value });
         Ok(())
-    }
-
-    /// Forgets tokens that were refused.
-    pub(crate) async fn forget(&self, tokens: &[TokenId]) {
-        for token in tokens {
-            self.tokens.forget(token).await;
-        }
     }
 
     /// A secret, without the line break that files end in, and known to the mask from here on.
@@ -338,25 +314,19 @@ impl Authenticator {
     ) -> Result<Secret, AuthError> {
         let shown = basic_name(user, password);
         let user = self.named(user, mask)?;
-        let password = match password {
-            Some(name) => self.secret(name, mask)?.reveal().to_owned(),
-            None => String::new(),
-        };
+        let password = password.map(|name| self.secret(name, mask)).transpose()?;
+        let password = password.as_ref().map_or("", Secret::reveal);
         let value = STANDARD.encode(format!("{user}:{password}"));
         // As a whole as well: pieces of base64 are found, but one mark reads better than three.
-        mask.add(&shown, &Secret::new(value.as_str()));
+        mask.add(shown, &Secret::new(value.as_str()));
         Ok(Secret::new(format!("Basic {value}")))
     }
 
     /// A scheme and what was given for it, when they fit.
     fn both(&self, name: &str) -> Result<(&SecurityScheme, &Credential), AuthError> {
         let pair = self.schemes.get(name).zip(self.credentials.get(name));
-        let (scheme, credential) = pair.ok_or_else(|| AuthError::NoCredentials {
-            catalog: self.catalog.clone(),
-            schemes: vec![name.to_owned()],
-            scheme: name.to_owned(),
-            takes: self.takes(name),
-        })?;
+        let (scheme, credential) =
+            pair.ok_or_else(|| self.no_credentials(vec![name.to_owned()], name.to_owned()))?;
         let by_token_server = matches!(
             scheme,
             SecurityScheme::ClientCredentials { .. } | SecurityScheme::OpenIdConnect { .. }
@@ -372,18 +342,18 @@ impl Authenticator {
         wants.map_or(Ok((scheme, credential)), |wants| Err(self.wrong_kind(name, wants)))
     }
 
+    /// Where a key is written. All that is no key goes into the `Authorization` header.
     fn key_place(&self, name: &str, scheme: &SecurityScheme) -> Result<CredentialPlace, AuthError> {
         match scheme {
-            SecurityScheme::ApiKey { name, location: Location::Header } => {
-                Ok(CredentialPlace::Header(name.clone()))
-            }
-            SecurityScheme::ApiKey { name, location: Location::Query } => {
-                Ok(CredentialPlace::Query(name.clone()))
-            }
-            SecurityScheme::ApiKey { name, location: Location::Cookie } => {
-                Ok(CredentialPlace::Cookie(name.clone()))
-            }
-            _ => Err(self.wrong_kind(name, "a place that is a header, a query or a cookie")),
+            SecurityScheme::ApiKey { name: key, location } => match location {
+                Location::Header | Location::Query | Location::Cookie => {
+                    Ok((*location, key.clone()))
+                }
+                Location::Path | Location::QueryString => {
+                    Err(self.wrong_kind(name, "a place that is a header, a query or a cookie"))
+                }
+            },
+            _ => Ok(authorization()),
         }
     }
 
@@ -393,11 +363,8 @@ impl Authenticator {
     }
 
     fn check_origin(&self, request: &Outgoing, choice: &AuthChoice) -> Result<(), AuthError> {
-        if choice.schemes.is_empty() {
-            return Ok(());
-        }
         let (bound, asked) = (self.base.origin(), request.url.origin());
-        if bound == asked {
+        if choice.schemes.is_empty() || bound == asked {
             return Ok(());
         }
         Err(AuthError::OtherOrigin {
@@ -408,8 +375,8 @@ impl Authenticator {
     }
 }
 
-fn authorization() -> CredentialPlace {
-    CredentialPlace::Header("Authorization".to_owned())
+pub(crate) fn authorization() -> CredentialPlace {
+    (Location::Header, "Authorization".to_owned())
 }
 
 fn bearer(token: &Secret) -> Secret {
@@ -420,16 +387,9 @@ fn token_name(scheme: &str) -> String {
     format!("token of {scheme}")
 }
 
-fn basic_name(user: &CredentialValue, password: Option<&str>) -> String {
-    match (user, password) {
-        (_, Some(password)) => password.to_owned(),
-        (CredentialValue::Secret(name), None) => name.clone(),
-        (CredentialValue::Plain(user), None) => user.clone(),
-    }
-}
-
-fn basic_mark(user: &CredentialValue, password: Option<&str>) -> String {
-    mark(&basic_name(user, password))
+fn basic_name<'n>(user: &'n CredentialValue, password: Option<&'n str>) -> &'n str {
+    let (CredentialValue::Secret(name) | CredentialValue::Plain(name)) = user;
+    password.unwrap_or(name)
 }
 
 fn ticked(names: &[String]) -> String {

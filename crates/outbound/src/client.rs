@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use milepost_catalog::request::header_bytes;
 use milepost_model::secret::Mask;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::header::{HeaderName, HeaderValue, LOCATION};
 use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::Instant;
 use url::Url;
@@ -82,7 +83,7 @@ impl SendOptions {
     fn all_secrets(&self) -> Mask {
         let mut mask = self.mask.clone();
         if let Some(credentials) = &self.credentials {
-            mask.extend(credentials.mask());
+            mask.extend(&credentials.mask);
         }
         mask
     }
@@ -249,7 +250,7 @@ impl Client {
             return Err(not_sent(SendFault::Lapsed));
         }
         client.execute(request).await.map_err(|error| {
-            match withheld.is_some_and(|withheld| withheld.is_so()) {
+            match withheld.is_some_and(|withheld| withheld.load(Ordering::SeqCst)) {
                 true => not_sent(SendFault::Lapsed),
                 false => of_request(&error),
             }
@@ -338,22 +339,12 @@ fn build(request: &Outgoing) -> Result<reqwest::Request, InvalidRequest> {
 
 /// Headers that decide where a request ends or who reads it; given by a document they could
 /// smuggle another request past a server in between.
-const RESERVED: [&str; 9] = [
-    "host",
-    "connection",
-    "transfer-encoding",
-    "upgrade",
-    "te",
-    "trailer",
-    "keep-alive",
-    "expect",
-    "http2-settings",
-];
-
 fn is_reserved(name: &HeaderName, value: &str, body_bytes: usize) -> bool {
     match name.as_str() {
         "content-length" => value.trim().parse() != Ok(body_bytes),
-        other => RESERVED.contains(&other) || other.starts_with("proxy-"),
+        "host" | "connection" | "transfer-encoding" | "upgrade" | "te" | "trailer"
+        | "keep-alive" | "expect" | "http2-settings" => true,
+        other => other.starts_with("proxy-"),
     }
 }
 
@@ -363,7 +354,9 @@ async fn read(
     sending: &SendOptions,
 ) -> Result<Response, SendFailure> {
     let too_large = |part, limit| (SendFault::TooLarge { part, limit }, Delivery::Answered);
-    let headers = headers(answer.headers());
+    let headers = answer.headers().iter();
+    let headers: Vec<(String, String)> =
+        headers.map(|(name, value)| (name.as_str().to_owned(), text(value))).collect();
     let bytes: usize = headers.iter().map(|(name, value)| name.len() + value.len()).sum();
     if bytes > limits::HEADER_BYTES {
         return Err(too_large(AnswerPart::Headers, limits::HEADER_BYTES));
@@ -391,10 +384,6 @@ async fn read(
         redirects: 0,
         elapsed: Duration::ZERO,
     })
-}
-
-fn headers(headers: &HeaderMap) -> Vec<(String, String)> {
-    headers.iter().map(|(name, value)| (name.as_str().to_owned(), text(value))).collect()
 }
 
 /// A header's value: UTF-8 as servers write it today, else Latin-1 as they once did.

@@ -144,20 +144,13 @@ fn hide_refusal(refusal: &mut GuardRefusal, hide: impl Fn(&mut String)) {
 }
 
 /// A part of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerPart {
+    #[error("headers")]
     Headers,
     /// Its body, unpacked.
+    #[error("bytes")]
     Body,
-}
-
-impl std::fmt::Display for AnswerPart {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            AnswerPart::Headers => "headers",
-            AnswerPart::Body => "bytes",
-        })
-    }
 }
 
 /// Why a redirect is not followed.
@@ -204,17 +197,12 @@ pub(crate) fn of_request(error: &reqwest::Error) -> SendFailure {
     } else if error.is_connect() {
         let kind = find::<io::Error>(error).map_or(io::ErrorKind::Other, io::Error::kind);
         SendFault::Connect { kind, detail: detail() }
+    } else if find::<hyper::Error>(error).is_some_and(hyper::Error::is_parse) {
+        SendFault::Protocol { detail: detail() }
     } else {
-        of_http(error, detail())
+        SendFault::Lost { detail: detail() }
     };
     (fault, delivery)
-}
-
-fn of_http(error: &reqwest::Error, detail: String) -> SendFault {
-    match find::<hyper::Error>(error) {
-        Some(http) if http.is_parse() => SendFault::Protocol { detail },
-        _ => SendFault::Lost { detail },
-    }
 }
 
 /// What a body that broke off means.
@@ -229,30 +217,19 @@ pub(crate) fn of_body(error: &reqwest::Error) -> SendFailure {
 
 /// The first error of a type in a chain. What an `io::Error` wraps is not its source but itself.
 fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
-    let mut next = Some(error);
-    while let Some(error) = next {
-        if let Some(found) = error.downcast_ref::<E>() {
-            return Some(found);
-        }
-        let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        next = match wrapped {
+    let mut errors = std::iter::successors(Some(error), |&error| {
+        match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
             Some(inner) => Some(inner),
             None => error.source(),
-        };
-    }
-    None
+        }
+    });
+    errors.find_map(|error| error.downcast_ref())
 }
 
 /// The words of the innermost error: those above it only say that there is one.
 fn detail(error: &reqwest::Error) -> String {
-    let mut innermost: &dyn Error = match error.source() {
-        Some(source) => source,
-        None => return String::new(),
-    };
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    innermost.to_string()
+    let sources = std::iter::successors(error.source(), |&error| error.source());
+    sources.last().map(ToString::to_string).unwrap_or_default()
 }
 
 pub(crate) fn colon(detail: &str) -> String {

@@ -108,12 +108,9 @@ impl Reach {
             return Ok(());
         }
         let judge = |address: &IpAddr| Some((*address, not_public_answer(*address)?));
-        let wrong = addresses.iter().find_map(judge);
-        let name = Some(name.to_owned());
-        match wrong {
-            Some((address, range)) => Err(GuardRefusal::Address { address, range, name }),
-            None => Ok(()),
-        }
+        addresses.iter().find_map(judge).map_or(Ok(()), |(address, range)| {
+            Err(GuardRefusal::Address { address, range, name: Some(name.to_owned()) })
+        })
     }
 }
 
@@ -157,7 +154,7 @@ impl GuardRefusal {
 
 fn described(address: IpAddr, range: AddressRange, name: Option<&str>) -> String {
     let stands_for = name.map(|name| format!("`{name}` stands for ")).unwrap_or_default();
-    format!("{stands_for}`{address}`, which is not a public address ({range})")
+    format!("{stands_for}`{address}`, which is not a public address ({})", range.name())
 }
 
 /// `host:port`, where a host of IPv6 stands in brackets.

@@ -30,7 +30,7 @@ pub use auth::{
 pub use client::{Client, Oversize, Response, SendOptions};
 pub use fault::{AnswerPart, Delivery, InvalidRequest, RedirectRefusal, SendError, SendFault};
 pub use guard::{GuardRefusal, Policy};
-pub use outgoing::{CredentialPlace, Credentials, Outgoing, masked, masked_url};
+pub use outgoing::{Credentials, Outgoing, masked, masked_url};
 pub use permit::SendPermit;
 pub use redirect::UnfollowedRedirect;
 pub use resolver::{Addresses, DnsLookup, SystemLookup};

@@ -17,11 +17,11 @@ use tokio::time::Instant;
 use url::Url;
 use url::form_urlencoded::{Serializer, byte_serialize};
 
-use crate::auth::{AuthError, Authenticator, ClientCredential, ClientStyle};
+use crate::auth::{AuthError, Authenticator, ClientCredential, ClientStyle, authorization};
 use crate::client::{Client, Response, SendOptions};
 use crate::guard::Reach;
 use crate::limits;
-use crate::outgoing::{CredentialPlace, Credentials, Outgoing, PlacedCredential, masked_url};
+use crate::outgoing::{Credentials, Outgoing, PlacedCredential, masked_url};
 use crate::retry::{Retry, Tries};
 
 /// What a token is asked for with.
@@ -37,7 +37,17 @@ pub(crate) struct Grant<'a> {
 /// A token that was used.
 pub(crate) struct TokenId {
     slot: Arc<TokenSlot>,
-    token: Secret,
+    pub(crate) token: Secret,
+}
+
+impl TokenId {
+    /// Forgets a token that was refused, unless another one took its place already.
+    pub(crate) async fn forget(&self) {
+        let mut state = self.slot.state.lock().await;
+        if state.token.as_ref().is_some_and(|token| token.value == self.token) {
+            state.token = None;
+        }
+    }
 }
 
 /// A scheme and a set of scopes.
@@ -76,13 +86,13 @@ impl TokenCache {
         client: &Client,
         grant: &Grant<'_>,
         mask: &mut Mask,
-    ) -> Result<(TokenId, Secret), AuthError> {
+    ) -> Result<TokenId, AuthError> {
         let slot = self.slot(grant);
         let before = slot.rounds.load(Ordering::Acquire);
         let mut state = slot.state.lock().await;
+        let found = |token: &Token| TokenId { slot: Arc::clone(&slot), token: token.value.clone() };
         if let Some(token) = state.token.as_ref().filter(|token| token.renew_at > Instant::now()) {
-            let value = token.value.clone();
-            return Ok((TokenId { slot: Arc::clone(&slot), token: value.clone() }, value));
+            return Ok(found(token));
         }
         // Whoever waited for a request that failed shares its failure, instead of asking again.
         let waited = slot.rounds.load(Ordering::Acquire) != before;
@@ -91,25 +101,10 @@ impl TokenCache {
         }
         let result = fetch(auth, client, grant, mask).await;
         slot.rounds.fetch_add(1, Ordering::Release);
-        match result {
-            Ok(token) => {
-                let value = token.value.clone();
-                *state = State { token: Some(token), failure: None };
-                Ok((TokenId { slot: Arc::clone(&slot), token: value.clone() }, value))
-            }
-            Err(error) => {
-                *state = State { token: None, failure: Some(error.clone()) };
-                Err(error)
-            }
-        }
-    }
-
-    /// Forgets a token that was refused, unless another one took its place already.
-    pub(crate) async fn forget(&self, id: &TokenId) {
-        let mut state = id.slot.state.lock().await;
-        if state.token.as_ref().is_some_and(|token| token.value == id.token) {
-            state.token = None;
-        }
+        state.failure = result.as_ref().err().cloned();
+        let answer = result.as_ref().map(found).map_err(Clone::clone);
+        state.token = result.ok();
+        answer
     }
 
     fn slot(&self, grant: &Grant<'_>) -> Arc<TokenSlot> {
@@ -148,22 +143,20 @@ async fn token_url(
     client: &Client,
     grant: &Grant<'_>,
 ) -> Result<Url, AuthError> {
-    let bad_url = |_| AuthError::BadUrl { scheme: grant.scheme_name.to_owned() };
+    let bad_url = || AuthError::BadUrl { scheme: grant.scheme_name.to_owned() };
+    let (url, described) = match grant.scheme {
+        SecurityScheme::OpenIdConnect { url } => (url, true),
+        SecurityScheme::ClientCredentials { token_url, .. } => (token_url, false),
+        _ => return Err(bad_url()),
+    };
     let authority = grant.credential.authority.clone();
-    match grant.scheme {
-        SecurityScheme::OpenIdConnect { url } => {
-            let url = authority.map_or_else(|| auth.base.join(url), Ok).map_err(bad_url)?;
-            check_trust(auth, grant, &url)?;
-            check_secure(client, &url)?;
-            discover(client, grant, url).await
-        }
-        SecurityScheme::ClientCredentials { token_url, .. } => {
-            let url = authority.map_or_else(|| auth.base.join(token_url), Ok).map_err(bad_url)?;
-            check_trust(auth, grant, &url)?;
-            Ok(url)
-        }
-        _ => Err(AuthError::BadUrl { scheme: grant.scheme_name.to_owned() }),
+    let url = authority.map_or_else(|| auth.base.join(url), Ok).map_err(|_| bad_url())?;
+    check_trust(auth, grant, &url)?;
+    if !described {
+        return Ok(url);
     }
+    check_secure(client, &url)?;
+    discover(client, grant, url).await
 }
 
 fn check_trust(auth: &Authenticator, grant: &Grant<'_>, url: &Url) -> Result<(), AuthError> {
@@ -253,9 +246,8 @@ fn token_request(
             let pair = format!("{}:{}", encode(id), encode(secret.reveal()));
             let value = STANDARD.encode(pair);
             mask.add(&grant.credential.secret, &Secret::new(value.as_str()));
-            let place = CredentialPlace::Header("Authorization".to_owned());
-            let placed =
-                vec![PlacedCredential { place, value: Secret::new(format!("Basic {value}")) }];
+            let (place, value) = (authorization(), Secret::new(format!("Basic {value}")));
+            let placed = vec![PlacedCredential { place, value }];
             credentials = Some(Credentials { origin: url.origin(), placed, mask: mask.clone() });
         }
     }

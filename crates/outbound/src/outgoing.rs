@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use bytes::Bytes;
+use milepost_catalog::command::Location;
 use milepost_model::secret::{Mask, Secret};
 use url::{Origin, Url};
 
@@ -72,17 +73,6 @@ pub fn masked_url(url: &Url, mask: &Mask) -> Url {
     })
 }
 
-/// Where a credential is written in a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CredentialPlace {
-    /// In this header.
-    Header(String),
-    /// In this parameter behind the `?`.
-    Query(String),
-    /// In this cookie.
-    Cookie(String),
-}
-
 /// A credential that is ready to be sent, to one origin.
 #[derive(Debug, Clone)]
 pub(crate) struct PlacedCredential {
@@ -90,21 +80,20 @@ pub(crate) struct PlacedCredential {
     pub(crate) value: Secret,
 }
 
+/// A header, a parameter behind the `?` or a cookie, and its name.
+pub(crate) type CredentialPlace = (Location, String);
+
 /// Credentials that are ready to be sent. They are bound to the origin they were made for: a
 /// request or redirect to any other goes without them.
 #[derive(Debug, Clone)]
 pub struct Credentials {
     pub(crate) origin: Origin,
     pub(crate) placed: Vec<PlacedCredential>,
+    /// What these would show if they were not masked.
     pub(crate) mask: Mask,
 }
 
 impl Credentials {
-    /// What these would show if they were not masked.
-    pub fn mask(&self) -> &Mask {
-        &self.mask
-    }
-
     /// The request with these on it, when it goes where they belong.
     pub(crate) fn placed_on<'r>(&self, request: &'r Outgoing) -> Cow<'r, Outgoing> {
         if self.placed.is_empty() || request.url.origin() != self.origin {
@@ -119,22 +108,24 @@ impl Credentials {
 }
 
 /// Writes a credential into a request, in place of what stands there under the same name.
-pub(crate) fn put(request: &mut Outgoing, place: &CredentialPlace, value: &str) {
-    match place {
-        CredentialPlace::Header(name) => {
+pub(crate) fn put(request: &mut Outgoing, (location, name): &CredentialPlace, value: &str) {
+    match location {
+        Location::Query | Location::QueryString => {
+            put_query(&mut request.url, name, &encoded(value));
+        }
+        Location::Cookie => put_cookie(&mut request.headers, name, value),
+        Location::Header | Location::Path => {
             request.headers.retain(|(other, _)| !other.eq_ignore_ascii_case(name));
             request.headers.push((name.clone(), value.to_owned()));
         }
-        CredentialPlace::Query(name) => put_query(&mut request.url, name, &encoded(value)),
-        CredentialPlace::Cookie(name) => put_cookie(&mut request.headers, name, value),
     }
 }
 
 /// The same with a text that stands for the credential and is to be read, not sent.
 pub(crate) fn put_shown(request: &mut Outgoing, place: &CredentialPlace, text: &str) {
     match place {
-        CredentialPlace::Query(name) => put_query(&mut request.url, name, text),
-        CredentialPlace::Header(_) | CredentialPlace::Cookie(_) => put(request, place, text),
+        (Location::Query, name) => put_query(&mut request.url, name, text),
+        _ => put(request, place, text),
     }
 }
 

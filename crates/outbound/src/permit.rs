@@ -39,26 +39,16 @@ impl SendPermit {
     }
 
     /// A body that asks before it is sent, and what tells afterwards whether it was not begun.
-    pub(crate) fn guarded(&self, body: Bytes) -> (reqwest::Body, Withheld) {
-        let withheld = Withheld::default();
-        let (permit, refused) = (self.clone(), Arc::clone(&withheld.0));
-        (reqwest::Body::wrap(GuardedBody { rest: body, begun: false, permit, refused }), withheld)
+    pub(crate) fn guarded(&self, rest: Bytes) -> (reqwest::Body, Arc<AtomicBool>) {
+        let (permit, withheld) = (self.clone(), Arc::default());
+        let refused = Arc::clone(&withheld);
+        (reqwest::Body::wrap(GuardedBody { rest, begun: false, permit, refused }), withheld)
     }
 }
 
 impl fmt::Debug for SendPermit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Permit")
-    }
-}
-
-/// Whether a body was not begun.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Withheld(Arc<AtomicBool>);
-
-impl Withheld {
-    pub(crate) fn is_so(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
     }
 }
 

@@ -2,6 +2,7 @@
 //! as it guarded the first one.
 
 use bytes::Bytes;
+use milepost_catalog::text::WordList;
 use milepost_model::secret::Mask;
 use url::Url;
 
@@ -39,11 +40,12 @@ pub(crate) fn follow(
     if becomes_get(&request.method, status) {
         "GET".clone_into(&mut next.method);
         next.body = Bytes::new();
-        next.headers.retain(|(name, _)| !is_about_body(name));
+        next.headers.retain(|(name, _)| !name.to_ascii_lowercase().starts_with("content-"));
     }
     if next.url.origin() != request.url.origin() {
         next.headers.retain(|(name, _)| may_cross(name));
-        if carries_secret(&next, mask) {
+        let in_headers = || next.headers.iter().any(|(_, value)| mask.finds(value));
+        if mask.finds(next.url.as_str()) || in_headers() || mask.finds_bytes(&next.body) {
             return Err(UnfollowedRedirect::CarriesSecret);
         }
     }
@@ -59,21 +61,14 @@ fn becomes_get(method: &str, status: u16) -> bool {
     }
 }
 
-fn is_about_body(name: &str) -> bool {
-    name.to_ascii_lowercase().starts_with("content-")
-}
-
 /// Headers that say nothing about who is asking. All others stay behind at another origin: which
 /// of them are credentials is known to the API alone.
 fn may_cross(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    matches!(name.as_str(), "accept" | "accept-language" | "content-type" | "content-language")
-        || matches!(name.as_str(), "range" | "user-agent" | "if-none-match" | "if-modified-since")
-}
-
-fn carries_secret(next: &Outgoing, mask: &Mask) -> bool {
-    let in_headers = || next.headers.iter().any(|(_, value)| mask.finds(value));
-    mask.finds(next.url.as_str()) || in_headers() || mask.finds_bytes(&next.body)
+    const NAMES: WordList = WordList(
+        "accept accept-language content-type content-language range user-agent if-none-match \
+         if-modified-since",
+    );
+    NAMES.contains(&name.to_ascii_lowercase())
 }
 
 /// The part of a URL that may be told when the redirect there is refused.

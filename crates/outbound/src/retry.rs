@@ -109,17 +109,13 @@ pub(crate) struct Tries<'a> {
     retry: &'a Retry,
     watch: &'a (dyn Fn(&HttpAttempt) + Sync),
     chance: fn() -> f64,
-    number: u32,
+    /// Of the last try.
+    pub(crate) number: u32,
 }
 
 impl<'a> Tries<'a> {
     pub(crate) fn new(retry: &'a Retry, watch: &'a (dyn Fn(&HttpAttempt) + Sync)) -> Tries<'a> {
         Tries { retry, watch, chance, number: 1 }
-    }
-
-    /// The number of the last try.
-    pub(crate) fn number(&self) -> u32 {
-        self.number
     }
 
     /// Tells of a try that ended, and waits for the next one. Whether there is one.

@@ -26,37 +26,10 @@ impl Api {
         let node = self.body_node(operation, findings)?;
         if node.get("content").is_none_or(JsonNode::is_empty) {
             let pointer = format!("{}/requestBody/content", operation.pointer);
-            findings.add(
-                pointer,
-                DocumentRule::Body,
-                "nothing is said of the body; taken as any JSON",
-            );
+            let message = "nothing is said of the body; taken as any JSON";
+            findings.add(pointer, DocumentRule::BODY, message);
         }
         Some(flag(node, "required").unwrap_or(false))
-    }
-
-    /// The body of an operation.
-    pub(crate) fn body<'d>(
-        &'d self,
-        operation: &Operation<'d>,
-        places: &[DeclaredParameter<'d>],
-        schemas: &mut SchemaConverter<'d>,
-        findings: &mut DocumentFindings,
-    ) -> Option<ApiBody> {
-        if self.version == OpenApiVersion::V2 {
-            return self.body_of_2(operation, places, schemas);
-        }
-        let node = self.body_node(operation, findings)?;
-        let mut contents = self.contents(node.get("content"), schemas);
-        if contents.is_empty() {
-            // A body of which nothing is said is what most are.
-            contents.push(content("application/json".to_owned(), Value::Bool(true)));
-        }
-        Some(ApiBody {
-            required: flag(node, "required").unwrap_or(false),
-            description: block_of(node, "description", limits::DESCRIPTION_CHARS),
-            contents,
-        })
     }
 
     fn body_node<'d>(
@@ -70,27 +43,8 @@ impl Api {
         if node.is_map() {
             return Some(node);
         }
-        findings.add(pointer, DocumentRule::Body, "a body must be a map; it was left out");
+        findings.add(pointer, DocumentRule::BODY, "a body must be a map; it was left out");
         None
-    }
-
-    /// What a body can be, by media type.
-    pub(crate) fn contents<'d>(
-        &'d self,
-        content: Option<JsonNode<'d>>,
-        schemas: &mut SchemaConverter<'d>,
-    ) -> Vec<Content> {
-        let Some(content) = content else { return Vec::new() };
-        let entries = content.entries().take(limits::MEDIA_TYPES);
-        let entries = entries.filter_map(|(name, node)| Some((name, self.resolve(node).ok()?)));
-        entries
-            .map(|(media_type, node)| Content {
-                media_type: media_type.into_owned(),
-                schema: node.get("schema").map_or(Value::Bool(true), |node| schemas.of(node)),
-                encoding: encodings(node.get("encoding")),
-                example: self.example(node),
-            })
-            .collect()
     }
 
     /// The first example there is.
@@ -105,21 +59,62 @@ impl Api {
         Some(example.to_value())
     }
 
-    fn body_of_2<'d>(
-        &'d self,
+    /// What an operation of 2.0 `consumes` or `produces`; JSON when nothing is said.
+    pub(crate) fn media_types(&self, operation: &Operation<'_>, key: &str) -> Vec<String> {
+        let said = texts(operation.get(key).or_else(|| self.root().get(key)));
+        if said.is_empty() { vec!["application/json".to_owned()] } else { said }
+    }
+}
+
+impl<'d> SchemaConverter<'d> {
+    /// The body of an operation.
+    pub(crate) fn body(
+        &mut self,
         operation: &Operation<'d>,
         places: &[DeclaredParameter<'d>],
-        schemas: &mut SchemaConverter<'d>,
+        findings: &mut DocumentFindings,
     ) -> Option<ApiBody> {
-        let consumes = operation.get("consumes").or_else(|| self.root().get("consumes"));
-        let consumes = texts(consumes);
+        if self.api.version == OpenApiVersion::V2 {
+            return self.body_of_2(operation, places);
+        }
+        let node = self.api.body_node(operation, findings)?;
+        let mut contents = self.contents(node.get("content"));
+        if contents.is_empty() {
+            // A body of which nothing is said is what most are.
+            contents.push(content("application/json".to_owned(), Value::Bool(true)));
+        }
+        Some(ApiBody {
+            required: flag(node, "required").unwrap_or(false),
+            description: block_of(node, "description", limits::DESCRIPTION_CHARS),
+            contents,
+        })
+    }
+
+    /// What a body can be, by media type.
+    pub(crate) fn contents(&mut self, content: Option<JsonNode<'d>>) -> Vec<Content> {
+        let api = self.api;
+        let entries = content.into_iter().flat_map(JsonNode::entries).take(limits::MEDIA_TYPES);
+        let contents = entries.filter_map(|(media_type, node)| {
+            let node = api.resolve(node).ok()?;
+            Some(Content {
+                media_type: media_type.into_owned(),
+                schema: self.of_member(node),
+                encoding: encodings(node.get("encoding")),
+                example: api.example(node),
+            })
+        });
+        contents.collect()
+    }
+
+    fn body_of_2(
+        &mut self,
+        operation: &Operation<'d>,
+        places: &[DeclaredParameter<'d>],
+    ) -> Option<ApiBody> {
+        let types = self.api.media_types(operation, "consumes");
         if let Some(place) = places.iter().find(|place| place.location == ParameterPlace::Body) {
             let node = place.node?;
-            let schema = node.get("schema").map_or(Value::Bool(true), |node| schemas.of(node));
-            let mut types = consumes;
-            if types.is_empty() {
-                types.push("application/json".to_owned());
-            }
+            let schema = self.of_member(node);
             return Some(ApiBody {
                 required: place.required,
                 description: block_of(node, "description", limits::DESCRIPTION_CHARS),
@@ -128,49 +123,50 @@ impl Api {
         }
         let fields: Vec<&DeclaredParameter<'d>> =
             places.iter().filter(|place| place.location == ParameterPlace::Form).collect();
-        (!fields.is_empty()).then(|| form(&fields, &consumes, schemas))
+        (!fields.is_empty()).then(|| self.form(&fields, &types))
     }
-}
 
-/// The fields of a form of 2.0 as one body.
-fn form<'d>(
-    fields: &[&DeclaredParameter<'d>],
-    consumes: &[String],
-    schemas: &mut SchemaConverter<'d>,
-) -> ApiBody {
-    let mut properties = Map::new();
-    let mut required = Vec::new();
-    let mut encoding = Vec::new();
-    let mut files = false;
-    for field in fields {
-        let Some(node) = field.node else { continue };
-        files |= node.get("type").and_then(JsonNode::text).as_deref() == Some("file");
-        let mut schema = schemas.of_parameter(node);
-        if let Some(map) = schema.as_object_mut() {
-            let said = block_of(node, "description", limits::SCHEMA_TEXT_CHARS);
-            if !said.is_empty() {
-                map.insert("description".to_owned(), said.into());
+    /// The fields of a form of 2.0 as one body.
+    fn form(&mut self, fields: &[&DeclaredParameter<'d>], consumes: &[String]) -> ApiBody {
+        let mut properties = Map::new();
+        let mut required = Vec::new();
+        let mut encoding = Vec::new();
+        let mut files = false;
+        for field in fields {
+            let Some(node) = field.node else { continue };
+            files |= node.get("type").and_then(JsonNode::text).as_deref() == Some("file");
+            let mut schema = self.of_parameter(node);
+            if let Some(map) = schema.as_object_mut() {
+                let said = block_of(node, "description", limits::SCHEMA_TEXT_CHARS);
+                if !said.is_empty() {
+                    map.insert("description".to_owned(), said.into());
+                }
             }
+            properties.insert(field.name.clone(), schema);
+            if field.required {
+                required.push(Value::from(field.name.clone()));
+            }
+            encoding.extend(collection(&field.name, node));
         }
-        properties.insert(field.name.clone(), schema);
-        if field.required {
-            required.push(Value::from(field.name.clone()));
+        let mut schema = json!({"type": "object", "properties": properties});
+        if !required.is_empty() {
+            schema["required"] = Value::Array(required.clone());
         }
-        encoding.extend(collection(&field.name, node));
+        let said = |kind: &str| consumes.iter().any(|name| name.starts_with(kind));
+        let media_type =
+            if files || (said("multipart/form-data") && !said("application/x-www-form")) {
+                "multipart/form-data"
+            } else {
+                "application/x-www-form-urlencoded"
+            };
+        let mut content = content(media_type.to_owned(), schema);
+        content.encoding = encoding;
+        ApiBody {
+            required: !required.is_empty(),
+            description: String::new(),
+            contents: vec![content],
+        }
     }
-    let mut schema = json!({"type": "object", "properties": properties});
-    if !required.is_empty() {
-        schema["required"] = Value::Array(required.clone());
-    }
-    let said = |kind: &str| consumes.iter().any(|name| name.starts_with(kind));
-    let media_type = if files || (said("multipart/form-data") && !said("application/x-www-form")) {
-        "multipart/form-data"
-    } else {
-        "application/x-www-form-urlencoded"
-    };
-    let mut content = content(media_type.to_owned(), schema);
-    content.encoding = encoding;
-    ApiBody { required: !required.is_empty(), description: String::new(), contents: vec![content] }
 }
 
 fn content(media_type: String, schema: Value) -> Content {

@@ -20,7 +20,7 @@ impl Api {
         let item = self.resolve(self.document.pointer(item)?).ok()?;
         let node = item.get(key)?;
         let node = node.is_map().then_some(node);
-        let path = row.path.clone().into();
+        let path = row.path.clone();
         Some(Operation { method: row.method, path, pointer: row.pointer.clone(), item, node })
     }
 
@@ -31,9 +31,9 @@ impl Api {
         let mut findings = DocumentFindings::default();
         let mut schemas = SchemaConverter::new(self);
         let places = self.parameter_places(&operation, &mut findings);
-        let parameters = self.parameters(&places, &mut schemas);
-        let body = self.body(&operation, &places, &mut schemas, &mut findings);
-        let responses = self.responses(&operation, &mut schemas, &mut findings);
+        let parameters = schemas.parameters(&places);
+        let body = schemas.body(&operation, &places, &mut findings);
+        let responses = schemas.responses(&operation, &mut findings);
         let node = operation.node;
         let description = node.map(|node| block_of(node, "description", limits::DESCRIPTION_CHARS));
         Some(ApiCommand {
@@ -75,7 +75,7 @@ impl Api {
         Row {
             name: String::new(),
             method: operation.method,
-            path: operation.path.clone().into_owned(),
+            path: operation.path.clone(),
             pointer: operation.pointer.clone(),
             operation_id: operation_id(operation, findings),
             summary: summary(operation),
@@ -106,11 +106,8 @@ fn operation_id(operation: &Operation<'_>, findings: &mut DocumentFindings) -> O
     let node = operation.get("operationId").filter(|node| !node.is_null())?;
     let Some(written) = node.scalar() else {
         let pointer = format!("{}/operationId", operation.pointer);
-        findings.add(
-            pointer,
-            DocumentRule::OperationId,
-            "an operationId must be text; it was left out",
-        );
+        let message = "an operationId must be text; it was left out";
+        findings.add(pointer, DocumentRule::OPERATION_ID, message);
         return None;
     };
     let clean = text::line(&written, limits::OPERATION_ID_CHARS);

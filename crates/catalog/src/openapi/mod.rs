@@ -46,7 +46,7 @@ impl Api {
     pub fn new(reading: ParsedDocument) -> Result<Api, NotAnApi> {
         let mut warnings = DocumentFindings::default();
         for note in &reading.notes {
-            warnings.add(&note.pointer, DocumentRule::Reader(note.rule), &note.message);
+            warnings.add(&note.pointer, DocumentRule(note.rule), &note.message);
         }
         let root = reading.document.root();
         let Some(version) = OpenApiVersion::of(root, &mut warnings) else {
@@ -100,18 +100,15 @@ impl Api {
         path: &str,
         findings: &mut DocumentFindings,
     ) -> Option<JsonNode<'d>> {
-        match self.resolve(node) {
-            Ok(node) => Some(node),
-            Err(error) => {
-                let rule = match error {
-                    refs::RefError::Cycle(_) => DocumentRule::RefCycle,
-                    refs::RefError::Missing(_) => DocumentRule::Ref,
-                    refs::RefError::Outside(_) => DocumentRule::RefRefused,
-                };
-                findings.add(path, rule, format!("{error}; it was left out"));
-                None
-            }
-        }
+        let told = self.resolve(node).map_err(|error| {
+            let rule = match error {
+                refs::RefError::Cycle(_) => DocumentRule::REF_CYCLE,
+                refs::RefError::Missing(_) => DocumentRule::REF,
+                refs::RefError::Outside(_) => DocumentRule::REF_REFUSED,
+            };
+            findings.add(path, rule, format!("{error}; it was left out"));
+        });
+        told.ok()
     }
 }
 
@@ -125,6 +122,12 @@ pub(crate) fn line_of(node: JsonNode<'_>, key: &str, chars: usize) -> String {
 pub(crate) fn block_of(node: JsonNode<'_>, key: &str, chars: usize) -> String {
     let said = node.get(key).and_then(JsonNode::text);
     said.map(|said| text::block(&text::without_html(&said), chars)).unwrap_or_default()
+}
+
+/// The names of what a map under a key holds.
+pub(crate) fn names_of(node: JsonNode<'_>, key: &str) -> Vec<String> {
+    let entries = node.get(key).into_iter().flat_map(JsonNode::entries);
+    entries.map(|(name, _)| name.into_owned()).collect()
 }
 
 /// The texts of a list.

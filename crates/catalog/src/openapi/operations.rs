@@ -1,7 +1,5 @@
 //! Every operation of a document: none is dropped without a word.
 
-use std::borrow::Cow;
-
 use milepost_syntax::json::document::JsonNode;
 
 use super::Api;
@@ -13,7 +11,7 @@ use crate::finding::{DocumentFindings, DocumentRule, part};
 pub struct Operation<'d> {
     pub method: Method,
     /// The path template as the document has it.
-    pub path: Cow<'d, str>,
+    pub path: String,
     /// JSON pointer of the operation.
     pub pointer: String,
     /// The path item it belongs to.
@@ -26,11 +24,6 @@ impl<'d> Operation<'d> {
     /// A key of the operation.
     pub(crate) fn get(&self, key: &str) -> Option<JsonNode<'d>> {
         self.node?.get(key)
-    }
-
-    /// What a record keeps its name under.
-    pub fn key(&self) -> String {
-        format!("{} {}", self.method.name(), self.path)
     }
 }
 
@@ -48,32 +41,24 @@ impl Api {
                 continue;
             }
             let pointer = format!("/paths/{}", part(&path));
-            let path = if path.starts_with('/') {
-                path
-            } else {
+            let mut path = path.into_owned();
+            if !path.starts_with('/') {
                 let message = format!("a path begins with `/`: taken as `/{path}`");
-                findings.add(&pointer, DocumentRule::PathItem, message);
-                Cow::Owned(format!("/{path}"))
-            };
+                findings.add(&pointer, DocumentRule::PATH_ITEM, message);
+                path.insert(0, '/');
+            }
             if item.is_null() {
-                findings.add(
-                    &pointer,
-                    DocumentRule::PathItem,
-                    "the path is empty: it has no operations",
-                );
+                let message = "the path is empty: it has no operations";
+                findings.add(&pointer, DocumentRule::PATH_ITEM, message);
                 continue;
             }
             let Some(item) = self.resolved(item, &pointer, findings) else { continue };
             if !item.is_map() {
-                findings.add(
-                    &pointer,
-                    DocumentRule::PathItem,
-                    "a path must be a map of operations",
-                );
+                let message = "a path must be a map of operations";
+                findings.add(&pointer, DocumentRule::PATH_ITEM, message);
                 continue;
             }
-            let place = Item { path, node: item, pointer };
-            operations_of(&place, &mut found, findings);
+            operations_of(&path, item, &pointer, &mut found, findings);
         }
         found
     }
@@ -89,30 +74,22 @@ impl Api {
     }
 }
 
-/// A path and what stands under it.
-struct Item<'d> {
-    path: Cow<'d, str>,
-    node: JsonNode<'d>,
-    pointer: String,
-}
-
+/// The operations of a path, from what stands under it.
 fn operations_of<'d>(
-    place: &Item<'d>,
+    path: &str,
+    item: JsonNode<'d>,
+    pointer: &str,
     found: &mut Vec<Operation<'d>>,
     findings: &mut DocumentFindings,
 ) {
-    let Item { path, node: item, pointer } = place;
     for (key, node) in item.entries() {
         let Some(method) = Method::parse(&key) else {
             if key == "additionalOperations" {
                 more_methods(node, pointer, findings);
             } else if !OTHER_KEYS.contains(&&*key) && !key.starts_with("x-") {
                 let pointer = format!("{pointer}/{}", part(&key));
-                findings.add(
-                    pointer,
-                    DocumentRule::Method,
-                    format!("`{key}` is not an HTTP method"),
-                );
+                let message = format!("`{key}` is not an HTTP method");
+                findings.add(pointer, DocumentRule::METHOD, message);
             }
             continue;
         };
@@ -121,16 +98,16 @@ fn operations_of<'d>(
             node if node.is_map() => Some(node),
             node if node.is_null() => {
                 let message = "the operation is empty; it was taken as one without parameters";
-                findings.add(&pointer, DocumentRule::Operation, message);
+                findings.add(&pointer, DocumentRule::OPERATION, message);
                 None
             }
             _ => {
                 let message = "an operation must be a map; it was left out";
-                findings.add(&pointer, DocumentRule::Operation, message);
+                findings.add(&pointer, DocumentRule::OPERATION, message);
                 continue;
             }
         };
-        found.push(Operation { method, path: path.clone(), pointer, item: *item, node });
+        found.push(Operation { method, path: path.to_owned(), pointer, item, node });
     }
 }
 
@@ -139,6 +116,6 @@ fn more_methods(node: JsonNode<'_>, pointer: &str, findings: &mut DocumentFindin
         let pointer = format!("{pointer}/additionalOperations/{}", part(&method));
         let message =
             format!("`{method}` is not a method that can be sent; the operation was left out");
-        findings.add(pointer, DocumentRule::Method, message);
+        findings.add(pointer, DocumentRule::METHOD, message);
     }
 }

@@ -5,6 +5,7 @@ use super::{Api, OpenApiVersion, Operation, block_of, flag};
 use crate::command::{ApiParameter, Location, Style};
 use crate::finding::{DocumentFindings, DocumentRule};
 use crate::limits;
+use crate::text::{TemplatePiece, template_pieces};
 use milepost_syntax::json::document::JsonNode;
 use serde_json::{Map, Value};
 
@@ -54,7 +55,7 @@ impl Api {
                     Some(_) => {
                         let message =
                             format!("`{}` is declared twice; the first counts", place.name);
-                        findings.add(place.pointer, DocumentRule::Parameter, message);
+                        findings.add(place.pointer, DocumentRule::PARAMETER, message);
                     }
                     None => places.push(place),
                 }
@@ -71,89 +72,32 @@ impl Api {
     ) -> Option<DeclaredParameter<'d>> {
         let node = self.resolved(node, &pointer, findings)?;
         if !node.is_map() {
-            findings.add(
-                pointer,
-                DocumentRule::Parameter,
-                "a parameter must be a map; it was left out",
-            );
+            let message = "a parameter must be a map; it was left out";
+            findings.add(pointer, DocumentRule::PARAMETER, message);
             return None;
         }
         let name = node.get("name").and_then(JsonNode::scalar).unwrap_or_default().into_owned();
         let said = node.get("in").and_then(JsonNode::text).unwrap_or_default();
-        let location = match &*said {
-            "path" => ParameterPlace::In(Location::Path),
-            "query" => ParameterPlace::In(Location::Query),
-            "header" => ParameterPlace::In(Location::Header),
-            "cookie" => ParameterPlace::In(Location::Cookie),
-            "querystring" => ParameterPlace::In(Location::QueryString),
-            "body" if self.version == OpenApiVersion::V2 => ParameterPlace::Body,
-            "formData" if self.version == OpenApiVersion::V2 => ParameterPlace::Form,
-            other => {
+        let known = Location::ALL.iter().find(|location| location.name() == said);
+        let location = match (&*said, known) {
+            (_, Some(location)) => ParameterPlace::In(*location),
+            ("body", _) if self.version == OpenApiVersion::V2 => ParameterPlace::Body,
+            ("formData", _) if self.version == OpenApiVersion::V2 => ParameterPlace::Form,
+            _ => {
                 let message =
-                    format!("`in: {other}` is not a place for a parameter; it was left out");
-                findings.add(pointer, DocumentRule::Parameter, message);
+                    format!("`in: {said}` is not a place for a parameter; it was left out");
+                findings.add(pointer, DocumentRule::PARAMETER, message);
                 return None;
             }
         };
         if name.is_empty() && location != ParameterPlace::Body {
-            findings.add(
-                pointer,
-                DocumentRule::Parameter,
-                "a parameter without a name was left out",
-            );
+            let message = "a parameter without a name was left out";
+            findings.add(pointer, DocumentRule::PARAMETER, message);
             return None;
         }
         let required = location == ParameterPlace::In(Location::Path)
             || flag(node, "required").unwrap_or(false);
         Some(DeclaredParameter { name, location, required, node: Some(node), pointer })
-    }
-
-    /// The parameters that travel beside the body.
-    pub(crate) fn parameters<'d>(
-        &'d self,
-        places: &[DeclaredParameter<'d>],
-        schemas: &mut SchemaConverter<'d>,
-    ) -> Vec<ApiParameter> {
-        let beside = places.iter().filter_map(|place| match place.location {
-            ParameterPlace::In(location) => Some((place, location)),
-            ParameterPlace::Body | ParameterPlace::Form => None,
-        });
-        beside.map(|(place, location)| self.parameter(place, location, schemas)).collect()
-    }
-
-    fn parameter<'d>(
-        &'d self,
-        place: &DeclaredParameter<'d>,
-        location: Location,
-        schemas: &mut SchemaConverter<'d>,
-    ) -> ApiParameter {
-        let Some(node) = place.node else { return ApiParameter::undeclared(&place.name) };
-        let content = node.get("content").and_then(|content| content.entries().next());
-        let (media_type, schema) = match content {
-            Some((media_type, content)) => (Some(media_type.into_owned()), content.get("schema")),
-            None if self.version == OpenApiVersion::V2 => (None, Some(node)),
-            None => (None, node.get("schema")),
-        };
-        let mut schema = match schema {
-            // In 2.0 the parameter is its own schema.
-            Some(schema) if self.version == OpenApiVersion::V2 => schemas.of_parameter(schema),
-            Some(schema) => schemas.of(schema),
-            None => Value::Bool(true),
-        };
-        with_examples(&mut schema, node);
-        let (style, explode) = self.style(node, location);
-        ApiParameter {
-            name: place.name.clone(),
-            location,
-            required: place.required,
-            deprecated: flag(node, "deprecated").unwrap_or(false),
-            description: block_of(node, "description", limits::DESCRIPTION_CHARS),
-            style,
-            explode,
-            allow_reserved: flag(node, "allowReserved").unwrap_or(false),
-            content: media_type,
-            schema,
-        }
     }
 
     fn style(&self, node: JsonNode<'_>, location: Location) -> (Style, bool) {
@@ -170,6 +114,42 @@ impl Api {
         let style = style.unwrap_or(default_style(location));
         let explode = flag(node, "explode");
         (style, explode.unwrap_or(matches!(style, Style::Form | Style::Cookie | Style::DeepObject)))
+    }
+}
+
+impl<'d> SchemaConverter<'d> {
+    /// The parameters that travel beside the body.
+    pub(crate) fn parameters(&mut self, places: &[DeclaredParameter<'d>]) -> Vec<ApiParameter> {
+        let beside = places.iter().filter_map(|place| match place.location {
+            ParameterPlace::In(location) => Some(self.parameter(place, location)),
+            ParameterPlace::Body | ParameterPlace::Form => None,
+        });
+        beside.collect()
+    }
+
+    fn parameter(&mut self, place: &DeclaredParameter<'d>, location: Location) -> ApiParameter {
+        let Some(node) = place.node else { return ApiParameter::undeclared(&place.name) };
+        let content = node.get("content").and_then(|content| content.entries().next());
+        // In 2.0 the parameter is its own schema.
+        let mut schema = match &content {
+            _ if self.api.version == OpenApiVersion::V2 => self.of_parameter(node),
+            Some((_, content)) => self.of_member(*content),
+            None => self.of_member(node),
+        };
+        with_examples(&mut schema, node);
+        let (style, explode) = self.api.style(node, location);
+        ApiParameter {
+            name: place.name.clone(),
+            location,
+            required: place.required,
+            deprecated: flag(node, "deprecated").unwrap_or(false),
+            description: block_of(node, "description", limits::DESCRIPTION_CHARS),
+            style,
+            explode,
+            allow_reserved: flag(node, "allowReserved").unwrap_or(false),
+            content: content.map(|(media_type, _)| media_type.into_owned()),
+            schema,
+        }
     }
 }
 
@@ -226,25 +206,20 @@ fn with_path_names<'d>(
     findings: &mut DocumentFindings,
 ) -> Vec<DeclaredParameter<'d>> {
     let names = path_names(&operation.path);
+    let location = ParameterPlace::In(Location::Path);
     places.retain(|place| {
-        let lost = place.location == ParameterPlace::In(Location::Path)
-            && !names.iter().any(|name| *name == place.name);
+        let lost = place.location == location && !names.contains(&place.name.as_str());
         if lost {
             let message = format!("the path has no `{{{}}}`; it was left out", place.name);
-            findings.add(&place.pointer, DocumentRule::PathParameter, message);
+            findings.add(&place.pointer, DocumentRule::PATH_PARAMETER, message);
         }
         !lost
     });
     for name in names {
-        let declared = places.iter().any(|place| {
-            place.location == ParameterPlace::In(Location::Path) && place.name == name
-        });
-        if !declared {
+        if !places.iter().any(|place| place.location == location && place.name == name) {
             let message = format!("`{{{name}}}` is declared nowhere; it was taken as text");
-            findings.add(&operation.pointer, DocumentRule::PathParameter, message);
-            let location = ParameterPlace::In(Location::Path);
-            let pointer = operation.pointer.clone();
-            let name = name.to_owned();
+            findings.add(&operation.pointer, DocumentRule::PATH_PARAMETER, message);
+            let (name, pointer) = (name.to_owned(), operation.pointer.clone());
             places.push(DeclaredParameter { name, location, required: true, node: None, pointer });
         }
     }
@@ -254,13 +229,13 @@ fn with_path_names<'d>(
 /// The names in braces of a path, in order, each once.
 pub(crate) fn path_names(path: &str) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
-    let mut rest = path;
-    while let Some((_, after)) = rest.split_once('{') {
-        let Some((name, after)) = after.split_once('}') else { break };
-        if !name.is_empty() && !names.contains(&name) {
+    for piece in template_pieces(path) {
+        if let TemplatePiece::Name(name) = piece
+            && !name.is_empty()
+            && !names.contains(&name)
+        {
             names.push(name);
         }
-        rest = after;
     }
     names
 }

@@ -3,26 +3,12 @@
 use milepost_syntax::json::document::JsonNode;
 
 use super::schema::SchemaConverter;
-use super::{Api, OpenApiVersion, Operation, block_of, texts};
+use super::{Api, OpenApiVersion, Operation, block_of, names_of};
 use crate::command::{Content, Response, ResponseLink};
 use crate::finding::{DocumentFindings, DocumentRule, part};
 use crate::limits;
 
 impl Api {
-    /// The answers of an operation, in the order of the document.
-    pub(crate) fn responses<'d>(
-        &'d self,
-        operation: &Operation<'d>,
-        schemas: &mut SchemaConverter<'d>,
-        findings: &mut DocumentFindings,
-    ) -> Vec<Response> {
-        let nodes = self.response_nodes(operation, findings);
-        nodes
-            .into_iter()
-            .map(|(status, node)| self.response(status, node, operation, schemas))
-            .collect()
-    }
-
     /// The answers where they stand.
     pub(crate) fn response_nodes<'d>(
         &'d self,
@@ -34,11 +20,8 @@ impl Api {
         };
         let base = format!("{}/responses", operation.pointer);
         if !list.is_map() {
-            findings.add(
-                base,
-                DocumentRule::Response,
-                "responses must be a map; they were left out",
-            );
+            let message = "responses must be a map; they were left out";
+            findings.add(base, DocumentRule::RESPONSE, message);
             return Vec::new();
         }
         let mut found = Vec::new();
@@ -50,7 +33,7 @@ impl Api {
             let Some(node) = self.resolved(node, &pointer, findings) else { continue };
             if !is_status(&status) {
                 let message = format!("`{status}` is not an HTTP status; the answer was left out");
-                findings.add(pointer, DocumentRule::Response, message);
+                findings.add(pointer, DocumentRule::RESPONSE, message);
                 continue;
             }
             found.push((status.to_ascii_lowercase().replace("xx", "XX"), node));
@@ -58,49 +41,8 @@ impl Api {
         found
     }
 
-    fn response<'d>(
-        &'d self,
-        status: String,
-        node: JsonNode<'d>,
-        operation: &Operation<'d>,
-        schemas: &mut SchemaConverter<'d>,
-    ) -> Response {
-        let contents = match self.version {
-            OpenApiVersion::V2 => self.contents_of_2(node, operation, schemas),
-            _ => self.contents(node.get("content"), schemas),
-        };
-        let headers = node.get("headers").into_iter().flat_map(JsonNode::entries);
-        Response {
-            status,
-            description: block_of(node, "description", limits::SCHEMA_TEXT_CHARS),
-            contents,
-            headers: headers.map(|(name, _)| name.into_owned()).collect(),
-            links: self.links(node),
-        }
-    }
-
-    fn contents_of_2<'d>(
-        &'d self,
-        node: JsonNode<'d>,
-        operation: &Operation<'d>,
-        schemas: &mut SchemaConverter<'d>,
-    ) -> Vec<Content> {
-        let Some(schema) = node.get("schema") else { return Vec::new() };
-        let schema = schemas.of(schema);
-        let produces = operation.get("produces").or_else(|| self.root().get("produces"));
-        let mut types = texts(produces);
-        if types.is_empty() {
-            types.push("application/json".to_owned());
-        }
-        let examples = node.get("examples");
-        let content = |media_type: String| {
-            let example = examples.and_then(|all| all.get(&media_type)).map(JsonNode::to_value);
-            Content { schema: schema.clone(), encoding: Vec::new(), example, media_type }
-        };
-        types.into_iter().take(limits::MEDIA_TYPES).map(content).collect()
-    }
-
-    fn links(&self, node: JsonNode<'_>) -> Vec<ResponseLink> {
+    /// The operations that values of an answer lead to.
+    pub(crate) fn links(&self, node: JsonNode<'_>) -> Vec<ResponseLink> {
         let links = node.get("links").into_iter().flat_map(JsonNode::entries);
         let links = links.filter_map(|(name, link)| Some((name, self.resolve(link).ok()?)));
         links
@@ -132,6 +74,40 @@ impl Api {
         let json = contents.entries().find(|(name, _)| name.contains("json"));
         let schema = json.or_else(|| contents.entries().next())?.1.get("schema")?;
         self.resolve(schema).ok()
+    }
+}
+
+impl<'d> SchemaConverter<'d> {
+    /// The answers of an operation, in the order of the document.
+    pub(crate) fn responses(
+        &mut self,
+        operation: &Operation<'d>,
+        findings: &mut DocumentFindings,
+    ) -> Vec<Response> {
+        let nodes = self.api.response_nodes(operation, findings).into_iter();
+        let responses = nodes.map(|(status, node)| Response {
+            status,
+            description: block_of(node, "description", limits::SCHEMA_TEXT_CHARS),
+            contents: match self.api.version {
+                OpenApiVersion::V2 => self.contents_of_2(node, operation),
+                _ => self.contents(node.get("content")),
+            },
+            headers: names_of(node, "headers"),
+            links: self.api.links(node),
+        });
+        responses.collect()
+    }
+
+    fn contents_of_2(&mut self, node: JsonNode<'d>, operation: &Operation<'d>) -> Vec<Content> {
+        let Some(schema) = node.get("schema") else { return Vec::new() };
+        let schema = self.of(schema);
+        let examples = node.get("examples");
+        let content = |media_type: String| {
+            let example = examples.and_then(|all| all.get(&media_type)).map(JsonNode::to_value);
+            Content { schema: schema.clone(), encoding: Vec::new(), example, media_type }
+        };
+        let types = self.api.media_types(operation, "produces").into_iter();
+        types.take(limits::MEDIA_TYPES).map(content).collect()
     }
 }
 

@@ -1,68 +1,23 @@
 //! Schemas of any version as JSON Schema 2020-12. References stay references: what they lead to
 //! is kept beside, once, under `#/$defs/<name>`.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use milepost_syntax::json::document::JsonNode;
 use serde_json::{Map, Value, json};
 
 use super::{Api, OpenApiVersion};
-use crate::{limits, refs};
+use crate::{limits, refs, text};
 
-/// Keywords whose value is a schema.
-const ONE: &[&str] = &[
-    "additionalProperties",
-    "additionalItems",
-    "contains",
-    "contentSchema",
-    "else",
-    "if",
-    "items",
-    "not",
-    "propertyNames",
-    "then",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-];
-/// Keywords whose value is a list of schemas.
-const MANY: &[&str] = &["allOf", "anyOf", "oneOf", "prefixItems"];
-/// Keywords whose value is a map of schemas.
-const NAMED: &[&str] = &["properties", "patternProperties", "dependentSchemas"];
-/// Keywords that hold values, copied as they are.
-const PLAIN: &[&str] = &[
-    "const",
-    "contentEncoding",
-    "contentMediaType",
-    "default",
-    "dependentRequired",
-    "deprecated",
-    "enum",
-    "examples",
-    "format",
-    "maxContains",
-    "maxItems",
-    "maxLength",
-    "maxProperties",
-    "minContains",
-    "minItems",
-    "minLength",
-    "minProperties",
-    "multipleOf",
-    "pattern",
-    "readOnly",
-    "title",
-    "uniqueItems",
-    "writeOnly",
-];
 const TYPES: &[&str] = &["array", "boolean", "integer", "null", "number", "object", "string"];
 
 /// The schemas of one command, and what they refer to.
 #[derive(Debug)]
 pub(crate) struct SchemaConverter<'d> {
-    api: &'d Api,
+    pub(super) api: &'d Api,
     /// The name each referred-to schema goes by, by its place in the document.
     names: BTreeMap<u32, String>,
-    taken: BTreeMap<String, u32>,
+    taken: BTreeSet<String>,
     waiting: VecDeque<(String, JsonNode<'d>)>,
     parts: usize,
 }
@@ -72,7 +27,7 @@ impl<'d> SchemaConverter<'d> {
         SchemaConverter {
             api,
             names: BTreeMap::new(),
-            taken: BTreeMap::new(),
+            taken: BTreeSet::new(),
             waiting: VecDeque::new(),
             parts: 0,
         }
@@ -114,6 +69,11 @@ impl<'d> SchemaConverter<'d> {
         Value::Object(schema)
     }
 
+    /// What a value says under `schema`; anything goes when it says nothing.
+    pub(crate) fn of_member(&mut self, node: JsonNode<'d>) -> Value {
+        node.get("schema").map_or(Value::Bool(true), |schema| self.of(schema))
+    }
+
     /// The schema that a parameter of 2.0 is: without what only a parameter has.
     pub(crate) fn of_parameter(&mut self, node: JsonNode<'d>) -> Value {
         let mut schema = self.of(node);
@@ -126,47 +86,44 @@ impl<'d> SchemaConverter<'d> {
 
     fn keywords(&mut self, node: JsonNode<'d>, schema: &mut Map<String, Value>) {
         for (key, value) in node.entries() {
-            let key = &*key;
-            let made = if key == "type" {
-                types(value)
-            } else if key == "description" {
-                let said = value.text();
-                said.map(|said| crate::text::block(&said, limits::SCHEMA_TEXT_CHARS).into())
-            } else if key == "required" {
-                names(value)
-            } else if key == "items" && value.is_list() {
+            let mut list = || value.items().map(|item| self.of(item)).collect::<Vec<Value>>();
+            let (key, made) = match &*key {
+                "type" => ("type", types(value)),
+                "description" => {
+                    let said = value.text();
+                    let said = said.map(|said| text::block(&said, limits::SCHEMA_TEXT_CHARS));
+                    ("description", said.map(Value::from))
+                }
+                "required" => ("required", names(value)),
                 // A list of schemas is how older drafts describe a tuple.
-                let parts = value.items().map(|item| self.of(item)).collect();
-                schema.insert("prefixItems".to_owned(), Value::Array(parts));
-                None
-            } else if ONE.contains(&key) {
-                Some(self.of(value))
-            } else if MANY.contains(&key) {
-                let parts: Vec<Value> = value.items().map(|item| self.of(item)).collect();
-                (!parts.is_empty()).then_some(Value::Array(parts))
-            } else if NAMED.contains(&key) && value.is_map() {
-                let parts = value.entries().map(|(name, part)| (name.into_owned(), self.of(part)));
-                Some(Value::Object(parts.collect()))
-            } else if PLAIN.contains(&key) {
-                plain(key, value)
-            } else if key == "example" {
-                Some(Value::Array(vec![value.to_value()]))
-                    .filter(|_| !schema.contains_key("examples"))
-            } else if matches!(key, "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum")
-            {
-                Some(value.to_value()).filter(Value::is_number)
-            } else if key == "discriminator" {
-                let property = value.get("propertyName").unwrap_or(value).text();
-                let mapping = value.get("mapping").filter(|mapping| mapping.is_map());
-                property.map(|name| match mapping {
-                    Some(mapping) => json!({"propertyName": name, "mapping": mapping.to_value()}),
-                    None => json!({"propertyName": name}),
-                })
-            } else {
-                None
+                "items" if value.is_list() => ("prefixItems", Some(Value::Array(list()))),
+                "additionalProperties"
+                | "additionalItems"
+                | "contains"
+                | "contentSchema"
+                | "else"
+                | "if"
+                | "items"
+                | "not"
+                | "propertyNames"
+                | "then"
+                | "unevaluatedItems"
+                | "unevaluatedProperties" => (&*key, Some(self.of(value))),
+                "allOf" | "anyOf" | "oneOf" | "prefixItems" => {
+                    let parts = list();
+                    (&*key, (!parts.is_empty()).then_some(Value::Array(parts)))
+                }
+                "properties" | "patternProperties" | "dependentSchemas" if value.is_map() => {
+                    let parts = value.entries();
+                    let parts = parts.map(|(name, part)| (name.into_owned(), self.of(part)));
+                    (&*key, Some(Value::Object(parts.collect())))
+                }
+                "example" if schema.contains_key("examples") => continue,
+                "example" => ("examples", Some(Value::Array(vec![value.to_value()]))),
+                "discriminator" => ("discriminator", discriminator(value)),
+                key => (key, plain(key, value)),
             };
             if let Some(made) = made {
-                let key = if key == "example" { "examples" } else { key };
                 schema.insert(key.to_owned(), made);
             }
         }
@@ -191,12 +148,12 @@ impl<'d> SchemaConverter<'d> {
         }
         let wanted = definition_name(&reference);
         let mut name = wanted.clone();
-        let mut count = 1;
-        while self.taken.contains_key(&name) {
-            count += 1;
+        for count in 2.. {
+            if self.taken.insert(name.clone()) {
+                break;
+            }
             name = format!("{wanted}-{count}");
         }
-        self.taken.insert(name.clone(), node.index());
         self.names.insert(node.index(), name.clone());
         self.waiting.push_back((name.clone(), node));
         Some(name)
@@ -261,24 +218,33 @@ fn names(node: JsonNode<'_>) -> Option<Value> {
     (!names.is_empty()).then_some(Value::Array(names))
 }
 
-/// A keyword that holds a value, when the value is one it can hold.
+/// A keyword that holds a value, when it is known and the value is one it can hold.
 fn plain(key: &str, node: JsonNode<'_>) -> Option<Value> {
-    let value = node.to_value();
     let fits = match key {
         "maxItems" | "maxLength" | "maxProperties" | "minItems" | "minLength" | "minProperties"
         | "maxContains" | "minContains" => {
+            let value = node.to_value();
             return value.as_u64().map(Value::from).or_else(|| whole(&value));
         }
-        "multipleOf" => value.as_f64().is_some_and(|number| number > 0.0),
-        "enum" | "examples" => value.as_array().is_some_and(|list| !list.is_empty()),
-        "uniqueItems" | "readOnly" | "writeOnly" | "deprecated" => value.is_boolean(),
-        "format" | "pattern" | "title" | "contentEncoding" | "contentMediaType" => {
-            value.is_string()
-        }
-        "dependentRequired" => value.is_object(),
-        _ => true,
+        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => Value::is_number,
+        "multipleOf" => |value: &Value| value.as_f64().is_some_and(|number| number > 0.0),
+        "enum" | "examples" => |value: &Value| value.as_array().is_some_and(|all| !all.is_empty()),
+        "uniqueItems" | "readOnly" | "writeOnly" | "deprecated" => Value::is_boolean,
+        "format" | "pattern" | "title" | "contentEncoding" | "contentMediaType" => Value::is_string,
+        "dependentRequired" => Value::is_object,
+        "const" | "default" => |_: &Value| true,
+        _ => return None,
     };
-    fits.then_some(value)
+    Some(node.to_value()).filter(fits)
+}
+
+fn discriminator(node: JsonNode<'_>) -> Option<Value> {
+    let name = node.get("propertyName").unwrap_or(node).text()?;
+    let mapping = node.get("mapping").filter(|mapping| mapping.is_map());
+    Some(match mapping {
+        Some(mapping) => json!({"propertyName": name, "mapping": mapping.to_value()}),
+        None => json!({"propertyName": name}),
+    })
 }
 
 /// `10.0` is a whole number to JSON Schema; what is below zero bounds nothing.

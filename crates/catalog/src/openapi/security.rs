@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use milepost_syntax::json::document::JsonNode;
 
-use super::{Api, OpenApiVersion, Operation};
+use super::{Api, OpenApiVersion, Operation, names_of, texts};
 use crate::command::{Location, SecurityRequirement, SecurityScheme};
 
 impl Api {
@@ -25,15 +25,10 @@ impl Api {
     /// The ways to authenticate for an operation, any one of which will do.
     pub(crate) fn security(&self, operation: &Operation<'_>) -> Vec<SecurityRequirement> {
         let list = operation.get("security").or_else(|| self.root().get("security"));
-        let Some(list) = list else { return Vec::new() };
-        let requirements = list.items().map(|requirement| SecurityRequirement {
-            schemes: requirement
-                .entries()
-                .map(|(name, scopes)| {
-                    let scopes = scopes.items().filter_map(JsonNode::text).map(Into::into);
-                    (name.into_owned(), scopes.collect())
-                })
-                .collect(),
+        let requirements = list.into_iter().flat_map(JsonNode::items).map(|requirement| {
+            let schemes = requirement.entries();
+            let schemes = schemes.map(|(name, scopes)| (name.into_owned(), texts(Some(scopes))));
+            SecurityRequirement { schemes: schemes.collect() }
         });
         requirements.collect()
     }
@@ -69,9 +64,6 @@ fn client_credentials(node: JsonNode<'_>) -> Option<SecurityScheme> {
         Some("application") => node,
         _ => node.get("flows")?.get("clientCredentials")?,
     };
-    let scopes = flow.get("scopes").into_iter().flat_map(JsonNode::entries);
-    Some(SecurityScheme::ClientCredentials {
-        token_url: flow.get("tokenUrl")?.text()?.into_owned(),
-        scopes: scopes.map(|(name, _)| name.into_owned()).collect(),
-    })
+    let token_url = flow.get("tokenUrl")?.text()?.into_owned();
+    Some(SecurityScheme::ClientCredentials { token_url, scopes: names_of(flow, "scopes") })
 }

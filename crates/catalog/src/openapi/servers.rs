@@ -2,8 +2,8 @@
 
 use milepost_syntax::json::document::JsonNode;
 
-use super::{Api, OpenApiVersion, Operation, line_of, texts};
-use crate::command::{Server, ServerVariable};
+use super::{Api, OpenApiVersion, Operation, texts};
+use crate::command::Server;
 use crate::limits;
 
 impl Api {
@@ -18,8 +18,8 @@ impl Api {
     /// Where an operation is reached, when it is reached elsewhere than the rest.
     pub(crate) fn servers_of(&self, operation: &Operation<'_>) -> Vec<Server> {
         if self.version == OpenApiVersion::V2 {
-            return self
-                .servers_of_2(operation.get("schemes").or_else(|| self.root().get("schemes")));
+            let schemes = operation.get("schemes").or_else(|| self.root().get("schemes"));
+            return self.servers_of_2(schemes);
         }
         let own = [operation.get("servers"), operation.item.get("servers")];
         let own = own.into_iter().map(servers).find(|servers| !servers.is_empty());
@@ -36,7 +36,7 @@ impl Api {
         };
         if host.is_empty() {
             let url = if base.is_empty() { "/".to_owned() } else { base };
-            return vec![plain(url)];
+            return vec![Server { url }];
         }
         let mut schemes = texts(schemes);
         if schemes.is_empty() {
@@ -44,12 +44,9 @@ impl Api {
         }
         // The safer one first: documents list both and mean either.
         schemes.sort_by_key(|scheme| scheme != "https");
-        schemes.iter().map(|scheme| plain(format!("{scheme}://{host}{base}"))).collect()
+        let server = |scheme: &String| Server { url: format!("{scheme}://{host}{base}") };
+        schemes.iter().map(server).collect()
     }
-}
-
-fn plain(url: String) -> Server {
-    Server { url, template: None, variables: Vec::new(), description: String::new() }
 }
 
 fn servers(list: Option<JsonNode<'_>>) -> Vec<Server> {
@@ -58,29 +55,11 @@ fn servers(list: Option<JsonNode<'_>>) -> Vec<Server> {
 }
 
 fn server(node: JsonNode<'_>) -> Option<Server> {
-    let written = node.get("url")?.text()?.trim().to_owned();
-    let variables: Vec<ServerVariable> = node
-        .get("variables")
-        .into_iter()
-        .flat_map(JsonNode::entries)
-        .map(|(name, variable)| {
-            let choices = variable.get("enum").into_iter().flat_map(JsonNode::items);
-            let choices: Vec<String> =
-                choices.filter_map(JsonNode::scalar).map(std::borrow::Cow::into_owned).collect();
-            let default = variable.get("default").and_then(JsonNode::scalar);
-            let default = default.map(std::borrow::Cow::into_owned);
-            ServerVariable {
-                name: name.into_owned(),
-                default: default.or_else(|| choices.first().cloned()).unwrap_or_default(),
-                choices,
-            }
-        })
-        .collect();
-    let mut url = written.clone();
-    for variable in &variables {
-        url = url.replace(&format!("{{{}}}", variable.name), &variable.default);
+    let mut url = node.get("url")?.text()?.trim().to_owned();
+    for (name, variable) in node.get("variables").into_iter().flat_map(JsonNode::entries) {
+        let first = || variable.get("enum")?.items().find_map(JsonNode::scalar);
+        let default = variable.get("default").and_then(JsonNode::scalar).or_else(first);
+        url = url.replace(&format!("{{{name}}}"), &default.unwrap_or_default());
     }
-    let template = (url != written).then_some(written);
-    let description = line_of(node, "description", limits::SUMMARY_CHARS);
-    Some(Server { url, template, variables, description })
+    Some(Server { url })
 }

@@ -27,7 +27,7 @@ impl OpenApiVersion {
         let text = node.scalar()?;
         if node.text().is_none() {
             let message = format!("the version is a number; read as {text}: put it in quotes");
-            warnings.add("/openapi", DocumentRule::Version, message);
+            warnings.add("/openapi", DocumentRule::VERSION, message);
         }
         let version = match text.split('.').collect::<Vec<_>>()[..] {
             ["3" | "3 "] | ["3", "0", ..] => OpenApiVersion::V3_0,
@@ -35,7 +35,7 @@ impl OpenApiVersion {
             ["3", "2", ..] => OpenApiVersion::V3_2,
             ["3", ..] => {
                 let message = format!("version {text} is not known; read as 3.2");
-                warnings.add("/openapi", DocumentRule::Version, message);
+                warnings.add("/openapi", DocumentRule::VERSION, message);
                 OpenApiVersion::V3_2
             }
             _ => return None,

@@ -7,10 +7,11 @@ use serde_json::Value;
 
 use super::names::{
     ASIDES, CURSORS, LAST_ITEMS, LISTS, MORE, NEXT_CURSOR_PATHS, NEXT_CURSORS, NEXT_URLS, OFFSETS,
-    PAGES, SIZES, TOTAL_PAGES, TOTALS,
+    PAGES, SIZES,
 };
 use super::{PageSize, PagingScheme};
 use crate::command::{ApiCommand, Location, Method};
+use crate::finding::below;
 use crate::limits;
 use crate::schema;
 use crate::text::{WordList, bare_word};
@@ -115,12 +116,8 @@ fn arguments(command: &ApiCommand) -> Vec<Argument<'_>> {
     if let Some(content) = json {
         for (name, schema) in schema::properties(&content.schema, &command.defs) {
             if !found.iter().any(|known| known.name == name) {
-                found.push(Argument {
-                    name: name.to_owned(),
-                    word: bare_word(name),
-                    schema,
-                    command,
-                });
+                let word = bare_word(name);
+                found.push(Argument { name: name.to_owned(), word, schema, command });
             }
         }
     }
@@ -177,8 +174,7 @@ fn fields(command: &ApiCommand) -> Vec<Field> {
             for (name, schema) in schema::properties(schema, &command.defs) {
                 let mut words = words.clone();
                 words.push(bare_word(name));
-                let key = name.replace('~', "~0").replace('/', "~1");
-                open.push_back((schema, words, format!("{pointer}/{key}")));
+                open.push_back((schema, words, below(&pointer, name)));
             }
         }
     }
@@ -220,7 +216,7 @@ fn next_url(fields: &[Field]) -> Option<String> {
 
 /// Where the list of an answer stands: the answer itself, a field that is called like one, the only
 /// list there is, or a list one map further down.
-pub(super) fn items(body: &Value) -> Option<String> {
+pub fn items(body: &Value) -> Option<String> {
     items_below(body, 0)
 }
 
@@ -230,7 +226,7 @@ fn items_below(body: &Value, depth: usize) -> Option<String> {
         Value::Object(map) => map,
         _ => return None,
     };
-    let pointer = |key: &str| format!("/{}", key.replace('~', "~0").replace('/', "~1"));
+    let pointer = |key: &str| below("", key);
     let called =
         |name: &str| map.iter().find(|(key, value)| value.is_array() && bare_word(key) == name);
     if let Some((key, _)) = LISTS.iter().find_map(called) {
@@ -250,23 +246,8 @@ fn items_below(body: &Value, depth: usize) -> Option<String> {
     })
 }
 
-/// How many items there are, when the answer says it.
-pub(super) fn total(body: &Value) -> Option<u64> {
-    aside(body, TOTALS)?.as_u64()
-}
-
-/// How many pages there are, when the answer says it.
-pub(super) fn total_pages(body: &Value) -> Option<u64> {
-    aside(body, TOTAL_PAGES)?.as_u64()
-}
-
-/// Whether the answer says that it is the last one.
-pub(super) fn says_last(body: &Value) -> bool {
-    aside(body, MORE) == Some(&Value::Bool(false))
-}
-
 /// What an answer says about itself, at its top or in a map that is there for it.
-fn aside<'b>(body: &'b Value, words: WordList) -> Option<&'b Value> {
+pub(super) fn aside<'b>(body: &'b Value, words: WordList) -> Option<&'b Value> {
     let map = body.as_object()?;
     let here = |map: &'b serde_json::Map<String, Value>| {
         map.iter().find(|(key, _)| words.contains(&bare_word(key))).map(|(_, value)| value)

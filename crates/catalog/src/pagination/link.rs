@@ -41,14 +41,11 @@ fn target<'h>(header: &'h str, relation: &str) -> Option<&'h str> {
 /// Where the parameters of a link end: at a comma that is not quoted.
 fn end_of_parameters(text: &str) -> usize {
     let mut quoted = false;
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            b'"' => quoted = !quoted,
-            b',' if !quoted => return at,
-            _ => {}
-        }
-    }
-    text.len()
+    let end = text.bytes().position(|byte| {
+        quoted ^= byte == b'"';
+        byte == b',' && !quoted
+    });
+    end.unwrap_or(text.len())
 }
 
 fn has_relation(parameters: &str, wanted: &str) -> bool {

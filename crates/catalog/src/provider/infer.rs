@@ -65,8 +65,6 @@ struct Inference<'d> {
     by_thing: HashMap<String, Vec<usize>>,
     /// The list of each row, once it was asked for.
     lists: HashMap<usize, Option<Rc<ItemList<'d>>>>,
-    /// What was chosen of a list for a parameter: many operations share their parameters.
-    choices: HashMap<(usize, u32), Option<ChosenField>>,
     links: Links,
     shapes: Shapes<'d>,
     found: BTreeMap<Key, Vec<ServedParameter>>,
@@ -77,8 +75,6 @@ struct Parameter<'s, 'd> {
     row: usize,
     name: &'s str,
     location: Location,
-    /// Where it is declared.
-    node: Option<JsonNode<'d>>,
     wanted: WantedValue<'d>,
 }
 
@@ -108,7 +104,6 @@ impl<'d> Inference<'d> {
         Inference {
             links: link::links(api, rows, &operations),
             lists: HashMap::new(),
-            choices: HashMap::new(),
             shapes: Shapes::new(api),
             found: BTreeMap::new(),
             api,
@@ -123,22 +118,24 @@ impl<'d> Inference<'d> {
     /// Finds the providers of one row.
     fn serve(&mut self, row: usize) {
         let rows = self.rows;
-        let asked = rows[row]
-            .parameters
-            .iter()
-            .filter(|parameter| matches!(parameter.location, Location::Path | Location::Query));
-        let asked: Vec<&RowParameter> =
-            asked.filter(|parameter| self.is_promising(row, parameter)).collect();
+        let asked = rows[row].parameters.iter();
+        let asked = asked.filter(|one| matches!(one.location, Location::Path | Location::Query));
+        let asked: Vec<&RowParameter> = asked.filter(|one| self.is_promising(row, one)).collect();
         if asked.is_empty() {
             return;
         }
         let nodes = self.parameter_nodes(row);
         for RowParameter { name, location, .. } in asked {
-            let node = nodes.iter().find(|(named, at, _)| named == name && at == location.name());
-            let node = node.map(|(_, _, node)| *node);
-            let schema = node.and_then(|node| self.schema_of(node));
+            let says = |node: &JsonNode<'d>, key: &str, word: &str| {
+                node.get(key).and_then(JsonNode::text).as_deref() == Some(word)
+            };
+            let mut named = nodes.iter().copied().filter(|node| says(node, "name", name));
+            let node = named.find(|node| says(node, "in", location.name()));
+            // In 2.0 a parameter is its own schema.
+            let is_own = self.api.version() == OpenApiVersion::V2;
+            let schema = if is_own { node } else { node.and_then(|node| node.get("schema")) };
             let Some(wanted) = WantedValue::new(&self.shapes, name, node, schema) else { continue };
-            let parameter = Parameter { row, name, location: *location, node, wanted };
+            let parameter = Parameter { row, name, location: *location, wanted };
             if let Some(key) = self.provider_of(&parameter) {
                 let command = rows[row].name.clone();
                 let served =
@@ -160,29 +157,12 @@ impl<'d> Inference<'d> {
         self.by_thing.contains_key(&thing)
     }
 
-    /// The parameters of a row where they stand, by name and location; its own come first.
-    fn parameter_nodes(&self, row: usize) -> Vec<(String, String, JsonNode<'d>)> {
+    /// The parameters of a row where they stand; its own come first.
+    fn parameter_nodes(&self, row: usize) -> Vec<JsonNode<'d>> {
         let Some(operation) = &self.operations[row] else { return Vec::new() };
         let lists = [operation.get("parameters"), operation.item.get("parameters")];
         let nodes = lists.into_iter().flatten().flat_map(JsonNode::items).take(limits::PARAMETERS);
-        let nodes = nodes.filter_map(|node| self.api.resolve(node).ok());
-        let named = nodes.filter_map(|node| {
-            Some((
-                node.get("name")?.text()?.into_owned(),
-                node.get("in")?.text()?.into_owned(),
-                node,
-            ))
-        });
-        named.collect()
-    }
-
-    /// In 2.0 a parameter is its own schema.
-    fn schema_of(&self, parameter: JsonNode<'d>) -> Option<JsonNode<'d>> {
-        if self.api.version() == OpenApiVersion::V2 {
-            Some(parameter)
-        } else {
-            parameter.get("schema")
-        }
+        nodes.filter_map(|node| self.api.resolve(node).ok()).collect()
     }
 
     fn provider_of(&mut self, parameter: &Parameter<'_, 'd>) -> Option<Key> {
@@ -231,6 +211,10 @@ impl<'d> Inference<'d> {
         at + 1 == self.routes[parameter.row].parts.len()
     }
 
+    fn is_put(&self, parameter: &Parameter<'_, 'd>, at: usize) -> bool {
+        self.is_last(parameter, at) && self.rows[parameter.row].method == Method::Put
+    }
+
     /// A `PUT` or `POST` that sends nothing but the value adds it: it is not yet in the list.
     fn adds(&self, parameter: &Parameter<'_, 'd>, at: usize) -> bool {
         let row = &self.rows[parameter.row];
@@ -250,17 +234,12 @@ impl<'d> Inference<'d> {
             links.into_iter().flatten().map(|linked| linked.key.clone()).collect();
         let search = self.search(&list, parameter);
         let linked = keys.iter().find_map(|key| search.linked(key));
-        let choice = linked.or_else(|| self.chosen(parameter, row, &list, &things))?;
-        if self.is_last(parameter, at)
-            && self.rows[parameter.row].method == Method::Put
-            && choice.pointer == "/login"
-        {
-            // Whom it adds is not yet in the list.
-            return None;
-        }
+        let choice = linked.or_else(|| self.search(&list, parameter).field(&things))?;
+        // Whom it adds is not yet in the list.
+        let adds = self.is_put(parameter, at) && choice.pointer == "/login";
         // Behind another value the name alone decides whether it is of the same collection.
         let sure = directly || matches!(parameter.wanted.name.asks(&things), Asks::Field(_));
-        if !sure {
+        if adds || !sure {
             return None;
         }
         self.key(parameter, row, choice, Why::Above)
@@ -268,7 +247,7 @@ impl<'d> Inference<'d> {
 
     /// The items above have a field of the very name, although they are other things.
     fn namesake(&mut self, parameter: &Parameter<'_, 'd>, row: usize, at: usize) -> Option<Key> {
-        if self.is_last(parameter, at) && self.rows[parameter.row].method == Method::Put {
+        if self.is_put(parameter, at) {
             return None;
         }
         let list = self.list(row)?;
@@ -288,16 +267,11 @@ impl<'d> Inference<'d> {
             None => {
                 let thing = wanted.name.stem();
                 let word = route.word(place).map(|word| SplitName::of_collection(word).stem());
-                let is_collection = word.is_some_and(|word| word == thing);
-                let is_said = name::keys_in(&wanted.description).first() == Some(&"id");
                 let sure = match parameter.location {
-                    Location::Path => is_collection,
-                    _ => is_said,
+                    Location::Path => word.is_some_and(|word| word == thing),
+                    _ => name::keys_in(&wanted.description).first() == Some(&"id"),
                 };
-                if !sure {
-                    return None;
-                }
-                thing
+                Some(thing).filter(|_| sure)?
             }
         };
         let row = self.nearest(parameter.row, place, &thing)?;
@@ -313,7 +287,8 @@ impl<'d> Inference<'d> {
         }
         let list = self.list(row)?;
         let word = self.routes[row].word(self.routes[row].parts.len())?;
-        let choice = self.chosen(parameter, row, &list, &things_of(Some(word), &list))?;
+        let things = things_of(Some(word), &list);
+        let choice = self.search(&list, parameter).field(&things)?;
         self.key(parameter, row, choice, Why::Named)
     }
 
@@ -359,24 +334,6 @@ impl<'d> Inference<'d> {
         parameter: &'s Parameter<'_, 'd>,
     ) -> FieldSearch<'s, 'd> {
         FieldSearch { shapes: &mut self.shapes, list, wanted: &parameter.wanted }
-    }
-
-    /// The field of a list that a parameter takes. What the list is of follows from its row.
-    fn chosen(
-        &mut self,
-        parameter: &Parameter<'_, 'd>,
-        row: usize,
-        list: &ItemList<'d>,
-        things: &[SplitName],
-    ) -> Option<ChosenField> {
-        let Some(node) = parameter.node else { return self.search(list, parameter).field(things) };
-        let key = (row, node.index());
-        if let Some(choice) = self.choices.get(&key) {
-            return choice.clone();
-        }
-        let choice = self.search(list, parameter).field(things);
-        self.choices.insert(key, choice.clone());
-        choice
     }
 
     /// The list that a row answers with.

@@ -29,33 +29,24 @@ pub(super) fn links(api: &Api, rows: &[Row], operations: &[Option<Operation<'_>>
     if memchr::memmem::find(api.document().text().as_bytes(), FROM_BODY.as_bytes()).is_none() {
         return links;
     }
-    let ids: HashMap<&str, usize> = rows
-        .iter()
-        .enumerate()
-        .filter_map(|(index, row)| Some((row.operation_id.as_deref()?, index)))
-        .collect();
-    let pointers: HashMap<&str, usize> =
-        rows.iter().enumerate().map(|(index, row)| (&*row.pointer, index)).collect();
+    // By id and by reference.
+    let mut targets: HashMap<String, usize> = HashMap::new();
+    for (index, row) in rows.iter().enumerate() {
+        let keys = row.operation_id.iter().cloned().chain([format!("#{}", row.pointer)]);
+        targets.extend(keys.map(|key| (key, index)));
+    }
     for (source, operation) in operations.iter().enumerate() {
         let responses = operation.as_ref().and_then(|operation| operation.get("responses"));
         let responses = responses.into_iter().flat_map(JsonNode::entries);
         for (_, response) in responses.filter(|(status, _)| status.starts_with('2')) {
             let Ok(response) = api.resolve(response) else { continue };
-            for (_, link) in response.get("links").into_iter().flat_map(JsonNode::entries) {
-                let Ok(link) = api.resolve(link) else { continue };
-                let by_id = link.get("operationId").and_then(JsonNode::text);
-                let by_id = by_id.and_then(|id| ids.get(&*id));
-                let by_ref = link.get("operationRef").and_then(JsonNode::text);
-                let by_ref = by_ref.and_then(|to| pointers.get(to.strip_prefix('#')?));
-                let Some(target) = by_id.or(by_ref) else { continue };
-                for (parameter, value) in
-                    link.get("parameters").into_iter().flat_map(JsonNode::entries)
-                {
-                    let Some(key) = value.text().and_then(|value| last_key(&value)) else {
-                        continue;
-                    };
-                    let found = links.entry((*target, bare(&parameter).to_owned())).or_default();
-                    found.push(Linked { source, key });
+            for link in api.links(response) {
+                let Some(target) = targets.get(&link.operation) else { continue };
+                for (parameter, value) in &link.parameters {
+                    if let Some(key) = last_key(value) {
+                        let found = links.entry((*target, bare(parameter).to_owned())).or_default();
+                        found.push(Linked { source, key });
+                    }
                 }
             }
         }

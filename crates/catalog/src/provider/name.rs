@@ -3,7 +3,7 @@
 use crate::text::{self, WordList};
 
 /// Fields by which one thing is told from others, the best first.
-const KEYS: WordList =
+pub(super) const KEYS: WordList =
     WordList("id uuid guid gid sid uid identifier key slug login username handle number code name");
 
 /// Last words of parameters that are no choice among things there are.
@@ -51,10 +51,8 @@ pub(super) enum Asks {
 
 impl SplitName {
     pub(super) fn new(text: &str) -> SplitName {
-        let kebab = text::kebab(text).unwrap_or_default();
-        SplitName {
-            words: kebab.split('-').filter(|word| !word.is_empty()).map(Into::into).collect(),
-        }
+        let kebab = text::kebab(text);
+        SplitName { words: kebab.iter().flat_map(|name| name.split('-')).map(Into::into).collect() }
     }
 
     /// The name of a collection: `projectsV2` holds projects.
@@ -100,8 +98,7 @@ impl SplitName {
 
     /// The last word, when it is a field by which things are told apart.
     pub(super) fn last_key(&self) -> Option<&'static str> {
-        let last = self.words.last()?;
-        KEYS.iter().find(|key| key == last)
+        KEYS.iter().find(|key| Some(*key) == self.words.last().map(String::as_str))
     }
 
     /// Whether two names of one place in a path can be of one value: `id` and `order_id`.
@@ -113,15 +110,13 @@ impl SplitName {
 
     /// Whether it takes ids of things that are known already.
     pub(super) fn takes_ids(&self, thing: &str) -> bool {
-        match self.words.split_last() {
-            Some((last, [])) => {
-                last == "ids"
-                    || last
-                        .strip_suffix("ids")
-                        .is_some_and(|rest| stem(&[rest.to_owned()]) == thing)
-            }
-            Some((last, rest)) => last == "ids" && stem(rest) == thing,
-            None => false,
+        match &self.words[..] {
+            [only] => match only.strip_suffix("ids") {
+                Some(rest) => rest.is_empty() || stem(&[rest.to_owned()]) == thing,
+                None => false,
+            },
+            [rest @ .., last] => last == "ids" && stem(rest) == thing,
+            [] => false,
         }
     }
 
@@ -134,9 +129,7 @@ impl SplitName {
     /// The thing and the field, of a name that has both.
     pub(super) fn thing_and_key(&self) -> Option<(String, &'static str)> {
         let (last, thing) = self.words.split_last()?;
-        if let Some(key) = KEYS.iter().find(|key| key == last)
-            && !thing.is_empty()
-        {
+        if let Some(key) = self.last_key().filter(|_| !thing.is_empty()) {
             return Some((stem(thing), key));
         }
         let ([], Some(thing)) = (thing, last.strip_suffix("id")) else { return None };
@@ -145,15 +138,12 @@ impl SplitName {
 
     /// What it asks of the things of a collection that goes by any of these names.
     pub(super) fn asks(&self, things: &[SplitName]) -> Asks {
-        if let [only] = &self.words[..]
-            && KEYS.contains(only)
-        {
-            return Asks::Key(only.clone());
-        }
-        if let [any, key] = &self.words[..]
-            && ANYTHING.contains(&&**any)
-            && KEYS.contains(key)
-        {
+        let only = match &self.words[..] {
+            [only] => Some(only),
+            [any, key] if ANYTHING.contains(&&**any) => Some(key),
+            _ => None,
+        };
+        if let Some(key) = only.filter(|key| KEYS.contains(key)) {
             return Asks::Key(key.clone());
         }
         let mut rests = things.iter().filter_map(|thing| self.rest_after(thing));
@@ -231,15 +221,8 @@ fn stem_of_one(mut stem: String) -> String {
 
 /// Letters and digits in small, for names that are compared whatever way they are written.
 pub(super) fn same(name: &str, letters: &str) -> bool {
-    let mut written = name.bytes().filter(u8::is_ascii_alphanumeric);
-    let mut wanted = letters.bytes();
-    loop {
-        match (written.next(), wanted.next()) {
-            (Some(a), Some(b)) if a.eq_ignore_ascii_case(&b) => {}
-            (None, None) => return true,
-            _ => return false,
-        }
-    }
+    let written = name.bytes().filter(u8::is_ascii_alphanumeric);
+    written.map(|byte| byte.to_ascii_lowercase()).eq(letters.bytes())
 }
 
 /// The fields that a text speaks of, the best first.
@@ -252,11 +235,6 @@ pub(super) fn keys_in(text: &str) -> Vec<&'static str> {
         })
     };
     KEYS.iter().filter(said).collect()
-}
-
-/// Fields by which one thing is told from others, the best first.
-pub(super) fn keys() -> impl Iterator<Item = &'static str> + Clone {
-    KEYS.iter()
 }
 
 #[cfg(test)]

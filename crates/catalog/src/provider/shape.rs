@@ -8,6 +8,7 @@ use std::rc::Rc;
 use milepost_syntax::json::document::JsonNode;
 
 use super::name::{self, SplitName};
+use crate::finding::below;
 use crate::import::WRAPPERS;
 use crate::openapi::Api;
 use crate::{limits, refs};
@@ -94,7 +95,7 @@ impl<'d> Shapes<'d> {
             (!SplitName::new(&first.name).begins_with(things)).then_some(first)
         };
         if let Some(field) = named.or_else(only) {
-            return self.list_of(field.node, &child(at, &field.name));
+            return self.list_of(field.node, &below(at, &field.name));
         }
         if depth > 0 {
             return None;
@@ -103,7 +104,7 @@ impl<'d> Shapes<'d> {
             ENVELOPES.iter().any(|word| name::same(&field.name, word))
                 && self.kind_of(field) == ValueKind::Map
         })?;
-        self.list_within(envelope.node, things, &child(at, &envelope.name), depth + 1)
+        self.list_within(envelope.node, things, &below(at, &envelope.name), depth + 1)
     }
 
     fn list_of(&mut self, schema: JsonNode<'d>, at: &str) -> Option<ItemList<'d>> {
@@ -117,7 +118,7 @@ impl<'d> Shapes<'d> {
     }
 
     /// The schema behind references and behind choices that leave none.
-    fn core(&self, schema: JsonNode<'d>) -> Option<JsonNode<'d>> {
+    pub(super) fn core(&self, schema: JsonNode<'d>) -> Option<JsonNode<'d>> {
         let mut here = self.api.resolve(schema).ok()?;
         for _ in 0..limits::SCHEMA_LAYERS {
             if here.get("properties").is_some() || here.get("items").is_some() {
@@ -157,8 +158,7 @@ impl<'d> Shapes<'d> {
         let own = schema.get("properties").into_iter().flat_map(JsonNode::entries);
         fields.extend(own.take(limits::ITEM_FIELDS).map(|(name, node)| ItemField { name, node }));
         for part in schema.get("allOf").into_iter().flat_map(JsonNode::items) {
-            let more = self.gathered(part, budget, depth + 1);
-            fields.extend(more);
+            fields.extend(self.gathered(part, budget, depth + 1));
         }
         for key in ["anyOf", "oneOf"] {
             let mut common: Option<Vec<ItemField<'d>>> = None;
@@ -180,10 +180,7 @@ impl<'d> Shapes<'d> {
 
     /// The fields of a field.
     pub(super) fn inside(&mut self, field: &ItemField<'d>) -> Rc<Vec<ItemField<'d>>> {
-        match self.core(field.node) {
-            Some(node) => self.fields(node),
-            None => Rc::default(),
-        }
+        self.core(field.node).map(|node| self.fields(node)).unwrap_or_default()
     }
 
     /// What the value of a field is.
@@ -191,14 +188,9 @@ impl<'d> Shapes<'d> {
         self.core(field.node).map_or(ValueKind::Unknown, |node| self.kind(node))
     }
 
-    /// An example of a field.
-    pub(super) fn example_of(&self, field: &ItemField<'d>) -> Option<Cow<'d, str>> {
-        self.core(field.node)?.get("example")?.text()
-    }
-
-    /// The format of a field.
-    pub(super) fn format_of(&self, field: &ItemField<'d>) -> Option<Cow<'d, str>> {
-        self.core(field.node)?.get("format")?.text()
+    /// What the schema of a field says under a key: its `example`, its `format`.
+    pub(super) fn text_of(&self, field: &ItemField<'d>, key: &str) -> Option<Cow<'d, str>> {
+        self.core(field.node)?.get(key)?.text()
     }
 
     /// What a value of a schema is.
@@ -229,11 +221,6 @@ impl<'d> Shapes<'d> {
             _ => ValueKind::Unknown,
         }
     }
-
-    /// The schema behind references.
-    pub(super) fn schema(&self, node: JsonNode<'d>) -> Option<JsonNode<'d>> {
-        self.core(node)
-    }
 }
 
 /// The one part there is, nothing aside.
@@ -245,9 +232,4 @@ fn only_one(parts: JsonNode<'_>) -> Option<JsonNode<'_>> {
 
 fn is_null(schema: JsonNode<'_>) -> bool {
     schema.get("type").and_then(JsonNode::text).as_deref() == Some("null")
-}
-
-/// A pointer one key further.
-pub(super) fn child(at: &str, key: &str) -> String {
-    format!("{at}/{}", crate::finding::part(key))
 }

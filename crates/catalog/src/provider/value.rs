@@ -7,7 +7,8 @@ use milepost_syntax::json::document::JsonNode;
 
 use super::Confidence;
 use super::name::{self, Asks, SplitName};
-use super::shape::{ItemField, ItemList, Shapes, ValueKind, child};
+use super::shape::{ItemField, ItemList, Shapes, ValueKind};
+use crate::finding::below;
 use crate::text::WordList;
 
 /// What is looked for.
@@ -49,20 +50,14 @@ impl<'d> WantedValue<'d> {
         if name.is_never_a_choice() {
             return None;
         }
-        let schema = schema.and_then(|schema| shapes.schema(schema));
+        let schema = schema.and_then(|schema| shapes.core(schema));
         let kind = schema.map_or(ValueKind::Unknown, |schema| shapes.kind(schema));
-        if matches!(kind, ValueKind::Bool | ValueKind::List | ValueKind::Map) {
-            return None;
-        }
-        if schema.is_some_and(|schema| {
-            schema.get("enum").is_some()
-                || schema.get("const").is_some()
-                || schema.get("items").is_some()
-        }) {
-            return None;
-        }
+        let has = |key| schema.is_some_and(|schema| schema.get(key).is_some());
         let format = schema.and_then(|schema| schema.get("format")?.text());
-        if format.as_deref().is_some_and(|format| SPECIAL.contains(&format)) {
+        if matches!(kind, ValueKind::Bool | ValueKind::List | ValueKind::Map)
+            || ["enum", "const", "items"].into_iter().any(has)
+            || format.as_deref().is_some_and(|format| SPECIAL.contains(&format))
+        {
             return None;
         }
         let said = parameter.and_then(|parameter| parameter.get("description")?.text());
@@ -83,22 +78,17 @@ impl<'d> WantedValue<'d> {
             (ValueKind::Text, kind) => !strict || kind == ValueKind::Text,
             (_, kind) => kind != ValueKind::Text,
         };
-        let special = || {
-            let format = shapes.format_of(field);
-            format.is_some_and(|format| SPECIAL.contains(&&*format))
-        };
-        let other_id = || {
-            self.format.as_deref() == Some("uuid")
-                && shapes.format_of(field).is_some_and(|format| format != "uuid")
+        let wrong_format = || {
+            let is_uuid = self.format.as_deref() == Some("uuid");
+            let format = shapes.text_of(field, "format");
+            format.is_some_and(|said| SPECIAL.contains(&&*said) || (is_uuid && said != "uuid"))
         };
         // `Animation` is what people see of what the path calls `animation`.
         let shown = || {
-            let (Some(ours), Some(theirs)) = (&self.example, shapes.example_of(field)) else {
-                return false;
-            };
-            **ours != theirs && ours.eq_ignore_ascii_case(&theirs)
+            let both = self.example.as_ref().zip(shapes.text_of(field, "example"));
+            both.is_some_and(|(ours, theirs)| *ours != theirs && ours.eq_ignore_ascii_case(&theirs))
         };
-        fits && !special() && !other_id() && !shown()
+        fits && !wrong_format() && !shown()
     }
 }
 
@@ -201,7 +191,7 @@ impl<'d> FieldSearch<'_, 'd> {
         let fields = self.shapes.inside(outer);
         let mut same = fields.iter().filter(|field| name::same(&field.name, rest));
         let field = same.find(|field| self.wanted.takes(self.shapes, field, false))?;
-        let pointer = child(&child("", &outer.name), &field.name);
+        let pointer = below(&below("", &outer.name), &field.name);
         Some(ChosenField { pointer, confidence: Confidence::Likely })
     }
 
@@ -227,8 +217,8 @@ impl<'d> FieldSearch<'_, 'd> {
             "username" => &["login"],
             _ => &[],
         };
-        let mut found = others.iter().filter_map(|other| self.find(other, true));
-        found.next().map(|field| made(field, Confidence::Likely))
+        let found = others.iter().find_map(|other| self.find(other, true));
+        found.map(|field| made(field, Confidence::Likely))
     }
 
     /// A parameter that says only what it is of: its description can say which field, else it
@@ -236,18 +226,15 @@ impl<'d> FieldSearch<'_, 'd> {
     fn thing(&self) -> Option<ChosenField> {
         // Beside an id, `comment` of a comment is its text.
         let letters = self.wanted.name.letters();
-        if let Some(field) = self.find(&letters, true).filter(|_| !self.has("id")) {
-            return Some(made(field, Confidence::Named));
-        }
-        let said = name::keys_in(&self.wanted.description);
-        let said = said.iter().find_map(|key| self.find(key, true));
-        if let Some(field) = said {
+        let named = self.find(&letters, true).filter(|_| !self.has("id"));
+        let mut keys = name::keys_in(&self.wanted.description).into_iter();
+        if let Some(field) = named.or_else(|| keys.find_map(|key| self.find(key, true))) {
             return Some(made(field, Confidence::Named));
         }
         // A name need not be what a path takes: it can be shown to people, or be a whole path.
-        let keys = name::keys().filter(|key| *key != "name");
-        let mut there = keys.filter_map(|key| self.find(key, true));
-        there.next().map(|field| made(field, Confidence::Likely))
+        let mut keys = name::KEYS.iter().filter(|key| *key != "name");
+        let there = keys.find_map(|key| self.find(key, true));
+        there.map(|field| made(field, Confidence::Likely))
     }
 
     /// Some APIs keep the name of a thing in its `metadata`.
@@ -276,10 +263,10 @@ pub(super) fn label(shapes: &Shapes<'_>, list: &ItemList<'_>, value: &str) -> Op
         let mut same = list.fields.iter().filter(|field| name::same(&field.name, label));
         same.find(|field| shapes.kind_of(field) == ValueKind::Text)
     });
-    let field = fields.find(|field| child("", &field.name) != value)?;
-    Some(child("", &field.name))
+    let field = fields.find(|field| below("", &field.name) != value)?;
+    Some(below("", &field.name))
 }
 
 fn made(field: &ItemField<'_>, confidence: Confidence) -> ChosenField {
-    ChosenField { pointer: child("", &field.name), confidence }
+    ChosenField { pointer: below("", &field.name), confidence }
 }

@@ -39,25 +39,24 @@ impl ArgumentNames<'_> {
     ) -> Assigned<'a> {
         let mut assigned =
             Assigned { values: vec![None; self.parameters.len()], properties: Vec::new() };
+        let twice = |first: &str, name: &str, what| Misuse::Twice {
+            name: first.to_owned(),
+            other: name.to_owned(),
+            what,
+        };
         for (name, value) in with {
             match self.meaning(name) {
                 Ok((Meaning::Parameter(index), _)) => match &assigned.values[index] {
                     None => assigned.values[index] = Some((name, Cow::Borrowed(value))),
-                    Some((first, _)) => misuses.push(Misuse::Twice {
-                        name: (*first).to_owned(),
-                        other: name.to_owned(),
-                        what: "parameter",
-                    }),
+                    Some((first, _)) => misuses.push(twice(first, name, "parameter")),
                 },
                 Ok((Meaning::Property, property)) => {
                     let same = assigned.properties.iter().find(|(_, known, _)| *known == property);
                     match same {
                         None => assigned.properties.push((name, property, value)),
-                        Some((first, ..)) => misuses.push(Misuse::Twice {
-                            name: (*first).to_owned(),
-                            other: name.to_owned(),
-                            what: "property of the body",
-                        }),
+                        Some((first, ..)) => {
+                            misuses.push(twice(first, name, "property of the body"));
+                        }
                     }
                 }
                 Err(misuse) => misuses.push(misuse),

@@ -10,6 +10,7 @@ use super::misuse::{ArgumentPlace, Misuse, Reason};
 use super::style::{ValueStyle, text_of};
 use super::{MultipartPart, PartContent, Payload, multipart};
 use crate::command::{Content, Encoding, Location, Style};
+use crate::finding::below;
 use crate::schema::{self, Definitions};
 
 /// Writes a body. `asked` is the media type the caller named.
@@ -33,7 +34,11 @@ pub(crate) fn payload(
     let wrong = |wanted| Misuse::BodyKind {
         media_type: content_type.clone(),
         wanted,
-        found: with_article(schema::type_of(value)),
+        found: match schema::type_of(value) {
+            "null" => "null".to_owned(),
+            name if name.starts_with(['a', 'i', 'o']) => format!("an {name}"),
+            name => format!("a {name}"),
+        },
     };
     match (kind, value) {
         (MediaKind::Json | MediaKind::JsonLike, value) => {
@@ -81,18 +86,6 @@ fn unsendable(property: Option<&str>, reason: Reason) -> Misuse {
     }
 }
 
-fn with_article(name: &'static str) -> &'static str {
-    match name {
-        "null" => "null",
-        "boolean" => "a boolean",
-        "number" => "a number",
-        "integer" => "an integer",
-        "string" => "a string",
-        "array" => "an array",
-        _ => "an object",
-    }
-}
-
 /// Pointers of the places in a body that hold files: no schema describes them.
 pub(crate) fn attached_places(kind: MediaKind, value: &Value) -> Vec<String> {
     if kind.is_json() {
@@ -106,8 +99,7 @@ pub(crate) fn attached_places(kind: MediaKind, value: &Value) -> Vec<String> {
             // Files stand as a property, or in a list that is one.
             Value::Object(map) if depth == 0 => {
                 for (key, value) in map {
-                    let key = key.replace('~', "~0").replace('/', "~1");
-                    open.push((format!("{pointer}/{key}"), value, depth + 1));
+                    open.push((below(&pointer, key), value, depth + 1));
                 }
             }
             Value::Array(items) if depth == 1 => {
@@ -136,8 +128,14 @@ impl Attached {
             return None;
         }
         let content = match (map.get("$file"), map.get("$base64")) {
-            (Some(path), None) => file(path),
-            (None, Some(text)) => base64(text),
+            (Some(path), None) => {
+                let path = path.as_str().filter(|path| !path.is_empty() && !path.contains('\0'));
+                path.map(|path| PartContent::File(path.to_owned())).ok_or(Reason::File)
+            }
+            (None, Some(text)) => {
+                let bytes = text.as_str().and_then(|text| STANDARD.decode(text).ok());
+                bytes.map(PartContent::Bytes).ok_or(Reason::Base64)
+            }
             _ => return None,
         };
         Some(content.and_then(|content| Attached::with(map, content)))
@@ -155,16 +153,6 @@ impl Attached {
         };
         Ok(Attached { filename: text("filename").or(own), content_type, content })
     }
-}
-
-fn file(path: &Value) -> Result<PartContent, Reason> {
-    let path = path.as_str().filter(|path| !path.is_empty() && !path.contains('\0'));
-    path.map(|path| PartContent::File(path.to_owned())).ok_or(Reason::File)
-}
-
-fn base64(text: &Value) -> Result<PartContent, Reason> {
-    let bytes = text.as_str().and_then(|text| STANDARD.decode(text).ok());
-    bytes.map(PartContent::Bytes).ok_or(Reason::Base64)
 }
 
 /// A body made of fields.

@@ -30,14 +30,6 @@ pub(crate) struct SchemaMismatch {
     pub(crate) message: String,
 }
 
-/// What a check found.
-pub(crate) enum CheckResult {
-    Fits,
-    Misfits(Vec<SchemaMismatch>),
-    /// Nobody can say, and why.
-    Unchecked(String),
-}
-
 impl ArgumentCheck {
     /// Compiles a schema with what it refers to. For a body, properties that only answers have are
     /// not required.
@@ -51,8 +43,9 @@ impl ArgumentCheck {
         }
         let names = schema::reachable(schema, defs);
         let reached = || defs.iter().filter(|(name, _)| names.contains(*name));
-        let size = reached().map(|(_, definition)| size_of(definition)).sum::<usize>();
-        if size + size_of(schema) > limits::CHECKED_SCHEMA_BYTES {
+        let schemas = reached().map(|(_, definition)| definition).chain([schema]);
+        let bytes: usize = schemas.map(|schema| schema.to_string().len()).sum();
+        if bytes > limits::CHECKED_SCHEMA_BYTES {
             return ArgumentCheck::Unchecked("its schema is too large".to_owned());
         }
         let mut whole = schema.clone();
@@ -73,30 +66,35 @@ impl ArgumentCheck {
         }
     }
 
-    /// What of a value does not fit. Places in `apart` hold files, which no schema describes.
-    pub(crate) fn verdict(&self, value: &Value, apart: &[String]) -> CheckResult {
+    /// What of a value does not fit; an error when nobody can say, and why. Places in `apart` hold
+    /// files, which no schema describes.
+    pub(crate) fn verdict(
+        &self,
+        value: &Value,
+        apart: &[String],
+    ) -> Result<Vec<SchemaMismatch>, String> {
+        let mut misfits = Vec::new();
         let (validator, ways) = match self {
-            ArgumentCheck::Nothing => return CheckResult::Fits,
-            ArgumentCheck::Unchecked(why) => return CheckResult::Unchecked(why.clone()),
+            ArgumentCheck::Nothing => return Ok(misfits),
+            ArgumentCheck::Unchecked(why) => return Err(why.clone()),
             ArgumentCheck::Schema { validator, ways } => (validator, *ways),
         };
         if ways > 1 && ways.saturating_pow(size::depth(value)) > limits::CHECKED_WAYS {
-            return CheckResult::Unchecked("its schema comes back to itself too often".to_owned());
+            return Err("its schema comes back to itself too often".to_owned());
         }
         if validator.is_valid(value) {
-            return CheckResult::Fits;
+            return Ok(misfits);
         }
-        let mut misfits = Vec::new();
         for error in validator.iter_errors(value) {
             if gave_up(&error) {
-                return CheckResult::Unchecked(excerpt(&error.to_string()));
+                return Err(excerpt(&error.to_string()));
             }
             if misfits.len() < limits::MISFITS && !is_about(&error, apart) {
                 let pointer = error.instance_path().to_string();
                 misfits.push(SchemaMismatch { pointer, message: message(&error) });
             }
         }
-        if misfits.is_empty() { CheckResult::Fits } else { CheckResult::Misfits(misfits) }
+        Ok(misfits)
     }
 }
 
@@ -187,25 +185,6 @@ fn is_about(error: &ValidationError<'_>, apart: &[String]) -> bool {
     })
 }
 
-/// About how many bytes a schema takes as JSON.
-fn size_of(value: &Value) -> usize {
-    let mut size = 0;
-    let mut open = vec![value];
-    while let Some(value) = open.pop() {
-        size += 4;
-        match value {
-            Value::String(text) => size += text.len(),
-            Value::Array(items) => open.extend(items),
-            Value::Object(map) => {
-                size += map.keys().map(|key| key.len() + 3).sum::<usize>();
-                open.extend(map.values());
-            }
-            _ => {}
-        }
-    }
-    size
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -234,7 +213,7 @@ mod tests {
             for value in &values {
                 if plainly_fits(schema, value) {
                     plain += 1;
-                    let fits = matches!(check.verdict(value, &[]), CheckResult::Fits);
+                    let fits = check.verdict(value, &[]).is_ok_and(|misfits| misfits.is_empty());
                     assert!(fits, "{schema} {value}");
                 }
             }

@@ -80,7 +80,7 @@ pub enum Misuse {
         media_type: String,
         /// What it can hold.
         wanted: &'static str,
-        found: &'static str,
+        found: String,
     },
     /// A media type that the command does not take or give.
     #[error("`{asked}` is not a media type of this {what}")]
@@ -130,6 +130,10 @@ impl std::fmt::Display for ArgumentPlace {
 }
 
 impl ArgumentPlace {
+    pub(crate) fn parameter(name: &str, location: Location) -> ArgumentPlace {
+        ArgumentPlace::Parameter { name: name.to_owned(), location }
+    }
+
     fn path(&self) -> String {
         match self {
             ArgumentPlace::Parameter { name, .. } => format!("/with/{}", part(name)),

@@ -152,8 +152,7 @@ impl Request {
             return Err(Misuse::OwnHeader { name: name.to_owned() });
         }
         header::check(name, value).map_err(|reason| {
-            let place =
-                ArgumentPlace::Parameter { name: name.to_owned(), location: Location::Header };
+            let place = ArgumentPlace::parameter(name, Location::Header);
             Misuse::Unsendable { place, reason }
         })?;
         self.headers.retain(|(there, _)| !there.eq_ignore_ascii_case(name));

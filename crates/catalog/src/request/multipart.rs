@@ -3,20 +3,16 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use milepost_model::document::hex;
 use sha2::{Digest, Sha256};
 
 use super::{MultipartPart, PartContent, Piece};
 
 /// The boundary of parts, the same for the same parts.
 pub(crate) fn boundary(parts: &[MultipartPart]) -> String {
-    let mut salt = 0_u64;
-    let mut boundary = hashed(parts, salt);
     // Who wrote the parts would have to know a hash of them before they are written.
-    while occurs(&boundary, parts) {
-        salt += 1;
-        boundary = hashed(parts, salt);
-    }
-    boundary
+    let mut boundaries = (0_u64..).map(|salt| hashed(parts, salt));
+    boundaries.find(|boundary| !occurs(boundary, parts)).unwrap_or_default()
 }
 
 /// The boundary, unless a part has it.
@@ -38,12 +34,7 @@ fn hashed(parts: &[MultipartPart], salt: u64) -> String {
             PartContent::File(path) => add(path.as_bytes()),
         }
     }
-    let mut text = "milepost-".to_owned();
-    for byte in &hash.finalize()[..16] {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+    format!("milepost-{}", hex(&hash.finalize()[..16]))
 }
 
 fn occurs(boundary: &str, parts: &[MultipartPart]) -> bool {

@@ -6,6 +6,7 @@ use url::Url;
 use super::encode::Encode;
 use super::misuse::{Misuse, Reason};
 use crate::limits;
+use crate::text::{TemplatePiece, template_pieces};
 
 /// A piece of a path template.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,16 +47,11 @@ impl PathTemplate {
     /// The path with its placeholders filled in, and the query that belongs to it.
     /// `fill` gives the text of a placeholder, ready to send.
     pub(crate) fn fill<'v>(&self, fill: impl Fn(&str) -> &'v str) -> (String, String) {
-        let write = |pieces: &[Piece]| {
-            let mut out = String::new();
-            for piece in pieces {
-                match piece {
-                    Piece::Literal(text) => out.push_str(text),
-                    Piece::Placeholder(name) => out.push_str(fill(name)),
-                }
-            }
-            out
+        let text = |piece: &Piece| match piece {
+            Piece::Literal(text) => text.clone(),
+            Piece::Placeholder(name) => fill(name).to_owned(),
         };
+        let write = |pieces: &[Piece]| pieces.iter().map(text).collect::<String>();
         let mut path = write(&self.path);
         // A value alone is a segment, even an empty one.
         if !path.starts_with('/') && !self.path.is_empty() {
@@ -82,22 +78,11 @@ impl PathTemplate {
 }
 
 fn pieces(template: &str, literal: Encode) -> Vec<Piece> {
-    let mut pieces = Vec::new();
-    let mut rest = template;
-    while let Some(open) = rest.find('{')
-        && let Some(length) = rest[open..].find('}')
-    {
-        let name = &rest[open + 1..open + length];
-        if open > 0 {
-            pieces.push(Piece::Literal(literal.text(&rest[..open])));
-        }
-        pieces.push(Piece::Placeholder(name.to_owned()));
-        rest = &rest[open + length + 1..];
-    }
-    if !rest.is_empty() {
-        pieces.push(Piece::Literal(literal.text(rest)));
-    }
-    pieces
+    let piece = |piece| match piece {
+        TemplatePiece::Text(text) => Piece::Literal(literal.text(text)),
+        TemplatePiece::Name(name) => Piece::Placeholder(name.to_owned()),
+    };
+    template_pieces(template).into_iter().map(piece).collect()
 }
 
 /// A segment of a path that leads elsewhere or is none, with why.
@@ -105,16 +90,11 @@ pub(crate) fn bad_segment(
     path: &str,
     may_be_empty: impl Fn(usize) -> bool,
 ) -> Option<(usize, Reason)> {
-    let segments = path.split('/').enumerate().skip(1);
-    for (index, segment) in segments {
-        if is_dots(segment) {
-            return Some((index, Reason::DotSegment));
-        }
-        if segment.is_empty() && !may_be_empty(index) {
-            return Some((index, Reason::EmptySegment));
-        }
-    }
-    None
+    path.split('/').enumerate().skip(1).find_map(|(index, segment)| {
+        let is_missing = || segment.is_empty() && !may_be_empty(index);
+        let dots = is_dots(segment).then_some(Reason::DotSegment);
+        Some((index, dots.or_else(|| is_missing().then_some(Reason::EmptySegment))?))
+    })
 }
 
 /// `.` and `..`, in any way they can be encoded, and with parameters behind a `;` as some servers

@@ -9,7 +9,7 @@ use url::Url;
 
 use super::accept::{accept, answers};
 use super::assign::{ArgumentNames, Assigned};
-use super::check::{self, ArgumentCheck, CheckResult};
+use super::check::{ArgumentCheck, SchemaMismatch, plainly_fits};
 use super::media::{self, MediaKind};
 use super::misuse::{ArgumentPlace, Misuse, Reason};
 use super::parameter::{has_semicolon, written};
@@ -94,25 +94,23 @@ impl PreparedCommand {
         let body = self.body(content, arguments, &properties, &mut draft);
         let url = if draft.misuses.is_empty() { self.url(base, &mut draft) } else { None };
         match url {
-            Some(url) if draft.misuses.is_empty() => Ok(self.finish(url, body, draft)),
+            Some(url) if draft.misuses.is_empty() => {
+                if !draft.cookies.is_empty() {
+                    draft.headers.push(("Cookie".to_owned(), draft.cookies.join("; ")));
+                }
+                Ok(Request {
+                    method: self.command.method,
+                    url,
+                    headers: draft.headers,
+                    body,
+                    path_template: self.command.path.clone(),
+                    notes: draft.notes,
+                })
+            }
             _ => {
                 draft.misuses.truncate(limits::MISUSES);
                 Err(draft.misuses)
             }
-        }
-    }
-
-    fn finish(&self, url: Url, body: Option<Payload>, mut draft: Draft) -> Request {
-        if !draft.cookies.is_empty() {
-            draft.headers.push(("Cookie".to_owned(), draft.cookies.join("; ")));
-        }
-        Request {
-            method: self.command.method,
-            url,
-            headers: draft.headers,
-            body,
-            path_template: self.command.path.clone(),
-            notes: draft.notes,
         }
     }
 
@@ -181,17 +179,11 @@ impl PreparedCommand {
             }
             return;
         };
-        let place = || ArgumentPlace::Parameter {
-            name: parameter.name.clone(),
-            location: parameter.location,
-        };
+        let place = || ArgumentPlace::parameter(&parameter.name, parameter.location);
         let compile = || ArgumentCheck::compile(&parameter.schema, defs, false);
-        let fits = check::plainly_fits(&parameter.schema, &value)
+        let fits = plainly_fits(&parameter.schema, &value)
             || draft.accepts(self.checks[index].get_or_init(compile).verdict(&value, &[]), place);
-        if !fits {
-            return;
-        }
-        if let Err(reason) = draft.put(parameter, &value) {
+        if fits && let Err(reason) = draft.put(parameter, &value) {
             draft.misuses.push(Misuse::Unsendable { place: place(), reason });
         }
     }
@@ -212,7 +204,9 @@ impl PreparedCommand {
         let Some(value) = merged(arguments.body.as_ref(), properties, &mut draft.misuses) else {
             let required = self.command.body.as_ref().is_some_and(|body| body.required);
             if required && arguments.body.is_none() {
-                draft.misuses.push(self.missing_body());
+                let contents = self.command.body.iter().flat_map(|body| &body.contents);
+                let media_types = contents.map(|one| one.media_type.clone()).collect();
+                draft.misuses.push(Misuse::MissingBody { media_types });
             }
             return None;
         };
@@ -234,34 +228,26 @@ impl PreparedCommand {
         draft.accepts(verdict, || ArgumentPlace::Body { property: None }).then_some(payload)
     }
 
-    fn missing_body(&self) -> Misuse {
-        let contents = self.command.body.iter().flat_map(|body| &body.contents);
-        Misuse::MissingBody { media_types: contents.map(|one| one.media_type.clone()).collect() }
-    }
-
     fn url(&self, base: &Url, draft: &mut Draft) -> Option<Url> {
         let fill = |name: &str| draft.path.get(name).map_or("", String::as_str);
-        let (path, mut query) = self.template.fill(fill);
+        let (path, query) = self.template.fill(fill);
         if let Some((segment, reason)) =
             path::bad_segment(&path, |segment| self.template.blame(segment).is_none())
         {
-            let place = |name: &str| ArgumentPlace::Parameter {
-                name: name.to_owned(),
-                location: Location::Path,
-            };
             draft.misuses.push(match self.template.blame(segment) {
-                Some(name) => Misuse::Unsendable { place: place(name), reason },
+                Some(name) => {
+                    let place = ArgumentPlace::parameter(name, Location::Path);
+                    Misuse::Unsendable { place, reason }
+                }
                 None => Misuse::Path { path: self.command.path.clone() },
             });
             return None;
         }
-        for part in &draft.query {
-            if !query.is_empty() {
-                query.push('&');
-            }
-            query.push_str(part);
-        }
-        path::join(base, &path, &query).map_err(|misuse| draft.misuses.push(misuse)).ok()
+        draft.query.insert(0, query);
+        draft.query.retain(|part| !part.is_empty());
+        path::join(base, &path, &draft.query.join("&"))
+            .map_err(|misuse| draft.misuses.push(misuse))
+            .ok()
     }
 }
 
@@ -274,22 +260,20 @@ impl Draft {
     }
 
     /// Whether a value may be sent as far as its schema says.
-    fn accepts(&mut self, verdict: CheckResult, place: impl Fn() -> ArgumentPlace) -> bool {
-        match verdict {
-            CheckResult::Fits => true,
-            CheckResult::Unchecked(why) => {
-                self.notes.push(RequestNote::Unchecked { place: place(), why });
-                true
-            }
-            CheckResult::Misfits(misfits) => {
-                self.misuses.extend(misfits.into_iter().map(|misfit| Misuse::Invalid {
-                    place: place(),
-                    pointer: misfit.pointer,
-                    message: misfit.message,
-                }));
-                false
-            }
-        }
+    fn accepts(
+        &mut self,
+        verdict: Result<Vec<SchemaMismatch>, String>,
+        place: impl Fn() -> ArgumentPlace,
+    ) -> bool {
+        let misfits = verdict.unwrap_or_else(|why| {
+            self.notes.push(RequestNote::Unchecked { place: place(), why });
+            Vec::new()
+        });
+        let fits = misfits.is_empty();
+        self.misuses.extend(misfits.into_iter().map(|SchemaMismatch { pointer, message }| {
+            Misuse::Invalid { place: place(), pointer, message }
+        }));
+        fits
     }
 
     /// Puts a value where it travels, as the text it travels as.
@@ -303,15 +287,11 @@ impl Draft {
                 self.path.insert(parameter.name.clone(), text);
             }
             Location::Query | Location::QueryString => self.query.push(text),
-            Location::Header if parameter.name.eq_ignore_ascii_case("cookie") => {
-                header::check_cookie(&text)?;
-                self.cookies.push(text);
-            }
-            Location::Header => {
+            Location::Header if !parameter.name.eq_ignore_ascii_case("cookie") => {
                 header::check(&parameter.name, &text)?;
                 self.headers.push((parameter.name.clone(), text));
             }
-            Location::Cookie => {
+            Location::Header | Location::Cookie => {
                 header::check_cookie(&text)?;
                 if parameter.style == Style::Cookie && has_semicolon(value) {
                     return Err(Reason::Semicolon);

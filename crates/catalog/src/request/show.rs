@@ -16,8 +16,15 @@ pub fn curl(request: &Request, masked: &[&str]) -> String {
         Method::Head => command.push_str(" --head"),
         method => _ = write!(command, " --request {}", method.name()),
     }
-    let _ = write!(command, " {}", quoted(&shown_url(request)));
-    for (name, value) in shown_headers(request, masked) {
+    let mut url = request.url.clone();
+    if url.password().is_some() {
+        // A URL with a password has a host, so that it can be set.
+        let _ = url.set_password(Some(MASK));
+    }
+    let _ = write!(command, " {}", quoted(url.as_str()));
+    for (name, value) in request.all_headers() {
+        let hidden = masked.iter().any(|masked| masked.eq_ignore_ascii_case(name));
+        let value = if hidden { MASK } else { &*value };
         // `curl` drops a header that ends in a colon; a semicolon says that it is empty.
         let line = if value.is_empty() { format!("{name};") } else { format!("{name}: {value}") };
         let _ = write!(command, " --header {}", quoted(&line));
@@ -31,22 +38,6 @@ pub fn curl(request: &Request, masked: &[&str]) -> String {
     }
     let commands: Vec<String> = pieces.iter().map(printed).collect();
     format!("{{ {}; }} | {command} --data-binary @-", commands.join("; "))
-}
-
-fn shown_headers(request: &Request, masked: &[&str]) -> impl Iterator<Item = (String, String)> {
-    request.all_headers().map(|(name, value)| {
-        let hidden = masked.iter().any(|masked| masked.eq_ignore_ascii_case(name));
-        (name.to_owned(), if hidden { MASK.to_owned() } else { value.into_owned() })
-    })
-}
-
-fn shown_url(request: &Request) -> String {
-    let mut url = request.url.clone();
-    if url.password().is_some() {
-        // A URL with a password has a host, so that it can be set.
-        let _ = url.set_password(Some(MASK));
-    }
-    url.into()
 }
 
 /// A body that is one text which a shell can hold as an argument.

@@ -15,7 +15,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::encode::Encode;
 use crate::command::{Location, Style};
@@ -102,19 +102,13 @@ impl ValueStyle {
     }
 
     fn write_deep(self, name: &str, value: &Value) -> Option<String> {
-        let fields = deep_fields(name, value);
-        let mut out = String::new();
-        for (index, (name, value)) in fields.iter().enumerate() {
-            if index > 0 {
-                out.push('&');
-            }
-            // The brackets are no query; a name is never written with `allowReserved`.
-            let names = if self.encode == Encode::Raw { Encode::Raw } else { Encode::Strict };
-            names.push(&mut out, name);
-            out.push('=');
-            self.encode.push(&mut out, value);
-        }
-        (!fields.is_empty()).then_some(out)
+        // The brackets are no query; a name is never written with `allowReserved`.
+        let names = if self.encode == Encode::Raw { Encode::Raw } else { Encode::Strict };
+        let fields = deep_fields(name, value).into_iter();
+        let pair = |(name, value): (String, String)| {
+            format!("{}={}", names.text(&name), self.encode.text(&value))
+        };
+        Some(fields.map(pair).collect::<Vec<_>>().join("&")).filter(|text| !text.is_empty())
     }
 
     /// The fields a value makes in a multipart body, where nothing is encoded.
@@ -225,8 +219,6 @@ impl Shape<'_> {
 pub(crate) fn text_of(value: &Value) -> Cow<'_, str> {
     match value {
         Value::String(text) => Cow::Borrowed(text),
-        Value::Bool(true) => Cow::Borrowed("true"),
-        Value::Bool(false) => Cow::Borrowed("false"),
         Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
             Some(float) => Cow::Owned(float.to_string()),
             None => Cow::Owned(number.to_string()),
@@ -248,7 +240,9 @@ fn push_deep(fields: &mut Vec<(String, String)>, name: String, value: &Value, de
     match value {
         Value::Null => {}
         Value::Object(map) if depth < limits::VALUE_DEPTH => {
-            push_deep_map(fields, &name, map, depth);
+            for (key, value) in map {
+                push_deep(fields, format!("{name}[{key}]"), value, depth + 1);
+            }
         }
         Value::Array(items) if depth < limits::VALUE_DEPTH => {
             for (index, item) in items.iter().enumerate() {
@@ -260,16 +254,5 @@ fn push_deep(fields: &mut Vec<(String, String)>, name: String, value: &Value, de
             }
         }
         plain => fields.push((name, text_of(plain).into_owned())),
-    }
-}
-
-fn push_deep_map(
-    fields: &mut Vec<(String, String)>,
-    name: &str,
-    map: &Map<String, Value>,
-    depth: usize,
-) {
-    for (key, value) in map {
-        push_deep(fields, format!("{name}[{key}]"), value, depth + 1);
     }
 }

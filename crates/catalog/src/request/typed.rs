@@ -72,8 +72,10 @@ impl PreparedCommand {
     fn typed_value(&self, name: &str, text: &str, content: Option<usize>) -> Value {
         let defs = &self.command().defs;
         let Some((schema, in_body)) = self.named(name, content) else { return Value::from(text) };
-        let takes_files =
-            in_body && (self.is_multipart(content) || schema::is_binary(schema, defs));
+        let media_type = content.and_then(|at| self.content(at)).map(|content| &content.media_type);
+        let is_multipart = media_type
+            .is_some_and(|name| MediaKind::of(media::concrete(name)) == MediaKind::Multipart);
+        let takes_files = in_body && (is_multipart || schema::is_binary(schema, defs));
         match text.strip_prefix('@').filter(|_| takes_files) {
             // Twice is how a text that begins so is written.
             Some(rest) if rest.starts_with('@') => coerce(schema, defs, rest),
@@ -82,13 +84,6 @@ impl PreparedCommand {
             Some(path) => json!({"$file": path}),
             None => coerce(schema, defs, text),
         }
-    }
-
-    fn is_multipart(&self, content: Option<usize>) -> bool {
-        let content = content.and_then(|at| self.content(at));
-        content.is_some_and(|content| {
-            matches!(MediaKind::of(media::concrete(&content.media_type)), MediaKind::Multipart)
-        })
     }
 
     /// The schema of what a name means, and whether that is a part of the body.

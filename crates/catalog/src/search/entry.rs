@@ -87,7 +87,7 @@ pub(super) struct WeightedTerm {
 }
 
 /// What an entry is, beside its words.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct EntryShape {
     pub(super) method: Option<Method>,
     pub(super) deeds: Deeds,
@@ -104,6 +104,7 @@ pub(super) struct EntryShape {
 }
 
 /// Reads entries one after the other.
+#[derive(Default)]
 pub(super) struct EntryReader {
     /// The stems of our verbs, sorted: `Creates` and `Creating` are `create`.
     verbs: Vec<(String, Intent)>,
@@ -121,13 +122,7 @@ impl EntryReader {
             .flat_map(|(intent, verbs)| verbs.iter().map(|verb| (stem(verb), *intent)))
             .collect();
         verbs.sort_by(|(one, _), (other, _)| one.cmp(other));
-        EntryReader {
-            verbs,
-            gathering: Gathering::default(),
-            terms: Vec::new(),
-            field: Vec::new(),
-            said: Vec::new(),
-        }
+        EntryReader { verbs, ..EntryReader::default() }
     }
 
     /// The words of an entry, each once with all its weight, and its shape.
@@ -160,9 +155,8 @@ impl EntryReader {
             self.say(field, text);
         }
         row.tags.iter().for_each(|tag| self.say(TAGS, tag));
-        let length = row.parameters.len();
         for parameter in &row.parameters {
-            self.say_of(PARAMETERS, &parameter.name, length);
+            self.say_of(PARAMETERS, &parameter.name, Some(row.parameters.len()));
         }
         // A description that only says the summary again says nothing more.
         if !row.description.starts_with(row.summary.trim_end_matches(['…', '.'])) {
@@ -175,17 +169,7 @@ impl EntryReader {
 
     fn workflow(&mut self, id: &str, title: &str, description: &str) -> EntryShape {
         let from = self.terms.len() as u32;
-        let mut shape = EntryShape {
-            method: None,
-            deeds: Deeds::default(),
-            depth: 1,
-            unsteady: 0,
-            deprecated: false,
-            from,
-            resource: 0,
-            path: 0,
-            title: 0,
-        };
+        let mut shape = EntryShape { depth: 1, from, ..EntryShape::default() };
         self.title(title, &mut shape);
         for (field, text) in [(NAME, id), (GROUP, WORKFLOWS), (DESCRIPTION, description)] {
             self.say(field, text);
@@ -193,33 +177,21 @@ impl EntryReader {
         shape
     }
 
-    /// The words of a text, into `field`.
-    fn split(&mut self, text: &str) {
-        self.field.clear();
-        let (gathering, field) = (&mut self.gathering, &mut self.field);
-        words(text, |word| field.extend(gathering.term(word)));
-    }
-
+    /// The words of a text into `field`, and with their weight among what is said.
     fn say(&mut self, field: Field, text: &str) {
-        self.split(text);
-        self.weigh(field, self.field.len());
+        self.say_of(field, text, None);
     }
 
     /// As `say`, for a text that is one of several of its field.
-    fn say_of(&mut self, field: Field, text: &str, length: usize) {
-        self.split(text);
-        self.weigh(field, length);
-    }
-
-    fn weigh(&mut self, field: Field, length: usize) {
+    fn say_of(&mut self, field: Field, text: &str, length: Option<usize>) {
+        self.field.clear();
+        words(text, |word| self.field.extend(self.gathering.term(word)));
+        let length = length.unwrap_or(self.field.len());
         let length = f32::from(u16::try_from(length).unwrap_or(u16::MAX));
         let weight = field.weight / (1.0 - LENGTH + LENGTH * length / field.usual);
         let strong = field.strong;
-        self.said.extend(self.field.iter().map(|term| WeightedTerm {
-            term: *term,
-            weight,
-            strong,
-        }));
+        let said = self.field.iter().map(|term| WeightedTerm { term: *term, weight, strong });
+        self.said.extend(said);
     }
 
     /// The summary: its words, and what it says is done.

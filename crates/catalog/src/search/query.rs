@@ -12,7 +12,7 @@ use crate::naming;
 #[derive(Debug)]
 pub(super) struct Concept {
     /// Terms and how sure it is that they mean the word, no term twice.
-    pub(super) terms: Vec<(Term, f32)>,
+    pub(super) terms: Terms,
     pub(super) role: Role,
 }
 
@@ -85,8 +85,11 @@ impl Query {
             verb => Method::parse(verb).filter(|method| *method != Method::Get),
         });
         if mine {
-            concepts
-                .push(hint(&["authenticated", "me", "my", "own", "current", "self"], vocabulary));
+            let mut terms = Terms::default();
+            for word in ["authenticated", "me", "my", "own", "current", "self"] {
+                terms.add(vocabulary.term(word), 1.0);
+            }
+            concepts.push(Concept { terms, role: Role::Hint });
         }
         Query { concepts, intent, method, thing, deed, whole }
     }
@@ -129,20 +132,17 @@ fn asked(words: &[String]) -> Option<(usize, Intent)> {
     if words.len() == at + 1 {
         return None;
     }
-    if let Some(intent) = synonyms::intent(first) {
-        return Some((at, intent));
-    }
-    if LOOKS.contains(first) {
-        return Some((at, Intent::Look));
-    }
-    if ENDS.contains(first) {
-        return Some((at, Intent::End));
-    }
     let next = words.get(at + 1).map(String::as_str).unwrap_or_default();
-    let verb = naming::is_verb(first)
-        || is_article(next)
-        || (is_relation(next) && !matches!(next, "of" | "for" | "in" | "by" | "from" | "with"));
-    verb.then_some((at, Intent::Act))
+    let intent = match synonyms::intent(first) {
+        Some(intent) => intent,
+        None if LOOKS.contains(first) => Intent::Look,
+        None if ENDS.contains(first) => Intent::End,
+        None if naming::is_verb(first) || is_article(next) => Intent::Act,
+        None if matches!(next, "of" | "for" | "in" | "by" | "from" | "with") => return None,
+        None if is_relation(next) => Intent::Act,
+        None => return None,
+    };
+    Some((at, intent))
 }
 
 fn tokens(words: &[String], verb: Option<usize>) -> Vec<Token> {
@@ -191,7 +191,7 @@ fn concept(token: &Token, intent: Intent, vocabulary: &Vocabulary) -> Concept {
         let verbs = ["update", "edit", "change", "modify"];
         verbs.iter().for_each(|verb| terms.add(vocabulary.term(verb), 0.4));
     }
-    Concept { terms: terms.0, role: token.role }
+    Concept { terms, role: token.role }
 }
 
 /// Words that stand together may be one word in a document: `config map`, `configmaps`.
@@ -204,11 +204,8 @@ fn join(tokens: &[Token], concepts: &mut [Concept], vocabulary: &Vocabulary) {
             }
             joined.push_str(&tokens[to].text);
             if let Some(term) = vocabulary.term(&joined) {
-                for concept in &mut concepts[from..=to] {
-                    let mut terms = Terms(std::mem::take(&mut concept.terms));
-                    terms.add(Some(term), 1.0);
-                    concept.terms = terms.0;
-                }
+                let joined = concepts[from..=to].iter_mut();
+                joined.for_each(|concept| concept.terms.add(Some(term), 1.0));
             }
         }
     }
@@ -220,8 +217,8 @@ fn complete(tokens: &[Token], concepts: &mut Vec<Concept>, vocabulary: &Vocabula
     let mut mended = 0;
     for at in 0..concepts.len() {
         let word = &*tokens[at].text;
-        let known = !concepts[at].terms.is_empty();
-        let mut terms = Terms(std::mem::take(&mut concepts[at].terms));
+        let terms = &mut concepts[at].terms;
+        let known = !terms.0.is_empty();
         let letters = word.chars().count();
         if !known {
             if letters >= 3 {
@@ -233,24 +230,18 @@ fn complete(tokens: &[Token], concepts: &mut Vec<Concept>, vocabulary: &Vocabula
             }
             if let Some((one, other)) = vocabulary.halves(word).filter(|_| terms.0.is_empty()) {
                 terms.add(Some(one), 0.8);
-                concepts.push(Concept { terms: vec![(other, 0.8)], role: Role::Hint });
+                let terms = Terms(vec![(other, 0.8)]);
+                concepts.push(Concept { terms, role: Role::Hint });
             }
         } else if at == last && letters >= 3 {
             vocabulary.beginning(word).iter().for_each(|term| terms.add(Some(*term), 0.35));
         }
-        concepts[at].terms = terms.0;
     }
 }
 
-fn hint(words: &[&str], vocabulary: &Vocabulary) -> Concept {
-    let mut terms = Terms::default();
-    words.iter().for_each(|word| terms.add(vocabulary.term(word), 1.0));
-    Concept { terms: terms.0, role: Role::Hint }
-}
-
 /// Terms with how sure they are; the surer counts.
-#[derive(Default)]
-struct Terms(Vec<(Term, f32)>);
+#[derive(Debug, Default)]
+pub(super) struct Terms(pub(super) Vec<(Term, f32)>);
 
 impl Terms {
     fn add(&mut self, term: Option<Term>, sure: f32) {

@@ -57,7 +57,7 @@ impl<'a> Ranking<'a> {
         let needed = query.concepts.iter().zip(&information);
         let total = needed.filter(|(concept, _)| must(concept)).map(|(_, tells)| tells).sum();
         let mut mentioned: Vec<(Term, f32)> =
-            query.concepts.iter().flat_map(|concept| concept.terms.iter().copied()).collect();
+            query.concepts.iter().flat_map(|concept| concept.terms.0.iter().copied()).collect();
         mentioned.retain(|(_, sure)| *sure >= SURE);
         mentioned.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
         mentioned.dedup_by_key(|(term, _)| *term);
@@ -102,7 +102,7 @@ impl<'a> Ranking<'a> {
     /// Adds what one concept says of every entry.
     fn gather(&self, concept: &Concept, tells: f32, tallies: &mut [Tally], touched: &mut Vec<u32>) {
         let from = touched.len();
-        for (term, sure) in &concept.terms {
+        for (term, sure) in &concept.terms.0 {
             for posting in self.index.postings(*term) {
                 let tally = &mut tallies[posting.entry as usize];
                 if tally.best == 0.0 {
@@ -155,7 +155,7 @@ impl<'a> Ranking<'a> {
         let title = &rest[..usize::from(shape.title)];
         let names = |at: Option<usize>| {
             at.is_some_and(|at| {
-                let terms = &self.query.concepts[at].terms;
+                let terms = &self.query.concepts[at].terms.0;
                 resource.iter().any(|term| terms.iter().any(|(t, sure)| t == term && *sure >= SURE))
             })
         };
@@ -192,8 +192,8 @@ fn must(concept: &Concept) -> bool {
 
 /// What a concept tells: as much as the most common of the terms that surely mean it.
 fn tells(index: &SearchIndex, concept: &Concept, unknown: f32) -> f32 {
-    let best = concept.terms.iter().map(|(_, sure)| *sure).fold(0.0, f32::max);
-    let sure = concept.terms.iter().filter(|(_, sure)| *sure >= best - 0.1);
+    let best = concept.terms.0.iter().map(|(_, sure)| *sure).fold(0.0, f32::max);
+    let sure = concept.terms.0.iter().filter(|(_, sure)| *sure >= best - 0.1);
     let tells = sure.map(|(term, _)| index.information[*term as usize]).fold(unknown, f32::min);
     match concept.role {
         Role::Verb => tells * VERB,

@@ -12,8 +12,8 @@ pub(super) fn stem(word: &str) -> String {
     if stem.ends_with('y') && stem.len() > 2 && !is_vowel(stem.as_bytes(), stem.len() - 2) {
         replace(&mut stem, 1, "i");
     }
-    swap(&mut stem, LONG, 1);
-    swap(&mut stem, MIDDLE, 1);
+    swap(&mut stem, LONG);
+    swap(&mut stem, MIDDLE);
     strip(&mut stem);
     if let Some(rest) = stem.strip_suffix('e')
         && (measure(rest) > 1 || (measure(rest) == 1 && !short(rest)))
@@ -31,14 +31,11 @@ fn tense(stem: &mut String) {
         }
         return;
     }
-    let Some(length) = ["ed", "ing"].iter().find(|end| stem.ends_with(*end)).map(|end| end.len())
-    else {
-        return;
-    };
-    if !has_vowel(&stem[..stem.len() - length]) {
+    let Some(bare) = stem.strip_suffix("ed").or_else(|| stem.strip_suffix("ing")) else { return };
+    if !(0..bare.len()).any(|at| is_vowel(bare.as_bytes(), at)) {
         return;
     }
-    stem.truncate(stem.len() - length);
+    stem.truncate(bare.len());
     let bytes = stem.as_bytes();
     let double = bytes.len() > 1 && bytes[bytes.len() - 1] == bytes[bytes.len() - 2];
     if ["at", "bl", "iz"].iter().any(|end| stem.ends_with(end)) {
@@ -69,9 +66,9 @@ const MIDDLE: &[(&str, &str)] =
 
 const SHORT: &[&str] = &["ement", "ance", "ence", "able", "ible", "ment", "ent", "ate", "al"];
 
-fn swap(stem: &mut String, table: &[(&str, &str)], at_least: usize) {
+fn swap(stem: &mut String, table: &[(&str, &str)]) {
     if let Some((end, with)) = table.iter().find(|(end, _)| stem.ends_with(end))
-        && measure(&stem[..stem.len() - end.len()]) >= at_least
+        && measure(&stem[..stem.len() - end.len()]) > 0
     {
         replace(stem, end.len(), with);
     }
@@ -100,10 +97,6 @@ fn is_vowel(bytes: &[u8], at: usize) -> bool {
         b'y' => at > 0 && !is_vowel(bytes, at - 1),
         _ => false,
     }
-}
-
-fn has_vowel(text: &str) -> bool {
-    (0..text.len()).any(|at| is_vowel(text.as_bytes(), at))
 }
 
 /// How often a vowel is followed by a consonant: roughly the syllables.

@@ -33,13 +33,10 @@ impl Gathering {
     }
 
     fn number(&mut self, normal: &str) -> Term {
-        if let Some(term) = self.ids.get(normal) {
-            return *term;
-        }
-        let term = self.texts.len() as Term;
-        self.ids.insert(normal.into(), term);
-        self.texts.push(normal.into());
-        term
+        *self.ids.entry(normal.into()).or_insert_with(|| {
+            self.texts.push(normal.into());
+            self.texts.len() as Term - 1
+        })
     }
 
     /// The finished vocabulary.

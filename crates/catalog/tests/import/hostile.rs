@@ -31,15 +31,10 @@ fn outcome(bytes: &[u8]) -> String {
     let mut told = Vec::new();
     let violations = [inspection.violations.clone(), bundled.violations, base.violations].concat();
     for finding in &violations {
-        told.push(format!(
-            "violation {} {}: {}",
-            finding.rule.name(),
-            finding.path,
-            finding.message
-        ));
+        told.push(format!("violation {} {}: {}", finding.rule.0, finding.path, finding.message));
     }
     for finding in inspection.warnings.iter().chain(&bundled.warnings) {
-        told.push(format!("warning {} {}: {}", finding.rule.name(), finding.path, finding.message));
+        told.push(format!("warning {} {}: {}", finding.rule.0, finding.path, finding.message));
     }
     let rows = inspection.into_rows(&AssignedNames::new());
     for row in &rows {

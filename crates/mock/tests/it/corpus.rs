@@ -29,19 +29,18 @@ fn every_documented_answer_fits_its_schema() {
         let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
         let bytes = fs::read(&path).expect("a file");
         let operations = documented(&bytes);
-        let routes: Vec<_> =
-            operations.routes().map(|(method, path)| (method, path.to_owned())).collect();
         let again = documented(&bytes);
         let mut mock = Mock::new(operations, MockSettings::default());
         let started = Instant::now();
-        let step = if all { 1 } else { routes.len().div_ceil(SAMPLE).max(1) };
-        for (method, template) in routes.into_iter().step_by(step) {
-            let command = again.command(method, &template).expect("a command");
+        let step = if all { 1 } else { again.rows.len().div_ceil(SAMPLE).max(1) };
+        for (index, row) in again.rows.iter().enumerate().step_by(step) {
+            let (method, template) = (row.method, &row.path);
+            let command = again.command(index).expect("a command");
             let begun = Instant::now();
             for response in &command.responses {
                 let status = response.status.replace("default", "500").to_uppercase();
                 let status = status.replace("XX", "00");
-                let (request, headers) = request(&template, &status);
+                let (request, headers) = request(template, &status);
                 let (path, query) = (request.0.as_str(), request.1);
                 let answer = mock.answer(&MockRequest { method, path, query, headers, body: b"" });
                 answers += 1;

@@ -1,6 +1,7 @@
 //! Enums whose variants have a stable name on the wire or in documents.
 
 /// Declares an enum of names: the type, all its variants, and the name of each.
+#[macro_export]
 macro_rules! named_enum {
     (
         $(#[$meta:meta])*

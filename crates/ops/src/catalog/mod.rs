@@ -31,7 +31,7 @@ impl From<&DocumentFinding> for DocumentRemark {
     fn from(finding: &DocumentFinding) -> DocumentRemark {
         DocumentRemark {
             path: finding.path.clone(),
-            rule: finding.rule.name().to_owned(),
+            rule: finding.rule.0.to_owned(),
             message: finding.message.clone(),
         }
     }

@@ -175,7 +175,7 @@ fn moved(record: &mut CatalogRecord, before: &CatalogRecord) -> Option<DocumentF
              give them again if that is meant"
         )
     };
-    Some(DocumentFinding { path: "/servers".to_owned(), rule: DocumentRule::Credentials, message })
+    Some(DocumentFinding { path: "/servers".to_owned(), rule: DocumentRule::CREDENTIALS, message })
 }
 
 /// A document that cannot be imported, with every reason.
@@ -192,7 +192,7 @@ pub(crate) fn invalid(source: &str, violations: &[DocumentFinding]) -> Problem {
         .iter()
         .map(|finding| Argument {
             path: finding.path.clone(),
-            rule: finding.rule.name(),
+            rule: finding.rule.0,
             message: finding.message.clone(),
             expected: String::new(),
             actual: String::new(),
