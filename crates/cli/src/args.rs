@@ -14,7 +14,7 @@ use crate::demo::args::DemoArgs;
 use crate::failure::Failure;
 use crate::log::LogArgs;
 use crate::run::args as run;
-use crate::secret::args::SecretCommand;
+use crate::secret::SecretCommand;
 use crate::server::args::{McpArgs, ServeArgs};
 use crate::terminal::Terminal;
 use crate::workflow::args::WorkflowCommand;

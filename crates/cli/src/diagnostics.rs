@@ -127,8 +127,9 @@ impl<'s> Window<'s> {
         if end - start <= 4 * limits::SOURCE_AROUND_BYTES {
             return Window { text: &text[start..end], start, line, related, cut: false };
         }
-        let start = boundary(text, at.saturating_sub(limits::SOURCE_AROUND_BYTES).max(start));
-        let end = boundary(text, (at + limits::SOURCE_AROUND_BYTES).min(end));
+        let start =
+            text.floor_char_boundary(at.saturating_sub(limits::SOURCE_AROUND_BYTES).max(start));
+        let end = text.floor_char_boundary((at + limits::SOURCE_AROUND_BYTES).min(end));
         let line = violation.line as usize;
         Window { text: &text[start..end], start, line, related: None, cut: true }
     }
@@ -150,9 +151,4 @@ impl<'s> Window<'s> {
             None => snippet,
         }
     }
-}
-
-/// The nearest character boundary at or before an offset.
-fn boundary(text: &str, offset: usize) -> usize {
-    (0..=offset).rev().find(|offset| text.is_char_boundary(*offset)).unwrap_or(0)
 }

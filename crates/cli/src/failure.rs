@@ -117,23 +117,18 @@ fn as_line(argument: &Argument) -> String {
 }
 
 fn argument_json(argument: &Argument) -> Value {
-    let mut told = json!({
-        "path": argument.path,
-        "rule": argument.rule,
-        "message": argument.message,
-    });
-    let suggestion = wording::hint_text(&argument.suggestion);
-    let more = [
-        ("expected", &argument.expected),
-        ("actual", &argument.actual),
-        ("suggestion", &suggestion),
+    let fields = [
+        ("path", argument.path.clone()),
+        ("rule", argument.rule.to_owned()),
+        ("message", argument.message.clone()),
+        ("expected", argument.expected.clone()),
+        ("actual", argument.actual.clone()),
+        ("suggestion", wording::hint_text(&argument.suggestion)),
     ];
-    for (key, text) in more {
-        if !text.is_empty() {
-            told[key] = Value::from(text.as_str());
-        }
-    }
-    told
+    let is_told = |(key, text): &(&str, String)| {
+        ["path", "rule", "message"].contains(key) || !text.is_empty()
+    };
+    fields.into_iter().filter(is_told).collect()
 }
 
 fn as_json(problem: &Problem) -> Value {

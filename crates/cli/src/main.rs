@@ -5,7 +5,6 @@ mod args;
 mod argument_values;
 mod catalog;
 mod command;
-mod completions;
 mod config;
 mod deferred_args;
 mod demo;
@@ -18,7 +17,6 @@ mod exit;
 mod failure;
 mod guide;
 mod init;
-mod inputs;
 mod install;
 mod limits;
 mod log;
@@ -28,7 +26,6 @@ mod schema;
 mod secret;
 mod server;
 mod session;
-mod spinner;
 mod status;
 mod table;
 mod terminal;
@@ -103,7 +100,7 @@ fn dispatch(args: &CliArgs, terminal: &mut Terminal) -> CommandResult {
         CliCommand::Doctor(args) => doctor::run(args, terminal),
         CliCommand::Config(command) => config::run(command, terminal),
         CliCommand::Docs(args) => docs::run(args, terminal),
-        CliCommand::Completions(args) => completions::run(args, terminal),
+        CliCommand::Completions(args) => manual::completions(args, terminal),
         CliCommand::Man(args) => manual::run(args, terminal),
         CliCommand::Schema(args) => schema::run(args, terminal),
     }

@@ -1,4 +1,5 @@
-//! `milepost man`: the manual page, or one page per command.
+//! `milepost man`: the manual page, or one page per command; `milepost completions`: scripts that
+//! complete commands in a shell. Both build every command, deferred ones included.
 
 use std::path::Path;
 
@@ -7,13 +8,12 @@ use clap_mangen::Man;
 use milepost_store::{health, write_atomic};
 use serde_json::json;
 
-use crate::args::{CliArgs, ManArgs};
+use crate::args::{CliArgs, CompletionsArgs, ManArgs};
 use crate::failure::{CommandResult, Failure};
 use crate::terminal::{Terminal, count, safe};
 
 pub(crate) fn run(args: &ManArgs, terminal: &mut Terminal) -> CommandResult {
     let mut command = CliArgs::command().disable_help_subcommand(true);
-    // Builds every command, deferred ones included.
     command.build();
     let Some(folder) = &args.dir else {
         let text = page(&command)?;
@@ -44,4 +44,12 @@ fn write(command: &Command, folder: &Path, pages: &mut Vec<String>) -> Result<()
     pages.push(file);
     let mut below = command.get_subcommands().filter(|below| below.get_name() != "help");
     below.try_for_each(|below| write(below, folder, pages))
+}
+
+pub(crate) fn completions(args: &CompletionsArgs, terminal: &mut Terminal) -> CommandResult {
+    let mut bytes = Vec::new();
+    clap_complete::generate(args.shell, &mut CliArgs::command(), "milepost", &mut bytes);
+    let script = String::from_utf8_lossy(&bytes);
+    let response = json!({"shell": args.shell.to_string(), "script": script});
+    terminal.answer(&response, |terminal| terminal.raw(&bytes))
 }

@@ -2,7 +2,6 @@
 
 use milepost_ops::Response;
 use milepost_syntax::escape;
-use serde_json::Value;
 
 use crate::message::Id;
 use crate::rpc_error::RpcError;
@@ -40,7 +39,7 @@ pub(crate) fn reply(out: &mut Vec<u8>, id: Id<'_>, reply: &RpcResult<'_>) {
             out.push(b'}');
         }
         RpcResult::Failed(fault) => {
-            content(out, &object(fault).into());
+            content(out, &fault.to_value().to_string().into());
             out.extend_from_slice(b",\"isError\":true}");
         }
     }
@@ -50,7 +49,7 @@ pub(crate) fn reply(out: &mut Vec<u8>, id: Id<'_>, reply: &RpcResult<'_>) {
 pub(crate) fn fault(out: &mut Vec<u8>, id: Id<'_>, fault: &RpcError) {
     begin(out, id);
     out.extend_from_slice(b",\"error\":");
-    out.extend_from_slice(object(fault).as_bytes());
+    out.extend_from_slice(fault.to_value().to_string().as_bytes());
     out.push(b'}');
 }
 
@@ -73,13 +72,6 @@ fn content(out: &mut Vec<u8>, result: &Response) {
     escape(out, &text[done..]);
     out.extend_from_slice(b"\"}],\"structuredContent\":");
     json(out, text);
-}
-
-fn object(fault: &RpcError) -> String {
-    let message = Value::from(fault.message.as_ref());
-    let data =
-        if fault.data.is_null() { String::new() } else { format!(",\"data\":{}", fault.data) };
-    format!("{{\"code\":{},\"message\":{message}{data}}}", fault.code)
 }
 
 /// JSON text of somebody else. A line end in it can only be white space, and would end our line.

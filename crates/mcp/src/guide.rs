@@ -1,4 +1,5 @@
-//! The `workflowlookup` contract: the guide operations as five tools, with its numbers for errors.
+//! What a session answers from, and the `workflowlookup` contract: the guide operations as five
+//! tools, with its numbers for errors.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -13,8 +14,31 @@ use milepost_store::Locations;
 use milepost_store::secrets::Environment;
 use serde_json::{Map, Value, json};
 
-use crate::contract::Contract;
+use crate::lock::lock;
 use crate::rpc_error::{self, RpcError};
+
+/// A set of tools. The edge knows no tool by name; a contract knows nothing of JSON-RPC.
+pub trait Contract: Send + Sync {
+    /// The `tools` array of `tools/list`, as JSON text.
+    fn tools(&self) -> &str;
+
+    /// How a model uses the tools; empty when they need no words.
+    fn instructions(&self) -> &'static str {
+        ""
+    }
+
+    /// Every tool's name. Each is a method of its own as well.
+    fn names(&self) -> &[&str];
+
+    /// Calls a tool that [`names`](Contract::names) has; the result is the JSON text of an object.
+    /// What the people who run the server should know is appended to `log`, line by line.
+    fn call(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+        log: &mut String,
+    ) -> Result<Response, RpcError>;
+}
 
 /// The five tools over one set of workflows.
 #[derive(Debug)]
@@ -47,7 +71,7 @@ impl Guides {
         if warnings.is_empty() {
             return;
         }
-        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut warned = lock(&self.warned);
         for warning in warnings.iter().filter(|warning| !warned.contains(*warning)) {
             log.extend(["warning: ", warning, "\n"]);
         }
@@ -81,43 +105,22 @@ impl Contract for Guides {
         arguments: Map<String, Value>,
         log: &mut String,
     ) -> Result<Response, RpcError> {
-        let Some(operation) = of(tool) else { return Err(RpcError::method_not_found(tool)) };
-        let call = GuideCaller { warnings: Mutex::default() };
-        let called = self.operations.call(operation.name, &call, Value::Object(arguments));
-        self.log_new(call.into_warnings(), log);
+        let operation = OPERATIONS.iter().find(|operation| operation.guide_tool() == Some(tool));
+        let operation = operation.ok_or_else(|| RpcError::method_not_found(tool))?;
+        let client = GuideCaller::default();
+        let called = self.operations.call(operation.name, &client, Value::Object(arguments));
+        self.log_new(client.0.into_inner().unwrap_or_else(PoisonError::into_inner), log);
         called.map_err(|problem| fault(&problem, self.operations.wording()))
     }
 }
 
-fn of(tool: &str) -> Option<&'static OperationSpec> {
-    OPERATIONS.iter().find(|operation| operation.guide_tool() == Some(tool))
-}
-
 /// A client of the contract: it cannot be asked, and warnings go to the log.
-struct GuideCaller {
-    warnings: Mutex<Vec<String>>,
-}
-
-impl GuideCaller {
-    fn into_warnings(self) -> Vec<String> {
-        self.warnings.into_inner().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+#[derive(Default)]
+struct GuideCaller(Mutex<Vec<String>>);
 
 impl Caller for GuideCaller {
-    fn progress(&self, _message: &str) {}
-
     fn warn(&self, message: &str) {
-        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
-        warnings.push(message.replace(['\n', '\r'], " "));
-    }
-
-    fn ask(&self, _question: &str) -> Option<bool> {
-        None
-    }
-
-    fn cancelled(&self) -> bool {
-        false
+        lock(&self.0).push(message.replace(['\n', '\r'], " "));
     }
 }
 
@@ -217,7 +220,8 @@ fn fault(problem: &Problem, wording: &dyn Wording) -> RpcError {
     RpcError::new(code, message, Value::Object(data))
 }
 
-fn argument(argument: &Argument) -> Value {
+/// What is wrong with one argument.
+pub(crate) fn argument(argument: &Argument) -> Value {
     json!({
         "path": argument.path,
         "rule": argument.rule,

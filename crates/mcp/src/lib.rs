@@ -6,13 +6,12 @@
 //! to the client.
 
 mod answer;
-mod contract;
 pub mod frame;
 pub mod guide;
 pub mod http;
 pub mod limits;
+mod lock;
 pub mod message;
-mod params;
 mod pipe;
 mod request;
 pub mod rpc_error;
@@ -25,7 +24,7 @@ mod traced_handler;
 mod version;
 pub mod workflows;
 
-pub use contract::Contract;
+pub use guide::Contract;
 pub use rpc_error::RpcError;
 pub use runtime::LazyRuntime;
 #[cfg(unix)]

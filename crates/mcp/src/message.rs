@@ -6,7 +6,9 @@
 use std::borrow::Cow;
 use std::str;
 
+use milepost_ops::Strict;
 use milepost_syntax::json::scan::{self, Dialect, ScanError, ScanErrorKind, Scanner};
+use serde_json::{Map, Value};
 
 use crate::limits;
 use crate::rpc_error::RpcError;
@@ -29,8 +31,8 @@ pub enum Incoming<'a> {
 pub enum RpcMessage<'a> {
     /// Wants an answer.
     Request(Request<'a>),
-    /// Wants none, whatever is wrong with it.
-    Notification(Notification<'a>),
+    /// Wants none, whatever is wrong with it; the text of the message.
+    Notification(&'a str),
     /// Answers a request of ours; the text of the message.
     Response(&'a str),
     /// Is none of these; the answer says why.
@@ -63,15 +65,6 @@ impl Request<'_> {
     }
 }
 
-/// What wants no answer.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Notification<'a> {
-    /// What is told.
-    pub method: Cow<'a, str>,
-    /// The text of the message.
-    pub text: &'a str,
-}
-
 /// An id as it was written: `1.0`, `"\u0061"` and integers of any length come back unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Id<'a>(&'a str);
@@ -95,6 +88,28 @@ pub enum Params<'a> {
     Object(&'a str),
     /// The JSON text of an array that is not empty.
     Array(&'a str),
+}
+
+impl Params<'_> {
+    /// The parameters by name, in which no key was there twice; none are an empty map. The text was
+    /// scanned with the line it stands in: it is JSON of a depth that recursion can take.
+    pub(crate) fn object(self) -> Result<Map<String, Value>, RpcError> {
+        let text = match self {
+            Params::None => return Ok(Map::new()),
+            Params::Array(_) => return Err(RpcError::not_an_object("params")),
+            Params::Object(text) => text,
+        };
+        match serde_json::from_str(text) {
+            Ok(Strict(Value::Object(map))) => Ok(map),
+            Ok(_) => Err(RpcError::not_an_object("params")),
+            Err(error) => {
+                // The place is counted from the beginning of `params`: it would only mislead.
+                let place = format!(" at line {} column {}", error.line(), error.column());
+                let details = error.to_string();
+                Err(RpcError::invalid_params(details.strip_suffix(&place).unwrap_or(&details)))
+            }
+        }
+    }
 }
 
 /// Reads one line.
@@ -235,10 +250,8 @@ impl<'a> Envelope<'a> {
             return RpcMessage::Response(text);
         }
         let method = self.method.and_then(scan::decode);
-        if self.id.is_none()
-            && let Some(method) = method
-        {
-            return RpcMessage::Notification(Notification { method, text });
+        if self.id.is_none() && method.is_some() {
+            return RpcMessage::Notification(text);
         }
         let id = self.id();
         match self.request(method) {

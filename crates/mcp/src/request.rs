@@ -4,11 +4,11 @@
 //! tasks of the extension. Nothing here reads, writes or remembers.
 
 use rmcp::model::{
-    CallToolRequest, ClientRequest, CustomResult, InitializeResult, JsonRpcMessage, NumberOrString,
-    ProtocolVersion, ServerResult,
+    CallToolRequest, ClientRequest, CustomResult, InitializeResult, JsonObject, JsonRpcMessage,
+    NumberOrString, ProtocolVersion, ServerResult,
 };
 use rmcp::service::{RoleServer, TxJsonRpcMessage};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::message::Id;
 use crate::rpc_error::RpcError;
@@ -71,7 +71,7 @@ impl Era {
     }
 
     /// Whether a call is answered as 2025-11-25 alone does.
-    fn is_older(self, method: &str, params: &Map<String, Value>) -> bool {
+    fn is_older(self, method: &str, params: &JsonObject) -> bool {
         self == Era::OlderTasks
             && match method {
                 "tools/list" | "tasks/get" | "tasks/cancel" | "tasks/result" | "tasks/list" => true,
@@ -92,14 +92,14 @@ impl Era {
 }
 
 /// Whether a request says in itself which revision it speaks.
-pub(crate) fn stands_alone(params: &Map<String, Value>) -> bool {
+pub(crate) fn stands_alone(params: &JsonObject) -> bool {
     params.get("_meta").is_some_and(|meta| meta.get(VERSION).is_some())
 }
 
 /// The request as `rmcp` takes it.
 pub(crate) fn understood(
     method: &str,
-    params: Map<String, Value>,
+    params: JsonObject,
     era: Era,
 ) -> Result<ClientRequest, RpcError> {
     if era.lacks(method) {
@@ -109,33 +109,26 @@ pub(crate) fn understood(
         return understood("tools/call", created(params), era);
     }
     let older = era.is_older(method, &params).then(|| params.clone());
-    match read(method, params) {
-        Ok(ClientRequest::CustomRequest(_)) | Err(_) if STANDARD.contains(&method) => {
+    let is_known = |read: &ClientRequest| !matches!(read, ClientRequest::CustomRequest(_));
+    let unknown = || RpcError::method_not_found(method);
+    match (read(method, params).ok().filter(is_known), older) {
+        (None, _) if STANDARD.contains(&method) => {
             Err(RpcError::invalid_params(format!("these are not parameters of {method}")))
         }
-        read => match (read, older) {
-            (_, Some(params)) => read_older(method, params),
-            (Ok(ClientRequest::CustomRequest(_)) | Err(_), None) => {
-                Err(RpcError::method_not_found(method))
-            }
-            (Ok(read), None) => Ok(read),
-        },
+        (_, Some(params)) => read(&format!("{OLDER}{method}"), params).map_err(|_| unknown()),
+        (read, None) => read.ok_or_else(unknown),
     }
 }
 
 /// A task as the contract makes one, which no revision has: a call that says it is one.
-fn created(mut params: Map<String, Value>) -> Map<String, Value> {
+fn created(mut params: JsonObject) -> JsonObject {
     let ttl = params.remove("ttl");
     let task = ttl.map_or_else(|| json!({}), |ttl| json!({"ttl": ttl}));
     params.entry("task").or_insert(task);
     params
 }
 
-fn read_older(method: &str, params: Map<String, Value>) -> Result<ClientRequest, RpcError> {
-    read(&format!("{OLDER}{method}"), params).map_err(|_| RpcError::method_not_found(method))
-}
-
-fn read(method: &str, params: Map<String, Value>) -> serde_json::Result<ClientRequest> {
+fn read(method: &str, params: JsonObject) -> serde_json::Result<ClientRequest> {
     let mut value = json!({"method": method});
     if !params.is_empty() {
         value["params"] = Value::Object(params);
@@ -151,9 +144,9 @@ fn read(method: &str, params: Map<String, Value>) -> serde_json::Result<ClientRe
 
 /// Checks a handshake, so that `rmcp` sees only one that it will accept.
 pub(crate) fn handshake(
-    mut params: Map<String, Value>,
+    mut params: JsonObject,
     options: SessionOptions,
-) -> Result<(Revision, Map<String, Value>), RpcError> {
+) -> Result<(Revision, JsonObject), RpcError> {
     let revision = session::requested(&params, options)?;
     params.insert("protocolVersion".into(), revision.as_str().into());
     params.entry("clientInfo").or_insert_with(|| json!({"name": "unknown", "version": "0"}));
@@ -174,20 +167,16 @@ pub(crate) fn id(id: Id<'_>) -> Result<NumberOrString, RpcError> {
 /// The answer to `initialize` with the tasks of its era in the place of those of the next; every
 /// other message as it is.
 pub(crate) fn greeted(
-    message: TxJsonRpcMessage<RoleServer>,
+    mut message: TxJsonRpcMessage<RoleServer>,
     has_tasks: bool,
 ) -> TxJsonRpcMessage<RoleServer> {
-    match message {
-        JsonRpcMessage::Response(mut response) => {
-            if let ServerResult::InitializeResult(result) = &response.result
-                && let Some(greeting) = greeting(result, has_tasks)
-            {
-                response.result = ServerResult::CustomResult(CustomResult::new(greeting));
-            }
-            JsonRpcMessage::Response(response)
-        }
-        other => other,
+    if let JsonRpcMessage::Response(response) = &mut message
+        && let ServerResult::InitializeResult(result) = &response.result
+        && let Some(greeting) = greeting(result, has_tasks)
+    {
+        response.result = ServerResult::CustomResult(CustomResult::new(greeting));
     }
+    message
 }
 
 fn greeting(result: &InitializeResult, has_tasks: bool) -> Option<Value> {

@@ -50,6 +50,11 @@ impl RpcError {
         RpcError::new(INVALID_PARAMS, "Invalid params", json!({ "details": details.into() }))
     }
 
+    /// A parameter that is there and is no object.
+    pub(crate) fn not_an_object(name: &str) -> RpcError {
+        RpcError::invalid_params(format!("{name} must be an object"))
+    }
+
     pub(crate) fn parse_error(details: &str) -> RpcError {
         RpcError::new(PARSE_ERROR, "Parse error", json!({ "details": details }))
     }
@@ -78,6 +83,10 @@ impl RpcError {
 
     pub(crate) fn in_use() -> RpcError {
         RpcError::invalid_request("a request with this id is under way")
+    }
+
+    pub(crate) fn too_many_requests(limit: usize) -> RpcError {
+        RpcError::over_limit("too many requests are under way", limit)
     }
 
     pub(crate) fn unknown_tool(tool: &str, nearest: Option<&str>) -> RpcError {

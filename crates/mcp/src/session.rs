@@ -21,11 +21,10 @@ use milepost_ops::correlation::{self, Correlation};
 use serde_json::{Map, Value};
 
 use crate::answer::{self, RpcResult};
-use crate::contract::Contract;
 use crate::frame::Frame;
+use crate::guide::Contract;
 use crate::limits;
 use crate::message::{self, Id, Incoming, Params, Request, RpcMessage};
-use crate::params;
 use crate::rpc_error::{self, RpcError};
 use crate::stdio::WorkflowBackend;
 use crate::trace::{self, RequestOutcome};
@@ -112,8 +111,8 @@ impl<'c> GuideSession<'c> {
         match request.method.as_ref() {
             "server/discover" => true,
             "initialize" => {
-                let revision = params::object(request.params)
-                    .and_then(|params| requested(&params, self.options));
+                let params = request.params.object();
+                let revision = params.and_then(|params| requested(&params, self.options));
                 revision.is_ok_and(|revision| !self.options.surface.is_guide(revision))
             }
             _ => matches!(request.params, Params::Object(text) if text.contains(STANDS_ALONE)),
@@ -226,7 +225,7 @@ impl<'c> GuideSession<'c> {
             }
             "prompts/list" => one_page(params, RpcResult::Fixed("{\"prompts\":[]}")),
             _ if self.contract.names().contains(&method) => {
-                let arguments = params::object(params)?;
+                let arguments = params.object()?;
                 self.call(method, arguments, log)?.map(RpcResult::Plain)
             }
             _ => Err(RpcError::method_not_found(method)),
@@ -237,7 +236,7 @@ impl<'c> GuideSession<'c> {
         if self.agreed.is_some() {
             return Err(RpcError::invalid_request("the session is initialized already"));
         }
-        let revision = requested(&params::object(params)?, self.options)?;
+        let revision = requested(&params.object()?, self.options)?;
         self.agreed = Some(revision);
         Ok(RpcResult::Made(format!(
             concat!(
@@ -246,7 +245,7 @@ impl<'c> GuideSession<'c> {
                 r#"{{"name":"workflowlookup","version":"{}","#,
                 r#""description":"Workflow Orchestration System MCP Server"}}{}}}"#,
             ),
-            revision,
+            revision.as_str(),
             env!("CARGO_PKG_VERSION"),
             self.instructions(revision),
         )))
@@ -266,11 +265,11 @@ impl<'c> GuideSession<'c> {
         request: &Request<'_>,
         log: &mut String,
     ) -> Result<RpcResult<'c>, RpcError> {
-        let mut params = params::object(request.params)?;
+        let mut params = request.params.object()?;
         let arguments = match params.get_mut("arguments").map(Value::take) {
             None | Some(Value::Null) => Map::new(),
             Some(Value::Object(arguments)) => arguments,
-            Some(_) => return Err(params::not_an_object("arguments")),
+            Some(_) => return Err(RpcError::not_an_object("arguments")),
         };
         let tool = required(&params, "name")?
             .as_str()
@@ -313,7 +312,7 @@ pub(crate) fn requested(
         .as_str()
         .ok_or_else(|| RpcError::invalid_params("protocolVersion must be a string"))?;
     if !required(params, "capabilities")?.is_object() {
-        return Err(params::not_an_object("capabilities"));
+        return Err(RpcError::not_an_object("capabilities"));
     }
     options.negotiate(requested)
 }
@@ -341,7 +340,7 @@ pub(crate) fn guarded<T>(
 
 /// A list that fits one page: nobody was ever given a cursor into it.
 fn one_page<'c>(params: Params<'_>, reply: RpcResult<'c>) -> Result<RpcResult<'c>, RpcError> {
-    match params::object(params)?.get("cursor") {
+    match params.object()?.get("cursor") {
         None | Some(Value::Null) => Ok(reply),
         Some(_) => Err(RpcError::invalid_params("cursor is not known")),
     }

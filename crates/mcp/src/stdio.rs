@@ -12,8 +12,8 @@ use std::io::{self, Read, Write};
 
 use serde_json::{Map, Value};
 
-use crate::contract::Contract;
 use crate::frame::{self, Frame, Framer};
+use crate::guide::Contract;
 use crate::limits;
 use crate::pipe;
 use crate::rpc_error::{self, RpcError};

@@ -42,24 +42,9 @@ tokio::task_local! {
     static FAILED: Arc<AtomicBool>;
 }
 
-/// Answers a request for `rmcp`, under an id of its own. Nothing is held twice: what answers may
-/// be large.
+/// Answers a request for `rmcp`, under an id of its own, and tells of it where `is_told` says so.
+/// Nothing is held twice: what answers may be large.
 pub(crate) fn request<T, E, F: Future<Output = Result<T, E>> + Send>(
-    method: &str,
-    work: F,
-) -> impl Future<Output = Result<T, E>> + Send + use<T, E, F> {
-    observed(method, work, |_| true)
-}
-
-/// The same for one that `rmcp` answers should this fail: it is told of by whoever answers it.
-pub(crate) fn try_request<T, E, F: Future<Output = Result<T, E>> + Send>(
-    method: &str,
-    work: F,
-) -> impl Future<Output = Result<T, E>> + Send + use<T, E, F> {
-    observed(method, work, |outcome| outcome == RequestOutcome::Ok)
-}
-
-fn observed<T, E, F: Future<Output = Result<T, E>> + Send>(
     method: &str,
     work: F,
     is_told: fn(RequestOutcome) -> bool,

@@ -28,56 +28,47 @@ pub(crate) struct TracedHandler<S>(pub(crate) S);
 
 type Context = RequestContext<RoleServer>;
 type Note = NotificationContext<RoleServer>;
+type Page = Option<PaginatedRequestParams>;
 
-/// Requests with parameters, each with the method it answers.
+/// Requests, each with the method it answers.
 macro_rules! requests {
-    ($($method:literal $name:ident($request:ty) -> $response:ty;)*) => {$(
+    ($($method:literal $name:ident($($given:ident: $kind:ty),*) -> $response:ty;)*) => {$(
         fn $name(
             &self,
-            request: $request,
-            context: Context,
+            $($given: $kind),*
         ) -> impl Future<Output = Result<$response, ErrorData>> + Send + '_ {
-            trace::request($method, self.0.$name(request, context))
+            trace::request($method, self.0.$name($($given),*), |_| true)
         }
     )*};
 }
 
 impl<S: ServerHandler> ServerHandler for TracedHandler<S> {
     requests! {
-        "initialize" initialize(InitializeRequestParams) -> InitializeResult;
-        "completion/complete" complete(CompleteRequestParams) -> CompleteResult;
-        "logging/setLevel" set_level(SetLevelRequestParams) -> ();
-        "prompts/get" get_prompt(GetPromptRequestParams) -> GetPromptResponse;
-        "prompts/list" list_prompts(Option<PaginatedRequestParams>) -> ListPromptsResult;
-        "resources/list" list_resources(Option<PaginatedRequestParams>) -> ListResourcesResult;
+        "initialize"
+            initialize(given: InitializeRequestParams, context: Context) -> InitializeResult;
+        "ping" ping(context: Context) -> ();
+        "server/discover" discover(context: Context) -> DiscoverResult;
+        "completion/complete"
+            complete(given: CompleteRequestParams, context: Context) -> CompleteResult;
+        "logging/setLevel" set_level(given: SetLevelRequestParams, context: Context) -> ();
+        "prompts/get"
+            get_prompt(given: GetPromptRequestParams, context: Context) -> GetPromptResponse;
+        "prompts/list" list_prompts(page: Page, context: Context) -> ListPromptsResult;
+        "resources/list" list_resources(page: Page, context: Context) -> ListResourcesResult;
         "resources/templates/list"
-            list_resource_templates(Option<PaginatedRequestParams>) -> ListResourceTemplatesResult;
-        "resources/read" read_resource(ReadResourceRequestParams) -> ReadResourceResponse;
-        "resources/subscribe" subscribe(SubscribeRequestParams) -> ();
-        "resources/unsubscribe" unsubscribe(UnsubscribeRequestParams) -> ();
-        "tools/call" call_tool(CallToolRequestParams) -> CallToolResponse;
-        "tools/list" list_tools(Option<PaginatedRequestParams>) -> ListToolsResult;
-        "tasks/get" get_task(GetTaskParams) -> GetTaskResult;
-        "tasks/update" update_task(UpdateTaskParams) -> ();
-        "tasks/cancel" cancel_task(CancelTaskParams) -> ();
-    }
-
-    fn ping(&self, context: Context) -> impl Future<Output = Result<(), ErrorData>> + Send + '_ {
-        trace::request("ping", self.0.ping(context))
-    }
-
-    fn discover(
-        &self,
-        context: Context,
-    ) -> impl Future<Output = Result<DiscoverResult, ErrorData>> + Send + '_ {
-        trace::request("server/discover", self.0.discover(context))
-    }
-
-    fn listen(
-        &self,
-        context: SubscriptionContext,
-    ) -> impl Future<Output = Result<(), ErrorData>> + Send + '_ {
-        trace::request("subscriptions/listen", self.0.listen(context))
+            list_resource_templates(page: Page, context: Context) -> ListResourceTemplatesResult;
+        "resources/read"
+            read_resource(given: ReadResourceRequestParams, context: Context)
+            -> ReadResourceResponse;
+        "resources/subscribe" subscribe(given: SubscribeRequestParams, context: Context) -> ();
+        "resources/unsubscribe"
+            unsubscribe(given: UnsubscribeRequestParams, context: Context) -> ();
+        "subscriptions/listen" listen(context: SubscriptionContext) -> ();
+        "tools/call" call_tool(given: CallToolRequestParams, context: Context) -> CallToolResponse;
+        "tools/list" list_tools(page: Page, context: Context) -> ListToolsResult;
+        "tasks/get" get_task(given: GetTaskParams, context: Context) -> GetTaskResult;
+        "tasks/update" update_task(given: UpdateTaskParams, context: Context) -> ();
+        "tasks/cancel" cancel_task(given: CancelTaskParams, context: Context) -> ();
     }
 
     fn on_custom_request(
@@ -87,7 +78,7 @@ impl<S: ServerHandler> ServerHandler for TracedHandler<S> {
     ) -> impl Future<Output = Result<CustomResult, ErrorData>> + Send + '_ {
         let method = request.method.strip_prefix(OLDER).unwrap_or(&request.method);
         let method = trace::known(method);
-        trace::request(method, self.0.on_custom_request(request, context))
+        trace::request(method, self.0.on_custom_request(request, context), |_| true)
     }
 
     fn negotiate_initialize(

@@ -1,7 +1,5 @@
 //! The revisions of MCP that open with a handshake, and which of them a client gets.
 
-use std::fmt::{self, Display};
-
 use serde_json::json;
 
 use crate::rpc_error::{RpcError, SERVER_ERROR};
@@ -47,12 +45,6 @@ impl Revision {
             Revision::V20241105 | Revision::V20250326 => true,
             Revision::V20250618 | Revision::V20251125 => false,
         }
-    }
-}
-
-impl Display for Revision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 

@@ -1,14 +1,16 @@
-//! Imported catalogs: `milepost catalog list`, `show`, `enable`, `disable` and `remove`.
+//! Imported catalogs: `milepost catalog list`, `show`, `enable`, `disable`, `remove` and `auth`.
 
-use milepost_ops::catalog::auth::{self, ConfigureAuth};
+use std::collections::BTreeMap;
+
+use clap::ValueEnum;
+use milepost_ops::catalog::auth::{self, ConfigureAuth, SchemeView};
 use milepost_ops::catalog::list::{self, CatalogItem, ListCatalogs};
 use milepost_ops::catalog::remove::{self, RemoveCatalog};
 use milepost_ops::catalog::set_enabled::{self, SetCatalogEnabled};
 use milepost_ops::command::list::{self as commands, Detail, ListCommands};
 
 use super::address;
-use super::args::{CatalogArgs, RemoveCatalogArgs};
-use super::auth::show_schemes;
+use super::args::{AuthArgs, AuthSecretArgs, CatalogArgs, RemoveCatalogArgs};
 use crate::command::show_commands;
 use crate::exit::Exit;
 use crate::failure::{CommandResult, Failure};
@@ -142,4 +144,69 @@ pub(super) fn remove(args: &RemoveCatalogArgs, terminal: &mut Terminal) -> Comma
                 .remark("note: its document is kept for the next import; --manifest removes it");
         }
     })
+}
+
+pub(super) fn auth(args: &AuthArgs, terminal: &mut Terminal) -> CommandResult {
+    let client_auth = args.client_style.and_then(|style| style.to_possible_value());
+    let request = auth::Request {
+        catalog_id: args.catalog.clone(),
+        profile: args.profile.clone(),
+        scheme: args.scheme.clone(),
+        secrets: secrets(&args.secrets),
+        client_auth: client_auth.map(|style| style.get_name().to_owned()),
+        scopes: args.scopes.clone(),
+        audience: args.audience.clone(),
+        authority: args.authority.clone(),
+        clear: args.clear,
+    };
+    let response = call::<ConfigureAuth>(request, terminal)?;
+    terminal.answer(&response, |terminal| show_auth(&response, terminal))
+}
+
+fn secrets(given: &AuthSecretArgs) -> BTreeMap<String, String> {
+    let given = [
+        ("token", &given.token),
+        ("key", &given.key),
+        ("username", &given.username),
+        ("password", &given.password),
+        ("client_id", &given.client_id),
+        ("client_secret", &given.client_secret),
+    ];
+    given.into_iter().filter_map(|(part, name)| Some((part.to_owned(), name.clone()?))).collect()
+}
+
+fn show_auth(response: &auth::Response, terminal: &mut Terminal) {
+    if response.schemes.is_empty() {
+        return terminal.line("the document declares no security scheme: none is needed");
+    }
+    show_schemes(response, terminal);
+    for name in response.schemes.iter().flat_map(|scheme| &scheme.missing) {
+        let name = safe(name);
+        terminal.remark(format!("warning: there is no secret `{name}` yet"));
+        terminal.remark(format!("next: milepost secret set {name}"));
+    }
+    if response.schemes.iter().all(|scheme| scheme.secrets.is_empty())
+        && let Some(scheme) = response.schemes.first()
+    {
+        // A part as it is typed: `--client-id NAME`.
+        let flag = |part: &String| format!(" --{} NAME", part.replace('_', "-"));
+        let flags: String = scheme.takes.iter().map(flag).collect();
+        let (id, name) = (&response.catalog_id, safe(&scheme.scheme));
+        terminal.remark(format!("next: milepost catalog auth {id} --scheme {name}{flags}"));
+    }
+}
+
+/// The schemes of a catalog, and the secrets they use.
+fn show_schemes(response: &auth::Response, terminal: &mut Terminal) {
+    terminal.table(&["scheme", "secrets", "kind"], response.schemes.iter().map(scheme_row));
+}
+
+fn scheme_row(item: &SchemeView) -> Vec<String> {
+    let secrets = item.secrets.iter().map(|(part, name)| {
+        let missing = if item.missing.contains(name) { " (missing)" } else { "" };
+        format!("{part}={name}{missing}")
+    });
+    let secrets: Vec<String> = secrets.collect();
+    let secrets = if secrets.is_empty() { "none".to_owned() } else { secrets.join(", ") };
+    vec![item.scheme.clone(), secrets, item.described.clone()]
 }

@@ -1,7 +1,6 @@
 //! `milepost catalog …`.
 
 pub(crate) mod args;
-mod auth;
 mod documents;
 mod manage;
 pub(crate) mod mock;
@@ -21,7 +20,7 @@ pub(crate) fn run(command: &CatalogCommand, terminal: &mut Terminal) -> CommandR
         CatalogCommand::Enable(args) => manage::set_enabled(args, true, terminal),
         CatalogCommand::Disable(args) => manage::set_enabled(args, false, terminal),
         CatalogCommand::Remove(args) => manage::remove(args, terminal),
-        CatalogCommand::Auth(args) => auth::run(args, terminal),
+        CatalogCommand::Auth(args) => manage::auth(args, terminal),
         CatalogCommand::Mock(args) => mock::run(args, terminal),
     }
 }

@@ -1,13 +1,13 @@
 //! `milepost command …`.
 
 pub(crate) mod args;
-pub(crate) mod http;
 pub(crate) mod lists;
 mod run;
 mod show;
 
 use milepost_model::problem::Code;
 use milepost_ops::command::CommandSummary;
+use milepost_ops::command::run::RequestView;
 
 use self::args::ApiCommand;
 use crate::argument_values::pair;
@@ -41,4 +41,40 @@ fn pairs(texts: &[String]) -> Result<Vec<(String, String)>, Failure> {
         Ok((name.to_owned(), value.to_owned()))
     };
     texts.iter().map(split).collect()
+}
+
+/// A request as text, as it goes over the wire.
+pub(crate) fn request_text(request: &RequestView) -> String {
+    let (_, rest) = request.url.split_once("://").unwrap_or(("", &request.url));
+    let (host, target) = match rest.find(['/', '?']) {
+        Some(at) => rest.split_at(at),
+        None => (rest, "/"),
+    };
+    let mut lines = vec![format!("{} {target} HTTP/1.1", request.method), format!("Host: {host}")];
+    lines.extend(request.headers.iter().map(|one| format!("{}: {}", one.name, one.value)));
+    if let Some(body) = &request.body {
+        lines.push(String::new());
+        lines.push(body.clone());
+    }
+    // Lines of a multipart body end in CRLF, which would be shown escaped.
+    lines.join("\n").replace("\r\n", "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use milepost_ops::command::run::{HeaderView, RequestView};
+
+    use super::request_text;
+
+    #[test]
+    fn a_request_reads_as_it_is_sent() {
+        let request = RequestView {
+            method: "POST".to_owned(),
+            url: "https://api.shop.test/v1/orders?dry=1".to_owned(),
+            headers: vec![HeaderView { name: "Accept".to_owned(), value: "*/*".to_owned() }],
+            body: Some("{}".to_owned()),
+        };
+        let words = "POST /v1/orders?dry=1 HTTP/1.1\nHost: api.shop.test\nAccept: */*\n\n{}";
+        assert_eq!(request_text(&request), words);
+    }
 }

@@ -11,7 +11,7 @@ use milepost_store::{read_document, write_atomic};
 use serde_json::{Map, Value};
 
 use super::args::RunCommandArgs;
-use super::{http, pairs};
+use super::{pairs, request_text};
 use crate::argument_values::{object, stdin_text};
 use crate::exit::Exit;
 use crate::failure::{CommandResult, Failure};
@@ -141,9 +141,7 @@ fn show_body(response: &Response, terminal: &mut Terminal) {
 }
 
 fn show_request(response: &Response, terminal: &mut Terminal) {
-    // Lines of a multipart body end in CRLF, which would be shown escaped.
-    let text = http::text(&response.request).replace("\r\n", "\n");
-    terminal.line(safe(&text));
+    terminal.line(safe(&request_text(&response.request)));
     if let Some(curl) = &response.curl {
         terminal.line(format!("\n{}", safe(curl)));
     }

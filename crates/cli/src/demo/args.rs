@@ -31,49 +31,49 @@ pub(crate) enum DemoName {
     RogueAgent,
 }
 
-impl DemoName {
+/// What a demo shows.
+pub(super) struct DemoText {
     /// The file of its workflow, and what that says.
-    pub(super) fn workflow(self) -> (&'static str, &'static str) {
+    pub(super) workflow: (&'static str, &'static str),
+    pub(super) title: &'static str,
+    pub(super) point: &'static str,
+}
+
+impl DemoName {
+    pub(super) fn text(self) -> DemoText {
         macro_rules! file {
             ($name:literal) => {
                 ($name, include_str!(concat!("../../../../examples/demo/", $name)))
             };
         }
-        match self {
-            DemoName::OrderHealth => file!("order-health.yaml"),
-            DemoName::RefundWithApproval => file!("refund-with-approval.yaml"),
-            DemoName::FlakySync => file!("flaky-sync.yaml"),
-            DemoName::TriageBug => file!("triage-bug.yaml"),
-            DemoName::RogueAgent => file!("rogue-agent.yaml"),
-        }
-    }
-
-    pub(super) fn title(self) -> &'static str {
-        match self {
-            DemoName::OrderHealth => "How are the latest orders?",
-            DemoName::RefundWithApproval => "A refund that needs approval",
-            DemoName::FlakySync => "An API that fails in the middle",
-            DemoName::TriageBug => "Steps for an agent",
-            DemoName::RogueAgent => "What an agent cannot get away with",
-        }
-    }
-
-    pub(super) fn point(self) -> &'static str {
-        match self {
-            DemoName::OrderHealth => {
-                "Four steps: a list, a loop over it, a sum, and a reminder if an order is unpaid."
-            }
-            DemoName::RefundWithApproval => {
-                "The write waits for an approval, which shows exactly what will be sent."
-            }
-            DemoName::FlakySync => "The last request gets a 503. Nothing done before it is lost.",
-            DemoName::TriageBug => {
-                "The second step stays hidden until the first is done, and both are checked."
-            }
-            DemoName::RogueAgent => {
+        let (workflow, title, point) = match self {
+            DemoName::OrderHealth => (
+                file!("order-health.yaml"),
+                "How are the latest orders?",
+                "Four steps: a list, a loop over it, a sum, and a reminder if an order is unpaid.",
+            ),
+            DemoName::RefundWithApproval => (
+                file!("refund-with-approval.yaml"),
+                "A refund that needs approval",
+                "The write waits for an approval, which shows exactly what will be sent.",
+            ),
+            DemoName::FlakySync => (
+                file!("flaky-sync.yaml"),
+                "An API that fails in the middle",
+                "The last request gets a 503. Nothing done before it is lost.",
+            ),
+            DemoName::TriageBug => (
+                file!("triage-bug.yaml"),
+                "Steps for an agent",
+                "The second step stays hidden until the first is done, and both are checked.",
+            ),
+            DemoName::RogueAgent => (
+                file!("rogue-agent.yaml"),
+                "What an agent cannot get away with",
                 "A script plays an agent that skips steps, claims to be done and makes things up. \
-                 Each attempt is refused with the reason; the engine checks for itself."
-            }
-        }
+                 Each attempt is refused with the reason; the engine checks for itself.",
+            ),
+        };
+        DemoText { workflow, title, point }
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::DirBuilder;
 use std::io::{BufRead, BufReader, Write};
 use std::net::Ipv4Addr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::{fs, io};
 
@@ -39,8 +39,12 @@ const ELSEWHERE: [&str; 8] = [
     "RUST_LOG",
 ];
 
+/// Variables that name a folder, and which one that is in a demo.
+const FOLDERS: [(&str, &str); 3] =
+    [("XDG_CONFIG_HOME", "config"), ("XDG_DATA_HOME", "data"), ("XDG_CACHE_HOME", "cache")];
+
 pub(super) struct DemoFolder {
-    path: PathBuf,
+    pub(super) path: PathBuf,
 }
 
 /// How a command ended, and what it printed.
@@ -81,10 +85,6 @@ impl DemoFolder {
         Ok(demo)
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
     fn work(&self) -> PathBuf {
         self.path.join("shop")
     }
@@ -117,12 +117,10 @@ impl DemoFolder {
 
     fn locations(&self) -> Locations {
         let variable = |name: &str| {
-            let folder = match name {
-                "XDG_CONFIG_HOME" => self.of("config"),
-                "XDG_DATA_HOME" => self.of("data"),
-                "XDG_CACHE_HOME" => self.of("cache"),
-                "HOME" => self.path.clone(),
-                _ => return None,
+            let folder = match FOLDERS.iter().find(|(known, _)| *known == name) {
+                Some((_, kind)) => self.of(kind),
+                None if name == "HOME" => self.path.clone(),
+                None => return None,
             };
             folder.to_str().map(str::to_owned)
         };
@@ -136,38 +134,23 @@ impl DemoFolder {
         command.current_dir(self.work()).env(TOKEN.0, TOKEN.1).env("HOME", &self.path);
         // Its output is a pipe, so it cannot see how wide the terminal is.
         command.env("COLUMNS", width().to_string()).env(WITHIN_DEMO, "1");
-        for (name, kind) in
-            [("XDG_CONFIG_HOME", "config"), ("XDG_DATA_HOME", "data"), ("XDG_CACHE_HOME", "cache")]
-        {
-            command.env(name, self.of(kind));
-        }
+        command.envs(FOLDERS.map(|(name, kind)| (name, self.of(kind))));
         for name in ELSEWHERE {
             command.env_remove(name);
         }
         Ok(command)
     }
 
-    /// Runs a command, showing it and its output.
+    /// Runs a command, perhaps with an agent's submission as its input, showing it and its output.
     pub(super) fn shown(
         &self,
         arguments: &[&str],
+        input: Option<&str>,
         terminal: &mut Terminal,
     ) -> Result<CommandOutput, Failure> {
-        terminal.line(format!("$ milepost {}", arguments.join(" ")));
-        let output = self.run(arguments, None, &mut |line| terminal.line(line))?;
-        terminal.line("");
-        Ok(output)
-    }
-
-    /// The same with an agent's submission as its input.
-    pub(super) fn handed_in(
-        &self,
-        arguments: &[&str],
-        input: &str,
-        terminal: &mut Terminal,
-    ) -> Result<CommandOutput, Failure> {
-        terminal.line(format!("$ echo '{input}' | milepost {}", arguments.join(" ")));
-        let output = self.run(arguments, Some(input), &mut |line| terminal.line(line))?;
+        let piped = input.map(|input| format!("echo '{input}' | ")).unwrap_or_default();
+        terminal.line(format!("$ {piped}milepost {}", arguments.join(" ")));
+        let output = self.run(arguments, input, &mut |line| terminal.line(line))?;
         terminal.line("");
         Ok(output)
     }

@@ -5,11 +5,10 @@ pub(crate) mod args;
 mod folder;
 
 use milepost_model::problem::{Code, Problem};
-use milepost_model::secret::Secret;
-use milepost_ops::{Caller, CallerKind, PromptError};
+use milepost_ops::{Caller, CallerKind};
 use serde_json::{Value, json};
 
-use self::args::{DemoArgs, DemoName};
+use self::args::{DemoArgs, DemoName, DemoText};
 use self::folder::{DemoFolder, Shop};
 use crate::exit::Exit;
 use crate::failure::{CommandResult, Failure};
@@ -36,7 +35,7 @@ pub(crate) fn run(args: &DemoArgs, terminal: &mut Terminal) -> CommandResult {
     let mut runs = all["runs"].as_array_mut().map(std::mem::take).unwrap_or_default();
     // Those of earlier demos are there as well.
     runs.retain(|run| started.iter().any(|started| run["run_id"] == started.as_str()));
-    let folder = folder.path().display().to_string();
+    let folder = folder.path.display().to_string();
     terminal.answer(&json!({"folder": folder, "runs": runs}), |_| {})
 }
 
@@ -55,20 +54,13 @@ fn tour(args: &DemoArgs, terminal: &mut Terminal) -> Result<(DemoFolder, Vec<Str
          Everything else is real, and happens in {}.\n\
          To type one of these commands yourself, put `demo --` before it: `milepost demo -- runs`.\n",
         shop.url,
-        folder.path().display()
+        folder.path.display()
     ));
     let mut tour = Tour { folder, yes: args.yes, started: Vec::new(), terminal };
     let import = ["catalog", "import", "shop.yaml", "--vendor", "shop", "--base-url", &base];
     tour.folder.quietly(&import)?;
-    tour.folder.quietly(&[
-        "catalog",
-        "auth",
-        "shop",
-        "--scheme",
-        "token",
-        "--key",
-        "SHOP_TOKEN",
-    ])?;
+    let auth = ["catalog", "auth", "shop", "--scheme", "token", "--key", "SHOP_TOKEN"];
+    tour.folder.quietly(&auth)?;
     for (number, name) in names.iter().enumerate() {
         tour.show(number + 1, *name)?;
     }
@@ -87,10 +79,10 @@ struct Tour<'t> {
 
 impl Tour<'_> {
     fn show(&mut self, number: usize, name: DemoName) -> Result<(), Failure> {
-        self.terminal.page(&format!("## {number}. {}\n\n{}\n", name.title(), name.point()));
-        let (file, text) = name.workflow();
+        let DemoText { workflow: (file, text), title, point } = name.text();
+        self.terminal.page(&format!("## {number}. {title}\n\n{point}\n"));
         self.folder.put(file, text)?;
-        let started = self.folder.shown(&["run", file], self.terminal)?;
+        let started = self.folder.shown(&["run", file], None, self.terminal)?;
         let run = started.run().unwrap_or_default().to_owned();
         self.started.push(run.clone());
         match name {
@@ -113,7 +105,7 @@ impl Tour<'_> {
             self.terminal.line("");
             return Ok(());
         }
-        let ended = self.folder.shown(&["approve", &run], self.terminal)?;
+        let ended = self.folder.shown(&["approve", &run], None, self.terminal)?;
         if ended.exit == Exit::CONFLICT {
             self.terminal.page(&format!(
                 "You said no, so nothing was refunded. Change your mind: \
@@ -131,36 +123,40 @@ impl Tour<'_> {
     fn resume(&mut self, run: &str) -> Result<(), Failure> {
         self.terminal
             .page("The shop failed. Before resuming, see what would be kept and what would run:\n");
-        self.folder.shown(&["resume", run, "--plan"], self.terminal)?;
-        self.folder.shown(&["resume", run], self.terminal)?;
+        self.folder.shown(&["resume", run, "--plan"], None, self.terminal)?;
+        self.folder.shown(&["resume", run], None, self.terminal)?;
         Ok(())
     }
 
     fn triage(&mut self, run: &str) -> Result<(), Failure> {
         self.terminal.page("An agent submits what it was asked for; here, a script does.\n");
         let seen = r#"{"steps": ["Order 3 mugs", "Add up"], "expected": "14.97", "seen": "14.98"}"#;
-        self.folder.handed_in(&["submit", run, "reproduce", "-"], seen, self.terminal)?;
+        self.submit(run, "reproduce", seen)?;
         let judged =
             r#"{"severity": "medium", "why": "Every order with three items is off by one cent."}"#;
-        self.folder.handed_in(&["submit", run, "judge", "-"], judged, self.terminal)?;
-        Ok(())
+        self.submit(run, "judge", judged)
+    }
+
+    fn submit(&mut self, run: &str, step: &str, output: &str) -> Result<(), Failure> {
+        let arguments = ["submit", run, step, "-"];
+        self.folder.shown(&arguments, Some(output), self.terminal).map(drop)
     }
 
     /// A script that tries what real agents were seen to try.
     fn rogue(&mut self, run: &str) -> Result<(), Failure> {
         self.terminal.page("It skips the step and reports at once:\n");
         let report = r#"{"text": "All is well."}"#;
-        self.folder.handed_in(&["submit", run, "report", "-"], report, self.terminal)?;
+        self.submit(run, "report", report)?;
         self.terminal.page("It claims to be done, in prose:\n");
-        self.folder.handed_in(&["submit", run, "look", "-"], "Done!", self.terminal)?;
+        self.submit(run, "look", "Done!")?;
         self.terminal.page("It makes up a total, in the right shape:\n");
         let (id, total) = self.order()?;
         let made_up = format!(r#"{{"id": "{id}", "total": 1}}"#);
-        self.folder.handed_in(&["submit", run, "look", "-"], &made_up, self.terminal)?;
+        self.submit(run, "look", &made_up)?;
         self.terminal.page("It looks, and submits what the shop says:\n");
         let honest = format!(r#"{{"id": "{id}", "total": {total}}}"#);
-        self.folder.handed_in(&["submit", run, "look", "-"], &honest, self.terminal)?;
-        self.folder.handed_in(&["submit", run, "report", "-"], report, self.terminal)?;
+        self.submit(run, "look", &honest)?;
+        self.submit(run, "report", report)?;
         Ok(())
     }
 
@@ -176,7 +172,7 @@ impl Tour<'_> {
     fn end(&mut self, whole: bool) -> Result<(), Failure> {
         self.terminal
             .page("## What remains\n\nEvery run, with everything that happened in it, on disk:\n");
-        let runs = self.folder.shown(&["runs"], self.terminal)?;
+        let runs = self.folder.shown(&["runs"], None, self.terminal)?;
         let run = runs.run().unwrap_or("<run>").to_owned();
         self.terminal.page(&format!("Look around:      milepost demo -- logs {run}"));
         if whole {
@@ -193,24 +189,12 @@ impl Tour<'_> {
 struct AlwaysYes;
 
 impl Caller for AlwaysYes {
-    fn progress(&self, _: &str) {}
-
-    fn warn(&self, _: &str) {}
-
     fn ask(&self, _: &str) -> Option<bool> {
         Some(true)
     }
 
     fn ask_in_person(&self, _: &str) -> Option<bool> {
         Some(true)
-    }
-
-    fn ask_pin(&self, _: &str) -> Result<Secret, PromptError> {
-        Err(PromptError::NoTerminal)
-    }
-
-    fn cancelled(&self) -> bool {
-        false
     }
 
     fn kind(&self) -> CallerKind {

@@ -61,10 +61,10 @@ impl<'e> ClientPaths<'e> {
 
     fn of_user(&self, client: McpClient) -> Result<PathBuf, Problem> {
         Ok(match client {
-            McpClient::ClaudeCode => match self.folder("CLAUDE_CONFIG_DIR") {
-                Some(folder) => folder.join(".claude.json"),
-                None => self.home()?.join(".claude.json"),
-            },
+            McpClient::ClaudeCode => {
+                let folder = self.folder("CLAUDE_CONFIG_DIR");
+                folder.map_or_else(|| self.home(), Ok)?.join(".claude.json")
+            }
             McpClient::Cursor => self.home()?.join(".cursor/mcp.json"),
             McpClient::Vscode => self.programs()?.join("Code/User/mcp.json"),
             McpClient::Codex => match self.folder("CODEX_HOME") {
@@ -92,18 +92,17 @@ impl<'e> ClientPaths<'e> {
         match self.system {
             System::Linux => self.xdg(),
             System::MacOs => Ok(self.home()?.join("Library/Application Support")),
-            System::Windows => match self.absolute("APPDATA") {
-                Some(folder) => Ok(folder),
-                None => Ok(self.home()?.join("AppData/Roaming")),
-            },
+            System::Windows => self.absolute_or("APPDATA", "AppData/Roaming"),
         }
     }
 
     fn xdg(&self) -> Result<PathBuf, Problem> {
-        match self.absolute("XDG_CONFIG_HOME") {
-            Some(folder) => Ok(folder),
-            None => Ok(self.home()?.join(".config")),
-        }
+        self.absolute_or("XDG_CONFIG_HOME", ".config")
+    }
+
+    /// The folder that a variable names, or one in the home directory.
+    fn absolute_or(&self, name: &str, below_home: &str) -> Result<PathBuf, Problem> {
+        self.absolute(name).map_or_else(|| Ok(self.home()?.join(below_home)), Ok)
     }
 
     fn home(&self) -> Result<PathBuf, Problem> {
@@ -123,8 +122,7 @@ impl<'e> ClientPaths<'e> {
 
     /// The same, if clients accept only absolute paths.
     fn absolute(&self, name: &str) -> Option<PathBuf> {
-        let value = (self.variable)(name).filter(|value| !value.is_empty())?;
-        let path = PathBuf::from(value);
+        let path = PathBuf::from((self.variable)(name).filter(|value| !value.is_empty())?);
         // Only Windows can tell what is absolute on Windows.
         (path.is_absolute() || self.system != System::here()).then_some(path)
     }

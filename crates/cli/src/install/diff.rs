@@ -15,18 +15,14 @@ const HIDDEN: &str = "…";
 const SHOWN: &[&str] = &["type", "command", "cmd", "enabled", "disabled"];
 
 /// One side of a diff: the file, if it exists, and the entry, if it has one.
-pub(super) struct DiffSide<'a> {
-    pub(super) path: Option<&'a str>,
-    pub(super) entry: Option<&'a Map<String, Value>>,
-}
+pub(super) type DiffSide<'a> = (Option<&'a str>, Option<&'a Map<String, Value>>);
 
 /// The diff of an entry.
-pub(super) fn of_entry(slot: &EntrySlot, before: &DiffSide<'_>, after: &DiffSide<'_>) -> String {
-    let name = |side: &DiffSide<'_>| side.path.unwrap_or("/dev/null").to_owned();
-    let place = format!("{}.{}", slot.parent, slot.name);
-    let mut diff = format!("--- {}\n+++ {}\n@@ {place} @@\n", name(before), name(after));
-    for (sign, side) in [('-', before), ('+', after)] {
-        let text = side.entry.map(|entry| slot.snippet(entry)).unwrap_or_default();
+pub(super) fn of_entry(slot: &EntrySlot, before: DiffSide<'_>, after: DiffSide<'_>) -> String {
+    let [old, new] = [before.0, after.0].map(|path| path.unwrap_or("/dev/null"));
+    let mut diff = format!("--- {old}\n+++ {new}\n@@ {}.{} @@\n", slot.parent, slot.name);
+    for (sign, (_, entry)) in [('-', before), ('+', after)] {
+        let text = entry.map(|entry| slot.snippet(entry)).unwrap_or_default();
         for line in text.lines() {
             diff.push(sign);
             diff.push_str(line);
@@ -138,13 +134,13 @@ mod tests {
         let slot =
             EntrySlot { format: ConfigFormat::Toml, parent: "servers", name: "m".to_owned() };
         let entry = Map::from_iter([("command".to_owned(), Value::from("m"))]);
-        let none = DiffSide { path: None, entry: None };
-        let some = DiffSide { path: Some("f"), entry: Some(&entry) };
-        let diff = of_entry(&slot, &none, &some);
+        let none = (None, None);
+        let some = (Some("f"), Some(&entry));
+        let diff = of_entry(&slot, none, some);
         let lines = "@@ servers.m @@\n+[servers.m]\n+command = \"m\"\n";
         assert_eq!(diff, format!("--- /dev/null\n+++ f\n{lines}"));
-        let without = DiffSide { path: Some("f"), entry: None };
-        let diff = of_entry(&slot, &some, &without);
+        let without = (Some("f"), None);
+        let diff = of_entry(&slot, some, without);
         assert_eq!(diff, format!("--- f\n+++ f\n{}", lines.replace('+', "-")));
     }
 }

@@ -60,6 +60,9 @@ impl EditFault {
     }
 }
 
+/// The edits that change an entry.
+pub(super) type Edits = Result<Vec<TextEdit>, EditFault>;
+
 /// Line and column of an offset, from 1; the column in characters.
 pub(super) fn position(text: &str, offset: usize) -> (usize, usize) {
     let start = line_start(text, offset);

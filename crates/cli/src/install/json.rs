@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::edit::{EditFault, TextEdit, indentation, is_first_in_line, newline};
+use super::edit::{EditFault, Edits, TextEdit, indentation, is_first_in_line, newline};
 use super::jsonc::{self, Member, Node};
 use super::slot::EntrySlot;
 
@@ -27,11 +27,7 @@ pub(super) fn snippet(slot: &EntrySlot, entry: &Map<String, Value>) -> String {
 }
 
 /// Puts an entry in that is not there.
-pub(super) fn insert(
-    text: &str,
-    slot: &EntrySlot,
-    entry: &Map<String, Value>,
-) -> Result<Vec<TextEdit>, EditFault> {
+pub(super) fn insert(text: &str, slot: &EntrySlot, entry: &Map<String, Value>) -> Edits {
     let Some(root) = jsonc::parse(text)? else {
         let (newline, unit) = (newline(text), "  ".to_owned());
         let document = render(&slot.whole(entry), &Layout::Lines { newline, unit }, "");
@@ -54,11 +50,7 @@ pub(super) fn insert(
 }
 
 /// Lets an entry that is there say something else.
-pub(super) fn replace(
-    text: &str,
-    slot: &EntrySlot,
-    entry: &Map<String, Value>,
-) -> Result<Vec<TextEdit>, EditFault> {
+pub(super) fn replace(text: &str, slot: &EntrySlot, entry: &Map<String, Value>) -> Edits {
     let root = jsonc::parse(text)?.ok_or_else(|| EditFault::new(0, "the file is empty"))?;
     let (parent, index) = found(&root, slot)?;
     let member = &members_of(&parent.value)?[index];
@@ -70,11 +62,7 @@ pub(super) fn replace(
 }
 
 /// Takes an entry out, and with `parent_too` the object that held it alone.
-pub(super) fn remove(
-    text: &str,
-    slot: &EntrySlot,
-    parent_too: bool,
-) -> Result<Vec<TextEdit>, EditFault> {
+pub(super) fn remove(text: &str, slot: &EntrySlot, parent_too: bool) -> Edits {
     let root = jsonc::parse(text)?.ok_or_else(|| EditFault::new(0, "the file is empty"))?;
     let (parent, index) = found(&root, slot)?;
     let siblings = members_of(&parent.value)?;
@@ -146,27 +134,25 @@ impl Text<'_> {
         let inside = &self.text[start..end];
         let outer = indentation(self.text, object.start);
         let comments = inside.trim_end();
+        let inner = match &layout {
+            Layout::Lines { unit, .. } => format!("{outer}{unit}"),
+            Layout::Line { .. } => String::new(),
+        };
+        let new = member(key, value, &layout, &inner);
         match &layout {
-            Layout::Line { .. } if comments.is_empty() => {
-                vec![TextEdit { start, end, text: member(key, value, &layout, "") }]
-            }
-            Layout::Lines { newline, unit } if comments.is_empty() => {
-                let inner = format!("{outer}{unit}");
-                let member = member(key, value, &layout, &inner);
-                let text = format!("{newline}{inner}{member}{newline}{outer}");
+            Layout::Line { .. } if comments.is_empty() => vec![TextEdit { start, end, text: new }],
+            Layout::Lines { newline, .. } if comments.is_empty() => {
+                let text = format!("{newline}{inner}{new}{newline}{outer}");
                 vec![TextEdit { start, end, text }]
             }
             // What is there are comments; behind one that runs to the end of its line a new line
             // has to begin.
-            Layout::Lines { newline, unit } if inside[comments.len()..].contains('\n') => {
-                let inner = format!("{outer}{unit}");
-                let member = member(key, value, &layout, &inner);
-                vec![TextEdit::insert(start + comments.len(), format!("{newline}{inner}{member}"))]
+            Layout::Lines { newline, .. } if inside[comments.len()..].contains('\n') => {
+                vec![TextEdit::insert(start + comments.len(), format!("{newline}{inner}{new}"))]
             }
             Layout::Line { .. } | Layout::Lines { .. } => {
-                let line = Layout::Line { blank: " " };
-                let member = member(key, value, &line, "");
-                vec![TextEdit::insert(start + comments.len(), format!(" {member}"))]
+                let new = member(key, value, &Layout::Line { blank: " " }, "");
+                vec![TextEdit::insert(start + comments.len(), format!(" {new}"))]
             }
         }
     }
@@ -203,28 +189,24 @@ fn take_out(text: &str, object: &Node, members: &[Member], index: usize) -> Vec<
     let blank = inside + before(&text[inside..member.start]).len();
     let end = member.comma.map_or(member.value.end, |comma| comma + 1);
     let is_blank = |start: usize, end: usize| text[start..end].trim().is_empty();
-    if let [_] = members {
-        let close = object.end - 1;
-        return match is_blank(inside, member.start) && is_blank(end, close) {
-            true => vec![TextEdit::remove(inside, close)],
-            false => vec![TextEdit::remove(blank, end)],
-        };
+    if members.len() == 1 && is_blank(inside, member.start) && is_blank(end, object.end - 1) {
+        return vec![TextEdit::remove(inside, object.end - 1)];
     }
-    if let Some(next) = members.get(index + 1) {
-        let same_line = !text[blank..next.start].contains('\n');
-        return match same_line && is_blank(end, next.start) {
-            true => vec![TextEdit::remove(member.start, next.start)],
-            false => vec![TextEdit::remove(blank, end)],
-        };
+    if let Some(next) = members.get(index + 1)
+        && !text[blank..next.start].contains('\n')
+        && is_blank(end, next.start)
+    {
+        return vec![TextEdit::remove(member.start, next.start)];
     }
+    let mut edits = vec![TextEdit::remove(blank, end)];
     // The last one: unless the object likes a comma behind its last member, the one before goes.
-    let earlier = index.checked_sub(1).and_then(|index| members[index].comma);
-    match (member.comma, earlier) {
-        (None, Some(comma)) => {
-            vec![TextEdit::remove(comma, comma + 1), TextEdit::remove(blank, end)]
-        }
-        _ => vec![TextEdit::remove(blank, end)],
+    if index + 1 == members.len()
+        && member.comma.is_none()
+        && let Some(comma) = index.checked_sub(1).and_then(|index| members[index].comma)
+    {
+        edits.insert(0, TextEdit::remove(comma, comma + 1));
     }
+    edits
 }
 
 /// A text without the blanks that a member came with: its own, and the end of the line before.

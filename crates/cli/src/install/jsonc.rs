@@ -1,5 +1,10 @@
 //! JSON as editors write it, with comments and commas behind the last value, read with places.
 
+use std::ops::Range;
+
+use milepost_syntax::json::scan::{
+    self, Dialect, ScanError, ScanErrorKind as Kind, ScanSink, Scanner,
+};
 use serde_json::{Map, Value};
 
 use super::edit::EditFault;
@@ -10,11 +15,11 @@ use crate::limits;
 pub(super) struct Node {
     pub(super) start: usize,
     pub(super) end: usize,
-    pub(super) kind: Kind,
+    content: Content,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Kind {
+enum Content {
     Object(Vec<Member>),
     Array(Vec<Node>),
     Plain(Value),
@@ -32,18 +37,18 @@ pub(super) struct Member {
 impl Node {
     /// The members, when this is an object.
     pub(super) fn members(&self) -> Option<&[Member]> {
-        match &self.kind {
-            Kind::Object(members) => Some(members),
+        match &self.content {
+            Content::Object(members) => Some(members),
             _ => None,
         }
     }
 
     /// The same value without places.
     pub(super) fn to_value(&self) -> Value {
-        match &self.kind {
-            Kind::Plain(value) => value.clone(),
-            Kind::Array(items) => items.iter().map(Node::to_value).collect(),
-            Kind::Object(members) => {
+        match &self.content {
+            Content::Plain(value) => value.clone(),
+            Content::Array(items) => items.iter().map(Node::to_value).collect(),
+            Content::Object(members) => {
                 let pairs = members.iter().map(|one| (one.key.clone(), one.value.to_value()));
                 Value::Object(pairs.collect::<Map<_, _>>())
             }
@@ -53,16 +58,97 @@ impl Node {
 
 /// Reads a text; nothing when there are only blanks and comments in it.
 pub(super) fn parse(text: &str) -> Result<Option<Node>, EditFault> {
-    let mut reader = Reader { text, at: 0, depth: 0 };
-    reader.skip()?;
-    if reader.peek().is_none() {
-        return Ok(None);
+    let mut scanner = Scanner::new(text, Dialect::Jsonc, limits::JSONC_DEPTH);
+    if let Err(error) = scanner.peek() {
+        return if error.kind == Kind::ExpectedValue { Ok(None) } else { Err(fault(error)) };
     }
-    let node = reader.value()?;
-    reader.skip()?;
-    match reader.peek() {
-        None => Ok(Some(node)),
-        Some(_) => Err(reader.fault("something stands behind the end")),
+    let mut tree = Tree { text, keys: Vec::new(), open: Vec::new(), root: None };
+    scanner.walk(&mut tree).and_then(|_| scanner.end()).map_err(fault)?;
+    Ok(tree.root)
+}
+
+fn fault(error: ScanError) -> EditFault {
+    let message = match error.kind {
+        Kind::TextAfterValue => "something stands behind the end",
+        Kind::UnclosedComment => "a comment does not end",
+        Kind::TooDeep => "it is nested too deep",
+        Kind::ExpectedKey | Kind::TrailingComma => "a key in double quotes or `}` must stand here",
+        Kind::ExpectedColon => "`:` must stand here",
+        Kind::ExpectedSeparatorInMap => "`,` or `}` must stand here",
+        Kind::ExpectedSeparatorInList => "`,` or `]` must stand here",
+        Kind::ControlCharacter | Kind::UnclosedString => "a text does not end in its line",
+        Kind::UnicodeEscape | Kind::UnknownEscape | Kind::LoneSurrogate => {
+            "a backslash begins nothing that is known here"
+        }
+        Kind::ExpectedValue if error.is_end && error.start == error.at => {
+            "the text ends where a value must stand"
+        }
+        // A number that is none, or nothing that looks like a value.
+        _ => "here stands no value",
+    };
+    let is_unclosed = error.kind == Kind::UnclosedString;
+    EditFault::new(if is_unclosed { error.at } else { error.start }, message)
+}
+
+/// The values that were read so far.
+struct Tree<'t> {
+    text: &'t str,
+    /// Keys whose values are not complete, the outermost first, and where they stand.
+    keys: Vec<(usize, String)>,
+    /// Objects and arrays that are not complete.
+    open: Vec<Node>,
+    root: Option<Node>,
+}
+
+impl Tree<'_> {
+    fn add(&mut self, node: Node) {
+        match self.open.last_mut().map(|around| &mut around.content) {
+            Some(Content::Object(members)) => {
+                let Some((start, key)) = self.keys.pop() else { return };
+                let mut behind = Scanner::new(&self.text[node.end..], Dialect::Jsonc, 0);
+                let comma = (behind.peek() == Ok(b',')).then(|| node.end + behind.at());
+                members.push(Member { key, start, value: node, comma });
+            }
+            Some(Content::Array(items)) => items.push(node),
+            Some(Content::Plain(_)) | None => self.root = Some(node),
+        }
+    }
+}
+
+impl ScanSink for Tree<'_> {
+    fn open(&mut self, start: usize, is_map: bool) {
+        let content = if is_map { Content::Object(Vec::new()) } else { Content::Array(Vec::new()) };
+        self.open.push(Node { start, end: start, content });
+    }
+
+    fn close(&mut self, end: usize) {
+        if let Some(node) = self.open.pop() {
+            self.add(Node { end, ..node });
+        }
+    }
+
+    fn key(&mut self, span: Range<usize>, _: bool) {
+        let written = &self.text[span.clone()];
+        // Half of a pair of surrogates is none of ours: it is compared as it is spelled.
+        let key = serde_json::from_str(written).unwrap_or_else(|_| written.to_owned());
+        self.keys.push((span.start, key));
+    }
+
+    fn scalar(&mut self, Range { start, end }: Range<usize>, _: bool) {
+        let written = &self.text[start..end];
+        let value = serde_json::from_str(written).unwrap_or_else(|_| Value::from(written));
+        self.add(Node { start, end, content: Content::Plain(value) });
+    }
+
+    fn check_number(&mut self, written: &str, _: usize) -> Result<(), Kind> {
+        match serde_json::from_str::<f64>(written) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(Kind::NumberTooLarge),
+        }
+    }
+
+    fn check_lone_surrogate(&mut self, _: u32, _: usize) -> Result<(), Kind> {
+        Ok(())
     }
 }
 
@@ -71,173 +157,12 @@ pub(super) fn parse(text: &str) -> Result<Option<Node>, EditFault> {
 pub(super) fn behind_comments(text: &str, offset: usize) -> usize {
     let mut end = offset;
     loop {
-        let rest = &text[end..];
-        let start = end + (rest.len() - rest.trim_start_matches([' ', '\t']).len());
-        let comment = &text[start..];
-        if comment.starts_with("//") {
-            let line = comment.find('\n').map_or(comment, |newline| &comment[..newline]);
-            return start + line.trim_end_matches('\r').len();
+        let rest = text[end..].trim_start_matches([' ', '\t']);
+        let comment = scan::comment(rest).map(|length| rest[..length].trim_end_matches('\r'));
+        match comment.filter(|comment| !comment.contains('\n')) {
+            Some(comment) => end = text.len() - rest.len() + comment.len(),
+            None => return end,
         }
-        let closed = comment.starts_with("/*").then(|| comment[2..].find("*/")).flatten();
-        match closed.map(|inner| inner + 4) {
-            Some(length) if !comment[..length].contains('\n') => end = start + length,
-            _ => return end,
-        }
-    }
-}
-
-struct Reader<'t> {
-    text: &'t str,
-    at: usize,
-    depth: usize,
-}
-
-impl Reader<'_> {
-    fn fault(&self, message: &str) -> EditFault {
-        EditFault::new(self.at, message)
-    }
-
-    fn rest(&self) -> &str {
-        &self.text[self.at..]
-    }
-
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    /// Blanks and comments.
-    fn skip(&mut self) -> Result<(), EditFault> {
-        loop {
-            let rest = self.rest();
-            let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len();
-            self.at += blank;
-            let rest = self.rest();
-            if rest.starts_with("//") {
-                self.at += rest.find('\n').unwrap_or(rest.len());
-            } else if let Some(inner) = rest.strip_prefix("/*") {
-                let Some(length) = inner.find("*/") else {
-                    return Err(self.fault("a comment does not end"));
-                };
-                self.at += length + 4;
-            } else {
-                return Ok(());
-            }
-        }
-    }
-
-    fn value(&mut self) -> Result<Node, EditFault> {
-        let start = self.at;
-        let kind = match self.peek() {
-            Some(b'{') => self.nested(Reader::object)?,
-            Some(b'[') => self.nested(Reader::array)?,
-            Some(b'"') => Kind::Plain(Value::String(self.string()?)),
-            Some(_) => Kind::Plain(self.word()?),
-            None => return Err(self.fault("the text ends where a value must stand")),
-        };
-        Ok(Node { start, end: self.at, kind })
-    }
-
-    fn nested(
-        &mut self,
-        read: fn(&mut Self) -> Result<Kind, EditFault>,
-    ) -> Result<Kind, EditFault> {
-        self.depth += 1;
-        if self.depth > limits::JSONC_DEPTH {
-            return Err(self.fault("it is nested too deep"));
-        }
-        self.at += 1;
-        let kind = read(self)?;
-        self.at += 1;
-        self.depth -= 1;
-        Ok(kind)
-    }
-
-    /// From behind the `{` up to the `}`.
-    fn object(&mut self) -> Result<Kind, EditFault> {
-        let mut members = Vec::new();
-        loop {
-            self.skip()?;
-            match self.peek() {
-                Some(b'}') => return Ok(Kind::Object(members)),
-                Some(b'"') => {}
-                _ => return Err(self.fault("a key in double quotes or `}` must stand here")),
-            }
-            let start = self.at;
-            let key = self.string()?;
-            self.skip()?;
-            if self.peek() != Some(b':') {
-                return Err(self.fault("`:` must stand here"));
-            }
-            self.at += 1;
-            self.skip()?;
-            let value = self.value()?;
-            let comma = self.comma(b'}')?;
-            members.push(Member { key, start, value, comma });
-        }
-    }
-
-    /// From behind the `[` up to the `]`.
-    fn array(&mut self) -> Result<Kind, EditFault> {
-        let mut items = Vec::new();
-        loop {
-            self.skip()?;
-            if self.peek() == Some(b']') {
-                return Ok(Kind::Array(items));
-            }
-            items.push(self.value()?);
-            self.comma(b']')?;
-        }
-    }
-
-    /// The comma behind a value; without one it is the last.
-    fn comma(&mut self, close: u8) -> Result<Option<usize>, EditFault> {
-        self.skip()?;
-        match self.peek() {
-            Some(b',') => {
-                self.at += 1;
-                Ok(Some(self.at - 1))
-            }
-            Some(byte) if byte == close => Ok(None),
-            _ => Err(self.fault(&format!("`,` or `{}` must stand here", char::from(close)))),
-        }
-    }
-
-    fn string(&mut self) -> Result<String, EditFault> {
-        let start = self.at;
-        self.at += 1;
-        loop {
-            match self.peek() {
-                Some(b'"') => break,
-                Some(b'\\') => self.escape()?,
-                Some(byte) if byte >= 0x20 => self.at += 1,
-                _ => return Err(self.fault("a text does not end in its line")),
-            }
-        }
-        self.at += 1;
-        let quoted = &self.text[start..self.at];
-        // Half of a pair of surrogates is none of ours: it is compared as it is spelled.
-        Ok(serde_json::from_str(quoted).unwrap_or_else(|_| quoted.to_owned()))
-    }
-
-    fn escape(&mut self) -> Result<(), EditFault> {
-        let rest = &self.text.as_bytes()[self.at + 1..];
-        let length = match rest.first() {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
-            Some(b'u') if rest.len() > 4 && rest[1..5].iter().all(u8::is_ascii_hexdigit) => 6,
-            _ => return Err(self.fault("a backslash begins nothing that is known here")),
-        };
-        self.at += length;
-        Ok(())
-    }
-
-    /// A number, `true`, `false` or `null`.
-    fn word(&mut self) -> Result<Value, EditFault> {
-        let is_part = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
-        let rest = self.rest();
-        let word = &rest[..rest.find(|c: char| !is_part(c)).unwrap_or(rest.len())];
-        let value = serde_json::from_str(word).map_err(|_| self.fault("here stands no value"))?;
-        self.at += word.len();
-        Ok(value)
     }
 }
 

@@ -10,7 +10,6 @@ mod diff;
 mod edit;
 mod json;
 mod jsonc;
-mod launcher;
 mod problem;
 mod receipt;
 mod slot;
@@ -31,7 +30,7 @@ use serde_json::{Map, Value};
 
 use self::args::{InstallArgs, InstallScope, McpClient};
 use self::client_paths::ClientPaths;
-use self::diff::DiffSide;
+use self::edit::EditFault;
 use self::problem::EditRequest;
 use self::receipt::{Receipt, ReceiptFile, UndoEdits};
 use self::slot::{ConfigChange, ConfigFormat, EntrySlot};
@@ -150,7 +149,7 @@ impl Job<'_> {
         let working = locations.working.as_path();
         let path = ClientPaths::here(working).path(*client, *scope)?;
         let slot = client.slot(name);
-        let entry = client.entry(name, &launcher::command(client.needs_whole_path())?);
+        let entry = client.entry(name, &client::command(client.needs_whole_path())?);
         let wish =
             EditRequest { path: &path, slot: &slot, entry: &entry, out: arguments.uninstall };
         // A project may come from others: its links must not lead out of it.
@@ -164,8 +163,7 @@ impl Job<'_> {
 
     fn install(&self) -> Result<InstallResult, Problem> {
         let text = self.text.as_deref().unwrap_or_default();
-        let found = self.slot.find(text).map_err(|fault| self.wish().refused(text, &fault))?;
-        match found {
+        match self.slot.find(text).map_err(|fault| self.refused(&fault))? {
             Some(found) if client::does_the_same(&found, &self.entry) => {
                 Ok(self.done(InstallAction::Unchanged))
             }
@@ -175,8 +173,7 @@ impl Job<'_> {
     }
 
     fn add(&self, text: &str) -> Result<InstallResult, Problem> {
-        let change = self.slot.insert(text, &self.entry);
-        let change = change.map_err(|fault| self.wish().refused(text, &fault))?;
+        let change = self.slot.insert(text, &self.entry).map_err(|fault| self.refused(&fault))?;
         let mut done = self.done(InstallAction::Added);
         done.diff = self.diff(None, Some(&self.entry), true);
         let digest = |text: &str| Digest::of(text.as_bytes()).to_string();
@@ -200,8 +197,7 @@ impl Job<'_> {
         if !self.arguments.overwrite {
             return Err(self.wish().conflict(&diff));
         }
-        let change = self.slot.replace(text, &self.entry);
-        let change = change.map_err(|fault| self.wish().refused(text, &fault))?;
+        let change = self.slot.replace(text, &self.entry).map_err(|fault| self.refused(&fault))?;
         let mut done = self.done(InstallAction::Replaced);
         done.diff = diff;
         done.notes.push(NOT_KEPT.to_owned());
@@ -235,12 +231,18 @@ impl Job<'_> {
 
     fn uninstall(&self) -> Result<InstallResult, Problem> {
         let text = self.text.as_deref().unwrap_or_default();
-        let found = self.slot.find(text).map_err(|fault| self.wish().refused(text, &fault))?;
+        let found = self.slot.find(text).map_err(|fault| self.refused(&fault))?;
         let Some(found) = found else { return Ok(self.done(InstallAction::Absent)) };
         let ours = client::is_ours(&found) || client::does_the_same(&found, &self.entry);
         let receipt = self.drawer.receipt().unwrap_or_default();
+        // Without a receipt that fits the text, the entry is removed as anybody would do it.
         let restored = receipt.back.as_ref().and_then(|back| back.restore(text));
-        let after = restored.map_or_else(|| self.without(text, receipt.made_parent), Ok)?;
+        let after = if let Some(restored) = restored {
+            restored
+        } else {
+            let change = self.slot.remove(text, receipt.made_parent);
+            change.map_err(|fault| self.refused(&fault))?.after
+        };
         let gone = receipt.made_file && matches!(after.trim(), "" | "{}");
         let after = (!gone).then_some(after.as_str());
         let diff = self.diff(Some(&found), None, !gone);
@@ -264,10 +266,8 @@ impl Job<'_> {
         Ok(done)
     }
 
-    /// The text without the entry, if the receipt does not fit the text.
-    fn without(&self, text: &str, parent_too: bool) -> Result<String, Problem> {
-        let change = self.slot.remove(text, parent_too);
-        Ok(change.map_err(|fault| self.wish().refused(text, &fault))?.after)
+    fn refused(&self, fault: &EditFault) -> Problem {
+        self.wish().refused(self.text.as_deref().unwrap_or_default(), fault)
     }
 
     fn wish(&self) -> EditRequest<'_> {
@@ -285,9 +285,8 @@ impl Job<'_> {
         let path = self.path.display().to_string();
         let before = before.map(diff::without_keys);
         let was = self.text.as_ref().map(|_| path.as_str());
-        let before = DiffSide { path: was, entry: before.as_ref() };
-        let after = DiffSide { path: stays.then_some(path.as_str()), entry: after };
-        diff::of_entry(&self.slot, &before, &after)
+        let is = stays.then_some(path.as_str());
+        diff::of_entry(&self.slot, (was, before.as_ref()), (is, after))
     }
 
     /// The text as bytes, with the byte order mark that the file had.

@@ -27,6 +27,8 @@ pub(super) struct ConfigChange {
     pub(super) after: String,
 }
 
+pub(super) type VerifiedChange = Result<ConfigChange, EditFault>;
+
 impl EntrySlot {
     /// The value of the entry.
     pub(super) fn find(&self, text: &str) -> Result<Option<Value>, EditFault> {
@@ -42,11 +44,7 @@ impl EntrySlot {
         self.value(text).is_ok_and(|whole| whole.get(self.parent).is_some())
     }
 
-    pub(super) fn insert(
-        &self,
-        text: &str,
-        entry: &Map<String, Value>,
-    ) -> Result<ConfigChange, EditFault> {
+    pub(super) fn insert(&self, text: &str, entry: &Map<String, Value>) -> VerifiedChange {
         let edits = match self.format {
             ConfigFormat::Json => json::insert(text, self, entry),
             ConfigFormat::Toml => toml::insert(text, self, entry),
@@ -55,11 +53,7 @@ impl EntrySlot {
         self.proven(text, edits, Some(entry))
     }
 
-    pub(super) fn replace(
-        &self,
-        text: &str,
-        entry: &Map<String, Value>,
-    ) -> Result<ConfigChange, EditFault> {
+    pub(super) fn replace(&self, text: &str, entry: &Map<String, Value>) -> VerifiedChange {
         let edits = match self.format {
             ConfigFormat::Json => json::replace(text, self, entry),
             ConfigFormat::Toml => toml::replace(text, self, entry),
@@ -69,7 +63,7 @@ impl EntrySlot {
     }
 
     /// Removes the entry, and with `parent_too` the object that held nothing else.
-    pub(super) fn remove(&self, text: &str, parent_too: bool) -> Result<ConfigChange, EditFault> {
+    pub(super) fn remove(&self, text: &str, parent_too: bool) -> VerifiedChange {
         let edits = match self.format {
             ConfigFormat::Json => json::remove(text, self, parent_too),
             ConfigFormat::Toml => toml::remove(text, self),
@@ -109,7 +103,7 @@ impl EntrySlot {
         text: &str,
         edits: Vec<TextEdit>,
         entry: Option<&Map<String, Value>>,
-    ) -> Result<ConfigChange, EditFault> {
+    ) -> VerifiedChange {
         let place = edits.first().map_or(0, |edit| edit.start);
         let unsure =
             || EditFault::new(place, "it is written in a way that cannot be edited safely");
@@ -124,15 +118,8 @@ impl EntrySlot {
     }
 
     fn put(&self, whole: &mut Value, entry: Option<&Map<String, Value>>) {
-        if whole.is_null() {
-            *whole = Value::Object(Map::new());
-        }
-        let Some(whole) = whole.as_object_mut() else { return };
-        let parent = whole.entry(self.parent).or_insert(Value::Null);
-        if parent.is_null() {
-            *parent = Value::Object(Map::new());
-        }
-        let Some(parent) = parent.as_object_mut() else { return };
+        let Some(whole) = object(whole) else { return };
+        let Some(parent) = object(whole.entry(self.parent).or_insert(Value::Null)) else { return };
         match entry {
             Some(entry) => drop(parent.insert(self.name.clone(), Value::Object(entry.clone()))),
             None => drop(parent.shift_remove(&self.name)),
@@ -141,17 +128,18 @@ impl EntrySlot {
 
     /// An empty object for entries equals a missing one.
     fn settle(&self, whole: &mut Value) {
-        if whole.is_null() {
-            *whole = Value::Object(Map::new());
-        }
-        let Some(whole) = whole.as_object_mut() else { return };
-        let is_empty = |parent: &Value| match parent {
-            Value::Null => true,
-            Value::Object(entries) => entries.is_empty(),
-            _ => false,
-        };
-        if whole.get(self.parent).is_some_and(is_empty) {
+        let Some(whole) = object(whole) else { return };
+        let parent = whole.get_mut(self.parent).and_then(object);
+        if parent.is_some_and(|entries| entries.is_empty()) {
             whole.shift_remove(self.parent);
         }
     }
+}
+
+/// The members of an object, which null becomes.
+fn object(value: &mut Value) -> Option<&mut Map<String, Value>> {
+    if value.is_null() {
+        *value = Value::Object(Map::new());
+    }
+    value.as_object_mut()
 }

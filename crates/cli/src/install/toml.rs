@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 use toml_edit::{Document, Item, TableLike};
 
-use super::edit::{EditFault, TextEdit, line_start, newline, next_line};
+use super::edit::{EditFault, Edits, TextEdit, line_start, newline, next_line};
 use super::slot::EntrySlot;
 
 pub(super) fn value(text: &str) -> Result<Value, EditFault> {
@@ -17,11 +17,7 @@ pub(super) fn snippet(slot: &EntrySlot, entry: &Map<String, Value>) -> String {
 }
 
 /// Adds a table at the end, after an empty line.
-pub(super) fn insert(
-    text: &str,
-    slot: &EntrySlot,
-    entry: &Map<String, Value>,
-) -> Result<Vec<TextEdit>, EditFault> {
+pub(super) fn insert(text: &str, slot: &EntrySlot, entry: &Map<String, Value>) -> Edits {
     let document = parse(text)?;
     if let Some(item) = document.get(slot.parent)
         && !item.is_table()
@@ -42,11 +38,7 @@ pub(super) fn insert(
     Ok(vec![TextEdit::insert(text.len(), format!("{gap}{}", block(slot, entry, newline)))])
 }
 
-pub(super) fn replace(
-    text: &str,
-    slot: &EntrySlot,
-    entry: &Map<String, Value>,
-) -> Result<Vec<TextEdit>, EditFault> {
+pub(super) fn replace(text: &str, slot: &EntrySlot, entry: &Map<String, Value>) -> Edits {
     let document = parse(text)?;
     let (lines, inline) = lines(text, &document, slot)?;
     let newline = newline(text);
@@ -62,7 +54,7 @@ pub(super) fn replace(
 }
 
 /// Removes a table, with the empty line before it.
-pub(super) fn remove(text: &str, slot: &EntrySlot) -> Result<Vec<TextEdit>, EditFault> {
+pub(super) fn remove(text: &str, slot: &EntrySlot) -> Edits {
     let document = parse(text)?;
     let (lines, inline) = lines(text, &document, slot)?;
     let before = line_start(text, lines.start.saturating_sub(1));

@@ -8,7 +8,7 @@ use milepost_syntax::untyped_tree;
 use serde_json::{Map, Value};
 
 use super::edit::{
-    EditFault, TextEdit, indentation, is_first_in_line, line_start, newline, next_line,
+    EditFault, Edits, TextEdit, indentation, is_first_in_line, line_start, newline, next_line,
 };
 use super::slot::EntrySlot;
 
@@ -25,14 +25,11 @@ pub(super) fn snippet(slot: &EntrySlot, entry: &Map<String, Value>) -> String {
 }
 
 /// Adds an entry after the last one.
-pub(super) fn insert(
-    text: &str,
-    slot: &EntrySlot,
-    entry: &Map<String, Value>,
-) -> Result<Vec<TextEdit>, EditFault> {
+pub(super) fn insert(text: &str, slot: &EntrySlot, entry: &Map<String, Value>) -> Edits {
     let root = parse(text)?;
     let Some((key, parent)) = root.entry(slot.parent) else {
-        let indent = root.entries().first().map_or("", |(key, _)| indentation(text, start(key)));
+        let indent =
+            root.entries().first().map_or("", |(key, _)| indentation(text, key.at.range().start));
         refuse_braces(text, &root)?;
         let inner = format!("{indent}{STEP}");
         let lines = format!("{indent}{}:\n{}", slot.parent, block(slot, entry, &inner, STEP));
@@ -45,33 +42,25 @@ pub(super) fn insert(
     };
     refuse_braces(text, parent)?;
     own_line(text, first)?;
-    let indent = indentation(text, start(first));
+    let indent = indentation(text, first.at.range().start);
     let lines = block(slot, entry, indent, step(text, first, model).unwrap_or(STEP));
     Ok(vec![below(text, next_line(text, end_of(text, &last.0, &last.1)), &lines)])
 }
 
-pub(super) fn replace(
-    text: &str,
-    slot: &EntrySlot,
-    entry: &Map<String, Value>,
-) -> Result<Vec<TextEdit>, EditFault> {
+pub(super) fn replace(text: &str, slot: &EntrySlot, entry: &Map<String, Value>) -> Edits {
     let root = parse(text)?;
     let ((_, parent), (key, node)) = found(text, &root, slot)?;
     refuse_braces(text, parent)?;
     let Range { start: from, end } = lines_of(text, key, node);
     let unit = step(text, key, node).unwrap_or(STEP);
-    let new = with_ends(text, &block(slot, entry, indentation(text, start(key)), unit));
+    let new = with_ends(text, &block(slot, entry, indentation(text, key.at.range().start), unit));
     let whole = text[from..end].ends_with('\n');
     let new = if whole { new } else { new.trim_end().to_owned() };
     Ok(vec![TextEdit { start: from, end, text: new }])
 }
 
 /// Removes an entry, and with `parent_too` the key that held nothing else.
-pub(super) fn remove(
-    text: &str,
-    slot: &EntrySlot,
-    parent_too: bool,
-) -> Result<Vec<TextEdit>, EditFault> {
+pub(super) fn remove(text: &str, slot: &EntrySlot, parent_too: bool) -> Edits {
     let root = parse(text)?;
     let ((parent_key, parent), (key, node)) = found(text, &root, slot)?;
     refuse_braces(text, parent)?;
@@ -79,12 +68,13 @@ pub(super) fn remove(
     if parent.entries().len() > 1 {
         return Ok(vec![without_lines(text, lines)]);
     }
-    let below = next_line(text, end(parent_key));
+    let below = next_line(text, parent_key.at.range().end);
     if parent_too && below == lines.start {
-        let head = line_start(text, start(parent_key));
+        let head = line_start(text, parent_key.at.range().start);
         return Ok(vec![without_lines(text, head..lines.end)]);
     }
-    let colon = end(parent_key) + text[end(parent_key)..].find(':').unwrap_or(0) + 1;
+    let colon =
+        parent_key.at.range().end + text[parent_key.at.range().end..].find(':').unwrap_or(0) + 1;
     Ok(vec![TextEdit::insert(colon, " {}"), without_lines(text, lines)])
 }
 
@@ -118,16 +108,20 @@ fn into_empty(
     (key, parent): Entry<'_>,
     slot: &EntrySlot,
     entry: &Map<String, Value>,
-) -> Result<Vec<TextEdit>, EditFault> {
+) -> Edits {
     if !matches!(parent.kind, SyntaxKind::Null | SyntaxKind::Map(_)) {
-        return Err(EditFault::new(start_of(parent), format!("`{}` must be a map", slot.parent)));
+        return Err(EditFault::new(
+            parent.at.range().start,
+            format!("`{}` must be a map", slot.parent),
+        ));
     }
-    let indent = format!("{}{STEP}", indentation(text, start(key)));
+    let indent = format!("{}{STEP}", indentation(text, key.at.range().start));
     let lines = block(slot, entry, &indent, STEP);
-    let at = next_line(text, end(key));
-    let colon = end(key) + text[end(key)..].find(':').map_or(0, |colon| colon + 1);
+    let at = next_line(text, key.at.range().end);
+    let colon =
+        key.at.range().end + text[key.at.range().end..].find(':').map_or(0, |colon| colon + 1);
     // Its value is removed; a comment after it stays.
-    let (from, to) = (colon, parent.at.end as usize);
+    let (from, to) = (colon, parent.at.range().end);
     let spelled = to > from && to <= at && parent.at.start < parent.at.end;
     let mut edits = Vec::new();
     if spelled {
@@ -138,58 +132,48 @@ fn into_empty(
 }
 
 fn refuse_braces(text: &str, node: &SyntaxNode) -> Result<(), EditFault> {
-    match text[start_of(node)..].starts_with(['{', '[']) && !node.entries().is_empty() {
-        true => Err(EditFault::new(start_of(node), "a map in braces cannot be edited")),
+    match text[node.at.range().start..].starts_with(['{', '[']) && !node.entries().is_empty() {
+        true => Err(EditFault::new(node.at.range().start, "a map in braces cannot be edited")),
         false => Ok(()),
     }
 }
 
 fn own_line(text: &str, key: &SyntaxKey) -> Result<(), EditFault> {
-    match is_first_in_line(text, start(key)) {
+    match is_first_in_line(text, key.at.range().start) {
         true => Ok(()),
-        false => {
-            Err(EditFault::new(start(key), format!("`{}` is not on a line of its own", key.name)))
-        }
+        false => Err(EditFault::new(
+            key.at.range().start,
+            format!("`{}` is not on a line of its own", key.name),
+        )),
     }
 }
 
 /// The indentation of the map of a key.
 fn step<'t>(text: &'t str, key: &SyntaxKey, node: &SyntaxNode) -> Option<&'t str> {
     let (first, _) = node.entries().first()?;
-    let inner = indentation(text, start(first)).strip_prefix(indentation(text, start(key)))?;
-    (!inner.is_empty() && is_first_in_line(text, start(first))).then_some(inner)
+    let inner = indentation(text, first.at.range().start)
+        .strip_prefix(indentation(text, key.at.range().start))?;
+    (!inner.is_empty() && is_first_in_line(text, first.at.range().start)).then_some(inner)
 }
 
 /// The lines of an entry.
 fn lines_of(text: &str, key: &SyntaxKey, node: &SyntaxNode) -> Range<usize> {
-    line_start(text, start(key))..next_line(text, end_of(text, key, node))
+    line_start(text, key.at.range().start)..next_line(text, end_of(text, key, node))
 }
 
 /// Where the text of an entry ends: the content of an alias is somewhere else.
 fn end_of(text: &str, key: &SyntaxKey, node: &SyntaxNode) -> usize {
-    let here = &text[start_of(node)..];
+    let here = &text[node.at.range().start..];
     let whole = here.starts_with(['*', '{', '[']);
     let last = match &node.kind {
         SyntaxKind::Map(entries) if !whole => {
             entries.last().map(|(key, node)| end_of(text, key, node))
         }
         SyntaxKind::List(items) if !whole => items.last().map(|item| end_of(text, key, item)),
-        _ if node.at.start < node.at.end => Some(node.at.end as usize),
+        _ if node.at.start < node.at.end => Some(node.at.range().end),
         _ => None,
     };
-    last.unwrap_or(0).max(end(key))
-}
-
-fn start(key: &SyntaxKey) -> usize {
-    key.at.start as usize
-}
-
-fn end(key: &SyntaxKey) -> usize {
-    key.at.end as usize
-}
-
-fn start_of(node: &SyntaxNode) -> usize {
-    node.at.start as usize
+    last.unwrap_or(0).max(key.at.range().end)
 }
 
 /// Inserts lines before an offset. A file whose last line has no end keeps it so.

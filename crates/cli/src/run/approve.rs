@@ -1,4 +1,5 @@
-//! `milepost approve` and `milepost reject`: each question is shown before it is answered.
+//! `milepost approve` and `milepost reject`: each question is shown before it is answered, and its
+//! form asked field by field on the terminal.
 
 use std::path::Path;
 
@@ -7,10 +8,10 @@ use milepost_model::problem::{Code, Problem};
 use milepost_ops::Caller;
 use milepost_ops::run::decide::{ApproveStep, RejectStep, Request};
 use milepost_ops::run::view::{RunView, WaitingKind, WaitingView};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::args::ApprovalArgs;
-use super::{continue_run, follow, form};
+use super::{continue_run, follow};
 use crate::argument_values::{file_text, value};
 use crate::failure::{CommandResult, Failure};
 use crate::session::CliSession;
@@ -81,7 +82,7 @@ impl Approval<'_> {
         let only = asked.first().filter(|_| asked.len() == 1);
         let answer = match args.answer.as_deref() {
             Some(given) => Some(form_answer(given)?),
-            None => only.filter(|_| approve).and_then(|it| form::ask(it, terminal_user::ask_line)),
+            None => only.filter(|_| approve).and_then(|it| ask(it, terminal_user::ask_line)),
         };
         let request = Request {
             run_id: before.run_id.clone(),
@@ -145,4 +146,59 @@ fn asking_child(
     let message = format!("several child runs of `{}` are asking", view.run_id);
     let hint = format!("choose one: {}", commands.join(" or "));
     Err(Problem::new(Code::ParamsInvalid, message, hint).context("run_id", view.run_id.as_str()))
+}
+
+/// A field of the form of a question.
+pub(super) struct FormField<'f> {
+    name: &'f str,
+    schema: &'f Value,
+    required: bool,
+}
+
+impl FormField<'_> {
+    /// Its name, type, choices and description, in one line.
+    pub(super) fn description(&self) -> String {
+        let kind = self.schema.get("type").and_then(Value::as_str).unwrap_or("value");
+        let need = if self.required { "" } else { ", optional" };
+        let choices = self.schema.get("enum").map(|all| format!(", one of {all}"));
+        let about = ["description", "title"].iter().find_map(|key| self.schema.get(key)?.as_str());
+        let about = about.map(|about| format!(": {about}")).unwrap_or_default();
+        format!("`{}` ({kind}{need}{}){about}", self.name, choices.unwrap_or_default())
+    }
+
+    /// The typed text as a value of the field's type.
+    fn read(&self, typed: &str) -> Value {
+        match self.schema.get("type").and_then(Value::as_str) {
+            Some("string") => typed.into(),
+            _ => serde_json::from_str(typed).unwrap_or_else(|_| typed.into()),
+        }
+    }
+}
+
+/// The fields that a question asks for; none without a form, or if the form is not an object.
+pub(super) fn fields(waiting: &WaitingView) -> Vec<FormField<'_>> {
+    let Some(form) = &waiting.form else { return Vec::new() };
+    let required = form.get("required").and_then(Value::as_array);
+    let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
+    let properties = form.get("properties").and_then(Value::as_object);
+    let properties = properties.into_iter().flatten();
+    properties
+        .map(|(name, schema)| FormField { name, schema, required: is_required(name) })
+        .collect()
+}
+
+/// Asks for every field; nothing if nobody can be asked.
+fn ask(waiting: &WaitingView, ask: impl Fn(&str) -> Option<String>) -> Option<Value> {
+    let fields = fields(waiting);
+    if fields.is_empty() {
+        return None;
+    }
+    let mut answer = Map::new();
+    for field in &fields {
+        let typed = ask(&format!("{}: ", field.description()))?;
+        if !typed.trim().is_empty() {
+            answer.insert(field.name.to_owned(), field.read(typed.trim()));
+        }
+    }
+    Some(Value::Object(answer))
 }

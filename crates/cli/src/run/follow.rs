@@ -13,8 +13,8 @@ use milepost_ops::run::status::{
 use milepost_ops::run::view::{RunStatus, RunView, StepStatus, StepView, WaitingKind, WaitingView};
 use serde_json::Value;
 
+use super::approve;
 use super::event_text::{self, ActiveSteps};
-use super::form;
 use crate::exit::Exit;
 use crate::failure::{CommandResult, Failure, show_problem};
 use crate::limits;
@@ -218,7 +218,7 @@ pub(super) fn waiting_text(waiting: &WaitingView) -> String {
     if !waiting.by.is_empty() {
         lines.push(format!("  by {}", safe(&waiting.by.join(", "))));
     }
-    for field in form::fields(waiting) {
+    for field in approve::fields(waiting) {
         lines.push(format!("  asks for {}", safe(&field.description())));
     }
     if let Some(sent) = &waiting.sent {

@@ -1,9 +1,11 @@
-//! `milepost runs` and `logs`, and the steps of a run.
+//! `milepost runs`, `inbox` and `logs`, and the steps of a run.
 
 use milepost_ops::run::events::{ReadEvents, Request as EventsRequest};
 use milepost_ops::run::list::{ListRuns, Request, RunSummary};
-use milepost_ops::run::view::{RunView, StepView, WaitingKind};
-use serde_json::Value;
+use milepost_ops::run::next_action::NextAction;
+use milepost_ops::run::view::{RunStatus, RunView, StepView, WaitingKind, WaitingView};
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::args::{LogsArgs, RunsArgs, RunsCommand};
 use super::event_text::{self, INTERRUPTED};
@@ -148,4 +150,41 @@ pub(crate) fn logs(args: &LogsArgs, terminal: &mut Terminal) -> CommandResult {
             return Ok(Exit::DONE);
         }
     }
+}
+
+#[derive(Debug, Serialize)]
+struct InboxRun {
+    run_id: String,
+    workflow: String,
+    waiting: Vec<WaitingView>,
+    next: Option<NextAction>,
+}
+
+/// `milepost inbox`: what waits for a person, in every folder.
+pub(crate) fn inbox(terminal: &mut Terminal) -> CommandResult {
+    let session = CliSession::open(terminal)?;
+    let status = Some(RunStatus::Waiting.name().to_owned());
+    let all_workspaces = true;
+    let page = session.run::<ListRuns>(Request { status, all_workspaces, ..Request::default() })?;
+    let mut inbox = Vec::new();
+    for listed in &page.runs {
+        let view = follow::view(&session, &listed.run_id)?;
+        let waiting = view.waiting.into_iter().filter(|one| !one.kind.is_for_agent());
+        let waiting: Vec<_> = waiting.collect();
+        if !waiting.is_empty() {
+            let (run_id, workflow) = (view.run_id, view.workflow);
+            inbox.push(InboxRun { run_id, workflow, waiting, next: view.next });
+        }
+    }
+    terminal.answer(&json!({"inbox": inbox}), |terminal| {
+        if inbox.is_empty() {
+            terminal.remark("nothing is waiting for you");
+        }
+        for run in &inbox {
+            terminal.line(format!("{}  {}", run.run_id, safe(&run.workflow)));
+            // The questions are the result of this command.
+            run.waiting.iter().for_each(|one| terminal.notice(follow::waiting_text(one)));
+            follow::show_next(run.next.as_ref(), &run.waiting, terminal);
+        }
+    })
 }

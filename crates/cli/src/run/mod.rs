@@ -3,15 +3,16 @@
 mod approve;
 pub(crate) mod args;
 mod decide;
-mod detach;
 mod event_text;
 mod follow;
-mod form;
-mod inbox;
 mod list;
 mod maintenance;
 mod resume;
 
+use std::io::{self, BufRead, BufReader, IsTerminal};
+use std::process::{Command, Stdio};
+
+use milepost_model::id::RunId;
 use milepost_model::limits::OUTPUT_BYTES;
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::preview::preview_rendered::{PreviewRequests, Request};
@@ -34,15 +35,14 @@ use crate::{document, guide, wording, workflow};
 pub(crate) use approve::{answer, answer_as};
 pub(crate) use decide::run as decide;
 pub(crate) use event_text::waiting_name;
-pub(crate) use inbox::run as inbox;
-pub(crate) use list::{logs, run as runs, runs_table};
+pub(crate) use list::{inbox, logs, run as runs, runs_table};
 pub(crate) use maintenance::{backup, forget, restore};
 pub(crate) use resume::run as resume;
 
 /// `milepost run`.
 pub(crate) fn start(args: &RunArgs, terminal: &mut Terminal) -> CommandResult {
     if args.detach {
-        return detach::run(terminal);
+        return detach(terminal);
     }
     let session = CliSession::open(terminal)?;
     let (manifest, inputs) = manifest_and_inputs(args)?;
@@ -68,6 +68,41 @@ pub(crate) fn start(args: &RunArgs, terminal: &mut Terminal) -> CommandResult {
         terminal.remark(format!("{}  {}", view.run_id, safe(&view.workflow)));
     }
     follow::follow(&session, &view.run_id, 0, terminal)
+}
+
+/// `milepost run --detach`: starts this command line again in a process of its own, which outlives
+/// this one and the terminal, and shows the run that it started as soon as it is on disk.
+fn detach(terminal: &mut Terminal) -> CommandResult {
+    let mut command = Command::new(std::env::current_exe().map_err(|error| cannot_start(&error))?);
+    // Only the process that starts the run may hold its secret inputs.
+    command.args(std::env::args_os().skip(1).map(|word| match word.to_str() {
+        Some("--detach") => "--detached".into(),
+        _ => word,
+    }));
+    let (reader, writer) = io::pipe()?;
+    command.stdout(writer.try_clone()?).stderr(writer);
+    command.stdin(if io::stdin().is_terminal() { Stdio::null() } else { Stdio::inherit() });
+    // Ctrl-C at this terminal must not reach it.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut child = command.spawn().map_err(|error| cannot_start(&error))?;
+    // The child must be the only writer: otherwise the pipe never ends.
+    drop(command);
+    for line in BufReader::new(reader).lines() {
+        let line = line?;
+        // The id is its first result; whatever it prints after that has no reader.
+        if RunId::parse(&line).is_ok() {
+            let view = follow::view(&CliSession::open(terminal)?, &line)?;
+            return terminal.answer(&view, |terminal| follow::show_card(&view, terminal));
+        }
+        terminal.notice(&line);
+    }
+    Ok(Exit::of_process(child.wait()?.code()))
+}
+
+fn cannot_start(error: &io::Error) -> Problem {
+    let message = format!("cannot start a process for the run: {error}");
+    Problem::new(Code::Internal, message, "run it without `--detach`")
 }
 
 /// The text to run, and the values of its inputs.

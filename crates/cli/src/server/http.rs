@@ -6,14 +6,16 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use milepost_mcp::LazyRuntime;
 use milepost_mcp::http::{
-    self, AllowListError, Guard, HttpAccess, HttpLimits, HttpSettings, KeySource, ResourceServer,
+    self, Guard, HttpAccess, HttpLimits, HttpSettings, KeySource, ResourceServer,
 };
 use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::Secret;
 use milepost_store::read_document;
 use milepost_store::token::{self, HttpToken, TokenError};
 use serde_json::json;
+use tokio::net::TcpListener;
 use url::Url;
 
 use super::args::ServeArgs;
@@ -31,20 +33,22 @@ const PORT: u16 = 6453;
 pub(crate) fn run(args: &ServeArgs, terminal: &mut Terminal) -> CommandResult {
     let options = stdio::options(&args.shown)?;
     let address = address(args)?;
-    let threads = stdio::runtime()?;
-    let runtime = threads.get()?;
+    let threads = LazyRuntime::new(limits::SERVER_WORKERS);
+    let runtime = threads.get().map_err(|error| stdio::no_threads(&error))?;
     let style = stdio::style(&args.shown, options.surface);
     let server = stdio::server(style)?;
     let proof = proof(args)?;
     runtime.block_on(async {
         // Taken before the address is printed.
         let stop = stopped()?;
-        let bound = http::bind(address).await.map_err(|error| cannot_listen(address, &error))?;
-        let url = format!("http://{}{}", bound.address(), http::PATH);
+        let listener = TcpListener::bind(address).await;
+        let listener = listener.map_err(|error| cannot_listen(address, &error))?;
+        let address = listener.local_addr()?;
+        let url = format!("http://{address}{}", http::PATH);
         let access = access(args, &proof, &url)?;
-        let guard = guard(args, bound.address(), access.clone())?;
+        let guard = guard(args, address, access.clone())?;
         tell(&url, &proof, terminal)?;
-        if !bound.address().ip().is_loopback() {
+        if !address.ip().is_loopback() {
             terminal.remark("warning: traffic is not encrypted: put a TLS proxy in front of it");
         }
         if let HttpAccess::OAuth(server) = access
@@ -55,15 +59,15 @@ pub(crate) fn run(args: &ServeArgs, terminal: &mut Terminal) -> CommandResult {
             terminal.notice(format!("warning: cannot check tokens yet: {error}"));
         }
         let tended = server.clone();
-        tokio::spawn(async move { tended.tend_runs().await });
+        tokio::spawn(async move { tended.operations().tend_runs().await });
         let limits = HttpLimits::default();
         let settings = HttpSettings { guard, options, server: Some(server.clone()), limits };
         let shared = server.clone();
-        bound.serve(settings, move || shared.clone(), stop).await;
+        http::serve(listener, settings, move || shared.clone(), stop).await;
         // A second signal ends the wait.
         let again = stopped()?;
         tokio::select! {
-            () = server.finish_runs() => {}
+            () = server.operations().finish_runs() => {}
             () = again => {}
         }
         Ok(Exit::DONE)
@@ -97,10 +101,7 @@ fn access(args: &ServeArgs, proof: &Proof<'_>, url: &str) -> Result<HttpAccess, 
         },
     };
     let resource = args.oauth_resource.as_deref().unwrap_or(url);
-    let server = ResourceServer::new(issuer, resource, source).map_err(|error| {
-        let hint = "see `milepost serve --help`";
-        Problem::new(Code::InputInvalid, error.to_string(), hint)
-    })?;
+    let server = ResourceServer::new(issuer, resource, source).map_err(|error| wrong(&error))?;
     Ok(HttpAccess::OAuth(Arc::new(server)))
 }
 
@@ -126,17 +127,17 @@ fn parsed(text: &str) -> Option<SocketAddr> {
     SocketAddr::from_str(text).ok().or_else(alone)
 }
 
+fn wrong(error: &dyn std::error::Error) -> Problem {
+    Problem::new(Code::InputInvalid, error.to_string(), "see `milepost serve --help`")
+}
+
 fn guard(args: &ServeArgs, address: SocketAddr, access: HttpAccess) -> Result<Guard, Problem> {
     let mut guard = Guard::new(address, access);
-    let wrong = |error: AllowListError| {
-        let hint = "see `milepost serve --help`";
-        Problem::new(Code::InputInvalid, error.to_string(), hint)
-    };
     for host in &args.allow_host {
-        guard.allow_host(host).map_err(wrong)?;
+        guard.allow_host(host).map_err(|error| wrong(&error))?;
     }
     for origin in &args.allow_origin {
-        guard.allow_origin(origin).map_err(wrong)?;
+        guard.allow_origin(origin).map_err(|error| wrong(&error))?;
     }
     Ok(guard)
 }

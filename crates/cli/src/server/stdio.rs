@@ -43,7 +43,7 @@ pub(crate) fn run(args: &McpArgs, terminal: &mut Terminal) -> CommandResult {
     let outcome = serve_stdio(&tables, options, stdin, stdout, io::stderr());
     orphans.stop();
     if let Some(runtime) = runtime.started() {
-        runtime.block_on(server.finish_runs());
+        runtime.block_on(server.operations().finish_runs());
     }
     // The error is on standard error already.
     Ok(if outcome.is_ok() { Exit::DONE } else { Exit::FAILED })
@@ -74,14 +74,7 @@ fn budget(args: &McpArgs, terminal: &mut Terminal) -> CommandResult {
     })
 }
 
-/// The threads of a server.
-pub(crate) fn runtime() -> Result<LazyRuntime, Failure> {
-    let runtime = LazyRuntime::new(limits::SERVER_WORKERS);
-    runtime.get().map_err(|error| no_threads(&error))?;
-    Ok(runtime)
-}
-
-fn no_threads(error: &io::Error) -> Problem {
+pub(crate) fn no_threads(error: &io::Error) -> Problem {
     let message = format!("cannot start the server's threads: {error}");
     Problem::new(Code::Internal, message, "check how many threads this user may have")
 }
@@ -133,13 +126,13 @@ impl OrphanThread {
     fn start(server: WorkflowServer, runtime: LazyRuntime) -> Result<OrphanThread, Failure> {
         let (open, closed) = mpsc::channel();
         let thread = thread::Builder::new().name("orphaned-runs".to_owned()).spawn(move || {
-            while !server.has_runs() {
+            while !server.operations().has_runs() {
                 if closed.recv_timeout(limits::TEND_EVERY) != Err(mpsc::RecvTimeoutError::Timeout) {
                     return;
                 }
             }
             if let Ok(runtime) = runtime.get() {
-                let task = runtime.spawn(async move { server.tend_runs().await });
+                let task = runtime.spawn(async move { server.operations().tend_runs().await });
                 // Nothing is ever sent: this returns when the sender is dropped.
                 let _ = closed.recv();
                 task.abort();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::inputs::InputArgs;
+use crate::argument_values::InputArgs;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkflowCommand {

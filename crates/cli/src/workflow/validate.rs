@@ -3,7 +3,6 @@
 use std::ffi::OsStr;
 use std::sync::Arc;
 
-use milepost_model::document::Document;
 use milepost_model::finding::Severity;
 use milepost_model::problem::Problem;
 use milepost_model::violation;
@@ -25,7 +24,7 @@ use crate::wording;
 pub(super) fn run(args: &ValidateArgs, terminal: &mut Terminal) -> CommandResult {
     let mut exit = Exit::DONE;
     let mut files = Vec::new();
-    let mut summary = Summary::default();
+    let (mut valid, mut invalid, mut all_fixed) = (0, 0, 0);
     for target in &args.targets {
         let mut loaded = match document::load(target) {
             Ok(loaded) => loaded,
@@ -36,10 +35,13 @@ pub(super) fn run(args: &ValidateArgs, terminal: &mut Terminal) -> CommandResult
             }
         };
         let fixed = if args.fix { fix(&mut loaded, terminal)? } else { 0 };
-        if !loaded.document.is_valid() {
+        all_fixed += fixed;
+        if loaded.document.is_valid() {
+            valid += 1;
+        } else {
+            invalid += 1;
             exit = worse(exit, Exit::WORKFLOW_INVALID);
         }
-        summary.add(&loaded.document, fixed);
         if terminal.is_json() {
             files.push(as_json(&loaded, args));
         } else {
@@ -48,7 +50,12 @@ pub(super) fn run(args: &ValidateArgs, terminal: &mut Terminal) -> CommandResult
     }
     terminal.answer(&json!({"files": files}), |terminal| {
         if args.targets.len() > 1 {
-            terminal.line(summary.text());
+            let fixed = match all_fixed {
+                0 => String::new(),
+                fixed => format!(", {} fixed", count(fixed, "error")),
+            };
+            let documents = count(valid + invalid, "document");
+            terminal.line(format!("{documents}: {valid} valid, {invalid} invalid{fixed}"));
         }
     })?;
     Ok(exit)
@@ -165,30 +172,4 @@ fn verdict(loaded: &LoadedDocument, fixed: usize, args: &ValidateArgs) -> String
         words.push(format!("{fixable} can be fixed with `--fix`"));
     }
     format!("{}: {}", safe(&loaded.name), words.join(", "))
-}
-
-#[derive(Default)]
-struct Summary {
-    valid: usize,
-    invalid: usize,
-    fixed: usize,
-}
-
-impl Summary {
-    fn add(&mut self, document: &Document, fixed: usize) {
-        match document.is_valid() {
-            true => self.valid += 1,
-            false => self.invalid += 1,
-        }
-        self.fixed += fixed;
-    }
-
-    fn text(&self) -> String {
-        let files = count(self.valid + self.invalid, "document");
-        let fixed = match self.fixed {
-            0 => String::new(),
-            fixed => format!(", {} fixed", count(fixed, "error")),
-        };
-        format!("{files}: {} valid, {} invalid{fixed}", self.valid, self.invalid)
-    }
 }

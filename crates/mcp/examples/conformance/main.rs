@@ -15,7 +15,7 @@ mod tools;
 use std::borrow::Cow;
 use std::hash::RandomState;
 use std::io::{self, Write};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use milepost_mcp::http::{self, Guard, HttpAccess, HttpLimits, HttpSettings};
@@ -32,6 +32,7 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use rmcp::task_manager::TaskManager;
+use tokio::net::TcpListener;
 use tokio::sync::broadcast;
 
 /// How long a client may keep a list: nothing here changes but on demand.
@@ -42,13 +43,14 @@ const CHANGES: usize = 16;
 fn main() -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let bound = http::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = listener.local_addr()?;
         let mut stdout = io::stdout().lock();
-        writeln!(stdout, "http://{}{}", bound.address(), http::PATH)?;
+        writeln!(stdout, "http://{address}{}", http::PATH)?;
         stdout.flush()?;
         drop(stdout);
         let settings = HttpSettings {
-            guard: Guard::new(bound.address(), HttpAccess::Anybody),
+            guard: Guard::new(address, HttpAccess::Anybody),
             options: SessionOptions { surface: Surface::Workflows, protocol: None },
             server: None,
             limits: HttpLimits::default(),
@@ -59,7 +61,7 @@ fn main() -> io::Result<()> {
             // However it ends, nobody wants the server any longer.
             let _ = ended.await;
         };
-        bound.serve(settings, move || fixtures.clone(), stop).await;
+        http::serve(listener, settings, move || fixtures.clone(), stop).await;
         Ok(())
     })
 }

@@ -1,4 +1,5 @@
-//! Connections: how many there are, how long they may be silent, and how they end.
+//! Connections: how many there are, how long they may be silent, and how they end. The end of a
+//! server has two steps: nothing new, then nothing at all.
 
 use std::future::Future;
 use std::pin::pin;
@@ -9,12 +10,11 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::HttpLimits;
-use super::shutdown::Shutdown;
 use crate::limits;
 
 /// Serves connections until `stop` is done, and then those that are at work to their end.
@@ -84,4 +84,44 @@ async fn connection(
         () = shutdown.closing() => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Phase {
+    #[default]
+    Open,
+    /// What is under way is answered; streams that wait for nothing in particular end.
+    Closing,
+    /// What is still under way is answered with a fault.
+    Cut,
+}
+
+/// How far the end of a server has come. Clones are of the same server.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Shutdown(watch::Sender<Phase>);
+
+impl Shutdown {
+    pub(super) fn close(&self) {
+        self.0.send_replace(Phase::Closing);
+    }
+
+    pub(super) fn cut(&self) {
+        self.0.send_replace(Phase::Cut);
+    }
+
+    /// Done when nothing new is to begin.
+    pub(super) async fn closing(&self) {
+        self.reached(Phase::Closing).await;
+    }
+
+    /// Done when nothing is waited for any longer.
+    pub(super) async fn is_cut(&self) {
+        self.reached(Phase::Cut).await;
+    }
+
+    async fn reached(&self, phase: Phase) {
+        let mut receiver = self.0.subscribe();
+        // The sender is ours: it is there for as long as we wait.
+        let _ = receiver.wait_for(|now| *now >= phase).await;
+    }
 }

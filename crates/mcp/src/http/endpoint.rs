@@ -9,26 +9,25 @@ use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
+use futures_util::future::join_all;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, ProtocolVersion, RequestId,
+    ClientJsonRpcMessage, ClientNotification, JsonObject, JsonRpcMessage, ProtocolVersion,
+    RequestId,
 };
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
+use super::connections::Shutdown;
 use super::guard::Principal;
-use super::sessions::{HttpSession, Opened, Sessions};
-use super::shutdown::Shutdown;
+use super::sessions::{HttpSession, Sessions};
 use super::{HttpLimits, HttpSettings, reply};
-use crate::answer::{self, RpcResult};
-use crate::limits;
 use crate::message::{self, Id, Incoming, Request as Asked, RpcMessage};
-use crate::params;
 use crate::request::{self, DISCOVER, Era};
-use crate::rpc_error::{METHOD_NOT_FOUND, RpcError};
+use crate::rpc_error::{METHOD_NOT_FOUND, RpcError, SERVER_ERROR};
 use crate::trace::{self, RequestOutcome};
 use crate::traced_handler::TracedHandler;
-use crate::version::SessionOptions;
+use crate::version::{Revision, SessionOptions};
 use crate::workflows::{AtOnce, WorkflowServer};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -37,7 +36,7 @@ const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 /// The endpoint: every request to it is answered once, whatever its bytes.
 pub(super) struct Endpoint<S> {
     service: StreamableHttpService<TracedHandler<S>, Sessions>,
-    sessions: Arc<Sessions>,
+    pub(super) sessions: Arc<Sessions>,
     options: SessionOptions,
     /// What is behind the handler, where that is our own: it answers the tasks of 2025-11-25, and
     /// some calls on the spot.
@@ -47,9 +46,10 @@ pub(super) struct Endpoint<S> {
 }
 
 /// Why a request goes no further.
+#[derive(Debug, PartialEq)]
 pub(super) struct HttpError {
-    status: StatusCode,
-    fault: RpcError,
+    pub(super) status: StatusCode,
+    pub(super) fault: RpcError,
 }
 
 impl HttpError {
@@ -64,8 +64,12 @@ impl HttpError {
         HttpError { status, fault }
     }
 
-    fn malformed(fault: RpcError) -> HttpError {
+    pub(super) fn malformed(fault: RpcError) -> HttpError {
         HttpError { status: StatusCode::BAD_REQUEST, fault }
+    }
+
+    pub(super) fn unavailable(fault: RpcError) -> HttpError {
+        HttpError { status: StatusCode::SERVICE_UNAVAILABLE, fault }
     }
 
     pub(super) fn response(&self, id: Id<'_>) -> Response {
@@ -97,91 +101,100 @@ impl<S: ServerHandler> Endpoint<S> {
         }
     }
 
-    pub(super) fn sessions(&self) -> Arc<Sessions> {
-        Arc::clone(&self.sessions)
-    }
-
     pub(super) async fn answer(&self, request: Request) -> Response {
         let (head, body) = request.into_parts();
-        match head.method {
+        let answered = match head.method {
             Method::POST => self.post(head, body).await,
-            Method::GET => self.stream(head).await,
-            _ => self.other(head).await,
-        }
+            _ => self.stream(head).await,
+        };
+        answered.unwrap_or_else(|refused| refused.response(Id::NULL))
     }
 
-    /// A stream for what the server says unasked.
-    async fn stream(&self, head: Parts) -> Response {
-        let session = match self.session(&head) {
-            Ok(Some(session)) => session,
-            Ok(None) => return self.hand_on(head, Vec::new(), Id::NULL).await,
-            Err(refused) => return refused.response(Id::NULL),
-        };
+    /// A stream for what the server says unasked, the end of a session, or what is no method here.
+    async fn stream(&self, head: Parts) -> Result<Response, HttpError> {
+        let session = self.session(&head)?.filter(|_| head.method == Method::GET);
         let response = self.hand_on(head, Vec::new(), Id::NULL).await;
-        reply::until_closing(response, session.stream(), &self.shutdown)
+        Ok(match session {
+            Some(session) => reply::until_closing(response, session.stream(), &self.shutdown),
+            None => response,
+        })
     }
 
-    /// The end of a session, or what is no method here.
-    async fn other(&self, head: Parts) -> Response {
-        match self.session(&head) {
-            Ok(_) => self.hand_on(head, Vec::new(), Id::NULL).await,
-            Err(refused) => refused.response(Id::NULL),
-        }
-    }
-
-    async fn post(&self, head: Parts, body: Body) -> Response {
+    async fn post(&self, head: Parts, body: Body) -> Result<Response, HttpError> {
         let wants_events = reply::wants_events(&head.headers);
-        let body = match reply::body(body, self.limits.body_bytes).await {
-            Ok(body) => body,
-            Err((status, fault)) => return reply::fault(status, Id::NULL, &fault),
-        };
-        let refused = match message::read(&body) {
+        let body = reply::body(body, self.limits.body_bytes).await?;
+        match message::read(&body) {
             Incoming::One(RpcMessage::Request(asked)) => {
-                let id = asked.id;
-                return match self.request(head, &asked).await {
+                Ok(match self.request(head, &asked).await {
                     Ok(response) if wants_events => reply::as_event(response),
                     Ok(response) => response,
-                    Err(refused) => refused.response(id),
-                };
+                    Err(refused) => refused.response(asked.id),
+                })
             }
-            Incoming::One(RpcMessage::Notification(note)) => {
-                return self.told(head, note.text).await;
+            Incoming::One(RpcMessage::Notification(text) | RpcMessage::Response(text)) => {
+                self.told(head, text).await
             }
-            Incoming::One(RpcMessage::Response(text)) => return self.told(head, text).await,
             Incoming::One(RpcMessage::Bad { id, fault }) => {
-                return HttpError::malformed(fault).response(id);
+                Ok(HttpError::malformed(fault).response(id))
             }
-            Incoming::Batch(messages) => return self.batch(head, &messages).await,
-            Incoming::Nothing => RpcError::parse_error("the body is empty"),
-            Incoming::Unreadable(fault) => fault,
-        };
-        HttpError::malformed(refused).response(Id::NULL)
+            Incoming::Batch(messages) => self.batch(head, &messages).await,
+            Incoming::Nothing => {
+                Err(HttpError::malformed(RpcError::parse_error("the body is empty")))
+            }
+            Incoming::Unreadable(fault) => Err(HttpError::malformed(fault)),
+        }
     }
 
     /// What wants no answer. What is none of the protocol's changes nothing.
-    pub(super) async fn told(&self, head: Parts, text: &str) -> Response {
-        let session = match self.session(&head) {
-            Ok(session) => session,
-            Err(refused) => return refused.response(Id::NULL),
-        };
+    async fn told(&self, head: Parts, text: &str) -> Result<Response, HttpError> {
+        let session = self.session(&head)?;
         if session.is_none() && !is_stateless(&head) {
-            return HttpError::malformed(RpcError::not_initialized()).response(Id::NULL);
+            return Err(HttpError::malformed(RpcError::not_initialized()));
         }
         let Ok(message) = serde_json::from_str::<ClientJsonRpcMessage>(text) else {
-            return reply::accepted();
+            return Ok(reply::accepted());
         };
         if let (Some(session), Some(id)) = (session, cancelled(&message)) {
             session.is_handed_on(id).await;
             session.give_up(id);
         }
-        self.hand_on(head, text.as_bytes().to_vec(), Id::NULL).await
+        Ok(self.hand_on(head, text.as_bytes().to_vec(), Id::NULL).await)
     }
 
-    pub(super) async fn request(
-        &self,
-        head: Parts,
-        asked: &Asked<'_>,
-    ) -> Result<Response, HttpError> {
+    /// One stream with the answer to every request of a batch, which only 2025-03-26 has: `rmcp`
+    /// takes messages one at a time.
+    async fn batch(&self, head: Parts, messages: &[RpcMessage<'_>]) -> Result<Response, HttpError> {
+        let revision = self.session(&head)?.map(|session| session.revision());
+        if !revision.is_some_and(Revision::has_batches) {
+            let fault = RpcError::invalid_request("this protocol version has no batches");
+            return Err(HttpError::malformed(fault));
+        }
+        let members = messages.iter().map(|message| self.member(head.clone(), message));
+        let answers: Vec<Response> = join_all(members).await.into_iter().flatten().collect();
+        Ok(if answers.is_empty() { reply::accepted() } else { reply::together(answers) })
+    }
+
+    /// The answer to one message of a batch, if it wants one.
+    async fn member(&self, head: Parts, message: &RpcMessage<'_>) -> Option<Response> {
+        match message {
+            RpcMessage::Notification(text) | RpcMessage::Response(text) => {
+                // What is wrong with it is told to nobody.
+                drop(self.told(head, text).await);
+                None
+            }
+            RpcMessage::Bad { id, fault } => Some(reply::fault(StatusCode::OK, *id, fault)),
+            RpcMessage::Request(asked) if asked.method == "initialize" => {
+                let fault = RpcError::invalid_request("initialize must not be in a batch");
+                Some(reply::fault(StatusCode::OK, asked.id, &fault))
+            }
+            RpcMessage::Request(asked) => {
+                let answered = self.request(head, asked).await;
+                Some(answered.unwrap_or_else(|refused| refused.response(asked.id)))
+            }
+        }
+    }
+
+    async fn request(&self, head: Parts, asked: &Asked<'_>) -> Result<Response, HttpError> {
         let began = Instant::now();
         let answered = self.decided(head, asked).await;
         // What was handed on is told of by whoever answered it.
@@ -194,7 +207,7 @@ impl<S: ServerHandler> Endpoint<S> {
     async fn decided(&self, head: Parts, asked: &Asked<'_>) -> Result<Response, HttpError> {
         let session = self.session(&head)?;
         let method = asked.method.as_ref();
-        let params = params::object(asked.params).map_err(|fault| {
+        let params = asked.params.object().map_err(|fault| {
             let era = self.era(session.as_deref());
             HttpError::well_formed(fault, era)
         })?;
@@ -219,11 +232,11 @@ impl<S: ServerHandler> Endpoint<S> {
         &self,
         mut head: Parts,
         asked: &Asked<'_>,
-        params: Map<String, Value>,
+        params: JsonObject,
     ) -> Result<Response, HttpError> {
         if self.sessions.count() >= self.limits.sessions {
             let fault = RpcError::over_limit("there are too many sessions", self.limits.sessions);
-            return Err(HttpError { status: StatusCode::SERVICE_UNAVAILABLE, fault });
+            return Err(HttpError::unavailable(fault));
         }
         let wanted = params.get("protocolVersion").cloned();
         let (revision, params) = request::handshake(params, self.options)
@@ -251,18 +264,10 @@ impl<S: ServerHandler> Endpoint<S> {
         session: &HttpSession,
         head: Parts,
         asked: &Asked<'_>,
-        params: Map<String, Value>,
+        params: JsonObject,
     ) -> Result<Response, HttpError> {
         let id = request::id(asked.id).map_err(HttpError::malformed)?;
-        match session.open(&id).await {
-            Opened::Yes => {}
-            Opened::InUse => return Err(HttpError::malformed(RpcError::in_use())),
-            Opened::TooMany => {
-                let details = "too many requests are under way";
-                let fault = RpcError::over_limit(details, limits::SESSION_REQUESTS);
-                return Err(HttpError { status: StatusCode::SERVICE_UNAVAILABLE, fault });
-            }
-        }
+        session.open(&id).await?;
         if let Some(response) = self.at_once(session, &head, asked, &params) {
             session.give_up(&id);
             return Ok(response);
@@ -282,7 +287,7 @@ impl<S: ServerHandler> Endpoint<S> {
         session: &HttpSession,
         head: &Parts,
         asked: &Asked<'_>,
-        params: &Map<String, Value>,
+        params: &JsonObject,
     ) -> Option<Response> {
         let says = |name: HeaderName| head.headers.get(name).and_then(|value| value.to_str().ok());
         let takes = says(ACCEPT).unwrap_or_default();
@@ -296,10 +301,7 @@ impl<S: ServerHandler> Endpoint<S> {
         }
         let principal = head.extensions.get::<Principal>().and_then(Principal::name);
         let client = AtOnce::new(revision, principal.map(str::to_owned));
-        let result = self.server.as_ref()?.call_at_once(params, &client)?;
-        let mut text = Vec::new();
-        let result = serde_json::to_string(&result).ok()?;
-        answer::reply(&mut text, asked.id, &RpcResult::Made(result));
+        let text = self.server.as_ref()?.call_at_once(params, asked.id, &client)?;
         Some(reply::json(StatusCode::OK, text))
     }
 
@@ -308,7 +310,7 @@ impl<S: ServerHandler> Endpoint<S> {
         &self,
         head: Parts,
         asked: &Asked<'_>,
-        params: Map<String, Value>,
+        params: JsonObject,
         era: Era,
     ) -> Result<Response, HttpError> {
         let id = request::id(asked.id).map_err(HttpError::malformed)?;
@@ -321,12 +323,7 @@ impl<S: ServerHandler> Endpoint<S> {
         };
         let response = tokio::select! {
             response = self.hand_on(head, body, asked.id) => response,
-            () = self.shutdown.is_cut() => {
-                return Err(HttpError {
-                    status: StatusCode::SERVICE_UNAVAILABLE,
-                    fault: reply::ending(),
-                });
-            }
+            () = self.shutdown.is_cut() => return Err(HttpError::unavailable(reply::ending())),
         };
         Ok(reply::until_cut(response, asked.id, &self.shutdown))
     }
@@ -344,17 +341,15 @@ impl<S: ServerHandler> Endpoint<S> {
     }
 
     /// The session that a request names, if it names one.
-    pub(super) fn session(&self, head: &Parts) -> Result<Option<Arc<HttpSession>>, HttpError> {
+    fn session(&self, head: &Parts) -> Result<Option<Arc<HttpSession>>, HttpError> {
         let Some(id) = head.headers.get(SESSION) else { return Ok(None) };
         let session = id.to_str().ok().and_then(|id| self.sessions.get(id));
         // That somebody else has it is nobody's business.
         let session = session.filter(|session| session.is_of(head.extensions.get()));
         session.map(Some).ok_or_else(|| {
-            let data = serde_json::json!({
-                "details": "the session is not known, or has ended; send initialize again",
-            });
-            let fault =
-                RpcError::new(crate::rpc_error::SERVER_ERROR, "Session not found", data);
+            let details = "the session is not known, or has ended; send initialize again";
+            let data = json!({ "details": details });
+            let fault = RpcError::new(SERVER_ERROR, "Session not found", data);
             HttpError { status: StatusCode::NOT_FOUND, fault }
         })
     }

@@ -17,7 +17,7 @@ use serde_json::json;
 use subtle::ConstantTimeEq;
 
 use super::jwt::TokenFault;
-use super::oauth::{Denied, METADATA, OAuthError, ResourceServer};
+use super::oauth::{METADATA, OAuthError, ResourceServer};
 use super::probe::HEALTH;
 use crate::rpc_error::{RpcError, SERVER_ERROR};
 
@@ -59,7 +59,7 @@ pub enum AllowListError {
 /// Who may ask, and from where.
 #[derive(Debug, Clone)]
 pub struct Guard {
-    access: HttpAccess,
+    pub(super) access: HttpAccess,
     hosts: Vec<HostPort>,
     origins: Vec<Origin>,
     /// Whether a request may name any address instead of a name: a name that leads to us may be
@@ -83,16 +83,22 @@ struct Origin {
 }
 
 /// Why a request is not admitted.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(super) enum AccessRefusal {
+    #[error("the Host header names no host of this server")]
     Host,
+    #[error("pages of this origin may not ask")]
     Origin,
+    #[error("there is no token")]
     NoToken,
+    #[error("this is not the token of this server")]
     WrongToken,
     /// A token of an authorization server that is not taken, and why.
-    Token(TokenFault),
-    /// Nobody can say whether a token is good.
-    Unknown(OAuthError),
+    #[error(transparent)]
+    Token(#[from] TokenFault),
+    /// Nobody can say whether a token is good: the keys are not to be had.
+    #[error(transparent)]
+    Unknown(#[from] OAuthError),
 }
 
 impl Guard {
@@ -135,10 +141,6 @@ impl Guard {
         Ok(())
     }
 
-    pub(super) fn access(&self) -> &HttpAccess {
-        &self.access
-    }
-
     /// Whether a request may go on, and who asks.
     pub(super) async fn admit(&self, head: &Parts) -> Result<Principal, AccessRefusal> {
         self.comes_from(&head.uri, &head.headers)?;
@@ -153,11 +155,10 @@ impl Guard {
             HttpAccess::OAuth(_) if head.method == Method::GET && is_metadata(head.uri.path()) => {
                 Ok(Principal::default())
             }
-            HttpAccess::OAuth(server) => match server.subject(bearer(&head.headers)?).await {
-                Ok(subject) => Ok(Principal(Some(subject))),
-                Err(Denied::Token(fault)) => Err(AccessRefusal::Token(fault)),
-                Err(Denied::Unknown(error)) => Err(AccessRefusal::Unknown(error)),
-            },
+            HttpAccess::OAuth(server) => {
+                let subject = server.subject(bearer(&head.headers)?).await?;
+                Ok(Principal(Some(subject)))
+            }
         }
     }
 
@@ -230,10 +231,7 @@ impl HostPort {
                 None => (host(text)?, None),
             },
         };
-        let port = match port {
-            Some(port) => Some(number(port)?),
-            None => None,
-        };
+        let port = port.map(|port| number(port).ok_or(())).transpose().ok()?;
         Some(HostPort { host, port })
     }
 
@@ -311,14 +309,6 @@ impl AccessRefusal {
     }
 
     pub(super) fn fault(&self) -> RpcError {
-        let details = match self {
-            AccessRefusal::Host => "the Host header names no host of this server",
-            AccessRefusal::Origin => "pages of this origin may not ask",
-            AccessRefusal::NoToken => "there is no token",
-            AccessRefusal::WrongToken => "this is not the token of this server",
-            AccessRefusal::Token(fault) => &fault.to_string(),
-            AccessRefusal::Unknown(error) => &error.to_string(),
-        };
         let action = match self {
             AccessRefusal::Host => "call the server by its own name, or start it with --allow-host",
             AccessRefusal::Origin => "start the server with --allow-origin if the page is yours",
@@ -334,7 +324,7 @@ impl AccessRefusal {
         let data = json!({
             "error_code": code.name(),
             "category": code.category().name(),
-            "message": details,
+            "message": self.to_string(),
             "retryable": matches!(self, AccessRefusal::Unknown(_)),
             "suggested_action": action,
         });

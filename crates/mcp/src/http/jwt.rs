@@ -1,4 +1,4 @@
-//! HttpAccess tokens of an authorization server: whether one is for us, and whose it is. Pure.
+//! Access tokens of an authorization server: whether one is for us, and whose it is. Pure.
 //!
 //! RS256 and ES256, signed by a key of the server's key set. What a token says of its own
 //! algorithm is believed only where the key is one of that kind.
@@ -91,11 +91,8 @@ impl Key {
         Some(Key { id: key["kid"].as_str().map(str::to_owned), kind })
     }
 
-    fn has_algorithm(&self, algorithm: Algorithm) -> bool {
-        matches!(
-            (&self.kind, algorithm),
-            (Kind::Rsa(..), Algorithm::Rs256) | (Kind::P256(_), Algorithm::Es256)
-        )
+    fn has_algorithm(&self, name: &str) -> bool {
+        matches!((&self.kind, name), (Kind::Rsa(..), "RS256") | (Kind::P256(_), "ES256"))
     }
 
     fn signed(&self, text: &[u8], signature: &[u8]) -> bool {
@@ -119,12 +116,6 @@ fn number(text: &Value) -> Option<Vec<u8>> {
     let bytes = decoded(text)?;
     let first = bytes.iter().position(|byte| *byte != 0)?;
     Some(bytes[first..].to_vec())
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Algorithm {
-    Rs256,
-    Es256,
 }
 
 #[derive(Deserialize)]
@@ -176,17 +167,12 @@ fn is_signed(
     text: &[u8],
     signature: &[u8],
 ) -> Result<(), TokenFault> {
-    let algorithm = match header.alg.as_str() {
-        "RS256" => Algorithm::Rs256,
-        "ES256" => Algorithm::Es256,
-        _ => return Err(TokenFault::Algorithm),
-    };
-    // Something that has to be understood, and is not.
-    if header.crit.is_some() {
+    // What is in `crit` has to be understood, and is not.
+    if !matches!(header.alg.as_str(), "RS256" | "ES256") || header.crit.is_some() {
         return Err(TokenFault::Algorithm);
     }
-    let is_meant =
-        |key: &&Key| key.has_algorithm(algorithm) && (header.kid.is_none() || key.id == header.kid);
+    let is_named = |key: &Key| header.kid.is_none() || key.id == header.kid;
+    let is_meant = |key: &&Key| key.has_algorithm(&header.alg) && is_named(key);
     let mut meant = keys.0.iter().filter(is_meant).peekable();
     if meant.peek().is_none() {
         return Err(TokenFault::UnknownKey);

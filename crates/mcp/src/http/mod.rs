@@ -9,7 +9,6 @@
 //! `rmcp` leaves unanswered or answers badly, in the same words as the pipe does; the handler
 //! may be any: nothing here knows what it serves.
 
-mod batch;
 mod connections;
 mod endpoint;
 mod guard;
@@ -18,11 +17,8 @@ mod oauth;
 mod probe;
 mod reply;
 mod sessions;
-mod shutdown;
 
 use std::future::Future;
-use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,9 +37,9 @@ pub use self::oauth::{KeySource, OAuthError, ResourceServer};
 use crate::limits;
 use crate::version::SessionOptions;
 use crate::workflows::WorkflowServer;
+use connections::Shutdown;
 use endpoint::Endpoint;
 use probe::Probe;
-use shutdown::Shutdown;
 
 /// Where the protocol is spoken.
 pub const PATH: &str = "/mcp";
@@ -56,15 +52,11 @@ pub struct HttpSettings {
     /// Which revisions are spoken with clients that shake hands.
     pub options: SessionOptions,
     /// What is behind the handler, where that is our own: it tells how runs stand, and answers the
-    /// methods of the tasks of 2025-11-25, those with [`OLDER_METHODS`] before their names, as
-    /// custom requests.
+    /// methods of the tasks of 2025-11-25 as custom requests.
     pub server: Option<WorkflowServer>,
     /// What it takes at most.
     pub limits: HttpLimits,
 }
-
-/// What stands before the names of methods that are answered as 2025-11-25 alone does.
-pub const OLDER_METHODS: &str = crate::request::OLDER;
 
 /// What a server takes at most.
 #[derive(Debug, Clone, Copy)]
@@ -96,47 +88,26 @@ impl Default for HttpLimits {
     }
 }
 
-/// A server that has its address and answers nobody yet.
-#[derive(Debug)]
-pub struct BoundServer {
+/// Serves handlers that the factory makes, one for each session and each request that stands alone,
+/// until `stop` is done. Requests that are under way then are answered before it returns; whatever
+/// takes longer than it may is answered with a fault.
+pub async fn serve<S, F>(
     listener: TcpListener,
-    address: SocketAddr,
-}
-
-/// Takes an address; port 0 is any that is free.
-pub async fn bind(address: SocketAddr) -> io::Result<BoundServer> {
-    let listener = TcpListener::bind(address).await?;
-    let address = listener.local_addr()?;
-    Ok(BoundServer { listener, address })
-}
-
-impl BoundServer {
-    /// The address that was taken.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// Serves handlers that the factory makes, one for each session and each request that stands
-    /// alone, until `stop` is done. Requests that are under way then are answered before it
-    /// returns; whatever takes longer than it may is answered with a fault.
-    pub async fn serve<S, F>(
-        self,
-        settings: HttpSettings,
-        handler: F,
-        stop: impl Future<Output = ()>,
-    ) where
-        S: ServerHandler,
-        F: Fn() -> S + Send + Sync + 'static,
-    {
-        let shutdown = Shutdown::default();
-        let endpoint = Arc::new(Endpoint::new(handler, &settings, shutdown.clone()));
-        let sweeper =
-            tokio::spawn(sessions::sweep(endpoint.sessions(), settings.limits.session_idle));
-        let probe = Probe::new(settings.server, endpoint.sessions());
-        let app = router(endpoint, Arc::new(settings.guard), probe);
-        connections::serve(self.listener, app, settings.limits, stop, &shutdown).await;
-        sweeper.abort();
-    }
+    settings: HttpSettings,
+    handler: F,
+    stop: impl Future<Output = ()>,
+) where
+    S: ServerHandler,
+    F: Fn() -> S + Send + Sync + 'static,
+{
+    let shutdown = Shutdown::default();
+    let endpoint = Arc::new(Endpoint::new(handler, &settings, shutdown.clone()));
+    let sweeper =
+        tokio::spawn(sessions::sweep(Arc::clone(&endpoint.sessions), settings.limits.session_idle));
+    let probe = Probe::new(settings.server, Arc::clone(&endpoint.sessions));
+    let app = router(endpoint, Arc::new(settings.guard), probe);
+    connections::serve(listener, app, settings.limits, stop, &shutdown).await;
+    sweeper.abort();
 }
 
 /// Every route, behind the one guard.
@@ -151,7 +122,7 @@ fn router<S: ServerHandler>(endpoint: Arc<Endpoint<S>>, guard: Arc<Guard>, probe
         .route(PATH, any(mcp))
         .route(probe::HEALTH, get(move || async move { health.health().await }))
         .route(probe::METRICS, get(move || async move { metrics.metrics().await }));
-    if let HttpAccess::OAuth(server) = guard.access() {
+    if let HttpAccess::OAuth(server) = &guard.access {
         let text = server.metadata().to_string();
         let metadata = move || async move { reply::json(StatusCode::OK, text.into_bytes()) };
         let path = format!("{}{PATH}", oauth::METADATA);

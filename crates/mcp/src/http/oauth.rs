@@ -14,6 +14,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use url::{Host, Url};
 
+use super::guard::AccessRefusal;
 use super::jwt::{self, ExpectedClaims, Keys, TokenFault};
 use crate::limits;
 
@@ -83,14 +84,6 @@ impl std::fmt::Debug for Sender {
     }
 }
 
-/// Why a token does not let anybody in.
-#[derive(Debug)]
-pub(super) enum Denied {
-    Token(TokenFault),
-    /// Nobody can say: the keys are not to be had.
-    Unknown(OAuthError),
-}
-
 impl ResourceServer {
     /// A resource, named as its clients know it, and the issuer of its tokens.
     pub fn new(
@@ -148,15 +141,12 @@ impl ResourceServer {
     }
 
     /// Whose token it is.
-    pub(super) async fn subject(&self, token: &str) -> Result<String, Denied> {
-        let keys = self.keys(limits::KEYS_LAST).await.map_err(Denied::Unknown)?;
-        match self.verified(token, &keys) {
-            Err(TokenFault::UnknownKey) => {
-                let keys = self.keys(limits::KEYS_REST).await.map_err(Denied::Unknown)?;
-                self.verified(token, &keys).map_err(Denied::Token)
-            }
-            verified => verified.map_err(Denied::Token),
+    pub(super) async fn subject(&self, token: &str) -> Result<String, AccessRefusal> {
+        let verified = self.verified(token, &*self.keys(limits::KEYS_LAST).await?);
+        if verified != Err(TokenFault::UnknownKey) {
+            return Ok(verified?);
         }
+        Ok(self.verified(token, &*self.keys(limits::KEYS_REST).await?)?)
     }
 
     fn verified(&self, token: &str, keys: &Keys) -> Result<String, TokenFault> {

@@ -10,13 +10,13 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
-use milepost_metrics::{JournalMetrics, ProcessMetrics};
+use milepost_metrics::ProcessMetrics;
+
+use tokio::runtime::Handle;
 
 use super::oauth::METADATA;
 use super::reply;
 use super::sessions::Sessions;
-use tokio::runtime::Handle;
-
 use crate::limits;
 use crate::workflows::WorkflowServer;
 
@@ -42,7 +42,7 @@ impl Probe {
 
     /// Whether runs can be read. Nothing else is told: nobody had to say who asks.
     pub(super) async fn health(&self) -> Response {
-        let healthy = self.looked(async |server| server.is_healthy().await).await;
+        let healthy = self.looked(async |server| server.operations().is_healthy().await).await;
         match healthy.unwrap_or(self.server.is_none()) {
             true => reply::json(StatusCode::OK, OK.to_vec()),
             false => reply::json(StatusCode::SERVICE_UNAVAILABLE, UNWELL.to_vec()),
@@ -50,13 +50,12 @@ impl Probe {
     }
 
     pub(super) async fn metrics(&self) -> Response {
-        let journal: Option<JournalMetrics> =
-            self.looked(async |server| server.standing().await).await.flatten();
+        let journal = self.looked(async |server| server.operations().standing().await).await;
         let now = ProcessMetrics {
             version: env!("CARGO_PKG_VERSION"),
             uptime: self.began.elapsed(),
             sessions: self.sessions.count(),
-            journal,
+            journal: journal.and_then(Result::ok),
         };
         let mut response = Response::new(Body::from(milepost_metrics::text(&now)));
         let kind = HeaderValue::from_static(milepost_metrics::CONTENT_TYPE);
@@ -102,15 +101,8 @@ fn route(path: &str) -> &'static str {
     milepost_metrics::HTTP.row(path)
 }
 
+/// A method that there is; any other is the client's own text.
 fn method(method: &Method) -> &'static str {
-    match *method {
-        Method::GET => "GET",
-        Method::POST => "POST",
-        Method::DELETE => "DELETE",
-        Method::HEAD => "HEAD",
-        Method::OPTIONS => "OPTIONS",
-        Method::PUT => "PUT",
-        Method::PATCH => "PATCH",
-        _ => "other",
-    }
+    const KNOWN: [&str; 7] = ["GET", "POST", "DELETE", "HEAD", "OPTIONS", "PUT", "PATCH"];
+    KNOWN.into_iter().find(|known| method == known).unwrap_or("other")
 }

@@ -7,14 +7,16 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use futures_util::{Stream, StreamExt, stream};
+use serde_json::{Value, json};
 
+use super::connections::Shutdown;
+use super::endpoint::HttpError;
 use super::guard::{AccessRefusal, Guard};
 use super::sessions::OpenStream;
-use super::shutdown::Shutdown;
 use crate::answer;
 use crate::limits;
 use crate::message::Id;
-use crate::rpc_error::RpcError;
+use crate::rpc_error::{INTERNAL_ERROR, RpcError, SERVER_ERROR};
 
 /// What is answered to one is not for the next, whoever stands between.
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
@@ -57,21 +59,21 @@ pub(super) fn refusal(refusal: &AccessRefusal, guard: &Guard) -> Response {
 }
 
 /// The body of a request; the fault says why there is none.
-pub(super) async fn body(body: Body, limit: usize) -> Result<Bytes, (StatusCode, RpcError)> {
+pub(super) async fn body(body: Body, limit: usize) -> Result<Bytes, HttpError> {
     let read = tokio::time::timeout(limits::BODY_TIMEOUT, collected(body, limit));
     read.await.unwrap_or_else(|_| {
         let fault = RpcError::invalid_request("the body did not arrive in time");
-        Err((StatusCode::REQUEST_TIMEOUT, fault))
+        Err(HttpError { status: StatusCode::REQUEST_TIMEOUT, fault })
     })
 }
 
-async fn collected(body: Body, limit: usize) -> Result<Bytes, (StatusCode, RpcError)> {
+async fn collected(body: Body, limit: usize) -> Result<Bytes, HttpError> {
     let mut chunks = body.into_data_stream();
     let (mut bytes, mut count) = (Vec::new(), 0);
     while let Some(chunk) = chunks.next().await {
         let Ok(chunk) = chunk else {
             let fault = RpcError::invalid_request("the body ended early");
-            return Err((StatusCode::BAD_REQUEST, fault));
+            return Err(HttpError::malformed(fault));
         };
         count += chunk.len();
         if count > limit + limits::DISCARDED_BYTES {
@@ -83,7 +85,7 @@ async fn collected(body: Body, limit: usize) -> Result<Bytes, (StatusCode, RpcEr
     }
     if count > limit {
         let fault = RpcError::over_limit("the body is longer than a message may be", limit);
-        return Err((StatusCode::PAYLOAD_TOO_LARGE, fault));
+        return Err(HttpError { status: StatusCode::PAYLOAD_TOO_LARGE, fault });
     }
     Ok(bytes.into())
 }
@@ -103,11 +105,7 @@ pub(super) async fn worded(mut response: Response, id: Id<'_>) -> Response {
         axum::body::to_bytes(response.into_body(), limits::REASON_BYTES).await.unwrap_or_default();
     let text = String::from_utf8_lossy(&text).into_owned();
     let told = match status.is_server_error() {
-        true => RpcError::new(
-            crate::rpc_error::INTERNAL_ERROR,
-            "Internal error",
-            serde_json::Value::Null,
-        ),
+        true => RpcError::new(INTERNAL_ERROR, "Internal error", Value::Null),
         false => RpcError::invalid_request(text),
     };
     let mut response = fault(status, id, &told);
@@ -156,7 +154,25 @@ pub(super) fn as_event(mut response: Response) -> Response {
     })
 }
 
-pub(super) fn is_events(response: &Response) -> bool {
+/// The answers to several requests, as events of one stream.
+pub(super) fn together(answers: Vec<Response>) -> Response {
+    let events = stream::select_all(answers.into_iter().map(|answer| {
+        let whole = !is_events(&answer);
+        let chunks = answer.into_body().into_data_stream();
+        // What is no event yet becomes one; it came in one piece.
+        Box::pin(chunks.map(move |chunk| match chunk {
+            Ok(chunk) if whole => Ok([b"data: ", &*chunk, b"\n\n"].concat().into()),
+            chunk => chunk,
+        }))
+    }));
+    let mut response = Response::new(Body::from_stream(events));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENTS));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response
+}
+
+fn is_events(response: &Response) -> bool {
     of_type(response, EVENTS)
 }
 
@@ -167,10 +183,8 @@ fn of_type(response: &Response, name: &str) -> bool {
 
 /// Why a request has no other answer at the end of the server.
 pub(super) fn ending() -> RpcError {
-    let data = serde_json::json!({
-        "details": "the server is shutting down; a run that was started goes on when it is back",
-    });
-    RpcError::new(crate::rpc_error::SERVER_ERROR, "Server is shutting down", data)
+    let details = "the server is shutting down; a run that was started goes on when it is back";
+    RpcError::new(SERVER_ERROR, "Server is shutting down", json!({ "details": details }))
 }
 
 /// The stream of one request, which has an answer whatever happens.

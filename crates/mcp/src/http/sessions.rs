@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use futures_util::Stream;
@@ -23,10 +23,12 @@ use rmcp::transport::streamable_http_server::{SessionId, SessionManager};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::endpoint::HttpError;
 use super::guard::Principal;
-use crate::limits;
-use crate::request;
+use crate::lock::lock;
+use crate::rpc_error::RpcError;
 use crate::version::Revision;
+use crate::{limits, request};
 
 /// One client that shook hands.
 #[derive(Debug)]
@@ -42,17 +44,6 @@ pub(super) struct HttpSession {
     /// Who shook hands, where that is known.
     owner: OnceLock<Principal>,
     has_tasks: bool,
-}
-
-/// What becomes of a request that is to be under way.
-#[must_use]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Opened {
-    Yes,
-    /// One with its id is under way already.
-    InUse,
-    /// So many are in this session that none can be added.
-    TooMany,
 }
 
 /// Where a request is.
@@ -97,36 +88,39 @@ impl HttpSession {
 
     /// Notes that a request is under way. One with the same id that is being answered is waited
     /// for: its client has the answer, or will at once.
-    pub(super) async fn open(&self, id: &RequestId) -> Opened {
+    pub(super) async fn open(&self, id: &RequestId) -> Result<(), HttpError> {
         self.touch();
+        let opened = self.looked(|| self.try_open(id)).await;
+        opened.unwrap_or_else(|| Err(HttpError::malformed(RpcError::in_use())))
+    }
+
+    /// What a look finds, which is repeated whenever a request is at another stage; nothing when
+    /// that takes too long.
+    async fn looked<T>(&self, look: impl Fn() -> Option<T>) -> Option<T> {
         loop {
             let moved = self.moved.notified();
-            if let Some(opened) = self.try_open(id) {
-                return opened;
+            if let Some(found) = look() {
+                return Some(found);
             }
-            if tokio::time::timeout(limits::OVERTAKEN, moved).await.is_err() {
-                return Opened::InUse;
-            }
+            tokio::time::timeout(limits::OVERTAKEN, moved).await.ok()?;
         }
     }
 
-    fn try_open(&self, id: &RequestId) -> Option<Opened> {
+    fn try_open(&self, id: &RequestId) -> Option<Result<(), HttpError>> {
         let mut open = lock(&self.open);
         let is_full = open.len() >= limits::SESSION_REQUESTS;
         match open.entry(id.clone()) {
             Entry::Occupied(taken) if *taken.get() == Stage::Answering => None,
-            Entry::Occupied(_) => Some(Opened::InUse),
-            Entry::Vacant(_) if is_full => Some(Opened::TooMany),
+            Entry::Occupied(_) => Some(Err(HttpError::malformed(RpcError::in_use()))),
+            Entry::Vacant(_) if is_full => {
+                let fault = RpcError::too_many_requests(limits::SESSION_REQUESTS);
+                Some(Err(HttpError::unavailable(fault)))
+            }
             Entry::Vacant(free) => {
                 free.insert(Stage::Read);
-                Some(Opened::Yes)
+                Some(Ok(()))
             }
         }
-    }
-
-    /// `rmcp` has a request.
-    fn handed_on(&self, id: &RequestId) {
-        self.moves_to(id, Stage::HandedOn);
     }
 
     fn moves_to(&self, id: &RequestId, next: Stage) {
@@ -139,15 +133,7 @@ impl HttpSession {
     /// Waits until `rmcp` has a request that is under way: what is said of it comes over another
     /// connection, and may come first.
     pub(super) async fn is_handed_on(&self, id: &RequestId) {
-        loop {
-            let moved = self.moved.notified();
-            if lock(&self.open).get(id) != Some(&Stage::Read) {
-                return;
-            }
-            if tokio::time::timeout(limits::OVERTAKEN, moved).await.is_err() {
-                return;
-            }
-        }
+        self.looked(|| (lock(&self.open).get(id) != Some(&Stage::Read)).then_some(())).await;
     }
 
     /// There will be no answer to a request, or nobody wants it.
@@ -341,7 +327,7 @@ impl Transport<RoleServer> for TrackedTransport {
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         let message = self.inner.receive().await;
         if let Some(JsonRpcMessage::Request(request)) = &message {
-            self.session.handed_on(&request.id);
+            self.session.moves_to(&request.id, Stage::HandedOn);
         }
         message
     }
@@ -349,10 +335,6 @@ impl Transport<RoleServer> for TrackedTransport {
     async fn close(&mut self) -> Result<(), Self::Error> {
         self.inner.close().await
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -365,8 +347,9 @@ mod tests {
         let (now, later) = (Duration::ZERO, Duration::from_hours(1));
         assert!(session.is_idle(now) && !session.is_idle(later));
         let id = RequestId::Number(1);
-        assert_eq!(session.open(&id).await, Opened::Yes);
-        assert_eq!(session.open(&id).await, Opened::InUse);
+        assert_eq!(session.open(&id).await, Ok(()));
+        let in_use = HttpError::malformed(RpcError::in_use());
+        assert_eq!(session.open(&id).await, Err(in_use));
         assert!(!session.is_idle(now));
         session.give_up(&id);
         assert!(session.is_idle(now));
@@ -381,19 +364,20 @@ mod tests {
         let session = HttpSession::new(true);
         let id = |number: usize| RequestId::Number(i64::try_from(number).expect("fits"));
         for number in 0..limits::SESSION_REQUESTS {
-            assert_eq!(session.open(&id(number)).await, Opened::Yes);
+            assert_eq!(session.open(&id(number)).await, Ok(()));
         }
         let next = id(limits::SESSION_REQUESTS);
-        assert_eq!(session.open(&next).await, Opened::TooMany);
+        let too_many = RpcError::too_many_requests(limits::SESSION_REQUESTS);
+        assert_eq!(session.open(&next).await, Err(HttpError::unavailable(too_many)));
         session.give_up(&id(0));
-        assert_eq!(session.open(&next).await, Opened::Yes);
+        assert_eq!(session.open(&next).await, Ok(()));
     }
 
     #[tokio::test]
     async fn an_id_that_is_being_answered_is_waited_for() {
         let session = Arc::new(HttpSession::new(true));
         let id = RequestId::Number(7);
-        assert_eq!(session.open(&id).await, Opened::Yes);
+        assert_eq!(session.open(&id).await, Ok(()));
         session.moves_to(&id, Stage::Answering);
         let next = tokio::spawn({
             let (session, id) = (Arc::clone(&session), id.clone());
@@ -402,7 +386,7 @@ mod tests {
         tokio::task::yield_now().await;
         assert!(!next.is_finished());
         session.give_up(&id);
-        assert_eq!(next.await.expect("ends"), Opened::Yes);
+        assert_eq!(next.await.expect("ends"), Ok(()));
     }
 
     #[test]

@@ -2,22 +2,20 @@
 //! cannot read, loses the reply to a bad envelope under load, and ends on a notification that comes
 //! first; all of these are answered here.
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use rmcp::model::{GetExtensions, JsonRpcMessage};
+use rmcp::model::{GetExtensions, JsonObject, JsonRpcMessage};
 use rmcp::service::{RoleServer, RxJsonRpcMessage};
-use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-use super::outbox::{Batch, Opened, Outbox};
+use super::outbox::{Batch, Outbox};
 use crate::answer::{self, RpcResult};
-use crate::contract::Contract;
 use crate::frame::Frame;
-use crate::limits;
+use crate::guide::Contract;
 use crate::message::{self, Id, Incoming, Request, RpcMessage};
-use crate::params;
 use crate::request::{self, DISCOVER, Era};
 use crate::rpc_error::RpcError;
 use crate::session;
@@ -25,13 +23,11 @@ use crate::trace::{self, RequestOutcome};
 use crate::version::{Revision, SessionOptions};
 use crate::workflows::{AtOnce, WorkflowServer};
 
-/// Whether more lines are wanted.
-#[must_use]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
-    More,
-    Over,
-}
+/// Whether more lines are wanted: [`MORE`], or [`OVER`].
+pub(super) type Verdict = ControlFlow<()>;
+
+const MORE: Verdict = Verdict::Continue(());
+const OVER: Verdict = Verdict::Break(());
 
 /// One connection, as the reader of its lines sees it.
 pub(super) struct Framing {
@@ -71,7 +67,7 @@ impl Framing {
         };
         self.asked = (trace::known(""), Instant::now());
         match incoming {
-            Incoming::Nothing => Verdict::More,
+            Incoming::Nothing => MORE,
             Incoming::One(one) => self.message(&one, None),
             Incoming::Batch(messages) => self.batch(&messages),
             Incoming::Unreadable(fault) => self.refuse(Id::NULL, &fault, None),
@@ -84,13 +80,7 @@ impl Framing {
             return self.refuse(Id::NULL, &fault, None);
         }
         let batch = Arc::default();
-        let mut verdict = Verdict::More;
-        for message in messages {
-            if self.message(message, Some(&batch)) == Verdict::Over {
-                verdict = Verdict::Over;
-                break;
-            }
-        }
+        let verdict = messages.iter().try_for_each(|message| self.message(message, Some(&batch)));
         self.outbox.complete(&batch);
         verdict
     }
@@ -98,7 +88,7 @@ impl Framing {
     fn message(&mut self, message: &RpcMessage<'_>, batch: InBatch<'_>) -> Verdict {
         match message {
             RpcMessage::Bad { id, fault } => self.refuse(*id, fault, batch),
-            RpcMessage::Notification(note) => self.notification(note.text),
+            RpcMessage::Notification(text) => self.notification(text),
             RpcMessage::Response(text) => self.pass(text),
             RpcMessage::Request(request) => self.request(request, batch),
         }
@@ -107,14 +97,14 @@ impl Framing {
     /// A notification that opens a connection, or that cannot be read, changes nothing.
     fn notification(&mut self, text: &str) -> Verdict {
         if self.agreed.is_none() && !self.stateless {
-            return Verdict::More;
+            return MORE;
         }
         self.pass(text)
     }
 
     /// Hands on what wants no answer; what is none of the protocol's is nothing.
     fn pass(&mut self, text: &str) -> Verdict {
-        let Ok(message) = serde_json::from_str(text) else { return Verdict::More };
+        let Ok(message) = serde_json::from_str(text) else { return MORE };
         if let JsonRpcMessage::Notification(note) = &message
             && let rmcp::model::ClientNotification::CancelledNotification(note) = &note.notification
             && let Some(id) = &note.params.request_id
@@ -127,7 +117,7 @@ impl Framing {
     fn request(&mut self, request: &Request<'_>, batch: InBatch<'_>) -> Verdict {
         let method = request.method.as_ref();
         self.asked = (trace::known(method), Instant::now());
-        let params = match params::object(request.params) {
+        let params = match request.params.object() {
             Ok(params) => params,
             Err(fault) => return self.refuse(request.id, &fault, batch),
         };
@@ -141,9 +131,8 @@ impl Framing {
             "ping" if !alone => self.reply(request.id, &RpcResult::Fixed("{}"), batch),
             "shutdown" => {
                 self.settle();
-                let (Verdict::More | Verdict::Over) =
-                    self.reply(request.id, &RpcResult::Fixed("null"), batch);
-                Verdict::Over
+                self.reply(request.id, &RpcResult::Fixed("null"), batch)?;
+                OVER
             }
             _ if alone || method == DISCOVER => {
                 self.stateless |= alone && method != DISCOVER;
@@ -169,22 +158,19 @@ impl Framing {
     fn at_once(
         &self,
         request: &Request<'_>,
-        params: &Map<String, Value>,
+        params: &JsonObject,
         batch: InBatch<'_>,
     ) -> Option<Verdict> {
         let revision = self.agreed.filter(|_| request.method == "tools/call")?;
         let is_free = request::id(request.id).is_ok_and(|id| !self.outbox.is_open(&id));
         let _entered = self.runtime.enter();
         let client = is_free.then(|| AtOnce::new(revision, None))?;
-        let result = self.server.call_at_once(params, &client)?;
-        let result = serde_json::to_string(&result).ok()?;
-        let mut text = Vec::new();
-        answer::reply(&mut text, request.id, &RpcResult::Made(result));
+        let text = self.server.call_at_once(params, request.id, &client)?;
         match batch {
             Some(_) => self.outbox.answer(text, batch),
             None => self.outbox.answer_later(text),
         }
-        Some(Verdict::More)
+        Some(MORE)
     }
 
     /// Nothing more is here to be read: what was answered on the spot leaves now, together.
@@ -192,7 +178,7 @@ impl Framing {
         self.outbox.flush();
     }
 
-    fn initialize(&mut self, request: &Request<'_>, params: Map<String, Value>) -> Verdict {
+    fn initialize(&mut self, request: &Request<'_>, params: JsonObject) -> Verdict {
         if self.agreed.is_some() {
             let fault = RpcError::invalid_request("the session is initialized already");
             return self.refuse(request.id, &fault, None);
@@ -213,7 +199,7 @@ impl Framing {
         &mut self,
         method: &str,
         id: Id<'_>,
-        arguments: Map<String, Value>,
+        arguments: JsonObject,
         batch: InBatch<'_>,
     ) -> Verdict {
         self.asked.0 = trace::GUIDE;
@@ -232,7 +218,7 @@ impl Framing {
     fn work(
         &mut self,
         request: &Request<'_>,
-        params: Map<String, Value>,
+        params: JsonObject,
         era: Era,
         batch: InBatch<'_>,
     ) -> Verdict {
@@ -247,15 +233,7 @@ impl Framing {
         // This may take a while: what is answered leaves before it.
         self.flush();
         self.outbox.pace();
-        let fault = match self.outbox.open(&id, request.bytes(), batch) {
-            Opened::Yes => None,
-            Opened::InUse => Some(RpcError::in_use()),
-            Opened::TooMany => {
-                let details = "too many requests are under way";
-                Some(RpcError::over_limit(details, limits::OPEN_REQUESTS_MAX))
-            }
-        };
-        if let Some(fault) = fault {
+        if let Err(fault) = self.outbox.open(&id, request.bytes(), batch) {
             return self.refuse(request.id, &fault, batch);
         }
         read.extensions_mut().insert(self.outbox.clone());
@@ -268,10 +246,7 @@ impl Framing {
     }
 
     fn hand_on(&mut self, message: RxJsonRpcMessage<RoleServer>) -> Verdict {
-        match self.inbox.blocking_send(message) {
-            Ok(()) => Verdict::More,
-            Err(_) => Verdict::Over,
-        }
+        if self.inbox.blocking_send(message).is_ok() { MORE } else { OVER }
     }
 
     fn reply(&mut self, id: Id<'_>, reply: &RpcResult<'_>, batch: InBatch<'_>) -> Verdict {
@@ -279,7 +254,7 @@ impl Framing {
         let mut text = Vec::new();
         answer::reply(&mut text, id, reply);
         self.outbox.answer(text, batch);
-        Verdict::More
+        MORE
     }
 
     fn refuse(&mut self, id: Id<'_>, fault: &RpcError, batch: InBatch<'_>) -> Verdict {
@@ -287,6 +262,6 @@ impl Framing {
         let mut text = Vec::new();
         answer::fault(&mut text, id, fault);
         self.outbox.answer(text, batch);
-        Verdict::More
+        MORE
     }
 }

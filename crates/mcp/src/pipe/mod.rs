@@ -12,20 +12,25 @@
 
 mod framing;
 mod outbox;
-mod transport;
 
+use std::convert::Infallible;
+use std::future::Future;
 use std::io::{Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::{io, thread};
 
-use rmcp::service::serve_server;
+use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage, serve_server};
+use rmcp::transport::Transport;
+use tokio::sync::mpsc;
 
 use crate::frame::Frame;
 use crate::stdio::{FrameReader, ServeError, WorkflowBackend};
 use crate::traced_handler::TracedHandler;
 use crate::version::SessionOptions;
 use crate::workflows::WorkflowServer;
-use framing::{Framing, Verdict};
-use transport::RmcpTransport;
+use crate::{limits, request};
+use framing::Framing;
 
 pub(crate) use outbox::Outbox;
 
@@ -77,13 +82,13 @@ fn read_all(
     mut frames: FrameReader<impl Read>,
 ) -> Result<(), ServeError> {
     if let Some(first) = first
-        && framing.line(Frame::Line(first)) == Verdict::Over
+        && framing.line(Frame::Line(first)).is_break()
     {
         return Ok(());
     }
     loop {
         while let Some(frame) = frames.next() {
-            if framing.line(frame) == Verdict::Over {
+            if framing.line(frame).is_break() {
                 return Ok(());
             }
         }
@@ -91,5 +96,59 @@ fn read_all(
         if !frames.fill()? {
             return Ok(());
         }
+    }
+}
+
+/// The pipe as `rmcp` sees it. Clones are the same pipe: a session that never began leaves it open
+/// for the next one.
+#[derive(Clone)]
+struct RmcpTransport {
+    inbox: Arc<tokio::sync::Mutex<mpsc::Receiver<RxJsonRpcMessage<RoleServer>>>>,
+    outbox: Outbox,
+    closed: Arc<AtomicBool>,
+}
+
+impl RmcpTransport {
+    fn new(outbox: Outbox) -> (RmcpTransport, mpsc::Sender<RxJsonRpcMessage<RoleServer>>) {
+        let (sender, inbox) = mpsc::channel(limits::UNREAD_REQUESTS);
+        let inbox = Arc::new(tokio::sync::Mutex::new(inbox));
+        (RmcpTransport { inbox, outbox, closed: Arc::default() }, sender)
+    }
+
+    /// Whether nothing more will come.
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+}
+
+impl Transport<RoleServer> for RmcpTransport {
+    type Error = Infallible;
+
+    /// A message takes its place in the order at once; whoever sends it goes on when there is room
+    /// for the next one.
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Infallible>> + Send + 'static {
+        self.outbox.message(&request::greeted(item, true));
+        let outbox = self.outbox.clone();
+        async move {
+            outbox.room().await;
+            Ok(())
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        let message = self.inbox.lock().await.recv().await;
+        if message.is_none() {
+            self.closed.store(true, Ordering::Release);
+            // Ending the session ends what is under way in it: every answer goes out first.
+            self.outbox.settled().await;
+        }
+        message
+    }
+
+    async fn close(&mut self) -> Result<(), Infallible> {
+        Ok(())
     }
 }

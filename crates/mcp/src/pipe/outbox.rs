@@ -6,13 +6,15 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::io::Write;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use rmcp::model::{JsonRpcMessage, RequestId};
 use rmcp::service::{RoleServer, TxJsonRpcMessage};
 use tokio::sync::Notify;
 
 use crate::limits;
+use crate::lock::lock;
+use crate::rpc_error::RpcError;
 use crate::stdio::ServeError;
 
 /// Where answers go. Requests carry it along, for what may only follow their answer.
@@ -96,17 +98,6 @@ pub(super) struct Batch {
     complete: bool,
 }
 
-/// What becomes of a request that is to be under way.
-#[must_use]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Opened {
-    Yes,
-    /// One with its id is under way already.
-    InUse,
-    /// So many are that none can be added.
-    TooMany,
-}
-
 impl Outbox {
     /// Waits until the client has read enough of its answers. For a thread of its own.
     pub(super) fn wait_for_room(&self) {
@@ -136,19 +127,20 @@ impl Outbox {
         drop(one.wait_timeout_while(open, limits::OPEN_PAUSE, many));
     }
 
-    /// Notes that a request of so many bytes is under way.
+    /// Notes that a request of so many bytes is under way, unless one with its id is already, or so
+    /// many are that none can be added.
     pub(super) fn open(
         &self,
         id: &RequestId,
         bytes: usize,
         batch: Option<&Arc<Mutex<Batch>>>,
-    ) -> Opened {
+    ) -> Result<(), RpcError> {
         let mut open = lock(&self.shared.open);
         if open.requests.contains_key(id) {
-            return Opened::InUse;
+            return Err(RpcError::in_use());
         }
         if open.requests.len() >= limits::OPEN_REQUESTS_MAX {
-            return Opened::TooMany;
+            return Err(RpcError::too_many_requests(limits::OPEN_REQUESTS_MAX));
         }
         if let Some(batch) = batch {
             let mut batch = lock(batch);
@@ -158,7 +150,7 @@ impl Outbox {
         }
         open.bytes += bytes;
         open.requests.insert(id.clone(), OpenRequest { batch: batch.cloned(), bytes });
-        Opened::Yes
+        Ok(())
     }
 
     /// Whether a request of this id is under way.
@@ -330,10 +322,6 @@ impl Outbox {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;
@@ -407,10 +395,11 @@ mod tests {
         let outbox = Outbox::default();
         let id = |number: usize| RequestId::Number(i64::try_from(number).expect("fits"));
         for number in 0..limits::OPEN_REQUESTS_MAX {
-            assert_eq!(outbox.open(&id(number), 1, None), Opened::Yes);
+            assert_eq!(outbox.open(&id(number), 1, None), Ok(()));
         }
-        assert_eq!(outbox.open(&id(0), 1, None), Opened::InUse);
-        assert_eq!(outbox.open(&id(limits::OPEN_REQUESTS_MAX), 1, None), Opened::TooMany);
+        assert_eq!(outbox.open(&id(0), 1, None), Err(RpcError::in_use()));
+        let too_many = RpcError::too_many_requests(limits::OPEN_REQUESTS_MAX);
+        assert_eq!(outbox.open(&id(limits::OPEN_REQUESTS_MAX), 1, None), Err(too_many));
         let began = std::time::Instant::now();
         outbox.pace();
         assert!(began.elapsed() >= limits::OPEN_PAUSE);

@@ -6,26 +6,26 @@
 
 use std::collections::VecDeque;
 use std::future::Future;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use milepost_ops::run::decide::{ApproveStep, RejectStep, Request as DecideRequest};
 use milepost_ops::run::resume::ResumeRun;
 use milepost_ops::run::start::RunWorkflow;
 use milepost_ops::run::status::{self, GetRunStatus};
 use milepost_ops::run::submit::SubmitStep;
-use milepost_ops::run::view::{Presence, RunView, WaitingKind, WaitingView};
+use milepost_ops::run::view::{Presence, WaitingKind, WaitingView};
 use milepost_ops::{Code, ElicitedCaller, Operation, Operations, Problem, Response};
-use rmcp::model::{ElicitRequestParams, InputRequests, RequestParamsMeta};
-use rmcp::service::{RequestContext, RoleServer};
+use rmcp::model::{ElicitRequestParams, InputRequests, JsonObject, RequestParamsMeta};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::client::{McpClient, principal};
+use super::client::{Context, McpClient};
 use super::elicitation::{self, FormResult};
 use super::tool_call::ToolCall;
 use super::{ToolStyle, WorkflowServer, call_tokens, suggested_call, tasks};
 use crate::limits;
+use crate::lock::lock;
 
 /// The key of a question where every request stands alone.
 pub(super) const APPROVAL: &str = "approval";
@@ -42,7 +42,7 @@ pub(super) struct ApprovalQuestion {
     /// What was shown: another question is not answered by this.
     digest: String,
     message: String,
-    schema: Map<String, Value>,
+    schema: JsonObject,
     /// Whether the author wants an answer with fields.
     has_form: bool,
 }
@@ -54,7 +54,7 @@ pub(super) struct PendingApproval {
     /// The run that was to be shown.
     run: String,
     /// What else the result says.
-    rest: Option<Map<String, Value>>,
+    rest: Option<JsonObject>,
     wait_s: u64,
 }
 
@@ -109,7 +109,7 @@ impl ApprovalQuestion {
     pub(super) async fn decide(
         &self,
         operations: &Operations,
-        mut given: Map<String, Value>,
+        mut given: JsonObject,
         principal: Option<String>,
     ) -> Result<(), Problem> {
         let Some(Value::Bool(approve)) = given.remove(APPROVE) else { return Ok(()) };
@@ -146,7 +146,7 @@ fn message(waiting: &WaitingView) -> String {
 }
 
 /// The form for a decision; none where the author wants more than a form of a client can hold.
-fn schema(form: Option<&Value>) -> Option<Map<String, Value>> {
+fn schema(form: Option<&Value>) -> Option<JsonObject> {
     let mut properties = Map::new();
     properties.insert(APPROVE.to_owned(), json!({"type": "boolean", "title": "Approve"}));
     let mut required = vec![APPROVE.to_owned()];
@@ -162,8 +162,7 @@ fn schema(form: Option<&Value>) -> Option<Map<String, Value>> {
     } else {
         properties.insert(COMMENT.to_owned(), json!({"type": "string", "title": "Comment"}));
     }
-    let schema = json!({"type": "object", "properties": properties, "required": required});
-    schema.as_object().cloned()
+    Some(elicitation::schema(properties, &required))
 }
 
 /// A field of a form, where it is a plain one.
@@ -172,7 +171,7 @@ fn plain(field: &Value) -> Option<Value> {
     matches!(kind, "string" | "number" | "integer" | "boolean").then_some(())?;
     let kept = ["type", "title", "description", "enum", "minimum", "maximum"];
     let kept = kept.into_iter().filter_map(|name| Some((name, field.get(name)?.clone())));
-    let kept: Map<String, Value> = kept.map(|(name, value)| (name.to_owned(), value)).collect();
+    let kept: JsonObject = kept.map(|(name, value)| (name.to_owned(), value)).collect();
     Some(Value::Object(kept))
 }
 
@@ -180,7 +179,7 @@ impl Questions {
     /// Notes that a client is asked; `false` when it was before.
     fn mark(&self, question: &ApprovalQuestion, who: &str) -> bool {
         let name = question.name(who);
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut asked = lock(&self.asked);
         if asked.contains(&name) {
             return false;
         }
@@ -194,20 +193,18 @@ impl Questions {
     /// Nobody saw it after all.
     fn unmark(&self, question: &ApprovalQuestion, who: &str) {
         let name = question.name(who);
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        asked.retain(|known| *known != name);
+        lock(&self.asked).retain(|known| *known != name);
     }
 
     fn was_asked(&self, question: &ApprovalQuestion, who: &str) -> bool {
-        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        asked.contains(&question.name(who))
+        lock(&self.asked).contains(&question.name(who))
     }
 
     /// The key under which a task asks it: the same for as long as it is the same question, and
     /// one that nobody can make up.
     pub(super) fn key(&self, task: &str, question: &ApprovalQuestion) -> String {
         let name = question.name(task);
-        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut keys = lock(&self.keys);
         if let Some(known) = keys.iter().find(|known| known.question.name(&known.task) == name) {
             return known.key.clone();
         }
@@ -222,7 +219,7 @@ impl Questions {
 
     /// The question that a task asked under a key; its answer is taken once.
     fn take(&self, task: &str, key: &str) -> Option<ApprovalQuestion> {
-        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut keys = lock(&self.keys);
         let at = keys.iter().position(|known| known.key == key && known.task == task)?;
         keys.remove(at).map(|known| known.question)
     }
@@ -232,23 +229,13 @@ impl WorkflowServer {
     /// The first question of a run that this client was not asked yet.
     pub(super) fn question(
         &self,
-        run: &RunView,
-        client: McpClient<'_>,
-    ) -> Option<ApprovalQuestion> {
-        self.unasked(&run.run_id, &run.waiting, client)
-    }
-
-    fn unasked(
-        &self,
         run: &str,
         waiting: &[WaitingView],
         client: McpClient<'_>,
     ) -> Option<ApprovalQuestion> {
-        let key = client.key();
-        let questions = &self.shared.questions;
-        ApprovalQuestion::of(run, waiting)
-            .into_iter()
-            .find(|question| !questions.was_asked(question, &key))
+        let (key, asked) = (client.key(), &self.shared.questions);
+        let mut open = ApprovalQuestion::of(run, waiting).into_iter();
+        open.find(|question| !asked.was_asked(question, &key))
     }
 
     /// Asks a client that shook hands; what its person filled in, unless they did not.
@@ -257,7 +244,7 @@ impl WorkflowServer {
         question: &ApprovalQuestion,
         client: McpClient<'_>,
         ask: impl Future<Output = FormResult>,
-    ) -> Option<Map<String, Value>> {
+    ) -> Option<JsonObject> {
         let (key, questions) = (client.key(), &self.shared.questions);
         if !questions.mark(question, &key) {
             return None;
@@ -275,7 +262,7 @@ impl WorkflowServer {
     /// Asks a client that shook hands what its task waits for.
     pub(super) async fn ask_in_task(
         &self,
-        context: &RequestContext<RoleServer>,
+        context: &Context,
         task: &str,
         question: &ApprovalQuestion,
     ) {
@@ -285,11 +272,12 @@ impl WorkflowServer {
             let answer = context.peer.create_elicitation(params).await;
             answer.map_or(FormResult::Nobody, elicitation::result)
         };
-        if let Some(given) = self.put(question, McpClient::Peer(context), asked).await {
-            let decided = question.decide(self.operations(), given, principal(context)).await;
-            if let Err(problem) = decided {
-                self.refused(task, &problem);
-            }
+        let client = McpClient::Peer(context);
+        if let Some(given) = self.put(question, client, asked).await
+            && let Err(problem) =
+                question.decide(self.operations(), given, client.principal()).await
+        {
+            self.refused(task, &problem);
         }
     }
 
@@ -324,7 +312,7 @@ impl WorkflowServer {
         }
         for _ in 0..limits::QUESTIONS_A_CALL {
             let Some(run) = shown(calling.operation.name, &answer)? else { break };
-            let Some(question) = self.unasked(&run.run_id, &run.waiting, client) else { break };
+            let Some(question) = self.question(&run.run_id, &run.waiting, client) else { break };
             if client.leaves_it() {
                 break;
             }
@@ -409,9 +397,9 @@ impl PendingApproval {
         question: &ApprovalQuestion,
         run: String,
         answer: &Response,
-        arguments: &Map<String, Value>,
+        arguments: &JsonObject,
     ) -> Result<PendingApproval, Problem> {
-        let mut rest: Map<String, Value> = read(answer.json())?;
+        let mut rest: JsonObject = read(answer.json())?;
         let rest = rest.shift_remove("run").map(|_| rest);
         let wait_s = arguments.get("wait_s").and_then(Value::as_u64).unwrap_or_default();
         let (least, most) = limits::DECIDED_WAIT_S;

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Instant;
 
 use serde_json::{Map, Value};
 
 use crate::limits;
+use crate::lock::lock;
 
 /// The argument that carries a token.
 pub(super) const ARGUMENT: &str = "confirm";
@@ -35,7 +36,7 @@ impl<T> CallTokens<T> {
     /// A token for one call.
     pub(super) fn give(&self, call: String, what: T) -> String {
         let token = token();
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = lock(&self.open);
         open.retain(|_, one| one.since.elapsed() < limits::TOKEN_VALID);
         if open.len() >= limits::TOKENS
             && let Some(oldest) =
@@ -49,7 +50,7 @@ impl<T> CallTokens<T> {
 
     /// What a token stands for, when it was given for this call; it is used up either way.
     pub(super) fn take(&self, token: &str, call: &str) -> Option<T> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = lock(&self.open);
         let one = open.remove(token)?;
         (one.since.elapsed() < limits::TOKEN_VALID && one.call == call).then_some(one.what)
     }

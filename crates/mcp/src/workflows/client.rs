@@ -1,11 +1,31 @@
 //! The client behind a call, as far as the protocol tells: who it is, and whether it can be asked.
+//! Some calls are answered on the spot, by the same way as all others but without `rmcp` around it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Poll, Waker};
 
 use axum::http::request::Parts;
-use rmcp::model::{ClientCapabilities, ProtocolVersion};
+use milepost_ops::{Safety, Task, Tool};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ClientCapabilities, ErrorData, JsonObject,
+    ProtocolVersion,
+};
 use rmcp::service::{RequestContext, RoleServer};
 
-use super::inline_call::AtOnce;
+use super::WorkflowServer;
+use super::tool_names::ToolTarget;
+use crate::answer::{self, RpcResult};
 use crate::http::Principal;
+use crate::message::Id;
+use crate::trace::{self, RequestOutcome};
+use crate::version::Revision;
+
+/// A request of a client, as `rmcp` knows it.
+pub(super) type Context = RequestContext<RoleServer>;
+/// What `rmcp` is given for a request.
+pub(super) type Answer<T> = Result<T, ErrorData>;
 
 /// Where a client of HTTP says which session is its own.
 const SESSION: &str = "mcp-session-id";
@@ -15,16 +35,31 @@ const SESSION: &str = "mcp-session-id";
 pub(super) enum McpClient<'c> {
     /// One that `rmcp` serves. One that shook hands may be asked by a request of ours, any other
     /// in rounds: it repeats its request with the answer.
-    Peer(&'c RequestContext<RoleServer>),
+    Peer(&'c Context),
     /// One of the guide contract. Nothing is known of it, and it cannot be asked.
     Guide,
     /// One that is answered on the spot or not at all.
     AtOnce(&'c AtOnce),
 }
 
+/// A client that shook hands, as far as a call has to know that is answered on the spot.
+#[derive(Debug)]
+pub(crate) struct AtOnce {
+    revision: Revision,
+    principal: Option<String>,
+    /// Somebody has to be asked, or it fails.
+    is_left: AtomicBool,
+}
+
+impl AtOnce {
+    pub(crate) fn new(revision: Revision, principal: Option<String>) -> AtOnce {
+        AtOnce { revision, principal, is_left: AtomicBool::new(false) }
+    }
+}
+
 impl<'c> McpClient<'c> {
     /// What `rmcp` knows of the call.
-    pub(super) fn context(self) -> Option<&'c RequestContext<RoleServer>> {
+    pub(super) fn context(self) -> Option<&'c Context> {
         match self {
             McpClient::Peer(context) => Some(context),
             McpClient::Guide | McpClient::AtOnce(_) => None,
@@ -35,7 +70,7 @@ impl<'c> McpClient<'c> {
     /// fails. Whether it is such a call.
     pub(super) fn leaves_it(self) -> bool {
         if let McpClient::AtOnce(client) = self {
-            client.leave();
+            client.is_left.store(true, Ordering::Relaxed);
         }
         matches!(self, McpClient::AtOnce(_))
     }
@@ -62,7 +97,7 @@ impl<'c> McpClient<'c> {
     /// Whether it knows results with a structure, and addresses in them.
     pub(super) fn reads_structure(self) -> bool {
         if let McpClient::AtOnce(client) = self {
-            return client.revision().as_str() >= ProtocolVersion::V_2025_06_18.as_str();
+            return client.revision.as_str() >= ProtocolVersion::V_2025_06_18.as_str();
         }
         let Some(context) = self.context() else { return false };
         let known = context.peer.peer_info().map(|info| info.protocol_version.clone());
@@ -80,7 +115,7 @@ impl<'c> McpClient<'c> {
         match self {
             McpClient::Peer(context) => principal(context),
             McpClient::Guide => None,
-            McpClient::AtOnce(client) => client.principal().map(str::to_owned),
+            McpClient::AtOnce(client) => client.principal.clone(),
         }
     }
 
@@ -93,13 +128,13 @@ impl<'c> McpClient<'c> {
 }
 
 /// Who asks, where a token says so.
-pub(super) fn principal(context: &RequestContext<RoleServer>) -> Option<String> {
+pub(super) fn principal(context: &Context) -> Option<String> {
     let parts = context.extensions.get::<Parts>()?;
     parts.extensions.get::<Principal>()?.name().map(str::to_owned)
 }
 
 /// The session of a client; a pipe is one by itself.
-pub(super) fn session(context: &RequestContext<RoleServer>) -> String {
+pub(super) fn session(context: &Context) -> String {
     let parts = context.extensions.get::<Parts>();
     let session = parts.and_then(|parts| parts.headers.get(SESSION)?.to_str().ok());
     session.unwrap_or_default().to_owned()
@@ -112,7 +147,55 @@ pub(super) fn has_forms(capabilities: Option<&ClientCapabilities>) -> bool {
 }
 
 /// Whether the request stands alone.
-pub(super) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
+pub(super) fn is_stateless(context: &Context) -> bool {
     let version = context.protocol_version();
     version.is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
+}
+
+impl WorkflowServer {
+    /// The answer to a call that only reads and has nothing to wait for. Most calls are of this
+    /// kind, and the way through `rmcp` costs several times what they do. `None` sends it that way,
+    /// as if nothing had been done: nothing was but reading.
+    ///
+    /// It must be called where a runtime is.
+    pub(crate) fn call_at_once(
+        &self,
+        params: &JsonObject,
+        id: Id<'_>,
+        client: &AtOnce,
+    ) -> Option<Vec<u8>> {
+        // Whoever says more than these two wants more than the result.
+        if params.keys().any(|key| key != "name" && key != "arguments") {
+            return None;
+        }
+        let name = params.get("name")?.as_str()?;
+        let Some(ToolTarget::Operation(operation)) = self.meant(name) else { return None };
+        let stays_here = |tool: Tool| !tool.calls_out && tool.task == Task::Never;
+        if operation.safety != Safety::Safe || !operation.tool().is_some_and(stays_here) {
+            return None;
+        }
+        let arguments = match params.get("arguments") {
+            None => JsonObject::new(),
+            Some(arguments) => arguments.as_object()?.clone(),
+        };
+        let request = CallToolRequestParams::new(operation.name).with_arguments(arguments);
+        let call = self.call(McpClient::AtOnce(client), request);
+        // Of one that fails, whoever answers it for `rmcp` tells.
+        let mut work = pin!(trace::request("tools/call", call, |end| end == RequestOutcome::Ok));
+        let poll = || work.as_mut().poll(&mut std::task::Context::from_waker(Waker::noop()));
+        // A panic ends this try alone; the way through `rmcp` reports it.
+        match catch_unwind(AssertUnwindSafe(poll)) {
+            Ok(Poll::Ready(Ok(CallToolResponse::Complete(mut result))))
+                if result.is_error != Some(true) && !client.is_left.load(Ordering::Relaxed) =>
+            {
+                // Clients that shake hands do not know it.
+                result.result_type = None;
+                let mut text = Vec::new();
+                let result = serde_json::to_string(&result).ok()?;
+                answer::reply(&mut text, id, &RpcResult::Made(result));
+                Some(text)
+            }
+            _ => None,
+        }
+    }
 }

@@ -4,7 +4,7 @@
 #![expect(deprecated, reason = "clients of 2025-11-25 are asked in this way")]
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use milepost_ops::run::view::DueView;
 use milepost_ops::workflow::validate::{Request as ValidateRequest, ValidateWorkflow};
@@ -12,6 +12,7 @@ use milepost_ops::{Operations, Problem, SilentCaller, prompts};
 use rmcp::model::SamplingMessage;
 
 use crate::limits;
+use crate::lock::lock;
 
 /// A step for a workflow that has none yet.
 const LATER: &str = "steps:\n  - {id: later, set: {}}\n";
@@ -69,7 +70,7 @@ impl ManifestDrafts {
         if due.attempt != 1 || !prompts::writes(prompt) {
             return None;
         }
-        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = lock(&self.all);
         let Some(draft) = all.get(run) else {
             let first = format!("{prompt}\n\n{}", Block::Inputs.wish());
             return Some((vec![SamplingMessage::user_text(first)], 0));
@@ -126,14 +127,14 @@ impl ManifestDrafts {
     }
 
     fn draft(&self, run: &str) -> Draft {
-        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = lock(&self.all);
         let first =
             Draft { block: Block::Inputs, text: String::new(), refused: None, tries: 0, asked: 0 };
         all.get(run).cloned().unwrap_or(first)
     }
 
     fn keep(&self, run: &str, draft: Draft) {
-        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.all);
         // Whoever lost theirs is asked for the first block again.
         if all.len() >= limits::DRAFTS && !all.contains_key(run) {
             all.clear();
@@ -142,7 +143,7 @@ impl ManifestDrafts {
     }
 
     fn forget(&self, run: &str) {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner).remove(run);
+        lock(&self.all).remove(run);
     }
 }
 

@@ -1,18 +1,26 @@
 //! Asking the person behind a client, in the way of its era: by a request of ours where clients
-//! shake hands, by an unfinished answer where every request stands alone.
+//! shake hands, by an unfinished answer where every request stands alone. Inputs that a run lacks
+//! are a form, too.
 
+use milepost_model::input::{InputType, Mode};
+use milepost_model::problem::{Code, Problem};
+use milepost_ops::inputs::preview_inputs::{self, InputView, PreviewInputs};
+use milepost_ops::{Operations, SilentCaller};
 use rmcp::model::{
     ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema,
-    InputRequest, InputRequests,
+    InputRequest, InputRequests, JsonObject,
 };
 use serde_json::{Map, Value, json};
 
 use super::client::McpClient;
 
+/// The argument that inputs stand in, and the key of the form for those that are missing.
+pub(super) const INPUTS: &str = "inputs";
+
 /// What came of asking.
 pub(super) enum FormResult {
     /// They filled in the form.
-    Given(Map<String, Value>),
+    Given(JsonObject),
     /// They said no.
     Declined,
     /// Nobody can be asked.
@@ -30,7 +38,7 @@ pub(super) async fn form(
     answer: Option<&Value>,
     key: &str,
     message: &str,
-    schema: Map<String, Value>,
+    schema: JsonObject,
 ) -> FormResult {
     let Some(context) = client.context().filter(|_| client.has_forms()) else {
         return FormResult::Nobody;
@@ -56,7 +64,7 @@ pub(super) async fn form(
 }
 
 /// A form as a client is asked to show it.
-pub(super) fn params(message: &str, schema: Map<String, Value>) -> Option<ElicitRequestParams> {
+pub(super) fn params(message: &str, schema: JsonObject) -> Option<ElicitRequestParams> {
     let requested_schema = ElicitationSchema::from_json_schema(schema).ok()?;
     let message = message.to_owned();
     Some(ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema })
@@ -68,13 +76,18 @@ pub(super) fn answer(answer: &Value) -> FormResult {
 }
 
 /// The form for a yes.
-pub(super) fn yes_or_no(question: &str) -> Map<String, Value> {
+pub(super) fn yes_or_no(question: &str) -> JsonObject {
     let field = json!({"type": "boolean", "title": "Go on", "description": question});
-    let mut schema = Map::new();
-    schema.insert("type".to_owned(), "object".into());
-    schema.insert("properties".to_owned(), json!({"confirm": field}));
-    schema.insert("required".to_owned(), json!(["confirm"]));
-    schema
+    schema(Map::from_iter([("confirm".to_owned(), field)]), &["confirm".to_owned()])
+}
+
+/// The schema of a form with these fields.
+pub(super) fn schema(properties: JsonObject, required: &[String]) -> JsonObject {
+    Map::from_iter([
+        ("type".to_owned(), "object".into()),
+        ("properties".to_owned(), Value::Object(properties)),
+        ("required".to_owned(), json!(required)),
+    ])
 }
 
 pub(super) fn result(result: ElicitResult) -> FormResult {
@@ -83,4 +96,77 @@ pub(super) fn result(result: ElicitResult) -> FormResult {
         (ElicitationAction::Accept, _) => FormResult::Given(Map::new()),
         _ => FormResult::Declined,
     }
+}
+
+/// The form that would mend a problem; none when something else is wrong as well, or when what is
+/// missing is no matter for a form: a secret, or a value with parts.
+pub(super) async fn missing_inputs(
+    operations: &Operations,
+    problem: &Problem,
+    arguments: &JsonObject,
+) -> Option<JsonObject> {
+    let all_missing = problem.arguments.iter().all(|argument| argument.rule == "required");
+    if problem.code != Code::InputInvalid || problem.arguments.is_empty() || !all_missing {
+        return None;
+    }
+    let request = preview_inputs::Request {
+        manifest: arguments.get("manifest").cloned(),
+        workflow_id: arguments.get("workflow_id").and_then(Value::as_str).map(str::to_owned),
+        partial_inputs: object_in(arguments, INPUTS),
+    };
+    fields(operations, request).await
+}
+
+/// The object of a name, or an empty one.
+pub(super) fn object_in(values: &JsonObject, name: &str) -> JsonObject {
+    values.get(name).and_then(Value::as_object).cloned().unwrap_or_default()
+}
+
+/// The form for what a workflow still needs; none when it is nothing, or no matter for a form.
+pub(super) async fn fields(
+    operations: &Operations,
+    request: preview_inputs::Request,
+) -> Option<JsonObject> {
+    // What is wrong with the workflow itself is told by the call that runs it.
+    let seen = operations.run::<PreviewInputs>(&SilentCaller, request).await.ok()?;
+    let missing = Some(&seen.required_missing).filter(|missing| !missing.is_empty())?;
+    let mut properties = Map::new();
+    for name in missing {
+        let view = seen.inputs.iter().find(|view| view.name == *name)?;
+        properties.insert(name.clone(), field(view)?);
+    }
+    Some(schema(properties, missing))
+}
+
+/// One field. Forms hold plain values only.
+fn field(view: &InputView) -> Option<Value> {
+    let is_plain = match view.kind {
+        InputType::String | InputType::Number | InputType::Integer | InputType::Boolean => true,
+        InputType::Array | InputType::Object => false,
+    };
+    if !is_plain || view.secret || view.mode == Some(Mode::Multiple) {
+        return None;
+    }
+    let mut field = Map::new();
+    field.insert("type".to_owned(), view.kind.name().into());
+    for (text, name) in [(&view.label, "title"), (&view.description, "description")] {
+        if let Some(text) = text {
+            field.insert(name.to_owned(), text.as_str().into());
+        }
+    }
+    let choices = view.rules.as_ref().and_then(|rules| rules.choices.as_ref());
+    if let Some(choices) = choices.filter(|_| view.kind == InputType::String) {
+        field.insert("enum".to_owned(), json!(choices));
+    }
+    Some(Value::Object(field))
+}
+
+/// The arguments with what the form came to.
+pub(super) fn with_inputs(arguments: &JsonObject, given: JsonObject) -> JsonObject {
+    let mut arguments = arguments.clone();
+    let inputs = arguments.entry(INPUTS).or_insert_with(|| json!({}));
+    if let Some(inputs) = inputs.as_object_mut() {
+        inputs.extend(given);
+    }
+    arguments
 }

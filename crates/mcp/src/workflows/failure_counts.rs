@@ -2,9 +2,10 @@
 //! it is done.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use crate::limits;
+use crate::lock::lock;
 
 /// The failures that came last, and how often.
 #[derive(Debug, Default)]
@@ -16,7 +17,7 @@ impl FailureCounts {
     /// How often a tool has failed like this, this time included.
     pub(super) fn count(&self, tool: &str, message: &str) -> u32 {
         let key = format!("{tool}\n{message}");
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = lock(&self.seen);
         if let Some((_, count)) = seen.iter_mut().find(|(known, _)| *known == key) {
             *count = count.saturating_add(1);
             return *count;
@@ -30,7 +31,7 @@ impl FailureCounts {
 
     /// A tool that succeeded begins anew.
     pub(super) fn forget(&self, tool: &str) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = lock(&self.seen);
         seen.retain(|(known, _)| known.split('\n').next() != Some(tool));
     }
 }

@@ -4,26 +4,27 @@
 #![expect(deprecated, reason = "clients of 2025-11-25 are asked in this way")]
 
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use milepost_ops::author::{DRAFT, INPUTS, ROUNDS, is_orchestration};
+use milepost_ops::inputs::preview_inputs;
 use milepost_ops::run::submit::{Request as SubmitRequest, SubmitStep};
 use milepost_ops::run::view::{DueView, RunView};
 use milepost_ops::{Operations, Problem, SilentCaller};
 use rmcp::model::{
     ClientCapabilities, CreateMessageRequest, CreateMessageRequestParams, CustomNotification,
-    ElicitRequest, ElicitRequestParams, ElicitationSchema, InputRequest, NotificationMetaObject,
+    ElicitRequest, ElicitRequestParams, InputRequest, NotificationMetaObject,
     ProgressNotificationParam, RequestParamsMeta, SamplingMessage, ServerNotification,
 };
-use rmcp::service::{RequestContext, RoleServer};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::approvals::APPROVAL;
-use super::client::{McpClient, has_forms};
+use super::client::{Context, McpClient, has_forms};
 use super::suggested_call::Tools;
 use super::tasks::TaskRun;
-use super::{ToolStyle, WorkflowServer, input_form, tasks};
+use super::{ToolStyle, WorkflowServer, elicitation, tasks};
 use crate::limits;
+use crate::lock::lock;
 use crate::pipe::Outbox;
 
 /// The notification of a task that stands otherwise now.
@@ -31,29 +32,24 @@ const STATUS: &str = "notifications/tasks/status";
 const SYSTEM: &str = "You write Milepost workflows. Answer with what is asked for alone: no \
     explanation, no code fence.";
 
-/// A step that is due, as something to ask a client.
-pub(super) struct TaskInputRequest {
-    /// The step and its try: never the same twice in a run.
-    pub(super) key: String,
-    pub(super) request: InputRequest,
-}
+/// A step that is due, as something to ask a client, under a key: the step and its try, never the
+/// same twice in a run.
+type KeyedRequest = (String, InputRequest);
 
 /// What a client that can do as much is asked for.
 pub(super) async fn wanted(
     server: &WorkflowServer,
     run: &TaskRun,
-    context: &RequestContext<RoleServer>,
-) -> Option<TaskInputRequest> {
+    context: &Context,
+) -> Option<KeyedRequest> {
     let capabilities = context.client_capabilities();
     if has_forms(capabilities.as_ref())
-        && let Some(question) = server.question(&run.view, McpClient::Peer(context))
+        && let Some(question) =
+            server.question(run.id(), &run.view.waiting, McpClient::Peer(context))
         && let Some(params) = question.params()
     {
         let key = server.shared.questions.key(run.id(), &question);
-        return Some(TaskInputRequest {
-            key,
-            request: InputRequest::Elicitation(ElicitRequest::new(params)),
-        });
+        return Some((key, InputRequest::Elicitation(ElicitRequest::new(params))));
     }
     step(server, &run.view, capabilities.as_ref()).await
 }
@@ -63,7 +59,7 @@ async fn step(
     server: &WorkflowServer,
     run: &RunView,
     capabilities: Option<&ClientCapabilities>,
-) -> Option<TaskInputRequest> {
+) -> Option<KeyedRequest> {
     let due = run.due.first().filter(|_| is_orchestration(&run.workflow))?;
     if due.attempt > ROUNDS {
         return None;
@@ -75,30 +71,24 @@ async fn step(
     };
     let can_sample = capabilities.is_some_and(|can| can.sampling.is_some());
     let key = format!("{step}:{}", due.attempt);
-    let (key, request) = match form {
-        Some(form) => (key, InputRequest::Elicitation(ElicitRequest::new(form))),
+    match form {
+        Some(form) => Some((key, InputRequest::Elicitation(ElicitRequest::new(form)))),
         None if can_sample => {
-            let (key, question) = match block(server, run, due).filter(|_| step == DRAFT) {
-                Some((question, 0)) => (key, question),
-                Some((question, asked)) => (format!("{key}:{asked}"), question),
+            let block = server.shared.drafts.question(&run.run_id, due);
+            let (key, question) = match block.filter(|_| step == DRAFT) {
+                Some((block, 0)) => (key, sampling(block)),
+                Some((block, asked)) => (format!("{key}:{asked}"), sampling(block)),
                 None => (key, question(due, None, server.style())),
             };
-            (key, InputRequest::CreateMessage(CreateMessageRequest::new(question)))
+            Some((key, InputRequest::CreateMessage(CreateMessageRequest::new(question))))
         }
-        None => return None,
-    };
-    Some(TaskInputRequest { key, request })
+        None => None,
+    }
 }
 
-/// The question for the next block of a draft, and how many there were before it.
-fn block(
-    server: &WorkflowServer,
-    run: &RunView,
-    due: &DueView,
-) -> Option<(CreateMessageRequestParams, u32)> {
-    let (messages, asked) = server.shared.drafts.question(&run.run_id, due)?;
-    let question = CreateMessageRequestParams::new(messages, limits::DRAFT_TOKENS);
-    Some((question.with_system_prompt(SYSTEM), asked))
+/// A question for the model.
+fn sampling(messages: Vec<SamplingMessage>) -> CreateMessageRequestParams {
+    CreateMessageRequestParams::new(messages, limits::DRAFT_TOKENS).with_system_prompt(SYSTEM)
 }
 
 /// The form for the inputs of the workflow that is to be run.
@@ -108,21 +98,13 @@ async fn form(operations: &Operations, run: &RunView) -> Option<ElicitRequestPar
         Some(save) => save.output.as_ref()?.get("workflow_id")?,
         None => run.inputs.get("workflow_id")?,
     };
-    let known = match run.inputs.get("inputs") {
-        Some(Value::Object(known)) => known.clone(),
-        _ => Map::new(),
-    };
-    let subject = input_form::Subject {
-        workflow_id: Some(workflow.as_str()?.to_owned()),
+    let request = preview_inputs::Request {
         manifest: None,
-        inputs: known,
+        workflow_id: Some(workflow.as_str()?.to_owned()),
+        partial_inputs: elicitation::object_in(&run.inputs, elicitation::INPUTS),
     };
-    let schema = input_form::fields(operations, subject).await?;
-    Some(ElicitRequestParams::FormElicitationParams {
-        meta: None,
-        message: format!("The run of {workflow} needs what it was not given."),
-        requested_schema: ElicitationSchema::from_json_schema(schema).ok()?,
-    })
+    let schema = elicitation::fields(operations, request).await?;
+    elicitation::params(&format!("The run of {workflow} needs what it was not given."), schema)
 }
 
 /// The question for the model; after a try that would not do, with it and what was wrong.
@@ -140,7 +122,7 @@ fn question(due: &DueView, last: Option<&str>, style: ToolStyle) -> CreateMessag
         let refused = format!("The last answer would not do:\n{}", issues.join("\n"));
         messages.push(SamplingMessage::user_text(refused));
     }
-    CreateMessageRequestParams::new(messages, limits::DRAFT_TOKENS).with_system_prompt(SYSTEM)
+    sampling(messages)
 }
 
 /// Takes what a client answered to a question; `false` when it declined, or was not asked.
@@ -206,24 +188,14 @@ fn said(answer: &Value) -> Option<String> {
 
 /// The tasks that are followed, each for one client.
 #[derive(Debug, Default)]
-pub(super) struct FollowedTasks {
-    tasks: Mutex<HashSet<String>>,
-}
+pub(super) struct FollowedTasks(Mutex<HashSet<String>>);
 
 impl FollowedTasks {
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Whether a task is to be followed now: it is not yet, and there are not too many. A client
     /// can look at those that are not followed all the same.
     fn begin(&self, name: &str) -> bool {
-        let mut tasks = self.lock();
+        let mut tasks = lock(&self.0);
         tasks.len() < limits::FOLLOWED && tasks.insert(name.to_owned())
-    }
-
-    fn end(&self, name: &str) {
-        self.lock().remove(name);
     }
 }
 
@@ -238,12 +210,7 @@ pub(super) enum FollowFrom {
 
 /// Follows a task for a client that shook hands, for as long as both are there, unless it is
 /// followed already: tells how it stands, and asks for what it waits for.
-pub(super) fn follow(
-    server: &WorkflowServer,
-    context: &RequestContext<RoleServer>,
-    run: TaskRun,
-    since: FollowFrom,
-) {
+pub(super) fn follow(server: &WorkflowServer, context: &Context, run: TaskRun, since: FollowFrom) {
     let name = format!("{}\n{}", McpClient::Peer(context).key(), run.id());
     if !server.shared.followed.begin(&name) {
         return;
@@ -259,12 +226,12 @@ pub(super) fn follow(
         let asked = tokio::spawn(asking);
         tell(&server, &context, run).await;
         asked.abort();
-        server.shared.followed.end(&name);
+        lock(&server.shared.followed.0).remove(&name);
     });
 }
 
 /// Tells how a task stands each time that changes, until it ends.
-async fn tell(server: &WorkflowServer, context: &RequestContext<RoleServer>, mut run: TaskRun) {
+async fn tell(server: &WorkflowServer, context: &Context, mut run: TaskRun) {
     let token = context.meta.get_progress_token();
     let (mut status, mut progress) = (run.view.status, None);
     let mut count = 0.0;
@@ -297,7 +264,7 @@ async fn tell(server: &WorkflowServer, context: &RequestContext<RoleServer>, mut
 }
 
 /// Asks a client for what a task waits for. What was declined is not asked again.
-async fn ask_for(server: WorkflowServer, context: RequestContext<RoleServer>, id: String) {
+async fn ask_for(server: WorkflowServer, context: Context, id: String) {
     let capabilities = context.client_capabilities();
     let client = McpClient::Peer(&context);
     let (mut asked, mut seq) = (HashSet::new(), 0);
@@ -309,30 +276,30 @@ async fn ask_for(server: WorkflowServer, context: RequestContext<RoleServer>, id
         }
         seq = run.view.seq;
         if has_forms(capabilities.as_ref())
-            && let Some(open) = server.question(&run.view, client)
+            && let Some(open) = server.question(&id, &run.view.waiting, client)
             && asked.insert(open.name(""))
         {
             server.ask_in_task(&context, &id, &open).await;
             continue;
         }
         let wanted = step(&server, &run.view, capabilities.as_ref()).await;
-        let Some(wanted) = wanted.filter(|wanted| asked.insert(wanted.key.clone())) else {
+        let Some((key, request)) = wanted.filter(|(key, _)| asked.insert(key.clone())) else {
             tokio::time::sleep(limits::TASK_REST).await;
             continue;
         };
         let due = run.view.due.first().zip(last.as_deref()).filter(|(due, _)| due.attempt != 1);
         let again = due.map(|(due, last)| question(due, Some(last), server.style()));
-        let Some(answer) = put(&context, &id, wanted.request, again).await else { continue };
+        let Some(answer) = put(&context, &id, request, again).await else { continue };
         last = said(&answer).or(last);
         // What was handed in meanwhile by somebody else counts.
-        let _ = take(&server, client, &id, &wanted.key, &answer).await;
+        let _ = take(&server, client, &id, &key, &answer).await;
     }
 }
 
 /// Asks a client for one thing; what it answers, unless it cannot. After a try that would not do,
 /// the model is asked with it and what was wrong.
 async fn put(
-    context: &RequestContext<RoleServer>,
+    context: &Context,
     id: &str,
     request: InputRequest,
     again: Option<CreateMessageRequestParams>,

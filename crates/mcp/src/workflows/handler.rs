@@ -15,19 +15,20 @@ use rmcp::model::{
     ReadResourceResult, Role, ServerCapabilities, ServerConfig, SubscribeRequestParams,
     SubscriptionFilter, TASKS_EXTENSION_ID, Tool, UnsubscribeRequestParams, UpdateTaskParams,
 };
-use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
+use rmcp::service::{NotificationContext, RoleServer, SubscriptionContext};
 use serde_json::{Map, Value, json};
 
 use super::approvals::read;
-use super::client::{McpClient, is_stateless, principal};
+use super::client::{Answer, Context, McpClient, is_stateless};
 use super::suggested_call::{self, SuggestedCall};
+use super::tasks::Tasks;
 use super::tool_call::{self, CallOutcome, ToolCall};
 use super::tool_names::{self, ToolTarget};
 use super::{
     DRY_RUN, ErrorStyle, MANIFESTS, WorkflowServer, call_tokens, follow_task, problem_payload,
     prompts, resources, shorten, subscriptions, tasks,
 };
-use crate::contract::Contract;
+use crate::guide::Contract;
 use crate::limits;
 use crate::rpc_error::RpcError;
 use crate::trace;
@@ -59,8 +60,8 @@ impl ServerHandler for WorkflowServer {
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
+        context: Context,
+    ) -> Answer<ListToolsResult> {
         one_page(request.as_ref())?;
         let tools = self.tools().iter().map(|tool| serde_json::from_value::<Tool>(tool.clone()));
         let tools = tools.collect::<Result<_, _>>().map_err(|error| {
@@ -74,8 +75,8 @@ impl ServerHandler for WorkflowServer {
     async fn list_resources(
         &self,
         request: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ListResourcesResult, ErrorData> {
+        context: Context,
+    ) -> Answer<ListResourcesResult> {
         one_page(request.as_ref())?;
         let mut listed = ListResourcesResult::with_all_items(resources::list());
         listed.ttl_ms = is_stateless(&context).then_some(limits::FIXED_MS);
@@ -85,8 +86,8 @@ impl ServerHandler for WorkflowServer {
     async fn list_resource_templates(
         &self,
         request: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        context: Context,
+    ) -> Answer<ListResourceTemplatesResult> {
         one_page(request.as_ref())?;
         let templates = resources::templates(self.style().profile);
         let mut listed = ListResourceTemplatesResult::with_all_items(templates);
@@ -97,8 +98,8 @@ impl ServerHandler for WorkflowServer {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ReadResourceResponse, ErrorData> {
+        context: Context,
+    ) -> Answer<ReadResourceResponse> {
         match resources::read(self.operations(), self.style(), &request.uri).await {
             Some(Ok(contents)) => {
                 let mut read = ReadResourceResult::new(vec![contents]);
@@ -114,19 +115,11 @@ impl ServerHandler for WorkflowServer {
         }
     }
 
-    async fn subscribe(
-        &self,
-        request: SubscribeRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
+    async fn subscribe(&self, request: SubscribeRequestParams, context: Context) -> Answer<()> {
         self.watch(request.uri, &context).await
     }
 
-    async fn unsubscribe(
-        &self,
-        request: UnsubscribeRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
+    async fn unsubscribe(&self, request: UnsubscribeRequestParams, context: Context) -> Answer<()> {
         self.unwatch(request.uri, &context);
         Ok(())
     }
@@ -138,7 +131,7 @@ impl ServerHandler for WorkflowServer {
         Some(subscriptions::granted(requested))
     }
 
-    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+    async fn listen(&self, context: SubscriptionContext) -> Answer<()> {
         self.tell_listener(context).await;
         Ok(())
     }
@@ -150,8 +143,8 @@ impl ServerHandler for WorkflowServer {
     async fn list_prompts(
         &self,
         request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<ListPromptsResult, ErrorData> {
+        _context: Context,
+    ) -> Answer<ListPromptsResult> {
         one_page(request.as_ref())?;
         Ok(ListPromptsResult::with_all_items(prompts::list(self.operations()).await))
     }
@@ -159,8 +152,8 @@ impl ServerHandler for WorkflowServer {
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<GetPromptResponse, ErrorData> {
+        _context: Context,
+    ) -> Answer<GetPromptResponse> {
         let arguments = request.arguments.unwrap_or_default();
         match prompts::text(self.operations(), &request.name, &arguments).await {
             Some(Ok(text)) => {
@@ -178,8 +171,8 @@ impl ServerHandler for WorkflowServer {
     async fn complete(
         &self,
         request: CompleteRequestParams,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<CompleteResult, ErrorData> {
+        _context: Context,
+    ) -> Answer<CompleteResult> {
         let argument = &request.argument;
         let run = request.context.as_ref().and_then(|known| known.get_argument("run_id"));
         let run = run.map(String::as_str);
@@ -195,17 +188,11 @@ impl ServerHandler for WorkflowServer {
         info.map(CompleteResult::new).map_err(|error| ErrorData::internal_error(error, None))
     }
 
-    async fn get_task(
-        &self,
-        request: GetTaskParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<GetTaskResult, ErrorData> {
-        let principal = principal(&context);
+    async fn get_task(&self, request: GetTaskParams, context: Context) -> Answer<GetTaskResult> {
         let no_task = |problem: Problem| self.no_task(&request.task_id, &problem);
-        let run = tasks::watched(self.operations(), principal.as_deref(), &request.task_id).await;
-        let run = run.map_err(no_task)?;
-        let wanted = follow_task::wanted(self, &run, &context).await;
-        let requests = wanted.map(|wanted| (wanted.key, wanted.request)).into_iter().collect();
+        let tasks = self.tasks_of(McpClient::Peer(&context));
+        let run = tasks.watched(&request.task_id).await.map_err(no_task)?;
+        let requests = follow_task::wanted(self, &run, &context).await.into_iter().collect();
         let detailed = tasks::detailed(&run, requests, self.style()).map_err(no_task)?;
         let mut result = GetTaskResult::new(detailed);
         result.meta = Some(tasks::meta(&run));
@@ -213,32 +200,18 @@ impl ServerHandler for WorkflowServer {
     }
 
     /// Takes what a client was asked for. What it declines stays due.
-    async fn update_task(
-        &self,
-        request: UpdateTaskParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        let id = &request.task_id;
+    async fn update_task(&self, request: UpdateTaskParams, context: Context) -> Answer<()> {
+        let (id, client) = (&request.task_id, McpClient::Peer(&context));
         let no_task = |problem: Problem| self.no_task(id, &problem);
-        let principal = principal(&context);
-        tasks::find(self.operations(), principal.as_deref(), id, false).await.map_err(no_task)?;
+        self.tasks_of(client).find(id).await.map_err(no_task)?;
         for (key, answer) in &request.input_responses {
-            follow_task::take(self, McpClient::Peer(&context), id, key, answer)
-                .await
-                .map_err(no_task)?;
+            follow_task::take(self, client, id, key, answer).await.map_err(no_task)?;
         }
         Ok(())
     }
 
-    async fn cancel_task(
-        &self,
-        request: CancelTaskParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        let principal = principal(&context);
-        let canceled =
-            tasks::cancel(self.operations(), principal.as_deref(), &request.task_id).await;
-        match canceled {
+    async fn cancel_task(&self, request: CancelTaskParams, context: Context) -> Answer<()> {
+        match self.tasks_of(McpClient::Peer(&context)).cancel(&request.task_id).await {
             Ok(_) => Ok(()),
             // That it has ended already is what a client that cancels wants.
             Err(problem) if problem.code == Code::RunConflict => Ok(()),
@@ -249,16 +222,16 @@ impl ServerHandler for WorkflowServer {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
+        context: Context,
+    ) -> Answer<CallToolResponse> {
         self.call(McpClient::Peer(&context), request).await
     }
 
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CustomResult, ErrorData> {
+        context: Context,
+    ) -> Answer<CustomResult> {
         self.tasks_2025_11(request, context).await
     }
 }
@@ -298,7 +271,7 @@ impl WorkflowServer {
     pub(crate) async fn call_for_guides(
         &self,
         tool: &str,
-        arguments: Map<String, Value>,
+        arguments: JsonObject,
     ) -> Result<CallToolResult, RpcError> {
         let request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         match self.call(McpClient::Guide, request).await {
@@ -318,7 +291,7 @@ impl WorkflowServer {
         &self,
         client: McpClient<'_>,
         mut request: CallToolRequestParams,
-    ) -> Result<CallToolResponse, ErrorData> {
+    ) -> Answer<CallToolResponse> {
         let arguments = request.arguments.take().unwrap_or_default();
         let operation = match self.meant(&request.name) {
             Some(ToolTarget::Guide(tool)) => return Ok(self.guide(tool, arguments)?.into()),
@@ -360,11 +333,7 @@ impl WorkflowServer {
     }
 
     /// A tool of the guides, in the words of that contract.
-    fn guide(
-        &self,
-        tool: &str,
-        arguments: Map<String, Value>,
-    ) -> Result<CallToolResult, ErrorData> {
+    fn guide(&self, tool: &str, arguments: JsonObject) -> Answer<CallToolResult> {
         let mut log = String::new();
         let called = self.guides().call(tool, arguments, &mut log);
         self.log_lines(&log);
@@ -388,7 +357,7 @@ impl WorkflowServer {
         arguments: &JsonObject,
         done: Result<Response, Problem>,
         client: McpClient<'_>,
-    ) -> Result<CallToolResponse, ErrorData> {
+    ) -> Answer<CallToolResponse> {
         let answer = match done {
             Ok(answer) => answer,
             Err(problem) => return self.failed(operation, arguments, &problem, false),
@@ -398,9 +367,7 @@ impl WorkflowServer {
             && client.knows_tasks()
             && let Some(id) = started(&answer).map_err(refused)?
         {
-            let principal = client.principal();
-            let run = tasks::find(self.operations(), principal.as_deref(), &id, false).await;
-            let run = run.map_err(refused)?;
+            let run = self.tasks_of(client).find(&id).await.map_err(refused)?;
             let made = CreateTaskResult::new(tasks::task(&run)).with_meta(tasks::meta(&run));
             return Ok(made.into());
         }
@@ -430,6 +397,11 @@ impl WorkflowServer {
         error
     }
 
+    /// The tasks that a client may see.
+    pub(super) fn tasks_of(&self, client: McpClient<'_>) -> Tasks<'_> {
+        Tasks { operations: self.operations(), principal: client.principal() }
+    }
+
     /// A task that is not there is a wrong parameter.
     pub(super) fn no_task(&self, id: &str, problem: &Problem) -> ErrorData {
         let mut error = self.refused(id, problem);
@@ -439,15 +411,23 @@ impl WorkflowServer {
 
     /// A failure of what is no tool: there is no other form for it.
     pub(super) fn refused(&self, what: &str, problem: &Problem) -> ErrorData {
-        let id = correlation::id();
-        // What it is about may be a text of the client's: that is for standard error alone.
-        trace::failed(&id, None, problem);
-        self.log(&format!("failed {id}: {what}: {}: {}", problem.code.name(), problem.message));
         let next = suggested_call::after(problem, &Map::new(), self.style());
-        problem_payload::error(
-            problem,
-            problem_payload::of(problem, &id, next.as_ref(), self.style()),
-        )
+        // What it is about may be a text of the client's: that is for standard error alone.
+        problem_payload::error(problem, self.payload(what, None, problem, next.as_ref()))
+    }
+
+    /// The object of a failure, which is told of under the id that is in it.
+    fn payload(
+        &self,
+        what: &str,
+        operation: Option<&str>,
+        problem: &Problem,
+        next: Option<&SuggestedCall>,
+    ) -> Value {
+        let id = correlation::id();
+        trace::failed(&id, operation, problem);
+        self.log(&format!("failed {id}: {what}: {}: {}", problem.code.name(), problem.message));
+        problem_payload::of(problem, &id, next, self.style())
     }
 
     /// A failure in the form that the client wants.
@@ -457,22 +437,15 @@ impl WorkflowServer {
         arguments: &JsonObject,
         problem: &Problem,
         with_token: bool,
-    ) -> Result<CallToolResponse, ErrorData> {
+    ) -> Answer<CallToolResponse> {
         let style = self.style();
         let next = match with_token {
             true => Some(self.token(operation, arguments, tool_call::question(problem))),
             false => suggested_call::after(problem, arguments, style),
         };
-        let id = correlation::id();
-        trace::failed(&id, Some(operation.name), problem);
-        self.log(&format!(
-            "failed {id}: {}: {}: {}",
-            operation.name,
-            problem.code.name(),
-            problem.message
-        ));
-        let mut payload = problem_payload::of(problem, &id, next.as_ref(), style);
-        if self.shared.repeats.count(operation.name, &problem.message) >= limits::FAILURES_ENOUGH {
+        let name = operation.name;
+        let mut payload = self.payload(name, Some(name), problem, next.as_ref());
+        if self.shared.repeats.count(name, &problem.message) >= limits::FAILURES_ENOUGH {
             payload["schema"] = (operation.request)();
             payload["example"] = (operation.example)();
         }
@@ -495,10 +468,8 @@ impl WorkflowServer {
         let next = self.token(operation, arguments, tool_call::question(problem));
         let id = correlation::id();
         trace::failed(&id, Some(operation.name), problem);
-        problem_payload::error(
-            problem,
-            problem_payload::of(problem, &id, Some(&next), self.style()),
-        )
+        let payload = problem_payload::of(problem, &id, Some(&next), self.style());
+        problem_payload::error(problem, payload)
     }
 
     /// The same call with a token, for a model that asked its person.
@@ -545,7 +516,7 @@ fn only_for_authors(arguments: &JsonObject) -> Option<Problem> {
 }
 
 /// A list that fits one page: nobody was ever given a cursor into it.
-fn one_page(request: Option<&PaginatedRequestParams>) -> Result<(), ErrorData> {
+fn one_page(request: Option<&PaginatedRequestParams>) -> Answer<()> {
     match request.and_then(|request| request.cursor.as_ref()) {
         None => Ok(()),
         Some(_) => Err(ErrorData::invalid_params("cursor is not known", None)),

@@ -16,9 +16,6 @@ mod elicitation;
 mod failure_counts;
 mod follow_task;
 mod handler;
-mod inline_call;
-mod input_form;
-mod instructions;
 mod problem_payload;
 mod prompts;
 mod resources;
@@ -28,23 +25,21 @@ mod suggested_call;
 mod tasks;
 mod tasks_2025_11;
 mod tool_call;
-mod tool_caller;
 mod tool_names;
 mod tools;
 
 use std::io::Write;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use milepost_metrics::JournalMetrics;
 use milepost_model::wording::{Neutral, Wording};
 use milepost_ops::{Operations, Profile, Tool};
 use serde_json::Value;
 use tokio::sync::watch;
 
-pub(crate) use self::inline_call::AtOnce;
+pub(crate) use self::client::AtOnce;
 pub use self::tool_names::ToolNaming;
-use crate::contract::Contract;
-use crate::guide::Guides;
+use crate::guide::{Contract, Guides};
+use crate::lock::lock;
 use crate::version::Surface;
 use approvals::Questions;
 use call_tokens::CallTokens;
@@ -189,7 +184,7 @@ impl WorkflowServer {
         match style.surface {
             Surface::Workflowlookup => self.shared.guides.instructions(),
             Surface::Auto | Surface::Workflows | Surface::All => {
-                self.shown.instructions.get_or_init(|| instructions::of(style))
+                self.shown.instructions.get_or_init(|| tools::instructions(style))
             }
         }
     }
@@ -218,32 +213,8 @@ impl WorkflowServer {
         self.shared.ended.send_replace(true);
     }
 
-    /// Whether runs can be read.
-    pub(crate) async fn is_healthy(&self) -> bool {
-        self.operations().is_healthy().await
-    }
-
-    /// How all runs stand, unless they cannot be read.
-    pub(crate) async fn standing(&self) -> Option<JournalMetrics> {
-        self.operations().standing().await.ok()
-    }
-
-    /// Whether there have ever been runs. Looking creates nothing.
-    pub fn has_runs(&self) -> bool {
-        self.operations().has_runs()
-    }
-
-    /// Takes up runs that nobody drives, for as long as the process lives.
-    pub async fn tend_runs(&self) {
-        self.operations().tend_runs().await;
-    }
-
-    /// Lets go of the runs that this process drives, before it ends.
-    pub async fn finish_runs(&self) {
-        self.operations().finish_runs().await;
-    }
-
-    fn operations(&self) -> &Operations {
+    /// What the tools are tools of.
+    pub fn operations(&self) -> &Operations {
         self.shared.guides.operations()
     }
 
@@ -259,7 +230,7 @@ impl WorkflowServer {
 
     /// One line for the people who run the server.
     fn log(&self, line: &str) {
-        let mut log = self.shared.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut log = lock(&self.shared.log);
         // A log that cannot be written must not keep a client from its answer.
         let _ = log.write_all(format!("{}\n", line.replace(['\n', '\r'], " ")).as_bytes());
     }

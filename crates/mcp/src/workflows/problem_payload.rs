@@ -4,10 +4,11 @@
 use milepost_model::problem::{Argument, Category, Code, Problem};
 use milepost_model::violation;
 use rmcp::model::{ErrorCode, ErrorData};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::ToolStyle;
 use super::suggested_call::{SuggestedCall, Tools};
+use crate::guide;
 
 /// What `context` may name; everything else a problem knows stands beside it.
 const PLACES: [&str; 6] = ["workflow_id", "run_id", "step_id", "path", "line", "column"];
@@ -79,13 +80,7 @@ fn action(problem: &Problem, next: Option<&SuggestedCall>, style: ToolStyle) -> 
 }
 
 fn argument(argument: &Argument, style: ToolStyle) -> Value {
-    let mut value = json!({
-        "path": argument.path,
-        "rule": argument.rule,
-        "message": argument.message,
-        "expected": argument.expected,
-        "actual": argument.actual,
-    });
+    let mut value = guide::argument(argument);
     if !argument.suggestion.is_empty() {
         value["suggestion"] = argument.suggestion.worded(&Tools(style)).into();
     }

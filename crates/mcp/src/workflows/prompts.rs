@@ -3,8 +3,8 @@
 use milepost_model::workflow::Spelling;
 use milepost_ops::workflow::list::{ListWorkflows, Request as ListRequest, WorkflowItem};
 use milepost_ops::{Code, Operations, Problem, SilentCaller, prompts};
-use rmcp::model::{Prompt, PromptArgument};
-use serde_json::{Map, Value};
+use rmcp::model::{JsonObject, Prompt, PromptArgument};
+use serde_json::Value;
 
 use crate::limits;
 
@@ -97,7 +97,7 @@ async fn guides(operations: &Operations) -> Vec<WorkflowItem> {
 pub(super) async fn text(
     operations: &Operations,
     name: &str,
-    arguments: &Map<String, Value>,
+    arguments: &JsonObject,
 ) -> Option<Result<String, Problem>> {
     if let Some(kind) = KINDS.iter().find(|kind| kind.name == name) {
         return Some(filled(operations, kind, arguments).await);
@@ -110,7 +110,7 @@ pub(super) async fn text(
 async fn filled(
     operations: &Operations,
     kind: &Kind,
-    arguments: &Map<String, Value>,
+    arguments: &JsonObject,
 ) -> Result<String, Problem> {
     let given = |name: &str| {
         let text = match arguments.get(name)? {

@@ -55,16 +55,17 @@ enum Named {
     Docs(String),
 }
 
-/// The resources that are always there.
+/// The resources that are always there: path, name, description and type.
+const FIXED: [(&str, &str, &str, &str); 5] = [
+    ("workflow/spec", "workflow.spec", "How to write a workflow, whole", MARKDOWN),
+    ("workflow/schema", "workflow.schema", "The JSON Schema of workflows", JSON),
+    ("workflow/manifests", "workflow.manifests", "Every workflow in short", JSON),
+    ("command/catalog", "command.catalog", "The commands of every catalog", JSON),
+    ("provider/catalog", "provider.catalog", "Commands that yield choices", JSON),
+];
+
 pub(super) fn list() -> Vec<Resource> {
-    let fixed = [
-        ("workflow/spec", "workflow.spec", "How to write a workflow, whole", MARKDOWN),
-        ("workflow/schema", "workflow.schema", "The JSON Schema of workflows", JSON),
-        ("workflow/manifests", "workflow.manifests", "Every workflow in short", JSON),
-        ("command/catalog", "command.catalog", "The commands of every catalog", JSON),
-        ("provider/catalog", "provider.catalog", "Commands that yield choices", JSON),
-    ];
-    let fixed = fixed.iter().map(|(path, name, description, kind)| {
+    let fixed = FIXED.iter().map(|(path, name, description, kind)| {
         Resource::new(format!("{SCHEME}{path}"), *name)
             .with_description(*description)
             .with_mime_type(*kind)
@@ -249,13 +250,9 @@ fn named(uri: &str) -> Option<Named> {
     if let Some(path) = uri.strip_prefix(SCHEME) {
         return of_path(path);
     }
-    match uri {
-        "workflow.spec" => Some(Named::Spec),
-        "workflow.schema" => Some(Named::Schema),
-        "workflow.manifests" => Some(Named::Manifests),
-        "command.catalog" => Some(Named::Commands { catalog: None, cursor: None }),
-        "provider.catalog" => Some(Named::Providers),
-        _ => uri.strip_prefix("workflow.manifest:").and_then(whole).map(Named::Manifest),
+    match FIXED.iter().find(|(_, name, ..)| *name == uri) {
+        Some((path, ..)) => of_path(path),
+        None => uri.strip_prefix("workflow.manifest:").and_then(whole).map(Named::Manifest),
     }
 }
 

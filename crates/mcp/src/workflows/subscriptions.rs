@@ -4,22 +4,20 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use rmcp::model::{ErrorData, ResourceUpdatedNotificationParam, SubscriptionFilter};
-use rmcp::service::{Peer, RequestContext, RoleServer, SubscriptionContext};
+use rmcp::service::{Peer, RoleServer, SubscriptionContext};
 use serde_json::json;
 use tokio::task::AbortHandle;
 
-use super::client::session;
+use super::client::{Answer, Context, session};
 use super::{WorkflowServer, prompts, resources};
 use crate::limits;
+use crate::lock::lock;
 
 /// Resources that clients watch, each by its session and address.
-#[derive(Debug, Default)]
-pub(super) struct Subscriptions {
-    watched: Mutex<HashMap<(String, String), AbortHandle>>,
-}
+pub(super) type Subscriptions = Mutex<HashMap<(String, String), AbortHandle>>;
 
 /// Something watched, as it was when it was last looked at.
 struct Watched {
@@ -84,11 +82,7 @@ fn hashed(text: &str) -> u64 {
 
 impl WorkflowServer {
     /// Watches a resource for a client that shook hands.
-    pub(super) async fn watch(
-        &self,
-        uri: String,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
+    pub(super) async fn watch(&self, uri: String, context: &Context) -> Answer<()> {
         if !resources::is_known(&uri) {
             let data = json!({"uri": uri});
             return Err(ErrorData::resource_not_found("Resource not found", Some(data)));
@@ -105,7 +99,7 @@ impl WorkflowServer {
                 }
             }
         });
-        let mut all = self.shared.subscriptions.lock();
+        let mut all = lock(&self.shared.subscriptions);
         all.retain(|_, watching| !watching.is_finished());
         if all.len() >= limits::WATCHED {
             watching.abort();
@@ -119,8 +113,8 @@ impl WorkflowServer {
     }
 
     /// Watches it no longer. That nobody did is as good.
-    pub(super) fn unwatch(&self, uri: String, context: &RequestContext<RoleServer>) {
-        let watching = self.shared.subscriptions.lock().remove(&(session(context), uri));
+    pub(super) fn unwatch(&self, uri: String, context: &Context) {
+        let watching = lock(&self.shared.subscriptions).remove(&(session(context), uri));
         if let Some(watching) = watching {
             watching.abort();
         }
@@ -152,27 +146,23 @@ impl WorkflowServer {
         };
         // The client was told that it is heard before anything was looked at: what changed in
         // between would be known to nobody, so everything counts as changed once.
-        for one in &watched {
-            let _ = context.sink().notify_resource_updated(one.uri.clone()).await;
-        }
-        if listed.is_some() {
-            let _ = context.sink().notify_prompt_list_changed().await;
-        }
+        let mut is_first = true;
         loop {
-            tokio::select! {
-                () = tokio::time::sleep(limits::WATCH_EVERY) => {}
-                () = context.cancelled() => return,
-                _ = ended.wait_for(|ended| *ended) => return,
-            }
             for one in &mut watched {
-                if one.changed(self).await {
+                if is_first || one.changed(self).await {
                     let _ = context.sink().notify_resource_updated(one.uri.clone()).await;
                 }
             }
             if let Some(listed) = &mut listed
-                && listed.changed(self).await
+                && (is_first || listed.changed(self).await)
             {
                 let _ = context.sink().notify_prompt_list_changed().await;
+            }
+            is_first = false;
+            tokio::select! {
+                () = tokio::time::sleep(limits::WATCH_EVERY) => {}
+                () = context.cancelled() => return,
+                _ = ended.wait_for(|ended| *ended) => return,
             }
         }
     }
@@ -188,10 +178,4 @@ pub(super) fn granted(wish: &SubscriptionFilter) -> SubscriptionFilter {
     });
     granted.resource_subscriptions = known;
     granted
-}
-
-impl Subscriptions {
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(String, String), AbortHandle>> {
-        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }

@@ -7,6 +7,7 @@ use milepost_model::hint::{HintPart, Invocation};
 use milepost_model::problem::{Code, Problem};
 use milepost_model::wording::{self, Wording};
 use milepost_ops::{OPERATIONS, OperationSpec};
+use rmcp::model::JsonObject;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -21,7 +22,7 @@ const CORRECTED: &str = "<the corrected text>";
 #[derive(Debug, Clone)]
 pub(super) struct SuggestedCall {
     tool: String,
-    arguments: Map<String, Value>,
+    arguments: JsonObject,
     /// What it is for, in words.
     pub(super) why: String,
 }
@@ -30,7 +31,7 @@ impl SuggestedCall {
     pub(super) fn new(
         operation: &str,
         style: ToolStyle,
-        arguments: Map<String, Value>,
+        arguments: JsonObject,
         why: impl Into<String>,
     ) -> SuggestedCall {
         SuggestedCall { tool: tool_names::shown(operation, style), arguments, why: why.into() }
@@ -123,14 +124,14 @@ fn is_whole(named: &Invocation, call: &Invocation) -> bool {
 /// What repairs a problem of a call with these arguments, by its cause.
 pub(super) fn after(
     problem: &Problem,
-    arguments: &Map<String, Value>,
+    arguments: &JsonObject,
     style: ToolStyle,
 ) -> Option<SuggestedCall> {
     let named = |name: &str| {
         let value = problem.context.get(name).or_else(|| arguments.get(name))?;
         Some((name.to_owned(), value.clone()))
     };
-    let with = |name: &str| -> Option<Map<String, Value>> { Some(Map::from_iter([named(name)?])) };
+    let with = |name: &str| -> Option<JsonObject> { Some(Map::from_iter([named(name)?])) };
     let next = |operation: &'static str, arguments, why: &str| {
         has(operation, style).then(|| SuggestedCall::new(operation, style, arguments, why))
     };
@@ -166,18 +167,16 @@ pub(super) fn after(
             let arguments = Map::from_iter([("query".to_owned(), query)]);
             next("command.list", arguments, "search for the command that is meant")
         }
-        code if is_of_a_request(code) && problem.context.contains_key("run_id") => {
+        // A request may succeed when it is made again.
+        Code::UpstreamFailed | Code::UpstreamTimeout | Code::UpstreamRejected
+            if problem.context.contains_key("run_id") =>
+        {
             let mut arguments = with("run_id")?;
             arguments.insert("plan_only".to_owned(), true.into());
             next("workflow.resume", arguments, "see what going on would do, then resume the run")
         }
         _ => hinted(problem, style),
     }
-}
-
-/// Whether a problem is that of a request that may succeed when it is made again.
-fn is_of_a_request(code: Code) -> bool {
-    matches!(code, Code::UpstreamFailed | Code::UpstreamTimeout | Code::UpstreamRejected)
 }
 
 /// The call that a hint leads to.
@@ -199,12 +198,7 @@ pub(super) fn written<T: Serialize>(value: &T, style: ToolStyle) -> Result<Value
 }
 
 /// Says in an answer what comes next, where that is more than what its run says itself.
-pub(super) fn told(
-    answer: &mut Value,
-    operation: &str,
-    asked: &Map<String, Value>,
-    style: ToolStyle,
-) {
+pub(super) fn told(answer: &mut Value, operation: &str, asked: &JsonObject, style: ToolStyle) {
     if answer.get("runs").is_some() && operation == "workflow.status" {
         answer["next"] = after_runs(answer, style).to_value();
         return;

@@ -3,7 +3,6 @@
 //! A task *is* a run: its id is the run's, so that it lives as long as the run and is found again
 //! by any process. Nothing is kept here.
 
-use milepost_model::hint::Hint;
 use milepost_model::problem::Category;
 use milepost_ops::run::cancel::{self, CancelRun};
 use milepost_ops::run::events::{self, ReadEvents};
@@ -49,12 +48,18 @@ impl TaskRun {
 
     /// The run as the older era's task.
     pub(super) fn legacy(&self) -> Value {
-        Shown::of(self).legacy()
+        legacy(&self.progress(), self.view.status, self.view.started_ms, self.updated_ms)
     }
 
     /// How far it is, in the words of the contract.
     pub(super) fn progress(&self) -> TaskProgress {
-        TaskProgress::of(&self.view)
+        let run = &self.view;
+        TaskProgress {
+            run: run.run_id.clone(),
+            step: current(run).map(|step| (step.id.clone(), step.title.clone())),
+            state: state(run.status),
+            summary: summary(run),
+        }
     }
 }
 
@@ -69,74 +74,40 @@ pub(super) struct TaskProgress {
 }
 
 impl TaskProgress {
-    fn of(run: &RunView) -> TaskProgress {
-        TaskProgress {
-            run: run.run_id.clone(),
-            step: current(run).map(|step| (step.id.clone(), step.title.clone())),
-            state: state(run.status),
-            summary: summary(run),
-        }
-    }
-
     fn to_value(&self) -> Value {
-        let (step, title) = match &self.step {
-            Some((step, title)) => (Some(step), title.as_ref()),
-            None => (None, None),
-        };
         json!({
             "run_id": self.run,
-            "step_id": step,
-            "title": title,
+            "step_id": self.step.as_ref().map(|(id, _)| id),
+            "title": self.step.as_ref().and_then(|(_, title)| title.as_ref()),
             "state": self.state.name(),
             "summary": self.summary,
         })
     }
 }
 
-/// What both shapes of a task show of a run.
-struct Shown<'r> {
-    id: &'r str,
-    status: RunStatus,
-    started_ms: u64,
-    updated_ms: u64,
-    progress: TaskProgress,
+/// A run as the older era's task.
+fn legacy(progress: &TaskProgress, status: RunStatus, started_ms: u64, updated_ms: u64) -> Value {
+    json!({
+        "taskId": progress.run,
+        "status": legacy_name(status),
+        "statusMessage": progress.summary,
+        "createdAt": rfc3339(started_ms),
+        "lastUpdatedAt": rfc3339(updated_ms),
+        "ttl": null,
+        "pollInterval": poll_ms(status),
+        "_meta": {PROGRESS: progress.to_value()},
+    })
 }
 
-impl<'r> Shown<'r> {
-    fn of(run: &'r TaskRun) -> Shown<'r> {
-        Shown {
-            id: run.id(),
-            status: run.view.status,
-            started_ms: run.view.started_ms,
-            updated_ms: run.updated_ms,
-            progress: run.progress(),
-        }
-    }
-
-    /// Of a run in a list, which tells nothing of its steps.
-    fn listed(run: &'r RunSummary) -> Shown<'r> {
-        let progress = TaskProgress {
-            run: run.run_id.clone(),
-            step: None,
-            state: state(run.status),
-            summary: run.status.name().to_owned(),
-        };
-        let (started_ms, updated_ms) = (run.started_ms, run.updated_ms);
-        Shown { id: &run.run_id, status: run.status, started_ms, updated_ms, progress }
-    }
-
-    fn legacy(&self) -> Value {
-        json!({
-            "taskId": self.id,
-            "status": legacy_name(self.status),
-            "statusMessage": self.progress.summary,
-            "createdAt": rfc3339(self.started_ms),
-            "lastUpdatedAt": rfc3339(self.updated_ms),
-            "ttl": null,
-            "pollInterval": poll_ms(self.status),
-            "_meta": {PROGRESS: self.progress.to_value()},
-        })
-    }
+/// The same of a run in a list, which tells nothing of its steps.
+fn listed(run: &RunSummary) -> Value {
+    let progress = TaskProgress {
+        run: run.run_id.clone(),
+        step: None,
+        state: state(run.status),
+        summary: run.status.name().to_owned(),
+    };
+    legacy(&progress, run.status, run.started_ms, run.updated_ms)
 }
 
 /// A run as a task of the extension.
@@ -185,13 +156,14 @@ fn failure(run: &RunView, style: ToolStyle) -> Map<String, Value> {
     let id = step.map(|step| step.id.as_str());
     let place = json!({"workflow_id": run.workflow, "run_id": run.run_id, "step_id": id});
     let known = |name: &str| problem.context.get(name).cloned().unwrap_or_default();
+    let hint = Some(&problem.hint).filter(|hint| !hint.is_empty());
     let fields = [
         ("error_code", problem.code.as_str().into()),
         ("category", code.map_or(Category::Execution, Code::category).name().into()),
         ("message", problem.message.as_str().into()),
         ("context", place),
         ("retryable", code.is_some_and(Code::is_retryable).into()),
-        ("suggested_action", hint(&problem.hint, style)),
+        ("suggested_action", hint.map(|hint| hint.worded(&Tools(style))).into()),
         ("correlation_id", run.run_id.as_str().into()),
         ("step_id", id.into()),
         ("child_run_id", step.and_then(|step| step.run_id.as_deref()).into()),
@@ -200,14 +172,6 @@ fn failure(run: &RunView, style: ToolStyle) -> Map<String, Value> {
     ];
     let known = fields.into_iter().filter(|(_, value)| !value.is_null());
     known.map(|(name, value)| (name.to_owned(), value)).collect()
-}
-
-/// A hint in the words of tools; none where a problem has none.
-fn hint(hint: &Hint, style: ToolStyle) -> Value {
-    match hint.is_empty() {
-        true => Value::Null,
-        false => hint.worded(&Tools(style)).into(),
-    }
 }
 
 fn result_object(run: &TaskRun, style: ToolStyle) -> Result<JsonObject, Problem> {
@@ -253,22 +217,87 @@ pub(super) async fn view(
     }
 }
 
-/// Looks at a run for somebody: one that is somebody else's is not there.
-pub(super) async fn find(
-    operations: &Operations,
-    principal: Option<&str>,
-    id: &str,
-    wait: bool,
-) -> Result<TaskRun, Problem> {
-    let wait_s = if wait { limits::TASK_WAIT_S } else { 0 };
-    let run_id = Some(id.to_owned());
-    let view = view(operations, status::Request { run_id, wait_s, ..Default::default() }).await?;
-    let is_theirs = principal.is_none_or(|principal| view.principal.as_deref() == Some(principal));
-    // Only the whole id of a task is one: the beginning of it is for people.
-    if view.run_id != id || !is_theirs {
-        return Err(unknown(id));
+/// The tasks of one client: those of somebody else are not there.
+pub(super) struct Tasks<'s> {
+    pub(super) operations: &'s Operations,
+    pub(super) principal: Option<String>,
+}
+
+impl Tasks<'_> {
+    /// Looks at a run.
+    pub(super) async fn find(&self, id: &str) -> Result<TaskRun, Problem> {
+        self.find_within(id, 0).await
     }
-    dated(operations, view).await
+
+    async fn find_within(&self, id: &str, wait_s: u64) -> Result<TaskRun, Problem> {
+        let request = status::Request { run_id: Some(id.to_owned()), wait_s, ..Default::default() };
+        let view = view(self.operations, request).await?;
+        let is_theirs = self.principal.is_none() || view.principal == self.principal;
+        // Only the whole id of a task is one: the beginning of it is for people.
+        if view.run_id != id || !is_theirs {
+            let message = format!("there is no task `{id}`");
+            return Err(Problem::new(Code::RunNotFound, message, "list the tasks"));
+        }
+        dated(self.operations, view).await
+    }
+
+    /// Waits until a run has ended.
+    pub(super) async fn ended(&self, id: &str) -> Result<TaskRun, Problem> {
+        loop {
+            let run = self.find_within(id, limits::TASK_WAIT_S).await?;
+            match run.view.status {
+                RunStatus::Running => {}
+                // Looking again at once would not wait: somebody has to do something first.
+                RunStatus::Waiting | RunStatus::Paused => {
+                    tokio::time::sleep(limits::TASK_REST).await;
+                }
+                RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => return Ok(run),
+            }
+        }
+    }
+
+    /// Looks at a run for a client of the extension. One that waits for somebody is shown when it
+    /// goes on, or after a second: a client that finds nothing to answer in it may ask again at
+    /// once.
+    pub(super) async fn watched(&self, id: &str) -> Result<TaskRun, Problem> {
+        let mut run = self.find(id).await?;
+        for _ in 0..limits::TASK_LOOKS {
+            if status_of(run.view.status) != TaskStatus::InputRequired {
+                break;
+            }
+            tokio::time::sleep(limits::TASK_REST).await;
+            run = self.find(id).await?;
+        }
+        Ok(run)
+    }
+
+    /// Stops a run. It is the client's own act, which nobody has to confirm.
+    pub(super) async fn cancel(&self, id: &str) -> Result<TaskRun, Problem> {
+        let run = self.find(id).await?;
+        if run.has_ended() {
+            let message = format!("the task has ended: {}", run.view.status);
+            return Err(Problem::new(Code::RunConflict, message, "look at its result"));
+        }
+        let reason = Some("the client canceled the task".to_owned());
+        let request = cancel::Request { run_id: id.to_owned(), reason };
+        self.operations.run::<CancelRun>(&Agreed, request).await?;
+        self.find(id).await
+    }
+
+    /// A page of tasks, newest first. It may hold fewer than there is room for.
+    pub(super) async fn list(&self, cursor: Option<&str>) -> Result<Value, Problem> {
+        let (limit, cursor) = (Some(limits::TASK_PAGE), cursor.map(str::to_owned));
+        let request = list::Request { limit, cursor, ..Default::default() };
+        let found = self.operations.run::<ListRuns>(&SilentCaller, request).await?;
+        let owner = self.principal.as_ref().map(|principal| format!("agent {principal}"));
+        let is_theirs = |run: &&RunSummary| owner.as_ref().is_none_or(|owner| run.actor == *owner);
+        let mut page = Map::new();
+        page.insert("tasks".into(), found.runs.iter().filter(is_theirs).map(listed).collect());
+        if let Some(cursor) = found.next_cursor {
+            page.insert("nextCursor".into(), cursor.into());
+        }
+        Ok(Value::Object(page))
+    }
 }
 
 /// The next news of a run behind an event, or how it stands after a second.
@@ -289,82 +318,6 @@ async fn dated(operations: &Operations, view: RunView) -> Result<TaskRun, Proble
     let page = operations.run::<ReadEvents>(&SilentCaller, request).await?;
     let updated_ms = page.events.last().map_or(view.started_ms, |event| event.at_ms);
     Ok(TaskRun { view, updated_ms })
-}
-
-/// Waits until a run has ended.
-pub(super) async fn ended(
-    operations: &Operations,
-    principal: Option<&str>,
-    id: &str,
-) -> Result<TaskRun, Problem> {
-    loop {
-        let run = find(operations, principal, id, true).await?;
-        match run.view.status {
-            RunStatus::Running => {}
-            // Looking again at once would not wait: somebody has to do something first.
-            RunStatus::Waiting | RunStatus::Paused => tokio::time::sleep(limits::TASK_REST).await,
-            RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => return Ok(run),
-        }
-    }
-}
-
-/// Looks at a run for a client of the extension. One that waits for somebody is shown when it goes
-/// on, or after a second: a client that finds nothing to answer in it may ask again at once.
-pub(super) async fn watched(
-    operations: &Operations,
-    principal: Option<&str>,
-    id: &str,
-) -> Result<TaskRun, Problem> {
-    let mut run = find(operations, principal, id, false).await?;
-    for _ in 0..limits::TASK_LOOKS {
-        if status_of(run.view.status) != TaskStatus::InputRequired {
-            break;
-        }
-        tokio::time::sleep(limits::TASK_REST).await;
-        run = find(operations, principal, id, false).await?;
-    }
-    Ok(run)
-}
-
-/// Stops a run. It is the client's own act, which nobody has to confirm.
-pub(super) async fn cancel(
-    operations: &Operations,
-    principal: Option<&str>,
-    id: &str,
-) -> Result<TaskRun, Problem> {
-    let run = find(operations, principal, id, false).await?;
-    if run.has_ended() {
-        let message = format!("the task has ended: {}", run.view.status);
-        return Err(Problem::new(Code::RunConflict, message, "look at its result"));
-    }
-    let reason = Some("the client canceled the task".to_owned());
-    let request = cancel::Request { run_id: id.to_owned(), reason };
-    operations.run::<CancelRun>(&Agreed, request).await?;
-    find(operations, principal, id, false).await
-}
-
-/// A page of somebody's tasks, newest first. It may hold fewer than there is room for.
-pub(super) async fn list(
-    operations: &Operations,
-    principal: Option<&str>,
-    cursor: Option<&str>,
-) -> Result<Value, Problem> {
-    let (limit, cursor) = (Some(limits::TASK_PAGE), cursor.map(str::to_owned));
-    let request = list::Request { limit, cursor, ..Default::default() };
-    let listed = operations.run::<ListRuns>(&SilentCaller, request).await?;
-    let owner = principal.map(|principal| format!("agent {principal}"));
-    let is_theirs = |run: &&RunSummary| owner.as_ref().is_none_or(|owner| run.actor == *owner);
-    let runs = listed.runs.iter().filter(is_theirs);
-    let mut page = Map::new();
-    page.insert("tasks".into(), runs.map(|run| Shown::listed(run).legacy()).collect());
-    if let Some(cursor) = listed.next_cursor {
-        page.insert("nextCursor".into(), cursor.into());
-    }
-    Ok(Value::Object(page))
-}
-
-fn unknown(id: &str) -> Problem {
-    Problem::new(Code::RunNotFound, format!("there is no task `{id}`"), "list the tasks")
 }
 
 fn status_of(status: RunStatus) -> TaskStatus {
@@ -446,15 +399,7 @@ fn refused(run: &RunView, step: &str) -> String {
 struct Agreed;
 
 impl Caller for Agreed {
-    fn progress(&self, _message: &str) {}
-
-    fn warn(&self, _message: &str) {}
-
     fn ask(&self, _question: &str) -> Option<bool> {
         Some(true)
-    }
-
-    fn cancelled(&self) -> bool {
-        false
     }
 }

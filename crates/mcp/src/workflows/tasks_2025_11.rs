@@ -5,10 +5,9 @@
 
 use milepost_ops::{Problem, Task};
 use rmcp::model::{CallToolRequestParams, CustomRequest, CustomResult, ErrorCode, ErrorData};
-use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
 
-use super::client::{McpClient, principal};
+use super::client::{Answer, Context, McpClient};
 use super::follow_task::FollowFrom;
 use super::handler::{is_task, started};
 use super::tool_call::{CallOutcome, ToolCall};
@@ -21,28 +20,21 @@ impl WorkflowServer {
     pub(super) async fn tasks_2025_11(
         &self,
         request: CustomRequest,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CustomResult, ErrorData> {
+        context: Context,
+    ) -> Answer<CustomResult> {
         let method = request.method.strip_prefix(OLDER).unwrap_or(&request.method);
         let params = request.params.clone().unwrap_or_default();
         let id = params["taskId"].as_str().unwrap_or_default();
         let no_task = |problem: Problem| self.no_task(id, &problem);
-        let principal = principal(&context);
-        let (principal, operations) = (principal.as_deref(), self.operations());
+        let tasks = self.tasks_of(McpClient::Peer(&context));
         let answer = match method {
             "tools/list" => Ok(json!({"tools": self.tools_with_tasks()})),
-            "tools/call" => self.begin(params, context).await,
-            "tasks/get" => {
-                let run = tasks::find(operations, principal, id, false).await;
-                run.map(|run| run.legacy()).map_err(no_task)
-            }
-            "tasks/cancel" => {
-                let run = tasks::cancel(operations, principal, id).await;
-                run.map(|run| run.legacy()).map_err(no_task)
-            }
+            "tools/call" => self.begin(params, &context).await,
+            "tasks/get" => tasks.find(id).await.map(|run| run.legacy()).map_err(no_task),
+            "tasks/cancel" => tasks.cancel(id).await.map(|run| run.legacy()).map_err(no_task),
             "tasks/result" => self.ended(&context, id).await.map_err(no_task),
             "tasks/list" => {
-                let listed = tasks::list(operations, principal, params["cursor"].as_str()).await;
+                let listed = tasks.list(params["cursor"].as_str()).await;
                 listed.map_err(|problem| self.no_task("tasks/list", &problem))
             }
             other => {
@@ -72,11 +64,7 @@ impl WorkflowServer {
     }
 
     /// A call that its client follows as a task: it answers once the run is on disk.
-    async fn begin(
-        &self,
-        params: Value,
-        context: RequestContext<RoleServer>,
-    ) -> Result<Value, ErrorData> {
+    async fn begin(&self, params: Value, context: &Context) -> Answer<Value> {
         let call: CallToolRequestParams = serde_json::from_value(params)
             .map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
         let operation = match self.meant(&call.name) {
@@ -94,7 +82,7 @@ impl WorkflowServer {
             arguments: call.arguments.unwrap_or_default(),
             answers: None,
             state: None,
-            client: McpClient::Peer(&context),
+            client: McpClient::Peer(context),
             is_task: true,
         };
         let answer = match Box::pin(self.act(calling)).await {
@@ -111,26 +99,19 @@ impl WorkflowServer {
             let data = json!({"tool": call.name, "details": "it started no run"});
             return Err(ErrorData::invalid_params("the call is no task", Some(data)));
         };
-        let principal = principal(&context);
-        let run = tasks::find(self.operations(), principal.as_deref(), &id, false).await;
-        let run = run.map_err(refused)?;
+        let run = self.tasks_of(McpClient::Peer(context)).find(&id).await.map_err(refused)?;
         let made = json!({"task": run.legacy(), "_meta": tasks::meta(&run)});
-        follow_task::follow(self, &context, run, FollowFrom::Answered);
+        follow_task::follow(self, context, run, FollowFrom::Answered);
         Ok(made)
     }
 
     /// What a task came to, once it has. Whoever waits for it is asked what it needs.
-    async fn ended(
-        &self,
-        context: &RequestContext<RoleServer>,
-        id: &str,
-    ) -> Result<Value, Problem> {
-        let principal = principal(context);
-        let run = tasks::find(self.operations(), principal.as_deref(), id, false).await?;
+    async fn ended(&self, context: &Context, id: &str) -> Result<Value, Problem> {
+        let tasks = self.tasks_of(McpClient::Peer(context));
+        let run = tasks.find(id).await?;
         if !run.has_ended() {
             follow_task::follow(self, context, run, FollowFrom::Now);
         }
-        let run = tasks::ended(self.operations(), principal.as_deref(), id).await?;
-        tasks::legacy_result(&run, self.style())
+        tasks::legacy_result(&tasks.ended(id).await?, self.style())
     }
 }

@@ -1,21 +1,30 @@
 //! The one way from a call to what it does, for every client: whoever has to be asked is asked
 //! first, whether the call is answered with its result, with a task, or with a question.
 
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use milepost_model::hint::{Hint, Invocation};
-use milepost_ops::{Code, Confirm, Door, OperationSpec, Problem, Response, Safety};
-use rmcp::model::{InputRequests, InputRequiredResult, InputResponses, JsonObject};
-use serde_json::{Map, Value};
+use milepost_model::wording::Wording;
+use milepost_ops::{Caller, Code, Confirm, Door, OperationSpec, Problem, Response, Safety};
+use rmcp::model::{
+    InputRequests, InputRequiredResult, InputResponses, JsonObject, ProgressNotificationParam,
+    ProgressToken,
+};
+use rmcp::service::{Peer, RoleServer};
+use serde_json::Value;
+use tokio::sync::mpsc;
 
 use super::approvals::{APPROVAL, PendingApproval};
 use super::client::McpClient;
-use super::elicitation::{self, FormResult};
-use super::tool_caller::ToolCaller;
-use super::{WorkflowServer, call_tokens, input_form};
+use super::elicitation::{self, FormResult, INPUTS};
+use super::suggested_call::Tools;
+use super::{ToolStyle, WorkflowServer, call_tokens};
+use crate::limits;
+use crate::lock::lock;
 
 /// The key of the one question that a destructive call asks.
 const CONFIRMATION: &str = "confirmation";
-/// The key of the form for inputs that are missing.
-const INPUTS: &str = "inputs";
 /// The argument that says how long a call waits.
 const WAIT: &str = "wait_s";
 
@@ -49,7 +58,7 @@ pub(super) struct RoundState {
     /// The questions that were answered with yes.
     yes: Vec<String>,
     /// Inputs that were filled in.
-    given: Map<String, Value>,
+    given: JsonObject,
     asked: Question,
 }
 
@@ -61,13 +70,6 @@ enum Question {
     Yes(String),
     Inputs,
     Approval(Box<PendingApproval>),
-}
-
-/// How one question was answered.
-enum Said {
-    Yes,
-    /// It ends here.
-    Ends(CallOutcome),
 }
 
 impl WorkflowServer {
@@ -97,16 +99,16 @@ impl WorkflowServer {
             calling.arguments.remove(WAIT);
         }
         if !round.given.is_empty() {
-            calling.arguments = input_form::with(&calling.arguments, round.given.clone());
+            calling.arguments = elicitation::with_inputs(&calling.arguments, round.given.clone());
         }
         if calling.operation.safety == Safety::Standard
             && round.yes.is_empty()
             && self.operations().confirm() == Confirm::Writes
         {
             let problem = unconfirmed(calling.operation);
-            match self.confirmed(&calling, &call, &mut round, problem).await {
-                Said::Yes => {}
-                Said::Ends(acted) => return acted,
+            let said = self.confirmed(&calling, &call, &mut round, problem).await;
+            if let ControlFlow::Break(acted) = said {
+                return acted;
             }
         }
         self.attempted(calling, call, round).await
@@ -123,7 +125,7 @@ impl WorkflowServer {
         if let Err(problem) = &done {
             match self.filled(problem, &calling, &round).await {
                 FormResult::Given(given) => {
-                    calling.arguments = input_form::with(&calling.arguments, given.clone());
+                    calling.arguments = elicitation::with_inputs(&calling.arguments, given.clone());
                     round.given.extend(given);
                     done = self.once(&calling, &round.yes).await;
                 }
@@ -144,10 +146,11 @@ impl WorkflowServer {
                 let problem = for_person(calling.operation, problem);
                 return CallOutcome::Done(calling.arguments, Err(problem));
             }
-            match self.confirmed(&calling, &call, &mut round, problem).await {
-                Said::Yes => done = self.once(&calling, &round.yes).await,
-                Said::Ends(acted) => return acted,
+            let said = self.confirmed(&calling, &call, &mut round, problem).await;
+            if let ControlFlow::Break(acted) = said {
+                return acted;
             }
+            done = self.once(&calling, &round.yes).await;
         }
         match done {
             Ok(result) if !calling.is_task => self.approved(&calling, call, Ok(result)).await,
@@ -155,35 +158,36 @@ impl WorkflowServer {
         }
     }
 
-    /// Asks whether something may be done: a problem says what.
+    /// Asks whether something may be done: a problem says what. Without a yes the call ends.
     async fn confirmed(
         &self,
         calling: &ToolCall<'_>,
         call: &str,
         round: &mut RoundState,
         problem: Problem,
-    ) -> Said {
+    ) -> ControlFlow<CallOutcome> {
         let question = question(&problem);
         let asked = matches!(&round.asked, Question::Yes(asked) if *asked == question);
         let answer = calling.answers.filter(|_| asked).and_then(|all| all.get(CONFIRMATION));
         let form = elicitation::yes_or_no(&question);
         let arguments = || calling.arguments.clone();
-        match elicitation::form(calling.client, answer, CONFIRMATION, &question, form).await {
+        let asked = elicitation::form(calling.client, answer, CONFIRMATION, &question, form).await;
+        ControlFlow::Break(match asked {
             FormResult::Given(given) if given.get("confirm") == Some(&Value::Bool(true)) => {
                 round.yes.push(question);
-                Said::Yes
+                return ControlFlow::Continue(());
             }
             FormResult::Given(_) | FormResult::Declined => {
-                Said::Ends(CallOutcome::Done(arguments(), Err(declined())))
+                CallOutcome::Done(arguments(), Err(declined()))
             }
-            FormResult::Gone => Said::Ends(CallOutcome::Done(arguments(), Err(gone()))),
-            FormResult::Nobody => Said::Ends(CallOutcome::Unsaid(arguments(), problem)),
+            FormResult::Gone => CallOutcome::Done(arguments(), Err(gone())),
+            FormResult::Nobody => CallOutcome::Unsaid(arguments(), problem),
             FormResult::Later(requests) => {
                 let mut round = std::mem::take(round);
                 round.asked = Question::Yes(question);
-                Said::Ends(self.later(requests, call.to_owned(), round))
+                self.later(requests, call.to_owned(), round)
             }
-        }
+        })
     }
 
     /// Asks for the inputs that a problem says are missing.
@@ -193,7 +197,8 @@ impl WorkflowServer {
         calling: &ToolCall<'_>,
         round: &RoundState,
     ) -> FormResult {
-        let form = input_form::form(self.operations(), problem, &calling.arguments).await;
+        let form =
+            elicitation::missing_inputs(self.operations(), problem, &calling.arguments).await;
         let Some(form) = form else { return FormResult::Nobody };
         let message = format!("The run needs what it was not given: {}.", problem.message);
         let asked = matches!(round.asked, Question::Inputs);
@@ -233,7 +238,7 @@ impl WorkflowServer {
         let teller = teller.map(|teller| tokio::spawn(teller.tell()));
         let arguments = Value::Object(calling.arguments.clone());
         let done = self.operations().call_and_wait(calling.operation.name, &told, arguments).await;
-        for warning in told.into_warnings() {
+        for warning in told.warnings.into_inner().unwrap_or_else(PoisonError::into_inner) {
             self.log(&format!("warning: {warning}"));
         }
         if let Some(teller) = teller {
@@ -287,4 +292,87 @@ fn declined() -> Problem {
 fn gone() -> Problem {
     let hint = "nothing was changed; call again if it is wanted after all";
     Problem::new(Code::ConfirmationRequired, "the call was canceled", hint)
+}
+
+/// The client behind a call.
+struct ToolCaller<'c> {
+    client: McpClient<'c>,
+    /// The questions that were answered with yes before the call was made.
+    yes: &'c [String],
+    style: ToolStyle,
+    principal: Option<String>,
+    /// What the people who run the server should know.
+    warnings: Mutex<Vec<String>>,
+    progress: Option<mpsc::Sender<String>>,
+}
+
+impl<'c> ToolCaller<'c> {
+    /// A caller, and what tells them how far the work is where they want to know.
+    fn new(
+        client: McpClient<'c>,
+        yes: &'c [String],
+        style: ToolStyle,
+        wants_notes: bool,
+    ) -> (ToolCaller<'c>, Option<ProgressSender>) {
+        let context = client.context().filter(|_| wants_notes);
+        let token = context.and_then(|context| Some((context, context.meta.get_progress_token()?)));
+        let (progress, teller) = match token {
+            Some((context, token)) => {
+                let (progress, steps) = mpsc::channel(limits::NOTES);
+                (Some(progress), Some(ProgressSender { peer: context.peer.clone(), token, steps }))
+            }
+            None => (None, None),
+        };
+        let principal = client.principal();
+        (ToolCaller { client, yes, style, principal, warnings: Mutex::default(), progress }, teller)
+    }
+}
+
+impl Caller for ToolCaller<'_> {
+    fn wording(&self) -> Option<Arc<dyn Wording>> {
+        Some(Arc::new(Tools(self.style)))
+    }
+
+    fn progress(&self, message: &str) {
+        if let Some(progress) = &self.progress {
+            // A note that finds no room is left out: the next one says more.
+            let _ = progress.try_send(message.to_owned());
+        }
+    }
+
+    fn warn(&self, message: &str) {
+        lock(&self.warnings).push(message.replace(['\n', '\r'], " "));
+    }
+
+    fn ask(&self, question: &str) -> Option<bool> {
+        self.yes.iter().any(|asked| asked == question).then_some(true)
+    }
+
+    fn principal(&self) -> Option<&str> {
+        self.principal.as_deref()
+    }
+
+    fn cancelled(&self) -> bool {
+        self.client.is_gone()
+    }
+}
+
+/// Sends notes of progress, while the work that they are of goes on elsewhere.
+struct ProgressSender {
+    peer: Peer<RoleServer>,
+    token: ProgressToken,
+    steps: mpsc::Receiver<String>,
+}
+
+impl ProgressSender {
+    /// Ends when the caller is gone and all of it is told.
+    async fn tell(mut self) {
+        let mut count = 0.0;
+        while let Some(message) = self.steps.recv().await {
+            count += 1.0;
+            let note = ProgressNotificationParam::new(self.token.clone(), count);
+            // A client that cannot be told is one that cannot be answered either.
+            let _ = self.peer.notify_progress(note.with_message(message)).await;
+        }
+    }
 }

@@ -7,8 +7,8 @@
 use milepost_ops::{OPERATIONS, OperationSpec, Profile, Safety, Task, Tool};
 use serde_json::{Map, Value, json};
 
-use super::call_tokens;
 use super::tool_names::{self, ToolNaming};
+use super::{ToolStyle, call_tokens};
 use crate::limits;
 
 /// Every tool of a set, in the order of the table.
@@ -29,6 +29,11 @@ pub(super) fn list(profile: Profile, spelling: ToolNaming) -> Vec<Value> {
 
 fn one(operation: &OperationSpec, tool: Tool, spelling: ToolNaming) -> Value {
     let is_safe = operation.safety == Safety::Safe;
+    let (http_method, safety) = match operation.safety {
+        Safety::Safe => ("GET", "safe"),
+        Safety::Standard => ("POST", "standard"),
+        Safety::Destructive => ("DELETE", "destructive"),
+    };
     json!({
         "name": tool_names::spelled(operation.name, spelling),
         "title": operation.title,
@@ -47,16 +52,8 @@ fn one(operation: &OperationSpec, tool: Tool, spelling: ToolNaming) -> Value {
                 (_, true) => "http",
                 (_, false) => "local",
             },
-            "http_method": match operation.safety {
-                Safety::Safe => "GET",
-                Safety::Standard => "POST",
-                Safety::Destructive => "DELETE",
-            },
-            "safety": match operation.safety {
-                Safety::Safe => "safe",
-                Safety::Standard => "standard",
-                Safety::Destructive => "destructive",
-            },
+            "http_method": http_method,
+            "safety": safety,
         },
     })
 }
@@ -181,4 +178,50 @@ fn described(text: &str, spelling: ToolNaming) -> String {
     tools.fold(text.trim_end().to_owned(), |text, operation| {
         text.replace(operation.name, &tool_names::spelled(operation.name, spelling))
     })
+}
+
+const WHOLE: &str = include_str!("instructions.md");
+
+/// How to use the tools, for the model: the paragraphs whose tools a client has, with the names
+/// that it sees.
+pub(super) fn instructions(style: ToolStyle) -> String {
+    let mut kept: Vec<String> = Vec::new();
+    for paragraph in WHOLE.trim_end().split("\n\n") {
+        let mut said = paragraph.to_owned();
+        let mut is_for_all = true;
+        for operation in OPERATIONS {
+            let Some(tool) = operation.tool() else { continue };
+            let written = operation.name.replace('.', "_");
+            if said.contains(&written) {
+                is_for_all &= style.has(tool);
+                said = said.replace(&written, &tool_names::shown(operation.name, style));
+            }
+        }
+        if is_for_all {
+            kept.push(said);
+        }
+    }
+    kept.join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instructions_name_the_tools_that_a_client_has() {
+        let full = instructions(ToolStyle::default());
+        assert_eq!(full, WHOLE.trim_end());
+        let work = instructions(ToolStyle { profile: Profile::Work, ..ToolStyle::default() });
+        assert!(work.contains("workflow_submit") && !work.contains("workflow_save"), "{work}");
+        assert!(!work.contains("catalog_"), "{work}");
+        // What is not listed can be called all the same, but by those who are only to work.
+        assert_eq!(
+            instructions(ToolStyle { profile: Profile::Core, ..ToolStyle::default() }),
+            full
+        );
+        let dotted =
+            instructions(ToolStyle { spelling: ToolNaming::Dotted, ..ToolStyle::default() });
+        assert!(dotted.contains("workflow.submit") && !dotted.contains("workflow_s"), "{dotted}");
+    }
 }

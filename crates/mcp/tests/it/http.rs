@@ -7,6 +7,7 @@ use std::time::Duration;
 use milepost_mcp::SessionOptions;
 use milepost_mcp::http::{self, Guard, HttpAccess, HttpLimits, HttpSettings};
 use rmcp::handler::server::ServerHandler;
+use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 /// A handler that knows nothing.
@@ -28,13 +29,13 @@ const HELLO: &str = concat!(
 fn serve(limits: HttpLimits, work: impl FnOnce(SocketAddr)) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.expect("starts");
-    let bound = runtime.block_on(http::bind(([127, 0, 0, 1], 0).into())).expect("is free");
-    let address = bound.address();
+    let listener = runtime.block_on(TcpListener::bind(("127.0.0.1", 0))).expect("is free");
+    let address = listener.local_addr().expect("is known");
     let guard = Guard::new(address, HttpAccess::Anybody);
     let options = SessionOptions::default();
     let settings = HttpSettings { guard, options, server: None, limits };
     let (stop, stopped) = oneshot::channel::<()>();
-    let served = runtime.spawn(bound.serve(settings, || Nothing, async {
+    let served = runtime.spawn(http::serve(listener, settings, || Nothing, async {
         drop(stopped.await);
     }));
     work(address);

@@ -1,20 +1,52 @@
 //! `milepost secret …`: names are shown, values never.
 
-pub(crate) mod args;
-
 use std::io::{self, IsTerminal};
 
+use clap::{Args, Subcommand};
 use milepost_model::secret::Secret;
 use milepost_ops::secret::{SecretItem, SecretOperations};
 use milepost_store::limits::SECRET_BYTES;
 use serde_json::json;
 
-use self::args::{RemoveSecretArgs, SecretCommand, SetSecretArgs};
 use crate::argument_values::stdin_text;
 use crate::environment;
 use crate::failure::{CommandResult, Failure};
 use crate::terminal::{Terminal, safe};
 use crate::tty;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SecretCommand {
+    /// Store a secret; its value is asked for, or read from standard input
+    #[command(
+        after_help = "Example: milepost secret set SHOP_TOKEN --origin https://api.shop.test\n\
+        Example: pass show shop | milepost secret set SHOP_TOKEN\n\
+        Exit codes: 0 done, 2 no value, 8 the store cannot be opened, 75 it cannot be written"
+    )]
+    Set(SetSecretArgs),
+    /// List secrets by name; values are never shown
+    #[command(after_help = "Example: milepost secret list\n\
+        Exit codes: 0 done, 8 the store cannot be opened")]
+    List,
+    /// Remove a secret
+    #[command(after_help = "Example: milepost secret remove SHOP_TOKEN\n\
+        Exit codes: 0 done, 6 there is no such secret, 8 the store cannot be opened")]
+    Remove(RemoveSecretArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SetSecretArgs {
+    /// The name of the secret
+    pub(crate) name: String,
+    /// The only origin it may be sent to
+    #[arg(long, value_name = "URL")]
+    pub(crate) origin: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RemoveSecretArgs {
+    /// The name of the secret
+    pub(crate) name: String,
+}
 
 pub(crate) fn run(command: &SecretCommand, terminal: &mut Terminal) -> CommandResult {
     match command {
