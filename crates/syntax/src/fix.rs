@@ -11,7 +11,7 @@ use crate::mend::{Mend, SourceLocation};
 use crate::source::{Format, Source};
 use crate::source_map;
 use crate::span::Span;
-use crate::tree::{SyntaxKey, SyntaxKind, SyntaxNode, escape_pointer};
+use crate::tree::{SyntaxKind, SyntaxNode, escape_pointer};
 
 /// A change that mends one violation.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,15 +64,13 @@ pub fn of(
     root: Option<&SyntaxNode>,
     aliases: &[Alias],
 ) -> Option<Fix> {
-    if let Some(mut edits) = raw(mend) {
-        edits.sort_by_key(|edit| edit.at);
-        let useful = is_applicable(&edits) && !changes_nothing(&edits, source);
-        return useful.then_some(Fix { patch: vec![], edits });
-    }
-    let maker = Maker { source, root: root? };
     let mut fix = Fix { patch: vec![], edits: vec![] };
-    maker.add(mend, &mut fix)?;
-    repeat_for_aliases(aliases, &mut fix);
+    if let Some(edits) = raw(mend) {
+        fix.edits = edits;
+    } else {
+        Maker { source, root: root? }.add(mend, &mut fix)?;
+        repeat_for_aliases(aliases, &mut fix);
+    }
     fix.edits.sort_by_key(|edit| edit.at);
     (is_applicable(&fix.edits) && !changes_nothing(&fix.edits, source)).then_some(fix)
 }
@@ -105,7 +103,7 @@ pub type Alias = (String, String);
 pub fn aliases(source: &Source, root: &SyntaxNode) -> Vec<Alias> {
     let mut found = Vec::new();
     if source.format() == Format::Yaml && source.text().contains('*') {
-        collect_aliases((source, root), root, &mut String::new(), &mut found);
+        collect_aliases((source, root), root, "", &mut found);
     }
     found
 }
@@ -113,7 +111,7 @@ pub fn aliases(source: &Source, root: &SyntaxNode) -> Vec<Alias> {
 fn collect_aliases(
     (source, root): (&Source, &SyntaxNode),
     node: &SyntaxNode,
-    path: &mut String,
+    path: &str,
     found: &mut Vec<Alias>,
 ) {
     let first = match &node.kind {
@@ -124,17 +122,13 @@ fn collect_aliases(
     if let (true, Some(first)) = (source.slice(node.at).starts_with('*'), first) {
         let child = root.pointer(first);
         let anchor = child.rsplit_once('/').map_or("", |(anchor, _)| anchor);
-        found.push((anchor.to_owned(), path.clone()));
+        found.push((anchor.to_owned(), path.to_owned()));
         return;
     }
     let entries = node.entries().iter().map(|(key, value)| (key.name.clone(), value));
     let items = node.items().iter().enumerate().map(|(at, item)| (at.to_string(), item));
     for (segment, inner) in entries.chain(items) {
-        let length = path.len();
-        path.push('/');
-        path.push_str(&escape_pointer(&segment));
-        collect_aliases((source, root), inner, path, found);
-        path.truncate(length);
+        collect_aliases((source, root), inner, &child(path, &segment), found);
     }
 }
 
@@ -255,22 +249,10 @@ impl Maker<'_> {
         let key = name.at;
         let from = self.root.pointer(key);
         let parent = from.rfind('/').map_or("", |slash| &from[..slash]);
-        let path = child(parent, to);
-        let (name, value) = &owner.entries()[index];
-        let same = |(other, _): &(SyntaxKey, SyntaxNode)| other.name == name.name;
-        let entries = owner.entries();
-        fix.patch.push(match entries.iter().skip(index + 1).any(same) {
-            // A key that is written twice stands in the data with its last value, and stays.
-            true => json!({"op": "add", "path": path, "value": value.to_value()}),
-            false if entries.iter().take(index).any(same) => return None,
-            false => json!({"op": "move", "from": from, "path": path}),
-        });
-        let quote = self.source.slice(key).chars().next().filter(|c| matches!(c, '"' | '\''));
-        let text = match quote {
-            Some(quote) => format!("{quote}{to}{quote}"),
-            None => to.to_owned(),
-        };
-        fix.edits.push(Edit { at: key, text });
+        fix.patch.push(json!({"op": "move", "from": from, "path": child(parent, to)}));
+        let quote = self.source.slice(key).get(..1).filter(|quote| ["\"", "'"].contains(quote));
+        let quote = quote.unwrap_or_default();
+        fix.edits.push(Edit { at: key, text: format!("{quote}{to}{quote}") });
         Some(())
     }
 
@@ -480,23 +462,18 @@ impl Maker<'_> {
         let map = self.root.node_at(into)?;
         let path = self.root.pointer(into);
         let from = self.root.pointer(key);
-        let edit = match under {
-            Some(under) if map.get(under).is_none() => {
-                let nested = json!({ name: value });
-                fix.patch.push(json!({"op": "add", "path": child(&path, under), "value": nested}));
-                fix.patch.push(json!({"op": "remove", "path": from}));
-                self.insertion(map, under, &nested)?
-            }
-            Some(under) => {
-                let target = map.get(under)?;
-                let to = child(&child(&path, under), name);
-                fix.patch.push(json!({"op": "move", "from": from, "path": to}));
-                self.insertion(target, name, &value)?
-            }
-            None => {
-                fix.patch.push(json!({"op": "move", "from": from, "path": child(&path, name)}));
-                self.insertion(map, name, &value)?
-            }
+        let edit = if let Some(under) = under.filter(|under| map.get(under).is_none()) {
+            let nested = json!({ name: value });
+            fix.patch.push(json!({"op": "add", "path": child(&path, under), "value": nested}));
+            fix.patch.push(json!({"op": "remove", "path": from}));
+            self.insertion(map, under, &nested)?
+        } else {
+            let (map, path) = match under {
+                Some(under) => (map.get(under)?, child(&path, under)),
+                None => (map, path),
+            };
+            fix.patch.push(json!({"op": "move", "from": from, "path": child(&path, name)}));
+            self.insertion(map, name, &value)?
         };
         let removal = self.removal(key)?;
         if touches(edit.at, removal.at) {

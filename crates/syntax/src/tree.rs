@@ -76,7 +76,7 @@ impl SyntaxNode {
         self.entry(key).map(|(_, node)| node)
     }
 
-    /// SyntaxKey and value of a key, when this is a map that has it.
+    /// A key as it is written and its value, when this is a map that has it.
     pub fn entry(&self, key: &str) -> Option<&(SyntaxKey, SyntaxNode)> {
         self.entries().iter().find(|(name, _)| name.name == key)
     }
@@ -112,11 +112,9 @@ impl SyntaxNode {
                 one.len() == other.len() && one.iter().zip(other).all(|(a, b)| a.is_same(b))
             }
             (SyntaxKind::Map(one), SyntaxKind::Map(other)) => {
-                let same = |((a, one), (b, other)): (
-                    &(SyntaxKey, SyntaxNode),
-                    &(SyntaxKey, SyntaxNode),
-                )| { a.name == b.name && one.is_same(other) };
-                one.len() == other.len() && one.iter().zip(other).all(same)
+                let mut pairs = one.iter().zip(other);
+                one.len() == other.len()
+                    && pairs.all(|((a, one), (b, other))| a.name == b.name && one.is_same(other))
             }
             (one, other) => one == other,
         }
