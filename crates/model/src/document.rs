@@ -256,19 +256,17 @@ fn is_within(path: &str, owner: &str) -> bool {
 fn as_guide(root: &SyntaxNode, report: &mut Report) -> Option<Spelling> {
     if !matches!(root.kind, SyntaxKind::Map(_) | SyntaxKind::Bad) {
         let message = format!("expected an object, found {}", root.noun());
-        report.add(
-            Finding::error(root.at, Rule::DocumentKind, message)
-                .expected("`id`, `name`, `description` and `steps`")
-                .suggest("write one JSON object with `id`, `name`, `description` and `steps`"),
-        );
+        Finding::error(root.at, Rule::DocumentKind, message)
+            .expected("`id`, `name`, `description` and `steps`")
+            .suggest("write one JSON object with `id`, `name`, `description` and `steps`")
+            .add_to(report);
         return None;
     }
     let Some((key, _)) = root.entry("workflow") else { return Some(Spelling::Guide) };
-    report.add(
-        Finding::error(key.at, Rule::DocumentKind, "this is a manifest, not a guide")
-            .expected("`id` and `name` at the top")
-            .suggest("validate it with `workflow.validate`"),
-    );
+    Finding::error(key.at, Rule::DocumentKind, "this is a manifest, not a guide")
+        .expected("`id` and `name` at the top")
+        .suggest("validate it with `workflow.validate`")
+        .add_to(report);
     None
 }
 
@@ -354,11 +352,10 @@ fn detect(root: &SyntaxNode, report: &mut Report) -> Option<Spelling> {
     if has("id") || has("name") || guide_only.iter().any(|key| has(key)) {
         return Some(Spelling::Guide);
     }
-    report.add(
-        Finding::error(root.at, Rule::DocumentKind, "neither a manifest nor a guide")
-            .expected("`workflow:`, or `id:` and `name:`")
-            .suggest("begin a manifest with `workflow: <id>`, or a guide with `id` and `name`"),
-    );
+    Finding::error(root.at, Rule::DocumentKind, "neither a manifest nor a guide")
+        .expected("`workflow:`, or `id:` and `name:`")
+        .suggest("begin a manifest with `workflow: <id>`, or a guide with `id` and `name`")
+        .add_to(report);
     None
 }
 

@@ -50,11 +50,10 @@ impl Checker<'_> {
             if let Some(key) = keys.iter().find_map(|key| self.root.node_at(rules.at)?.entry(key)) {
                 let message =
                     format!("a rule for {what} on {} input", suggest::with_article(kind.name()));
-                self.report.add(
-                    Finding::error(key.0.at, Rule::Combination, message)
-                        .expected(format!("`type: {meant}`"))
-                        .suggest(format!("set `type: {meant}`, or remove the rule")),
-                );
+                Finding::error(key.0.at, Rule::Combination, message)
+                    .expected(format!("`type: {meant}`"))
+                    .suggest(format!("set `type: {meant}`, or remove the rule"))
+                    .add_to(self.report);
             }
         }
         let above = |low: Option<i64>, high: Option<i64>| {
@@ -76,10 +75,9 @@ impl Checker<'_> {
             (DefaultFrom::History, _) => {}
             (_, None) if self.is_damaged(default.at) => {}
             (_, None) => {
-                self.report.add(
-                    Finding::error(default.at, Rule::Required, "missing required key `value`")
-                        .suggest("add `value`"),
-                );
+                Finding::error(default.at, Rule::Required, "missing required key `value`")
+                    .suggest("add `value`")
+                    .add_to(self.report);
             }
             (DefaultFrom::Literal, Some(value)) => {
                 self.fitting(input, value, "default");
@@ -157,11 +155,10 @@ impl Checker<'_> {
     fn within(&mut self, input: &Input, value: &Spot<Value>, what: &str) {
         if let Some(objection) = input.judge(what, &value.value).into_iter().next() {
             let message = format!("the {what} breaks a rule of its input");
-            self.report.add(
-                Finding::error(value.at, objection.rule, message)
-                    .expected(objection.expected.clone())
-                    .suggest(format!("use {}", objection.expected)),
-            );
+            Finding::error(value.at, objection.rule, message)
+                .expected(objection.expected.clone())
+                .suggest(format!("use {}", objection.expected))
+                .add_to(self.report);
         }
     }
 
@@ -229,10 +226,9 @@ impl Checker<'_> {
         if let (None, Some(at)) = (&input.provider, orphan(input))
             && !self.may_have(input.at, "provider")
         {
-            self.report.add(
-                Finding::error(at, Rule::Combination, "this key needs `provider`")
-                    .suggest("add `provider` with the command that lists the choices"),
-            );
+            Finding::error(at, Rule::Combination, "this key needs `provider`")
+                .suggest("add `provider` with the command that lists the choices")
+                .add_to(self.report);
         }
         for (argument, source) in input.depends_on.iter().flat_map(|sources| &sources.0) {
             if let ArgumentSource::From(from) = source {
@@ -246,10 +242,9 @@ impl Checker<'_> {
             };
             if differs {
                 let message = format!("`{}` has two different values", argument.value);
-                self.report.add(
-                    Finding::error(argument.at, Rule::Combination, message)
-                        .suggest("keep one of `provider_args` and `depends_on`"),
-                );
+                Finding::error(argument.at, Rule::Combination, message)
+                    .suggest("keep one of `provider_args` and `depends_on`")
+                    .add_to(self.report);
             }
         }
     }
@@ -302,10 +297,9 @@ impl Checker<'_> {
         for (name, _) in &self.workflow.inputs.0 {
             if !self.reads.inputs.contains_key(name.value.as_str()) {
                 let message = format!("no step uses input `{}`", name.value);
-                self.report.add(
-                    Finding::warning(name.at, Rule::UnusedInput, message)
-                        .suggest("use it in a step, or remove it"),
-                );
+                Finding::warning(name.at, Rule::UnusedInput, message)
+                    .suggest("use it in a step, or remove it")
+                    .add_to(self.report);
             }
         }
     }

@@ -24,12 +24,12 @@ pub(crate) trait Decode: Sized {
     const WANT: &'static str;
 
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self>;
-}
 
-/// A type whose form can be published.
-pub(crate) trait Shape {
-    /// The schema of a value of this type; named parts go to `defs`.
-    fn schema(defs: &mut Defs) -> Value;
+    /// The JSON Schema of such a value, which takes anything unless a type says otherwise; named
+    /// parts go to `defs`.
+    fn schema(_defs: &mut Defs) -> Value {
+        json!({})
+    }
 }
 
 /// The named parts of a schema.
@@ -67,9 +67,7 @@ impl<T: Decode> Decode for Spot<T> {
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
         T::decode(node, report).map(|value| Spot { at: node.at, value })
     }
-}
 
-impl<T: Shape> Shape for Spot<T> {
     fn schema(defs: &mut Defs) -> Value {
         T::schema(defs)
     }
@@ -96,6 +94,10 @@ impl Decode for String {
             _ => wrong(node, report),
         }
     }
+
+    fn schema(_: &mut Defs) -> Value {
+        json!({"type": "string"})
+    }
 }
 
 fn is_collection(node: &SyntaxNode) -> bool {
@@ -120,12 +122,6 @@ pub(crate) fn text_that(
     None
 }
 
-impl Shape for String {
-    fn schema(_: &mut Defs) -> Value {
-        json!({"type": "string"})
-    }
-}
-
 impl Decode for bool {
     const WANT: &'static str = "true or false";
 
@@ -144,9 +140,7 @@ impl Decode for bool {
             _ => wrong(node, report),
         }
     }
-}
 
-impl Shape for bool {
     fn schema(_: &mut Defs) -> Value {
         json!({"type": "boolean"})
     }
@@ -187,21 +181,14 @@ impl<const MIN: i64, const MAX: i64> Decode for Int<MIN, MAX> {
         }
         let limit = if number < MIN { MIN } else { MAX };
         let range = range_words(MIN, MAX);
-        report.add(
-            Finding::error(node.at, Rule::Range, format!("{number} is out of range"))
-                .expected(range.clone())
-                .actual(number.to_string())
-                .suggest(format!("use {range}, for example {limit}")),
-        );
+        Finding::error(node.at, Rule::Range, format!("{number} is out of range"))
+            .expected(range.clone())
+            .actual(number.to_string())
+            .suggest(format!("use {range}, for example {limit}"))
+            .add_to(report);
         None
     }
-}
 
-fn range_words(min: i64, max: i64) -> String {
-    if max == i64::MAX { format!("at least {min}") } else { format!("{min} to {max}") }
-}
-
-impl<const MIN: i64, const MAX: i64> Shape for Int<MIN, MAX> {
     fn schema(_: &mut Defs) -> Value {
         let mut schema = json!({"type": "integer", "minimum": MIN});
         if MAX < i64::MAX {
@@ -209,6 +196,10 @@ impl<const MIN: i64, const MAX: i64> Shape for Int<MIN, MAX> {
         }
         schema
     }
+}
+
+fn range_words(min: i64, max: i64) -> String {
+    if max == i64::MAX { format!("at least {min}") } else { format!("{min} to {max}") }
 }
 
 /// Text with its length in the type, counted in characters.
@@ -228,17 +219,14 @@ impl<const MIN: usize, const MAX: usize> Decode for Text<MIN, MAX> {
             0 => "an empty string".to_owned(),
             _ => format!("a string of {length} characters"),
         };
-        report.add(
-            Finding::error(node.at, Rule::Range, message)
-                .expected(format!("{MIN} to {MAX} characters"))
-                .actual(format!("{length} characters"))
-                .suggest(if length > MAX { "shorten it" } else { "say more" }),
-        );
+        Finding::error(node.at, Rule::Range, message)
+            .expected(format!("{MIN} to {MAX} characters"))
+            .actual(format!("{length} characters"))
+            .suggest(if length > MAX { "shorten it" } else { "say more" })
+            .add_to(report);
         None
     }
-}
 
-impl<const MIN: usize, const MAX: usize> Shape for Text<MIN, MAX> {
     fn schema(_: &mut Defs) -> Value {
         json!({"type": "string", "minLength": MIN, "maxLength": MAX})
     }
@@ -260,9 +248,7 @@ impl Decode for f64 {
             _ => wrong(node, report),
         }
     }
-}
 
-impl Shape for f64 {
     fn schema(_: &mut Defs) -> Value {
         json!({"type": "number"})
     }
@@ -274,12 +260,6 @@ impl Decode for Value {
 
     fn decode(node: &SyntaxNode, _: &mut Report) -> Option<Self> {
         (node.kind != SyntaxKind::Bad).then(|| node.to_value())
-    }
-}
-
-impl Shape for Value {
-    fn schema(_: &mut Defs) -> Value {
-        json!({})
     }
 }
 
@@ -305,9 +285,7 @@ impl<T: Decode> Decode for Vec<T> {
             }
         }
     }
-}
 
-impl<T: Shape> Shape for Vec<T> {
     fn schema(defs: &mut Defs) -> Value {
         json!({"type": "array", "items": T::schema(defs)})
     }
@@ -346,16 +324,14 @@ impl<T: Decode> Decode for Entries<T> {
             .collect();
         all.into_iter().collect::<Option<_>>().map(Entries)
     }
+
+    fn schema(defs: &mut Defs) -> Value {
+        json!({"type": "object", "additionalProperties": T::schema(defs)})
+    }
 }
 
 pub(crate) fn spot(key: &SyntaxKey) -> Spot<String> {
     Spot { at: key.at, value: key.name.clone() }
-}
-
-impl<T: Shape> Shape for Entries<T> {
-    fn schema(defs: &mut Defs) -> Value {
-        json!({"type": "object", "additionalProperties": T::schema(defs)})
-    }
 }
 
 /// A name and other names that lead to it: keys that authors write in its place, or keys that belong
@@ -375,8 +351,11 @@ const RIVALS: &[&[&str]] =
 pub(crate) struct Fields<'n, 'r> {
     node: &'n SyntaxNode,
     known: &'static [&'static str],
-    slips: Aliases,
-    homes: Aliases,
+    /// Other names under which authors look for a key.
+    pub(crate) slips: Aliases,
+    /// Keys that authors put here though they belong into the map of another key.
+    pub(crate) homes: Aliases,
+    /// Whether a value would do under a key.
     fits: fn(&str, &SyntaxNode) -> bool,
     missing: Vec<&'static str>,
     report: &'r mut Report,
@@ -393,6 +372,7 @@ impl<'n, 'r> Fields<'n, 'r> {
     pub(crate) fn of<T: Decode>(
         node: &'n SyntaxNode,
         known: &'static [&'static str],
+        fits: fn(&str, &SyntaxNode) -> bool,
         report: &'r mut Report,
     ) -> Option<Self> {
         if !matches!(node.kind, SyntaxKind::Map(_)) {
@@ -400,23 +380,7 @@ impl<'n, 'r> Fields<'n, 'r> {
             return None;
         }
         report.enter(node, known);
-        let fits = |_: &str, _: &SyntaxNode| false;
         Some(Fields { node, known, slips: &[], homes: &[], fits, missing: Vec::new(), report })
-    }
-
-    /// Tells whether a value would do under a key.
-    pub(crate) fn fits(&mut self, fits: fn(&str, &SyntaxNode) -> bool) {
-        self.fits = fits;
-    }
-
-    /// Other names under which authors look for a key.
-    pub(crate) fn slips(&mut self, slips: Aliases) {
-        self.slips = slips;
-    }
-
-    /// Keys that authors put here though they belong into the map of another key.
-    pub(crate) fn homes(&mut self, homes: Aliases) {
-        self.homes = homes;
     }
 
     /// An optional key: a value that fails is reported and counts as absent.
@@ -547,11 +511,10 @@ impl<'n, 'r> Fields<'n, 'r> {
         if self.report.has_strayed(key) {
             return;
         }
-        self.report.add(
-            Finding::error(self.node.at, Rule::Required, format!("missing required key `{key}`"))
-                .expected(format!("`{key}`"))
-                .suggest(format!("add `{key}`")),
-        );
+        Finding::error(self.node.at, Rule::Required, format!("missing required key `{key}`"))
+            .expected(format!("`{key}`"))
+            .suggest(format!("add `{key}`"))
+            .add_to(self.report);
     }
 }
 
@@ -605,21 +568,19 @@ macro_rules! shape {
                 report: &mut $crate::decode::Report,
             ) -> Option<Self> {
                 const KEYS: &[&str] = &[$($key,)* $($($kept),+)?];
-                let mut fields = $crate::decode::Fields::of::<Self>(node, KEYS, report)?;
-                fields.fits(|key, value| match key {
+                let fits = |key: &str, value: &_| match key {
                     $($key => $crate::decode::fits::<$ty>(value),)*
                     _ => false,
-                });
-                $(fields.slips($slips);)?
-                $(fields.homes($homes);)?
+                };
+                let mut fields = $crate::decode::Fields::of::<Self>(node, KEYS, fits, report)?;
+                $(fields.slips = $slips;)?
+                $(fields.homes = $homes;)?
                 $(let $field = fields.$kind::<$ty>($key);)*
                 $($(fields.opt::<$crate::guide::KeptField>($kept);)+)?
                 fields.finish();
                 Some($name { at: node.at, $($field: $crate::decode::shape!(@take $kind $field)),* })
             }
-        }
 
-        impl $crate::decode::Shape for $name {
             fn schema(defs: &mut $crate::decode::Defs) -> serde_json::Value {
                 let reference = concat!("#/$defs/", stringify!($name));
                 if !defs.contains_key(stringify!($name)) {
@@ -630,7 +591,7 @@ macro_rules! shape {
                             $key,
                             $crate::decode::shape!(@needed $kind),
                             $doc,
-                            <$ty as $crate::decode::Shape>::schema(defs),
+                            <$ty as $crate::decode::Decode>::schema(defs),
                         ),)*
                         $($(($kept, false, "Kept for other tools.", serde_json::json!({})),)+)?
                     ];
@@ -660,7 +621,7 @@ macro_rules! words {
     ) => {
         $crate::named_enum::named_enum! {
             $(#[$meta])*
-            $name { $($(#[$doc])* $variant = $word),* }
+            pub $name { $($(#[$doc])* $variant = $word),* }
         }
 
         impl $crate::decode::Decode for $name {
@@ -671,15 +632,13 @@ macro_rules! words {
                 report: &mut $crate::decode::Report,
             ) -> Option<Self> {
                 let Some(text) = node.text() else { return $crate::decode::wrong(node, report) };
-                let found = $name::ALL.iter().copied().find(|one| one.name() == text);
+                let found = $name::named(text);
                 if found.is_none() {
                     $crate::decode::not_a_choice(node, text, &[$($word),*], report);
                 }
                 found
             }
-        }
 
-        impl $crate::decode::Shape for $name {
             fn schema(_: &mut $crate::decode::Defs) -> serde_json::Value {
                 serde_json::json!({"enum": [$($word),*]})
             }

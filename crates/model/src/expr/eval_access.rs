@@ -5,7 +5,7 @@ use std::rc::Rc;
 use milepost_syntax::span::Span;
 
 use super::ast::{Node, Step, StepKind};
-use super::eval::{Eval, Evaluator, error};
+use super::eval::{Eval, Evaluator, Valued, error};
 use super::limits::NAMES_COMPARED_MAX;
 use super::names::shortened;
 use super::value::{Key, Text, Value};
@@ -13,7 +13,7 @@ use super::{EvalErrorKind, Names, ValueType, number};
 
 impl<'v> Evaluator<'v, '_> {
     /// One step of member access on a value; `of` is the source of that value.
-    pub(super) fn step(&mut self, value: Value<'v>, step: &'v Step, of: Span) -> Eval<Value<'v>> {
+    pub(super) fn step(&mut self, value: Value<'v>, step: &'v Step, of: Span) -> Valued<'v> {
         self.spend(step.span, 1)?;
         let optional = match &step.kind {
             StepKind::Method(call) => {
@@ -99,7 +99,7 @@ impl<'v> Evaluator<'v, '_> {
         }
     }
 
-    pub(super) fn has(&mut self, base: &'v Node, step: &'v Step) -> Eval<Value<'v>> {
+    pub(super) fn has(&mut self, base: &'v Node, step: &'v Step) -> Valued<'v> {
         let value = self.node(base)?;
         let inner = match &value {
             Value::Optional(None) | Value::Null => return Ok(Value::Bool(false)),

@@ -31,6 +31,11 @@ impl SyntaxError {
         self
     }
 
+    /// Boxed: errors are rare, and every level of nesting would hold room for several.
+    pub(super) fn fail<T>(self) -> Result<T, Box<SyntaxError>> {
+        Err(Box::new(self))
+    }
+
     /// The same error in a text in which the expression begins at `offset`.
     pub(crate) fn shifted(mut self, offset: u32) -> SyntaxError {
         self.span = self.span.shifted(offset);

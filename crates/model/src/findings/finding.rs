@@ -9,10 +9,11 @@ use milepost_syntax::span::Span;
 use serde_json::Value;
 
 use crate::named_enum::named_enum;
+use crate::report::Report;
 
 named_enum! {
     /// Whether a finding stops a workflow from being used.
-    Severity {
+    pub Severity {
         /// The workflow cannot be used.
         Error = "error",
         /// The workflow works, but something about it deserves attention.
@@ -129,6 +130,10 @@ impl Finding {
         self
     }
 
+    pub(crate) fn add_to(self, report: &mut Report) {
+        report.add(self);
+    }
+
     pub(crate) fn related(mut self, at: Span, label: &'static str) -> Self {
         self.related = Some((at, label));
         self
@@ -155,7 +160,7 @@ impl From<SyntaxFault> for Finding {
 
 named_enum! {
     /// The rule a finding goes back to: a stable word that programs may branch on.
-    Rule {
+    pub Rule {
         /// The text is no YAML or JSON, or none of ours.
         Syntax = "syntax",
         /// A number that cannot be kept exactly.

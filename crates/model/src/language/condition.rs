@@ -11,7 +11,7 @@ use milepost_syntax::tree::{SyntaxKey, SyntaxKind, SyntaxNode};
 use regex::Regex;
 use serde_json::{Value, json};
 
-use crate::decode::{Aliases, Decode, Defs, Report, Shape, fits, unalias, wrong};
+use crate::decode::{Aliases, Decode, Defs, Report, fits, unalias, wrong};
 use crate::finding::{Finding, Rule, Severity};
 use crate::pattern;
 use crate::suggest;
@@ -425,6 +425,37 @@ impl Decode for Condition {
         }
         (report.count() == before).then_some(Condition { at: node.at, tests })
     }
+
+    fn schema(defs: &mut Defs) -> Value {
+        let condition = json!({"$ref": "#/$defs/Condition"});
+        let number = json!({"type": ["number", "string"]});
+        let text = json!({"type": "string"});
+        defs.insert(
+            "Condition",
+            json!({
+                "type": "object",
+                "description": "Holds when every operator in it holds; `{}` always holds.",
+                "properties": {
+                    "var": {
+                        "type": "string",
+                        "minLength": 1,
+                        "description": "A variable of the context; a dotted path reaches inside.",
+                    },
+                    "equals": {}, "not_equals": {}, "notEquals": {},
+                    "gt": number, "gte": number, "lt": number, "lte": number,
+                    "in": {"type": "array"}, "contains": {},
+                    "starts_with": text, "startsWith": text,
+                    "ends_with": text, "endsWith": text,
+                    "matches": {"type": "string", "format": "regex"},
+                    "and": {"type": "array", "items": condition},
+                    "or": {"type": "array", "items": condition},
+                    "not": condition,
+                },
+                "additionalProperties": false,
+            }),
+        );
+        condition
+    }
 }
 
 fn variable(node: &SyntaxNode, report: &mut Report) -> Option<Variable> {
@@ -467,11 +498,10 @@ fn missing_variable(entries: &[(SyntaxKey, SyntaxNode)], report: &mut Report) {
     let compares = |key: &SyntaxKey| !matches!(key.name.as_str(), "and" | "or" | "not");
     for (key, _) in entries.iter().filter(|(key, _)| known && compares(key)) {
         let message = format!("`{}` compares nothing: `var` is missing", name(key));
-        report.add(
-            Finding::error(key.at, Rule::Condition, message)
-                .expected("`var`")
-                .suggest("add `var` with the name of the variable"),
-        );
+        Finding::error(key.at, Rule::Condition, message)
+            .expected("`var`")
+            .suggest("add `var` with the name of the variable")
+            .add_to(report);
     }
 }
 
@@ -544,38 +574,5 @@ impl Decode for Bound {
             }
             _ => f64::decode(node, report).map(Bound),
         }
-    }
-}
-
-impl Shape for Condition {
-    fn schema(defs: &mut Defs) -> Value {
-        let condition = json!({"$ref": "#/$defs/Condition"});
-        let number = json!({"type": ["number", "string"]});
-        let text = json!({"type": "string"});
-        defs.insert(
-            "Condition",
-            json!({
-                "type": "object",
-                "description": "Holds when every operator in it holds; `{}` always holds.",
-                "properties": {
-                    "var": {
-                        "type": "string",
-                        "minLength": 1,
-                        "description": "A variable of the context; a dotted path reaches inside.",
-                    },
-                    "equals": {}, "not_equals": {}, "notEquals": {},
-                    "gt": number, "gte": number, "lt": number, "lte": number,
-                    "in": {"type": "array"}, "contains": {},
-                    "starts_with": text, "startsWith": text,
-                    "ends_with": text, "endsWith": text,
-                    "matches": {"type": "string", "format": "regex"},
-                    "and": {"type": "array", "items": condition},
-                    "or": {"type": "array", "items": condition},
-                    "not": condition,
-                },
-                "additionalProperties": false,
-            }),
-        );
-        condition
     }
 }

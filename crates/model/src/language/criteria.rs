@@ -11,7 +11,7 @@ use regex_syntax::hir::Hir;
 use serde_json::{Value, json};
 
 use crate::condition::Condition;
-use crate::decode::{Aliases, Decode, Defs, Report, Shape, mistyped, text_that, unalias};
+use crate::decode::{Aliases, Decode, Defs, Report, mistyped, text_that, unalias};
 use crate::finding::{Finding, Rule, Severity};
 use crate::json_schema::{self, JsonSchema};
 use crate::lazy::Lazy;
@@ -53,13 +53,8 @@ pub enum CheckKind {
     Contains(String),
     /// The output matches.
     Regex(RulePattern),
-    /// The output has a length, in characters.
-    Length {
-        /// Span least.
-        min: Option<u64>,
-        /// Span most.
-        max: Option<u64>,
-    },
+    /// The output has at least and at most so many characters.
+    Length { min: Option<u64>, max: Option<u64> },
     /// The output is JSON of this schema.
     Schema(JsonSchema),
 }
@@ -115,6 +110,43 @@ impl Decode for Criteria {
                 None
             }
         }
+    }
+
+    fn schema(defs: &mut Defs) -> Value {
+        let condition = Condition::schema(defs);
+        let rule = json!({"$ref": "#/$defs/ValidationRule"});
+        let message = json!({"type": "string", "description": "What is said when it fails."});
+        let of_type = |name: &str, fields: Value, required: &[&str]| {
+            let all = [&["type", "message"], required].concat();
+            let mut properties = fields;
+            properties["type"] = json!({"const": name});
+            properties["message"] = message.clone();
+            properties["condition"] = condition.clone();
+            json!({
+                "type": "object",
+                "properties": properties,
+                "required": all,
+                "additionalProperties": false,
+            })
+        };
+        let count = json!({"type": "integer", "minimum": 0});
+        let pattern = json!({"pattern": {"type": "string"}, "flags": {"type": "string"}});
+        let schema = json!({"schema": {"type": ["object", "boolean"]}});
+        let parts = json!({"type": "array", "items": rule});
+        let branches = [
+            of_type("contains", json!({"value": {"type": "string"}}), &["value"]),
+            of_type("regex", pattern, &["pattern"]),
+            of_type("length", json!({"min": count, "max": count}), &[]),
+            of_type("schema", schema, &["schema"]),
+            json!({
+                "type": "object",
+                "properties": {"and": parts, "or": parts, "not": rule},
+                "minProperties": 1,
+                "additionalProperties": false,
+            }),
+        ];
+        defs.insert("ValidationRule", json!({"anyOf": branches}));
+        json!({"anyOf": [{"type": "array", "items": rule}, rule]})
     }
 }
 
@@ -260,11 +292,10 @@ fn required<'n>(node: &'n SyntaxNode, key: &str, report: &mut Report) -> Option<
         node.entries().iter().any(|(name, _)| stands_for(&name.name))
     };
     if found.is_none() && !misspelt() {
-        report.add(
-            Finding::error(node.at, Rule::Criteria, format!("a rule without `{key}`"))
-                .expected(format!("`{key}`"))
-                .suggest(format!("add `{key}`")),
-        );
+        Finding::error(node.at, Rule::Criteria, format!("a rule without `{key}`"))
+            .expected(format!("`{key}`"))
+            .suggest(format!("add `{key}`"))
+            .add_to(report);
     }
     found
 }
@@ -304,11 +335,10 @@ fn regex(node: &SyntaxNode, report: &mut Report) -> Option<CheckKind> {
         Some(found) => {
             let text = text_that(found, "a string of flags", |_| false, report)?;
             if let Some(bad) = text.chars().find(|flag| !"imsxugy".contains(*flag)) {
-                report.add(
-                    Finding::error(found.at, Rule::Criteria, format!("unknown flag `{bad}`"))
-                        .expected("flags of `i`, `m`, `s`, `x`, `u`")
-                        .suggest("remove it"),
-                );
+                Finding::error(found.at, Rule::Criteria, format!("unknown flag `{bad}`"))
+                    .expected("flags of `i`, `m`, `s`, `x`, `u`")
+                    .suggest("remove it")
+                    .add_to(report);
                 return None;
             }
             text.chars().filter(|flag| "imsxu".contains(*flag)).collect()
@@ -395,60 +425,19 @@ fn length(node: &SyntaxNode, report: &mut Report) -> Option<CheckKind> {
         .iter()
         .any(|(name, _)| is_near(&name.name, "min", node) || is_near(&name.name, "max", node));
     if min.is_none() && max.is_none() && !misspelt {
-        report.add(
-            Finding::error(node.at, Rule::Criteria, "a `length` rule without `min` or `max`")
-                .expected("`min`, `max` or both")
-                .suggest("add `min` or `max`"),
-        );
+        Finding::error(node.at, Rule::Criteria, "a `length` rule without `min` or `max`")
+            .expected("`min`, `max` or both")
+            .suggest("add `min` or `max`")
+            .add_to(report);
         return None;
     }
     if let (Some(min), Some(max)) = (min, max)
         && min > max
     {
-        report.add(
-            Finding::error(node.at, Rule::Criteria, format!("`min` {min} is above `max` {max}"))
-                .suggest("swap the two"),
-        );
+        Finding::error(node.at, Rule::Criteria, format!("`min` {min} is above `max` {max}"))
+            .suggest("swap the two")
+            .add_to(report);
         return None;
     }
     Some(CheckKind::Length { min, max })
-}
-
-impl Shape for Criteria {
-    fn schema(defs: &mut Defs) -> Value {
-        let condition = Condition::schema(defs);
-        let rule = json!({"$ref": "#/$defs/ValidationRule"});
-        let message = json!({"type": "string", "description": "What is said when it fails."});
-        let of_type = |name: &str, fields: Value, required: &[&str]| {
-            let all = [&["type", "message"], required].concat();
-            let mut properties = fields;
-            properties["type"] = json!({"const": name});
-            properties["message"] = message.clone();
-            properties["condition"] = condition.clone();
-            json!({
-                "type": "object",
-                "properties": properties,
-                "required": all,
-                "additionalProperties": false,
-            })
-        };
-        let count = json!({"type": "integer", "minimum": 0});
-        let pattern = json!({"pattern": {"type": "string"}, "flags": {"type": "string"}});
-        let schema = json!({"schema": {"type": ["object", "boolean"]}});
-        let parts = json!({"type": "array", "items": rule});
-        let branches = [
-            of_type("contains", json!({"value": {"type": "string"}}), &["value"]),
-            of_type("regex", pattern, &["pattern"]),
-            of_type("length", json!({"min": count, "max": count}), &[]),
-            of_type("schema", schema, &["schema"]),
-            json!({
-                "type": "object",
-                "properties": {"and": parts, "or": parts, "not": rule},
-                "minProperties": 1,
-                "additionalProperties": false,
-            }),
-        ];
-        defs.insert("ValidationRule", json!({"anyOf": branches}));
-        json!({"anyOf": [{"type": "array", "items": rule}, rule]})
-    }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::condition::Condition;
 use crate::criteria::Criteria;
-use crate::decode::{Decode, Defs, Entries, Int, Report, Shape, Spot, Text, shape, words, wrong};
+use crate::decode::{Decode, Defs, Entries, Int, Report, Spot, Text, shape, words, wrong};
 use crate::finding::{Finding, Rule};
 use crate::id::{StepId, WorkflowId};
 use crate::limits;
@@ -45,9 +45,7 @@ impl Decode for GuideId {
         });
         None
     }
-}
 
-impl Shape for GuideId {
     fn schema(_: &mut Defs) -> Value {
         json!({
             "type": "string",
@@ -73,12 +71,6 @@ impl Decode for KeptField {
     }
 }
 
-impl Shape for KeptField {
-    fn schema(_: &mut Defs) -> Value {
-        json!({})
-    }
-}
-
 /// Examples in the later editions: sentences.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptTexts;
@@ -90,9 +82,7 @@ impl Decode for KeptTexts {
         Vec::<String>::decode(node, report)?;
         KeptField::decode(node, report).map(|_| KeptTexts)
     }
-}
 
-impl Shape for KeptTexts {
     fn schema(defs: &mut Defs) -> Value {
         Vec::<String>::schema(defs)
     }
@@ -144,9 +134,7 @@ impl Decode for Steps {
         }
         Some(Steps(items.iter().map(|item| GuideStepDoc::decode(item, report)).collect()))
     }
-}
 
-impl Shape for Steps {
     fn schema(defs: &mut Defs) -> Value {
         json!({"type": "array", "minItems": 1, "items": GuideStepDoc::schema(defs)})
     }
@@ -223,9 +211,7 @@ impl Decode for Body {
             _ => wrong(node, report),
         }
     }
-}
 
-impl Shape for Body {
     fn schema(defs: &mut Defs) -> Value {
         json!({"anyOf": [StepId::schema(defs), Steps::schema(defs)]})
     }
@@ -256,9 +242,7 @@ impl Decode for Confirmation {
                 .map(|always| if always { Confirmation::Always } else { Confirmation::Never }),
         }
     }
-}
 
-impl Shape for Confirmation {
     fn schema(defs: &mut Defs) -> Value {
         let condition = Condition::schema(defs);
         json!({"anyOf": [
@@ -288,9 +272,7 @@ impl Decode for BlockText {
             _ => wrong(node, report),
         }
     }
-}
 
-impl Shape for BlockText {
     fn schema(_: &mut Defs) -> Value {
         json!({"type": ["string", "array", "object"]})
     }
@@ -352,9 +334,7 @@ impl Decode for Count {
             _ => wrong(node, report),
         }
     }
-}
 
-impl Shape for Count {
     fn schema(_: &mut Defs) -> Value {
         json!({"anyOf": [
             {"type": "integer", "minimum": 0, "maximum": limits::ITERATIONS},
@@ -397,11 +377,10 @@ pub(crate) fn check_loop(spec: &LoopDoc, report: &mut Report) {
     };
     if let Some(key) = lacks {
         let kind = spec.kind.value.name();
-        report.add(
-            Finding::error(spec.at, Rule::Loop, format!("a `{kind}` loop needs `{key}`"))
-                .expected(format!("`{key}`"))
-                .suggest(format!("add `{key}`")),
-        );
+        Finding::error(spec.at, Rule::Loop, format!("a `{kind}` loop needs `{key}`"))
+            .expected(format!("`{key}`"))
+            .suggest(format!("add `{key}`"))
+            .add_to(report);
     }
 }
 
@@ -484,17 +463,15 @@ impl Compiler<'_, '_> {
         let texts = ["prompt", "promptBlocks", "templateCall", "parallelDelegations"];
         let mut texts = texts.into_iter().chain(["functionCalls", "outputContract"]);
         if !texts.any(|key| node.get(key).is_some()) && !self.report.has_stray_in(node) {
-            self.report.add(
-                Finding::error(doc.at, Rule::Required, "missing required key `prompt`")
-                    .expected("`prompt` or `promptBlocks`")
-                    .suggest("add `prompt` with what the agent should do"),
-            );
+            Finding::error(doc.at, Rule::Required, "missing required key `prompt`")
+                .expected("`prompt` or `promptBlocks`")
+                .suggest("add `prompt` with what the agent should do")
+                .add_to(self.report);
         }
         if let Some((key, _)) = node.entry("body") {
-            self.report.add(
-                Finding::error(key.at, Rule::Combination, "`body` needs `type: loop` and `loop`")
-                    .suggest("add them, or remove it"),
-            );
+            Finding::error(key.at, Rule::Combination, "`body` needs `type: loop` and `loop`")
+                .suggest("add them, or remove it")
+                .add_to(self.report);
         }
         Action::Prompt(Box::new(Prompt {
             text: PromptText::Guide {
@@ -518,11 +495,10 @@ impl Compiler<'_, '_> {
         check_loop(spec, self.report);
         let untyped = node.get("type").is_none() && !self.report.has_stray_in(node);
         if untyped || doc.kind == Some(GuideStepType::Parallel) {
-            self.report.add(
-                Finding::error(doc.at, Rule::Combination, "a step with `loop` has `type: loop`")
-                    .suggest("add `type: loop`")
-                    .mend(Mend::Insert { map: doc.at, key: "type".into(), value: "loop".into() }),
-            );
+            Finding::error(doc.at, Rule::Combination, "a step with `loop` has `type: loop`")
+                .suggest("add `type: loop`")
+                .mend(Mend::Insert { map: doc.at, key: "type".into(), value: "loop".into() })
+                .add_to(self.report);
         }
         let body = match &doc.body {
             Some(Body::Steps(steps)) => {
@@ -590,9 +566,8 @@ impl Compiler<'_, '_> {
 /// A remark on guides without a version.
 pub(crate) fn check_version(doc: &GuideDoc, at: Span, node: &SyntaxNode, report: &mut Report) {
     if node.get("version").is_none() && doc.version.is_none() && !report.has_stray_in(node) {
-        report.add(
-            Finding::warning(at, Rule::Version, "no `version`: it counts as `0.0.0`")
-                .suggest("add `version: 1.0.0`"),
-        );
+        Finding::warning(at, Rule::Version, "no `version`: it counts as `0.0.0`")
+            .suggest("add `version: 1.0.0`")
+            .add_to(report);
     }
 }

@@ -6,7 +6,7 @@ use milepost_syntax::mend::Mend;
 use milepost_syntax::tree::SyntaxNode;
 use serde_json::{Value, json};
 
-use crate::decode::{Decode, Defs, Report, Shape};
+use crate::decode::{Decode, Defs, Report};
 use crate::finding::{Finding, Rule};
 use crate::limits::ID_CHARS;
 use crate::suggest;
@@ -33,6 +33,9 @@ macro_rules! identifier {
         pub struct $name(String);
 
         impl $name {
+            /// What it looks like, as a regular expression.
+            pub const PATTERN: &'static str = $pattern;
+
             /// Checks a text.
             pub fn parse(text: &str) -> Result<Self, InvalidId> {
                 let check: fn(&str) -> bool = $check;
@@ -56,11 +59,6 @@ macro_rules! identifier {
             }
         }
 
-        impl Shape for $name {
-            fn schema(_: &mut Defs) -> Value {
-                json!({"type": "string", "pattern": $pattern})
-            }
-        }
     };
 }
 
@@ -149,6 +147,10 @@ macro_rules! decode_id {
 
             fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
                 decode(node, report, $name::parse, $slug)
+            }
+
+            fn schema(_: &mut Defs) -> Value {
+                json!({"type": "string", "pattern": $name::PATTERN})
             }
         }
     };

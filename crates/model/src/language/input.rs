@@ -10,7 +10,7 @@ use milepost_syntax::span::Span;
 use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
 use serde_json::{Value, json};
 
-use crate::decode::{Decode, Defs, Entries, Int, Report, Shape, Spot, shape, words};
+use crate::decode::{Decode, Defs, Entries, Int, Report, Spot, shape, words};
 use crate::finding::{Finding, Rule};
 use crate::pattern;
 use crate::suggest;
@@ -280,18 +280,15 @@ impl Decode for InputDefault {
             return None;
         }
         let meant = json!({"from": "literal", "value": node.to_value()});
-        report.add(
-            Finding::error(node.at, Rule::Type, "a default says where it comes from")
-                .expected("`{from: literal, value: …}`")
-                .actual(node.noun())
-                .suggest(format!("write `{meant}`"))
-                .mend(Mend::Replace { at: node.at, value: meant }),
-        );
+        Finding::error(node.at, Rule::Type, "a default says where it comes from")
+            .expected("`{from: literal, value: …}`")
+            .actual(node.noun())
+            .suggest(format!("write `{meant}`"))
+            .mend(Mend::Replace { at: node.at, value: meant })
+            .add_to(report);
         None
     }
-}
 
-impl Shape for InputDefault {
     fn schema(defs: &mut Defs) -> Value {
         DefaultDoc::schema(defs)
     }
@@ -326,9 +323,7 @@ impl Decode for RequiredSlip {
         });
         None
     }
-}
 
-impl Shape for RequiredSlip {
     fn schema(_: &mut Defs) -> Value {
         Value::Bool(false)
     }
@@ -350,9 +345,7 @@ impl Decode for Pattern {
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
         pattern::decode(node, Rule::Pattern, report).map(Pattern)
     }
-}
 
-impl Shape for Pattern {
     fn schema(_: &mut Defs) -> Value {
         json!({"type": "string", "format": "regex"})
     }
@@ -384,15 +377,10 @@ impl Decode for Provider {
             let doc = ProviderDoc::decode(node, report)?;
             return Some(Provider { at: node.at, command: doc.id, field: doc.field });
         }
-        CommandId::decode(node, report).map(|command| Provider {
-            at: node.at,
-            command,
-            field: None,
-        })
+        let command = CommandId::decode(node, report)?;
+        Some(Provider { at: node.at, command, field: None })
     }
-}
 
-impl Shape for Provider {
     fn schema(defs: &mut Defs) -> Value {
         json!({"anyOf": [CommandId::schema(defs), ProviderDoc::schema(defs)]})
     }
@@ -429,9 +417,7 @@ impl Decode for ArgumentSource {
         }
         Dynamic::decode(node, report).map(ArgumentSource::Value)
     }
-}
 
-impl Shape for ArgumentSource {
     fn schema(defs: &mut Defs) -> Value {
         // Any value is allowed, so the branch for sources is there for editors only.
         json!({"anyOf": [FromDoc::schema(defs), {}]})

@@ -9,7 +9,7 @@ use milepost_syntax::span::Span;
 use milepost_syntax::tree::{SyntaxKey, SyntaxKind, SyntaxNode};
 use serde_json::{Value, json};
 
-use crate::decode::{Aliases, Decode, Defs, Report, Shape, unalias, wrong};
+use crate::decode::{Aliases, Decode, Defs, Report, unalias, wrong};
 use crate::finding::{Finding, Rule};
 use crate::lazy::Lazy;
 use crate::limits;
@@ -81,9 +81,7 @@ impl Decode for JsonSchema {
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
         decode(node, Rule::Schema, report)
     }
-}
 
-impl Shape for JsonSchema {
     fn schema(_: &mut Defs) -> Value {
         json!({"type": ["object", "boolean"]})
     }
@@ -109,22 +107,20 @@ pub(crate) fn decode(node: &SyntaxNode, rule: Rule, report: &mut Report) -> Opti
         return None;
     }
     if let Some(reference) = outside_reference(node) {
-        report.add(
-            Finding::error(reference.at, rule, "a `$ref` to another document")
-                .expected("a reference that begins with `#`")
-                .suggest("put the definition under `$defs` of this schema"),
-        );
+        Finding::error(reference.at, rule, "a `$ref` to another document")
+            .expected("a reference that begins with `#`")
+            .suggest("put the definition under `$defs` of this schema")
+            .add_to(report);
         return None;
     }
     if let Some(key) = misspelt_keyword(node) {
         let meant = suggest::nearest(&key.name, keywords()).unwrap_or_default();
         let message = format!("`{}` is not a JSON Schema keyword", key.name);
-        report.add(
-            Finding::error(key.at, rule, message)
-                .expected(format!("`{meant}`"))
-                .suggest(format!("did you mean `{meant}`?"))
-                .mend(Mend::RenameKey { key: key.at, to: meant.to_owned() }),
-        );
+        Finding::error(key.at, rule, message)
+            .expected(format!("`{meant}`"))
+            .suggest(format!("did you mean `{meant}`?"))
+            .mend(Mend::RenameKey { key: key.at, to: meant.to_owned() })
+            .add_to(report);
         return None;
     }
     match fault(&value) {

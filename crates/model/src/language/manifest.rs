@@ -4,7 +4,7 @@ use milepost_syntax::span::Span;
 use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
 use serde_json::{Value, json};
 
-use crate::decode::{Decode, Defs, Entries, Int, Report, Shape, Spot, shape, spot, words, wrong};
+use crate::decode::{Decode, Defs, Entries, Int, Report, Spot, shape, spot, words, wrong};
 use crate::duration::Period;
 use crate::finding::{Finding, Rule};
 use crate::id::{InputName, WorkflowId};
@@ -70,15 +70,14 @@ impl Decode for Inputs {
         }
         let read = |(key, value): &(milepost_syntax::tree::SyntaxKey, SyntaxNode)| {
             if let Err(invalid) = InputName::parse(&key.name) {
-                report.add(
-                    Finding::error(
-                        key.at,
-                        Rule::Id,
-                        format!("`{}` is not a valid input name", key.name),
-                    )
-                    .expected(invalid.rule)
-                    .suggest("use letters, digits and `_`, not a digit first"),
-                );
+                Finding::error(
+                    key.at,
+                    Rule::Id,
+                    format!("`{}` is not a valid input name", key.name),
+                )
+                .expected(invalid.rule)
+                .suggest("use letters, digits and `_`, not a digit first")
+                .add_to(report);
             }
             // `name:` with nothing behind it is an input without any rules.
             let input = match value.kind {
@@ -95,14 +94,12 @@ impl Decode for Inputs {
         };
         Some(Inputs(entries.iter().map(read).collect()))
     }
-}
 
-impl Shape for Inputs {
     fn schema(defs: &mut Defs) -> Value {
         let input = Input::schema(defs);
         json!({
             "type": "object",
-            "propertyNames": InputName::schema(defs),
+            "propertyNames": {"type": "string", "pattern": InputName::PATTERN},
             "additionalProperties": {"anyOf": [input, {"type": "null"}]},
             "maxProperties": limits::INPUTS,
         })
@@ -123,18 +120,15 @@ impl Decode for StepList {
                 0 => "a workflow without steps".to_owned(),
                 many => format!("{many} steps"),
             };
-            report.add(
-                Finding::error(node.at, Rule::Range, message)
-                    .expected(format!("1 to {} steps", limits::STEPS))
-                    .suggest(if items.is_empty() { "add a step" } else { "split the workflow" }),
-            );
+            Finding::error(node.at, Rule::Range, message)
+                .expected(format!("1 to {} steps", limits::STEPS))
+                .suggest(if items.is_empty() { "add a step" } else { "split the workflow" })
+                .add_to(report);
             return None;
         }
         Some(StepList(items.iter().filter_map(|item| Step::decode(item, report)).collect()))
     }
-}
 
-impl Shape for StepList {
     fn schema(defs: &mut Defs) -> Value {
         let step = Step::schema(defs);
         json!({"type": "array", "minItems": 1, "maxItems": limits::STEPS, "items": step})

@@ -1,6 +1,8 @@
 //! Regular expressions of documents, bounded in source and in compiled size.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::Hash;
 
 use milepost_syntax::tree::SyntaxNode;
 use regex::{Regex, RegexBuilder};
@@ -38,14 +40,7 @@ pub(crate) struct Patterns {
 
 impl Patterns {
     fn compile(&mut self, text: &str) -> Result<Regex, String> {
-        if let Some(known) = self.compiled.get(text) {
-            return known.clone();
-        }
-        self.spare()?;
-        let result = compile(text);
-        self.count(result.as_ref().err());
-        self.compiled.insert(text.to_owned(), result.clone());
-        result
+        once(&mut self.compiled, &mut self.large, text.to_owned(), || compile(text))
     }
 
     /// Whether a pattern is sound by a test that is made once for each pattern and its flags.
@@ -56,25 +51,27 @@ impl Patterns {
         compile: impl Fn(&str, &str) -> Result<(), String>,
     ) -> Result<(), String> {
         let key = (text.to_owned(), flags.to_owned());
-        if let Some(known) = self.sound.get(&key) {
-            return known.clone();
-        }
-        self.spare()?;
-        let result = compile(text, flags);
-        self.count(result.as_ref().err());
-        self.sound.insert(key, result.clone());
-        result
+        once(&mut self.sound, &mut self.large, key, || compile(text, flags))
     }
+}
 
-    fn spare(&self) -> Result<(), String> {
-        if self.large < limits::LARGE_PATTERNS {
-            return Ok(());
+/// What became of a pattern, tried unless it is known or too many were too large.
+fn once<K: Hash + Eq, T: Clone>(
+    known: &mut HashMap<K, Result<T, String>>,
+    large: &mut usize,
+    key: K,
+    make: impl FnOnce() -> Result<T, String>,
+) -> Result<T, String> {
+    match known.entry(key) {
+        Entry::Occupied(found) => found.get().clone(),
+        Entry::Vacant(_) if *large >= limits::LARGE_PATTERNS => {
+            Err("not tried, since too many others are too large".to_owned())
         }
-        Err("not tried, since too many others are too large".to_owned())
-    }
-
-    fn count(&mut self, cause: Option<&String>) {
-        self.large += usize::from(cause.is_some_and(|cause| cause == TOO_LARGE));
+        Entry::Vacant(place) => {
+            let result = make();
+            *large += usize::from(result.as_ref().is_err_and(|cause| cause == TOO_LARGE));
+            place.insert(result).clone()
+        }
     }
 }
 

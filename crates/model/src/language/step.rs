@@ -7,9 +7,7 @@ use serde_json::{Value, json};
 
 use crate::condition::Condition;
 use crate::criteria::Criteria;
-use crate::decode::{
-    Aliases, Decode, Defs, Entries, Int, Report, Shape, Spot, Text, shape, words, wrong,
-};
+use crate::decode::{Aliases, Decode, Defs, Entries, Int, Report, Spot, Text, shape, words, wrong};
 use crate::duration::Period;
 use crate::expr::Expr;
 use crate::finding::{Finding, Rule};
@@ -59,6 +57,11 @@ pub struct Step {
 }
 
 impl Step {
+    /// Its id.
+    pub fn name(&self) -> &str {
+        self.id.value.as_str()
+    }
+
     /// Its expressions, those of a loop's body included.
     pub fn exprs(&self) -> Vec<Located<'_>> {
         let own = crate::check::of_step(self).into_iter().map(|usage| usage.located);
@@ -92,7 +95,7 @@ pub enum Action {
 named_enum! {
     /// The kinds of steps, each named by the key that makes it.
     #[derive(Default)]
-    ActionKind {
+    pub ActionKind {
         /// Calls an operation or runs another workflow.
         #[default]
         Run = "run",
@@ -175,11 +178,8 @@ pub enum PromptText {
     Template(Templated),
     /// Text with `{{var}}`, blocks and fragments of the guide spelling.
     Guide {
-        /// The text.
         text: Option<String>,
-        /// Sections.
         blocks: Option<Box<PromptBlocks>>,
-        /// Parts that depend on the context.
         fragments: Vec<PromptFragment>,
     },
 }
@@ -230,9 +230,7 @@ impl Decode for When {
             _ => wrong(node, report),
         }
     }
-}
 
-impl Shape for When {
     fn schema(defs: &mut Defs) -> Value {
         json!({"anyOf": [Bare::schema(defs), Condition::schema(defs)]})
     }
@@ -280,9 +278,7 @@ impl Decode for NeedsDoc {
         });
         None
     }
-}
 
-impl Shape for NeedsDoc {
     fn schema(defs: &mut Defs) -> Value {
         Needs::schema(defs)
     }
@@ -408,9 +404,7 @@ impl Decode for Approve {
         let message = Templated::decode(node, report)?;
         Some(Approve { message, form: None, by: Vec::new(), expires: None, on_reject: None })
     }
-}
 
-impl Shape for Approve {
     fn schema(defs: &mut Defs) -> Value {
         json!({"anyOf": [Templated::schema(defs), ApproveDoc::schema(defs)]})
     }
@@ -425,12 +419,6 @@ impl Decode for Later {
 
     fn decode(node: &SyntaxNode, _: &mut Report) -> Option<Self> {
         Some(Later(node.clone()))
-    }
-}
-
-impl Shape for Later {
-    fn schema(_: &mut Defs) -> Value {
-        json!({})
     }
 }
 
@@ -535,11 +523,10 @@ impl Decode for Step {
         check_items(doc.for_each.as_ref(), report);
         if action == "loop" && node.get("type").is_none() && sound {
             let (map, key) = (node.at, "type".to_owned());
-            report.add(
-                Finding::error(node.at, Rule::Combination, "a step with `loop` has `type: loop`")
-                    .suggest("add `type: loop`")
-                    .mend(Mend::Insert { map, key, value: "loop".into() }),
-            );
+            Finding::error(node.at, Rule::Combination, "a step with `loop` has `type: loop`")
+                .suggest("add `type: loop`")
+                .mend(Mend::Insert { map, key, value: "loop".into() })
+                .add_to(report);
         }
         check_keys(node, action, sound, report);
         let action = act(action, node, &doc, report)?;
@@ -567,6 +554,17 @@ impl Decode for Step {
             action,
             rendered: Rendered::default(),
         })
+    }
+
+    /// The keys, and that exactly one says what the step does.
+    fn schema(defs: &mut Defs) -> Value {
+        let reference = StepDoc::schema(defs);
+        if let Some(step) = defs.get_mut("StepDoc") {
+            let one: Vec<Value> = ACTIONS.iter().map(|key| json!({"required": [key]})).collect();
+            step["oneOf"] = Value::Array(one);
+            step["properties"]["type"]["const"] = "loop".into();
+        }
+        reference
     }
 }
 
@@ -597,11 +595,10 @@ fn sole_action(node: &SyntaxNode, sound: bool, report: &mut Report) -> Option<&'
         [] => {
             // A misspelt action has been reported as the key it is.
             if sound {
-                report.add(
-                    Finding::error(node.at, Rule::Required, "the step does nothing")
-                        .expected(suggest::list(ACTIONS))
-                        .suggest("add `run`, `prompt` or another action"),
-                );
+                Finding::error(node.at, Rule::Required, "the step does nothing")
+                    .expected(suggest::list(ACTIONS))
+                    .suggest("add `run`, `prompt` or another action")
+                    .add_to(report);
             }
             None
         }
@@ -737,23 +734,6 @@ fn looped(node: &SyntaxNode, doc: &StepDoc, report: &mut Report) -> Option<Loop>
     };
     let body: Vec<Step> = Vec::decode(body, report)?;
     Some(Loop { spec: doc.spec.clone()?, body })
-}
-
-/// The schema of a step: the keys, and that exactly one says what it does.
-pub(crate) fn schema(defs: &mut Defs) -> Value {
-    let reference = StepDoc::schema(defs);
-    if let Some(step) = defs.get_mut("StepDoc") {
-        let one: Vec<Value> = ACTIONS.iter().map(|key| json!({"required": [key]})).collect();
-        step["oneOf"] = Value::Array(one);
-        step["properties"]["type"]["const"] = "loop".into();
-    }
-    reference
-}
-
-impl Shape for Step {
-    fn schema(defs: &mut Defs) -> Value {
-        schema(defs)
-    }
 }
 
 /// A role for an agent, of a length that says something.

@@ -7,7 +7,7 @@ use milepost_syntax::span::Span;
 use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
 use serde_json::{Map, Value, json};
 
-use crate::decode::{Decode, Defs, Report, Shape, wrong};
+use crate::decode::{Decode, Defs, Report, wrong};
 use crate::expr::{EvalError, Expr, Fuel, Outcome, Scope, SyntaxError};
 use crate::finding::{Finding, Rule};
 use crate::template::{self, Template};
@@ -54,9 +54,7 @@ impl Decode for Templated {
         let text = String::decode(node, report)?;
         parse(&text, node.at, report)
     }
-}
 
-impl Shape for Templated {
     fn schema(_: &mut Defs) -> Value {
         json!({"type": "string"})
     }
@@ -70,12 +68,11 @@ fn parse(text: &str, at: Span, report: &mut Report) -> Option<Templated> {
         let (start, end) = (slip.span.start, slip.span.end);
         let meant = format!("${{{{ {} }}}}", slip.inner.trim());
         let place = SourceLocation::within(at, start, end);
-        report.add(
-            Finding::error(place, Rule::Expression, "`{{ }}` is not an expression here")
-                .expected("`${{ … }}`")
-                .suggest(format!("write `{meant}`"))
-                .mend(Mend::ReplaceText { place, text: meant }),
-        );
+        Finding::error(place, Rule::Expression, "`{{ }}` is not an expression here")
+            .expected("`${{ … }}`")
+            .suggest(format!("write `{meant}`"))
+            .mend(Mend::ReplaceText { place, text: meant })
+            .add_to(report);
     }
     match Template::parse(text) {
         Ok(template) => Some(Templated { at, template }),
@@ -226,12 +223,6 @@ impl Decode for Dynamic {
     }
 }
 
-impl Shape for Dynamic {
-    fn schema(_: &mut Defs) -> Value {
-        json!({})
-    }
-}
-
 /// A bare expression, as `if`, `until` and `check` take it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bare {
@@ -271,14 +262,13 @@ fn unwrapped<'t>(text: &'t str, at: Span, report: &mut Report) -> (&'t str, u32)
     let Some(inner) = inner else { return (text, 0) };
     let offset = inner.as_ptr() as usize - text.as_ptr() as usize;
     let bare = inner.trim();
-    report.add(
-        Finding::warning(at, Rule::Spelling, "this is an expression already: the braces are extra")
-            .suggest(format!("write `{bare}`"))
-            .mend(Mend::ReplaceText {
-                place: SourceLocation::within(at, 0, text.len() as u32),
-                text: bare.to_owned(),
-            }),
-    );
+    Finding::warning(at, Rule::Spelling, "this is an expression already: the braces are extra")
+        .suggest(format!("write `{bare}`"))
+        .mend(Mend::ReplaceText {
+            place: SourceLocation::within(at, 0, text.len() as u32),
+            text: bare.to_owned(),
+        })
+        .add_to(report);
     (inner, offset as u32)
 }
 
@@ -292,9 +282,7 @@ impl Decode for Bare {
             _ => wrong(node, report),
         }
     }
-}
 
-impl Shape for Bare {
     fn schema(_: &mut Defs) -> Value {
         json!({"type": ["string", "boolean"]})
     }
