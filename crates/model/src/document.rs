@@ -25,7 +25,7 @@ use crate::violation::{self, Violation};
 use crate::workflow::{GuideFields, Spelling, Workflow};
 
 /// A document that has been read and checked.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Document {
     /// Its text; none when the bytes are no text.
     pub source: Option<Source>,
@@ -71,15 +71,7 @@ impl Document {
 
     /// A document without a tree.
     fn invalid(violation: Violation, source: Option<Source>) -> Document {
-        Document {
-            source,
-            spelling: None,
-            id: None,
-            workflow: None,
-            violations: vec![violation],
-            unchecked: Vec::new(),
-            root: None,
-        }
+        Document { source, violations: vec![violation], ..Document::default() }
     }
 
     fn of(source: Source, spelling: Option<Spelling>, world: World<'_>) -> Document {

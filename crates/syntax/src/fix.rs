@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::limits;
 use crate::mend::{Mend, SourceLocation};
+use crate::repair;
 use crate::source::{Format, Source};
 use crate::source_map;
 use crate::span::Span;
@@ -164,16 +165,8 @@ pub fn apply<'f>(text: &str, fixes: impl IntoIterator<Item = &'f Fix>) -> String
             taken.extend(&fix.edits);
         }
     }
-    taken.sort_by_key(|edit| edit.at);
-    let mut result = String::with_capacity(text.len());
-    let mut from = 0;
-    for edit in taken {
-        result.push_str(text.get(from..edit.at.start as usize).unwrap_or(""));
-        result.push_str(&edit.text);
-        from = edit.at.end as usize;
-    }
-    result.push_str(text.get(from..).unwrap_or(""));
-    result
+    let edits: Vec<_> = taken.iter().map(|edit| (edit.at, edit.text.as_str())).collect();
+    repair::spliced(text, &edits).0
 }
 
 /// Two edits at one point would depend on their order, so they touch as well.
@@ -366,16 +359,8 @@ impl Maker<'_> {
         Some(if blank { Span { start: key.at.start, end: next.at.start } } else { bare })
     }
 
-    /// The list that holds an item, and the item's index.
-    fn list_of(&self, item: Span) -> Option<(&SyntaxNode, usize)> {
-        let pointer = self.root.pointer(item);
-        let (parent, index) = pointer.rsplit_once('/')?;
-        let list = descend(self.root, parent)?;
-        Some((list, index.parse().ok()?))
-    }
-
     fn item_removal(&self, item: Span) -> Option<Edit> {
-        let (list, index) = self.list_of(item)?;
+        let (list, index) = self.root.list_of(item)?;
         let items = list.items();
         if items.len() == 1 {
             return Some(Edit { at: list.at, text: "[]".into() });
@@ -403,8 +388,8 @@ impl Maker<'_> {
     }
 
     fn move_item(&self, item: Span, before: Span, fix: &mut Fix) -> Option<()> {
-        let (list, from) = self.list_of(item)?;
-        let (_, to) = self.list_of(before)?;
+        let (list, from) = self.root.list_of(item)?;
+        let (_, to) = self.root.list_of(before)?;
         let (path, target) = (self.root.pointer(item), self.root.pointer(before));
         fix.patch.push(json!({"op": "move", "from": path, "path": target}));
         if self.source.slice(list.at).starts_with('[') {
@@ -500,16 +485,6 @@ impl Maker<'_> {
     fn is_flow(&self, map: &SyntaxNode) -> bool {
         self.source.slice(map.at).starts_with('{')
     }
-}
-
-fn descend<'n>(root: &'n SyntaxNode, pointer: &str) -> Option<&'n SyntaxNode> {
-    pointer.split('/').skip(1).try_fold(root, |node, segment| {
-        let name = segment.replace("~1", "/").replace("~0", "~");
-        match &node.kind {
-            SyntaxKind::List(items) => items.get(name.parse::<usize>().ok()?),
-            _ => node.get(&name),
-        }
-    })
 }
 
 fn child(parent: &str, key: &str) -> String {

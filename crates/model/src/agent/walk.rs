@@ -22,6 +22,7 @@ mod scope;
 
 use done::Done;
 pub(crate) use done::StepIndex;
+pub use done::find;
 use passes::Passes;
 pub use scope::WalkScope;
 
@@ -147,11 +148,6 @@ fn sequence(workflow: &Workflow) -> Vec<&Step> {
             order.sequence().into_iter().map(|index| order.steps()[index]).collect()
         }
     }
-}
-
-/// A step by its id or by the key of one of its instances.
-pub fn find<'w>(workflow: &'w Workflow, name: &str) -> Result<&'w Step, WalkError> {
-    done::find(workflow, name)
 }
 
 struct Walker<'w, 'c> {

@@ -75,30 +75,21 @@ impl Checker<'_> {
             (DefaultFrom::History, _) => {}
             (_, None) if self.is_damaged(default.at) => {}
             (_, None) => {
-                Finding::error(default.at, Rule::Required, "missing required key `value`")
-                    .suggest("add `value`")
-                    .add_to(self.report);
+                self.report.add(Finding::required(default.at, "value", "add `value`"));
             }
             (DefaultFrom::Literal, Some(value)) => {
                 self.fitting(input, value, "default");
                 if input.is_secret() {
-                    let fault = Finding::error(
-                        value.at,
-                        Rule::SecretExposed,
-                        "the workflow contains the secret itself",
-                    );
-                    self.report.add(
-                        fault.suggest("use `from: env` with the name of an environment variable"),
-                    );
+                    let message = "the workflow contains the secret itself";
+                    Finding::error(value.at, Rule::SecretExposed, message)
+                        .suggest("use `from: env` with the name of an environment variable")
+                        .add_to(self.report);
                 }
             }
             (DefaultFrom::Env, Some(value)) => {
                 if value.value.as_str().is_none_or(str::is_empty) {
-                    let fault = Finding::error(
-                        value.at,
-                        Rule::Type,
-                        "the name of an environment variable must be a string",
-                    );
+                    let message = "the name of an environment variable must be a string";
+                    let fault = Finding::error(value.at, Rule::Type, message);
                     self.report.add(fault.suggest("name an environment variable"));
                 }
             }
@@ -252,11 +243,8 @@ impl Checker<'_> {
     fn argument_source(&mut self, name: &Spot<String>, from: &FromDoc) {
         match (&from.from_input, &from.from_step) {
             (Some(_), Some(step)) => {
-                let fault = Finding::error(
-                    step.at,
-                    Rule::Combination,
-                    "an argument has one source, not two",
-                );
+                let message = "an argument has one source, not two";
+                let fault = Finding::error(step.at, Rule::Combination, message);
                 self.report.add(fault.suggest("keep `from_input` or `from_step`"));
             }
             (Some(other), None) => {

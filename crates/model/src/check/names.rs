@@ -241,7 +241,7 @@ impl<'c> Checker<'c> {
         let otherwise = "name an input, a step, or something else that exists here";
         Finding::error(place, Rule::UnknownName, format!("unknown name `{name}`"))
             .expected(expected)
-            .did_you_mean_text(place, meant.as_deref(), otherwise)
+            .did_you_mean(place, meant.as_deref(), otherwise)
             .add_to(self.report);
     }
 
@@ -256,9 +256,7 @@ impl<'c> Checker<'c> {
             return;
         }
         let Some(input) = self.workflow.inputs.get(name) else {
-            let names: Vec<&str> = self.workflow.inputs.names().collect();
-            self.unknown_field(NameKind::Input, &names, segment, located);
-            return;
+            return self.unknown_field(NameKind::Input, segment, located);
         };
         let embedded = site.place == ExprPlace::Request
             && !reference.guarded
@@ -296,23 +294,22 @@ impl<'c> Checker<'c> {
         }
     }
 
-    fn unknown_field(
-        &mut self,
-        of: NameKind<'_>,
-        names: &[&str],
-        segment: &Segment,
-        located: Located<'_>,
-    ) {
+    fn unknown_field(&mut self, of: NameKind<'_>, segment: &Segment, located: Located<'_>) {
+        let steps = self.step_names();
+        let names: Vec<&str> = match of {
+            NameKind::Input => self.workflow.inputs.names().collect(),
+            _ => steps.iter().map(String::as_str).collect(),
+        };
         let what = of.noun();
         let Some(name) = segment.field() else { return };
         let place = located.place(segment.span);
         let fault =
             Finding::error(place, Rule::UnknownName, format!("there is no {what} `{name}`"));
-        let meant = suggest::nearest(name, names);
+        let meant = suggest::nearest(name, &names);
         self.report.add(match meant.filter(|meant| self.is_misspelling(of, name, meant)) {
             Some(meant) => {
                 let (place, text) = rewritten(meant, segment, located);
-                fault.expected(quoted(meant)).did_you_mean_text(place, Some(&text), "")
+                fault.expected(quoted(meant)).did_you_mean(place, Some(&text), "")
             }
             None => fault
                 .expected(suggest::list(names))
@@ -349,10 +346,7 @@ impl<'c> Checker<'c> {
             return;
         }
         if !self.may_be_step(name) {
-            let names = self.step_names();
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            self.unknown_field(NameKind::Step, &names, segment, located);
-            return;
+            return self.unknown_field(NameKind::Step, segment, located);
         }
         if let Some(meant) = self.refused_id(name) {
             let (place, text) = rewritten(&meant, segment, located);
@@ -399,7 +393,7 @@ impl<'c> Checker<'c> {
         let meant = suggest::nearest(name, fields).filter(|_| !vague);
         let fault = Finding::error(place, Rule::UnknownPath, format!("{owner} has no `{name}`"))
             .expected(suggest::list(fields))
-            .did_you_mean_text(place, meant, "read one of these");
+            .did_you_mean(place, meant, "read one of these");
         self.report.add(match meant {
             // `steps.lookup.total` lacks only the `output` in between.
             None if fields == STEP_FIELDS && !vague => fault
@@ -533,7 +527,7 @@ impl<'c> Checker<'c> {
         let meant = suggest::nearest(&field, &names)
             .filter(|meant| is_identifier(meant) && self.is_misspelling(of, &field, meant));
         let otherwise = "read an existing field, or write `.?` if it may be missing";
-        self.report.add(finding.did_you_mean_text(place, meant, otherwise));
+        self.report.add(finding.did_you_mean(place, meant, otherwise));
     }
 }
 

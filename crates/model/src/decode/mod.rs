@@ -37,19 +37,24 @@ pub(crate) type Defs = BTreeMap<&'static str, Value>;
 
 /// Reports a value of the wrong type, with the mend where the value can only mean one thing.
 pub(crate) fn wrong<T: Decode>(node: &SyntaxNode, report: &mut Report) -> Option<T> {
-    mistyped(node, T::WANT, None, report);
-    None
+    mistyped(node, T::WANT, None, report)
 }
 
-pub(crate) fn mistyped(node: &SyntaxNode, want: &str, meant: Option<Value>, report: &mut Report) {
+pub(crate) fn mistyped<T>(
+    node: &SyntaxNode,
+    want: &str,
+    meant: Option<Value>,
+    report: &mut Report,
+) -> Option<T> {
     if node.kind == SyntaxKind::Bad {
-        return;
+        return None;
     }
     let fault =
         Finding::error(node.at, Rule::Type, format!("expected {want}, found {}", node.noun()))
             .expected(want)
             .actual(node.noun());
     report.add(fault.write_instead(node.at, meant, &format!("put {want} here")));
+    None
 }
 
 /// A decoded value that remembers its place.
@@ -81,15 +86,13 @@ impl Decode for String {
             SyntaxKind::Str(text) => Some(text.clone()),
             SyntaxKind::Int(_) | SyntaxKind::Float(_) | SyntaxKind::Bool(_) => {
                 let meant = report.written(node).map(Value::from);
-                mistyped(node, Self::WANT, meant, report);
-                None
+                mistyped(node, Self::WANT, meant, report)
             }
             // `- Note: read it first` is a map to YAML and a sentence to its author.
             SyntaxKind::Map(entries) if entries.len() == 1 && !is_collection(&entries[0].1) => {
                 let meant = report.written(node).filter(|text| !text.starts_with('{'));
                 let meant = meant.filter(|text| !text.contains('\n')).map(Value::from);
-                mistyped(node, Self::WANT, meant, report);
-                None
+                mistyped(node, Self::WANT, meant, report)
             }
             _ => wrong(node, report),
         }
@@ -118,8 +121,7 @@ pub(crate) fn text_that(
     let scalar =
         matches!(node.kind, SyntaxKind::Int(_) | SyntaxKind::Float(_) | SyntaxKind::Bool(_));
     let meant = report.written(node).filter(|text| scalar && fits(text));
-    mistyped(node, want, meant.map(Value::from), report);
-    None
+    mistyped(node, want, meant.map(Value::from), report)
 }
 
 impl Decode for bool {
@@ -134,8 +136,7 @@ impl Decode for bool {
                     "false" | "no" | "off" => Some(Value::Bool(false)),
                     _ => None,
                 };
-                mistyped(node, Self::WANT, meant, report);
-                None
+                mistyped(node, Self::WANT, meant, report)
             }
             _ => wrong(node, report),
         }
@@ -165,14 +166,12 @@ impl<const MIN: i64, const MAX: i64> Decode for Int<MIN, MAX> {
             SyntaxKind::Int(number) => *number,
             SyntaxKind::Str(text) => {
                 let meant = text.trim().parse::<i64>().ok().filter(|n| (MIN..=MAX).contains(n));
-                mistyped(node, Self::WANT, meant.map(Value::from), report);
-                return None;
+                return mistyped(node, Self::WANT, meant.map(Value::from), report);
             }
             SyntaxKind::Float(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
                 #[expect(clippy::cast_possible_truncation, reason = "whole and far below 2^53")]
                 let meant = *number as i64;
-                mistyped(node, Self::WANT, Some(Value::from(meant)), report);
-                return None;
+                return mistyped(node, Self::WANT, Some(Value::from(meant)), report);
             }
             _ => return wrong(node, report),
         };
@@ -242,8 +241,7 @@ impl Decode for f64 {
             SyntaxKind::Float(number) => Some(*number),
             SyntaxKind::Str(text) => {
                 let meant = serde_json::from_str::<Value>(text.trim()).ok();
-                mistyped(node, Self::WANT, meant.filter(Value::is_number), report);
-                None
+                mistyped(node, Self::WANT, meant.filter(Value::is_number), report)
             }
             _ => wrong(node, report),
         }
@@ -263,25 +261,25 @@ impl Decode for Value {
     }
 }
 
+/// All of several parts, or none. Every one is looked at, so that every finding is reported.
+pub(crate) fn every<T>(parts: impl Iterator<Item = Option<T>>) -> Option<Vec<T>> {
+    let parts: Vec<Option<T>> = parts.collect();
+    parts.into_iter().collect()
+}
+
 impl<T: Decode> Decode for Vec<T> {
     const WANT: &'static str = "a list";
 
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
         match &node.kind {
-            SyntaxKind::List(items) => {
-                // Every item is looked at, so that every finding is reported.
-                let all: Vec<Option<T>> =
-                    items.iter().map(|item| T::decode(item, report)).collect();
-                all.into_iter().collect()
-            }
+            SyntaxKind::List(items) => every(items.iter().map(|item| T::decode(item, report))),
             SyntaxKind::Null | SyntaxKind::Bad => wrong(node, report),
             _ => {
                 // One value where a list of them belongs: certain if the value itself is right.
                 let mut trial = Report::default();
                 let fits = T::decode(node, &mut trial).is_some();
                 let meant = fits.then(|| json!([node.to_value()]));
-                mistyped(node, Self::WANT, meant, report);
-                None
+                mistyped(node, Self::WANT, meant, report)
             }
         }
     }
@@ -318,11 +316,8 @@ impl<T: Decode> Decode for Entries<T> {
 
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
         let SyntaxKind::Map(entries) = &node.kind else { return wrong(node, report) };
-        let all: Vec<Option<(Spot<String>, T)>> = entries
-            .iter()
-            .map(|(key, value)| Some((spot(key), T::decode(value, report)?)))
-            .collect();
-        all.into_iter().collect::<Option<_>>().map(Entries)
+        let read = |(key, value): &_| Some((spot(key), T::decode(value, report)?));
+        every(entries.iter().map(read)).map(Entries)
     }
 
     fn schema(defs: &mut Defs) -> Value {
@@ -343,14 +338,16 @@ pub(crate) fn unalias(aliases: Aliases, name: &str) -> Option<&'static str> {
     aliases.iter().find(|(_, others)| others.contains(&name)).map(|(meant, _)| *meant)
 }
 
+type Keys = &'static [&'static str];
+
 /// Keys of which a map has one: what a step does, and the two ways to write a prompt.
-const RIVALS: &[&[&str]] =
+const RIVALS: &[Keys] =
     &[&["run", "prompt", "approve", "wait", "set", "fail", "loop"], &["prompt", "promptBlocks"]];
 
 /// Reads the fields of a map and answers for those nobody asked for.
 pub(crate) struct Fields<'n, 'r> {
     node: &'n SyntaxNode,
-    known: &'static [&'static str],
+    known: Keys,
     /// Other names under which authors look for a key.
     pub(crate) slips: Aliases,
     /// Keys that authors put here though they belong into the map of another key.
@@ -371,13 +368,12 @@ pub(crate) fn fits<T: Decode>(node: &SyntaxNode) -> bool {
 impl<'n, 'r> Fields<'n, 'r> {
     pub(crate) fn of<T: Decode>(
         node: &'n SyntaxNode,
-        known: &'static [&'static str],
+        known: Keys,
         fits: fn(&str, &SyntaxNode) -> bool,
         report: &'r mut Report,
     ) -> Option<Self> {
-        if !matches!(node.kind, SyntaxKind::Map(_)) {
-            mistyped(node, T::WANT, None, report);
-            return None;
+        if !node.is_map() {
+            return mistyped(node, T::WANT, None, report);
         }
         report.enter(node, known);
         Some(Fields { node, known, slips: &[], homes: &[], fits, missing: Vec::new(), report })
@@ -469,31 +465,24 @@ impl<'n, 'r> Fields<'n, 'r> {
     }
 
     /// The map that a stray key belongs in: one below this, or one around it.
-    fn home(&self, name: &str) -> Option<Mend> {
+    fn home(&self, name: &str) -> Option<(&'static str, Mend)> {
         let under = unalias(self.homes, name)?;
-        let taken = match self.node.get(under) {
-            None => false,
-            Some(target) => {
-                !matches!(target.kind, SyntaxKind::Map(_)) || target.get(name).is_some()
-            }
-        };
-        let key = self.node.entry(name)?.0.at;
-        let (into, under) = (self.node.at, Some(under.to_owned()));
-        (!taken).then(|| Mend::Move { key, into, under, name: name.to_owned() })
+        let is_taken = |target: &SyntaxNode| !target.is_map() || target.get(name).is_some();
+        let (into, key) = (self.node.at, self.node.entry(name)?.0.at);
+        let mend = Mend::Move { key, into, under: Some(under.to_owned()), name: name.to_owned() };
+        (!self.node.get(under).is_some_and(is_taken)).then_some((under, mend))
     }
 
     fn unknown(&mut self, key: &SyntaxKey, meant: Option<&'static str>) {
         let name = &key.name;
         let fault = Finding::error(key.at, Rule::UnknownKey, format!("unknown key `{name}`"));
         let fault = match meant {
-            Some(meant) if self.node.get(meant).is_none() => fault
-                .expected(format!("`{meant}`"))
-                .suggest(format!("did you mean `{meant}`?"))
-                .mend(Mend::RenameKey { key: key.at, to: meant.to_owned() }),
+            Some(meant) if self.node.get(meant).is_none() => {
+                fault.expected(format!("`{meant}`")).did_you_mean_key(key.at, Some(meant), "")
+            }
             Some(meant) => fault.suggest(format!("`{meant}` is here already: remove this one")),
             None => match (self.home(name), self.report.around(key)) {
-                (Some(mend @ Mend::Move { .. }), _) => {
-                    let under = unalias(self.homes, name).unwrap_or_default();
+                (Some((under, mend)), _) => {
                     fault.suggest(format!("move it into `{under}`")).mend(mend)
                 }
                 (_, Some(mend)) => fault.suggest("move it one level up").mend(mend),
@@ -511,10 +500,8 @@ impl<'n, 'r> Fields<'n, 'r> {
         if self.report.has_strayed(key) {
             return;
         }
-        Finding::error(self.node.at, Rule::Required, format!("missing required key `{key}`"))
-            .expected(format!("`{key}`"))
-            .suggest(format!("add `{key}`"))
-            .add_to(self.report);
+        let fault = Finding::required(self.node.at, key, format!("add `{key}`"));
+        self.report.add(fault.expected(format!("`{key}`")));
     }
 }
 

@@ -192,64 +192,49 @@ impl<'v, 'f> Evaluator<'v, 'f> {
         Ok(value)
     }
 
-    fn binary(
-        &mut self,
-        op: BinaryOp,
-        left: Value<'v>,
-        right: Value<'v>,
-        span: Span,
-    ) -> Valued<'v> {
-        let ordering = match op {
-            BinaryOp::Equal | BinaryOp::NotEqual => {
-                let equal = paid(compare::equal(self.fuel, &left, &right), span)?;
-                return Ok(Value::Bool(equal == (op == BinaryOp::Equal)));
+    fn binary(&mut self, op: BinaryOp, left: Value<'v>, right: Value<'v>, at: Span) -> Valued<'v> {
+        use BinaryOp::{Equal, Greater, GreaterOrEqual, In, Less, LessOrEqual, NotEqual};
+        match op {
+            Equal | NotEqual => {
+                let equal = paid(compare::equal(self.fuel, &left, &right), at)?;
+                Ok(Value::Bool(equal == (op == Equal)))
             }
-            BinaryOp::In => return self.contains(&left, &right, span),
-            BinaryOp::Less
-            | BinaryOp::LessOrEqual
-            | BinaryOp::Greater
-            | BinaryOp::GreaterOrEqual => paid(compare::order(self.fuel, &left, &right), span)?,
-            BinaryOp::Add
-            | BinaryOp::Subtract
-            | BinaryOp::Multiply
-            | BinaryOp::Divide
-            | BinaryOp::Remainder => return self.arithmetic(op, left, right, span),
-        };
-        match ordering {
-            Some(ordering) => Ok(Value::Bool(match op {
-                BinaryOp::Less => ordering.is_lt(),
-                BinaryOp::LessOrEqual => ordering.is_le(),
-                BinaryOp::Greater => ordering.is_gt(),
-                _ => ordering.is_ge(),
-            })),
-            None => operands(op, &left, &right, span),
+            In => self.contains(&left, &right, at),
+            Less | LessOrEqual | Greater | GreaterOrEqual => {
+                let Some(order) = paid(compare::order(self.fuel, &left, &right), at)? else {
+                    return operands(op, &left, &right, at);
+                };
+                Ok(Value::Bool(match op {
+                    Less => order.is_lt(),
+                    LessOrEqual => order.is_le(),
+                    Greater => order.is_gt(),
+                    _ => order.is_ge(),
+                }))
+            }
+            _ => match number::arithmetic(op, &left, &right) {
+                Some(result) => result.or_else(|kind| error(at, kind)),
+                None if op == BinaryOp::Add => self.joined(left, right, at),
+                None => operands(op, &left, &right, at),
+            },
         }
     }
 
-    fn arithmetic(
-        &mut self,
-        op: BinaryOp,
-        left: Value<'v>,
-        right: Value<'v>,
-        span: Span,
-    ) -> Valued<'v> {
-        if let Some(result) = number::arithmetic(op, &left, &right) {
-            return result.or_else(|kind| error(span, kind));
-        }
-        match (op, left, right) {
-            (BinaryOp::Add, Value::Str(left), Value::Str(right)) => {
-                self.spend_bytes(span, left.len() + right.len())?;
+    /// `left + right` of what is no number.
+    fn joined(&mut self, left: Value<'v>, right: Value<'v>, at: Span) -> Valued<'v> {
+        match (left, right) {
+            (Value::Str(left), Value::Str(right)) => {
+                self.spend_bytes(at, left.len() + right.len())?;
                 Ok(Value::text([&*left, &*right].concat()))
             }
-            (BinaryOp::Add, Value::Bytes(left), Value::Bytes(right)) => {
-                self.spend_bytes(span, left.len() + right.len())?;
+            (Value::Bytes(left), Value::Bytes(right)) => {
+                self.spend_bytes(at, left.len() + right.len())?;
                 Ok(Value::Bytes([&*left, &*right].concat().into()))
             }
-            (BinaryOp::Add, Value::List(left), Value::List(right)) => {
-                self.spend(span, (left.len() + right.len()) as u64)?;
+            (Value::List(left), Value::List(right)) => {
+                self.spend(at, (left.len() + right.len()) as u64)?;
                 Ok(Value::list(left.iter().chain(right.iter()).collect()))
             }
-            (op, left, right) => operands(op, &left, &right, span),
+            (left, right) => operands(BinaryOp::Add, &left, &right, at),
         }
     }
 

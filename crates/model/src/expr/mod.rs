@@ -84,9 +84,7 @@ pub struct SecretUse {
 impl Expr {
     /// Parses an expression, without any braces around it.
     pub fn parse(source: &str) -> Result<Expr, SyntaxError> {
-        let parser::Parse { root, references, secrets, hyphenated } =
-            parser::parse(source).map_err(|error| *error)?;
-        let inner = Inner { source: source.into(), root, references, secrets, hyphenated };
+        let inner = parser::parse(source).map_err(|error| *error)?;
         Ok(Expr { inner: Arc::new(inner) })
     }
 

@@ -14,19 +14,11 @@ use super::lexer::{Lexer, Tok, Token};
 use super::limits::{NESTING_DEPTH_MAX, SOURCE_BYTES_MAX};
 use super::literal::{self, Literal};
 use super::parse_call::mark_legal;
-use super::{Reference, SecretUse, SyntaxError, ValueType, common_mistakes, reference};
+use super::{Inner, Reference, SecretUse, SyntaxError, ValueType, common_mistakes, reference};
 
 pub(super) type Parsed<T> = Result<T, Box<SyntaxError>>;
 
-/// What parsing a source yields.
-pub(super) struct Parse {
-    pub(super) root: Node,
-    pub(super) references: Vec<Reference>,
-    pub(super) secrets: Vec<SecretUse>,
-    pub(super) hyphenated: Vec<HyphenatedName>,
-}
-
-pub(super) fn parse(source: &str) -> Result<Parse, Box<SyntaxError>> {
+pub(super) fn parse(source: &str) -> Parsed<Inner> {
     if source.len() > SOURCE_BYTES_MAX {
         let message = format!(
             "the expression is {} bytes long, and the limit is {SOURCE_BYTES_MAX}",
@@ -46,7 +38,7 @@ pub(super) fn parse(source: &str) -> Result<Parse, Box<SyntaxError>> {
     }
     let Parser { references, mut secrets, hyphenated, .. } = parser;
     mark_legal(&root, &mut secrets);
-    Ok(Parse { root, references, secrets, hyphenated })
+    Ok(Inner { source: source.into(), root, references, secrets, hyphenated })
 }
 
 pub(super) struct Parser<'s> {
@@ -62,39 +54,18 @@ pub(super) struct Parser<'s> {
     hyphenated: Vec<HyphenatedName>,
 }
 
-/// How tightly binary operators bind, loosest first; `Unary` is beyond the tightest.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Level {
-    Or,
-    And,
-    Relation,
-    Sum,
-    Product,
-    Unary,
-}
-
-impl Level {
-    fn of(tok: Tok) -> Option<Level> {
-        use BinaryOp::{Add, Divide, Multiply, Remainder, Subtract};
-        Some(match tok {
-            Tok::Or => Level::Or,
-            Tok::And => Level::And,
-            Tok::Op(Add | Subtract) => Level::Sum,
-            Tok::Op(Multiply | Divide | Remainder) => Level::Product,
-            Tok::Op(_) => Level::Relation,
-            _ => return None,
-        })
-    }
-
-    fn tighter(self) -> Level {
-        match self {
-            Level::Or => Level::And,
-            Level::And => Level::Relation,
-            Level::Relation => Level::Sum,
-            Level::Sum => Level::Product,
-            Level::Product | Level::Unary => Level::Unary,
-        }
-    }
+/// How tightly a binary operator binds: `||` is the loosest.
+fn binding(tok: Tok) -> Option<u8> {
+    use BinaryOp::{Add, Divide, Multiply, Remainder, Subtract};
+    Some(match tok {
+        Tok::Or => 0,
+        Tok::And => 1,
+        Tok::Op(Add | Subtract) => 3,
+        Tok::Op(Multiply | Divide | Remainder) => 4,
+        // Comparisons and `in`.
+        Tok::Op(_) => 2,
+        _ => return None,
+    })
 }
 
 impl<'s> Parser<'s> {
@@ -163,7 +134,7 @@ impl<'s> Parser<'s> {
     }
 
     fn choice(&mut self) -> Parsed<Node> {
-        let mut condition = self.binary(Level::Or)?;
+        let mut condition = self.binary(0)?;
         let start = condition.span;
         let mut arms = Vec::new();
         while self.token.tok == Tok::Question {
@@ -178,7 +149,7 @@ impl<'s> Parser<'s> {
                 return self.unexpected().fail();
             }
             arms.push((condition, then));
-            condition = self.binary(Level::Or)?;
+            condition = self.binary(0)?;
         }
         if arms.is_empty() {
             return Ok(condition);
@@ -188,12 +159,12 @@ impl<'s> Parser<'s> {
     }
 
     /// An operand and the operators behind it that bind at least as tightly as `least`.
-    fn binary(&mut self, least: Level) -> Parsed<Node> {
+    fn binary(&mut self, least: u8) -> Parsed<Node> {
         let mut node = self.unary()?;
-        while let Some(level) = Level::of(self.token.tok).filter(|level| *level >= least) {
-            node = match level {
-                Level::Or => self.logic(LogicOp::Or, level, node)?,
-                Level::And => self.logic(LogicOp::And, level, node)?,
+        while let Some(level) = binding(self.token.tok).filter(|level| *level >= least) {
+            node = match self.token.tok {
+                Tok::Or => self.logic(LogicOp::Or, level, node)?,
+                Tok::And => self.logic(LogicOp::And, level, node)?,
                 _ => self.chain(level, node)?,
             };
         }
@@ -201,26 +172,26 @@ impl<'s> Parser<'s> {
     }
 
     /// The rest of `first && …`, all operands of that level at once.
-    fn logic(&mut self, op: LogicOp, level: Level, first: Node) -> Parsed<Node> {
+    fn logic(&mut self, op: LogicOp, level: u8, first: Node) -> Parsed<Node> {
         let start = first.span;
         let mut terms = vec![first];
-        while Level::of(self.token.tok) == Some(level) {
+        while binding(self.token.tok) == Some(level) {
             self.bump()?;
-            terms.push(self.binary(level.tighter())?);
+            terms.push(self.binary(level + 1)?);
         }
         let span = start.to(self.before.span);
         Ok(Node { span, kind: NodeKind::Logic { op, terms } })
     }
 
     /// The rest of `first + …`, all operators of that level at once.
-    fn chain(&mut self, level: Level, first: Node) -> Parsed<Node> {
+    fn chain(&mut self, level: u8, first: Node) -> Parsed<Node> {
         let start = first.span;
         let mut rest = Vec::new();
-        while Level::of(self.token.tok) == Some(level)
+        while binding(self.token.tok) == Some(level)
             && let Tok::Op(op) = self.token.tok
         {
             let op_span = self.bump()?.span;
-            let operand = self.binary(level.tighter())?;
+            let operand = self.binary(level + 1)?;
             let link = Link { op, op_span, operand };
             let left = rest.last().map_or(&first, |link: &Link| &link.operand);
             self.hyphenated.extend(misread(self.source, left, &link));

@@ -34,7 +34,7 @@ pub enum Test {
     Compare(Variable, Comparison),
     /// Every one holds.
     And(Vec<Condition>),
-    /// Span least one holds.
+    /// At least one holds.
     Or(Vec<Condition>),
     /// It does not hold.
     Not(Box<Condition>),
@@ -534,14 +534,16 @@ fn unknown_operator(key: &SyntaxKey, value: &SyntaxNode, report: &mut Report) {
 
 /// Whether an operator compares with such a value at all: half of what tells a misspelt one.
 fn takes(operator: &str, value: &SyntaxNode) -> bool {
-    let is_map = |node: &SyntaxNode| matches!(node.kind, SyntaxKind::Map(_));
     match operator {
-        "and" | "or" => !value.items().is_empty() && value.items().iter().all(is_map),
-        "not" => is_map(value),
-        "in" => matches!(value.kind, SyntaxKind::List(_)) && !value.items().iter().any(is_map),
+        "and" | "or" => !value.items().is_empty() && value.items().iter().all(SyntaxNode::is_map),
+        "not" => value.is_map(),
+        "in" => {
+            matches!(value.kind, SyntaxKind::List(_))
+                && !value.items().iter().any(SyntaxNode::is_map)
+        }
         "gt" | "gte" | "lt" | "lte" => fits::<Bound>(value),
         "var" | "starts_with" | "ends_with" | "matches" => value.text().is_some(),
-        _ => !is_map(value),
+        _ => !value.is_map(),
     }
 }
 

@@ -11,13 +11,12 @@ use regex_syntax::hir::Hir;
 use serde_json::{Value, json};
 
 use crate::condition::Condition;
-use crate::decode::{Aliases, Decode, Defs, Report, mistyped, text_that, unalias};
+use crate::decode::{Aliases, Decode, Defs, Report, every, text_that, unalias, wrong};
 use crate::finding::{Finding, Rule, Severity};
 use crate::json_schema::{self, JsonSchema};
 use crate::lazy::Lazy;
 use crate::limits;
 use crate::pattern::{self, TOO_LARGE};
-use crate::pattern_size;
 use crate::suggest;
 
 /// A rule or a composition of rules.
@@ -25,7 +24,7 @@ use crate::suggest;
 pub enum Criteria {
     /// Every one holds: `and`, or a plain list.
     All(Vec<Criteria>),
-    /// Span least one holds.
+    /// At least one holds.
     Any(Vec<Criteria>),
     /// It does not hold.
     Not(Box<Criteria>),
@@ -83,9 +82,7 @@ impl RulePattern {
             format!("it takes more than {} steps on this output", limits::PATTERN_STEPS)
         })
     }
-}
 
-impl RulePattern {
     /// A pattern that needs no more than a linear search.
     fn is_plain(&self) -> bool {
         regex_syntax::parse(&with_flags(&self.source, &self.flags)).is_ok()
@@ -105,10 +102,7 @@ impl Decode for Criteria {
         match &node.kind {
             SyntaxKind::List(_) => Vec::decode(node, report).map(Criteria::All),
             SyntaxKind::Map(_) => composition(node, report),
-            _ => {
-                mistyped(node, Self::WANT, None, report);
-                None
-            }
+            _ => wrong(node, report),
         }
     }
 
@@ -163,15 +157,11 @@ fn composition(node: &SyntaxNode, report: &mut Report) -> Option<Criteria> {
             report.add(fault.suggest("remove it, or move it elsewhere"));
         }
     }
-    let decoded: Vec<Option<Criteria>> = parts
-        .into_iter()
-        .map(|(key, value)| match key.name.as_str() {
-            "and" => Vec::decode(value, report).map(Criteria::All),
-            "or" => Vec::decode(value, report).map(Criteria::Any),
-            _ => Criteria::decode(value, report).map(|part| Criteria::Not(Box::new(part))),
-        })
-        .collect();
-    let mut parts: Vec<Criteria> = decoded.into_iter().collect::<Option<_>>()?;
+    let mut parts = every(parts.into_iter().map(|(key, value)| match key.name.as_str() {
+        "and" => Vec::decode(value, report).map(Criteria::All),
+        "or" => Vec::decode(value, report).map(Criteria::Any),
+        _ => Criteria::decode(value, report).map(|part| Criteria::Not(Box::new(part))),
+    }))?;
     if parts.len() == 1 { parts.pop() } else { Some(Criteria::All(parts)) }
 }
 
@@ -362,7 +352,7 @@ fn compile(pattern: &str, flags: &str) -> Result<(), String> {
     // when it looks around or is large. It is parsed without its cases: expanding them is slow.
     let caseless = flags.contains('i');
     let plain = regex_syntax::parse(&with_flags(pattern, &flags.replace('i', "")));
-    let bytes = |tree: Hir| pattern_size::compiled_bytes(&tree, caseless);
+    let bytes = |tree: Hir| pattern::compiled_bytes(&tree, caseless);
     let fits = |tree: Hir| bytes(tree) <= limits::PATTERN_COMPILED_BYTES;
     if plain.is_ok_and(fits) && fancy_regex::Expr::parse_tree(&with_flags(pattern, flags)).is_ok() {
         return Ok(());

@@ -14,8 +14,9 @@ use crate::decode::{Decode, Defs, Entries, Int, Report, Spot, Text, shape, words
 use crate::finding::{Finding, Rule};
 use crate::id::{StepId, WorkflowId};
 use crate::limits;
+use crate::manifest::step_items;
 use crate::rendered::Rendered;
-use crate::step::{Action, Loop, Needs, OnError, Prompt, PromptText, RoleText, Step, When};
+use crate::step::{self, Action, Loop, Needs, OnError, Prompt, PromptText, RoleText, Step, When};
 use crate::suggest;
 use crate::version::SemVer;
 
@@ -120,18 +121,7 @@ impl Decode for Steps {
     const WANT: &'static str = "a list of steps";
 
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
-        let SyntaxKind::List(items) = &node.kind else { return wrong(node, report) };
-        if items.is_empty() {
-            let fault = Finding::error(node.at, Rule::Range, "a workflow without steps");
-            report.add(fault.expected("at least one step").suggest("add a step"));
-            return None;
-        }
-        if items.len() > limits::STEPS {
-            let fault = Finding::error(node.at, Rule::Range, format!("{} steps", items.len()));
-            let expected = format!("1 to {} steps", limits::STEPS);
-            report.add(fault.expected(expected).suggest("split the workflow"));
-            return None;
-        }
+        let items = step_items(node, "at least one step", report)?;
         Some(Steps(items.iter().map(|item| GuideStepDoc::decode(item, report)).collect()))
     }
 
@@ -429,20 +419,16 @@ impl Compiler<'_, '_> {
             (Some(spec), _) => self.looped(doc, spec, node)?,
             (None, Some(GuideStepType::Loop)) => {
                 if node.get("loop").is_none() && !self.report.has_stray_in(node) {
-                    let fault =
-                        Finding::error(doc.at, Rule::Required, "missing required key `loop`");
-                    self.report.add(fault.suggest("add `loop` with `type` and `maxIterations`"));
+                    self.report.add(Finding::required(doc.at, "loop", step::ADD_LOOP));
                 }
                 return None;
             }
             _ => self.prompt(doc, node),
         };
+        let unnamed = || Spot { at: doc.at, value: StepId::unnamed(doc.at) };
         Some(Step {
             at: doc.at,
-            id: doc
-                .id
-                .clone()
-                .unwrap_or_else(|| Spot { at: doc.at, value: StepId::unnamed(doc.at) }),
+            id: doc.id.clone().unwrap_or_else(unnamed),
             title: doc.title.clone(),
             description: None,
             depends_on: Vec::new(),
@@ -463,9 +449,8 @@ impl Compiler<'_, '_> {
         let texts = ["prompt", "promptBlocks", "templateCall", "parallelDelegations"];
         let mut texts = texts.into_iter().chain(["functionCalls", "outputContract"]);
         if !texts.any(|key| node.get(key).is_some()) && !self.report.has_stray_in(node) {
-            Finding::error(doc.at, Rule::Required, "missing required key `prompt`")
+            Finding::required(doc.at, "prompt", "add `prompt` with what the agent should do")
                 .expected("`prompt` or `promptBlocks`")
-                .suggest("add `prompt` with what the agent should do")
                 .add_to(self.report);
         }
         if let Some((key, _)) = node.entry("body") {
@@ -495,10 +480,7 @@ impl Compiler<'_, '_> {
         check_loop(spec, self.report);
         let untyped = node.get("type").is_none() && !self.report.has_stray_in(node);
         if untyped || doc.kind == Some(GuideStepType::Parallel) {
-            Finding::error(doc.at, Rule::Combination, "a step with `loop` has `type: loop`")
-                .suggest("add `type: loop`")
-                .mend(Mend::Insert { map: doc.at, key: "type".into(), value: "loop".into() })
-                .add_to(self.report);
+            self.report.add(step::untyped_loop(doc.at));
         }
         let body = match &doc.body {
             Some(Body::Steps(steps)) => {
@@ -511,9 +493,7 @@ impl Compiler<'_, '_> {
                 // A body that strayed into `loop` has been told to move out.
                 let strayed = self.report.has_stray_in(node) || self.report.has_error_in(spec.at);
                 if node.get("body").is_none() && !strayed {
-                    let fault =
-                        Finding::error(doc.at, Rule::Required, "missing required key `body`");
-                    self.report.add(fault.suggest("add `body` with the steps to repeat"));
+                    self.report.add(Finding::required(doc.at, "body", step::ADD_BODY));
                 }
                 return None;
             }

@@ -167,25 +167,21 @@ fn decode<T>(
     slug: impl Fn(&str) -> Option<String>,
 ) -> Option<T> {
     let text = String::decode(node, report)?;
-    match parse(&text) {
-        Ok(id) => Some(id),
-        Err(invalid) => {
-            let fault = Finding::error(
-                node.at,
-                Rule::Id,
-                format!("`{}` is not a valid {}", invalid.text, invalid.what),
-            )
-            .expected(invalid.rule)
-            .actual(format!("`{}`", invalid.text));
-            report.add(match slug(&text).filter(|meant| parse(meant).is_ok()) {
-                Some(meant) => fault
-                    .suggest(format!("use `{meant}`"))
-                    .mend(Mend::Replace { at: node.at, value: meant.into() }),
-                None => fault.suggest(format!("use {}", invalid.rule)),
-            });
-            None
-        }
-    }
+    let invalid = match parse(&text) {
+        Ok(id) => return Some(id),
+        Err(invalid) => invalid,
+    };
+    let InvalidId { text: quoted, what, rule } = invalid;
+    let fault = Finding::error(node.at, Rule::Id, format!("`{quoted}` is not a valid {what}"))
+        .expected(rule)
+        .actual(format!("`{quoted}`"));
+    report.add(match slug(&text).filter(|meant| parse(meant).is_ok()) {
+        Some(meant) => fault
+            .suggest(format!("use `{meant}`"))
+            .mend(Mend::Replace { at: node.at, value: meant.into() }),
+        None => fault.suggest(format!("use {rule}")),
+    });
+    None
 }
 
 #[cfg(test)]

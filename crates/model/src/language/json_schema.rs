@@ -4,7 +4,6 @@
 use std::collections::{HashMap, HashSet};
 
 use jsonschema::error::ValidationErrorKind;
-use milepost_syntax::mend::Mend;
 use milepost_syntax::span::Span;
 use milepost_syntax::tree::{SyntaxKey, SyntaxKind, SyntaxNode};
 use serde_json::{Value, json};
@@ -38,7 +37,7 @@ pub struct Misfit {
 }
 
 impl JsonSchema {
-    /// What of a value does not fit; nothing when it does. Span most so many as a reader can use.
+    /// What of a value does not fit; nothing when it does. At most so many as a reader can use.
     /// The cause when a pattern in it gives up.
     pub fn misfits(&self, value: &Value) -> Result<Vec<Misfit>, String> {
         let compile = || compile(&self.value).map_err(|error| clip(error.to_string()));
@@ -118,8 +117,7 @@ pub(crate) fn decode(node: &SyntaxNode, rule: Rule, report: &mut Report) -> Opti
         let message = format!("`{}` is not a JSON Schema keyword", key.name);
         Finding::error(key.at, rule, message)
             .expected(format!("`{meant}`"))
-            .suggest(format!("did you mean `{meant}`?"))
-            .mend(Mend::RenameKey { key: key.at, to: meant.to_owned() })
+            .did_you_mean_key(key.at, Some(meant), "")
             .add_to(report);
         return None;
     }
@@ -127,17 +125,12 @@ pub(crate) fn decode(node: &SyntaxNode, rule: Rule, report: &mut Report) -> Opti
         None => Some(JsonSchema { at: node.at, value, compiled: Lazy::default() }),
         Some((pointer, message)) => {
             let found = node_at_pointer(node, &pointer);
-            report.add(
-                match found.text().filter(|name| is_type(&pointer) && !TYPES.contains(name)) {
-                    Some(name) => unknown_type(found, name, rule),
-                    None => Finding::error(
-                        found.at,
-                        rule,
-                        format!("not a valid JSON Schema: {message}"),
-                    )
-                    .suggest("fix the schema here"),
-                },
-            );
+            let name = found.text().filter(|name| is_type(&pointer) && !TYPES.contains(name));
+            let message = format!("not a valid JSON Schema: {message}");
+            report.add(match name {
+                Some(name) => unknown_type(found, name, rule),
+                None => Finding::error(found.at, rule, message).suggest("fix the schema here"),
+            });
             None
         }
     }

@@ -499,6 +499,17 @@ shape! {
     "loop" spec: opt LoopDoc = "How a loop repeats.",
 }
 
+/// What to do about a loop that lacks one of its keys, in either spelling.
+pub(crate) const ADD_LOOP: &str = "add `loop` with `type` and `maxIterations`";
+pub(crate) const ADD_BODY: &str = "add `body` with the steps to repeat";
+
+/// A step with `loop` that does not say that it is one, in either spelling.
+pub(crate) fn untyped_loop(map: Span) -> Finding {
+    Finding::error(map, Rule::Combination, "a step with `loop` has `type: loop`")
+        .suggest("add `type: loop`")
+        .mend(Mend::Insert { map, key: "type".into(), value: "loop".into() })
+}
+
 /// The keys that say what a step does.
 const ACTIONS: &[&str] = &["run", "prompt", "approve", "wait", "set", "fail", "loop"];
 
@@ -522,11 +533,7 @@ impl Decode for Step {
         let action = sole_action(node, sound, report)?;
         check_items(doc.for_each.as_ref(), report);
         if action == "loop" && node.get("type").is_none() && sound {
-            let (map, key) = (node.at, "type".to_owned());
-            Finding::error(node.at, Rule::Combination, "a step with `loop` has `type: loop`")
-                .suggest("add `type: loop`")
-                .mend(Mend::Insert { map, key, value: "loop".into() })
-                .add_to(report);
+            report.add(untyped_loop(node.at));
         }
         check_keys(node, action, sound, report);
         let action = act(action, node, &doc, report)?;
@@ -588,8 +595,7 @@ fn sole_action(node: &SyntaxNode, sound: bool, report: &mut Report) -> Option<&'
     match present.as_slice() {
         [(_, action)] => Some(action),
         [] if node.get("type").is_some() && sound => {
-            let fault = Finding::error(node.at, Rule::Required, "missing required key `loop`");
-            report.add(fault.suggest("add `loop` with `type` and `maxIterations`"));
+            report.add(Finding::required(node.at, "loop", ADD_LOOP));
             None
         }
         [] => {
@@ -670,7 +676,7 @@ fn check_keys(node: &SyntaxNode, action: &'static str, sound: bool, report: &mut
 /// The map of a `run` step that a stray `max_attempts` belongs in, when only one can be meant.
 fn attempts_home(node: &SyntaxNode, action: &str) -> Option<&'static str> {
     let lacks = |key: &str| {
-        let map = node.get(key).filter(|map| matches!(map.kind, SyntaxKind::Map(_)));
+        let map = node.get(key).filter(|map| map.is_map());
         map.is_some_and(|map| map.get("max_attempts").is_none())
     };
     match (action, lacks("retry"), lacks("repeat")) {
@@ -728,8 +734,7 @@ fn looped(node: &SyntaxNode, doc: &StepDoc, report: &mut Report) -> Option<Loop>
         if strayed || report.has_stray_in(node) {
             return None;
         }
-        let fault = Finding::error(doc.at, Rule::Required, "missing required key `body`");
-        report.add(fault.suggest("add `body` with the steps to repeat"));
+        report.add(Finding::required(doc.at, "body", ADD_BODY));
         return None;
     };
     let body: Vec<Step> = Vec::decode(body, report)?;

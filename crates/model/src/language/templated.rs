@@ -7,7 +7,7 @@ use milepost_syntax::span::Span;
 use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
 use serde_json::{Map, Value, json};
 
-use crate::decode::{Decode, Defs, Report, wrong};
+use crate::decode::{Decode, Defs, Report, every, wrong};
 use crate::expr::{EvalError, Expr, Fuel, Outcome, Scope, SyntaxError};
 use crate::finding::{Finding, Rule};
 use crate::template::{self, Template};
@@ -197,23 +197,17 @@ impl Decode for Dynamic {
                 })
             }
             SyntaxKind::List(items) => {
-                let all: Vec<Option<Dynamic>> =
-                    items.iter().map(|item| Dynamic::decode(item, report)).collect();
-                let items: Vec<Dynamic> = all.into_iter().collect::<Option<_>>()?;
-                let plain: Option<Vec<&Value>> = items.iter().map(Dynamic::as_plain).collect();
-                Some(match plain {
-                    Some(_) => Dynamic::Plain(node.at, node.to_value()),
-                    None => Dynamic::List(node.at, items),
+                let items = every(items.iter().map(|item| Dynamic::decode(item, report)))?;
+                Some(match items.iter().all(|item| item.as_plain().is_some()) {
+                    true => Dynamic::Plain(node.at, node.to_value()),
+                    false => Dynamic::List(node.at, items),
                 })
             }
             SyntaxKind::Map(entries) => {
-                let all: Vec<Option<(String, Dynamic)>> = entries
-                    .iter()
-                    .map(|(key, value)| Some((key.name.clone(), Dynamic::decode(value, report)?)))
-                    .collect();
-                let entries: Vec<(String, Dynamic)> = all.into_iter().collect::<Option<_>>()?;
-                let plain = entries.iter().all(|(_, value)| value.as_plain().is_some());
-                Some(match plain {
+                let entries = every(entries.iter().map(|(key, value)| {
+                    Some((key.name.clone(), Dynamic::decode(value, report)?))
+                }))?;
+                Some(match entries.iter().all(|(_, value)| value.as_plain().is_some()) {
                     true => Dynamic::Plain(node.at, node.to_value()),
                     false => Dynamic::Map(node.at, entries),
                 })

@@ -126,8 +126,8 @@ fn places(workflow: &Workflow) -> &StepIndex {
     workflow.step_index.get_or_init(|| StepIndex::of(workflow))
 }
 
-/// The step of an id or of an instance key.
-pub(super) fn find<'w>(workflow: &'w Workflow, name: &str) -> Result<&'w Step, WalkError> {
+/// A step by its id or by the key of one of its instances.
+pub fn find<'w>(workflow: &'w Workflow, name: &str) -> Result<&'w Step, WalkError> {
     let places = places(workflow);
     let (_, place) = places.find(name).ok_or_else(|| places.unknown(name))?;
     let mut path = place.path.iter();
