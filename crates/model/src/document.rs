@@ -360,7 +360,7 @@ fn draft(root: &SyntaxNode, spelling: Spelling, report: &mut Report) -> Option<D
 
 fn guide_draft(root: &SyntaxNode, report: &mut Report) -> Option<Draft> {
     let doc = GuideDoc::decode(root, report)?;
-    guide::check_version(&doc, root.at, root, report);
+    guide::check_version(&doc, root, report);
     let steps = guide::steps(&doc, root, report);
     let id = match doc.id {
         Some(id) => Spot { at: id.at, value: id.value.0 },

@@ -5,7 +5,7 @@ use milepost_syntax::tree::SyntaxKind;
 use serde_json::Value;
 
 use crate::check::Checker;
-use crate::decode::{Entries, Spot};
+use crate::decode::{Entries, Int, Spot};
 use crate::expr::Reference;
 use crate::finding::{Finding, Rule};
 use crate::id::WorkflowId;
@@ -36,17 +36,13 @@ impl Checker<'_> {
         let kind = input.input_type();
         let multiple = input.mode == Some(Mode::Multiple);
         let number = matches!(kind, InputType::Number | InputType::Integer);
-        let mut misplaced: Vec<(&[&str], &str, &str)> = Vec::new();
-        if kind != InputType::String {
-            misplaced.push((&["pattern", "min_length", "max_length", "format"], "text", "string"));
-        }
-        if !number {
-            misplaced.push((&["minimum", "maximum"], "numbers", "number"));
-        }
-        if kind != InputType::Array && !multiple {
-            misplaced.push((&["min_items", "max_items"], "lists", "array"));
-        }
-        for (keys, what, meant) in misplaced {
+        let text: &[&str] = &["pattern", "min_length", "max_length", "format"];
+        let misplaced: [(bool, &[&str], &str, &str); 3] = [
+            (kind != InputType::String, text, "text", "string"),
+            (!number, &["minimum", "maximum"], "numbers", "number"),
+            (kind != InputType::Array && !multiple, &["min_items", "max_items"], "lists", "array"),
+        ];
+        for (_, keys, what, meant) in misplaced.into_iter().filter(|(applies, ..)| *applies) {
             if let Some(key) = keys.iter().find_map(|key| self.root.node_at(rules.at)?.entry(key)) {
                 let message =
                     format!("a rule for {what} on {} input", suggest::with_article(kind.name()));
@@ -56,13 +52,12 @@ impl Checker<'_> {
                     .add_to(self.report);
             }
         }
-        let above = |low: Option<i64>, high: Option<i64>| {
-            low.zip(high).is_some_and(|(low, high)| low > high)
+        let above = |low: Option<Int<0, { i64::MAX }>>, high: Option<Int<0, { i64::MAX }>>| {
+            low.zip(high).is_some_and(|(low, high)| low.0 > high.0)
         };
-        let bound = |int: &Option<crate::decode::Int<0, { i64::MAX }>>| int.map(|int| int.0);
-        let crossed = above(bound(&rules.min_length), bound(&rules.max_length))
-            || above(bound(&rules.min_items), bound(&rules.max_items))
-            || matches!((rules.minimum, rules.maximum), (Some(low), Some(high)) if low > high);
+        let crossed = above(rules.min_length, rules.max_length)
+            || above(rules.min_items, rules.max_items)
+            || rules.minimum.zip(rules.maximum).is_some_and(|(low, high)| low > high);
         if crossed {
             let fault = Finding::error(rules.at, Rule::Range, "the minimum is above the maximum");
             self.report.add(fault.suggest("swap the two"));

@@ -9,7 +9,7 @@ use super::eval::{Eval, Evaluator, Valued, error};
 use super::limits::NAMES_COMPARED_MAX;
 use super::names::shortened;
 use super::value::{Key, Text, Value};
-use super::{EvalErrorKind, Names, ValueType, number};
+use super::{EvalErrorKind, Names, ValueType};
 
 impl<'v> Evaluator<'v, '_> {
     /// One step of member access on a value; `of` is the source of that value.
@@ -59,7 +59,7 @@ impl<'v> Evaluator<'v, '_> {
             // What may be missing may be null just as well: APIs use the two alike.
             (Value::Null, _) if optional => None,
             (Value::List(list), None) => {
-                let Some(place) = list_index(&index) else {
+                let Some(Key::Int(place)) = Key::of(&index) else {
                     let (of, found) = (ValueType::List, index.value_type());
                     return error(step.span, EvalErrorKind::BadIndex { of, found });
                 };
@@ -112,13 +112,5 @@ impl<'v> Evaluator<'v, '_> {
 
     fn quote(&self, span: Span) -> String {
         shortened(self.source[span.range()].trim_end()).into_owned()
-    }
-}
-
-fn list_index(index: &Value<'_>) -> Option<i64> {
-    match index {
-        Value::Int(index) => Some(*index),
-        Value::Double(index) => number::whole(*index),
-        _ => None,
     }
 }

@@ -409,14 +409,11 @@ impl Decode for Condition {
         let SyntaxKind::Map(entries) = &node.kind else { return wrong(node, report) };
         let before = report.count();
         let variable = variable(node, report);
-        let mut tests = Vec::new();
         // Beside a `var` that could not be read nothing can be said of the operators.
         let readable = variable.is_some() || node.get("var").is_none();
-        for (key, value) in entries.iter().filter(|(key, _)| readable && key.name != "var") {
-            if let Some(test) = test(key, value, variable.as_ref(), report) {
-                tests.push(test);
-            }
-        }
+        let operators = entries.iter().filter(|(key, _)| readable && key.name != "var");
+        let test = |(key, value): &_| test(key, value, variable.as_ref(), report);
+        let mut tests: Vec<Test> = operators.filter_map(test).collect();
         if node.get("var").is_none() {
             missing_variable(entries, report);
         }

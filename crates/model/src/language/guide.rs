@@ -4,7 +4,6 @@
 //! here are kept, shown, and named in a warning.
 
 use milepost_syntax::mend::Mend;
-use milepost_syntax::span::Span;
 use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
 use serde_json::{Value, json};
 
@@ -544,9 +543,9 @@ impl Compiler<'_, '_> {
 }
 
 /// A remark on guides without a version.
-pub(crate) fn check_version(doc: &GuideDoc, at: Span, node: &SyntaxNode, report: &mut Report) {
+pub(crate) fn check_version(doc: &GuideDoc, node: &SyntaxNode, report: &mut Report) {
     if node.get("version").is_none() && doc.version.is_none() && !report.has_stray_in(node) {
-        Finding::warning(at, Rule::Version, "no `version`: it counts as `0.0.0`")
+        Finding::warning(node.at, Rule::Version, "no `version`: it counts as `0.0.0`")
             .suggest("add `version: 1.0.0`")
             .add_to(report);
     }
