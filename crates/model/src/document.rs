@@ -25,7 +25,7 @@ use crate::violation::{self, Violation};
 use crate::workflow::{GuideFields, Spelling, Workflow};
 
 /// A document that has been read and checked.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Document {
     /// Its text; none when the bytes are no text.
     pub source: Option<Source>,
@@ -71,15 +71,7 @@ impl Document {
 
     /// A document without a tree.
     fn invalid(violation: Violation, source: Option<Source>) -> Document {
-        Document {
-            source,
-            spelling: None,
-            id: None,
-            workflow: None,
-            violations: vec![violation],
-            unchecked: Vec::new(),
-            root: None,
-        }
+        Document { source, violations: vec![violation], ..Document::default() }
     }
 
     fn of(source: Source, spelling: Option<Spelling>, world: World<'_>) -> Document {
@@ -256,19 +248,17 @@ fn is_within(path: &str, owner: &str) -> bool {
 fn as_guide(root: &SyntaxNode, report: &mut Report) -> Option<Spelling> {
     if !matches!(root.kind, SyntaxKind::Map(_) | SyntaxKind::Bad) {
         let message = format!("expected an object, found {}", root.noun());
-        report.add(
-            Finding::error(root.at, Rule::DocumentKind, message)
-                .expected("`id`, `name`, `description` and `steps`")
-                .suggest("write one JSON object with `id`, `name`, `description` and `steps`"),
-        );
+        Finding::error(root.at, Rule::DocumentKind, message)
+            .expected("`id`, `name`, `description` and `steps`")
+            .suggest("write one JSON object with `id`, `name`, `description` and `steps`")
+            .add_to(report);
         return None;
     }
     let Some((key, _)) = root.entry("workflow") else { return Some(Spelling::Guide) };
-    report.add(
-        Finding::error(key.at, Rule::DocumentKind, "this is a manifest, not a guide")
-            .expected("`id` and `name` at the top")
-            .suggest("validate it with `workflow.validate`"),
-    );
+    Finding::error(key.at, Rule::DocumentKind, "this is a manifest, not a guide")
+        .expected("`id` and `name` at the top")
+        .suggest("validate it with `workflow.validate`")
+        .add_to(report);
     None
 }
 
@@ -354,11 +344,10 @@ fn detect(root: &SyntaxNode, report: &mut Report) -> Option<Spelling> {
     if has("id") || has("name") || guide_only.iter().any(|key| has(key)) {
         return Some(Spelling::Guide);
     }
-    report.add(
-        Finding::error(root.at, Rule::DocumentKind, "neither a manifest nor a guide")
-            .expected("`workflow:`, or `id:` and `name:`")
-            .suggest("begin a manifest with `workflow: <id>`, or a guide with `id` and `name`"),
-    );
+    Finding::error(root.at, Rule::DocumentKind, "neither a manifest nor a guide")
+        .expected("`workflow:`, or `id:` and `name:`")
+        .suggest("begin a manifest with `workflow: <id>`, or a guide with `id` and `name`")
+        .add_to(report);
     None
 }
 
@@ -371,7 +360,7 @@ fn draft(root: &SyntaxNode, spelling: Spelling, report: &mut Report) -> Option<D
 
 fn guide_draft(root: &SyntaxNode, report: &mut Report) -> Option<Draft> {
     let doc = GuideDoc::decode(root, report)?;
-    guide::check_version(&doc, root.at, root, report);
+    guide::check_version(&doc, root, report);
     let steps = guide::steps(&doc, root, report);
     let id = match doc.id {
         Some(id) => Spot { at: id.at, value: id.value.0 },

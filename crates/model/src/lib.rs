@@ -33,5 +33,5 @@ pub use language::{
 pub use plan::{digest, pinned};
 
 pub(crate) use decode::{named_enum, report};
-pub(crate) use language::{pattern, pattern_size};
+pub(crate) use language::pattern;
 pub(crate) use plan::order;

@@ -9,7 +9,7 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::limits::{MASKED_BASE64_BYTES_MIN, MASKED_CHARS_MIN};
 
@@ -130,11 +130,10 @@ impl Mask {
                 Value::String(self.text(&number.to_string()).into_owned())
             }
             Value::Array(items) => items.iter().map(|item| self.json(item)).collect(),
-            Value::Object(map) => Value::Object(
-                map.iter()
-                    .map(|(name, value)| (self.text(name).into_owned(), self.json(value)))
-                    .collect::<Map<_, _>>(),
-            ),
+            Value::Object(map) => {
+                let hide = |(name, value): (&String, _)| (self.text(name).into(), self.json(value));
+                Value::Object(map.iter().map(hide).collect())
+            }
             Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
         }
     }

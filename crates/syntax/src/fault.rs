@@ -3,9 +3,12 @@
 use crate::limits;
 use crate::mend::Mend;
 use crate::span::Span;
+use crate::tree::SyntaxKind;
+
+pub(crate) type Outcome<T> = Result<T, Box<SyntaxFault>>;
 
 /// A fault of the text, or of a value that JSON or YAML cannot hold.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct SyntaxFault {
     pub at: Span,
     pub rule: SyntaxRule,
@@ -19,9 +22,10 @@ pub struct SyntaxFault {
     pub position: Option<(u32, u32)>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SyntaxRule {
     /// The text is not JSON or YAML, or uses a part of them that is refused.
+    #[default]
     Syntax,
     /// A number that cannot be kept exactly.
     Number,
@@ -29,37 +33,34 @@ pub enum SyntaxRule {
 }
 
 impl SyntaxFault {
-    pub(crate) fn new(at: Span, message: impl Into<String>) -> SyntaxFault {
-        SyntaxFault {
-            at,
-            rule: SyntaxRule::Syntax,
-            message: message.into(),
-            expected: None,
-            suggestion: None,
-            mend: None,
-            related: None,
-            position: None,
-        }
+    /// Boxed: it is large, and nearly every result that could hold one holds a value.
+    pub(crate) fn new(at: Span, message: impl Into<String>) -> Box<SyntaxFault> {
+        Box::new(SyntaxFault { at, message: message.into(), ..SyntaxFault::default() })
     }
 
-    pub(crate) fn rule(self, rule: SyntaxRule) -> Self {
-        SyntaxFault { rule, ..self }
+    pub(crate) fn rule(self: Box<Self>, rule: SyntaxRule) -> Box<Self> {
+        Box::new(SyntaxFault { rule, ..*self })
     }
 
-    pub(crate) fn expected(self, expected: impl Into<String>) -> Self {
-        SyntaxFault { expected: Some(expected.into()), ..self }
+    pub(crate) fn expected(self: Box<Self>, expected: impl Into<String>) -> Box<Self> {
+        Box::new(SyntaxFault { expected: Some(expected.into()), ..*self })
     }
 
-    pub(crate) fn suggest(self, suggestion: impl Into<String>) -> Self {
-        SyntaxFault { suggestion: Some(suggestion.into()), ..self }
+    pub(crate) fn suggest(self: Box<Self>, suggestion: impl Into<String>) -> Box<Self> {
+        Box::new(SyntaxFault { suggestion: Some(suggestion.into()), ..*self })
     }
 
-    pub(crate) fn mend(self, mend: Mend) -> Self {
-        SyntaxFault { mend: Some(mend), ..self }
+    pub(crate) fn mend(self: Box<Self>, mend: impl Into<Option<Mend>>) -> Box<Self> {
+        Box::new(SyntaxFault { mend: mend.into(), ..*self })
     }
 
-    pub(crate) fn related(self, at: Span, label: &'static str) -> Self {
-        SyntaxFault { related: Some((at, label)), ..self }
+    /// Its mend is other text for a range.
+    pub(crate) fn edit(self: Box<Self>, at: Span, text: impl Into<String>) -> Box<Self> {
+        self.mend(Mend::Edit { at, text: text.into() })
+    }
+
+    pub(crate) fn related(self: Box<Self>, at: Span, label: &'static str) -> Box<Self> {
+        Box::new(SyntaxFault { related: Some((at, label)), ..*self })
     }
 }
 
@@ -71,11 +72,22 @@ pub struct Faults {
 }
 
 impl Faults {
-    pub(crate) fn add(&mut self, fault: impl FnOnce() -> SyntaxFault) {
+    pub(crate) fn add(&mut self, fault: impl FnOnce() -> Box<SyntaxFault>) {
         if self.kept.len() < limits::FAULTS {
-            self.kept.push(fault());
+            self.kept.push(*fault());
         } else {
             self.left_out += 1;
+        }
+    }
+
+    /// Puts a node that nothing more is said of in the place of a number that cannot be kept.
+    pub(crate) fn past_number(&mut self, read: Outcome<SyntaxKind>) -> Outcome<SyntaxKind> {
+        match read {
+            Err(fault) if fault.rule == SyntaxRule::Number => {
+                self.add(|| fault);
+                Ok(SyntaxKind::Bad)
+            }
+            read => read,
         }
     }
 }

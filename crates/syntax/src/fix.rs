@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 
 use crate::limits;
 use crate::mend::{Mend, SourceLocation};
+use crate::repair;
 use crate::source::{Format, Source};
 use crate::source_map;
 use crate::span::Span;
-use crate::tree::{SyntaxKey, SyntaxKind, SyntaxNode, escape_pointer};
+use crate::tree::{SyntaxKind, SyntaxNode, escape_pointer};
 
 /// A change that mends one violation.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,15 +65,13 @@ pub fn of(
     root: Option<&SyntaxNode>,
     aliases: &[Alias],
 ) -> Option<Fix> {
-    if let Some(mut edits) = raw(mend) {
-        edits.sort_by_key(|edit| edit.at);
-        let useful = is_applicable(&edits) && !changes_nothing(&edits, source);
-        return useful.then_some(Fix { patch: vec![], edits });
-    }
-    let maker = Maker { source, root: root? };
     let mut fix = Fix { patch: vec![], edits: vec![] };
-    maker.add(mend, &mut fix)?;
-    repeat_for_aliases(aliases, &mut fix);
+    if let Some(edits) = raw(mend) {
+        fix.edits = edits;
+    } else {
+        Maker { source, root: root? }.add(mend, &mut fix)?;
+        repeat_for_aliases(aliases, &mut fix);
+    }
     fix.edits.sort_by_key(|edit| edit.at);
     (is_applicable(&fix.edits) && !changes_nothing(&fix.edits, source)).then_some(fix)
 }
@@ -105,7 +104,7 @@ pub type Alias = (String, String);
 pub fn aliases(source: &Source, root: &SyntaxNode) -> Vec<Alias> {
     let mut found = Vec::new();
     if source.format() == Format::Yaml && source.text().contains('*') {
-        collect_aliases((source, root), root, &mut String::new(), &mut found);
+        collect_aliases((source, root), root, "", &mut found);
     }
     found
 }
@@ -113,7 +112,7 @@ pub fn aliases(source: &Source, root: &SyntaxNode) -> Vec<Alias> {
 fn collect_aliases(
     (source, root): (&Source, &SyntaxNode),
     node: &SyntaxNode,
-    path: &mut String,
+    path: &str,
     found: &mut Vec<Alias>,
 ) {
     let first = match &node.kind {
@@ -124,17 +123,13 @@ fn collect_aliases(
     if let (true, Some(first)) = (source.slice(node.at).starts_with('*'), first) {
         let child = root.pointer(first);
         let anchor = child.rsplit_once('/').map_or("", |(anchor, _)| anchor);
-        found.push((anchor.to_owned(), path.clone()));
+        found.push((anchor.to_owned(), path.to_owned()));
         return;
     }
     let entries = node.entries().iter().map(|(key, value)| (key.name.clone(), value));
     let items = node.items().iter().enumerate().map(|(at, item)| (at.to_string(), item));
     for (segment, inner) in entries.chain(items) {
-        let length = path.len();
-        path.push('/');
-        path.push_str(&escape_pointer(&segment));
-        collect_aliases((source, root), inner, path, found);
-        path.truncate(length);
+        collect_aliases((source, root), inner, &child(path, &segment), found);
     }
 }
 
@@ -170,16 +165,8 @@ pub fn apply<'f>(text: &str, fixes: impl IntoIterator<Item = &'f Fix>) -> String
             taken.extend(&fix.edits);
         }
     }
-    taken.sort_by_key(|edit| edit.at);
-    let mut result = String::with_capacity(text.len());
-    let mut from = 0;
-    for edit in taken {
-        result.push_str(text.get(from..edit.at.start as usize).unwrap_or(""));
-        result.push_str(&edit.text);
-        from = edit.at.end as usize;
-    }
-    result.push_str(text.get(from..).unwrap_or(""));
-    result
+    let edits: Vec<_> = taken.iter().map(|edit| (edit.at, edit.text.as_str())).collect();
+    repair::spliced(text, &edits).0
 }
 
 /// Two edits at one point would depend on their order, so they touch as well.
@@ -255,22 +242,10 @@ impl Maker<'_> {
         let key = name.at;
         let from = self.root.pointer(key);
         let parent = from.rfind('/').map_or("", |slash| &from[..slash]);
-        let path = child(parent, to);
-        let (name, value) = &owner.entries()[index];
-        let same = |(other, _): &(SyntaxKey, SyntaxNode)| other.name == name.name;
-        let entries = owner.entries();
-        fix.patch.push(match entries.iter().skip(index + 1).any(same) {
-            // A key that is written twice stands in the data with its last value, and stays.
-            true => json!({"op": "add", "path": path, "value": value.to_value()}),
-            false if entries.iter().take(index).any(same) => return None,
-            false => json!({"op": "move", "from": from, "path": path}),
-        });
-        let quote = self.source.slice(key).chars().next().filter(|c| matches!(c, '"' | '\''));
-        let text = match quote {
-            Some(quote) => format!("{quote}{to}{quote}"),
-            None => to.to_owned(),
-        };
-        fix.edits.push(Edit { at: key, text });
+        fix.patch.push(json!({"op": "move", "from": from, "path": child(parent, to)}));
+        let quote = self.source.slice(key).get(..1).filter(|quote| ["\"", "'"].contains(quote));
+        let quote = quote.unwrap_or_default();
+        fix.edits.push(Edit { at: key, text: format!("{quote}{to}{quote}") });
         Some(())
     }
 
@@ -384,16 +359,8 @@ impl Maker<'_> {
         Some(if blank { Span { start: key.at.start, end: next.at.start } } else { bare })
     }
 
-    /// The list that holds an item, and the item's index.
-    fn list_of(&self, item: Span) -> Option<(&SyntaxNode, usize)> {
-        let pointer = self.root.pointer(item);
-        let (parent, index) = pointer.rsplit_once('/')?;
-        let list = descend(self.root, parent)?;
-        Some((list, index.parse().ok()?))
-    }
-
     fn item_removal(&self, item: Span) -> Option<Edit> {
-        let (list, index) = self.list_of(item)?;
+        let (list, index) = self.root.list_of(item)?;
         let items = list.items();
         if items.len() == 1 {
             return Some(Edit { at: list.at, text: "[]".into() });
@@ -421,8 +388,8 @@ impl Maker<'_> {
     }
 
     fn move_item(&self, item: Span, before: Span, fix: &mut Fix) -> Option<()> {
-        let (list, from) = self.list_of(item)?;
-        let (_, to) = self.list_of(before)?;
+        let (list, from) = self.root.list_of(item)?;
+        let (_, to) = self.root.list_of(before)?;
         let (path, target) = (self.root.pointer(item), self.root.pointer(before));
         fix.patch.push(json!({"op": "move", "from": path, "path": target}));
         if self.source.slice(list.at).starts_with('[') {
@@ -480,23 +447,18 @@ impl Maker<'_> {
         let map = self.root.node_at(into)?;
         let path = self.root.pointer(into);
         let from = self.root.pointer(key);
-        let edit = match under {
-            Some(under) if map.get(under).is_none() => {
-                let nested = json!({ name: value });
-                fix.patch.push(json!({"op": "add", "path": child(&path, under), "value": nested}));
-                fix.patch.push(json!({"op": "remove", "path": from}));
-                self.insertion(map, under, &nested)?
-            }
-            Some(under) => {
-                let target = map.get(under)?;
-                let to = child(&child(&path, under), name);
-                fix.patch.push(json!({"op": "move", "from": from, "path": to}));
-                self.insertion(target, name, &value)?
-            }
-            None => {
-                fix.patch.push(json!({"op": "move", "from": from, "path": child(&path, name)}));
-                self.insertion(map, name, &value)?
-            }
+        let edit = if let Some(under) = under.filter(|under| map.get(under).is_none()) {
+            let nested = json!({ name: value });
+            fix.patch.push(json!({"op": "add", "path": child(&path, under), "value": nested}));
+            fix.patch.push(json!({"op": "remove", "path": from}));
+            self.insertion(map, under, &nested)?
+        } else {
+            let (map, path) = match under {
+                Some(under) => (map.get(under)?, child(&path, under)),
+                None => (map, path),
+            };
+            fix.patch.push(json!({"op": "move", "from": from, "path": child(&path, name)}));
+            self.insertion(map, name, &value)?
         };
         let removal = self.removal(key)?;
         if touches(edit.at, removal.at) {
@@ -523,16 +485,6 @@ impl Maker<'_> {
     fn is_flow(&self, map: &SyntaxNode) -> bool {
         self.source.slice(map.at).starts_with('{')
     }
-}
-
-fn descend<'n>(root: &'n SyntaxNode, pointer: &str) -> Option<&'n SyntaxNode> {
-    pointer.split('/').skip(1).try_fold(root, |node, segment| {
-        let name = segment.replace("~1", "/").replace("~0", "~");
-        match &node.kind {
-            SyntaxKind::List(items) => items.get(name.parse::<usize>().ok()?),
-            _ => node.get(&name),
-        }
-    })
 }
 
 fn child(parent: &str, key: &str) -> String {

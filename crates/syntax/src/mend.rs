@@ -29,71 +29,25 @@ impl SourceLocation {
 /// A change that mends exactly one fault.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Mend {
-    /// Another name for the key at this place.
-    RenameKey {
-        /// The key.
-        key: Span,
-        /// Its new name.
-        to: String,
-    },
+    /// Another name for a key.
+    RenameKey { key: Span, to: String },
     /// Another value in place of the node.
-    Replace {
-        /// The node.
-        at: Span,
-        /// The new value.
-        value: Value,
-    },
+    Replace { at: Span, value: Value },
     /// Other words inside a string.
-    ReplaceText {
-        /// The words.
-        place: SourceLocation,
-        /// What to put there.
-        text: String,
-    },
+    ReplaceText { place: SourceLocation, text: String },
     /// The entry with this key goes away.
-    Remove {
-        /// The key.
-        key: Span,
-    },
+    Remove { key: Span },
     /// A new entry in a map.
-    Insert {
-        /// The map.
-        map: Span,
-        /// The key.
-        key: String,
-        /// The value.
-        value: Value,
-    },
-    /// The entry with this key goes into another map.
-    Move {
-        /// The key.
-        key: Span,
-        /// The map it goes into.
-        into: Span,
-        /// The entry of `into` that is the target itself, made when it is not there.
-        under: Option<String>,
-        /// Its name there.
-        name: String,
-    },
+    Insert { map: Span, key: String, value: Value },
+    /// The entry with this key goes, by a name, into another map: into `into` itself, or under that
+    /// entry of it, which is made when it is not there.
+    Move { key: Span, into: Span, under: Option<String>, name: String },
     /// The item of a list goes away.
-    RemoveItem {
-        /// The item.
-        at: Span,
-    },
+    RemoveItem { at: Span },
     /// The item of a list goes before another of the same list.
-    MoveItem {
-        /// The item.
-        item: Span,
-        /// The item it goes before.
-        before: Span,
-    },
+    MoveItem { item: Span, before: Span },
     /// Raw text, for documents that do not parse.
-    Edit {
-        /// The range.
-        at: Span,
-        /// What to put there.
-        text: String,
-    },
+    Edit { at: Span, text: String },
     /// Several of them together.
     All(Vec<Mend>),
 }

@@ -37,7 +37,7 @@ fn edits_of(mend: &Mend) -> Vec<(Span, &str)> {
 
 /// The text with edits made, and for each edit in order where its text came to stand and where
 /// what follows it was before.
-fn spliced(text: &str, edits: &[(Span, &str)]) -> (String, Vec<(Span, u32)>) {
+pub(crate) fn spliced(text: &str, edits: &[(Span, &str)]) -> (String, Vec<(Span, u32)>) {
     let mut edits = edits.to_vec();
     edits.sort_by_key(|(at, _)| *at);
     let mut result = String::with_capacity(text.len());

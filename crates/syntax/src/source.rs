@@ -64,14 +64,15 @@ impl Source {
             None => (false, bytes),
         };
         if looks_like_utf16(body) {
-            return Err(refused(0, "the file is UTF-16", "save it as UTF-8"));
+            return Err(refused(body, 0, "the file is UTF-16", "save it as UTF-8"));
         }
-        let text = match std::str::from_utf8(body) {
-            Ok(text) => text,
-            Err(error) => return Err(not_utf8(body, error.valid_up_to())),
-        };
+        let text = std::str::from_utf8(body).map_err(|error| {
+            let at = error.valid_up_to();
+            let what = format!("byte 0x{:02x} is not UTF-8", body[at]);
+            refused(body, at, &what, "save the file as UTF-8")
+        })?;
         if let Some(at) = text.find('\0') {
-            return Err(refused_in(text, at, "a NUL character", "remove it"));
+            return Err(refused(body, at, "a NUL character", "remove it"));
         }
         let format = format.unwrap_or_else(|| Format::sniff(text));
         Ok(Source::of_text(text, format, bom))
@@ -117,9 +118,8 @@ impl Source {
             mends.push(edit(Span { start: last, end: text.len() as u32 }));
         }
         let fault = SyntaxFault::new(first, "a fence of Markdown around the document")
-            .suggest("remove the lines with the three backticks")
-            .mend(Mend::All(mends));
-        Some(Box::new(fault))
+            .suggest("remove the lines with the three backticks");
+        Some(fault.mend(Mend::All(mends)))
     }
 
     /// The slice a place covers; empty when the place is not of this text.
@@ -138,8 +138,7 @@ impl Source {
 
     /// The offset at which the line of an offset begins.
     pub fn line_start(&self, offset: u32) -> usize {
-        let line = self.line_starts.partition_point(|start| *start <= offset);
-        self.line_starts[line - 1] as usize
+        self.line_of(offset).0 as usize
     }
 
     /// The spaces in front of the first character of the line an offset is in, and the offset of
@@ -166,30 +165,16 @@ fn looks_like_utf16(bytes: &[u8]) -> bool {
 pub fn too_large(bytes: Option<usize>) -> Box<SyntaxFault> {
     let limit = limits::DOCUMENT_BYTES;
     let size = bytes.map_or_else(|| format!("more than {limit}"), |bytes| bytes.to_string());
-    Box::new(
-        SyntaxFault::new(Span::START, format!("the document has {size} bytes"))
-            .expected(format!("at most {limit} bytes"))
-            .suggest("split it into several workflows and run them from one another"),
-    )
+    SyntaxFault::new(Span::START, format!("the document has {size} bytes"))
+        .expected(format!("at most {limit} bytes"))
+        .suggest("split it into several workflows and run them from one another")
 }
 
-fn refused(offset: usize, what: &str, then: &str) -> Box<SyntaxFault> {
-    let at = Span { start: offset as u32, end: offset as u32 };
-    Box::new(SyntaxFault::new(at, what).suggest(then))
-}
-
-fn refused_in(text: &str, offset: usize, what: &str, then: &str) -> Box<SyntaxFault> {
-    let mut finding = refused(offset, what, then);
-    finding.position = Some(position_in(text.as_bytes(), offset));
-    finding
-}
-
-fn not_utf8(body: &[u8], valid: usize) -> Box<SyntaxFault> {
-    let (line, column) = position_in(body, valid);
-    let message = format!("byte 0x{:02x} is not UTF-8", body[valid]);
-    let mut finding = refused(valid, &message, "save the file as UTF-8");
-    finding.position = Some((line, column));
-    finding
+/// Bytes are refused before there is a text to count lines in.
+fn refused(bytes: &[u8], at: usize, what: &str, then: &str) -> Box<SyntaxFault> {
+    let mut fault = SyntaxFault::new(Span::new(at, at), what).suggest(then);
+    fault.position = Some(position_in(bytes, at));
+    fault
 }
 
 fn position_in(bytes: &[u8], offset: usize) -> (u32, u32) {

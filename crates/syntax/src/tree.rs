@@ -55,6 +55,10 @@ impl SyntaxNode {
         }
     }
 
+    pub fn is_map(&self) -> bool {
+        matches!(self.kind, SyntaxKind::Map(_))
+    }
+
     /// The entries, when this is a map.
     pub fn entries(&self) -> &[(SyntaxKey, SyntaxNode)] {
         match &self.kind {
@@ -112,11 +116,9 @@ impl SyntaxNode {
                 one.len() == other.len() && one.iter().zip(other).all(|(a, b)| a.is_same(b))
             }
             (SyntaxKind::Map(one), SyntaxKind::Map(other)) => {
-                let same = |((a, one), (b, other)): (
-                    &(SyntaxKey, SyntaxNode),
-                    &(SyntaxKey, SyntaxNode),
-                )| { a.name == b.name && one.is_same(other) };
-                one.len() == other.len() && one.iter().zip(other).all(same)
+                let mut pairs = one.iter().zip(other);
+                one.len() == other.len()
+                    && pairs.all(|((a, one), (b, other))| a.name == b.name && one.is_same(other))
             }
             (one, other) => one == other,
         }
@@ -179,6 +181,14 @@ impl SyntaxNode {
         }
         let (_, child) = self.child_at(place)?;
         child?.owner_of(place)
+    }
+
+    /// The list that has an item at this place, and the item's index.
+    pub(crate) fn list_of(&self, item: Span) -> Option<(&SyntaxNode, usize)> {
+        match self.items().iter().position(|one| one.at == item) {
+            Some(index) => Some((self, index)),
+            None => self.child_at(item)?.1?.list_of(item),
+        }
     }
 
     /// The node at exactly this place.

@@ -1,8 +1,7 @@
 //! Text of others as a tree: no meaning is given to it, and all that is asked is that it can be
 //! read whole.
 
-use crate::fault::Faults;
-use crate::fault::SyntaxFault;
+use crate::fault::{Faults, SyntaxFault};
 use crate::source::{Format, Source};
 use crate::tree::SyntaxNode;
 use crate::yaml;

@@ -7,18 +7,14 @@ use std::collections::HashMap;
 
 use granit_parser::{Event, Parser, ScalarStyle, StrInput};
 
-use crate::fault::Faults;
-use crate::fault::{SyntaxFault, SyntaxRule};
+use crate::fault::{Faults, Outcome, SyntaxFault, SyntaxRule};
 use crate::json;
 use crate::limits;
-use crate::mend::Mend;
 use crate::repair;
 use crate::source::Source;
 use crate::span::Span;
 use crate::tree::{SyntaxKey, SyntaxKind, SyntaxNode};
 use crate::yaml_fault;
-
-type Outcome<T> = Result<T, Box<SyntaxFault>>;
 
 /// Reads a document that is YAML. Faults that leave the structure whole go to `findings`.
 pub fn read(source: &Source, faults: &mut Faults) -> Outcome<SyntaxNode> {
@@ -113,7 +109,7 @@ impl<'t> Reader<'t, '_> {
                     let fault = SyntaxFault::new(at, "a second YAML document")
                         .expected("one workflow in a file")
                         .suggest("move it into a file of its own");
-                    return Err(Box::new(fault));
+                    return Err(fault);
                 }
                 _ => {}
             }
@@ -124,73 +120,64 @@ impl<'t> Reader<'t, '_> {
         self.charge(at)?;
         match event {
             Event::Scalar(text, style, anchor, tag) => {
-                if tag.is_some()
-                    && let Some(mend) = yaml_fault::bang(self.text, at.start as usize)
-                {
+                let bang =
+                    tag.as_ref().and_then(|_| yaml_fault::bang(self.text, at.start as usize));
+                if let Some(mend) = bang {
                     let fault = SyntaxFault::new(at, "`!` begins a YAML tag here");
-                    return Err(Box::new(fault.suggest("put the value in quotes").mend(mend)));
+                    return Err(fault.suggest("put the value in quotes").mend(mend));
                 }
-                let bad = tag.is_some();
-                let node = if bad { self.tagged(at) } else { self.scalar(&text, style, at)? };
-                self.remember(anchor, &node, 1)?;
+                let node = match tag {
+                    Some(_) => SyntaxNode { at, kind: self.tagged(at) },
+                    None => self.scalar(&text, style, at)?,
+                };
+                self.remember(anchor, &node)?;
                 Ok(node)
             }
-            Event::SequenceStart(_, anchor, tag) => {
-                let mut node = self.list(at)?;
+            Event::SequenceStart(_, anchor, ref tag) | Event::MappingStart(_, anchor, ref tag) => {
+                let is_list = matches!(event, Event::SequenceStart(..));
+                let mut node = if is_list { self.list(at)? } else { self.map(at)? };
                 if tag.is_some() {
-                    node.kind = self.tagged(at).kind;
+                    node.kind = self.tagged(at);
                 }
-                self.remember_collection(anchor, &node)?;
-                Ok(node)
-            }
-            Event::MappingStart(_, anchor, tag) => {
-                let mut node = self.map(at)?;
-                if tag.is_some() {
-                    node.kind = self.tagged(at).kind;
-                }
-                self.remember_collection(anchor, &node)?;
+                self.remember(anchor, &node)?;
                 Ok(node)
             }
             Event::Alias(id) => self.alias(id, at),
             _ => {
                 let fault = SyntaxFault::new(at, "a YAML value is missing here");
-                Err(Box::new(fault.suggest("put a value here")))
+                Err(fault.suggest("put a value here"))
             }
         }
     }
 
     /// An anchored node is kept with its size, so that an alias is charged before it is copied.
-    fn remember(&mut self, anchor: usize, node: &SyntaxNode, size: usize) -> Outcome<()> {
+    fn remember(&mut self, anchor: usize, node: &SyntaxNode) -> Outcome<()> {
         if anchor == 0 {
             return Ok(());
         }
         if self.anchors.len() == limits::ANCHORS {
             let message = format!("more than {} anchors", limits::ANCHORS);
             let fault = SyntaxFault::new(node.at, message);
-            return Err(Box::new(fault.suggest("write the values out")));
+            return Err(fault.suggest("write the values out"));
         }
+        let size = node.count();
         let kept = (size <= limits::ALIAS_NODES).then(|| node.clone());
         self.anchors.insert(anchor, (kept, size));
         Ok(())
-    }
-
-    fn remember_collection(&mut self, anchor: usize, node: &SyntaxNode) -> Outcome<()> {
-        let size = if anchor > 0 { node.count() } else { 0 };
-        self.remember(anchor, node, size)
     }
 
     fn alias(&mut self, id: usize, at: Span) -> Outcome<SyntaxNode> {
         let Some((node, size)) = self.anchors.get(&id) else {
             let fault = SyntaxFault::new(at, "an alias inside its own anchor")
                 .suggest("write the value out");
-            return Err(Box::new(fault));
+            return Err(fault);
         };
         self.alias_nodes += size;
         let Some(node) = node.as_ref().filter(|_| self.alias_nodes <= limits::ALIAS_NODES) else {
             let limit = limits::ALIAS_NODES;
             let message = format!("aliases add up to more than {limit} values");
             let fault = SyntaxFault::new(at, message).suggest("write the values out");
-            return Err(Box::new(fault));
+            return Err(fault);
         };
         Ok(SyntaxNode { at, kind: node.kind.clone() })
     }
@@ -282,11 +269,11 @@ impl<'t> Reader<'t, '_> {
                 if text.is_empty() && style == ScalarStyle::Plain {
                     let fault =
                         SyntaxFault::new(at, "a value without a key").suggest("write `key: value`");
-                    return Err(Box::new(fault));
+                    return Err(fault);
                 }
                 let name = text.into_owned();
                 let node = SyntaxNode { at, kind: SyntaxKind::Str(name.clone()) };
-                self.remember(anchor, &node, 1)?;
+                self.remember(anchor, &node)?;
                 Ok(SyntaxKey { name, at })
             }
             Event::Alias(id) => match self.alias(id, at)?.kind {
@@ -311,25 +298,18 @@ impl<'t> Reader<'t, '_> {
         let inside = self.text[at.start as usize + 1..close - 2].trim();
         let place = Span::new(outer, close);
         let inside = inside.replace('\\', "\\\\").replace('"', "\\\"");
-        // A guide has `{{ x }}` where a manifest has `${{ x }}`.
-        let is_manifest = self.text.lines().any(|line| line.starts_with("workflow:"));
-        let text = match is_manifest {
-            true => format!("\"${{{{ {inside} }}}}\""),
-            false => format!("\"{{{{{inside}}}}}\""),
-        };
+        let fault = SyntaxFault::new(place, "`{{ }}` without quotes is a YAML map");
         // Text behind the braces belongs into the quotes too, and where it ends is not certain.
         let rest = self.text[close..].lines().next().unwrap_or_default().trim();
         if !rest.is_empty() && !rest.starts_with(['#', ',', '}', ']']) {
-            return Box::new(
-                SyntaxFault::new(place, "`{{ }}` without quotes is a YAML map")
-                    .suggest("put the whole text into quotes"),
-            );
+            return fault.suggest("put the whole text into quotes");
         }
-        Box::new(
-            SyntaxFault::new(place, "`{{ }}` without quotes is a YAML map")
-                .suggest(format!("write `{text}`"))
-                .mend(Mend::Edit { at: place, text }),
-        )
+        // A guide has `{{ x }}` where a manifest has `${{ x }}`.
+        let text = match self.text.lines().any(|line| line.starts_with("workflow:")) {
+            true => format!("\"${{{{ {inside} }}}}\""),
+            false => format!("\"{{{{{inside}}}}}\""),
+        };
+        fault.suggest(format!("write `{text}`")).edit(place, text)
     }
 
     /// `{id:5}` reads as the key `id:5` with no value; nobody means that.
@@ -343,13 +323,13 @@ impl<'t> Reader<'t, '_> {
         let at = Span::new(key.at.start as usize + colon + 1, key.at.start as usize + colon + 1);
         let fault = SyntaxFault::new(key.at, format!("`{source}` is a key on its own"))
             .suggest("put a space after the colon")
-            .mend(Mend::Edit { at, text: " ".into() });
-        Err(Box::new(fault))
+            .edit(at, " ");
+        Err(fault)
     }
 
-    fn tagged(&mut self, at: Span) -> SyntaxNode {
+    fn tagged(&mut self, at: Span) -> SyntaxKind {
         self.faults.add(|| yaml_fault::tag(self.text, at));
-        SyntaxNode { at, kind: SyntaxKind::Bad }
+        SyntaxKind::Bad
     }
 
     fn scalar(&mut self, text: &str, style: ScalarStyle, at: Span) -> Outcome<SyntaxNode> {
@@ -358,14 +338,7 @@ impl<'t> Reader<'t, '_> {
             let at = if block { self.block_scalar(at) } else { at };
             return Ok(SyntaxNode { at, kind: SyntaxKind::Str(text.to_owned()) });
         }
-        match plain(text, at) {
-            Ok(kind) => Ok(SyntaxNode { at, kind }),
-            Err(fault) if fault.rule == SyntaxRule::Number => {
-                self.faults.add(|| *fault);
-                Ok(SyntaxNode { at, kind: SyntaxKind::Bad })
-            }
-            Err(fault) => Err(fault),
-        }
+        Ok(SyntaxNode { at, kind: self.faults.past_number(plain(text, at))? })
     }
 
     /// The parser's block scalars reach from their first word to the next token; ours begin with
@@ -373,7 +346,7 @@ impl<'t> Reader<'t, '_> {
     fn block_scalar(&self, at: Span) -> Span {
         let (start, end) = (at.start as usize, at.end as usize);
         let before = self.text[..start].trim_end();
-        let (line_start, line) = self.line(before.len());
+        let (line_start, line) = yaml_fault::line_at(self.text, before.len());
         let is_header = |(sign, _): &(usize, &str)| {
             let rest = line[sign + 1..].trim_start_matches(|c: char| "+-0123456789".contains(c));
             rest.trim_start().is_empty() || rest.trim_start().starts_with('#')
@@ -382,17 +355,11 @@ impl<'t> Reader<'t, '_> {
         let start = header.map_or(start, |(sign, _)| line_start + sign);
         Span::new(start, start.max(self.text[..end].trim_end().len()))
     }
-
-    /// The line an offset is in, without its end, and where it starts.
-    fn line(&self, offset: usize) -> (usize, &'t str) {
-        let start = self.text[..offset].rfind('\n').map_or(0, |newline| newline + 1);
-        (start, self.text[start..].lines().next().unwrap_or(""))
-    }
 }
 
 fn bad_key(at: Span) -> Box<SyntaxFault> {
     let fault = SyntaxFault::new(at, "a key that is a list or a map");
-    Box::new(fault.expected("a key that is text").suggest("put quotes around the value"))
+    fault.expected("a key that is text").suggest("put quotes around the value")
 }
 
 fn place(text: &str, span: granit_parser::Span) -> Span {
@@ -427,7 +394,7 @@ fn numeric(text: &str, at: Span) -> Outcome<SyntaxKind> {
             return value.map(SyntaxKind::Int).map_err(|_| {
                 let message = format!("`{text}` has too many digits");
                 let fault = SyntaxFault::new(at, message).rule(SyntaxRule::Number);
-                Box::new(fault.suggest("put it in quotes"))
+                fault.suggest("put it in quotes")
             });
         }
     }
@@ -443,7 +410,7 @@ fn numeric(text: &str, at: Span) -> Outcome<SyntaxKind> {
         return Ok(SyntaxKind::Str(text.to_owned()));
     }
     let literal = text.strip_prefix('+').unwrap_or(text);
-    json::number(literal, at, |text| text.parse().ok()).map(|node| node.kind)
+    json::number(literal, at, |text| text.parse().ok())
 }
 
 /// `[0-9]*(\.[0-9]*)?([eE][-+]?[0-9]+)?` with at least one digit in front of the exponent.

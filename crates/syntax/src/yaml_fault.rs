@@ -3,7 +3,7 @@
 //!
 //! The parser says where it gave up, which for an open quote or bracket is lines after the mistake.
 
-use granit_parser::{ErrorKind, ScanError};
+use granit_parser::{ErrorKind as Kind, ScanError};
 
 use crate::fault::SyntaxFault;
 use crate::json;
@@ -15,54 +15,45 @@ use crate::yaml;
 /// The signs that may follow a backslash in a double-quoted string.
 const ESCAPES: &str = "0abtnvfre\"/\\N_LPxuU \t\n";
 
+/// Looks for one mistake around the offset where the parser gave up.
+type Cause = fn(&Kind, &str, usize) -> Option<Box<SyntaxFault>>;
+
+/// The mistakes that are looked for, in the order in which they are told.
+const CAUSES: &[Cause] = &[
+    tab,
+    trailing_comma,
+    glued_dash,
+    braces,
+    glued_colon,
+    unopened,
+    too_deep,
+    escape,
+    open_quote,
+    open_bracket,
+    glued_in_flow,
+    directive,
+];
+
 /// The finding an error of the parser amounts to.
 pub(crate) fn of(error: &ScanError, text: &str) -> Box<SyntaxFault> {
     let offset = error.marker().byte_offset().unwrap_or(0).min(text.len());
     let rest = &text[offset..];
-    if let Some(fault) = tab(text, offset) {
+    if let Some(fault) = CAUSES.iter().find_map(|cause| cause(error.kind(), text, offset)) {
         return fault;
-    }
-    if let Some(fault) = trailing_comma(error.kind(), text, offset) {
-        return Box::new(fault);
-    }
-    if let Some(fault) = glued_dash(text, offset) {
-        return Box::new(fault);
-    }
-    let special = braces(text, offset)
-        .or_else(|| glued_colon(error.kind(), text, offset))
-        .or_else(|| unopened(error.kind(), text, offset))
-        .or_else(|| too_deep(error.kind(), text, offset))
-        .or_else(|| escape(error.kind(), text, offset))
-        .or_else(|| open_quote(error.kind(), text, offset))
-        .or_else(|| open_bracket(error.kind(), text, offset));
-    if let Some(finding) = special {
-        return Box::new(finding);
-    }
-    if let Some(glued) = glued_in_flow(text, offset) {
-        let fault = SyntaxFault::new(glued, "no space after the colon")
-            .suggest("put a space after the colon");
-        return Box::new(fault.mend(Mend::Edit { at: glued, text: " ".into() }));
-    }
-    if text[line_start(text, offset)..].starts_with('%') {
-        let at = Span::new(offset, offset);
-        let fault = SyntaxFault::new(at, "a YAML directive that is not supported")
-            .expected("YAML 1.2 without directives");
-        return Box::new(fault.suggest("remove the line that begins with `%`"));
     }
     let (message, suggestion) = explain(error.kind(), &error.info(), rest);
     let fault = SyntaxFault::new(Span::new(offset, offset), message).suggest(suggestion);
-    let quote = matches!(
-        error.kind(),
-        ErrorKind::MappingValueNotAllowed | ErrorKind::InvalidBlockScalarHeader
-    ) || rest.starts_with(['`', '@', '%']);
+    let quote =
+        matches!(error.kind(), Kind::MappingValueNotAllowed | Kind::InvalidBlockScalarHeader)
+            || rest.starts_with(['`', '@', '%']);
     match bang(text, offset).or_else(|| quoted_value(text, offset).filter(|_| quote)) {
-        Some(mend) => Box::new(fault.suggest("put the value in quotes").mend(mend)),
-        None => Box::new(fault),
+        Some(mend) => fault.suggest("put the value in quotes").mend(mend),
+        None => fault,
     }
 }
 
 /// A value with a tag, which is before the place the parser gives the value.
-pub(crate) fn tag(text: &str, value: Span) -> SyntaxFault {
+pub(crate) fn tag(text: &str, value: Span) -> Box<SyntaxFault> {
     let before = &text[..value.start as usize];
     let line = before.trim_end().rfind('\n').map_or(0, |newline| newline + 1);
     let mark = before[line..].rfind('!').map(|mark| &before[..=line + mark]);
@@ -72,22 +63,18 @@ pub(crate) fn tag(text: &str, value: Span) -> SyntaxFault {
     let at = Span::new(start, start + word.len());
     let fault = SyntaxFault::new(at, "YAML tags are not supported");
     let written = &text[value.start as usize..value.end as usize];
-    let mend = match word {
+    match word {
         // What is quoted is text already.
-        "!!str" if !written.starts_with(['"', '\'', '|', '>']) => Some(Mend::Edit {
-            at: Span::new(start, value.end as usize),
-            text: serde_json::Value::from(written).to_string(),
-        }),
+        "!!str" if !written.starts_with(['"', '\'', '|', '>']) => {
+            let text = serde_json::Value::from(written).to_string();
+            fault.suggest("remove the tag").edit(Span::new(start, value.end as usize), text)
+        }
         "!!str" | "!!int" | "!!float" | "!!bool" | "!!null" | "!!map" | "!!seq" => {
             let space = text[at.end as usize..].starts_with(' ');
             let end = at.end as usize + usize::from(space);
-            Some(Mend::Edit { at: Span::new(start, end), text: String::new() })
+            fault.suggest("remove the tag").edit(Span::new(start, end), "")
         }
-        _ => None,
-    };
-    match mend {
-        Some(mend) => fault.suggest("remove the tag").mend(mend),
-        None => fault.suggest("write the value without the tag"),
+        _ => fault.suggest("write the value without the tag"),
     }
 }
 
@@ -96,13 +83,13 @@ fn line_start(text: &str, offset: usize) -> usize {
 }
 
 /// The line an offset is in, without its end, and where it starts.
-fn line_at(text: &str, offset: usize) -> (usize, &str) {
+pub(crate) fn line_at(text: &str, offset: usize) -> (usize, &str) {
     let start = line_start(text, offset);
     (start, text[start..].lines().next().unwrap_or(""))
 }
 
 /// A tab in the indentation of the line of a fault or of one beside it.
-fn tab(text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
+fn tab(_: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     let (start, line) = line_at(text, offset);
     let before = line_at(text, start.saturating_sub(1));
     let newline = text[start..].find('\n');
@@ -125,7 +112,7 @@ fn tab(text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
         from += line.len();
     }
     let fault = SyntaxFault::new(at, "a tab in the indentation");
-    Some(Box::new(fault.suggest("indent with spaces").mend(Mend::All(mends))))
+    Some(fault.suggest("indent with spaces").mend(Mend::All(mends)))
 }
 
 /// The white space at the beginning of a line.
@@ -156,20 +143,37 @@ pub(crate) fn bang(text: &str, offset: usize) -> Option<Mend> {
     (takes_expression && negates).then(|| quoted_value(text, offset))?
 }
 
-/// Where a space belongs in `{id:"5"}`. The fault may show lines later, where the string that the
-/// closing quote seemed to open ends; so the space has to mend it.
-fn glued_in_flow(text: &str, offset: usize) -> Option<Span> {
+/// `{id:"5"}`: the fault may show lines later, where the string that the closing quote seemed to
+/// open ends; so a space after the colon has to mend it.
+fn glued_in_flow(_: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     let mut end = offset;
     for _ in 0..limits::LOOK_BACK_LINES {
         let (start, line) = line_at(text, end);
         if let Some(colon) = colon_in_flow(line) {
             let at = start + colon + 1;
             let mended = format!("{} {}", &text[..at], &text[at..]);
-            return (yaml::sound_until(&mended) > offset + 1).then(|| Span::new(at, at));
+            let is_mended = yaml::sound_until(&mended) > offset + 1;
+            return is_mended.then(|| no_space(Span::new(at, at), at));
         }
         end = start.checked_sub(1)?;
     }
     None
+}
+
+/// A colon without the space that belongs at `place`.
+fn no_space(at: Span, place: usize) -> Box<SyntaxFault> {
+    SyntaxFault::new(at, "no space after the colon")
+        .suggest("put a space after the colon")
+        .edit(Span::new(place, place), " ")
+}
+
+/// `%YAML 1.1` and its like.
+fn directive(_: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
+    text[line_start(text, offset)..].starts_with('%').then(|| {
+        SyntaxFault::new(Span::new(offset, offset), "a YAML directive that is not supported")
+            .expected("YAML 1.2 without directives")
+            .suggest("remove the line that begins with `%`")
+    })
 }
 
 /// The colon in a flow map of this line that has its key in front and a quote or bracket behind.
@@ -183,7 +187,7 @@ fn colon_in_flow(line: &str) -> Option<usize> {
 }
 
 /// `{id: ${{ x }}}`: inside `{ }` and `[ ]` an expression needs quotes.
-fn braces(text: &str, offset: usize) -> Option<SyntaxFault> {
+fn braces(_: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     let rest = &text[offset..];
     let start = offset
         .checked_sub(1)
@@ -194,7 +198,7 @@ fn braces(text: &str, offset: usize) -> Option<SyntaxFault> {
     Some(
         SyntaxFault::new(at, "`${{ }}` without quotes inside a flow collection")
             .suggest(format!("write `{quoted}`"))
-            .mend(Mend::Edit { at, text: quoted }),
+            .edit(at, quoted),
     )
 }
 
@@ -218,33 +222,19 @@ fn quoted_expressions(text: &str) -> Option<(usize, String)> {
 }
 
 /// `key:value`, `key:{…}` or `{key:"value"}`, on the line where the parser gave up or above it.
-fn glued_colon(kind: &ErrorKind, text: &str, offset: usize) -> Option<SyntaxFault> {
-    let glued = matches!(
-        kind,
-        ErrorKind::SimpleKeyExpected
-            | ErrorKind::MappingValueNotAllowed
-            | ErrorKind::InvalidTrailingDoubleQuotedScalar
-            | ErrorKind::InvalidTrailingSingleQuotedScalar
-            | ErrorKind::FlowMappingValueAdjacentCollection
-    );
-    if !glued {
-        return None;
-    }
+fn glued_colon(kind: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     let mut lines = lines_up(text, offset).filter(|(_, line)| !line.trim().is_empty());
     let (key, colon) = match kind {
-        ErrorKind::SimpleKeyExpected | ErrorKind::MappingValueNotAllowed => {
+        Kind::SimpleKeyExpected | Kind::MappingValueNotAllowed => {
             lines.take(2).find_map(|(start, line)| glued_key(start, line))
         }
-        _ => lines
+        Kind::InvalidTrailingDoubleQuotedScalar
+        | Kind::InvalidTrailingSingleQuotedScalar
+        | Kind::FlowMappingValueAdjacentCollection => lines
             .find_map(|(start, line)| glued_key(start, line).or_else(|| glued_quote(start, line))),
+        _ => None,
     }?;
-    let fault = SyntaxFault::new(Span::new(key, colon + 1), "no space after the colon");
-    let place = Span::new(colon + 1, colon + 1);
-    Some(
-        fault
-            .suggest("put a space after the colon")
-            .mend(Mend::Edit { at: place, text: " ".into() }),
-    )
+    Some(no_space(Span::new(key, colon + 1), colon + 1))
 }
 
 fn is_word(text: &str) -> bool {
@@ -271,8 +261,8 @@ fn glued_quote(start: usize, line: &str) -> Option<(usize, usize)> {
 }
 
 /// `key: a: 1, b: 2}`: the bracket at the end says what is missing at the beginning.
-fn unopened(kind: &ErrorKind, text: &str, offset: usize) -> Option<SyntaxFault> {
-    if !matches!(kind, ErrorKind::MappingValueNotAllowed) {
+fn unopened(kind: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
+    if !matches!(kind, Kind::MappingValueNotAllowed) {
         return None;
     }
     let start = line_start(text, offset);
@@ -289,12 +279,12 @@ fn unopened(kind: &ErrorKind, text: &str, offset: usize) -> Option<SyntaxFault> 
     };
     let at = Span::new(start + value, start + value);
     let fault = SyntaxFault::new(at, "`}` closes a map that was never opened");
-    Some(fault.suggest("put a `{` here").mend(Mend::Edit { at, text: "{".into() }))
+    Some(fault.suggest("put a `{` here").edit(at, "{"))
 }
 
 /// A line that is deeper than the one above, which has a value already and takes no children.
-fn too_deep(kind: &ErrorKind, text: &str, offset: usize) -> Option<SyntaxFault> {
-    if !matches!(kind, ErrorKind::MappingValueNotAllowed) {
+fn too_deep(kind: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
+    if !matches!(kind, Kind::MappingValueNotAllowed) {
         return None;
     }
     let mut lines = lines_up(text, offset).filter(|(_, line)| !line.trim().is_empty());
@@ -310,13 +300,13 @@ fn too_deep(kind: &ErrorKind, text: &str, offset: usize) -> Option<SyntaxFault> 
     Some(
         SyntaxFault::new(at, "the indentation does not fit the lines above")
             .suggest("align it with its siblings")
-            .mend(Mend::Edit { at: indent, text: " ".repeat(there) }),
+            .edit(indent, " ".repeat(there)),
     )
 }
 
 /// `"\d"`: a backslash in double quotes that escapes nothing.
-fn escape(kind: &ErrorKind, text: &str, offset: usize) -> Option<SyntaxFault> {
-    if !matches!(kind, ErrorKind::UnknownQuotedScalarEscape) {
+fn escape(kind: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
+    if !matches!(kind, Kind::UnknownQuotedScalarEscape) {
         return None;
     }
     // The parser points at the string or into it; the string begins on this line.
@@ -329,7 +319,7 @@ fn escape(kind: &ErrorKind, text: &str, offset: usize) -> Option<SyntaxFault> {
         SyntaxFault::new(at, "a backslash that escapes nothing")
             .expected("`\\\\` for a backslash")
             .suggest(format!("write `{mended}`"))
-            .mend(Mend::Edit { at: Span::new(open, open + literal.len()), text: mended }),
+            .edit(Span::new(open, open + literal.len()), mended),
     )
 }
 
@@ -345,10 +335,10 @@ fn double_quoted(text: &str) -> Option<&str> {
 }
 
 /// `title: "T",`: the comma of JSON behind a value of YAML.
-fn trailing_comma(kind: &ErrorKind, text: &str, offset: usize) -> Option<SyntaxFault> {
+fn trailing_comma(kind: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     let behind = matches!(
         kind,
-        ErrorKind::InvalidTrailingDoubleQuotedScalar | ErrorKind::InvalidTrailingSingleQuotedScalar
+        Kind::InvalidTrailingDoubleQuotedScalar | Kind::InvalidTrailingSingleQuotedScalar
     );
     let (start, line) = line_at(text, offset);
     let comma = start + line.trim_end().strip_suffix(',')?.len();
@@ -356,12 +346,12 @@ fn trailing_comma(kind: &ErrorKind, text: &str, offset: usize) -> Option<SyntaxF
     (behind && comma >= offset).then(|| {
         SyntaxFault::new(at, "a comma at the end of the line")
             .suggest("remove the comma")
-            .mend(Mend::Edit { at, text: String::new() })
+            .edit(at, "")
     })
 }
 
 /// `-id: x` in the line of a fault or the one above: a key to YAML, an item to its author.
-fn glued_dash(text: &str, offset: usize) -> Option<SyntaxFault> {
+fn glued_dash(_: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     lines_up(text, offset).take(2).find_map(|(start, line)| {
         let item = line.trim_start();
         let key = item.strip_prefix('-')?.split(':').next()?;
@@ -371,7 +361,7 @@ fn glued_dash(text: &str, offset: usize) -> Option<SyntaxFault> {
         word.then(|| {
             SyntaxFault::new(at, "no space after the dash")
                 .suggest("put a space after the dash")
-                .mend(Mend::Edit { at: Span::new(dash + 1, dash + 1), text: " ".into() })
+                .edit(Span::new(dash + 1, dash + 1), " ")
         })
     })
 }
@@ -389,14 +379,14 @@ fn lines_up(text: &str, offset: usize) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// A quoted string that its line does not close, told where it opens.
-fn open_quote(kind: &ErrorKind, text: &str, offset: usize) -> Option<SyntaxFault> {
+fn open_quote(kind: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     let quoted = matches!(
         kind,
-        ErrorKind::UnclosedQuotedScalar
-            | ErrorKind::InvalidQuotedScalarIndent
-            | ErrorKind::DocumentIndicatorInQuotedScalar
-            | ErrorKind::InvalidTrailingDoubleQuotedScalar
-            | ErrorKind::InvalidTrailingSingleQuotedScalar
+        Kind::UnclosedQuotedScalar
+            | Kind::InvalidQuotedScalarIndent
+            | Kind::DocumentIndicatorInQuotedScalar
+            | Kind::InvalidTrailingDoubleQuotedScalar
+            | Kind::InvalidTrailingSingleQuotedScalar
     );
     if !quoted {
         return None;
@@ -408,17 +398,17 @@ fn open_quote(kind: &ErrorKind, text: &str, offset: usize) -> Option<SyntaxFault
 }
 
 /// A bracket that its line leaves open though the next line does not belong inside.
-fn open_bracket(kind: &ErrorKind, text: &str, offset: usize) -> Option<SyntaxFault> {
+fn open_bracket(kind: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     let flow = matches!(
         kind,
-        ErrorKind::UnclosedFlowCollection { .. }
-            | ErrorKind::ExpectedFlowMappingSeparator
-            | ErrorKind::ExpectedFlowSequenceSeparator
-            | ErrorKind::InvalidColonPlacement
-            | ErrorKind::InvalidFlowScalarIndent
-            | ErrorKind::BlockEntryInFlowCollection
-            | ErrorKind::UnexpectedEofFlowMapping
-            | ErrorKind::UnexpectedEofFlowSequence
+        Kind::UnclosedFlowCollection { .. }
+            | Kind::ExpectedFlowMappingSeparator
+            | Kind::ExpectedFlowSequenceSeparator
+            | Kind::InvalidColonPlacement
+            | Kind::InvalidFlowScalarIndent
+            | Kind::BlockEntryInFlowCollection
+            | Kind::UnexpectedEofFlowMapping
+            | Kind::UnexpectedEofFlowSequence
     );
     if !flow {
         return None;
@@ -502,47 +492,39 @@ fn quoted_value(text: &str, offset: usize) -> Option<Mend> {
 }
 
 /// The parser's words in ours, with what to do.
-fn explain(kind: &ErrorKind, words: &str, rest: &str) -> (String, String) {
+fn explain(kind: &Kind, words: &str, rest: &str) -> (String, &'static str) {
     if rest.starts_with(['`', '@', '%']) {
         let message = format!("a value cannot begin with `{}`", &rest[..1]);
-        return (message, "put the value in quotes".into());
+        return (message, "put the value in quotes");
     }
     let (message, suggestion) = match kind {
-        ErrorKind::RecursionLimitExceeded => {
-            ("nested deeper than 64 levels", "flatten the document")
+        Kind::RecursionLimitExceeded => ("nested deeper than 64 levels", "flatten the document"),
+        Kind::MappingValueNotAllowed => ("a second `: ` on this line", "put the value in quotes"),
+        Kind::UnknownAnchor => ("an alias without its anchor", "write the value out"),
+        Kind::UnclosedQuotedScalar => ("a quoted string that is not closed", "close the quotes"),
+        Kind::UnclosedFlowCollection { open } => {
+            return (format!("`{open}` is not closed"), "close the bracket");
         }
-        ErrorKind::MappingValueNotAllowed => {
-            ("a second `: ` on this line", "put the value in quotes")
-        }
-        ErrorKind::UnknownAnchor => ("an alias without its anchor", "write the value out"),
-        ErrorKind::UnclosedQuotedScalar => {
-            ("a quoted string that is not closed", "close the quotes")
-        }
-        ErrorKind::UnclosedFlowCollection { open } => {
-            let message = format!("`{open}` is not closed");
-            return (message, "close the bracket".into());
-        }
-        ErrorKind::InvalidIndentation
-        | ErrorKind::ExpectedBlockMappingKey
-        | ErrorKind::ExpectedBlockSequenceEntry
-        | ErrorKind::ExpectedDocumentStart
-        | ErrorKind::MappingKeyNotAllowed => {
+        Kind::InvalidIndentation
+        | Kind::ExpectedBlockMappingKey
+        | Kind::ExpectedBlockSequenceEntry
+        | Kind::ExpectedDocumentStart
+        | Kind::MappingKeyNotAllowed => {
             ("the indentation does not fit the lines above", "align it with its siblings")
         }
-        ErrorKind::ExpectedFlowMappingSeparator | ErrorKind::ExpectedFlowSequenceSeparator => {
+        Kind::ExpectedFlowMappingSeparator | Kind::ExpectedFlowSequenceSeparator => {
             ("a missing `,` or closing bracket", "separate the items with `,`")
         }
-        ErrorKind::UnknownQuotedScalarEscape => {
+        Kind::UnknownQuotedScalarEscape => {
             ("an unknown escape in a quoted string", "use single quotes, or write `\\\\`")
         }
-        ErrorKind::MismatchedFlowCollectionEnd { open, close } => {
-            let message = format!("`{open}` is closed by `{close}`");
-            return (message, "give each bracket its partner".into());
+        Kind::MismatchedFlowCollectionEnd { open, close } => {
+            return (format!("`{open}` is closed by `{close}`"), "give each bracket its partner");
         }
-        ErrorKind::MisplacedFlowCollectionEnd => {
+        Kind::MisplacedFlowCollectionEnd => {
             ("a closing bracket that was never opened", "open it, or remove it")
         }
-        ErrorKind::InvalidBlockScalarHeader => {
+        Kind::InvalidBlockScalarHeader => {
             ("a value cannot begin with `>` or `|`", "put the value in quotes")
         }
         _ if words.contains("surrogate") => {
@@ -551,12 +533,11 @@ fn explain(kind: &ErrorKind, words: &str, rest: &str) -> (String, String) {
         _ if words.contains("unexpected character") => {
             ("a control character", "write it as an escape in double quotes")
         }
-        ErrorKind::SimpleKeyExpected => ("a line without `:`", "write `key: value`"),
+        Kind::SimpleKeyExpected => ("a line without `:`", "write `key: value`"),
         _ => {
-            let message = format!("YAML syntax error: {words}");
             let then = "check the indentation and the quotes of this line and the one before";
-            return (message, then.into());
+            return (format!("YAML syntax error: {words}"), then);
         }
     };
-    (message.into(), suggestion.into())
+    (message.to_owned(), suggestion)
 }

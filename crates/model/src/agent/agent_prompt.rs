@@ -5,6 +5,7 @@ use std::fmt::Write;
 use serde_json::{Map, Value};
 
 use crate::condition::Variables;
+use crate::decode::Spot;
 use crate::expr::{Expr, Fuel, MapScope, Outcome};
 use crate::guide::{BlockText, Confirmation, PromptBlocks};
 use crate::limits;
@@ -109,38 +110,30 @@ pub(crate) fn expression_holds(expr: &Expr, context: &dyn Variables) -> Result<b
 
 /// Prompt blocks as sections, in their order.
 fn sections(blocks: &PromptBlocks) -> String {
-    let mut sections = Vec::new();
-    if let Some(goal) = &blocks.goal {
-        sections.push(format!("## Goal\n{}", block(goal)));
-    }
-    let lists = [
-        ("Constraints", &blocks.constraints, false),
-        ("Procedure", &blocks.procedure, true),
-        ("Verify", &blocks.verify, false),
+    let listed = |list: &Option<Vec<BlockText>>| {
+        let bullet = |text: &BlockText| format!("- {}", plain(&text.0));
+        list.as_ref().map(|list| list.iter().map(bullet).collect())
+    };
+    let numbered =
+        |(index, text): (usize, &BlockText)| format!("{}. {}", index + 1, plain(&text.0));
+    let procedure = blocks.procedure.as_ref();
+    let output = blocks.output_required.as_ref();
+    let named =
+        |(name, text): &(Spot<String>, BlockText)| format!("- {}: {}", name.value, plain(&text.0));
+    let sections: [(&str, Option<Vec<String>>); 5] = [
+        ("Goal", blocks.goal.as_ref().map(|goal| vec![plain(&goal.0)])),
+        ("Constraints", listed(&blocks.constraints)),
+        ("Procedure", procedure.map(|list| list.iter().enumerate().map(numbered).collect())),
+        ("Output required", output.map(|all| all.0.iter().map(named).collect())),
+        ("Verify", listed(&blocks.verify)),
     ];
-    for (title, list, numbered) in lists {
-        if title == "Verify"
-            && let Some(required) = &blocks.output_required
-        {
-            let lines =
-                required.0.iter().map(|(name, text)| format!("- {}: {}", name.value, block(text)));
-            sections.push(format!("## Output required\n{}", lines.collect::<Vec<_>>().join("\n")));
-        }
-        let Some(list) = list else { continue };
-        let lines = list.iter().enumerate().map(|(index, text)| match numbered {
-            true => format!("{}. {}", index + 1, block(text)),
-            false => format!("- {}", block(text)),
-        });
-        sections.push(format!("## {title}\n{}", lines.collect::<Vec<_>>().join("\n")));
-    }
-    sections.join("\n\n")
+    let told = sections
+        .into_iter()
+        .filter_map(|(title, lines)| Some(format!("## {title}\n{}", lines?.join("\n"))));
+    told.collect::<Vec<_>>().join("\n\n")
 }
 
 /// Text of a block. Newer editions assemble it from parts: those that hold text are shown.
-fn block(text: &BlockText) -> String {
-    plain(&text.0)
-}
-
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,31 +1,15 @@
-//! Whole numbers as text where an answer is put together: the formatting of the standard library
-//! costs more than all the rest of a line.
+//! Whole numbers in the keys of steps: each is written in one way only.
+
+use std::fmt::Write as _;
 
 /// Appends a number.
 pub fn push(text: &mut String, number: usize) {
-    // As many digits as the largest number has.
-    let mut digits = [0; 20];
-    let mut rest = number;
-    let mut first = digits.len();
-    loop {
-        first -= 1;
-        digits[first] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    text.extend(digits[first..].iter().copied().map(char::from));
+    let _ = write!(text, "{number}");
 }
 
 /// Reads a number that is written as [`push`] writes it: `02` would be another text for it.
 pub(crate) fn read(text: &str) -> Option<usize> {
-    let plain = match text.as_bytes() {
-        [b'0'] => true,
-        [b'1'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
-        _ => false,
-    };
-    text.parse().ok().filter(|_| plain)
+    text.parse().ok().filter(|number: &usize| number.to_string() == text)
 }
 
 #[cfg(test)]

@@ -58,6 +58,8 @@ pub fn check_output(
     Ok(issues)
 }
 
+type Checked<T> = Result<T, Undecidable>;
+
 /// What criteria make of an output.
 enum Judgement {
     NotApplicable,
@@ -84,7 +86,7 @@ impl Criteria {
         }
     }
 
-    fn judge(&self, output: &str, context: &dyn Variables) -> Result<Judgement, Undecidable> {
+    fn judge(&self, output: &str, context: &dyn Variables) -> Checked<Judgement> {
         match self {
             Criteria::All(parts) => all(parts, output, context),
             Criteria::Any(parts) => any(parts, output, context),
@@ -102,11 +104,7 @@ impl Criteria {
     }
 }
 
-fn all(
-    parts: &[Criteria],
-    output: &str,
-    context: &dyn Variables,
-) -> Result<Judgement, Undecidable> {
+fn all(parts: &[Criteria], output: &str, context: &dyn Variables) -> Checked<Judgement> {
     let (mut issues, mut applies) = (Vec::new(), false);
     for part in parts {
         match part.judge(output, context)? {
@@ -122,11 +120,7 @@ fn all(
     })
 }
 
-fn any(
-    parts: &[Criteria],
-    output: &str,
-    context: &dyn Variables,
-) -> Result<Judgement, Undecidable> {
+fn any(parts: &[Criteria], output: &str, context: &dyn Variables) -> Checked<Judgement> {
     let mut failed = Vec::new();
     for part in parts {
         match part.judge(output, context)? {
@@ -178,7 +172,7 @@ impl Check {
         self.condition.as_ref().is_none_or(|condition| condition.holds(context))
     }
 
-    fn issues(&self, output: &str) -> Result<Vec<OutputIssue>, Undecidable> {
+    fn issues(&self, output: &str) -> Checked<Vec<OutputIssue>> {
         let one =
             |suggestion: String| vec![OutputIssue { message: self.message.clone(), suggestion }];
         Ok(match &self.kind {
@@ -228,7 +222,7 @@ impl CheckKind {
     }
 }
 
-fn matches(pattern: &RulePattern, output: &str) -> Result<bool, Undecidable> {
+fn matches(pattern: &RulePattern, output: &str) -> Checked<bool> {
     let what = format!("the pattern {}", shown(pattern));
     pattern.is_match(output).map_err(|cause| Undecidable { what, cause })
 }
@@ -247,11 +241,7 @@ fn absent(text: &str, output: &str) -> String {
     format!("Add `{wanted}`: the output ({count} characters) does not contain it.")
 }
 
-fn schema_issues(
-    schema: &JsonSchema,
-    message: &str,
-    output: &str,
-) -> Result<Vec<OutputIssue>, Undecidable> {
+fn schema_issues(schema: &JsonSchema, message: &str, output: &str) -> Checked<Vec<OutputIssue>> {
     let one = |suggestion: String| vec![OutputIssue { message: message.to_owned(), suggestion }];
     let value: Value = match serde_json::from_str(output) {
         Ok(value) => value,

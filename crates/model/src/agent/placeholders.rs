@@ -1,8 +1,6 @@
 //! The placeholders of a text: `{{name}}`, `{{a.b}}` and `{{n + 1}}`, found apart from filling them, so
 //! that a text that is told often is searched once.
 
-use std::fmt::Write;
-
 use serde_json::Value;
 
 use crate::condition::Variables;
@@ -94,25 +92,16 @@ impl Placeholder {
         let value = context.get(&self.path).ok_or(UnsetVariable)?;
         match (value, self.plus) {
             (Value::String(own), 0) => text.push_str(own),
-            (value, 0) => put(text, value),
-            (value, plus) => match sum(value, plus) {
-                Some(sum) => put(text, &sum),
+            (value, 0) => text.push_str(&value.to_string()),
+            (value, plus) => {
                 // What cannot be computed is shown as it was written, with the value filled in.
-                None => {
-                    let _ = write!(text, "{value} {} {}", sign(plus), plus.unsigned_abs());
-                }
-            },
+                let sign = if plus < 0 { '-' } else { '+' };
+                let written = || format!("{value} {sign} {}", plus.unsigned_abs());
+                text.push_str(&sum(value, plus).map_or_else(written, |sum| sum.to_string()));
+            }
         }
         Ok(())
     }
-}
-
-fn put(text: &mut String, value: &Value) {
-    let _ = write!(text, "{value}");
-}
-
-fn sign(number: i64) -> char {
-    if number < 0 { '-' } else { '+' }
 }
 
 /// A number, or a text that is one, with another added.

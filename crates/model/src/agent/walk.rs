@@ -22,6 +22,7 @@ mod scope;
 
 use done::Done;
 pub(crate) use done::StepIndex;
+pub use done::find;
 use passes::Passes;
 pub use scope::WalkScope;
 
@@ -32,11 +33,8 @@ pub enum WalkPosition<'w, 'c> {
     Due(Box<DueStep<'w, 'c>>),
     /// Nothing is due, and a remaining condition waits for a variable.
     Blocked(Vec<BlockedStep>),
-    /// Every step is done or skipped.
-    Complete {
-        /// The steps whose conditions did not hold.
-        skipped: Vec<&'w str>,
-    },
+    /// Every step is done, or skipped because its condition did not hold.
+    Complete { skipped: Vec<&'w str> },
 }
 
 /// A step that is due.
@@ -79,27 +77,15 @@ pub struct BlockedStep {
 /// Why a walk cannot go on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WalkError {
-    /// A step that the workflow does not have.
+    /// A step that the workflow does not have, and the one that was probably meant.
     #[error("there is no step `{id}`")]
-    UnknownStep {
-        /// What was named.
-        id: String,
-        /// What was probably meant.
-        near: Option<String>,
-    },
+    UnknownStep { id: String, near: Option<String> },
     /// The loops unfold to more steps than anybody could walk.
     #[error("the loops unfold to more than {} steps", limits::WALK_STEPS)]
     TooLong,
     /// A variable of a loop is not what the loop needs.
     #[error("the variable `{variable}` must be {expected}: it is {actual}")]
-    Variable {
-        /// Its name.
-        variable: String,
-        /// What the loop needs.
-        expected: &'static str,
-        /// What is there.
-        actual: String,
-    },
+    Variable { variable: String, expected: &'static str, actual: String },
 }
 
 /// A walk's answer: where it stands, and remarks for the caller.
@@ -164,11 +150,6 @@ fn sequence(workflow: &Workflow) -> Vec<&Step> {
     }
 }
 
-/// A step by its id or by the key of one of its instances.
-pub fn find<'w>(workflow: &'w Workflow, name: &str) -> Result<&'w Step, WalkError> {
-    done::find(workflow, name)
-}
-
 struct Walker<'w, 'c> {
     done: Done<'w, 'c>,
     /// The key of what is looked at; grows and shrinks with the loops.
@@ -220,7 +201,7 @@ impl<'w, 'c> Walker<'w, 'c> {
             return Err(WalkError::TooLong);
         }
         let length = self.key.len();
-        self.key.push_str(step.id.value.as_str());
+        self.key.push_str(step.name());
         let found = match &step.action {
             Action::Loop(looped) => self.looped(step, looped),
             _ => Ok(self.single(step)),
@@ -240,8 +221,8 @@ impl<'w, 'c> Walker<'w, 'c> {
     /// Whether a step is done or does not run. A bare id counts for an instance that runs, so its
     /// n-th occurrence stands for the n-th of those.
     fn is_done(&mut self, step: &'w Step) -> bool {
-        let id = step.id.value.as_str();
-        if self.done.has_key(&self.key) {
+        let id = step.name();
+        if self.done.keys.contains(self.key.as_str()) {
             self.see(id);
             return true;
         }
@@ -286,7 +267,7 @@ impl<'w, 'c> Walker<'w, 'c> {
                 }
             },
         };
-        self.note(step.id.value.as_str(), truth);
+        self.note(step.name(), truth);
         false
     }
 
@@ -311,10 +292,10 @@ impl<'w, 'c> Walker<'w, 'c> {
         if self.is_done(step) {
             return Ok(None);
         }
-        let (id, spec) = (step.id.value.as_str(), &looped.spec);
+        let (id, spec) = (step.name(), &looped.spec);
         let limit = usize::try_from(spec.max_iterations.0).unwrap_or(usize::MAX);
         let passes = Passes::of(spec, &self.scope)?;
-        let last = self.done.last_pass(&self.key);
+        let last = self.done.last.get(self.key.as_str()).copied();
         for iteration in 0..=limit {
             let (item, total) = (passes.item(iteration), passes.total(limit));
             let pass = LoopPass { id, spec, iteration, total, item };
@@ -351,7 +332,7 @@ impl<'w, 'c> Walker<'w, 'c> {
     /// one, unless the steps beside the loop tell, or some steps of the body are named and others
     /// are not.
     fn has_begun(&self, looped: &'w Loop) -> bool {
-        if self.done.has_key_below(&self.key) {
+        if self.done.begun.contains(self.key.as_str()) {
             return true;
         }
         let runs = |step: &Step| match &step.when {
@@ -394,7 +375,7 @@ impl<'w, 'c> Walker<'w, 'c> {
         }
         self.loops.pop();
         self.closed = was_closed;
-        self.done.passed(id);
+        *self.done.passes.entry(id).or_default() += 1;
         found
     }
 
@@ -402,18 +383,18 @@ impl<'w, 'c> Walker<'w, 'c> {
     fn remark_on_later(&mut self, due: usize, steps: &[&'w Step]) {
         // Most callers go step by step: then all that is done is up to here.
         let so_far = steps[..=due].iter().filter(|step| self.done.has_touched(step)).count();
-        if so_far == self.done.touched() {
+        if so_far == self.done.touched.len() {
             return;
         }
         let ahead = steps[due + 1..].iter().find(|step| self.done.has_touched(step));
         if let Some(ahead) = ahead {
-            self.remarks.early(ahead.id.value.as_str(), steps[due].id.value.as_str());
+            self.remarks.early(ahead.name(), steps[due].name());
         }
     }
 
     fn remark_on_siblings(&mut self, due: &str, later: &'w [Step]) {
-        let key = |step: &Step| format!("{}{}", self.key, step.id.value.as_str());
-        let ahead = later.iter().map(key).find(|key| self.done.has_key(key));
+        let key = |step: &Step| format!("{}{}", self.key, step.name());
+        let ahead = later.iter().map(key).find(|key| self.done.keys.contains(key.as_str()));
         if let Some(ahead) = ahead {
             self.remarks.early(&ahead, due);
         }

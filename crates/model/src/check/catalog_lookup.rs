@@ -66,7 +66,7 @@ pub struct Body {
 
 named_enum! {
     /// What a command does to the world.
-    Effect {
+    pub Effect {
         Read = "read",
         /// Makes something new.
         Create = "create",

@@ -4,7 +4,6 @@ use milepost_syntax::span::Span;
 use milepost_syntax::tree::SyntaxNode;
 use serde_json::{Map, Value};
 
-use crate::check::names::noun;
 use crate::check::outputs::kind_named;
 use crate::check::{Checker, Unchecked};
 use crate::commands::{CommandInfo, Lookup};
@@ -84,11 +83,10 @@ impl Checker<'_> {
         };
         let meant = suggest::nearest(&name, &candidates);
         let otherwise = "import the catalog, or use an existing command";
-        self.report.add(
-            Finding::error(target.at, Rule::Command, message)
-                .expected(suggest::list(&shown))
-                .did_you_mean(target.at, meant, otherwise),
-        );
+        Finding::error(target.at, Rule::Command, message)
+            .expected(suggest::list(&shown))
+            .did_you_mean(target.at, meant, otherwise)
+            .add_to(self.report);
         None
     }
 
@@ -119,11 +117,10 @@ impl Checker<'_> {
         missing.retain(|_| !self.may_have(call.owner, call.key));
         for name in missing {
             let message = format!("`{}` needs the argument `{name}`", call.target.value);
-            self.report.add(
-                Finding::error(call.target.at, Rule::Argument, message)
-                    .expected(format!("`{name}` under `{}`", call.key))
-                    .suggest(format!("add `{name}` under `{}`", call.key)),
-            );
+            Finding::error(call.target.at, Rule::Argument, message)
+                .expected(format!("`{name}` under `{}`", call.key))
+                .suggest(format!("add `{name}` under `{}`", call.key))
+                .add_to(self.report);
         }
         self.body(call, info);
     }
@@ -153,7 +150,7 @@ impl Checker<'_> {
         let fault =
             Finding::error(value.at(), Rule::Argument, format!("`{name}` takes {expected}"))
                 .expected(expected.clone())
-                .actual(noun(found));
+                .actual(found.name());
         self.report.add(fault.write_instead(value.at(), meant, &format!("use {expected}")));
     }
 
@@ -162,17 +159,16 @@ impl Checker<'_> {
         match (&info.body, call.body) {
             (None, Some(body)) => {
                 let message = format!("`{target}` takes no body");
-                self.report.add(
-                    Finding::error(body.at(), Rule::Argument, message)
-                        .on_key()
-                        .suggest("remove `body`, or use `with`"),
-                );
+                Finding::error(body.at(), Rule::Argument, message)
+                    .on_key()
+                    .suggest("remove `body`, or use `with`")
+                    .add_to(self.report);
             }
             (Some(wanted), None) if wanted.required && !self.may_have(call.owner, "body") => {
                 let message = format!("`{target}` needs a body");
-                self.report.add(
-                    Finding::error(call.target.at, Rule::Argument, message).suggest("add `body`"),
-                );
+                Finding::error(call.target.at, Rule::Argument, message)
+                    .suggest("add `body`")
+                    .add_to(self.report);
             }
             (Some(wanted), Some(body)) => self.body_keys(&wanted.schema, body),
             _ => {}
@@ -185,12 +181,11 @@ impl Checker<'_> {
         let found = self.found(body);
         if found != Kind::Unknown && accepted(schema).is_some_and(|kinds| !kinds.contains(&found)) {
             let expected = type_words(schema);
-            self.report.add(
-                Finding::error(body.at(), Rule::Argument, format!("the body is {expected}"))
-                    .expected(expected.clone())
-                    .actual(noun(found))
-                    .suggest(format!("use {expected}")),
-            );
+            Finding::error(body.at(), Rule::Argument, format!("the body is {expected}"))
+                .expected(expected.clone())
+                .actual(found.name())
+                .suggest(format!("use {expected}"))
+                .add_to(self.report);
             return;
         }
         if found != Kind::Map || matches!(body, Dynamic::Text(_)) {
@@ -217,11 +212,10 @@ impl Checker<'_> {
             }
         }
         for name in missing {
-            self.report.add(
-                Finding::error(body.at(), Rule::Argument, format!("the body needs `{name}`"))
-                    .expected(format!("`{name}`"))
-                    .suggest(format!("add `{name}`")),
-            );
+            Finding::error(body.at(), Rule::Argument, format!("the body needs `{name}`"))
+                .expected(format!("`{name}`"))
+                .suggest(format!("add `{name}`"))
+                .add_to(self.report);
         }
     }
 

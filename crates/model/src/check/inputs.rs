@@ -5,7 +5,7 @@ use milepost_syntax::tree::SyntaxKind;
 use serde_json::Value;
 
 use crate::check::Checker;
-use crate::decode::{Entries, Spot};
+use crate::decode::{Entries, Int, Spot};
 use crate::expr::Reference;
 use crate::finding::{Finding, Rule};
 use crate::id::WorkflowId;
@@ -36,34 +36,28 @@ impl Checker<'_> {
         let kind = input.input_type();
         let multiple = input.mode == Some(Mode::Multiple);
         let number = matches!(kind, InputType::Number | InputType::Integer);
-        let mut misplaced: Vec<(&[&str], &str, &str)> = Vec::new();
-        if kind != InputType::String {
-            misplaced.push((&["pattern", "min_length", "max_length", "format"], "text", "string"));
-        }
-        if !number {
-            misplaced.push((&["minimum", "maximum"], "numbers", "number"));
-        }
-        if kind != InputType::Array && !multiple {
-            misplaced.push((&["min_items", "max_items"], "lists", "array"));
-        }
-        for (keys, what, meant) in misplaced {
+        let text: &[&str] = &["pattern", "min_length", "max_length", "format"];
+        let misplaced: [(bool, &[&str], &str, &str); 3] = [
+            (kind != InputType::String, text, "text", "string"),
+            (!number, &["minimum", "maximum"], "numbers", "number"),
+            (kind != InputType::Array && !multiple, &["min_items", "max_items"], "lists", "array"),
+        ];
+        for (_, keys, what, meant) in misplaced.into_iter().filter(|(applies, ..)| *applies) {
             if let Some(key) = keys.iter().find_map(|key| self.root.node_at(rules.at)?.entry(key)) {
                 let message =
                     format!("a rule for {what} on {} input", suggest::with_article(kind.name()));
-                self.report.add(
-                    Finding::error(key.0.at, Rule::Combination, message)
-                        .expected(format!("`type: {meant}`"))
-                        .suggest(format!("set `type: {meant}`, or remove the rule")),
-                );
+                Finding::error(key.0.at, Rule::Combination, message)
+                    .expected(format!("`type: {meant}`"))
+                    .suggest(format!("set `type: {meant}`, or remove the rule"))
+                    .add_to(self.report);
             }
         }
-        let above = |low: Option<i64>, high: Option<i64>| {
-            low.zip(high).is_some_and(|(low, high)| low > high)
+        let above = |low: Option<Int<0, { i64::MAX }>>, high: Option<Int<0, { i64::MAX }>>| {
+            low.zip(high).is_some_and(|(low, high)| low.0 > high.0)
         };
-        let bound = |int: &Option<crate::decode::Int<0, { i64::MAX }>>| int.map(|int| int.0);
-        let crossed = above(bound(&rules.min_length), bound(&rules.max_length))
-            || above(bound(&rules.min_items), bound(&rules.max_items))
-            || matches!((rules.minimum, rules.maximum), (Some(low), Some(high)) if low > high);
+        let crossed = above(rules.min_length, rules.max_length)
+            || above(rules.min_items, rules.max_items)
+            || rules.minimum.zip(rules.maximum).is_some_and(|(low, high)| low > high);
         if crossed {
             let fault = Finding::error(rules.at, Rule::Range, "the minimum is above the maximum");
             self.report.add(fault.suggest("swap the two"));
@@ -76,31 +70,21 @@ impl Checker<'_> {
             (DefaultFrom::History, _) => {}
             (_, None) if self.is_damaged(default.at) => {}
             (_, None) => {
-                self.report.add(
-                    Finding::error(default.at, Rule::Required, "missing required key `value`")
-                        .suggest("add `value`"),
-                );
+                self.report.add(Finding::required(default.at, "value", "add `value`"));
             }
             (DefaultFrom::Literal, Some(value)) => {
                 self.fitting(input, value, "default");
                 if input.is_secret() {
-                    let fault = Finding::error(
-                        value.at,
-                        Rule::SecretExposed,
-                        "the workflow contains the secret itself",
-                    );
-                    self.report.add(
-                        fault.suggest("use `from: env` with the name of an environment variable"),
-                    );
+                    let message = "the workflow contains the secret itself";
+                    Finding::error(value.at, Rule::SecretExposed, message)
+                        .suggest("use `from: env` with the name of an environment variable")
+                        .add_to(self.report);
                 }
             }
             (DefaultFrom::Env, Some(value)) => {
                 if value.value.as_str().is_none_or(str::is_empty) {
-                    let fault = Finding::error(
-                        value.at,
-                        Rule::Type,
-                        "the name of an environment variable must be a string",
-                    );
+                    let message = "the name of an environment variable must be a string";
+                    let fault = Finding::error(value.at, Rule::Type, message);
                     self.report.add(fault.suggest("name an environment variable"));
                 }
             }
@@ -157,11 +141,10 @@ impl Checker<'_> {
     fn within(&mut self, input: &Input, value: &Spot<Value>, what: &str) {
         if let Some(objection) = input.judge(what, &value.value).into_iter().next() {
             let message = format!("the {what} breaks a rule of its input");
-            self.report.add(
-                Finding::error(value.at, objection.rule, message)
-                    .expected(objection.expected.clone())
-                    .suggest(format!("use {}", objection.expected)),
-            );
+            Finding::error(value.at, objection.rule, message)
+                .expected(objection.expected.clone())
+                .suggest(format!("use {}", objection.expected))
+                .add_to(self.report);
         }
     }
 
@@ -229,10 +212,9 @@ impl Checker<'_> {
         if let (None, Some(at)) = (&input.provider, orphan(input))
             && !self.may_have(input.at, "provider")
         {
-            self.report.add(
-                Finding::error(at, Rule::Combination, "this key needs `provider`")
-                    .suggest("add `provider` with the command that lists the choices"),
-            );
+            Finding::error(at, Rule::Combination, "this key needs `provider`")
+                .suggest("add `provider` with the command that lists the choices")
+                .add_to(self.report);
         }
         for (argument, source) in input.depends_on.iter().flat_map(|sources| &sources.0) {
             if let ArgumentSource::From(from) = source {
@@ -246,10 +228,9 @@ impl Checker<'_> {
             };
             if differs {
                 let message = format!("`{}` has two different values", argument.value);
-                self.report.add(
-                    Finding::error(argument.at, Rule::Combination, message)
-                        .suggest("keep one of `provider_args` and `depends_on`"),
-                );
+                Finding::error(argument.at, Rule::Combination, message)
+                    .suggest("keep one of `provider_args` and `depends_on`")
+                    .add_to(self.report);
             }
         }
     }
@@ -257,11 +238,8 @@ impl Checker<'_> {
     fn argument_source(&mut self, name: &Spot<String>, from: &FromDoc) {
         match (&from.from_input, &from.from_step) {
             (Some(_), Some(step)) => {
-                let fault = Finding::error(
-                    step.at,
-                    Rule::Combination,
-                    "an argument has one source, not two",
-                );
+                let message = "an argument has one source, not two";
+                let fault = Finding::error(step.at, Rule::Combination, message);
                 self.report.add(fault.suggest("keep `from_input` or `from_step`"));
             }
             (Some(other), None) => {
@@ -302,10 +280,9 @@ impl Checker<'_> {
         for (name, _) in &self.workflow.inputs.0 {
             if !self.reads.inputs.contains_key(name.value.as_str()) {
                 let message = format!("no step uses input `{}`", name.value);
-                self.report.add(
-                    Finding::warning(name.at, Rule::UnusedInput, message)
-                        .suggest("use it in a step, or remove it"),
-                );
+                Finding::warning(name.at, Rule::UnusedInput, message)
+                    .suggest("use it in a step, or remove it")
+                    .add_to(self.report);
             }
         }
     }

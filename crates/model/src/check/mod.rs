@@ -97,8 +97,7 @@ pub(crate) fn run(
         report.add(fault.expected(expected).suggest("split the workflow"));
         return Vec::new();
     }
-    let read: HashMap<&str, &Step> =
-        all.iter().rev().map(|step| (step.id.value.as_str(), *step)).collect();
+    let read: HashMap<&str, &Step> = all.iter().rev().map(|step| (step.name(), *step)).collect();
     let mut unread_steps = HashMap::new();
     let mut nameless = false;
     for key in ["steps", "finally"] {
@@ -159,17 +158,16 @@ fn unread(
 fn duplicates(steps: &[&Step], report: &mut Report) {
     let mut first: HashMap<&str, &Spot<StepId>> = HashMap::new();
     for step in steps {
-        let id = step.id.value.as_str();
+        let id = step.name();
         if let Some(earlier) = first.get(id) {
             // A loop may name a step of the list as its body: that is one step, not two.
             if earlier.at == step.id.at {
                 continue;
             }
-            report.add(
-                Finding::error(step.id.at, Rule::DuplicateId, format!("step id `{id}` is taken"))
-                    .related(earlier.at, "first used here")
-                    .suggest("give one of the two another id"),
-            );
+            Finding::error(step.id.at, Rule::DuplicateId, format!("step id `{id}` is taken"))
+                .related(earlier.at, "first used here")
+                .suggest("give one of the two another id")
+                .add_to(report);
         } else {
             first.insert(id, &step.id);
         }
@@ -227,11 +225,10 @@ impl<'c> Checker<'c> {
         };
         if let Some((at, wanted)) = lacking {
             let message = format!("it needs Milepost {wanted}, and this is {this}");
-            self.report.add(
-                Finding::error(at, Rule::Version, message)
-                    .expected(format!("version {wanted}"))
-                    .suggest("use a newer Milepost, or require an older version"),
-            );
+            Finding::error(at, Rule::Version, message)
+                .expected(format!("version {wanted}"))
+                .suggest("use a newer Milepost, or require an older version")
+                .add_to(self.report);
         }
     }
 
@@ -339,7 +336,7 @@ impl<'c> Checker<'c> {
 
     fn known_step(&mut self, id: &Spot<StepId>, step: &Step) {
         let name = id.value.as_str();
-        if name == step.id.value.as_str() {
+        if name == step.name() {
             let message = format!("step `{name}` waits for itself");
             let fault = Finding::error(id.at, Rule::Cycle, message);
             self.report.add(fault.suggest("remove it").mend(Mend::RemoveItem { at: id.at }));
@@ -350,15 +347,14 @@ impl<'c> Checker<'c> {
             return;
         }
         let names = self.step_names();
-        let others = names.iter().filter(|id| *id != step.id.value.as_str());
+        let others = names.iter().filter(|id| *id != step.name());
         let meant = suggest::nearest(name, others);
         let meant = meant.filter(|meant| self.is_misspelling(NameKind::Step, name, meant));
         let expected = meant.map_or_else(|| suggest::list(&*names), |meant| format!("`{meant}`"));
-        self.report.add(
-            Finding::error(id.at, Rule::UnknownName, format!("there is no step `{name}`"))
-                .expected(expected)
-                .did_you_mean(id.at, meant, "name an existing step, or add this one"),
-        );
+        Finding::error(id.at, Rule::UnknownName, format!("there is no step `{name}`"))
+            .expected(expected)
+            .did_you_mean(id.at, meant, "name an existing step, or add this one")
+            .add_to(self.report);
     }
 
     /// Inside a loop the order is that of the text: nothing waits for what comes later in its body,
@@ -366,7 +362,7 @@ impl<'c> Checker<'c> {
     fn bodies(&mut self, steps: &'c [Step], around: &mut Vec<&'c str>) {
         for step in steps {
             let Action::Loop(looped) = &step.action else { continue };
-            around.push(step.id.value.as_str());
+            around.push(step.name());
             for (index, inner) in looped.body.iter().enumerate() {
                 for id in &inner.depends_on {
                     let later = looped.body[index + 1..].iter().any(|one| one.id.value == id.value);
@@ -397,7 +393,7 @@ impl<'c> Checker<'c> {
     /// `steps.self` is the step itself; a step of that name could not be read.
     fn reserved(&mut self) {
         for step in self.workflow.all_steps() {
-            if step.id.value.as_str() == "self" {
+            if step.name() == "self" {
                 let fault = Finding::error(step.id.at, Rule::Id, "`self` is reserved");
                 let expected = "another id: `steps.self` means the step itself";
                 self.report.add(fault.expected(expected).suggest("give the step another id"));
@@ -408,7 +404,7 @@ impl<'c> Checker<'c> {
     /// Steps that wait for each other, each ring once, with the ring shown.
     fn cycles(&mut self) {
         for ring in self.order.rings() {
-            let names: Vec<&str> = ring.iter().map(|step| step.id.value.as_str()).collect();
+            let names: Vec<&str> = ring.iter().map(|step| step.name()).collect();
             let shown = [&names[..], &names[..1]].concat().join(" → ");
             let Some(at) = self.order.edge_place(ring[0], ring[1 % ring.len()]) else { continue };
             // One step that reads its own output is told so where it does.

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use milepost_syntax::mend::{Mend, SourceLocation};
 use milepost_syntax::span::Span;
 
-use crate::check::outputs::PathCheck;
+use crate::check::outputs::{PathCheck, kind_named};
 use crate::check::reads::NameKind;
 use crate::check::uses::{self, ExprPlace, ExprUse};
 use crate::check::{Checker, is_identifier};
@@ -26,7 +26,14 @@ const RUN_FIELDS: &[&str] = &["id", "workflow", "started_at"];
 
 const ONLY_IN_REQUESTS: &str = "use it only in `with`, `body` or `headers` of a `run` step";
 
-/// The names that exist in one place beside `inputs`, `steps`, `env` and `run`.
+/// An expression, and the names that exist there beside `inputs`, `steps`, `env` and `run`.
+#[derive(Clone, Copy)]
+struct Site<'s, 'n> {
+    located: Located<'s>,
+    place: ExprPlace,
+    names: &'n LocalNames<'s>,
+}
+
 #[derive(Default)]
 struct LocalNames<'s> {
     step: Option<&'s Step>,
@@ -128,26 +135,25 @@ impl<'c> Checker<'c> {
         if is_identifier(text) && !taken.contains(&text) {
             return true;
         }
-        self.report.add(
-            Finding::error(name.at, Rule::Id, format!("`{text}` cannot name an item"))
-                .expected("letters, digits and `_`, and no name that means something else")
-                .suggest("use a name such as `order`"),
-        );
+        Finding::error(name.at, Rule::Id, format!("`{text}` cannot name an item"))
+            .expected("letters, digits and `_`, and no name that means something else")
+            .suggest("use a name such as `order`")
+            .add_to(self.report);
         false
     }
 
-    fn usage(&mut self, usage: ExprUse<'c>, names: &LocalNames<'c>) {
-        let located = usage.located;
+    fn usage(&mut self, ExprUse { located, place }: ExprUse<'c>, names: &LocalNames<'c>) {
+        let site = Site { located, place, names };
         let hyphenated = self.hyphenated(located);
         for reference in located.expr.references() {
             let start = reference.span.start;
             if !hyphenated.iter().any(|span| (span.start..span.end).contains(&start)) {
-                self.reference(reference, usage, names);
+                self.reference(reference, site);
             }
         }
-        self.secrets(usage);
+        self.secrets(site);
         if hyphenated.is_empty() {
-            self.result_type(usage, names);
+            self.result_type(site);
         }
     }
 
@@ -167,12 +173,11 @@ impl<'c> Checker<'c> {
             let written = &located.expr.source()[hyphenated.span.range()];
             let message = format!("`{written}` is a subtraction");
             let text = hyphenated.replacement.clone();
-            self.report.add(
-                Finding::error(place, Rule::UnknownName, message)
-                    .expected(format!("`{text}`"))
-                    .suggest(format!("write `{text}`"))
-                    .mend(Mend::ReplaceText { place, text }),
-            );
+            Finding::error(place, Rule::UnknownName, message)
+                .expected(format!("`{text}`"))
+                .suggest(format!("write `{text}`"))
+                .mend(Mend::ReplaceText { place, text })
+                .add_to(self.report);
             found.push(hyphenated.span);
         }
         found
@@ -183,39 +188,34 @@ impl<'c> Checker<'c> {
             || self.unread_inputs.iter().any(|unread| unread == name)
     }
 
-    fn reference(&mut self, reference: &Reference, usage: ExprUse<'c>, names: &LocalNames<'c>) {
+    fn reference(&mut self, reference: &Reference, site: Site<'c, '_>) {
+        let names = site.names;
         match reference.root.as_str() {
-            "inputs" => self.input_reference(reference, usage),
-            name if names.secret_item == Some(name) && usage.place.is_shown() => {
+            "inputs" => self.input_reference(reference, site),
+            name if names.secret_item == Some(name) && site.place.is_shown() => {
                 let what = format!("`{name}` comes from a secret input");
-                self.exposed(&what, reference, usage, ONLY_IN_REQUESTS);
+                self.exposed(&what, reference, site, ONLY_IN_REQUESTS);
             }
-            "steps" => self.step_reference(reference, usage, names),
-            "env" => self.env_reference(reference, usage.located),
-            "run" => self.field_of("run", RUN_FIELDS, reference.path.first(), usage.located),
-            "output" | "status_code" if usage.place.has_response() => {}
+            "steps" => self.step_reference(reference, site),
+            "env" => self.env_reference(reference, site.located),
+            "run" => self.field_of("run", RUN_FIELDS, reference.path.first(), site.located),
+            "output" | "status_code" if site.place.has_response() => {}
             name if names.extra.contains(&name) || names.nameless_item => {}
-            name => self.unknown_root(name, reference, usage, names),
+            name => self.unknown_root(name, reference, site),
         }
     }
 
-    fn exposed(&mut self, what: &str, reference: &Reference, usage: ExprUse<'_>, then: &str) {
-        let place = usage.located.place(reference.span);
-        let message = format!("{what}, and {} is shown", usage.place.words());
+    fn exposed(&mut self, what: &str, reference: &Reference, site: Site<'_, '_>, then: &str) {
+        let place = site.located.place(reference.span);
+        let message = format!("{what}, and {} is shown", site.place.name());
         self.report.add(Finding::error(place, Rule::SecretExposed, message).suggest(then));
     }
 
-    fn unknown_root(
-        &mut self,
-        name: &str,
-        reference: &Reference,
-        usage: ExprUse<'_>,
-        names: &LocalNames<'_>,
-    ) {
+    fn unknown_root(&mut self, name: &str, reference: &Reference, site: Site<'_, '_>) {
+        let Site { located, names, .. } = site;
         if names.unsure {
             return;
         }
-        let located = usage.located;
         // A reference in parentheses begins with them.
         let start = reference.span.range().start;
         let source = located.expr.source().get(start..).unwrap_or("");
@@ -223,7 +223,7 @@ impl<'c> Checker<'c> {
         let place = located.place(Span::new(start, start + name.len()));
         let mut roots = vec!["inputs", "steps", "env", "run"];
         roots.extend(&names.extra);
-        if usage.place.has_response() {
+        if site.place.has_response() {
             roots.extend(["output", "status_code"]);
         }
         // A bare name of an input or step lacks only its root.
@@ -239,17 +239,16 @@ impl<'c> Checker<'c> {
         let meant = rooted.or_else(|| suggest::nearest(name, &roots).map(str::to_owned));
         let expected = meant.as_deref().map_or_else(|| suggest::list(roots), quoted);
         let otherwise = "name an input, a step, or something else that exists here";
-        self.report.add(
-            Finding::error(place, Rule::UnknownName, format!("unknown name `{name}`"))
-                .expected(expected)
-                .did_you_mean_text(place, meant.as_deref(), otherwise),
-        );
+        Finding::error(place, Rule::UnknownName, format!("unknown name `{name}`"))
+            .expected(expected)
+            .did_you_mean(place, meant.as_deref(), otherwise)
+            .add_to(self.report);
     }
 
-    fn input_reference(&mut self, reference: &Reference, usage: ExprUse<'_>) {
-        let located = usage.located;
+    fn input_reference(&mut self, reference: &Reference, site: Site<'_, '_>) {
+        let located = site.located;
         let (Some(segment), Some(name)) = (reference.path.first(), reference.field(0)) else {
-            return self.all_inputs(reference, usage);
+            return self.all_inputs(reference, site);
         };
         // Inputs that could not be read, one or all of them, are there all the same.
         let all_unread = self.workflow.inputs.0.is_empty() && self.may_have(self.root.at, "inputs");
@@ -257,24 +256,21 @@ impl<'c> Checker<'c> {
             return;
         }
         let Some(input) = self.workflow.inputs.get(name) else {
-            let names: Vec<&str> = self.workflow.inputs.names().collect();
-            self.unknown_field(NameKind::Input, &names, segment, located);
-            return;
+            return self.unknown_field(NameKind::Input, segment, located);
         };
-        let embedded = usage.place == ExprPlace::Request
+        let embedded = site.place == ExprPlace::Request
             && !reference.guarded
             && !located.expr.passes_on(reference);
-        if input.is_secret() && usage.place.is_shown() {
+        if input.is_secret() && site.place.is_shown() {
             let what = format!("input `{name}` is secret");
-            self.exposed(&what, reference, usage, ONLY_IN_REQUESTS);
+            self.exposed(&what, reference, site, ONLY_IN_REQUESTS);
         } else if input.is_secret() && embedded {
             // Only a placeholder of the secret is here: it is replaced when the request is sent.
             let message = format!("secret input `{name}` inside an expression");
-            self.report.add(
-                Finding::error(located.place(reference.span), Rule::SecretExposed, message)
-                    .expected("a secret input alone, or joined with `+`")
-                    .suggest(format!("use it alone: `${{{{ inputs.{name} }}}}`")),
-            );
+            Finding::error(located.place(reference.span), Rule::SecretExposed, message)
+                .expected("a secret input alone, or joined with `+`")
+                .suggest(format!("use it alone: `${{{{ inputs.{name} }}}}`"))
+                .add_to(self.report);
         }
         // A text or a number has no parts.
         let inside = reference.path.get(1).filter(|_| !reference.guarded);
@@ -290,31 +286,30 @@ impl<'c> Checker<'c> {
     }
 
     /// `inputs` as a whole is as secret as the most secret of them.
-    fn all_inputs(&mut self, reference: &Reference, usage: ExprUse<'_>) {
+    fn all_inputs(&mut self, reference: &Reference, site: Site<'_, '_>) {
         let secret = self.workflow.inputs.0.iter().find(|(_, input)| input.is_secret());
-        if let Some((name, _)) = secret.filter(|_| usage.place.is_shown()) {
+        if let Some((name, _)) = secret.filter(|_| site.place.is_shown()) {
             let what = format!("input `{}` is secret", name.value);
-            self.exposed(&what, reference, usage, "read the inputs you need one by one");
+            self.exposed(&what, reference, site, "read the inputs you need one by one");
         }
     }
 
-    fn unknown_field(
-        &mut self,
-        of: NameKind<'_>,
-        names: &[&str],
-        segment: &Segment,
-        located: Located<'_>,
-    ) {
+    fn unknown_field(&mut self, of: NameKind<'_>, segment: &Segment, located: Located<'_>) {
+        let steps = self.step_names();
+        let names: Vec<&str> = match of {
+            NameKind::Input => self.workflow.inputs.names().collect(),
+            _ => steps.iter().map(String::as_str).collect(),
+        };
         let what = of.noun();
         let Some(name) = segment.field() else { return };
         let place = located.place(segment.span);
         let fault =
             Finding::error(place, Rule::UnknownName, format!("there is no {what} `{name}`"));
-        let meant = suggest::nearest(name, names);
+        let meant = suggest::nearest(name, &names);
         self.report.add(match meant.filter(|meant| self.is_misspelling(of, name, meant)) {
             Some(meant) => {
                 let (place, text) = rewritten(meant, segment, located);
-                fault.expected(quoted(meant)).did_you_mean_text(place, Some(&text), "")
+                fault.expected(quoted(meant)).did_you_mean(place, Some(&text), "")
             }
             None => fault
                 .expected(suggest::list(names))
@@ -322,34 +317,28 @@ impl<'c> Checker<'c> {
         });
     }
 
-    fn step_reference(
-        &mut self,
-        reference: &Reference,
-        usage: ExprUse<'c>,
-        names: &LocalNames<'c>,
-    ) {
-        let located = usage.located;
+    fn step_reference(&mut self, reference: &Reference, site: Site<'c, '_>) {
+        let Site { located, names, .. } = site;
         let (Some(segment), Some(name)) = (reference.path.first(), reference.field(0)) else {
             let (span, message) = match reference.path.first() {
                 None => (reference.span, "an expression cannot read all steps at once"),
                 Some(segment) => (segment.span, "a step cannot be chosen at run time"),
             };
-            self.report.add(
-                Finding::error(located.place(span), Rule::UnknownName, message)
-                    .expected("the id of a step")
-                    .suggest("write the id of the step: the order of steps is fixed before a run"),
-            );
+            Finding::error(located.place(span), Rule::UnknownName, message)
+                .expected("the id of a step")
+                .suggest("write the id of the step: the order of steps is fixed before a run")
+                .add_to(self.report);
             return;
         };
         let place = located.place(segment.span);
         if name == "self" && !self.is_step("self") {
-            return self.own_reference(reference, usage, names, place);
+            return self.own_reference(reference, site, place);
         }
-        if names.step.is_some_and(|step| step.id.value.as_str() == name) {
+        if names.step.is_some_and(|step| step.name() == name) {
             let fault = Finding::error(place, Rule::Cycle, format!("step `{name}` reads itself"));
             let meant = match () {
                 () if names.step.is_some_and(repeats) => "the previous pass",
-                () if reads_submission(usage, names) => "what was submitted",
+                () if reads_submission(site) => "what was submitted",
                 () => return self.report.add(fault.suggest("read another step")),
             };
             let fault = fault.suggest(format!("write `steps.self` for {meant}"));
@@ -357,10 +346,7 @@ impl<'c> Checker<'c> {
             return;
         }
         if !self.may_be_step(name) {
-            let names = self.step_names();
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            self.unknown_field(NameKind::Step, &names, segment, located);
-            return;
+            return self.unknown_field(NameKind::Step, segment, located);
         }
         if let Some(meant) = self.refused_id(name) {
             let (place, text) = rewritten(&meant, segment, located);
@@ -373,15 +359,9 @@ impl<'c> Checker<'c> {
 
     /// `steps.self` is the previous pass where a step repeats, and the submission where it is
     /// verified.
-    fn own_reference(
-        &mut self,
-        reference: &Reference,
-        usage: ExprUse<'c>,
-        names: &LocalNames<'_>,
-        place: SourceLocation,
-    ) {
-        if reads_submission(usage, names) || names.step.is_some_and(repeats) {
-            self.field_of("the step itself", SELF_FIELDS, reference.path.get(1), usage.located);
+    fn own_reference(&mut self, reference: &Reference, site: Site<'_, '_>, place: SourceLocation) {
+        if reads_submission(site) || site.names.step.is_some_and(repeats) {
+            self.field_of("the step itself", SELF_FIELDS, reference.path.get(1), site.located);
             return;
         }
         let message = "`steps.self` exists only in `repeat` and `verify`";
@@ -391,9 +371,8 @@ impl<'c> Checker<'c> {
 
     /// Steps of `finally` run last: nothing else can read them.
     fn finally_reference(&mut self, name: &str, names: &LocalNames<'_>, place: SourceLocation) {
-        let is_finally =
-            |name: &str| self.workflow.finally.iter().any(|step| step.id.value.as_str() == name);
-        let reader = names.step.map(|step| step.id.value.as_str());
+        let is_finally = |name: &str| self.workflow.finally.iter().any(|step| step.name() == name);
+        let reader = names.step.map(Step::name);
         if is_finally(name) && reader.is_some_and(|reader| !is_finally(reader)) {
             self.report.add(runs_last(name, place));
         }
@@ -414,7 +393,7 @@ impl<'c> Checker<'c> {
         let meant = suggest::nearest(name, fields).filter(|_| !vague);
         let fault = Finding::error(place, Rule::UnknownPath, format!("{owner} has no `{name}`"))
             .expected(suggest::list(fields))
-            .did_you_mean_text(place, meant, "read one of these");
+            .did_you_mean(place, meant, "read one of these");
         self.report.add(match meant {
             // `steps.lookup.total` lacks only the `output` in between.
             None if fields == STEP_FIELDS && !vague => fault
@@ -430,19 +409,18 @@ impl<'c> Checker<'c> {
         };
         if !allowed.iter().any(|one| one == name) {
             let place = located.place(reference.path[0].span);
-            self.report.add(
-                Finding::error(place, Rule::UnknownName, format!("`env.{name}` may not be read"))
-                    .expected(suggest::list(allowed))
-                    .suggest("add it to `env_allow` in the config, or make it an input"),
-            );
+            Finding::error(place, Rule::UnknownName, format!("`env.{name}` may not be read"))
+                .expected(suggest::list(allowed))
+                .suggest("add it to `env_allow` in the config, or make it an input")
+                .add_to(self.report);
         }
     }
 
     /// `secret()` only where a request is made, alone or joined with `+`.
-    fn secrets(&mut self, usage: ExprUse<'_>) {
-        for secret in usage.located.expr.secrets() {
-            let (message, expected, then) = if usage.place != ExprPlace::Request {
-                let message = format!("`secret()` in {}", usage.place.words());
+    fn secrets(&mut self, site: Site<'_, '_>) {
+        for secret in site.located.expr.secrets() {
+            let (message, expected, then) = if site.place != ExprPlace::Request {
+                let message = format!("`secret()` in {}", site.place.name());
                 let expected = "`secret()` in `with`, `body` or `headers`";
                 (message, expected, "move it into the request that needs it")
             } else if !secret.legal {
@@ -452,15 +430,15 @@ impl<'c> Checker<'c> {
             } else {
                 continue;
             };
-            let place = usage.located.place(secret.span);
+            let place = site.located.place(secret.span);
             let finding = Finding::error(place, Rule::SecretExposed, message);
             self.report.add(finding.expected(expected).suggest(then));
         }
     }
 
     /// Conditions yield true or false, lists are lists.
-    fn result_type(&mut self, usage: ExprUse<'c>, names: &LocalNames<'c>) {
-        let located = usage.located;
+    fn result_type(&mut self, site: Site<'_, '_>) {
+        let Site { located, names, .. } = site;
         let source = located.expr.source();
         let indexed = names.extra.contains(&"index");
         let kind = located.expr.infer(&|reference| self.kind_of(reference, indexed));
@@ -468,7 +446,7 @@ impl<'c> Checker<'c> {
         let is_whole = each.is_some_and(
             |each| matches!(&each.items, Dynamic::Text(text) if text.template.sole().is_some()),
         );
-        let (message, expected, then) = if usage.place.wants_boolean() && kind != Kind::Bool {
+        let (message, expected, then) = if site.place.wants_boolean() && kind != Kind::Bool {
             let source = source.trim();
             let example = match kind {
                 Kind::Number => format!("{source} > 0"),
@@ -476,9 +454,9 @@ impl<'c> Checker<'c> {
                 Kind::String => format!("{source} != ''"),
                 _ => format!("{source} == true"),
             };
-            let message = format!("{} takes true or false", usage.place.words());
+            let message = format!("{} takes true or false", site.place.name());
             (message, "a boolean", format!("compare it, for example `{example}`"))
-        } else if usage.place == ExprPlace::Items && kind != Kind::List && is_whole {
+        } else if site.place == ExprPlace::Items && kind != Kind::List && is_whole {
             ("`for_each` takes a list".to_owned(), "a list", "read a list here".to_owned())
         } else {
             return;
@@ -486,7 +464,7 @@ impl<'c> Checker<'c> {
         if kind != Kind::Unknown {
             let place = located.place(Span::new(0, source.len()));
             let finding = Finding::error(place, Rule::ExpressionType, message).expected(expected);
-            self.report.add(finding.actual(noun(kind)).suggest(then));
+            self.report.add(finding.actual(kind.name()).suggest(then));
         }
     }
 
@@ -517,10 +495,10 @@ impl<'c> Checker<'c> {
         let Some(step) = self.step(name).filter(|_| is_output && !reference.guarded) else {
             return;
         };
-        let (index, names, certain) = match self.output_path(step, &reference.path[2..]) {
-            Some(PathCheck::RuledOut { index, names }) => (index, names, true),
-            Some(PathCheck::Unmentioned { index, names }) => (index, names, false),
-            Some(PathCheck::Possible) | None => return,
+        let Some(PathCheck::Missing { index, names, certain }) =
+            self.output_path(step, &reference.path[2..])
+        else {
+            return;
         };
         let segment = &reference.path[2 + index];
         let place = located.place(segment.span);
@@ -549,14 +527,14 @@ impl<'c> Checker<'c> {
         let meant = suggest::nearest(&field, &names)
             .filter(|meant| is_identifier(meant) && self.is_misspelling(of, &field, meant));
         let otherwise = "read an existing field, or write `.?` if it may be missing";
-        self.report.add(finding.did_you_mean_text(place, meant, otherwise));
+        self.report.add(finding.did_you_mean(place, meant, otherwise));
     }
 }
 
 /// Whether a place can read what an agent submits: the requests and checks of `verify`.
-fn reads_submission(usage: ExprUse<'_>, names: &LocalNames<'_>) -> bool {
-    let prompts = names.step.is_some_and(|step| matches!(step.action, Action::Prompt(_)));
-    prompts && matches!(usage.place, ExprPlace::Check | ExprPlace::Request)
+fn reads_submission(site: Site<'_, '_>) -> bool {
+    let prompts = site.names.step.is_some_and(|step| matches!(step.action, Action::Prompt(_)));
+    prompts && matches!(site.place, ExprPlace::Check | ExprPlace::Request)
 }
 
 fn repeats(step: &Step) -> bool {
@@ -583,28 +561,12 @@ fn rewritten(name: &str, segment: &Segment, located: Located<'_>) -> (SourceLoca
     (located.place(Span { start: start - 1, end }), format!("['{name}']"))
 }
 
-pub(crate) fn noun(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Null => "null",
-        Kind::Bool => "a boolean",
-        Kind::Number => "a number",
-        Kind::String => "a string",
-        Kind::List => "a list",
-        Kind::Map => "a map",
-        Kind::Unknown => "something else",
-    }
-}
-
 fn kind_of_input(input: &Input) -> Kind {
-    let several = input.takes_several();
-    match input.input_type() {
-        _ if several && input.join.is_some() => Kind::String,
-        _ if several => Kind::List,
-        InputType::Array if input.join.is_some() => Kind::String,
-        InputType::String => Kind::String,
-        InputType::Number | InputType::Integer => Kind::Number,
-        InputType::Boolean => Kind::Bool,
-        InputType::Array => Kind::List,
-        InputType::Object => Kind::Map,
+    let kind = input.input_type();
+    let is_list = input.takes_several() || kind == InputType::Array;
+    match is_list {
+        true if input.join.is_some() => Kind::String,
+        true => Kind::List,
+        false => kind_named(kind.name()),
     }
 }

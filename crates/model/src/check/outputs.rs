@@ -11,15 +11,18 @@ use crate::target::Target;
 /// What is known of a path.
 pub(crate) enum PathCheck {
     Possible,
-    /// Not mentioned at this segment, but allowed.
-    Unmentioned {
+    /// Ruled out at this segment for certain, or not mentioned there but allowed. These are there.
+    Missing {
         index: usize,
         names: Vec<String>,
+        certain: bool,
     },
-    RuledOut {
-        index: usize,
-        names: Vec<String>,
-    },
+}
+
+impl PathCheck {
+    fn ruled_out(index: usize, names: Vec<String>) -> PathCheck {
+        PathCheck::Missing { index, names, certain: true }
+    }
 }
 
 impl Checker<'_> {
@@ -28,7 +31,7 @@ impl Checker<'_> {
         // A step over a list yields a list of outputs: an index comes first.
         let start = usize::from(step.for_each.is_some());
         if start == 1 && path.first()?.field().is_some() {
-            return Some(PathCheck::RuledOut { index: 0, names: vec![] });
+            return Some(PathCheck::ruled_out(0, vec![]));
         }
         let first = path.get(start)?;
         if let Some(contract) = &step.output_contract {
@@ -39,7 +42,7 @@ impl Checker<'_> {
             let names = || values.names().map(str::to_owned).collect();
             return Some(match known {
                 true => PathCheck::Possible,
-                false => PathCheck::RuledOut { index: start, names: names() },
+                false => PathCheck::ruled_out(start, names()),
             });
         }
         let schema = self.output_schema(step)?;
@@ -97,14 +100,14 @@ fn by_contract(contract: &OutputContract, path: &[Segment], index: usize) -> Pat
     let found = contract.fields.iter().find(|field| Some(field.name.value.as_str()) == name);
     let Some(field) = found else {
         let names = contract.fields.iter().map(|field| field.name.value.clone()).collect();
-        return PathCheck::RuledOut { index, names };
+        return PathCheck::ruled_out(index, names);
     };
     let scalar = matches!(
         field.kind,
         Some(FieldType::String | FieldType::Number | FieldType::Integer | FieldType::Boolean)
     );
     if scalar && path.len() > index + 1 {
-        return PathCheck::RuledOut { index: index + 1, names: vec![] };
+        return PathCheck::ruled_out(index + 1, vec![]);
     }
     PathCheck::Possible
 }
@@ -122,7 +125,7 @@ pub(crate) fn walk(schema: &Value, root: &Value, path: &[Segment], index: usize)
         SegmentKind::Dynamic => PathCheck::Possible,
         SegmentKind::Index(_) => {
             if !allows(schema, "array") {
-                return PathCheck::RuledOut { index, names: vec![] };
+                return PathCheck::ruled_out(index, vec![]);
             }
             match schema.get("items") {
                 Some(items) => walk(items, root, path, index + 1),
@@ -135,7 +138,7 @@ pub(crate) fn walk(schema: &Value, root: &Value, path: &[Segment], index: usize)
 
 fn field(schema: &Value, root: &Value, name: &str, path: &[Segment], index: usize) -> PathCheck {
     if !allows(schema, "object") {
-        return PathCheck::RuledOut { index, names: vec![] };
+        return PathCheck::ruled_out(index, vec![]);
     }
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
         return PathCheck::Possible;
@@ -145,9 +148,9 @@ fn field(schema: &Value, root: &Value, name: &str, path: &[Segment], index: usiz
     }
     let names: Vec<String> = properties.keys().cloned().collect();
     match schema.get("additionalProperties") {
-        Some(Value::Bool(false)) => PathCheck::RuledOut { index, names },
+        Some(Value::Bool(false)) => PathCheck::ruled_out(index, names),
         Some(inner @ Value::Object(_)) => walk(inner, root, path, index + 1),
-        _ => PathCheck::Unmentioned { index, names },
+        _ => PathCheck::Missing { index, names, certain: false },
     }
 }
 
@@ -156,8 +159,7 @@ fn best(checks: impl Iterator<Item = PathCheck>) -> PathCheck {
     checks
         .min_by_key(|check| match check {
             PathCheck::Possible => 0,
-            PathCheck::Unmentioned { .. } => 1,
-            PathCheck::RuledOut { .. } => 2,
+            PathCheck::Missing { certain, .. } => 1 + u8::from(*certain),
         })
         .unwrap_or(PathCheck::Possible)
 }

@@ -21,7 +21,7 @@ impl Checker<'_> {
                 Some(when) if never(when) => Some("its condition never holds".to_owned()),
                 _ if step.needs == Needs::Any || looks_at_status(step) => None,
                 _ => self.order.waits(index).find_map(|other| {
-                    let id = steps[other].id.value.as_str();
+                    let id = steps[other].name();
                     if dead.contains(id) {
                         return Some(format!("it waits for step `{id}`, which never runs"));
                     }
@@ -29,12 +29,11 @@ impl Checker<'_> {
                 }),
             };
             if let Some(because) = because {
-                dead.insert(step.id.value.as_str());
+                dead.insert(step.name());
                 let message = format!("step `{}` can never run: {because}", step.id.value);
-                self.report.add(
-                    Finding::warning(step.id.at, Rule::NeverRuns, message)
-                        .suggest("fix its condition, or remove the step"),
-                );
+                Finding::warning(step.id.at, Rule::NeverRuns, message)
+                    .suggest("fix its condition, or remove the step")
+                    .add_to(self.report);
             }
         }
         if self.workflow.spelling == Spelling::Manifest {
@@ -46,23 +45,22 @@ impl Checker<'_> {
     fn defined_later(&mut self) {
         let steps = self.order.steps();
         let in_rings: HashSet<&str> =
-            self.order.rings().iter().flatten().map(|step| step.id.value.as_str()).collect();
+            self.order.rings().iter().flatten().map(|step| step.name()).collect();
         for (index, step) in steps.iter().enumerate() {
             let Some(later) = self.order.waits(index).find(|other| *other > index) else {
                 continue;
             };
             let other = steps[later];
-            let id = other.id.value.as_str();
+            let id = other.name();
             if in_rings.contains(id) || self.order.is_finally(later) {
                 continue;
             }
             let place = self.order.edge_place(step, other).unwrap_or(step.id.at.into());
             let message = format!("step `{id}` is defined below but runs first");
-            self.report.add(
-                Finding::warning(place, Rule::DefinedLater, message)
-                    .suggest(format!("move step `{id}` above `{}`", step.id.value))
-                    .mend(Mend::MoveItem { item: other.at, before: step.at }),
-            );
+            Finding::warning(place, Rule::DefinedLater, message)
+                .suggest(format!("move step `{id}` above `{}`", step.id.value))
+                .mend(Mend::MoveItem { item: other.at, before: step.at })
+                .add_to(self.report);
         }
     }
 }

@@ -153,7 +153,7 @@ impl<'c> Checker<'c> {
         }
         let steps = workflow.all_steps();
         let steps: Vec<(&'c str, Span)> =
-            steps.iter().map(|step| (step.id.value.as_str(), step.id.at)).collect();
+            steps.iter().map(|step| (step.name(), step.id.at)).collect();
         for (wrong, right) in pairs(&steps, &self.reads.steps) {
             let at = wrong.1;
             let mend = Mend::Replace { at, value: right.into() };
@@ -164,12 +164,11 @@ impl<'c> Checker<'c> {
 
     fn declared_as(&mut self, what: &str, (wrong, at): (&str, Span), right: &str, mend: Mend) {
         let message = format!("{what} `{wrong}` is `{right}` wherever it is read");
-        self.report.add(
-            Finding::error(at, Rule::UnknownName, message)
-                .expected(format!("`{right}`"))
-                .suggest(format!("did you mean `{right}`?"))
-                .mend(mend),
-        );
+        Finding::error(at, Rule::UnknownName, message)
+            .expected(format!("`{right}`"))
+            .suggest(format!("did you mean `{right}`?"))
+            .mend(mend)
+            .add_to(self.report);
     }
 }
 

@@ -1,79 +1,52 @@
 //! Where a workflow has expressions, and what each of these places allows.
 
 use crate::input::ArgumentSource;
+use crate::named_enum::named_enum;
 use crate::step::{Action, PromptText, Step, When};
 use crate::templated::{Dynamic, Located};
 use crate::wait::Wait;
 use crate::workflow::Workflow;
 
-/// The kind of place an expression stands in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ExprPlace {
-    /// `if`.
-    Condition,
-    /// `repeat.until`.
-    Until,
-    /// `verify[].check`.
-    Check,
-    /// `with`, `body` and `headers`: what goes into a request.
-    Request,
-    /// What an agent reads.
-    Prompt,
-    /// What a person reads before deciding.
-    Question,
-    /// `set`.
-    Set,
-    /// `fail`.
-    Failure,
-    /// `for_each`.
-    Items,
-    /// `wait`.
-    Wait,
-    /// `final_output`.
-    FinalOutput,
-    /// Arguments of an input's provider.
-    ProviderArgument,
+named_enum! {
+    /// The kind of place an expression stands in, in the words of a message.
+    pub(crate) ExprPlace {
+        Condition = "`if`",
+        /// `repeat.until`.
+        Until = "`until`",
+        /// `verify[].check`.
+        Check = "`check`",
+        /// `with`, `body` and `headers`: what goes into a request.
+        Request = "a request",
+        /// What an agent reads.
+        Prompt = "a prompt",
+        /// What a person reads before deciding.
+        Question = "a question",
+        Set = "`set`",
+        Failure = "`fail`",
+        Items = "`for_each`",
+        Wait = "`wait`",
+        FinalOutput = "`final_output`",
+        ProviderArgument = "an argument of a provider",
+    }
 }
 
 impl ExprPlace {
     /// The place takes true or false only.
     pub(crate) fn wants_boolean(self) -> bool {
-        matches!(self, ExprPlace::Condition | ExprPlace::Until | ExprPlace::Check)
+        matches!(self, Self::Condition | Self::Until | Self::Check)
     }
 
     /// What is rendered here is shown or stored in clear.
     pub(crate) fn is_shown(self) -> bool {
         matches!(
             self,
-            ExprPlace::Prompt
-                | ExprPlace::Question
-                | ExprPlace::Set
-                | ExprPlace::Failure
-                | ExprPlace::FinalOutput
+            Self::Prompt | Self::Question | Self::Set | Self::Failure | Self::FinalOutput
         )
     }
 
     /// `output` and `status_code` exist here.
     pub(crate) fn has_response(self) -> bool {
-        matches!(self, ExprPlace::Until | ExprPlace::Check)
-    }
-
-    /// The words for it in a message.
-    pub(crate) fn words(self) -> &'static str {
-        match self {
-            ExprPlace::Condition => "`if`",
-            ExprPlace::Until => "`until`",
-            ExprPlace::Check => "`check`",
-            ExprPlace::Request => "a request",
-            ExprPlace::Prompt => "a prompt",
-            ExprPlace::Question => "a question",
-            ExprPlace::Set => "`set`",
-            ExprPlace::Failure => "`fail`",
-            ExprPlace::Items => "`for_each`",
-            ExprPlace::Wait => "`wait`",
-            ExprPlace::FinalOutput => "`final_output`",
-            ExprPlace::ProviderArgument => "an argument of a provider",
-        }
+        matches!(self, Self::Until | Self::Check)
     }
 }
 

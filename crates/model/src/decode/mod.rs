@@ -24,12 +24,12 @@ pub(crate) trait Decode: Sized {
     const WANT: &'static str;
 
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self>;
-}
 
-/// A type whose form can be published.
-pub(crate) trait Shape {
-    /// The schema of a value of this type; named parts go to `defs`.
-    fn schema(defs: &mut Defs) -> Value;
+    /// The JSON Schema of such a value, which takes anything unless a type says otherwise; named
+    /// parts go to `defs`.
+    fn schema(_defs: &mut Defs) -> Value {
+        json!({})
+    }
 }
 
 /// The named parts of a schema.
@@ -37,19 +37,24 @@ pub(crate) type Defs = BTreeMap<&'static str, Value>;
 
 /// Reports a value of the wrong type, with the mend where the value can only mean one thing.
 pub(crate) fn wrong<T: Decode>(node: &SyntaxNode, report: &mut Report) -> Option<T> {
-    mistyped(node, T::WANT, None, report);
-    None
+    mistyped(node, T::WANT, None, report)
 }
 
-pub(crate) fn mistyped(node: &SyntaxNode, want: &str, meant: Option<Value>, report: &mut Report) {
+pub(crate) fn mistyped<T>(
+    node: &SyntaxNode,
+    want: &str,
+    meant: Option<Value>,
+    report: &mut Report,
+) -> Option<T> {
     if node.kind == SyntaxKind::Bad {
-        return;
+        return None;
     }
     let fault =
         Finding::error(node.at, Rule::Type, format!("expected {want}, found {}", node.noun()))
             .expected(want)
             .actual(node.noun());
     report.add(fault.write_instead(node.at, meant, &format!("put {want} here")));
+    None
 }
 
 /// A decoded value that remembers its place. Its place is no part of what it means: two values are
@@ -74,9 +79,7 @@ impl<T: Decode> Decode for Spot<T> {
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
         T::decode(node, report).map(|value| Spot { at: node.at, value })
     }
-}
 
-impl<T: Shape> Shape for Spot<T> {
     fn schema(defs: &mut Defs) -> Value {
         T::schema(defs)
     }
@@ -90,18 +93,20 @@ impl Decode for String {
             SyntaxKind::Str(text) => Some(text.clone()),
             SyntaxKind::Int(_) | SyntaxKind::Float(_) | SyntaxKind::Bool(_) => {
                 let meant = report.written(node).map(Value::from);
-                mistyped(node, Self::WANT, meant, report);
-                None
+                mistyped(node, Self::WANT, meant, report)
             }
             // `- Note: read it first` is a map to YAML and a sentence to its author.
             SyntaxKind::Map(entries) if entries.len() == 1 && !is_collection(&entries[0].1) => {
                 let meant = report.written(node).filter(|text| !text.starts_with('{'));
                 let meant = meant.filter(|text| !text.contains('\n')).map(Value::from);
-                mistyped(node, Self::WANT, meant, report);
-                None
+                mistyped(node, Self::WANT, meant, report)
             }
             _ => wrong(node, report),
         }
+    }
+
+    fn schema(_: &mut Defs) -> Value {
+        json!({"type": "string"})
     }
 }
 
@@ -123,14 +128,7 @@ pub(crate) fn text_that(
     let scalar =
         matches!(node.kind, SyntaxKind::Int(_) | SyntaxKind::Float(_) | SyntaxKind::Bool(_));
     let meant = report.written(node).filter(|text| scalar && fits(text));
-    mistyped(node, want, meant.map(Value::from), report);
-    None
-}
-
-impl Shape for String {
-    fn schema(_: &mut Defs) -> Value {
-        json!({"type": "string"})
-    }
+    mistyped(node, want, meant.map(Value::from), report)
 }
 
 impl Decode for bool {
@@ -145,15 +143,12 @@ impl Decode for bool {
                     "false" | "no" | "off" => Some(Value::Bool(false)),
                     _ => None,
                 };
-                mistyped(node, Self::WANT, meant, report);
-                None
+                mistyped(node, Self::WANT, meant, report)
             }
             _ => wrong(node, report),
         }
     }
-}
 
-impl Shape for bool {
     fn schema(_: &mut Defs) -> Value {
         json!({"type": "boolean"})
     }
@@ -178,14 +173,12 @@ impl<const MIN: i64, const MAX: i64> Decode for Int<MIN, MAX> {
             SyntaxKind::Int(number) => *number,
             SyntaxKind::Str(text) => {
                 let meant = text.trim().parse::<i64>().ok().filter(|n| (MIN..=MAX).contains(n));
-                mistyped(node, Self::WANT, meant.map(Value::from), report);
-                return None;
+                return mistyped(node, Self::WANT, meant.map(Value::from), report);
             }
             SyntaxKind::Float(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
                 #[expect(clippy::cast_possible_truncation, reason = "whole and far below 2^53")]
                 let meant = *number as i64;
-                mistyped(node, Self::WANT, Some(Value::from(meant)), report);
-                return None;
+                return mistyped(node, Self::WANT, Some(Value::from(meant)), report);
             }
             _ => return wrong(node, report),
         };
@@ -194,21 +187,14 @@ impl<const MIN: i64, const MAX: i64> Decode for Int<MIN, MAX> {
         }
         let limit = if number < MIN { MIN } else { MAX };
         let range = range_words(MIN, MAX);
-        report.add(
-            Finding::error(node.at, Rule::Range, format!("{number} is out of range"))
-                .expected(range.clone())
-                .actual(number.to_string())
-                .suggest(format!("use {range}, for example {limit}")),
-        );
+        Finding::error(node.at, Rule::Range, format!("{number} is out of range"))
+            .expected(range.clone())
+            .actual(number.to_string())
+            .suggest(format!("use {range}, for example {limit}"))
+            .add_to(report);
         None
     }
-}
 
-fn range_words(min: i64, max: i64) -> String {
-    if max == i64::MAX { format!("at least {min}") } else { format!("{min} to {max}") }
-}
-
-impl<const MIN: i64, const MAX: i64> Shape for Int<MIN, MAX> {
     fn schema(_: &mut Defs) -> Value {
         let mut schema = json!({"type": "integer", "minimum": MIN});
         if MAX < i64::MAX {
@@ -216,6 +202,10 @@ impl<const MIN: i64, const MAX: i64> Shape for Int<MIN, MAX> {
         }
         schema
     }
+}
+
+fn range_words(min: i64, max: i64) -> String {
+    if max == i64::MAX { format!("at least {min}") } else { format!("{min} to {max}") }
 }
 
 /// Text with its length in the type, counted in characters.
@@ -235,17 +225,14 @@ impl<const MIN: usize, const MAX: usize> Decode for Text<MIN, MAX> {
             0 => "an empty string".to_owned(),
             _ => format!("a string of {length} characters"),
         };
-        report.add(
-            Finding::error(node.at, Rule::Range, message)
-                .expected(format!("{MIN} to {MAX} characters"))
-                .actual(format!("{length} characters"))
-                .suggest(if length > MAX { "shorten it" } else { "say more" }),
-        );
+        Finding::error(node.at, Rule::Range, message)
+            .expected(format!("{MIN} to {MAX} characters"))
+            .actual(format!("{length} characters"))
+            .suggest(if length > MAX { "shorten it" } else { "say more" })
+            .add_to(report);
         None
     }
-}
 
-impl<const MIN: usize, const MAX: usize> Shape for Text<MIN, MAX> {
     fn schema(_: &mut Defs) -> Value {
         json!({"type": "string", "minLength": MIN, "maxLength": MAX})
     }
@@ -261,15 +248,12 @@ impl Decode for f64 {
             SyntaxKind::Float(number) => Some(*number),
             SyntaxKind::Str(text) => {
                 let meant = serde_json::from_str::<Value>(text.trim()).ok();
-                mistyped(node, Self::WANT, meant.filter(Value::is_number), report);
-                None
+                mistyped(node, Self::WANT, meant.filter(Value::is_number), report)
             }
             _ => wrong(node, report),
         }
     }
-}
 
-impl Shape for f64 {
     fn schema(_: &mut Defs) -> Value {
         json!({"type": "number"})
     }
@@ -284,10 +268,10 @@ impl Decode for Value {
     }
 }
 
-impl Shape for Value {
-    fn schema(_: &mut Defs) -> Value {
-        json!({})
-    }
+/// All of several parts, or none. Every one is looked at, so that every finding is reported.
+pub(crate) fn every<T>(parts: impl Iterator<Item = Option<T>>) -> Option<Vec<T>> {
+    let parts: Vec<Option<T>> = parts.collect();
+    parts.into_iter().collect()
 }
 
 impl<T: Decode> Decode for Vec<T> {
@@ -295,26 +279,18 @@ impl<T: Decode> Decode for Vec<T> {
 
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
         match &node.kind {
-            SyntaxKind::List(items) => {
-                // Every item is looked at, so that every finding is reported.
-                let all: Vec<Option<T>> =
-                    items.iter().map(|item| T::decode(item, report)).collect();
-                all.into_iter().collect()
-            }
+            SyntaxKind::List(items) => every(items.iter().map(|item| T::decode(item, report))),
             SyntaxKind::Null | SyntaxKind::Bad => wrong(node, report),
             _ => {
                 // One value where a list of them belongs: certain if the value itself is right.
                 let mut trial = Report::default();
                 let fits = T::decode(node, &mut trial).is_some();
                 let meant = fits.then(|| json!([node.to_value()]));
-                mistyped(node, Self::WANT, meant, report);
-                None
+                mistyped(node, Self::WANT, meant, report)
             }
         }
     }
-}
 
-impl<T: Shape> Shape for Vec<T> {
     fn schema(defs: &mut Defs) -> Value {
         json!({"type": "array", "items": T::schema(defs)})
     }
@@ -347,22 +323,17 @@ impl<T: Decode> Decode for Entries<T> {
 
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
         let SyntaxKind::Map(entries) = &node.kind else { return wrong(node, report) };
-        let all: Vec<Option<(Spot<String>, T)>> = entries
-            .iter()
-            .map(|(key, value)| Some((spot(key), T::decode(value, report)?)))
-            .collect();
-        all.into_iter().collect::<Option<_>>().map(Entries)
+        let read = |(key, value): &_| Some((spot(key), T::decode(value, report)?));
+        every(entries.iter().map(read)).map(Entries)
+    }
+
+    fn schema(defs: &mut Defs) -> Value {
+        json!({"type": "object", "additionalProperties": T::schema(defs)})
     }
 }
 
 pub(crate) fn spot(key: &SyntaxKey) -> Spot<String> {
     Spot { at: key.at, value: key.name.clone() }
-}
-
-impl<T: Shape> Shape for Entries<T> {
-    fn schema(defs: &mut Defs) -> Value {
-        json!({"type": "object", "additionalProperties": T::schema(defs)})
-    }
 }
 
 /// A name and other names that lead to it: keys that authors write in its place, or keys that belong
@@ -374,16 +345,21 @@ pub(crate) fn unalias(aliases: Aliases, name: &str) -> Option<&'static str> {
     aliases.iter().find(|(_, others)| others.contains(&name)).map(|(meant, _)| *meant)
 }
 
+type Keys = &'static [&'static str];
+
 /// Keys of which a map has one: what a step does, and the two ways to write a prompt.
-const RIVALS: &[&[&str]] =
+const RIVALS: &[Keys] =
     &[&["run", "prompt", "approve", "wait", "set", "fail", "loop"], &["prompt", "promptBlocks"]];
 
 /// Reads the fields of a map and answers for those nobody asked for.
 pub(crate) struct Fields<'n, 'r> {
     node: &'n SyntaxNode,
-    known: &'static [&'static str],
-    slips: Aliases,
-    homes: Aliases,
+    known: Keys,
+    /// Other names under which authors look for a key.
+    pub(crate) slips: Aliases,
+    /// Keys that authors put here though they belong into the map of another key.
+    pub(crate) homes: Aliases,
+    /// Whether a value would do under a key.
     fits: fn(&str, &SyntaxNode) -> bool,
     missing: Vec<&'static str>,
     report: &'r mut Report,
@@ -399,31 +375,15 @@ pub(crate) fn fits<T: Decode>(node: &SyntaxNode) -> bool {
 impl<'n, 'r> Fields<'n, 'r> {
     pub(crate) fn of<T: Decode>(
         node: &'n SyntaxNode,
-        known: &'static [&'static str],
+        known: Keys,
+        fits: fn(&str, &SyntaxNode) -> bool,
         report: &'r mut Report,
     ) -> Option<Self> {
-        if !matches!(node.kind, SyntaxKind::Map(_)) {
-            mistyped(node, T::WANT, None, report);
-            return None;
+        if !node.is_map() {
+            return mistyped(node, T::WANT, None, report);
         }
         report.enter(node, known);
-        let fits = |_: &str, _: &SyntaxNode| false;
         Some(Fields { node, known, slips: &[], homes: &[], fits, missing: Vec::new(), report })
-    }
-
-    /// Tells whether a value would do under a key.
-    pub(crate) fn fits(&mut self, fits: fn(&str, &SyntaxNode) -> bool) {
-        self.fits = fits;
-    }
-
-    /// Other names under which authors look for a key.
-    pub(crate) fn slips(&mut self, slips: Aliases) {
-        self.slips = slips;
-    }
-
-    /// Keys that authors put here though they belong into the map of another key.
-    pub(crate) fn homes(&mut self, homes: Aliases) {
-        self.homes = homes;
     }
 
     /// An optional key: a value that fails is reported and counts as absent.
@@ -512,31 +472,24 @@ impl<'n, 'r> Fields<'n, 'r> {
     }
 
     /// The map that a stray key belongs in: one below this, or one around it.
-    fn home(&self, name: &str) -> Option<Mend> {
+    fn home(&self, name: &str) -> Option<(&'static str, Mend)> {
         let under = unalias(self.homes, name)?;
-        let taken = match self.node.get(under) {
-            None => false,
-            Some(target) => {
-                !matches!(target.kind, SyntaxKind::Map(_)) || target.get(name).is_some()
-            }
-        };
-        let key = self.node.entry(name)?.0.at;
-        let (into, under) = (self.node.at, Some(under.to_owned()));
-        (!taken).then(|| Mend::Move { key, into, under, name: name.to_owned() })
+        let is_taken = |target: &SyntaxNode| !target.is_map() || target.get(name).is_some();
+        let (into, key) = (self.node.at, self.node.entry(name)?.0.at);
+        let mend = Mend::Move { key, into, under: Some(under.to_owned()), name: name.to_owned() };
+        (!self.node.get(under).is_some_and(is_taken)).then_some((under, mend))
     }
 
     fn unknown(&mut self, key: &SyntaxKey, meant: Option<&'static str>) {
         let name = &key.name;
         let fault = Finding::error(key.at, Rule::UnknownKey, format!("unknown key `{name}`"));
         let fault = match meant {
-            Some(meant) if self.node.get(meant).is_none() => fault
-                .expected(format!("`{meant}`"))
-                .suggest(format!("did you mean `{meant}`?"))
-                .mend(Mend::RenameKey { key: key.at, to: meant.to_owned() }),
+            Some(meant) if self.node.get(meant).is_none() => {
+                fault.expected(format!("`{meant}`")).did_you_mean_key(key.at, Some(meant), "")
+            }
             Some(meant) => fault.suggest(format!("`{meant}` is here already: remove this one")),
             None => match (self.home(name), self.report.around(key)) {
-                (Some(mend @ Mend::Move { .. }), _) => {
-                    let under = unalias(self.homes, name).unwrap_or_default();
+                (Some((under, mend)), _) => {
                     fault.suggest(format!("move it into `{under}`")).mend(mend)
                 }
                 (_, Some(mend)) => fault.suggest("move it one level up").mend(mend),
@@ -554,11 +507,8 @@ impl<'n, 'r> Fields<'n, 'r> {
         if self.report.has_strayed(key) {
             return;
         }
-        self.report.add(
-            Finding::error(self.node.at, Rule::Required, format!("missing required key `{key}`"))
-                .expected(format!("`{key}`"))
-                .suggest(format!("add `{key}`")),
-        );
+        let fault = Finding::required(self.node.at, key, format!("add `{key}`"));
+        self.report.add(fault.expected(format!("`{key}`")));
     }
 }
 
@@ -612,21 +562,19 @@ macro_rules! shape {
                 report: &mut $crate::decode::Report,
             ) -> Option<Self> {
                 const KEYS: &[&str] = &[$($key,)* $($($kept),+)?];
-                let mut fields = $crate::decode::Fields::of::<Self>(node, KEYS, report)?;
-                fields.fits(|key, value| match key {
+                let fits = |key: &str, value: &_| match key {
                     $($key => $crate::decode::fits::<$ty>(value),)*
                     _ => false,
-                });
-                $(fields.slips($slips);)?
-                $(fields.homes($homes);)?
+                };
+                let mut fields = $crate::decode::Fields::of::<Self>(node, KEYS, fits, report)?;
+                $(fields.slips = $slips;)?
+                $(fields.homes = $homes;)?
                 $(let $field = fields.$kind::<$ty>($key);)*
                 $($(fields.opt::<$crate::guide::KeptField>($kept);)+)?
                 fields.finish();
                 Some($name { at: node.at, $($field: $crate::decode::shape!(@take $kind $field)),* })
             }
-        }
 
-        impl $crate::decode::Shape for $name {
             fn schema(defs: &mut $crate::decode::Defs) -> serde_json::Value {
                 let reference = concat!("#/$defs/", stringify!($name));
                 if !defs.contains_key(stringify!($name)) {
@@ -637,7 +585,7 @@ macro_rules! shape {
                             $key,
                             $crate::decode::shape!(@needed $kind),
                             $doc,
-                            <$ty as $crate::decode::Shape>::schema(defs),
+                            <$ty as $crate::decode::Decode>::schema(defs),
                         ),)*
                         $($(($kept, false, "Kept for other tools.", serde_json::json!({})),)+)?
                     ];
@@ -667,7 +615,7 @@ macro_rules! words {
     ) => {
         $crate::named_enum::named_enum! {
             $(#[$meta])*
-            $name { $($(#[$doc])* $variant = $word),* }
+            pub $name { $($(#[$doc])* $variant = $word),* }
         }
 
         impl $crate::decode::Decode for $name {
@@ -678,15 +626,13 @@ macro_rules! words {
                 report: &mut $crate::decode::Report,
             ) -> Option<Self> {
                 let Some(text) = node.text() else { return $crate::decode::wrong(node, report) };
-                let found = $name::ALL.iter().copied().find(|one| one.name() == text);
+                let found = $name::named(text);
                 if found.is_none() {
                     $crate::decode::not_a_choice(node, text, &[$($word),*], report);
                 }
                 found
             }
-        }
 
-        impl $crate::decode::Shape for $name {
             fn schema(_: &mut $crate::decode::Defs) -> serde_json::Value {
                 serde_json::json!({"enum": [$($word),*]})
             }

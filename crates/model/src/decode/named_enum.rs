@@ -5,18 +5,23 @@
 macro_rules! named_enum {
     (
         $(#[$meta:meta])*
-        $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal),* $(,)? }
+        $vis:vis $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal),* $(,)? }
     ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name { $($(#[$doc])* $variant),* }
+        $vis enum $name { $($(#[$doc])* $variant),* }
 
+        #[allow(dead_code, reason = "not every enum is asked for all that names allow")]
         impl $name {
-            pub const ALL: &'static [$name] = &[$($name::$variant),*];
+            $vis const ALL: &'static [$name] = &[$($name::$variant),*];
 
             /// The name in documents and responses.
-            pub fn name(self) -> &'static str {
+            $vis fn name(self) -> &'static str {
                 match self { $($name::$variant => $word),* }
+            }
+
+            $vis fn named(name: &str) -> Option<$name> {
+                $name::ALL.iter().copied().find(|one| one.name() == name)
             }
         }
     };

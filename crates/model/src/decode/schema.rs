@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::decode::{Defs, Shape};
+use crate::decode::{Decode, Defs};
 use crate::guide::GuideDoc;
 use crate::manifest::ManifestDoc;
 use crate::workflow::Spelling;

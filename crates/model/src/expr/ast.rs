@@ -8,6 +8,7 @@ use regex::Regex;
 
 use super::function::Function;
 use super::literal::Literal;
+use crate::named_enum::named_enum;
 
 #[derive(Debug)]
 pub(super) struct Node {
@@ -110,34 +111,15 @@ pub(super) struct Macro {
     pub(super) body: Box<Node>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MacroKind {
-    All,
-    Exists,
-    ExistsOne,
-    Filter,
-    Map,
-    OptMap,
-    OptFlatMap,
-}
-
-impl MacroKind {
-    pub(super) const ALL: [(&'static str, MacroKind); 7] = [
-        ("all", MacroKind::All),
-        ("exists", MacroKind::Exists),
-        ("exists_one", MacroKind::ExistsOne),
-        ("filter", MacroKind::Filter),
-        ("map", MacroKind::Map),
-        ("optMap", MacroKind::OptMap),
-        ("optFlatMap", MacroKind::OptFlatMap),
-    ];
-
-    pub(super) fn named(name: &str) -> Option<MacroKind> {
-        MacroKind::ALL.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        MacroKind::ALL.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
+named_enum! {
+    pub(super) MacroKind {
+        All = "all",
+        Exists = "exists",
+        ExistsOne = "exists_one",
+        Filter = "filter",
+        Map = "map",
+        OptMap = "optMap",
+        OptFlatMap = "optFlatMap",
     }
 }
 
@@ -153,42 +135,34 @@ pub(super) enum LogicOp {
     Or,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BinaryOp {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    Remainder,
-    Equal,
-    NotEqual,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
-    In,
-}
-
-impl BinaryOp {
-    pub(super) fn symbol(self) -> &'static str {
-        match self {
-            BinaryOp::Add => "+",
-            BinaryOp::Subtract => "-",
-            BinaryOp::Multiply => "*",
-            BinaryOp::Divide => "/",
-            BinaryOp::Remainder => "%",
-            BinaryOp::Equal => "==",
-            BinaryOp::NotEqual => "!=",
-            BinaryOp::Less => "<",
-            BinaryOp::LessOrEqual => "<=",
-            BinaryOp::Greater => ">",
-            BinaryOp::GreaterOrEqual => ">=",
-            BinaryOp::In => "in",
-        }
+named_enum! {
+    pub(super) BinaryOp {
+        Add = "+",
+        Subtract = "-",
+        Multiply = "*",
+        Divide = "/",
+        Remainder = "%",
+        Equal = "==",
+        NotEqual = "!=",
+        Less = "<",
+        LessOrEqual = "<=",
+        Greater = ">",
+        GreaterOrEqual = ">=",
+        In = "in",
     }
 }
 
 impl Node {
+    /// What reaches the result unchanged: the node itself, or what `+` joins at its top.
+    pub(super) fn joined(&self) -> Vec<&Node> {
+        match &self.kind {
+            NodeKind::Chain { first, rest } if rest.iter().all(|one| one.op == BinaryOp::Add) => {
+                std::iter::once(&**first).chain(rest.iter().map(|link| &link.operand)).collect()
+            }
+            _ => vec![self],
+        }
+    }
+
     pub(super) fn literal(&self) -> Option<&Literal> {
         match &self.kind {
             NodeKind::Literal(literal) => Some(literal),

@@ -420,7 +420,7 @@ pub(super) fn unknown_method(source: &str, receiver: Span, span: Span) -> Syntax
     if let Some(here) = here.or(function::find(name, Form::Global).map(|known| known.name)) {
         return error.help(format!("`{here}` is a function: write `{here}({receiver_text})`"));
     }
-    let macros = MacroKind::ALL.into_iter().map(|(name, _)| name);
+    let macros = MacroKind::ALL.iter().map(|kind| kind.name());
     let known: Vec<&str> = function::names(Form::Method).chain(macros).collect();
     did_you_mean(error, name, &known)
 }

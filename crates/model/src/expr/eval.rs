@@ -14,10 +14,11 @@ use super::function::Function;
 use super::limits::RESULT_DEPTH_MAX;
 use super::value::{Key, Map, OwnMap, Value};
 use super::{EvalError, EvalErrorKind, Fuel, Names, Scope, ValueType};
-use super::{compare, eval_call, number, outcome};
+use super::{compare, number, outcome};
 
 /// Errors are boxed: the walk passes a result on at every node, and most of them are values.
 pub(super) type Eval<T> = Result<T, Box<EvalError>>;
+pub(super) type Valued<'v> = Eval<Value<'v>>;
 
 /// What methods of optionals take, in the words of an error.
 pub(super) const AN_OPTIONAL: &str = "an optional, as `.?` yields it";
@@ -43,7 +44,7 @@ impl<'v, 'f> Evaluator<'v, 'f> {
     ///
     /// Values are walked and dropped recursively, and a long chain such as
     /// `x.optMap(y, [y]).optMap(y, [y])` nests them deeper than its source: hence the check.
-    pub(super) fn node(&mut self, node: &'v Node) -> Eval<Value<'v>> {
+    pub(super) fn node(&mut self, node: &'v Node) -> Valued<'v> {
         self.spend(node.span, 1)?;
         let value = self.unchecked(node)?;
         if value.depth() > RESULT_DEPTH_MAX {
@@ -52,7 +53,7 @@ impl<'v, 'f> Evaluator<'v, 'f> {
         Ok(value)
     }
 
-    fn unchecked(&mut self, node: &'v Node) -> Eval<Value<'v>> {
+    fn unchecked(&mut self, node: &'v Node) -> Valued<'v> {
         match &node.kind {
             NodeKind::Literal(literal) => Ok(Value::of_literal(literal)),
             NodeKind::Local(slot) => Ok(self.locals[*slot].clone()),
@@ -61,7 +62,9 @@ impl<'v, 'f> Evaluator<'v, 'f> {
             NodeKind::Map(entries) => self.map(entries),
             NodeKind::Unary { op, count, operand } => self.unary(*op, *count, operand, node.span),
             NodeKind::Chain { first, rest } => self.chain(first, rest, node.span),
-            NodeKind::Logic { op, terms } => self.logic(*op, terms),
+            NodeKind::Logic { op, terms } => {
+                self.decided(terms, *op == LogicOp::Or, Self::condition)
+            }
             NodeKind::Choice { arms, otherwise } => {
                 for (condition, then) in arms {
                     if self.condition(condition)? {
@@ -108,7 +111,7 @@ impl<'v, 'f> Evaluator<'v, 'f> {
         }
     }
 
-    fn root(&mut self, name: &str, span: Span) -> Eval<Value<'v>> {
+    fn root(&mut self, name: &str, span: Span) -> Valued<'v> {
         if let Some(json) = self.scope.root(name) {
             return Ok(Value::of_json(json));
         }
@@ -122,7 +125,7 @@ impl<'v, 'f> Evaluator<'v, 'f> {
         error(span, EvalErrorKind::UnknownName { name: name.to_owned(), names })
     }
 
-    fn list(&mut self, elements: &'v [Element]) -> Eval<Value<'v>> {
+    fn list(&mut self, elements: &'v [Element]) -> Valued<'v> {
         let mut items = Vec::with_capacity(elements.len());
         for element in elements {
             let value = self.node(&element.value)?;
@@ -135,7 +138,7 @@ impl<'v, 'f> Evaluator<'v, 'f> {
         Ok(Value::list(items))
     }
 
-    fn map(&mut self, written: &'v [Entry]) -> Eval<Value<'v>> {
+    fn map(&mut self, written: &'v [Entry]) -> Valued<'v> {
         let mut entries = Vec::with_capacity(written.len());
         let mut spans = Vec::with_capacity(written.len());
         for entry in written {
@@ -144,13 +147,11 @@ impl<'v, 'f> Evaluator<'v, 'f> {
                 let found = key.value_type();
                 return error(entry.key.span, EvalErrorKind::BadKey { found });
             };
-            let mut value = Some(self.node(&entry.value)?);
-            if entry.optional {
-                value = value
-                    .map(|value| optional(value, "{?'key': x}", entry.value.span))
-                    .transpose()?
-                    .flatten();
-            }
+            let value = self.node(&entry.value)?;
+            let value = match entry.optional {
+                true => optional(value, "{?'key': x}", entry.value.span)?,
+                false => Some(value),
+            };
             if let Some(value) = value {
                 entries.push((key, value));
                 spans.push(entry.key.span);
@@ -162,13 +163,7 @@ impl<'v, 'f> Evaluator<'v, 'f> {
         }
     }
 
-    fn unary(
-        &mut self,
-        op: UnaryOp,
-        count: usize,
-        operand: &'v Node,
-        span: Span,
-    ) -> Eval<Value<'v>> {
+    fn unary(&mut self, op: UnaryOp, count: usize, operand: &'v Node, span: Span) -> Valued<'v> {
         let value = self.node(operand)?;
         match (op, value) {
             (UnaryOp::Not, Value::Bool(value)) => Ok(Value::Bool(value ^ (count % 2 == 1))),
@@ -187,7 +182,7 @@ impl<'v, 'f> Evaluator<'v, 'f> {
         }
     }
 
-    fn chain(&mut self, first: &'v Node, rest: &'v [Link], span: Span) -> Eval<Value<'v>> {
+    fn chain(&mut self, first: &'v Node, rest: &'v [Link], span: Span) -> Valued<'v> {
         let mut value = self.node(first)?;
         for link in rest {
             let right = self.node(&link.operand)?;
@@ -197,69 +192,54 @@ impl<'v, 'f> Evaluator<'v, 'f> {
         Ok(value)
     }
 
-    fn binary(
-        &mut self,
-        op: BinaryOp,
-        left: Value<'v>,
-        right: Value<'v>,
-        span: Span,
-    ) -> Eval<Value<'v>> {
-        let ordering = match op {
-            BinaryOp::Equal | BinaryOp::NotEqual => {
-                let equal = paid(compare::equal(self.fuel, &left, &right), span)?;
-                return Ok(Value::Bool(equal == (op == BinaryOp::Equal)));
+    fn binary(&mut self, op: BinaryOp, left: Value<'v>, right: Value<'v>, at: Span) -> Valued<'v> {
+        use BinaryOp::{Equal, Greater, GreaterOrEqual, In, Less, LessOrEqual, NotEqual};
+        match op {
+            Equal | NotEqual => {
+                let equal = paid(compare::equal(self.fuel, &left, &right), at)?;
+                Ok(Value::Bool(equal == (op == Equal)))
             }
-            BinaryOp::In => return self.contains(&left, &right, span),
-            BinaryOp::Less
-            | BinaryOp::LessOrEqual
-            | BinaryOp::Greater
-            | BinaryOp::GreaterOrEqual => paid(compare::order(self.fuel, &left, &right), span)?,
-            BinaryOp::Add
-            | BinaryOp::Subtract
-            | BinaryOp::Multiply
-            | BinaryOp::Divide
-            | BinaryOp::Remainder => return self.arithmetic(op, left, right, span),
-        };
-        match ordering {
-            Some(ordering) => Ok(Value::Bool(match op {
-                BinaryOp::Less => ordering.is_lt(),
-                BinaryOp::LessOrEqual => ordering.is_le(),
-                BinaryOp::Greater => ordering.is_gt(),
-                _ => ordering.is_ge(),
-            })),
-            None => operands(op, &left, &right, span),
+            In => self.contains(&left, &right, at),
+            Less | LessOrEqual | Greater | GreaterOrEqual => {
+                let Some(order) = paid(compare::order(self.fuel, &left, &right), at)? else {
+                    return operands(op, &left, &right, at);
+                };
+                Ok(Value::Bool(match op {
+                    Less => order.is_lt(),
+                    LessOrEqual => order.is_le(),
+                    Greater => order.is_gt(),
+                    _ => order.is_ge(),
+                }))
+            }
+            _ => match number::arithmetic(op, &left, &right) {
+                Some(result) => result.or_else(|kind| error(at, kind)),
+                None if op == BinaryOp::Add => self.joined(left, right, at),
+                None => operands(op, &left, &right, at),
+            },
         }
     }
 
-    fn arithmetic(
-        &mut self,
-        op: BinaryOp,
-        left: Value<'v>,
-        right: Value<'v>,
-        span: Span,
-    ) -> Eval<Value<'v>> {
-        if let Some(result) = number::arithmetic(op, &left, &right) {
-            return result.or_else(|kind| error(span, kind));
-        }
-        match (op, left, right) {
-            (BinaryOp::Add, Value::Str(left), Value::Str(right)) => {
-                self.spend_bytes(span, left.len() + right.len())?;
+    /// `left + right` of what is no number.
+    fn joined(&mut self, left: Value<'v>, right: Value<'v>, at: Span) -> Valued<'v> {
+        match (left, right) {
+            (Value::Str(left), Value::Str(right)) => {
+                self.spend_bytes(at, left.len() + right.len())?;
                 Ok(Value::text([&*left, &*right].concat()))
             }
-            (BinaryOp::Add, Value::Bytes(left), Value::Bytes(right)) => {
-                self.spend_bytes(span, left.len() + right.len())?;
+            (Value::Bytes(left), Value::Bytes(right)) => {
+                self.spend_bytes(at, left.len() + right.len())?;
                 Ok(Value::Bytes([&*left, &*right].concat().into()))
             }
-            (BinaryOp::Add, Value::List(left), Value::List(right)) => {
-                self.spend(span, (left.len() + right.len()) as u64)?;
+            (Value::List(left), Value::List(right)) => {
+                self.spend(at, (left.len() + right.len()) as u64)?;
                 Ok(Value::list(left.iter().chain(right.iter()).collect()))
             }
-            (op, left, right) => operands(op, &left, &right, span),
+            (left, right) => operands(BinaryOp::Add, &left, &right, at),
         }
     }
 
     /// `left in right`
-    fn contains(&mut self, left: &Value<'v>, right: &Value<'v>, span: Span) -> Eval<Value<'v>> {
+    fn contains(&mut self, left: &Value<'v>, right: &Value<'v>, span: Span) -> Valued<'v> {
         match right {
             Value::List(list) => {
                 for item in list.iter() {
@@ -276,12 +256,16 @@ impl<'v, 'f> Evaluator<'v, 'f> {
         }
     }
 
-    /// `&&` and `||`: one operand that decides absorbs the errors of the others.
-    fn logic(&mut self, op: LogicOp, terms: &'v [Node]) -> Eval<Value<'v>> {
-        let decides = op == LogicOp::Or;
+    /// `&&`, `||`, `all` and `exists`: one operand that decides absorbs the errors of the others.
+    pub(super) fn decided<T>(
+        &mut self,
+        operands: impl IntoIterator<Item = T>,
+        decides: bool,
+        holds: impl Fn(&mut Self, T) -> Eval<bool>,
+    ) -> Valued<'v> {
         let mut failed = None;
-        for term in terms {
-            match self.condition(term) {
+        for operand in operands {
+            match holds(self, operand) {
                 Ok(value) if value == decides => return Ok(Value::Bool(decides)),
                 Ok(_) => {}
                 Err(error) => absorb(&mut failed, error)?,
@@ -295,7 +279,7 @@ impl<'v, 'f> Evaluator<'v, 'f> {
         call: &'v Call,
         receiver: Option<Value<'v>>,
         span: Span,
-    ) -> Eval<Value<'v>> {
+    ) -> Valued<'v> {
         match (call.function, receiver) {
             (Function::Coalesce, _) => self.coalesce(&call.args),
             (function @ (Function::Or | Function::OrValue), Some(receiver)) => {
@@ -315,12 +299,12 @@ impl<'v, 'f> Evaluator<'v, 'f> {
                 for arg in &call.args {
                     args.push(self.node(arg)?);
                 }
-                eval_call::apply(self, call, &args, span)
+                self.apply(call, &args, span)
             }
         }
     }
 
-    fn coalesce(&mut self, args: &'v [Node]) -> Eval<Value<'v>> {
+    fn coalesce(&mut self, args: &'v [Node]) -> Valued<'v> {
         for arg in args {
             let value = match self.node(arg) {
                 Ok(Value::Optional(Some(inner))) => (*inner).clone(),
@@ -341,7 +325,7 @@ fn paid<T>(spent: Result<T, Exhausted>, span: Span) -> Eval<T> {
 }
 
 /// Keeps the first error for later; a limit that was hit is never kept.
-pub(super) fn absorb(failed: &mut Option<Box<EvalError>>, error: Box<EvalError>) -> Eval<()> {
+fn absorb(failed: &mut Option<Box<EvalError>>, error: Box<EvalError>) -> Eval<()> {
     if error.kind.is_limit() {
         return Err(error);
     }
@@ -372,5 +356,5 @@ pub(super) fn wrong_argument<T>(
 
 fn operands<T>(op: BinaryOp, left: &Value<'_>, right: &Value<'_>, span: Span) -> Eval<T> {
     let (left, right) = (left.value_type(), right.value_type());
-    error(span, EvalErrorKind::Operands { op: op.symbol(), left, right })
+    error(span, EvalErrorKind::Operands { op: op.name(), left, right })
 }

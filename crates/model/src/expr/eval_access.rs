@@ -5,15 +5,15 @@ use std::rc::Rc;
 use milepost_syntax::span::Span;
 
 use super::ast::{Node, Step, StepKind};
-use super::eval::{Eval, Evaluator, error};
+use super::eval::{Eval, Evaluator, Valued, error};
 use super::limits::NAMES_COMPARED_MAX;
 use super::names::shortened;
 use super::value::{Key, Text, Value};
-use super::{EvalErrorKind, Names, ValueType, number};
+use super::{EvalErrorKind, Names, ValueType};
 
 impl<'v> Evaluator<'v, '_> {
     /// One step of member access on a value; `of` is the source of that value.
-    pub(super) fn step(&mut self, value: Value<'v>, step: &'v Step, of: Span) -> Eval<Value<'v>> {
+    pub(super) fn step(&mut self, value: Value<'v>, step: &'v Step, of: Span) -> Valued<'v> {
         self.spend(step.span, 1)?;
         let optional = match &step.kind {
             StepKind::Method(call) => {
@@ -59,7 +59,7 @@ impl<'v> Evaluator<'v, '_> {
             // What may be missing may be null just as well: APIs use the two alike.
             (Value::Null, _) if optional => None,
             (Value::List(list), None) => {
-                let Some(place) = list_index(&index) else {
+                let Some(Key::Int(place)) = Key::of(&index) else {
                     let (of, found) = (ValueType::List, index.value_type());
                     return error(step.span, EvalErrorKind::BadIndex { of, found });
                 };
@@ -99,7 +99,7 @@ impl<'v> Evaluator<'v, '_> {
         }
     }
 
-    pub(super) fn has(&mut self, base: &'v Node, step: &'v Step) -> Eval<Value<'v>> {
+    pub(super) fn has(&mut self, base: &'v Node, step: &'v Step) -> Valued<'v> {
         let value = self.node(base)?;
         let inner = match &value {
             Value::Optional(None) | Value::Null => return Ok(Value::Bool(false)),
@@ -112,13 +112,5 @@ impl<'v> Evaluator<'v, '_> {
 
     fn quote(&self, span: Span) -> String {
         shortened(self.source[span.range()].trim_end()).into_owned()
-    }
-}
-
-fn list_index(index: &Value<'_>) -> Option<i64> {
-    match index {
-        Value::Int(index) => Some(*index),
-        Value::Double(index) => number::whole(*index),
-        _ => None,
     }
 }

@@ -1,128 +1,163 @@
 //! What the functions do.
 
-use std::fmt::Write as _;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use milepost_syntax::span::Span;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value as Json;
 
 use super::EvalErrorKind;
 use super::ast::Call;
-use super::eval::{AN_OPTIONAL, Eval, Evaluator, error, wrong_argument};
+use super::eval::{AN_OPTIONAL, Eval, Evaluator, Valued, error, wrong_argument};
 use super::function::Function;
 use super::limits::PATTERN_FUEL;
 use super::value::{Text, Value};
 use super::{number, parse_call};
 
-/// Applies a function to its arguments, the receiver of a method first.
-pub(super) fn apply<'v>(
-    cx: &mut Evaluator<'v, '_>,
-    call: &'v Call,
-    args: &[Value<'v>],
-    span: Span,
-) -> Eval<Value<'v>> {
-    let function = call.function;
-    match (function, args) {
-        (Function::Now, _) => match cx.scope.now() {
-            Some(now) => Ok(Value::Str(Text::Borrowed(now))),
-            None => error(span, EvalErrorKind::NoTime),
-        },
-        (Function::OptionalNone, _) => Ok(Value::Optional(None)),
-        (Function::Matches, [text, pattern]) => matches(cx, call, text, pattern, span),
-        (Function::Contains | Function::StartsWith | Function::EndsWith, [text, part]) => {
-            search(cx, function, text, part, span)
+impl<'v> Evaluator<'v, '_> {
+    /// Applies a function to its arguments, the receiver of a method first.
+    pub(super) fn apply(&mut self, call: &'v Call, args: &[Value<'v>], span: Span) -> Valued<'v> {
+        let function = call.function;
+        match (function, args) {
+            (Function::Now, _) => match self.scope.now() {
+                Some(now) => Ok(Value::Str(Text::Borrowed(now))),
+                None => error(span, EvalErrorKind::NoTime),
+            },
+            (Function::OptionalNone, _) => Ok(Value::Optional(None)),
+            (_, [value]) => self.apply_one(function, value, span),
+            (_, [text, part]) => {
+                let (text, part) = (text_of(function, text, span)?, text_of(function, part, span)?);
+                self.search(call, text, part, span).map(Value::Bool)
+            }
+            _ => unreachable!("the parser checks how many arguments a function gets"),
         }
-        (_, [value]) => apply_one(cx, function, value, span),
-        _ => unreachable!("the parser checks how many arguments a function gets"),
     }
-}
 
-fn apply_one<'v>(
-    cx: &mut Evaluator<'v, '_>,
-    function: Function,
-    value: &Value<'v>,
-    span: Span,
-) -> Eval<Value<'v>> {
-    match (function, value) {
-        (Function::Size, _) => size(cx, value, span),
-        (Function::Dyn, value) => Ok(value.clone()),
-        (Function::Type, value) => Ok(Value::Type(value.value_type())),
-        (Function::Json, value) => {
-            let json = cx.json(value, span)?;
-            Ok(Value::text(json.to_string()))
+    fn apply_one(&mut self, function: Function, value: &Value<'v>, span: Span) -> Valued<'v> {
+        match (function, value) {
+            (Function::Size, _) => self.size(value, span),
+            (Function::Dyn, value) => Ok(value.clone()),
+            (Function::Type, value) => Ok(Value::Type(value.value_type())),
+            (Function::Json, value) => {
+                let json = self.json(value, span)?;
+                Ok(Value::text(json.to_string()))
+            }
+            (Function::ParseJson, Value::Str(text)) => self.parse_json(text, span),
+            (Function::Base64, Value::Str(text)) => {
+                self.spend_bytes(span, text.len())?;
+                Ok(Value::text(STANDARD.encode(text.as_bytes())))
+            }
+            (Function::Base64, Value::Bytes(bytes)) => {
+                self.spend_bytes(span, bytes.len())?;
+                Ok(Value::text(STANDARD.encode(bytes)))
+            }
+            (Function::UrlEncode, Value::Str(text)) => {
+                self.spend_bytes(span, 3 * text.len())?;
+                Ok(Value::text(utf8_percent_encode(text, RESERVED).to_string()))
+            }
+            (Function::Secret, Value::Str(name)) => match self.scope.secret(name) {
+                Some(sentinel) => Ok(Value::text(sentinel)),
+                None => error(span, EvalErrorKind::NoSecret { name: name.to_string() }),
+            },
+            (Function::OfNonZero, value) if value.is_zero() => Ok(Value::Optional(None)),
+            (Function::OptionalOf | Function::OfNonZero, value) => Ok(Value::some(value.clone())),
+            (Function::HasValue, Value::Optional(inner)) => Ok(Value::Bool(inner.is_some())),
+            (Function::Value, Value::Optional(inner)) => match inner {
+                Some(inner) => Ok((**inner).clone()),
+                None => error(span, EvalErrorKind::NoValue),
+            },
+            (function, value) => self.convert(function, value, span),
         }
-        (Function::ParseJson, Value::Str(text)) => parse_json(cx, text, span),
-        (Function::Base64, Value::Str(text)) => {
-            cx.spend_bytes(span, text.len())?;
-            Ok(Value::text(STANDARD.encode(text.as_bytes())))
-        }
-        (Function::Base64, Value::Bytes(bytes)) => {
-            cx.spend_bytes(span, bytes.len())?;
-            Ok(Value::text(STANDARD.encode(bytes)))
-        }
-        (Function::UrlEncode, Value::Str(text)) => {
-            cx.spend_bytes(span, 3 * text.len())?;
-            Ok(Value::text(percent_encoded(text)))
-        }
-        (Function::Secret, Value::Str(name)) => match cx.scope.secret(name) {
-            Some(sentinel) => Ok(Value::text(sentinel)),
-            None => error(span, EvalErrorKind::NoSecret { name: name.to_string() }),
-        },
-        (Function::OptionalOfNonZero, value) if value.is_zero() => Ok(Value::Optional(None)),
-        (Function::OptionalOf | Function::OptionalOfNonZero, value) => {
-            Ok(Value::some(value.clone()))
-        }
-        (Function::HasValue, Value::Optional(inner)) => Ok(Value::Bool(inner.is_some())),
-        (Function::Value, Value::Optional(inner)) => match inner {
-            Some(inner) => Ok((**inner).clone()),
-            None => error(span, EvalErrorKind::NoValue),
-        },
-        (function, value) => convert(cx, function, value, span),
     }
-}
 
-/// The conversions `int double string bool bytes`.
-fn convert<'v>(
-    cx: &mut Evaluator<'v, '_>,
-    function: Function,
-    value: &Value<'v>,
-    span: Span,
-) -> Eval<Value<'v>> {
-    if let Value::Str(text) = value {
-        cx.spend_bytes(span, text.len())?;
+    /// The conversions `int double string bool bytes`.
+    fn convert(&mut self, function: Function, value: &Value<'v>, span: Span) -> Valued<'v> {
+        if let Value::Str(text) = value {
+            self.spend_bytes(span, text.len())?;
+        }
+        let converted = match (function, value) {
+            (Function::Int, Value::Int(_))
+            | (Function::Double, Value::Double(_))
+            | (Function::String, Value::Str(_))
+            | (Function::Bool, Value::Bool(_))
+            | (Function::Bytes, Value::Bytes(_)) => Some(value.clone()),
+            (Function::Int | Function::Double, Value::Big(_)) => {
+                return error(span, EvalErrorKind::BeyondInteger);
+            }
+            (Function::Int, Value::Double(value)) => number::truncated(*value).map(Value::Int),
+            (Function::Int, Value::Str(text)) => text.parse().ok().map(Value::Int),
+            (Function::Double, Value::Int(value)) => Some(Value::Double(number::to_double(*value))),
+            (Function::Double, Value::Str(text)) => {
+                text.parse().ok().and_then(|value| number::finite(value).ok())
+            }
+            (Function::Bool, Value::Str(text)) => boolean(text).map(Value::Bool),
+            (Function::Bytes, Value::Str(text)) => Some(Value::Bytes(text.as_bytes().into())),
+            (Function::String, Value::Bytes(bytes)) => {
+                self.spend_bytes(span, bytes.len())?;
+                String::from_utf8(bytes.to_vec()).ok().map(Value::text)
+            }
+            // The text is the one a template inserts for the same value.
+            (
+                Function::String,
+                Value::Int(_) | Value::Big(_) | Value::Double(_) | Value::Bool(_),
+            ) => {
+                let json = self.json(value, span)?;
+                Some(Value::text(json.to_string()))
+            }
+            (function, value) => return argument(function, value, span),
+        };
+        let from = value.value_type();
+        let function = function.name();
+        converted.map_or_else(|| error(span, EvalErrorKind::Conversion { function, from }), Ok)
     }
-    let converted = match (function, value) {
-        (Function::Int, Value::Int(_))
-        | (Function::Double, Value::Double(_))
-        | (Function::String, Value::Str(_))
-        | (Function::Bool, Value::Bool(_))
-        | (Function::Bytes, Value::Bytes(_)) => Some(value.clone()),
-        (Function::Int | Function::Double, Value::Big(_)) => {
-            return error(span, EvalErrorKind::BeyondInteger);
+
+    fn size(&mut self, value: &Value<'v>, span: Span) -> Valued<'v> {
+        let size = match value {
+            Value::Str(text) => {
+                self.spend_bytes(span, text.len())?;
+                text.chars().count()
+            }
+            Value::Bytes(bytes) => bytes.len(),
+            Value::List(list) => list.len(),
+            Value::Map(map) => map.len(),
+            other => return argument(Function::Size, other, span),
+        };
+        i64::try_from(size).map(Value::Int).or_else(|_| error(span, EvalErrorKind::Overflow))
+    }
+
+    /// What of a text is looked for: a part of it, or a pattern.
+    fn search(&mut self, call: &Call, text: &str, part: &str, span: Span) -> Eval<bool> {
+        if call.function != Function::Matches {
+            self.spend_bytes(span, text.len() + part.len())?;
+            return Ok(match call.function {
+                Function::StartsWith => text.starts_with(part),
+                Function::EndsWith => text.ends_with(part),
+                _ => text.contains(part),
+            });
         }
-        (Function::Int, Value::Double(value)) => number::truncated(*value).map(Value::Int),
-        (Function::Int, Value::Str(text)) => text.parse().ok().map(Value::Int),
-        (Function::Double, Value::Int(value)) => Some(Value::Double(number::to_double(*value))),
-        (Function::Double, Value::Str(text)) => {
-            text.parse().ok().and_then(|value| number::finite(value).ok())
+        // A pattern looks at each byte several times.
+        self.spend_bytes(span, 8 * text.len())?;
+        if let Some(compiled) = &call.pattern {
+            return Ok(compiled.is_match(text));
         }
-        (Function::Bool, Value::Str(text)) => boolean(text).map(Value::Bool),
-        (Function::Bytes, Value::Str(text)) => Some(Value::Bytes(text.as_bytes().into())),
-        (Function::String, Value::Bytes(bytes)) => {
-            cx.spend_bytes(span, bytes.len())?;
-            String::from_utf8(bytes.to_vec()).ok().map(Value::text)
+        self.spend(span, PATTERN_FUEL + part.len() as u64)?;
+        match parse_call::compile_pattern(part) {
+            Ok(compiled) => Ok(compiled.is_match(text)),
+            Err(reason) => error(span, EvalErrorKind::BadPattern { reason }),
         }
-        // The text is the one a template inserts for the same value.
-        (Function::String, Value::Int(_) | Value::Big(_) | Value::Double(_) | Value::Bool(_)) => {
-            let json = cx.json(value, span)?;
-            Some(Value::text(json.to_string()))
+    }
+
+    fn parse_json(&mut self, text: &str, span: Span) -> Valued<'v> {
+        // A value of JSON takes far more room than its text.
+        self.spend_bytes(span, 8 * text.len())?;
+        match serde_json::from_str::<Json>(text) {
+            Ok(json) => Ok(Value::of_owned_json(json)),
+            Err(found) => {
+                let (line, column) = (found.line(), found.column());
+                error(span, EvalErrorKind::BadJson { line, column })
+            }
         }
-        (function, value) => return argument(function, value, span),
-    };
-    let from = value.value_type();
-    let function = function.name();
-    converted.map_or_else(|| error(span, EvalErrorKind::Conversion { function, from }), Ok)
+    }
 }
 
 fn boolean(text: &str) -> Option<bool> {
@@ -145,91 +180,14 @@ fn expected(function: Function) -> &'static str {
     }
 }
 
-fn size<'v>(cx: &mut Evaluator<'v, '_>, value: &Value<'v>, span: Span) -> Eval<Value<'v>> {
-    let size = match value {
-        Value::Str(text) => {
-            cx.spend_bytes(span, text.len())?;
-            text.chars().count()
-        }
-        Value::Bytes(bytes) => bytes.len(),
-        Value::List(list) => list.len(),
-        Value::Map(map) => map.len(),
-        other => return argument(Function::Size, other, span),
-    };
-    i64::try_from(size).map(Value::Int).or_else(|_| error(span, EvalErrorKind::Overflow))
-}
-
 fn argument<T>(function: Function, value: &Value<'_>, span: Span) -> Eval<T> {
     wrong_argument(span, function.name(), expected(function), value)
 }
 
-fn search<'v>(
-    cx: &mut Evaluator<'v, '_>,
-    function: Function,
-    text: &Value<'v>,
-    part: &Value<'v>,
-    span: Span,
-) -> Eval<Value<'v>> {
-    let Value::Str(text) = text else {
-        return argument(function, text, span);
-    };
-    let Value::Str(part) = part else {
-        return argument(function, part, span);
-    };
-    cx.spend_bytes(span, text.len() + part.len())?;
-    Ok(Value::Bool(match function {
-        Function::StartsWith => text.starts_with(&**part),
-        Function::EndsWith => text.ends_with(&**part),
-        _ => text.contains(&**part),
-    }))
+fn text_of<'t>(function: Function, value: &'t Value<'_>, span: Span) -> Eval<&'t str> {
+    let Value::Str(text) = value else { return argument(function, value, span) };
+    Ok(text)
 }
 
-fn matches<'v>(
-    cx: &mut Evaluator<'v, '_>,
-    call: &'v Call,
-    text: &Value<'v>,
-    pattern: &Value<'v>,
-    span: Span,
-) -> Eval<Value<'v>> {
-    let Value::Str(text) = text else {
-        return argument(Function::Matches, text, span);
-    };
-    let Value::Str(pattern) = pattern else {
-        return argument(Function::Matches, pattern, span);
-    };
-    // A pattern looks at each byte several times.
-    cx.spend_bytes(span, 8 * text.len())?;
-    if let Some(compiled) = &call.pattern {
-        return Ok(Value::Bool(compiled.is_match(text)));
-    }
-    cx.spend(span, PATTERN_FUEL + pattern.len() as u64)?;
-    match parse_call::compile_pattern(pattern) {
-        Ok(compiled) => Ok(Value::Bool(compiled.is_match(text))),
-        Err(reason) => error(span, EvalErrorKind::BadPattern { reason }),
-    }
-}
-
-fn parse_json<'v>(cx: &mut Evaluator<'v, '_>, text: &str, span: Span) -> Eval<Value<'v>> {
-    // A value of JSON takes far more room than its text.
-    cx.spend_bytes(span, 8 * text.len())?;
-    match serde_json::from_str::<Json>(text) {
-        Ok(json) => Ok(Value::of_owned_json(json)),
-        Err(found) => {
-            let (line, column) = (found.line(), found.column());
-            error(span, EvalErrorKind::BadJson { line, column })
-        }
-    }
-}
-
-/// Text with everything but the unreserved characters of RFC 3986 percent-encoded.
-fn percent_encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
-            _ if byte.is_ascii_alphanumeric() => out.push(char::from(byte)),
-            _ => write!(out, "%{byte:02X}").expect("writing to a string cannot fail"),
-        }
-    }
-    out
-}
+/// Everything but the unreserved characters of RFC 3986 is percent-encoded.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');

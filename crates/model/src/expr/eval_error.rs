@@ -17,108 +17,46 @@ pub struct EvalError {
     pub kind: EvalErrorKind,
 }
 
-/// Why an expression has no value.
+/// Why an expression has no value. `of` is what was read, as it is written; lines and columns count
+/// from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EvalErrorKind {
     /// A root name the scope does not have.
     #[error("`{name}` is not known here{}: there is {names}", names.suggestion())]
-    UnknownName {
-        /// The name as written.
-        name: String,
-        /// The roots there are.
-        names: Names,
-    },
+    UnknownName { name: String, names: Names },
     /// A key an object does not have.
     #[error("`{of}` has no `{key}`{}: it has {names}", names.suggestion())]
-    MissingKey {
-        /// The object, as written.
-        of: String,
-        /// The key that was looked for.
-        key: String,
-        /// The keys there are.
-        names: Names,
-    },
+    MissingKey { of: String, key: String, names: Names },
     /// An index a list does not have.
     #[error("`{of}` has no element {index}: it has {}", elements(*index, *length))]
-    OutOfRange {
-        /// The list, as written.
-        of: String,
-        /// The index that was looked for.
-        index: i64,
-        /// How many elements there are.
-        length: usize,
-    },
+    OutOfRange { of: String, index: i64, length: usize },
     /// A field of something that is no object.
     #[error("`{of}` is {found} and has no `{field}`{}", field_help(of, *found, field))]
-    NoFields {
-        /// The value, as written.
-        of: String,
-        /// What it is.
-        found: ValueType,
-        /// The field that was looked for.
-        field: String,
-    },
+    NoFields { of: String, found: ValueType, field: String },
     /// An index into something that has no elements.
     #[error("`{of}` is {found} and cannot be indexed")]
-    NotIndexable {
-        /// The value, as written.
-        of: String,
-        /// What it is.
-        found: ValueType,
-    },
+    NotIndexable { of: String, found: ValueType },
     /// An index of a kind the value is not indexed by.
     #[error("{of} is not indexed by {found}")]
-    BadIndex {
-        /// What is indexed.
-        of: ValueType,
-        /// What the index is.
-        found: ValueType,
-    },
+    BadIndex { of: ValueType, found: ValueType },
     /// An operator between values it is not made for.
     #[error("`{op}` does not work on {left} and {right}{}", operands_help(op, *left, *right))]
-    Operands {
-        /// The operator.
-        op: &'static str,
-        /// What stands before it.
-        left: ValueType,
-        /// What stands behind it.
-        right: ValueType,
-    },
+    Operands { op: &'static str, left: ValueType, right: ValueType },
     /// An operator before a value it is not made for.
     #[error("`{op}` does not work on {found}")]
-    Operand {
-        /// The operator.
-        op: &'static str,
-        /// What stands behind it.
-        found: ValueType,
-    },
+    Operand { op: &'static str, found: ValueType },
     /// A condition that is neither true nor false.
     #[error(
         "a condition must be true or false, and this is {found}: compare it, as in `{}`",
         comparison(*found)
     )]
-    NotBoolean {
-        /// What it is.
-        found: ValueType,
-    },
+    NotBoolean { found: ValueType },
     /// An argument of the wrong kind.
     #[error("`{function}` takes {expected}, and this is {found}{}", argument_help(*found))]
-    Argument {
-        /// The function.
-        function: &'static str,
-        /// What it takes.
-        expected: &'static str,
-        /// What it was given.
-        found: ValueType,
-    },
+    Argument { function: &'static str, expected: &'static str, found: ValueType },
     /// A text or number that has no counterpart in the type asked for.
     #[error("this is {from} that `{function}` cannot convert")]
-    Conversion {
-        /// The conversion.
-        function: &'static str,
-        /// What it was given.
-        from: ValueType,
-    },
+    Conversion { function: &'static str, from: ValueType },
     /// Arithmetic on an integer of the data that is beyond 64 bits with sign.
     #[error(
         "this number is beyond 64-bit integers: it can be passed on and compared, nothing else"
@@ -144,30 +82,16 @@ pub enum EvalErrorKind {
     DuplicateKey,
     /// A map literal with a key no map can have.
     #[error("a key is a string, an integer or a boolean, and this is {found}")]
-    BadKey {
-        /// What it is.
-        found: ValueType,
-    },
+    BadKey { found: ValueType },
     /// A pattern that is none.
     #[error("the pattern is not valid: {reason}")]
-    BadPattern {
-        /// What the pattern engine says.
-        reason: String,
-    },
+    BadPattern { reason: String },
     /// A text that is not JSON.
     #[error("the text is not JSON: it stops making sense at line {line}, column {column}")]
-    BadJson {
-        /// The line, from 1.
-        line: usize,
-        /// The column, from 1.
-        column: usize,
-    },
+    BadJson { line: usize, column: usize },
     /// A value JSON has nothing for.
     #[error("{found} cannot become JSON{}", json_help(*found))]
-    NotJson {
-        /// What it is.
-        found: ValueType,
-    },
+    NotJson { found: ValueType },
     /// An optional without a value in the middle of a text.
     #[error("there is no value to insert: `orValue('')` gives one")]
     NoText,
@@ -176,10 +100,7 @@ pub enum EvalErrorKind {
     NoTime,
     /// A secret that is not there.
     #[error("there is no secret `{name}` here")]
-    NoSecret {
-        /// Its name.
-        name: String,
-    },
+    NoSecret { name: String },
     /// A secret in a place where its sentinel would be taken apart.
     #[error("`secret()` must stand alone or be joined with `+`")]
     SecretPlace,
@@ -198,10 +119,8 @@ impl EvalErrorKind {
     /// Whether it says that something is not there, which `coalesce()` takes for an answer.
     pub fn is_missing(&self) -> bool {
         match self {
-            EvalErrorKind::UnknownName { .. }
-            | EvalErrorKind::MissingKey { .. }
-            | EvalErrorKind::OutOfRange { .. } => true,
-            EvalErrorKind::NoFields { found, .. } | EvalErrorKind::NotIndexable { found, .. } => {
+            Self::UnknownName { .. } | Self::MissingKey { .. } | Self::OutOfRange { .. } => true,
+            Self::NoFields { found, .. } | Self::NotIndexable { found, .. } => {
                 *found == ValueType::Null
             }
             _ => false,
@@ -210,10 +129,7 @@ impl EvalErrorKind {
 
     /// Whether it is about the evaluation as a whole, so that no operator may absorb it.
     pub fn is_limit(&self) -> bool {
-        matches!(
-            self,
-            EvalErrorKind::TooExpensive | EvalErrorKind::TooLarge | EvalErrorKind::TooDeep
-        )
+        matches!(self, Self::TooExpensive | Self::TooLarge | Self::TooDeep)
     }
 }
 

@@ -5,16 +5,11 @@ use std::rc::Rc;
 use milepost_syntax::span::Span;
 
 use super::ast::{Macro, MacroKind, Node};
-use super::eval::{AN_OPTIONAL, Eval, Evaluator, absorb, optional, wrong_argument};
+use super::eval::{AN_OPTIONAL, Eval, Evaluator, Valued, optional, wrong_argument};
 use super::value::{List, Value};
 
 impl<'v> Evaluator<'v, '_> {
-    pub(super) fn each(
-        &mut self,
-        receiver: Value<'v>,
-        each: &'v Macro,
-        of: Span,
-    ) -> Eval<Value<'v>> {
+    pub(super) fn each(&mut self, receiver: Value<'v>, each: &'v Macro, of: Span) -> Valued<'v> {
         let items = match (each.kind, receiver) {
             (MacroKind::OptMap | MacroKind::OptFlatMap, Value::Optional(None)) => {
                 return Ok(Value::Optional(None));
@@ -41,8 +36,10 @@ impl<'v> Evaluator<'v, '_> {
             }
         };
         match each.kind {
-            MacroKind::All => self.quantified(&items, &each.body, false),
-            MacroKind::Exists => self.quantified(&items, &each.body, true),
+            MacroKind::All | MacroKind::Exists => {
+                let decides = each.kind == MacroKind::Exists;
+                self.decided(items.iter(), decides, |cx, item| cx.condition_with(item, &each.body))
+            }
             MacroKind::ExistsOne => {
                 let mut count = 0_usize;
                 for item in items.iter() {
@@ -54,21 +51,8 @@ impl<'v> Evaluator<'v, '_> {
         }
     }
 
-    /// `all` and `exists`: one element that decides absorbs the errors of the others.
-    fn quantified(&mut self, items: &List<'v>, body: &'v Node, decides: bool) -> Eval<Value<'v>> {
-        let mut failed = None;
-        for item in items.iter() {
-            match self.condition_with(item, body) {
-                Ok(value) if value == decides => return Ok(Value::Bool(decides)),
-                Ok(_) => {}
-                Err(error) => absorb(&mut failed, error)?,
-            }
-        }
-        failed.map_or(Ok(Value::Bool(!decides)), Err)
-    }
-
     /// `filter` and `map`
-    fn collected(&mut self, items: &List<'v>, each: &'v Macro) -> Eval<Value<'v>> {
+    fn collected(&mut self, items: &List<'v>, each: &'v Macro) -> Valued<'v> {
         let mut out = Vec::new();
         for item in items.iter() {
             if each.kind == MacroKind::Filter {
@@ -89,7 +73,7 @@ impl<'v> Evaluator<'v, '_> {
     }
 
     /// A macro's body with its variable bound.
-    fn with(&mut self, item: Value<'v>, body: &'v Node) -> Eval<Value<'v>> {
+    fn with(&mut self, item: Value<'v>, body: &'v Node) -> Valued<'v> {
         self.locals.push(item);
         let value = self.node(body);
         self.locals.pop();

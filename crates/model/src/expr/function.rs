@@ -21,7 +21,7 @@ pub(super) enum Function {
     Now,
     OptionalNone,
     OptionalOf,
-    OptionalOfNonZero,
+    OfNonZero,
     Or,
     OrValue,
     ParseJson,
@@ -95,13 +95,7 @@ static SIGNATURES: &[Signature] = &[
     Signature::new(Form::Method, Function::Value, "value", 0..=0, Kind::Unknown),
     Signature::new(Form::Optional, Function::OptionalNone, "none", 0..=0, Kind::Unknown),
     Signature::new(Form::Optional, Function::OptionalOf, "of", 1..=1, Kind::Unknown),
-    Signature::new(
-        Form::Optional,
-        Function::OptionalOfNonZero,
-        "ofNonZeroValue",
-        1..=1,
-        Kind::Unknown,
-    ),
+    Signature::new(Form::Optional, Function::OfNonZero, "ofNonZeroValue", 1..=1, Kind::Unknown),
 ];
 
 /// The signature of a function by the name and form it is called with.

@@ -4,24 +4,22 @@ use super::ast::{BinaryOp, Call, MacroKind, Node, NodeKind, Step, StepKind, Unar
 use super::function::Function;
 use super::literal::Literal;
 use super::{Reference, reference};
+use crate::named_enum::named_enum;
 
-/// The kind of a JSON value, as far as it is known without evaluating.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// `null`
-    Null,
-    /// `true` or `false`
-    Bool,
-    /// An integer or a floating-point number.
-    Number,
-    /// A string.
-    String,
-    /// A list.
-    List,
-    /// An object.
-    Map,
-    /// Not known before the expression is evaluated, or none of the others.
-    Unknown,
+named_enum! {
+    /// The kind of a JSON value, as far as it is known without evaluating; named as messages do.
+    pub Kind {
+        Null = "null",
+        Bool = "a boolean",
+        /// An integer or a floating-point number.
+        Number = "a number",
+        String = "a string",
+        List = "a list",
+        /// An object.
+        Map = "a map",
+        /// Not known before the expression is evaluated, or none of the others.
+        Unknown = "something else",
+    }
 }
 
 impl Kind {

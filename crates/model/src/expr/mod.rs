@@ -50,7 +50,7 @@ pub use scope::{MapScope, Scope};
 pub use syntax_error::SyntaxError;
 pub use value_type::ValueType;
 
-use ast::{BinaryOp, Node, NodeKind, StepKind};
+use ast::{Node, NodeKind, StepKind};
 use eval::{Eval, Evaluator};
 use infer::Inference;
 use value::Value;
@@ -84,9 +84,7 @@ pub struct SecretUse {
 impl Expr {
     /// Parses an expression, without any braces around it.
     pub fn parse(source: &str) -> Result<Expr, SyntaxError> {
-        let parser::Parse { root, references, secrets, hyphenated } =
-            parser::parse(source).map_err(|error| *error)?;
-        let inner = Inner { source: source.into(), root, references, secrets, hyphenated };
+        let inner = parser::parse(source).map_err(|error| *error)?;
         Ok(Expr { inner: Arc::new(inner) })
     }
 
@@ -103,25 +101,12 @@ impl Expr {
     /// Whether data that it mentions is the whole expression or joined by `+` at its top, and so
     /// reaches its result unchanged.
     pub fn passes_on(&self, reference: &Reference) -> bool {
-        let is_it = |node: &Node| node.span == reference.span;
-        let root = &self.inner.root;
-        match &root.kind {
-            NodeKind::Chain { first, rest } if rest.iter().all(|link| link.op == BinaryOp::Add) => {
-                is_it(first) || rest.iter().any(|link| is_it(&link.operand))
-            }
-            _ => is_it(root),
-        }
+        self.inner.root.joined().iter().any(|node| node.span == reference.span)
     }
 
     /// The secrets it mentions, in source order.
     pub fn secrets(&self) -> &[SecretUse] {
         &self.inner.secrets
-    }
-
-    /// A secret it mentions: the first one in an illegal place, else the first.
-    pub fn calls_secret(&self) -> Option<&SecretUse> {
-        let secrets = self.secrets();
-        secrets.iter().find(|secret| !secret.legal).or(secrets.first())
     }
 
     /// Names of steps and inputs with a hyphen that were parsed as subtractions.

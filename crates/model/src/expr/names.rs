@@ -57,6 +57,5 @@ pub(super) fn shortened(text: &str) -> std::borrow::Cow<'_, str> {
     if text.len() <= QUOTED_BYTES_MAX {
         return text.into();
     }
-    let end = (0..=QUOTED_BYTES_MAX).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    format!("{}…", &text[..end]).into()
+    format!("{}…", &text[..text.floor_char_boundary(QUOTED_BYTES_MAX)]).into()
 }

@@ -3,12 +3,12 @@
 use milepost_syntax::span::Span;
 use regex::{Regex, RegexBuilder};
 
-use super::ast::{BinaryOp, Call, Macro, MacroKind, Node, NodeKind, StepKind};
+use super::ast::{Call, Macro, MacroKind, Node, NodeKind, StepKind};
 use super::function::{self, Form, Function, Signature};
 use super::lexer::Tok;
 use super::limits::PATTERN_BYTES_MAX;
 use super::literal::Literal;
-use super::parser::{Parsed, Parser, fail};
+use super::parser::{Parsed, Parser};
 use super::{SecretUse, SyntaxError, common_mistakes};
 
 impl<'s> Parser<'s> {
@@ -17,14 +17,15 @@ impl<'s> Parser<'s> {
         let open = self.bump()?.span;
         let variable = self.token;
         if variable.tok != Tok::Ident || common_mistakes::is_reserved(self.text(variable.span)) {
-            return fail(common_mistakes::no_macro_variable(kind, variable.span));
+            return common_mistakes::no_macro_variable(kind, variable.span).fail();
         }
         self.bump()?;
         if self.token.tok != Tok::Comma {
-            return fail(match self.token.tok {
+            let error = match self.token.tok {
                 Tok::End => common_mistakes::never_closed("(", open),
                 _ => common_mistakes::no_macro_variable(kind, variable.span),
-            });
+            };
+            return error.fail();
         }
         self.bump()?;
         self.locals.push(self.text(variable.span));
@@ -37,7 +38,7 @@ impl<'s> Parser<'s> {
         self.locals.pop();
         if self.token.tok == Tok::Comma {
             let message = format!("`{}` has too many arguments", kind.name());
-            return fail(SyntaxError::new(name, message).help(common_mistakes::macro_usage(kind)));
+            return SyntaxError::new(name, message).help(common_mistakes::macro_usage(kind)).fail();
         }
         self.close(Tok::RParen, open)?;
         Ok(Macro { kind, only_if, body: Box::new(body) })
@@ -55,7 +56,7 @@ impl<'s> Parser<'s> {
         }
         let close = self.close(Tok::RParen, open)?;
         if !signature.args.contains(&args.len()) {
-            return fail(common_mistakes::wrong_count(signature, args.len(), name.to(close)));
+            return common_mistakes::wrong_count(signature, args.len(), name.to(close)).fail();
         }
         let pattern = literal_pattern(signature.function, &args)?;
         Ok(Call { function: signature.function, args, pattern })
@@ -63,7 +64,7 @@ impl<'s> Parser<'s> {
 
     pub(super) fn global_call(&mut self, name: &'s str, span: Span) -> Parsed<Node> {
         let Some(signature) = function::find(name, Form::Global) else {
-            return fail(common_mistakes::unknown_function(name, span));
+            return common_mistakes::unknown_function(name, span).fail();
         };
         let mark = self.references.len();
         let call = self.call(signature, span)?;
@@ -84,11 +85,11 @@ impl<'s> Parser<'s> {
         let name = self.token;
         let signature = function::find(self.text(name.span), Form::Optional);
         let (Tok::Ident, Some(signature)) = (name.tok, signature) else {
-            return fail(common_mistakes::unknown_optional(start.to(name.span)));
+            return common_mistakes::unknown_optional(start.to(name.span)).fail();
         };
         self.bump()?;
         if self.token.tok != Tok::LParen {
-            return fail(common_mistakes::unknown_optional(start.to(name.span)));
+            return common_mistakes::unknown_optional(start.to(name.span)).fail();
         }
         let call = self.call(signature, name.span)?;
         Ok(Node { span: start.to(self.before.span), kind: NodeKind::Call(call) })
@@ -104,7 +105,7 @@ impl<'s> Parser<'s> {
         }
         let arg_span = arg.span;
         if self.token.tok == Tok::Comma {
-            return fail(SyntaxError::new(start, "`has` takes 1 argument"));
+            return SyntaxError::new(start, "`has` takes 1 argument").fail();
         }
         let close = self.close(Tok::RParen, open)?;
         if let NodeKind::Access { base, mut steps } = arg.kind
@@ -121,10 +122,9 @@ impl<'s> Parser<'s> {
             let kind = NodeKind::Has { base, step: Box::new(step) };
             return Ok(Node { span: start.to(close), kind });
         }
-        fail(
-            SyntaxError::new(arg_span, "`has` takes the path of a field")
-                .help("write `has(inputs.name)`"),
-        )
+        SyntaxError::new(arg_span, "`has` takes the path of a field")
+            .help("write `has(inputs.name)`")
+            .fail()
     }
 }
 
@@ -138,20 +138,18 @@ fn literal_pattern(function: Function, args: &[Node]) -> Parsed<Option<Box<Regex
     };
     match compile_pattern(text) {
         Ok(compiled) => Ok(Some(Box::new(compiled))),
-        Err(reason) => fail(
-            SyntaxError::new(last.span, format!("the pattern is not valid: {reason}"))
-                .help("the syntax is that of RE2: no look-around, no back-references"),
-        ),
+        Err(reason) => SyntaxError::new(last.span, format!("the pattern is not valid: {reason}"))
+            .help("the syntax is that of RE2: no look-around, no back-references")
+            .fail(),
     }
 }
 
 fn secret_use(arg: &Node, span: Span) -> Parsed<SecretUse> {
     match arg.literal() {
         Some(Literal::Str(name)) => Ok(SecretUse { name: name.to_string(), span, legal: false }),
-        _ => fail(
-            SyntaxError::new(arg.span, "the name of a secret must be written out as a string")
-                .help("write `secret('name')`: which secrets a run needs is known before it"),
-        ),
+        _ => SyntaxError::new(arg.span, "the name of a secret must be written out as a string")
+            .help("write `secret('name')`: which secrets a run needs is known before it")
+            .fail(),
     }
 }
 
@@ -171,23 +169,11 @@ pub(super) fn compile_pattern(pattern: &str) -> Result<Regex, String> {
 /// A secret may be the whole expression or be joined by `+` at its top: nowhere else does its
 /// sentinel reach the outbound request unchanged.
 pub(super) fn mark_legal(root: &Node, secrets: &mut [SecretUse]) {
-    let mut mark = |node: &Node| {
-        if matches!(&node.kind, NodeKind::Call(call) if call.function == Function::Secret) {
-            let found = secrets.iter_mut().find(|secret| {
-                node.span.start <= secret.span.start && secret.span.end <= node.span.end
-            });
-            if let Some(secret) = found {
-                secret.legal = true;
-            }
-        }
-    };
-    mark(root);
-    if let NodeKind::Chain { first, rest } = &root.kind
-        && rest.iter().all(|link| link.op == BinaryOp::Add)
-    {
-        mark(first);
-        for link in rest {
-            mark(&link.operand);
+    for node in root.joined() {
+        if matches!(&node.kind, NodeKind::Call(call) if call.function == Function::Secret)
+            && let Some(secret) = secrets.iter_mut().find(|secret| node.span.holds(secret.span))
+        {
+            secret.legal = true;
         }
     }
 }

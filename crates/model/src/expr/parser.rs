@@ -14,45 +14,31 @@ use super::lexer::{Lexer, Tok, Token};
 use super::limits::{NESTING_DEPTH_MAX, SOURCE_BYTES_MAX};
 use super::literal::{self, Literal};
 use super::parse_call::mark_legal;
-use super::{Reference, SecretUse, SyntaxError, ValueType, common_mistakes, reference};
+use super::{Inner, Reference, SecretUse, SyntaxError, ValueType, common_mistakes, reference};
 
-/// Errors are boxed: they are rare, and every level of nesting would hold room for several.
 pub(super) type Parsed<T> = Result<T, Box<SyntaxError>>;
 
-pub(super) fn fail<T>(error: SyntaxError) -> Parsed<T> {
-    Err(Box::new(error))
-}
-
-/// What parsing a source yields.
-pub(super) struct Parse {
-    pub(super) root: Node,
-    pub(super) references: Vec<Reference>,
-    pub(super) secrets: Vec<SecretUse>,
-    pub(super) hyphenated: Vec<HyphenatedName>,
-}
-
-pub(super) fn parse(source: &str) -> Result<Parse, Box<SyntaxError>> {
+pub(super) fn parse(source: &str) -> Parsed<Inner> {
     if source.len() > SOURCE_BYTES_MAX {
         let message = format!(
             "the expression is {} bytes long, and the limit is {SOURCE_BYTES_MAX}",
             source.len()
         );
-        return fail(
-            SyntaxError::new(Span::new(0, 0), message)
-                .help("compute parts of it in a `set` step and refer to them"),
-        );
+        return SyntaxError::new(Span::new(0, 0), message)
+            .help("compute parts of it in a `set` step and refer to them")
+            .fail();
     }
     if let Some(error) = common_mistakes::braces_around(source) {
-        return fail(error);
+        return error.fail();
     }
     let mut parser = Parser::new(source)?;
     let root = parser.expr()?;
     if parser.token.tok != Tok::End {
-        return fail(parser.unexpected());
+        return parser.unexpected().fail();
     }
     let Parser { references, mut secrets, hyphenated, .. } = parser;
     mark_legal(&root, &mut secrets);
-    Ok(Parse { root, references, secrets, hyphenated })
+    Ok(Inner { source: source.into(), root, references, secrets, hyphenated })
 }
 
 pub(super) struct Parser<'s> {
@@ -68,39 +54,18 @@ pub(super) struct Parser<'s> {
     hyphenated: Vec<HyphenatedName>,
 }
 
-/// How tightly binary operators bind, loosest first; `Unary` is beyond the tightest.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Level {
-    Or,
-    And,
-    Relation,
-    Sum,
-    Product,
-    Unary,
-}
-
-impl Level {
-    fn of(tok: Tok) -> Option<Level> {
-        use BinaryOp::{Add, Divide, Multiply, Remainder, Subtract};
-        Some(match tok {
-            Tok::Or => Level::Or,
-            Tok::And => Level::And,
-            Tok::Op(Add | Subtract) => Level::Sum,
-            Tok::Op(Multiply | Divide | Remainder) => Level::Product,
-            Tok::Op(_) => Level::Relation,
-            _ => return None,
-        })
-    }
-
-    fn tighter(self) -> Level {
-        match self {
-            Level::Or => Level::And,
-            Level::And => Level::Relation,
-            Level::Relation => Level::Sum,
-            Level::Sum => Level::Product,
-            Level::Product | Level::Unary => Level::Unary,
-        }
-    }
+/// How tightly a binary operator binds: `||` is the loosest.
+fn binding(tok: Tok) -> Option<u8> {
+    use BinaryOp::{Add, Divide, Multiply, Remainder, Subtract};
+    Some(match tok {
+        Tok::Or => 0,
+        Tok::And => 1,
+        Tok::Op(Add | Subtract) => 3,
+        Tok::Op(Multiply | Divide | Remainder) => 4,
+        // Comparisons and `in`.
+        Tok::Op(_) => 2,
+        _ => return None,
+    })
 }
 
 impl<'s> Parser<'s> {
@@ -143,8 +108,8 @@ impl<'s> Parser<'s> {
     pub(super) fn close(&mut self, tok: Tok, open: Span) -> Parsed<Span> {
         match self.token.tok {
             found if found == tok => Ok(self.bump()?.span),
-            Tok::End => fail(common_mistakes::never_closed(self.text(open), open)),
-            _ => fail(self.unexpected()),
+            Tok::End => common_mistakes::never_closed(self.text(open), open).fail(),
+            _ => self.unexpected().fail(),
         }
     }
 
@@ -156,7 +121,7 @@ impl<'s> Parser<'s> {
     fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth == NESTING_DEPTH_MAX {
             let message = format!("the expression nests deeper than {NESTING_DEPTH_MAX} levels");
-            return fail(SyntaxError::new(self.token.span, message));
+            return SyntaxError::new(self.token.span, message).fail();
         }
         self.depth += 1;
         let parsed = inner(self);
@@ -169,23 +134,22 @@ impl<'s> Parser<'s> {
     }
 
     fn choice(&mut self) -> Parsed<Node> {
-        let mut condition = self.binary(Level::Or)?;
+        let mut condition = self.binary(0)?;
         let start = condition.span;
         let mut arms = Vec::new();
         while self.token.tok == Tok::Question {
             let question = self.bump()?.span;
             let then = self.expr()?;
             if self.token.tok == Tok::End {
-                return fail(
-                    SyntaxError::new(question, "`?` has no `:` that goes with it")
-                        .help("write `condition ? value : other value`"),
-                );
+                return SyntaxError::new(question, "`?` has no `:` that goes with it")
+                    .help("write `condition ? value : other value`")
+                    .fail();
             }
             if !self.eat(Tok::Colon)? {
-                return fail(self.unexpected());
+                return self.unexpected().fail();
             }
             arms.push((condition, then));
-            condition = self.binary(Level::Or)?;
+            condition = self.binary(0)?;
         }
         if arms.is_empty() {
             return Ok(condition);
@@ -195,12 +159,12 @@ impl<'s> Parser<'s> {
     }
 
     /// An operand and the operators behind it that bind at least as tightly as `least`.
-    fn binary(&mut self, least: Level) -> Parsed<Node> {
+    fn binary(&mut self, least: u8) -> Parsed<Node> {
         let mut node = self.unary()?;
-        while let Some(level) = Level::of(self.token.tok).filter(|level| *level >= least) {
-            node = match level {
-                Level::Or => self.logic(LogicOp::Or, level, node)?,
-                Level::And => self.logic(LogicOp::And, level, node)?,
+        while let Some(level) = binding(self.token.tok).filter(|level| *level >= least) {
+            node = match self.token.tok {
+                Tok::Or => self.logic(LogicOp::Or, level, node)?,
+                Tok::And => self.logic(LogicOp::And, level, node)?,
                 _ => self.chain(level, node)?,
             };
         }
@@ -208,26 +172,26 @@ impl<'s> Parser<'s> {
     }
 
     /// The rest of `first && …`, all operands of that level at once.
-    fn logic(&mut self, op: LogicOp, level: Level, first: Node) -> Parsed<Node> {
+    fn logic(&mut self, op: LogicOp, level: u8, first: Node) -> Parsed<Node> {
         let start = first.span;
         let mut terms = vec![first];
-        while Level::of(self.token.tok) == Some(level) {
+        while binding(self.token.tok) == Some(level) {
             self.bump()?;
-            terms.push(self.binary(level.tighter())?);
+            terms.push(self.binary(level + 1)?);
         }
         let span = start.to(self.before.span);
         Ok(Node { span, kind: NodeKind::Logic { op, terms } })
     }
 
     /// The rest of `first + …`, all operators of that level at once.
-    fn chain(&mut self, level: Level, first: Node) -> Parsed<Node> {
+    fn chain(&mut self, level: u8, first: Node) -> Parsed<Node> {
         let start = first.span;
         let mut rest = Vec::new();
-        while Level::of(self.token.tok) == Some(level)
+        while binding(self.token.tok) == Some(level)
             && let Tok::Op(op) = self.token.tok
         {
             let op_span = self.bump()?.span;
-            let operand = self.binary(level.tighter())?;
+            let operand = self.binary(level + 1)?;
             let link = Link { op, op_span, operand };
             let left = rest.last().map_or(&first, |link: &Link| &link.operand);
             self.hyphenated.extend(misread(self.source, left, &link));
@@ -241,7 +205,10 @@ impl<'s> Parser<'s> {
         let (tok, op) = match self.token.tok {
             Tok::Not => (Tok::Not, UnaryOp::Not),
             tok @ Tok::Op(BinaryOp::Subtract) => (tok, UnaryOp::Negate),
-            _ => return self.postfix(),
+            _ => {
+                let base = self.primary()?;
+                return self.steps(base);
+            }
         };
         let start = self.token.span;
         let mut count = 0;
@@ -276,11 +243,6 @@ impl<'s> Parser<'s> {
         })
     }
 
-    fn postfix(&mut self) -> Parsed<Node> {
-        let base = self.primary()?;
-        self.steps(base)
-    }
-
     fn steps(&mut self, base: Node) -> Parsed<Node> {
         let mark = self.references.len();
         let mut steps = Vec::new();
@@ -290,10 +252,9 @@ impl<'s> Parser<'s> {
                 Tok::LBracket => steps.push(self.index()?),
                 Tok::LBrace if matches!(base.kind, NodeKind::Root(_)) => {
                     let span = base.span.to(self.token.span);
-                    return fail(
-                        SyntaxError::new(span, "`{` cannot follow a name")
-                            .help("write a map: `{'name': value}`"),
-                    );
+                    return SyntaxError::new(span, "`{` cannot follow a name")
+                        .help("write a map: `{'name': value}`")
+                        .fail();
                 }
                 _ => break,
             }
@@ -316,10 +277,9 @@ impl<'s> Parser<'s> {
         let open = self.bump()?.span;
         let optional = self.eat(Tok::Question)?;
         if self.token.tok == Tok::RBracket {
-            return fail(
-                SyntaxError::new(open.to(self.token.span), "`[]` needs an index")
-                    .help("write `[0]` for the first element"),
-            );
+            return SyntaxError::new(open.to(self.token.span), "`[]` needs an index")
+                .help("write `[0]` for the first element")
+                .fail();
         }
         let key = Box::new(self.expr()?);
         let close = self.close(Tok::RBracket, open)?;
@@ -334,7 +294,7 @@ impl<'s> Parser<'s> {
             // Words are words behind a dot: data may well hold a field called `in`.
             Tok::Ident | Tok::Op(BinaryOp::In) | Tok::True | Tok::False | Tok::Null => {}
             Tok::Quoted => return self.quoted_field(dot, optional),
-            _ => return fail(common_mistakes::no_member_name(self.source, dot, name_token)),
+            _ => return common_mistakes::no_member_name(self.source, dot, name_token).fail(),
         }
         self.bump()?;
         let name = self.text(name_token.span);
@@ -343,10 +303,9 @@ impl<'s> Parser<'s> {
             return Ok(Step { span: dot.to(name_token.span), kind });
         }
         if optional {
-            return fail(
-                SyntaxError::new(dot.to(name_token.span), "`.?` reads a field")
-                    .help(format!("write `.{name}(…)` to call a method")),
-            );
+            return SyntaxError::new(dot.to(name_token.span), "`.?` reads a field")
+                .help(format!("write `.{name}(…)` to call a method"))
+                .fail();
         }
         let kind = if let Some(kind) = MacroKind::named(name) {
             StepKind::Macro(self.macro_call(kind, name_token.span)?)
@@ -355,7 +314,7 @@ impl<'s> Parser<'s> {
         } else {
             let end = steps.last().map_or(base.span, |step| step.span);
             let receiver = base.span.to(end);
-            return fail(common_mistakes::unknown_method(self.source, receiver, name_token.span));
+            return common_mistakes::unknown_method(self.source, receiver, name_token.span).fail();
         };
         Ok(Step { span: dot.to(self.before.span), kind })
     }
@@ -376,14 +335,10 @@ impl<'s> Parser<'s> {
                 self.bump()?;
                 literal::string(self.text(span), span)?
             }
-            Tok::True | Tok::False => {
-                self.bump()?;
-                Literal::Bool(tok == Tok::True)
-            }
-            Tok::Null => {
-                self.bump()?;
-                Literal::Null
-            }
+            Tok::True | Tok::False | Tok::Null => match self.bump()?.tok {
+                Tok::Null => Literal::Null,
+                tok => Literal::Bool(tok == Tok::True),
+            },
             Tok::Ident => return self.name(),
             Tok::LParen => {
                 self.bump()?;
@@ -393,7 +348,7 @@ impl<'s> Parser<'s> {
             }
             Tok::LBracket => return self.list(),
             Tok::LBrace => return self.map(),
-            _ => return fail(common_mistakes::no_operand(self.source, self.before, self.token)),
+            _ => return common_mistakes::no_operand(self.source, self.before, self.token).fail(),
         };
         Ok(Node { span, kind: NodeKind::Literal(literal) })
     }
@@ -406,21 +361,21 @@ impl<'s> Parser<'s> {
             return Ok(Node { span, kind: NodeKind::Local(slot) });
         }
         if common_mistakes::is_reserved(name) {
-            return fail(common_mistakes::reserved(self.source, span));
+            return common_mistakes::reserved(self.source, span).fail();
         }
         self.bump()?;
         match self.token.tok {
             Tok::LParen if name == "has" => return self.has(span),
-            Tok::LParen if name == "not" => return fail(self.word_not(span)),
+            Tok::LParen if name == "not" => return self.word_not(span).fail(),
             Tok::LParen => return self.global_call(name, span),
             Tok::Dot if name == "optional" => return self.optional_call(span),
             _ => {}
         }
         if let Some(error) = common_mistakes::foreign_constant(name, span) {
-            return fail(error);
+            return error.fail();
         }
         if name == "not" && starts_operand(self.token.tok) {
-            return fail(self.word_not(span));
+            return self.word_not(span).fail();
         }
         Ok(Node { span, kind: NodeKind::Root(name.into()) })
     }
@@ -460,12 +415,11 @@ impl<'s> Parser<'s> {
             let key = self.expr()?;
             match self.token.tok {
                 Tok::Colon => self.bump()?,
-                Tok::End => return fail(common_mistakes::never_closed("{", open)),
+                Tok::End => return common_mistakes::never_closed("{", open).fail(),
                 _ => {
-                    return fail(
-                        SyntaxError::new(self.token.span, "expected `:` after the key")
-                            .help("write `{'name': value}`"),
-                    );
+                    return SyntaxError::new(self.token.span, "expected `:` after the key")
+                        .help("write `{'name': value}`")
+                        .fail();
                 }
             };
             let value = self.expr()?;

@@ -20,32 +20,15 @@ pub trait Scope {
     fn secret(&self, name: &str) -> Option<String>;
 }
 
-/// A [`Scope`] over a JSON object: each key is a root name.
+/// A [`Scope`] over a JSON object: each key is a root name. It has no clock and no secrets.
 #[derive(Clone, Debug, Default)]
 pub struct MapScope {
     roots: Map<String, Json>,
-    now: Option<String>,
-    secrets: Map<String, Json>,
 }
 
 impl MapScope {
-    /// A scope with these roots, no clock and no secrets.
     pub fn new(roots: Map<String, Json>) -> MapScope {
-        MapScope { roots, ..MapScope::default() }
-    }
-
-    /// The scope with `now()` yielding this time.
-    #[must_use]
-    pub fn with_now(mut self, now: impl Into<String>) -> MapScope {
-        self.now = Some(now.into());
-        self
-    }
-
-    /// The scope with `secret(name)` yielding this sentinel.
-    #[must_use]
-    pub fn with_secret(mut self, name: impl Into<String>, sentinel: impl Into<String>) -> MapScope {
-        self.secrets.insert(name.into(), Json::String(sentinel.into()));
-        self
+        MapScope { roots }
     }
 }
 
@@ -59,10 +42,10 @@ impl Scope for MapScope {
     }
 
     fn now(&self) -> Option<&str> {
-        self.now.as_deref()
+        None
     }
 
-    fn secret(&self, name: &str) -> Option<String> {
-        self.secrets.get(name).and_then(Json::as_str).map(str::to_owned)
+    fn secret(&self, _: &str) -> Option<String> {
+        None
     }
 }

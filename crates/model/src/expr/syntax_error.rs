@@ -21,14 +21,17 @@ impl SyntaxError {
         SyntaxError { span, message: message.into(), help: None, replace: None }
     }
 
-    pub(crate) fn help(mut self, help: impl Into<String>) -> SyntaxError {
-        self.help = Some(help.into());
-        self
+    pub(crate) fn help(self, help: impl Into<String>) -> SyntaxError {
+        SyntaxError { help: Some(help.into()), ..self }
     }
 
-    pub(crate) fn replace(mut self, span: Span, text: impl Into<String>) -> SyntaxError {
-        self.replace = Some((span, text.into()));
-        self
+    pub(crate) fn replace(self, span: Span, text: impl Into<String>) -> SyntaxError {
+        SyntaxError { replace: Some((span, text.into())), ..self }
+    }
+
+    /// Boxed: errors are rare, and every level of nesting would hold room for several.
+    pub(super) fn fail<T>(self) -> Result<T, Box<SyntaxError>> {
+        Err(Box::new(self))
     }
 
     /// The same error in a text in which the expression begins at `offset`.

@@ -2,47 +2,26 @@
 
 use std::fmt;
 
-/// The type of a value, as `type(x)` yields it and as errors name it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ValueType {
-    /// `true` or `false`.
-    Bool,
-    /// A string of bytes, which JSON has not.
-    Bytes,
-    /// A floating-point number.
-    Double,
-    /// An integer.
-    Int,
-    /// A list.
-    List,
-    /// An object.
-    Map,
-    /// `null`.
-    Null,
-    /// A value that may be absent, as `.?` yields it.
-    Optional,
-    /// A text.
-    String,
-    /// A type, as `type(x)` yields it.
-    Type,
-}
+use crate::named_enum::named_enum;
 
-impl ValueType {
-    /// The type an expression means by this name.
-    pub(super) fn named(name: &str) -> Option<ValueType> {
-        Some(match name {
-            "bool" => ValueType::Bool,
-            "bytes" => ValueType::Bytes,
-            "double" => ValueType::Double,
-            "int" => ValueType::Int,
-            "list" => ValueType::List,
-            "map" => ValueType::Map,
-            "null_type" => ValueType::Null,
-            "optional_type" => ValueType::Optional,
-            "string" => ValueType::String,
-            "type" => ValueType::Type,
-            _ => return None,
-        })
+named_enum! {
+    /// The type of a value, as `type(x)` yields it and as errors name it.
+    pub ValueType {
+        Bool = "bool",
+        /// A string of bytes, which JSON has not.
+        Bytes = "bytes",
+        /// A floating-point number.
+        Double = "double",
+        Int = "int",
+        List = "list",
+        /// An object.
+        Map = "map",
+        Null = "null_type",
+        /// A value that may be absent, as `.?` yields it.
+        Optional = "optional_type",
+        String = "string",
+        /// A type, as `type(x)` yields it.
+        Type = "type",
     }
 }
 

@@ -9,10 +9,11 @@ use milepost_syntax::span::Span;
 use serde_json::Value;
 
 use crate::named_enum::named_enum;
+use crate::report::Report;
 
 named_enum! {
     /// Whether a finding stops a workflow from being used.
-    Severity {
+    pub Severity {
         /// The workflow cannot be used.
         Error = "error",
         /// The workflow works, but something about it deserves attention.
@@ -67,50 +68,50 @@ impl Finding {
         Finding { severity: Severity::Warning, ..Finding::error(place, rule, message) }
     }
 
-    pub(crate) fn expected(mut self, expected: impl Into<String>) -> Self {
-        self.expected = Some(expected.into());
-        self
+    pub(crate) fn expected(self, expected: impl Into<String>) -> Self {
+        Finding { expected: Some(expected.into()), ..self }
     }
 
-    pub(crate) fn actual(mut self, actual: impl Into<String>) -> Self {
-        self.actual = Some(actual.into());
-        self
+    pub(crate) fn actual(self, actual: impl Into<String>) -> Self {
+        Finding { actual: Some(actual.into()), ..self }
     }
 
-    pub(crate) fn suggest(mut self, suggestion: impl Into<String>) -> Self {
-        self.suggestion = Some(suggestion.into());
-        self
+    pub(crate) fn suggest(self, suggestion: impl Into<String>) -> Self {
+        Finding { suggestion: Some(suggestion.into()), ..self }
     }
 
-    pub(crate) fn mend(mut self, mend: Mend) -> Self {
-        self.mend = Some(mend);
-        self
+    pub(crate) fn mend(self, mend: Mend) -> Self {
+        Finding { mend: Some(mend), ..self }
     }
 
-    /// Suggests what was probably meant in place of the value at `at`.
-    pub(crate) fn did_you_mean(self, at: Span, meant: Option<&str>, otherwise: &str) -> Self {
-        let Some(meant) = meant else { return self.suggest(otherwise) };
-        let mend = Mend::Replace { at, value: meant.into() };
-        self.suggest(format!("did you mean `{meant}`?")).mend(mend)
+    /// A key that has to be there, and what to do about it.
+    pub(crate) fn required(map: Span, key: &str, then: impl Into<String>) -> Self {
+        let message = format!("missing required key `{key}`");
+        Finding::error(map, Rule::Required, message).suggest(then)
+    }
+
+    /// Suggests what was probably meant in place of a value or of a part of a string.
+    pub(crate) fn did_you_mean(
+        self,
+        place: impl Into<SourceLocation>,
+        meant: Option<&str>,
+        otherwise: &str,
+    ) -> Self {
+        let place = place.into();
+        self.meant(meant, otherwise, |text| match place.inner {
+            Some(_) => Mend::ReplaceText { place, text },
+            None => Mend::Replace { at: place.at, value: text.into() },
+        })
     }
 
     /// Suggests what the key was probably meant to be.
     pub(crate) fn did_you_mean_key(self, key: Span, meant: Option<&str>, otherwise: &str) -> Self {
-        let Some(meant) = meant else { return self.suggest(otherwise) };
-        let mend = Mend::RenameKey { key, to: meant.to_owned() };
-        self.suggest(format!("did you mean `{meant}`?")).mend(mend)
+        self.meant(meant, otherwise, |to| Mend::RenameKey { key, to })
     }
 
-    /// Suggests the text that was probably meant in place of a part of a string.
-    pub(crate) fn did_you_mean_text(
-        self,
-        place: SourceLocation,
-        meant: Option<&str>,
-        otherwise: &str,
-    ) -> Self {
+    fn meant(self, meant: Option<&str>, otherwise: &str, mend: impl Fn(String) -> Mend) -> Self {
         let Some(meant) = meant else { return self.suggest(otherwise) };
-        let mend = Mend::ReplaceText { place, text: meant.to_owned() };
-        self.suggest(format!("did you mean `{meant}`?")).mend(mend)
+        self.suggest(format!("did you mean `{meant}`?")).mend(mend(meant.to_owned()))
     }
 
     /// Suggests the only value that can be meant at `at`.
@@ -124,14 +125,16 @@ impl Finding {
         self.suggest(format!("write `{meant}`")).mend(Mend::Replace { at, value: meant.into() })
     }
 
-    pub(crate) fn on_key(mut self) -> Self {
-        self.on_key = true;
-        self
+    pub(crate) fn on_key(self) -> Self {
+        Finding { on_key: true, ..self }
     }
 
-    pub(crate) fn related(mut self, at: Span, label: &'static str) -> Self {
-        self.related = Some((at, label));
-        self
+    pub(crate) fn add_to(self, report: &mut Report) {
+        report.add(self);
+    }
+
+    pub(crate) fn related(self, at: Span, label: &'static str) -> Self {
+        Finding { related: Some((at, label)), ..self }
     }
 }
 
@@ -155,7 +158,7 @@ impl From<SyntaxFault> for Finding {
 
 named_enum! {
     /// The rule a finding goes back to: a stable word that programs may branch on.
-    Rule {
+    pub Rule {
         /// The text is no YAML or JSON, or none of ours.
         Syntax = "syntax",
         /// A number that cannot be kept exactly.

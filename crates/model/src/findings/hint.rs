@@ -42,15 +42,9 @@ pub enum HintPart {
     /// A call that whoever reads the hint can make.
     Call(Invocation),
     /// A call that only a person makes, whoever reads the hint.
-    Person {
-        /// The call.
-        person: Invocation,
-    },
+    Person { person: Invocation },
     /// Arguments for the call that the hint is about; `null` where a value is still to be chosen.
-    Arguments {
-        /// By name.
-        arguments: Map<String, Value>,
-    },
+    Arguments { arguments: Map<String, Value> },
 }
 
 /// The one next action, in the order in which it is told.
@@ -178,32 +172,18 @@ impl Hint {
 
     /// In the words of a door: calls and arguments between backticks.
     pub fn worded(&self, wording: &dyn Wording) -> String {
-        self.parts.iter().fold(String::new(), |mut said, part| {
-            let code = match part {
-                HintPart::Text(text) => {
-                    said.push_str(text);
-                    return said;
-                }
-                HintPart::Call(call) => wording.call(call),
-                HintPart::Person { person } => wording.person(person),
-                HintPart::Arguments { arguments } => wording.arguments(arguments),
-            };
-            said.push('`');
-            said.push_str(&code);
-            said.push('`');
-            said
-        })
+        let words = self.parts.iter().map(|part| match part {
+            HintPart::Text(text) => text.clone(),
+            HintPart::Call(call) => format!("`{}`", wording.call(call)),
+            HintPart::Person { person } => format!("`{}`", wording.person(person)),
+            HintPart::Arguments { arguments } => format!("`{}`", wording.arguments(arguments)),
+        });
+        words.collect()
     }
 }
 
-impl From<&str> for Hint {
-    fn from(text: &str) -> Hint {
-        Hint::text(text)
-    }
-}
-
-impl From<String> for Hint {
-    fn from(text: String) -> Hint {
+impl<T: Into<String>> From<T> for Hint {
+    fn from(text: T) -> Hint {
         Hint::text(text)
     }
 }

@@ -8,7 +8,7 @@ use crate::violation::Violation;
 
 named_enum! {
     /// What a caller can do about a problem, roughly.
-    Category {
+    pub Category {
         /// The request or a document is wrong.
         Validation = "validation",
         /// The thing asked for does not exist.

@@ -4,7 +4,7 @@ use milepost_syntax::fix::{self, Alias, Fix};
 use milepost_syntax::source::Source;
 use milepost_syntax::span::Span;
 use milepost_syntax::tree::SyntaxNode;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::finding::{Finding, Rule, Severity};
 use crate::limits;
@@ -41,25 +41,20 @@ pub struct Violation {
 impl Violation {
     /// The object every door shows: absent fields are absent.
     pub fn to_value(&self) -> Value {
-        let mut object = Map::new();
-        object.insert("severity".into(), self.severity.name().into());
-        object.insert("path".into(), self.path.as_str().into());
-        object.insert("rule".into(), self.rule.name().into());
-        object.insert("message".into(), self.message.as_str().into());
-        for (key, text) in [("expected", &self.expected), ("actual", &self.actual)] {
-            if let Some(text) = text {
-                object.insert(key.into(), text.as_str().into());
-            }
-        }
-        object.insert("line".into(), self.line.into());
-        object.insert("column".into(), self.column.into());
-        if let Some(suggestion) = &self.suggestion {
-            object.insert("suggestion".into(), suggestion.as_str().into());
-        }
-        if let Some(fix) = &self.fix {
-            object.insert("fix".into(), fix.to_value());
-        }
-        Value::Object(object)
+        let mut value = json!({
+            "severity": self.severity.name(),
+            "path": self.path,
+            "rule": self.rule.name(),
+            "message": self.message,
+            "expected": self.expected,
+            "actual": self.actual,
+            "line": self.line,
+            "column": self.column,
+            "suggestion": self.suggestion,
+            "fix": self.fix.as_ref().map(Fix::to_value),
+        });
+        value.as_object_mut().into_iter().for_each(|object| object.retain(|_, it| !it.is_null()));
+        value
     }
 }
 

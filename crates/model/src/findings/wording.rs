@@ -22,22 +22,17 @@ pub trait Wording: fmt::Debug + Send + Sync {
     /// A call that only a person makes.
     fn person(&self, call: &Invocation) -> String;
 
-    /// Arguments for a call; `null` where a value is still to be chosen.
+    /// Arguments for a call, by name alone where `null` says that a value is still to be chosen.
     fn arguments(&self, arguments: &Map<String, Value>) -> String {
-        spelled(arguments)
+        let words = arguments.iter().map(|(name, value)| match value {
+            Value::Null => name.clone(),
+            value => format!("{name}: {value}"),
+        });
+        words.collect::<Vec<_>>().join(", ")
     }
 
     /// What to do next, as a program reads it. `person` says what it is that only a person can do.
     fn next(&self, call: &Invocation, person: Option<&str>) -> Value;
-}
-
-/// Arguments as JSON spells them, by name alone where a value is still to be chosen.
-fn spelled(arguments: &Map<String, Value>) -> String {
-    let words = arguments.iter().map(|(name, value)| match value {
-        Value::Null => name.clone(),
-        value => format!("{name}: {value}"),
-    });
-    words.collect::<Vec<_>>().join(", ")
 }
 
 /// The names of operations as they are, for logs and tests.

@@ -11,7 +11,6 @@ mod layout;
 mod levels;
 mod mermaid;
 mod positions;
-mod rows;
 mod svg;
 #[cfg(test)]
 mod tests;

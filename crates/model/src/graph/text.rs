@@ -89,16 +89,13 @@ impl TextDrawing<'_> {
             });
             let has_body = !body.members.is_empty();
             let goes_on = step.is_some_and(|step| step.goes_on);
-            let fill = if has_body {
-                '┊'
-            } else if goes_on {
-                '│'
-            } else {
-                ' '
+            let fill = match (has_body, goes_on) {
+                (true, _) => '┊',
+                (false, true) => '│',
+                (false, false) => ' ',
             };
             for note in self.notes(level, member, &touching[member], step.is_some()) {
-                let name = String::new();
-                self.rows.push(Row { lanes: cells(fill), name, rest: note, plain: false });
+                self.rows.push(Row { lanes: cells(fill), rest: note, ..Row::default() });
             }
             if has_body {
                 self.level(body, &cells('┊'));

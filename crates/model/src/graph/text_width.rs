@@ -5,6 +5,8 @@
 
 use unicode_width::UnicodeWidthChar as _;
 
+use super::grid::real;
+
 /// A font as far as measuring needs it.
 #[derive(Clone, Copy)]
 pub(super) enum Font {
@@ -40,13 +42,7 @@ fn advance(c: char, font: Font) -> f64 {
         Font::Kind => 11.0 * sans_em(c, cells) * 0.92,
         Font::Detail | Font::Pill => {
             let size = if matches!(font, Font::Detail) { 11.0 } else { 10.5 };
-            size * if cells == 0 {
-                0.0
-            } else if cells == 1 {
-                0.605
-            } else {
-                1.21
-            }
+            size * 0.605 * real(cells.min(2))
         }
     }
 }

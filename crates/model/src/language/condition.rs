@@ -11,7 +11,7 @@ use milepost_syntax::tree::{SyntaxKey, SyntaxKind, SyntaxNode};
 use regex::Regex;
 use serde_json::{Value, json};
 
-use crate::decode::{Aliases, Decode, Defs, Report, Shape, fits, unalias, wrong};
+use crate::decode::{Aliases, Decode, Defs, Report, fits, unalias, wrong};
 use crate::finding::{Finding, Rule, Severity};
 use crate::pattern;
 use crate::suggest;
@@ -40,7 +40,7 @@ pub enum Test {
     Compare(Variable, Comparison),
     /// Every one holds.
     And(Vec<Condition>),
-    /// Span least one holds.
+    /// At least one holds.
     Or(Vec<Condition>),
     /// It does not hold.
     Not(Box<Condition>),
@@ -415,14 +415,11 @@ impl Decode for Condition {
         let SyntaxKind::Map(entries) = &node.kind else { return wrong(node, report) };
         let before = report.count();
         let variable = variable(node, report);
-        let mut tests = Vec::new();
         // Beside a `var` that could not be read nothing can be said of the operators.
         let readable = variable.is_some() || node.get("var").is_none();
-        for (key, value) in entries.iter().filter(|(key, _)| readable && key.name != "var") {
-            if let Some(test) = test(key, value, variable.as_ref(), report) {
-                tests.push(test);
-            }
-        }
+        let operators = entries.iter().filter(|(key, _)| readable && key.name != "var");
+        let test = |(key, value): &_| test(key, value, variable.as_ref(), report);
+        let mut tests: Vec<Test> = operators.filter_map(test).collect();
         if node.get("var").is_none() {
             missing_variable(entries, report);
         }
@@ -430,6 +427,37 @@ impl Decode for Condition {
             tests.push(Test::Truthy(variable));
         }
         (report.count() == before).then_some(Condition { at: node.at, tests })
+    }
+
+    fn schema(defs: &mut Defs) -> Value {
+        let condition = json!({"$ref": "#/$defs/Condition"});
+        let number = json!({"type": ["number", "string"]});
+        let text = json!({"type": "string"});
+        defs.insert(
+            "Condition",
+            json!({
+                "type": "object",
+                "description": "Holds when every operator in it holds; `{}` always holds.",
+                "properties": {
+                    "var": {
+                        "type": "string",
+                        "minLength": 1,
+                        "description": "A variable of the context; a dotted path reaches inside.",
+                    },
+                    "equals": {}, "not_equals": {}, "notEquals": {},
+                    "gt": number, "gte": number, "lt": number, "lte": number,
+                    "in": {"type": "array"}, "contains": {},
+                    "starts_with": text, "startsWith": text,
+                    "ends_with": text, "endsWith": text,
+                    "matches": {"type": "string", "format": "regex"},
+                    "and": {"type": "array", "items": condition},
+                    "or": {"type": "array", "items": condition},
+                    "not": condition,
+                },
+                "additionalProperties": false,
+            }),
+        );
+        condition
     }
 }
 
@@ -473,11 +501,10 @@ fn missing_variable(entries: &[(SyntaxKey, SyntaxNode)], report: &mut Report) {
     let compares = |key: &SyntaxKey| !matches!(key.name.as_str(), "and" | "or" | "not");
     for (key, _) in entries.iter().filter(|(key, _)| known && compares(key)) {
         let message = format!("`{}` compares nothing: `var` is missing", name(key));
-        report.add(
-            Finding::error(key.at, Rule::Condition, message)
-                .expected("`var`")
-                .suggest("add `var` with the name of the variable"),
-        );
+        Finding::error(key.at, Rule::Condition, message)
+            .expected("`var`")
+            .suggest("add `var` with the name of the variable")
+            .add_to(report);
     }
 }
 
@@ -510,14 +537,16 @@ fn unknown_operator(key: &SyntaxKey, value: &SyntaxNode, report: &mut Report) {
 
 /// Whether an operator compares with such a value at all: half of what tells a misspelt one.
 fn takes(operator: &str, value: &SyntaxNode) -> bool {
-    let is_map = |node: &SyntaxNode| matches!(node.kind, SyntaxKind::Map(_));
     match operator {
-        "and" | "or" => !value.items().is_empty() && value.items().iter().all(is_map),
-        "not" => is_map(value),
-        "in" => matches!(value.kind, SyntaxKind::List(_)) && !value.items().iter().any(is_map),
+        "and" | "or" => !value.items().is_empty() && value.items().iter().all(SyntaxNode::is_map),
+        "not" => value.is_map(),
+        "in" => {
+            matches!(value.kind, SyntaxKind::List(_))
+                && !value.items().iter().any(SyntaxNode::is_map)
+        }
         "gt" | "gte" | "lt" | "lte" => fits::<Bound>(value),
         "var" | "starts_with" | "ends_with" | "matches" => value.text().is_some(),
-        _ => !is_map(value),
+        _ => !value.is_map(),
     }
 }
 
@@ -550,38 +579,5 @@ impl Decode for Bound {
             }
             _ => f64::decode(node, report).map(Bound),
         }
-    }
-}
-
-impl Shape for Condition {
-    fn schema(defs: &mut Defs) -> Value {
-        let condition = json!({"$ref": "#/$defs/Condition"});
-        let number = json!({"type": ["number", "string"]});
-        let text = json!({"type": "string"});
-        defs.insert(
-            "Condition",
-            json!({
-                "type": "object",
-                "description": "Holds when every operator in it holds; `{}` always holds.",
-                "properties": {
-                    "var": {
-                        "type": "string",
-                        "minLength": 1,
-                        "description": "A variable of the context; a dotted path reaches inside.",
-                    },
-                    "equals": {}, "not_equals": {}, "notEquals": {},
-                    "gt": number, "gte": number, "lt": number, "lte": number,
-                    "in": {"type": "array"}, "contains": {},
-                    "starts_with": text, "startsWith": text,
-                    "ends_with": text, "endsWith": text,
-                    "matches": {"type": "string", "format": "regex"},
-                    "and": {"type": "array", "items": condition},
-                    "or": {"type": "array", "items": condition},
-                    "not": condition,
-                },
-                "additionalProperties": false,
-            }),
-        );
-        condition
     }
 }

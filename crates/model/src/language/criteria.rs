@@ -11,13 +11,12 @@ use regex_syntax::hir::Hir;
 use serde_json::{Value, json};
 
 use crate::condition::Condition;
-use crate::decode::{Aliases, Decode, Defs, Report, Shape, mistyped, text_that, unalias};
+use crate::decode::{Aliases, Decode, Defs, Report, every, text_that, unalias, wrong};
 use crate::finding::{Finding, Rule, Severity};
 use crate::json_schema::{self, JsonSchema};
 use crate::lazy::Lazy;
 use crate::limits;
 use crate::pattern::{self, TOO_LARGE};
-use crate::pattern_size;
 use crate::suggest;
 
 /// A rule or a composition of rules.
@@ -25,7 +24,7 @@ use crate::suggest;
 pub enum Criteria {
     /// Every one holds: `and`, or a plain list.
     All(Vec<Criteria>),
-    /// Span least one holds.
+    /// At least one holds.
     Any(Vec<Criteria>),
     /// It does not hold.
     Not(Box<Criteria>),
@@ -60,13 +59,8 @@ pub enum CheckKind {
     Contains(String),
     /// The output matches.
     Regex(RulePattern),
-    /// The output has a length, in characters.
-    Length {
-        /// Span least.
-        min: Option<u64>,
-        /// Span most.
-        max: Option<u64>,
-    },
+    /// The output has at least and at most so many characters.
+    Length { min: Option<u64>, max: Option<u64> },
     /// The output is JSON of this schema.
     Schema(JsonSchema),
 }
@@ -95,9 +89,7 @@ impl RulePattern {
             format!("it takes more than {} steps on this output", limits::PATTERN_STEPS)
         })
     }
-}
 
-impl RulePattern {
     /// A pattern that needs no more than a linear search.
     fn is_plain(&self) -> bool {
         regex_syntax::parse(&with_flags(&self.source, &self.flags)).is_ok()
@@ -117,11 +109,45 @@ impl Decode for Criteria {
         match &node.kind {
             SyntaxKind::List(_) => Vec::decode(node, report).map(Criteria::All),
             SyntaxKind::Map(_) => composition(node, report),
-            _ => {
-                mistyped(node, Self::WANT, None, report);
-                None
-            }
+            _ => wrong(node, report),
         }
+    }
+
+    fn schema(defs: &mut Defs) -> Value {
+        let condition = Condition::schema(defs);
+        let rule = json!({"$ref": "#/$defs/ValidationRule"});
+        let message = json!({"type": "string", "description": "What is said when it fails."});
+        let of_type = |name: &str, fields: Value, required: &[&str]| {
+            let all = [&["type", "message"], required].concat();
+            let mut properties = fields;
+            properties["type"] = json!({"const": name});
+            properties["message"] = message.clone();
+            properties["condition"] = condition.clone();
+            json!({
+                "type": "object",
+                "properties": properties,
+                "required": all,
+                "additionalProperties": false,
+            })
+        };
+        let count = json!({"type": "integer", "minimum": 0});
+        let pattern = json!({"pattern": {"type": "string"}, "flags": {"type": "string"}});
+        let schema = json!({"schema": {"type": ["object", "boolean"]}});
+        let parts = json!({"type": "array", "items": rule});
+        let branches = [
+            of_type("contains", json!({"value": {"type": "string"}}), &["value"]),
+            of_type("regex", pattern, &["pattern"]),
+            of_type("length", json!({"min": count, "max": count}), &[]),
+            of_type("schema", schema, &["schema"]),
+            json!({
+                "type": "object",
+                "properties": {"and": parts, "or": parts, "not": rule},
+                "minProperties": 1,
+                "additionalProperties": false,
+            }),
+        ];
+        defs.insert("ValidationRule", json!({"anyOf": branches}));
+        json!({"anyOf": [{"type": "array", "items": rule}, rule]})
     }
 }
 
@@ -138,15 +164,11 @@ fn composition(node: &SyntaxNode, report: &mut Report) -> Option<Criteria> {
             report.add(fault.suggest("remove it, or move it elsewhere"));
         }
     }
-    let decoded: Vec<Option<Criteria>> = parts
-        .into_iter()
-        .map(|(key, value)| match key.name.as_str() {
-            "and" => Vec::decode(value, report).map(Criteria::All),
-            "or" => Vec::decode(value, report).map(Criteria::Any),
-            _ => Criteria::decode(value, report).map(|part| Criteria::Not(Box::new(part))),
-        })
-        .collect();
-    let mut parts: Vec<Criteria> = decoded.into_iter().collect::<Option<_>>()?;
+    let mut parts = every(parts.into_iter().map(|(key, value)| match key.name.as_str() {
+        "and" => Vec::decode(value, report).map(Criteria::All),
+        "or" => Vec::decode(value, report).map(Criteria::Any),
+        _ => Criteria::decode(value, report).map(|part| Criteria::Not(Box::new(part))),
+    }))?;
     if parts.len() == 1 { parts.pop() } else { Some(Criteria::All(parts)) }
 }
 
@@ -267,11 +289,10 @@ fn required<'n>(node: &'n SyntaxNode, key: &str, report: &mut Report) -> Option<
         node.entries().iter().any(|(name, _)| stands_for(&name.name))
     };
     if found.is_none() && !misspelt() {
-        report.add(
-            Finding::error(node.at, Rule::Criteria, format!("a rule without `{key}`"))
-                .expected(format!("`{key}`"))
-                .suggest(format!("add `{key}`")),
-        );
+        Finding::error(node.at, Rule::Criteria, format!("a rule without `{key}`"))
+            .expected(format!("`{key}`"))
+            .suggest(format!("add `{key}`"))
+            .add_to(report);
     }
     found
 }
@@ -311,11 +332,10 @@ fn regex(node: &SyntaxNode, report: &mut Report) -> Option<CheckKind> {
         Some(found) => {
             let text = text_that(found, "a string of flags", |_| false, report)?;
             if let Some(bad) = text.chars().find(|flag| !"imsxugy".contains(*flag)) {
-                report.add(
-                    Finding::error(found.at, Rule::Criteria, format!("unknown flag `{bad}`"))
-                        .expected("flags of `i`, `m`, `s`, `x`, `u`")
-                        .suggest("remove it"),
-                );
+                Finding::error(found.at, Rule::Criteria, format!("unknown flag `{bad}`"))
+                    .expected("flags of `i`, `m`, `s`, `x`, `u`")
+                    .suggest("remove it")
+                    .add_to(report);
                 return None;
             }
             text.chars().filter(|flag| "imsxu".contains(*flag)).collect()
@@ -339,7 +359,7 @@ fn compile(pattern: &str, flags: &str) -> Result<(), String> {
     // when it looks around or is large. It is parsed without its cases: expanding them is slow.
     let caseless = flags.contains('i');
     let plain = regex_syntax::parse(&with_flags(pattern, &flags.replace('i', "")));
-    let bytes = |tree: Hir| pattern_size::compiled_bytes(&tree, caseless);
+    let bytes = |tree: Hir| pattern::compiled_bytes(&tree, caseless);
     let fits = |tree: Hir| bytes(tree) <= limits::PATTERN_COMPILED_BYTES;
     if plain.is_ok_and(fits) && fancy_regex::Expr::parse_tree(&with_flags(pattern, flags)).is_ok() {
         return Ok(());
@@ -402,60 +422,19 @@ fn length(node: &SyntaxNode, report: &mut Report) -> Option<CheckKind> {
         .iter()
         .any(|(name, _)| is_near(&name.name, "min", node) || is_near(&name.name, "max", node));
     if min.is_none() && max.is_none() && !misspelt {
-        report.add(
-            Finding::error(node.at, Rule::Criteria, "a `length` rule without `min` or `max`")
-                .expected("`min`, `max` or both")
-                .suggest("add `min` or `max`"),
-        );
+        Finding::error(node.at, Rule::Criteria, "a `length` rule without `min` or `max`")
+            .expected("`min`, `max` or both")
+            .suggest("add `min` or `max`")
+            .add_to(report);
         return None;
     }
     if let (Some(min), Some(max)) = (min, max)
         && min > max
     {
-        report.add(
-            Finding::error(node.at, Rule::Criteria, format!("`min` {min} is above `max` {max}"))
-                .suggest("swap the two"),
-        );
+        Finding::error(node.at, Rule::Criteria, format!("`min` {min} is above `max` {max}"))
+            .suggest("swap the two")
+            .add_to(report);
         return None;
     }
     Some(CheckKind::Length { min, max })
-}
-
-impl Shape for Criteria {
-    fn schema(defs: &mut Defs) -> Value {
-        let condition = Condition::schema(defs);
-        let rule = json!({"$ref": "#/$defs/ValidationRule"});
-        let message = json!({"type": "string", "description": "What is said when it fails."});
-        let of_type = |name: &str, fields: Value, required: &[&str]| {
-            let all = [&["type", "message"], required].concat();
-            let mut properties = fields;
-            properties["type"] = json!({"const": name});
-            properties["message"] = message.clone();
-            properties["condition"] = condition.clone();
-            json!({
-                "type": "object",
-                "properties": properties,
-                "required": all,
-                "additionalProperties": false,
-            })
-        };
-        let count = json!({"type": "integer", "minimum": 0});
-        let pattern = json!({"pattern": {"type": "string"}, "flags": {"type": "string"}});
-        let schema = json!({"schema": {"type": ["object", "boolean"]}});
-        let parts = json!({"type": "array", "items": rule});
-        let branches = [
-            of_type("contains", json!({"value": {"type": "string"}}), &["value"]),
-            of_type("regex", pattern, &["pattern"]),
-            of_type("length", json!({"min": count, "max": count}), &[]),
-            of_type("schema", schema, &["schema"]),
-            json!({
-                "type": "object",
-                "properties": {"and": parts, "or": parts, "not": rule},
-                "minProperties": 1,
-                "additionalProperties": false,
-            }),
-        ];
-        defs.insert("ValidationRule", json!({"anyOf": branches}));
-        json!({"anyOf": [{"type": "array", "items": rule}, rule]})
-    }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
 use serde_json::{Value, json};
 
-use crate::decode::{Decode, Defs, Report, Shape, wrong};
+use crate::decode::{Decode, Defs, Report, wrong};
 use crate::finding::{Finding, Rule};
 use crate::limits;
 
@@ -81,9 +81,7 @@ impl Decode for Period {
         ));
         None
     }
-}
 
-impl Shape for Period {
     fn schema(_: &mut Defs) -> Value {
         json!({
             "type": "string",

@@ -4,18 +4,18 @@
 //! here are kept, shown, and named in a warning.
 
 use milepost_syntax::mend::Mend;
-use milepost_syntax::span::Span;
 use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
 use serde_json::{Value, json};
 
 use crate::condition::Condition;
 use crate::criteria::Criteria;
-use crate::decode::{Decode, Defs, Entries, Int, Report, Shape, Spot, Text, shape, words, wrong};
+use crate::decode::{Decode, Defs, Entries, Int, Report, Spot, Text, shape, words, wrong};
 use crate::finding::{Finding, Rule};
 use crate::id::{StepId, WorkflowId};
 use crate::limits;
+use crate::manifest::step_items;
 use crate::rendered::Rendered;
-use crate::step::{Action, Loop, Needs, OnError, Prompt, PromptText, RoleText, Step, When};
+use crate::step::{self, Action, Loop, Needs, OnError, Prompt, PromptText, RoleText, Step, When};
 use crate::suggest;
 use crate::version::SemVer;
 
@@ -45,9 +45,7 @@ impl Decode for GuideId {
         });
         None
     }
-}
 
-impl Shape for GuideId {
     fn schema(_: &mut Defs) -> Value {
         json!({
             "type": "string",
@@ -73,12 +71,6 @@ impl Decode for KeptField {
     }
 }
 
-impl Shape for KeptField {
-    fn schema(_: &mut Defs) -> Value {
-        json!({})
-    }
-}
-
 /// Examples in the later editions: sentences.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptTexts;
@@ -90,9 +82,7 @@ impl Decode for KeptTexts {
         Vec::<String>::decode(node, report)?;
         KeptField::decode(node, report).map(|_| KeptTexts)
     }
-}
 
-impl Shape for KeptTexts {
     fn schema(defs: &mut Defs) -> Value {
         Vec::<String>::schema(defs)
     }
@@ -130,23 +120,10 @@ impl Decode for Steps {
     const WANT: &'static str = "a list of steps";
 
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
-        let SyntaxKind::List(items) = &node.kind else { return wrong(node, report) };
-        if items.is_empty() {
-            let fault = Finding::error(node.at, Rule::Range, "a workflow without steps");
-            report.add(fault.expected("at least one step").suggest("add a step"));
-            return None;
-        }
-        if items.len() > limits::STEPS {
-            let fault = Finding::error(node.at, Rule::Range, format!("{} steps", items.len()));
-            let expected = format!("1 to {} steps", limits::STEPS);
-            report.add(fault.expected(expected).suggest("split the workflow"));
-            return None;
-        }
+        let items = step_items(node, "at least one step", report)?;
         Some(Steps(items.iter().map(|item| GuideStepDoc::decode(item, report)).collect()))
     }
-}
 
-impl Shape for Steps {
     fn schema(defs: &mut Defs) -> Value {
         json!({"type": "array", "minItems": 1, "items": GuideStepDoc::schema(defs)})
     }
@@ -223,9 +200,7 @@ impl Decode for Body {
             _ => wrong(node, report),
         }
     }
-}
 
-impl Shape for Body {
     fn schema(defs: &mut Defs) -> Value {
         json!({"anyOf": [StepId::schema(defs), Steps::schema(defs)]})
     }
@@ -256,9 +231,7 @@ impl Decode for Confirmation {
                 .map(|always| if always { Confirmation::Always } else { Confirmation::Never }),
         }
     }
-}
 
-impl Shape for Confirmation {
     fn schema(defs: &mut Defs) -> Value {
         let condition = Condition::schema(defs);
         json!({"anyOf": [
@@ -288,9 +261,7 @@ impl Decode for BlockText {
             _ => wrong(node, report),
         }
     }
-}
 
-impl Shape for BlockText {
     fn schema(_: &mut Defs) -> Value {
         json!({"type": ["string", "array", "object"]})
     }
@@ -352,9 +323,7 @@ impl Decode for Count {
             _ => wrong(node, report),
         }
     }
-}
 
-impl Shape for Count {
     fn schema(_: &mut Defs) -> Value {
         json!({"anyOf": [
             {"type": "integer", "minimum": 0, "maximum": limits::ITERATIONS},
@@ -397,11 +366,10 @@ pub(crate) fn check_loop(spec: &LoopDoc, report: &mut Report) {
     };
     if let Some(key) = lacks {
         let kind = spec.kind.value.name();
-        report.add(
-            Finding::error(spec.at, Rule::Loop, format!("a `{kind}` loop needs `{key}`"))
-                .expected(format!("`{key}`"))
-                .suggest(format!("add `{key}`")),
-        );
+        Finding::error(spec.at, Rule::Loop, format!("a `{kind}` loop needs `{key}`"))
+            .expected(format!("`{key}`"))
+            .suggest(format!("add `{key}`"))
+            .add_to(report);
     }
 }
 
@@ -450,20 +418,16 @@ impl Compiler<'_, '_> {
             (Some(spec), _) => self.looped(doc, spec, node)?,
             (None, Some(GuideStepType::Loop)) => {
                 if node.get("loop").is_none() && !self.report.has_stray_in(node) {
-                    let fault =
-                        Finding::error(doc.at, Rule::Required, "missing required key `loop`");
-                    self.report.add(fault.suggest("add `loop` with `type` and `maxIterations`"));
+                    self.report.add(Finding::required(doc.at, "loop", step::ADD_LOOP));
                 }
                 return None;
             }
             _ => self.prompt(doc, node),
         };
+        let unnamed = || Spot { at: doc.at, value: StepId::unnamed(doc.at) };
         Some(Step {
             at: doc.at,
-            id: doc
-                .id
-                .clone()
-                .unwrap_or_else(|| Spot { at: doc.at, value: StepId::unnamed(doc.at) }),
+            id: doc.id.clone().unwrap_or_else(unnamed),
             title: doc.title.clone(),
             description: None,
             depends_on: Vec::new(),
@@ -484,17 +448,14 @@ impl Compiler<'_, '_> {
         let texts = ["prompt", "promptBlocks", "templateCall", "parallelDelegations"];
         let mut texts = texts.into_iter().chain(["functionCalls", "outputContract"]);
         if !texts.any(|key| node.get(key).is_some()) && !self.report.has_stray_in(node) {
-            self.report.add(
-                Finding::error(doc.at, Rule::Required, "missing required key `prompt`")
-                    .expected("`prompt` or `promptBlocks`")
-                    .suggest("add `prompt` with what the agent should do"),
-            );
+            Finding::required(doc.at, "prompt", "add `prompt` with what the agent should do")
+                .expected("`prompt` or `promptBlocks`")
+                .add_to(self.report);
         }
         if let Some((key, _)) = node.entry("body") {
-            self.report.add(
-                Finding::error(key.at, Rule::Combination, "`body` needs `type: loop` and `loop`")
-                    .suggest("add them, or remove it"),
-            );
+            Finding::error(key.at, Rule::Combination, "`body` needs `type: loop` and `loop`")
+                .suggest("add them, or remove it")
+                .add_to(self.report);
         }
         Action::Prompt(Box::new(Prompt {
             text: PromptText::Guide {
@@ -518,11 +479,7 @@ impl Compiler<'_, '_> {
         check_loop(spec, self.report);
         let untyped = node.get("type").is_none() && !self.report.has_stray_in(node);
         if untyped || doc.kind == Some(GuideStepType::Parallel) {
-            self.report.add(
-                Finding::error(doc.at, Rule::Combination, "a step with `loop` has `type: loop`")
-                    .suggest("add `type: loop`")
-                    .mend(Mend::Insert { map: doc.at, key: "type".into(), value: "loop".into() }),
-            );
+            self.report.add(step::untyped_loop(doc.at));
         }
         let body = match &doc.body {
             Some(Body::Steps(steps)) => {
@@ -535,9 +492,7 @@ impl Compiler<'_, '_> {
                 // A body that strayed into `loop` has been told to move out.
                 let strayed = self.report.has_stray_in(node) || self.report.has_error_in(spec.at);
                 if node.get("body").is_none() && !strayed {
-                    let fault =
-                        Finding::error(doc.at, Rule::Required, "missing required key `body`");
-                    self.report.add(fault.suggest("add `body` with the steps to repeat"));
+                    self.report.add(Finding::required(doc.at, "body", step::ADD_BODY));
                 }
                 return None;
             }
@@ -588,11 +543,10 @@ impl Compiler<'_, '_> {
 }
 
 /// A remark on guides without a version.
-pub(crate) fn check_version(doc: &GuideDoc, at: Span, node: &SyntaxNode, report: &mut Report) {
+pub(crate) fn check_version(doc: &GuideDoc, node: &SyntaxNode, report: &mut Report) {
     if node.get("version").is_none() && doc.version.is_none() && !report.has_stray_in(node) {
-        report.add(
-            Finding::warning(at, Rule::Version, "no `version`: it counts as `0.0.0`")
-                .suggest("add `version: 1.0.0`"),
-        );
+        Finding::warning(node.at, Rule::Version, "no `version`: it counts as `0.0.0`")
+            .suggest("add `version: 1.0.0`")
+            .add_to(report);
     }
 }

@@ -6,7 +6,7 @@ use milepost_syntax::mend::Mend;
 use milepost_syntax::tree::SyntaxNode;
 use serde_json::{Value, json};
 
-use crate::decode::{Decode, Defs, Report, Shape};
+use crate::decode::{Decode, Defs, Report};
 use crate::finding::{Finding, Rule};
 use crate::limits::ID_CHARS;
 use crate::suggest;
@@ -33,6 +33,9 @@ macro_rules! identifier {
         pub struct $name(String);
 
         impl $name {
+            /// What it looks like, as a regular expression.
+            pub const PATTERN: &'static str = $pattern;
+
             /// Checks a text.
             pub fn parse(text: &str) -> Result<Self, InvalidId> {
                 let check: fn(&str) -> bool = $check;
@@ -56,11 +59,6 @@ macro_rules! identifier {
             }
         }
 
-        impl Shape for $name {
-            fn schema(_: &mut Defs) -> Value {
-                json!({"type": "string", "pattern": $pattern})
-            }
-        }
     };
 }
 
@@ -150,6 +148,10 @@ macro_rules! decode_id {
             fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
                 decode(node, report, $name::parse, $slug)
             }
+
+            fn schema(_: &mut Defs) -> Value {
+                json!({"type": "string", "pattern": $name::PATTERN})
+            }
         }
     };
 }
@@ -165,25 +167,21 @@ fn decode<T>(
     slug: impl Fn(&str) -> Option<String>,
 ) -> Option<T> {
     let text = String::decode(node, report)?;
-    match parse(&text) {
-        Ok(id) => Some(id),
-        Err(invalid) => {
-            let fault = Finding::error(
-                node.at,
-                Rule::Id,
-                format!("`{}` is not a valid {}", invalid.text, invalid.what),
-            )
-            .expected(invalid.rule)
-            .actual(format!("`{}`", invalid.text));
-            report.add(match slug(&text).filter(|meant| parse(meant).is_ok()) {
-                Some(meant) => fault
-                    .suggest(format!("use `{meant}`"))
-                    .mend(Mend::Replace { at: node.at, value: meant.into() }),
-                None => fault.suggest(format!("use {}", invalid.rule)),
-            });
-            None
-        }
-    }
+    let invalid = match parse(&text) {
+        Ok(id) => return Some(id),
+        Err(invalid) => invalid,
+    };
+    let InvalidId { text: quoted, what, rule } = invalid;
+    let fault = Finding::error(node.at, Rule::Id, format!("`{quoted}` is not a valid {what}"))
+        .expected(rule)
+        .actual(format!("`{quoted}`"));
+    report.add(match slug(&text).filter(|meant| parse(meant).is_ok()) {
+        Some(meant) => fault
+            .suggest(format!("use `{meant}`"))
+            .mend(Mend::Replace { at: node.at, value: meant.into() }),
+        None => fault.suggest(format!("use {rule}")),
+    });
+    None
 }
 
 #[cfg(test)]

@@ -1,16 +1,17 @@
 //! The inputs a workflow asks for: their types, rules, choices and defaults.
 
 mod fit;
-mod format;
 
 pub use fit::{NotOfType, Objection};
+
+use std::sync::LazyLock;
 
 use milepost_syntax::mend::Mend;
 use milepost_syntax::span::Span;
 use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
 use serde_json::{Value, json};
 
-use crate::decode::{Decode, Defs, Entries, Int, Report, Shape, Spot, shape, words};
+use crate::decode::{Decode, Defs, Entries, Int, Report, Spot, shape, words};
 use crate::finding::{Finding, Rule};
 use crate::pattern;
 use crate::suggest;
@@ -246,6 +247,43 @@ words! {
     }
 }
 
+impl TextFormat {
+    /// Whether a text has this form.
+    pub fn accepts(self, text: &str) -> bool {
+        let keyword = self.keyword();
+        let judge = JUDGES.iter().find(|(name, _)| *name == keyword);
+        judge.is_some_and(|(_, judge)| judge.is_valid(&Value::from(text)))
+    }
+
+    /// The words for it.
+    pub fn words(self) -> &'static str {
+        match self {
+            TextFormat::Email => "an e-mail address",
+            TextFormat::Url | TextFormat::Uri => "an absolute URL",
+            TextFormat::Uuid => "a UUID",
+            TextFormat::Date => "a date such as `2026-07-28`",
+            TextFormat::DateTime => "a date and time such as `2026-07-28T09:00:00Z`",
+        }
+    }
+
+    fn keyword(self) -> &'static str {
+        match self {
+            TextFormat::Url | TextFormat::Uri => "uri",
+            other => other.name(),
+        }
+    }
+}
+
+/// The same judges that JSON Schema has for the forms of texts.
+static JUDGES: LazyLock<Vec<(&'static str, jsonschema::Validator)>> = LazyLock::new(|| {
+    let judge = |name: &'static str| {
+        let options = jsonschema::options().should_validate_formats(true);
+        let schema = json!({"type": "string", "format": name});
+        Some((name, options.build(&schema).ok()?))
+    };
+    ["email", "uri", "uuid", "date", "date-time"].into_iter().filter_map(judge).collect()
+});
+
 shape! {
     /// A default as it is written.
     DefaultDoc = "a default such as `{from: literal, value: …}`";
@@ -280,18 +318,15 @@ impl Decode for InputDefault {
             return None;
         }
         let meant = json!({"from": "literal", "value": node.to_value()});
-        report.add(
-            Finding::error(node.at, Rule::Type, "a default says where it comes from")
-                .expected("`{from: literal, value: …}`")
-                .actual(node.noun())
-                .suggest(format!("write `{meant}`"))
-                .mend(Mend::Replace { at: node.at, value: meant }),
-        );
+        Finding::error(node.at, Rule::Type, "a default says where it comes from")
+            .expected("`{from: literal, value: …}`")
+            .actual(node.noun())
+            .suggest(format!("write `{meant}`"))
+            .mend(Mend::Replace { at: node.at, value: meant })
+            .add_to(report);
         None
     }
-}
 
-impl Shape for InputDefault {
     fn schema(defs: &mut Defs) -> Value {
         DefaultDoc::schema(defs)
     }
@@ -326,9 +361,7 @@ impl Decode for RequiredSlip {
         });
         None
     }
-}
 
-impl Shape for RequiredSlip {
     fn schema(_: &mut Defs) -> Value {
         Value::Bool(false)
     }
@@ -350,9 +383,7 @@ impl Decode for Pattern {
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
         pattern::decode(node, Rule::Pattern, report).map(Pattern)
     }
-}
 
-impl Shape for Pattern {
     fn schema(_: &mut Defs) -> Value {
         json!({"type": "string", "format": "regex"})
     }
@@ -384,15 +415,10 @@ impl Decode for Provider {
             let doc = ProviderDoc::decode(node, report)?;
             return Some(Provider { at: node.at, command: doc.id, field: doc.field });
         }
-        CommandId::decode(node, report).map(|command| Provider {
-            at: node.at,
-            command,
-            field: None,
-        })
+        let command = CommandId::decode(node, report)?;
+        Some(Provider { at: node.at, command, field: None })
     }
-}
 
-impl Shape for Provider {
     fn schema(defs: &mut Defs) -> Value {
         json!({"anyOf": [CommandId::schema(defs), ProviderDoc::schema(defs)]})
     }
@@ -429,9 +455,7 @@ impl Decode for ArgumentSource {
         }
         Dynamic::decode(node, report).map(ArgumentSource::Value)
     }
-}
 
-impl Shape for ArgumentSource {
     fn schema(defs: &mut Defs) -> Value {
         // Any value is allowed, so the branch for sources is there for editors only.
         json!({"anyOf": [FromDoc::schema(defs), {}]})

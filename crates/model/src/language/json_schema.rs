@@ -4,12 +4,11 @@
 use std::collections::{HashMap, HashSet};
 
 use jsonschema::error::ValidationErrorKind;
-use milepost_syntax::mend::Mend;
 use milepost_syntax::span::Span;
 use milepost_syntax::tree::{SyntaxKey, SyntaxKind, SyntaxNode};
 use serde_json::{Value, json};
 
-use crate::decode::{Aliases, Decode, Defs, Report, Shape, unalias, wrong};
+use crate::decode::{Aliases, Decode, Defs, Report, unalias, wrong};
 use crate::finding::{Finding, Rule};
 use crate::lazy::Lazy;
 use crate::limits;
@@ -44,7 +43,7 @@ pub struct Misfit {
 }
 
 impl JsonSchema {
-    /// What of a value does not fit; nothing when it does. Span most so many as a reader can use.
+    /// What of a value does not fit; nothing when it does. At most so many as a reader can use.
     /// The cause when a pattern in it gives up.
     pub fn misfits(&self, value: &Value) -> Result<Vec<Misfit>, String> {
         let compile = || compile(&self.value).map_err(|error| clip(error.to_string()));
@@ -87,9 +86,7 @@ impl Decode for JsonSchema {
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
         decode(node, Rule::Schema, report)
     }
-}
 
-impl Shape for JsonSchema {
     fn schema(_: &mut Defs) -> Value {
         json!({"type": ["object", "boolean"]})
     }
@@ -115,39 +112,31 @@ pub(crate) fn decode(node: &SyntaxNode, rule: Rule, report: &mut Report) -> Opti
         return None;
     }
     if let Some(reference) = outside_reference(node) {
-        report.add(
-            Finding::error(reference.at, rule, "a `$ref` to another document")
-                .expected("a reference that begins with `#`")
-                .suggest("put the definition under `$defs` of this schema"),
-        );
+        Finding::error(reference.at, rule, "a `$ref` to another document")
+            .expected("a reference that begins with `#`")
+            .suggest("put the definition under `$defs` of this schema")
+            .add_to(report);
         return None;
     }
     if let Some(key) = misspelt_keyword(node) {
         let meant = suggest::nearest(&key.name, keywords()).unwrap_or_default();
         let message = format!("`{}` is not a JSON Schema keyword", key.name);
-        report.add(
-            Finding::error(key.at, rule, message)
-                .expected(format!("`{meant}`"))
-                .suggest(format!("did you mean `{meant}`?"))
-                .mend(Mend::RenameKey { key: key.at, to: meant.to_owned() }),
-        );
+        Finding::error(key.at, rule, message)
+            .expected(format!("`{meant}`"))
+            .did_you_mean_key(key.at, Some(meant), "")
+            .add_to(report);
         return None;
     }
     match fault(&value) {
         None => Some(JsonSchema { at: node.at, value, compiled: Lazy::default() }),
         Some((pointer, message)) => {
             let found = node_at_pointer(node, &pointer);
-            report.add(
-                match found.text().filter(|name| is_type(&pointer) && !TYPES.contains(name)) {
-                    Some(name) => unknown_type(found, name, rule),
-                    None => Finding::error(
-                        found.at,
-                        rule,
-                        format!("not a valid JSON Schema: {message}"),
-                    )
-                    .suggest("fix the schema here"),
-                },
-            );
+            let name = found.text().filter(|name| is_type(&pointer) && !TYPES.contains(name));
+            let message = format!("not a valid JSON Schema: {message}");
+            report.add(match name {
+                Some(name) => unknown_type(found, name, rule),
+                None => Finding::error(found.at, rule, message).suggest("fix the schema here"),
+            });
             None
         }
     }

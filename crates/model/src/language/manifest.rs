@@ -4,7 +4,9 @@ use milepost_syntax::span::Span;
 use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
 use serde_json::{Value, json};
 
-use crate::decode::{Decode, Defs, Entries, Int, Report, Shape, Spot, shape, spot, words, wrong};
+use crate::decode::{
+    Decode, Defs, Entries, Int, Report, Spot, mistyped, shape, spot, words, wrong,
+};
 use crate::duration::Period;
 use crate::finding::{Finding, Rule};
 use crate::id::{InputName, WorkflowId};
@@ -70,15 +72,11 @@ impl Decode for Inputs {
         }
         let read = |(key, value): &(milepost_syntax::tree::SyntaxKey, SyntaxNode)| {
             if let Err(invalid) = InputName::parse(&key.name) {
-                report.add(
-                    Finding::error(
-                        key.at,
-                        Rule::Id,
-                        format!("`{}` is not a valid input name", key.name),
-                    )
+                let message = format!("`{}` is not a valid input name", key.name);
+                Finding::error(key.at, Rule::Id, message)
                     .expected(invalid.rule)
-                    .suggest("use letters, digits and `_`, not a digit first"),
-                );
+                    .suggest("use letters, digits and `_`, not a digit first")
+                    .add_to(report);
             }
             // `name:` with nothing behind it is an input without any rules.
             let input = match value.kind {
@@ -95,18 +93,39 @@ impl Decode for Inputs {
         };
         Some(Inputs(entries.iter().map(read).collect()))
     }
-}
 
-impl Shape for Inputs {
     fn schema(defs: &mut Defs) -> Value {
         let input = Input::schema(defs);
         json!({
             "type": "object",
-            "propertyNames": InputName::schema(defs),
+            "propertyNames": {"type": "string", "pattern": InputName::PATTERN},
             "additionalProperties": {"anyOf": [input, {"type": "null"}]},
             "maxProperties": limits::INPUTS,
         })
     }
+}
+
+/// The items of a list of steps, in either spelling: there is one, and no more than a workflow may
+/// have. `least` is what is expected where there is none.
+pub(crate) fn step_items<'n>(
+    node: &'n SyntaxNode,
+    least: &str,
+    report: &mut Report,
+) -> Option<&'n [SyntaxNode]> {
+    let SyntaxKind::List(items) = &node.kind else {
+        return mistyped(node, StepList::WANT, None, report);
+    };
+    let (message, expected, then) = match items.len() {
+        0 => ("a workflow without steps".to_owned(), least.to_owned(), "add a step"),
+        1..=limits::STEPS => return Some(items),
+        many => {
+            let expected = format!("1 to {} steps", limits::STEPS);
+            (format!("{many} steps"), expected, "split the workflow")
+        }
+    };
+    let fault = Finding::error(node.at, Rule::Range, message);
+    report.add(fault.expected(expected).suggest(then));
+    None
 }
 
 /// Steps; those that could not be read are left out and have been reported.
@@ -117,24 +136,10 @@ impl Decode for StepList {
     const WANT: &'static str = "a list of steps";
 
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
-        let SyntaxKind::List(items) = &node.kind else { return wrong(node, report) };
-        if items.is_empty() || items.len() > limits::STEPS {
-            let message = match items.len() {
-                0 => "a workflow without steps".to_owned(),
-                many => format!("{many} steps"),
-            };
-            report.add(
-                Finding::error(node.at, Rule::Range, message)
-                    .expected(format!("1 to {} steps", limits::STEPS))
-                    .suggest(if items.is_empty() { "add a step" } else { "split the workflow" }),
-            );
-            return None;
-        }
+        let items = step_items(node, &format!("1 to {} steps", limits::STEPS), report)?;
         Some(StepList(items.iter().filter_map(|item| Step::decode(item, report)).collect()))
     }
-}
 
-impl Shape for StepList {
     fn schema(defs: &mut Defs) -> Value {
         let step = Step::schema(defs);
         json!({"type": "array", "minItems": 1, "maxItems": limits::STEPS, "items": step})

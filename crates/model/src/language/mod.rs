@@ -13,7 +13,6 @@ pub mod input;
 pub mod json_schema;
 pub mod manifest;
 pub(crate) mod pattern;
-pub(crate) mod pattern_size;
 pub mod retry;
 pub mod step;
 pub mod target;

@@ -1,13 +1,16 @@
 //! Regular expressions of documents, bounded in source and in compiled size.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::Hash;
 
 use milepost_syntax::tree::SyntaxNode;
 use regex::{Regex, RegexBuilder};
+use regex_syntax::hir::{Class, Hir, HirKind};
 
 use crate::decode::{Decode, Report};
 use crate::finding::{Finding, Rule};
-use crate::limits;
+use crate::limits::{self, PATTERN_CASE_STATES, PATTERN_RANGE_STATES, PATTERN_STATE_BYTES};
 
 /// Reads a pattern; a bad one is reported under `rule`.
 pub(crate) fn decode(node: &SyntaxNode, rule: Rule, report: &mut Report) -> Option<Regex> {
@@ -38,14 +41,7 @@ pub(crate) struct Patterns {
 
 impl Patterns {
     fn compile(&mut self, text: &str) -> Result<Regex, String> {
-        if let Some(known) = self.compiled.get(text) {
-            return known.clone();
-        }
-        self.spare()?;
-        let result = compile(text);
-        self.count(result.as_ref().err());
-        self.compiled.insert(text.to_owned(), result.clone());
-        result
+        once(&mut self.compiled, &mut self.large, text.to_owned(), || compile(text))
     }
 
     /// Whether a pattern is sound by a test that is made once for each pattern and its flags.
@@ -56,25 +52,27 @@ impl Patterns {
         compile: impl Fn(&str, &str) -> Result<(), String>,
     ) -> Result<(), String> {
         let key = (text.to_owned(), flags.to_owned());
-        if let Some(known) = self.sound.get(&key) {
-            return known.clone();
-        }
-        self.spare()?;
-        let result = compile(text, flags);
-        self.count(result.as_ref().err());
-        self.sound.insert(key, result.clone());
-        result
+        once(&mut self.sound, &mut self.large, key, || compile(text, flags))
     }
+}
 
-    fn spare(&self) -> Result<(), String> {
-        if self.large < limits::LARGE_PATTERNS {
-            return Ok(());
+/// What became of a pattern, tried unless it is known or too many were too large.
+fn once<K: Hash + Eq, T: Clone>(
+    known: &mut HashMap<K, Result<T, String>>,
+    large: &mut usize,
+    key: K,
+    make: impl FnOnce() -> Result<T, String>,
+) -> Result<T, String> {
+    match known.entry(key) {
+        Entry::Occupied(found) => found.get().clone(),
+        Entry::Vacant(_) if *large >= limits::LARGE_PATTERNS => {
+            Err("not tried, since too many others are too large".to_owned())
         }
-        Err("not tried, since too many others are too large".to_owned())
-    }
-
-    fn count(&mut self, cause: Option<&String>) {
-        self.large += usize::from(cause.is_some_and(|cause| cause == TOO_LARGE));
+        Entry::Vacant(place) => {
+            let result = make();
+            *large += usize::from(result.as_ref().is_err_and(|cause| cause == TOO_LARGE));
+            place.insert(result).clone()
+        }
     }
 }
 
@@ -101,6 +99,44 @@ fn cause(error: &regex::Error) -> String {
             let words = other.to_string();
             let last = words.lines().last().unwrap_or("").trim();
             last.strip_prefix("error: ").unwrap_or(last).to_owned()
+        }
+    }
+}
+
+/// At most how many bytes a pattern takes when it is compiled, in any case of its letters or in the
+/// one they are written in; the largest number where that cannot be told.
+pub(crate) fn compiled_bytes(tree: &Hir, caseless: bool) -> usize {
+    let state = PATTERN_STATE_BYTES;
+    match tree.kind() {
+        HirKind::Empty | HirKind::Look(_) => state,
+        HirKind::Literal(literal) => {
+            literal.0.len() * state * if caseless { PATTERN_CASE_STATES } else { 1 }
+        }
+        HirKind::Class(Class::Unicode(class)) => {
+            // The other cases of ASCII letters follow each other too, and two of the letters have a
+            // third case; other letters are not counted.
+            let ranges = class.ranges().len();
+            match class.ranges().iter().all(|range| range.end().is_ascii()) {
+                _ if !caseless => state * (ranges + PATTERN_RANGE_STATES),
+                true => state * (3 * ranges + 2 + PATTERN_RANGE_STATES),
+                false => usize::MAX,
+            }
+        }
+        HirKind::Class(Class::Bytes(class)) => {
+            let other_cases = if caseless { 26 } else { 0 };
+            state * (class.ranges().len() + other_cases + 1)
+        }
+        HirKind::Capture(capture) => {
+            compiled_bytes(&capture.sub, caseless).saturating_add(2 * state)
+        }
+        HirKind::Repetition(repetition) => {
+            let most = repetition.max.unwrap_or(repetition.min.saturating_add(1)).max(1);
+            let one = compiled_bytes(&repetition.sub, caseless).saturating_add(2 * state);
+            one.saturating_mul(most as usize)
+        }
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => {
+            let sizes = parts.iter().map(|part| compiled_bytes(part, caseless));
+            sizes.fold(2 * state, usize::saturating_add)
         }
     }
 }

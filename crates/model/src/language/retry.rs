@@ -3,7 +3,7 @@
 use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
 use serde_json::{Value, json};
 
-use crate::decode::{Decode, Defs, Int, Report, Shape, shape, words, wrong};
+use crate::decode::{Decode, Defs, Int, Report, shape, words, wrong};
 use crate::duration::Period;
 
 words! {
@@ -81,9 +81,7 @@ impl Decode for RetryOn {
         }
         status.map(RetryOn::Status)
     }
-}
 
-impl Shape for RetryOn {
     fn schema(_: &mut Defs) -> Value {
         json!({"anyOf": [
             {"enum": ["network", "timeout", "4xx", "5xx"]},

@@ -7,9 +7,7 @@ use serde_json::{Value, json};
 
 use crate::condition::Condition;
 use crate::criteria::Criteria;
-use crate::decode::{
-    Aliases, Decode, Defs, Entries, Int, Report, Shape, Spot, Text, shape, words, wrong,
-};
+use crate::decode::{Aliases, Decode, Defs, Entries, Int, Report, Spot, Text, shape, words, wrong};
 use crate::duration::Period;
 use crate::expr::Expr;
 use crate::finding::{Finding, Rule};
@@ -59,6 +57,11 @@ pub struct Step {
 }
 
 impl Step {
+    /// Its id.
+    pub fn name(&self) -> &str {
+        self.id.value.as_str()
+    }
+
     /// Its expressions, those of a loop's body included.
     pub fn exprs(&self) -> Vec<Located<'_>> {
         let own = crate::check::of_step(self).into_iter().map(|usage| usage.located);
@@ -92,7 +95,7 @@ pub enum Action {
 named_enum! {
     /// The kinds of steps, each named by the key that makes it.
     #[derive(Default)]
-    ActionKind {
+    pub ActionKind {
         /// Calls an operation or runs another workflow.
         #[default]
         Run = "run",
@@ -175,11 +178,8 @@ pub enum PromptText {
     Template(Templated),
     /// Text with `{{var}}`, blocks and fragments of the guide spelling.
     Guide {
-        /// The text.
         text: Option<String>,
-        /// Sections.
         blocks: Option<Box<PromptBlocks>>,
-        /// Parts that depend on the context.
         fragments: Vec<PromptFragment>,
     },
 }
@@ -230,9 +230,7 @@ impl Decode for When {
             _ => wrong(node, report),
         }
     }
-}
 
-impl Shape for When {
     fn schema(defs: &mut Defs) -> Value {
         json!({"anyOf": [Bare::schema(defs), Condition::schema(defs)]})
     }
@@ -280,9 +278,7 @@ impl Decode for NeedsDoc {
         });
         None
     }
-}
 
-impl Shape for NeedsDoc {
     fn schema(defs: &mut Defs) -> Value {
         Needs::schema(defs)
     }
@@ -408,9 +404,7 @@ impl Decode for Approve {
         let message = Templated::decode(node, report)?;
         Some(Approve { message, form: None, by: Vec::new(), expires: None, on_reject: None })
     }
-}
 
-impl Shape for Approve {
     fn schema(defs: &mut Defs) -> Value {
         json!({"anyOf": [Templated::schema(defs), ApproveDoc::schema(defs)]})
     }
@@ -425,12 +419,6 @@ impl Decode for Later {
 
     fn decode(node: &SyntaxNode, _: &mut Report) -> Option<Self> {
         Some(Later(node.clone()))
-    }
-}
-
-impl Shape for Later {
-    fn schema(_: &mut Defs) -> Value {
-        json!({})
     }
 }
 
@@ -511,6 +499,17 @@ shape! {
     "loop" spec: opt LoopDoc = "How a loop repeats.",
 }
 
+/// What to do about a loop that lacks one of its keys, in either spelling.
+pub(crate) const ADD_LOOP: &str = "add `loop` with `type` and `maxIterations`";
+pub(crate) const ADD_BODY: &str = "add `body` with the steps to repeat";
+
+/// A step with `loop` that does not say that it is one, in either spelling.
+pub(crate) fn untyped_loop(map: Span) -> Finding {
+    Finding::error(map, Rule::Combination, "a step with `loop` has `type: loop`")
+        .suggest("add `type: loop`")
+        .mend(Mend::Insert { map, key: "type".into(), value: "loop".into() })
+}
+
 /// The keys that say what a step does.
 const ACTIONS: &[&str] = &["run", "prompt", "approve", "wait", "set", "fail", "loop"];
 
@@ -534,12 +533,7 @@ impl Decode for Step {
         let action = sole_action(node, sound, report)?;
         check_items(doc.for_each.as_ref(), report);
         if action == "loop" && node.get("type").is_none() && sound {
-            let (map, key) = (node.at, "type".to_owned());
-            report.add(
-                Finding::error(node.at, Rule::Combination, "a step with `loop` has `type: loop`")
-                    .suggest("add `type: loop`")
-                    .mend(Mend::Insert { map, key, value: "loop".into() }),
-            );
+            report.add(untyped_loop(node.at));
         }
         check_keys(node, action, sound, report);
         let action = act(action, node, &doc, report)?;
@@ -568,6 +562,17 @@ impl Decode for Step {
             rendered: Rendered::default(),
         })
     }
+
+    /// The keys, and that exactly one says what the step does.
+    fn schema(defs: &mut Defs) -> Value {
+        let reference = StepDoc::schema(defs);
+        if let Some(step) = defs.get_mut("StepDoc") {
+            let one: Vec<Value> = ACTIONS.iter().map(|key| json!({"required": [key]})).collect();
+            step["oneOf"] = Value::Array(one);
+            step["properties"]["type"]["const"] = "loop".into();
+        }
+        reference
+    }
 }
 
 /// The id of a step whose own could not be read: what it was probably meant to be, so that the
@@ -590,18 +595,16 @@ fn sole_action(node: &SyntaxNode, sound: bool, report: &mut Report) -> Option<&'
     match present.as_slice() {
         [(_, action)] => Some(action),
         [] if node.get("type").is_some() && sound => {
-            let fault = Finding::error(node.at, Rule::Required, "missing required key `loop`");
-            report.add(fault.suggest("add `loop` with `type` and `maxIterations`"));
+            report.add(Finding::required(node.at, "loop", ADD_LOOP));
             None
         }
         [] => {
             // A misspelt action has been reported as the key it is.
             if sound {
-                report.add(
-                    Finding::error(node.at, Rule::Required, "the step does nothing")
-                        .expected(suggest::list(ACTIONS))
-                        .suggest("add `run`, `prompt` or another action"),
-                );
+                Finding::error(node.at, Rule::Required, "the step does nothing")
+                    .expected(suggest::list(ACTIONS))
+                    .suggest("add `run`, `prompt` or another action")
+                    .add_to(report);
             }
             None
         }
@@ -673,7 +676,7 @@ fn check_keys(node: &SyntaxNode, action: &'static str, sound: bool, report: &mut
 /// The map of a `run` step that a stray `max_attempts` belongs in, when only one can be meant.
 fn attempts_home(node: &SyntaxNode, action: &str) -> Option<&'static str> {
     let lacks = |key: &str| {
-        let map = node.get(key).filter(|map| matches!(map.kind, SyntaxKind::Map(_)));
+        let map = node.get(key).filter(|map| map.is_map());
         map.is_some_and(|map| map.get("max_attempts").is_none())
     };
     match (action, lacks("retry"), lacks("repeat")) {
@@ -731,29 +734,11 @@ fn looped(node: &SyntaxNode, doc: &StepDoc, report: &mut Report) -> Option<Loop>
         if strayed || report.has_stray_in(node) {
             return None;
         }
-        let fault = Finding::error(doc.at, Rule::Required, "missing required key `body`");
-        report.add(fault.suggest("add `body` with the steps to repeat"));
+        report.add(Finding::required(doc.at, "body", ADD_BODY));
         return None;
     };
     let body: Vec<Step> = Vec::decode(body, report)?;
     Some(Loop { spec: doc.spec.clone()?, body })
-}
-
-/// The schema of a step: the keys, and that exactly one says what it does.
-pub(crate) fn schema(defs: &mut Defs) -> Value {
-    let reference = StepDoc::schema(defs);
-    if let Some(step) = defs.get_mut("StepDoc") {
-        let one: Vec<Value> = ACTIONS.iter().map(|key| json!({"required": [key]})).collect();
-        step["oneOf"] = Value::Array(one);
-        step["properties"]["type"]["const"] = "loop".into();
-    }
-    reference
-}
-
-impl Shape for Step {
-    fn schema(defs: &mut Defs) -> Value {
-        schema(defs)
-    }
 }
 
 /// A role for an agent, of a length that says something.

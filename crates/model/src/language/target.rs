@@ -6,7 +6,7 @@ use milepost_syntax::mend::Mend;
 use milepost_syntax::tree::SyntaxNode;
 use serde_json::{Value, json};
 
-use crate::decode::{Decode, Defs, Report, Shape, text_that};
+use crate::decode::{Decode, Defs, Report, text_that};
 use crate::finding::{Finding, Rule};
 use crate::id::{CatalogId, WorkflowId};
 use crate::suggest;
@@ -60,9 +60,7 @@ impl Decode for CommandId {
         }
         command
     }
-}
 
-impl Shape for CommandId {
     fn schema(_: &mut Defs) -> Value {
         json!({"type": "string", "pattern": "^[a-z0-9][a-z0-9-]* \\S+$"})
     }
@@ -125,6 +123,14 @@ impl Decode for Target {
             _ => refuse(node, &text, report),
         }
     }
+
+    fn schema(_: &mut Defs) -> Value {
+        json!({
+            "type": "string",
+            "pattern": "^[a-z0-9][a-z0-9-]* \\S+$",
+            "examples": ["shop orders:get", "workflow refund-order"],
+        })
+    }
 }
 
 fn refuse(node: &SyntaxNode, text: &str, report: &mut Report) -> Option<Target> {
@@ -149,14 +155,4 @@ fn meant_command(text: &str) -> Option<String> {
 
 fn with_meant(fault: Finding, node: &SyntaxNode, meant: Option<String>) -> Finding {
     fault.write_instead(node.at, meant, "write the catalog, a space, and the command")
-}
-
-impl Shape for Target {
-    fn schema(_: &mut Defs) -> Value {
-        json!({
-            "type": "string",
-            "pattern": "^[a-z0-9][a-z0-9-]* \\S+$",
-            "examples": ["shop orders:get", "workflow refund-order"],
-        })
-    }
 }

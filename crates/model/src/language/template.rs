@@ -54,7 +54,7 @@ impl Template {
     pub fn parse(text: &str) -> Result<Template, Vec<SyntaxError>> {
         let mut parts = Vec::new();
         let mut errors = Vec::new();
-        for piece in Pieces::of(text) {
+        for piece in (Pieces { text, at: 0 }) {
             match piece {
                 Piece::Text(span) => parts.push(TemplatePart::Text(text[span.range()].to_owned())),
                 Piece::Expr(span) => match placed(text, span) {
@@ -64,10 +64,7 @@ impl Template {
                 Piece::Unclosed(span) => errors.push(unclosed(text, span)),
             }
         }
-        if !errors.is_empty() {
-            return Err(errors);
-        }
-        Ok(Template { parts })
+        if errors.is_empty() { Ok(Template { parts }) } else { Err(errors) }
     }
 
     /// The expression, when the text is one and nothing else.
@@ -149,10 +146,8 @@ impl Placed {
 /// The places where a text has `{{ name }}` though `${{ name }}` is what inserts a value.
 pub fn bare_braces(text: &str) -> Vec<BareBrace> {
     let mut found = Vec::new();
-    for piece in Pieces::of(text) {
-        let Piece::Text(span) = piece else {
-            continue;
-        };
+    for piece in (Pieces { text, at: 0 }) {
+        let Piece::Text(span) = piece else { continue };
         let end = span.end as usize;
         let mut at = span.start as usize;
         while let Some(open) = text[at..end].find("{{").map(|open| at + open) {
@@ -184,15 +179,10 @@ fn unclosed(text: &str, open: Span) -> SyntaxError {
 fn placed(text: &str, span: Span) -> Result<Placed, SyntaxError> {
     let raw = &text[span.range()];
     let source = raw.trim();
-    let offset = if source.is_empty() {
-        span.start
-    } else {
-        span.start + (raw.len() - raw.trim_start().len()) as u32
-    };
-    match Expr::parse(source) {
-        Ok(expr) => Ok(Placed { expr, offset }),
-        Err(error) => Err(error.shifted(offset)),
-    }
+    let blank = if source.is_empty() { 0 } else { raw.len() - raw.trim_start().len() };
+    let offset = span.start + blank as u32;
+    let expr = Expr::parse(source).map_err(|error| error.shifted(offset))?;
+    Ok(Placed { expr, offset })
 }
 
 /// A template's text, cut at its braces.
@@ -207,12 +197,6 @@ enum Piece {
 struct Pieces<'t> {
     text: &'t str,
     at: usize,
-}
-
-impl<'t> Pieces<'t> {
-    fn of(text: &'t str) -> Pieces<'t> {
-        Pieces { text, at: 0 }
-    }
 }
 
 impl Iterator for Pieces<'_> {

@@ -7,7 +7,7 @@ use milepost_syntax::span::Span;
 use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
 use serde_json::{Map, Value, json};
 
-use crate::decode::{Decode, Defs, Report, Shape, wrong};
+use crate::decode::{Decode, Defs, Report, every, wrong};
 use crate::expr::{EvalError, Expr, Fuel, Outcome, Scope, SyntaxError};
 use crate::finding::{Finding, Rule};
 use crate::template::{self, Template};
@@ -60,9 +60,7 @@ impl Decode for Templated {
         let text = String::decode(node, report)?;
         parse(&text, node.at, report)
     }
-}
 
-impl Shape for Templated {
     fn schema(_: &mut Defs) -> Value {
         json!({"type": "string"})
     }
@@ -76,12 +74,11 @@ fn parse(text: &str, at: Span, report: &mut Report) -> Option<Templated> {
         let (start, end) = (slip.span.start, slip.span.end);
         let meant = format!("${{{{ {} }}}}", slip.inner.trim());
         let place = SourceLocation::within(at, start, end);
-        report.add(
-            Finding::error(place, Rule::Expression, "`{{ }}` is not an expression here")
-                .expected("`${{ … }}`")
-                .suggest(format!("write `{meant}`"))
-                .mend(Mend::ReplaceText { place, text: meant }),
-        );
+        Finding::error(place, Rule::Expression, "`{{ }}` is not an expression here")
+            .expected("`${{ … }}`")
+            .suggest(format!("write `{meant}`"))
+            .mend(Mend::ReplaceText { place, text: meant })
+            .add_to(report);
     }
     match Template::parse(text) {
         Ok(template) => Some(Templated { at, template }),
@@ -218,35 +215,23 @@ impl Decode for Dynamic {
                 })
             }
             SyntaxKind::List(items) => {
-                let all: Vec<Option<Dynamic>> =
-                    items.iter().map(|item| Dynamic::decode(item, report)).collect();
-                let items: Vec<Dynamic> = all.into_iter().collect::<Option<_>>()?;
-                let plain: Option<Vec<&Value>> = items.iter().map(Dynamic::as_plain).collect();
-                Some(match plain {
-                    Some(_) => Dynamic::Plain(node.at, node.to_value()),
-                    None => Dynamic::List(node.at, items),
+                let items = every(items.iter().map(|item| Dynamic::decode(item, report)))?;
+                Some(match items.iter().all(|item| item.as_plain().is_some()) {
+                    true => Dynamic::Plain(node.at, node.to_value()),
+                    false => Dynamic::List(node.at, items),
                 })
             }
             SyntaxKind::Map(entries) => {
-                let all: Vec<Option<(String, Dynamic)>> = entries
-                    .iter()
-                    .map(|(key, value)| Some((key.name.clone(), Dynamic::decode(value, report)?)))
-                    .collect();
-                let entries: Vec<(String, Dynamic)> = all.into_iter().collect::<Option<_>>()?;
-                let plain = entries.iter().all(|(_, value)| value.as_plain().is_some());
-                Some(match plain {
+                let entries = every(entries.iter().map(|(key, value)| {
+                    Some((key.name.clone(), Dynamic::decode(value, report)?))
+                }))?;
+                Some(match entries.iter().all(|(_, value)| value.as_plain().is_some()) {
                     true => Dynamic::Plain(node.at, node.to_value()),
                     false => Dynamic::Map(node.at, entries),
                 })
             }
             _ => Some(Dynamic::Plain(node.at, node.to_value())),
         }
-    }
-}
-
-impl Shape for Dynamic {
-    fn schema(_: &mut Defs) -> Value {
-        json!({})
     }
 }
 
@@ -295,14 +280,13 @@ fn unwrapped<'t>(text: &'t str, at: Span, report: &mut Report) -> (&'t str, u32)
     let Some(inner) = inner else { return (text, 0) };
     let offset = inner.as_ptr() as usize - text.as_ptr() as usize;
     let bare = inner.trim();
-    report.add(
-        Finding::warning(at, Rule::Spelling, "this is an expression already: the braces are extra")
-            .suggest(format!("write `{bare}`"))
-            .mend(Mend::ReplaceText {
-                place: SourceLocation::within(at, 0, text.len() as u32),
-                text: bare.to_owned(),
-            }),
-    );
+    Finding::warning(at, Rule::Spelling, "this is an expression already: the braces are extra")
+        .suggest(format!("write `{bare}`"))
+        .mend(Mend::ReplaceText {
+            place: SourceLocation::within(at, 0, text.len() as u32),
+            text: bare.to_owned(),
+        })
+        .add_to(report);
     (inner, offset as u32)
 }
 
@@ -316,9 +300,7 @@ impl Decode for Bare {
             _ => wrong(node, report),
         }
     }
-}
 
-impl Shape for Bare {
     fn schema(_: &mut Defs) -> Value {
         json!({"type": ["string", "boolean"]})
     }

@@ -4,7 +4,7 @@ use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
 use semver::{Version, VersionReq};
 use serde_json::{Value, json};
 
-use crate::decode::{Decode, Defs, Report, Shape, text_that, wrong};
+use crate::decode::{Decode, Defs, Report, text_that, wrong};
 use crate::finding::{Finding, Rule};
 
 /// A version of Semantic Versioning 2.
@@ -37,9 +37,7 @@ impl Decode for SemVer {
         report.add(fault.write_instead(node.at, meant, "use three numbers: `1.0.0`"));
         None
     }
-}
 
-impl Shape for SemVer {
     fn schema(_: &mut Defs) -> Value {
         json!({
             "type": "string",
@@ -66,21 +64,14 @@ impl Decode for Requirement {
         let text = String::decode(node, report)?;
         let requirement = VersionReq::parse(&text).ok().map(Requirement);
         if requirement.is_none() {
-            report.add(
-                Finding::error(
-                    node.at,
-                    Rule::Format,
-                    format!("`{text}` is not a valid requirement"),
-                )
+            Finding::error(node.at, Rule::Format, format!("`{text}` is not a valid requirement"))
                 .expected(Self::WANT)
-                .suggest("write for example `>=0.1`"),
-            );
+                .suggest("write for example `>=0.1`")
+                .add_to(report);
         }
         requirement
     }
-}
 
-impl Shape for Requirement {
     fn schema(_: &mut Defs) -> Value {
         json!({"type": "string", "examples": [">=0.1"]})
     }

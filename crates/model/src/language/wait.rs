@@ -3,7 +3,7 @@
 use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
 use serde_json::{Value, json};
 
-use crate::decode::{Decode, Defs, Report, Shape, Spot};
+use crate::decode::{Decode, Defs, Report, Spot};
 use crate::duration::Period;
 use crate::finding::{Finding, Rule};
 use crate::templated::Templated;
@@ -32,20 +32,19 @@ impl Decode for Wait {
                 Some(Wait::Until(Spot { at: node.at, value: text.clone() }))
             }
             SyntaxKind::Str(text) if looks_like_a_date(text) => {
-                report.add(
-                    Finding::error(
-                        node.at,
-                        Rule::Format,
-                        format!("`{text}` is not a valid moment"),
-                    )
+                Finding::error(node.at, Rule::Format, format!("`{text}` is not a valid moment"))
                     .expected(Self::WANT)
                     .actual(format!("`{text}`"))
-                    .suggest(format!("use {}", Self::WANT)),
-                );
+                    .suggest(format!("use {}", Self::WANT))
+                    .add_to(report);
                 None
             }
             _ => Period::decode(node, report).map(Wait::For),
         }
+    }
+
+    fn schema(_: &mut Defs) -> Value {
+        json!({"type": "string", "examples": ["10m", "2030-01-31T09:00:00Z"]})
     }
 }
 
@@ -54,59 +53,43 @@ fn looks_like_a_date(text: &str) -> bool {
     bytes.len() > 4 && bytes[..4].iter().all(u8::is_ascii_digit) && bytes[4] == b'-'
 }
 
-impl Shape for Wait {
-    fn schema(_: &mut Defs) -> Value {
-        json!({"type": "string", "examples": ["10m", "2030-01-31T09:00:00Z"]})
-    }
-}
-
 /// `2030-01-31T09:00:00Z`, with fraction and offset as RFC 3339 allows them.
 pub(crate) fn is_instant(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let number = |from: usize, to: usize| -> Option<u32> {
-        let digits = text.get(from..to)?;
-        digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
-    };
-    let sign = |at: usize, allowed: &[u8]| bytes.get(at).is_some_and(|byte| allowed.contains(byte));
-    let within = |value: Option<u32>, low: u32, high: u32| {
-        value.is_some_and(|value| (low..=high).contains(&value))
-    };
-    let date = number(0, 4).is_some()
-        && sign(4, b"-")
-        && within(number(5, 7), 1, 12)
-        && sign(7, b"-")
-        && within(number(8, 10), 1, days(number(0, 4), number(5, 7)));
-    let time = sign(10, b"Tt ")
-        && within(number(11, 13), 0, 23)
-        && sign(13, b":")
-        && within(number(14, 16), 0, 59)
-        && sign(16, b":")
-        && within(number(17, 19), 0, 60);
-    if !date || !time {
+    let Some((moment, rest)) = text.split_at_checked(19) else { return false };
+    let shape: String = moment.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    if !matches!(
+        shape.as_str(),
+        "0000-00-00T00:00:00" | "0000-00-00t00:00:00" | "0000-00-00 00:00:00"
+    ) {
         return false;
     }
-    let rest = &text[19..];
+    let within = |digits: &str, low: u32, high: u32| {
+        digits.parse().is_ok_and(|number: u32| (low..=high).contains(&number))
+    };
+    let fits = within(&moment[5..7], 1, 12)
+        && within(&moment[8..10], 1, days(&moment[..4], &moment[5..7]))
+        && within(&moment[11..13], 0, 23)
+        && within(&moment[14..16], 0, 59)
+        && within(&moment[17..], 0, 60);
     let zone = match rest.strip_prefix('.') {
         Some(fraction) => fraction.trim_start_matches(|c: char| c.is_ascii_digit()),
         None => rest,
     };
-    let offset = zone.strip_prefix(['+', '-']).is_some_and(|offset| {
-        offset.len() == 5
-            && offset.as_bytes()[2] == b':'
-            && within(offset[..2].parse().ok(), 0, 23)
-            && within(offset[3..].parse().ok(), 0, 59)
+    let offset = zone.strip_prefix(['+', '-']).and_then(|offset| offset.split_once(':'));
+    let is_offset = offset.is_some_and(|(hours, minutes)| {
+        hours.len() == 2 && minutes.len() == 2 && within(hours, 0, 23) && within(minutes, 0, 59)
     });
-    zone == "Z" || zone == "z" || offset
+    fits && (zone == "Z" || zone == "z" || is_offset)
 }
 
 /// How many days a month has.
-fn days(year: Option<u32>, month: Option<u32>) -> u32 {
-    let year = year.unwrap_or(0);
+fn days(year: &str, month: &str) -> u32 {
+    let year: u32 = year.parse().unwrap_or(0);
     let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     match month {
-        Some(2) if leap => 29,
-        Some(2) => 28,
-        Some(4 | 6 | 9 | 11) => 30,
+        "02" if leap => 29,
+        "02" => 28,
+        "04" | "06" | "09" | "11" => 30,
         _ => 31,
     }
 }

@@ -17,7 +17,7 @@ use crate::walk::StepIndex;
 
 named_enum! {
     /// The two spellings of a workflow.
-    Spelling {
+    pub Spelling {
         /// Every kind of step; `workflow:` at the top.
         Manifest = "manifest",
         /// Agent steps only; `id:` and `name:` at the top.

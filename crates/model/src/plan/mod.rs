@@ -46,7 +46,7 @@ impl<'w> Plan<'w> {
         let planned = order.sequence().into_iter().map(|index| PlannedStep {
             step: steps[index],
             wave: waves[index] + 1,
-            waits_for: order.waits(index).map(|other| steps[other].id.value.as_str()).collect(),
+            waits_for: order.waits(index).map(|other| steps[other].name()).collect(),
             finally: order.is_finally(index),
         });
         let mut steps: Vec<PlannedStep<'w>> = planned.collect();
@@ -74,7 +74,7 @@ impl<'w> Plan<'w> {
         let index = |id: &str| nodes.iter().position(|node: &graph::GraphNode| node.id == id);
         let mut edges = Vec::new();
         for planned in &self.steps {
-            let to = index(planned.step.id.value.as_str());
+            let to = index(planned.step.name());
             for from in &planned.waits_for {
                 if let (Some(from), Some(to)) = (index(from), to) {
                     edges.push(graph::Edge { from, to, label: None });
@@ -91,7 +91,7 @@ fn in_sequence(steps: &mut [PlannedStep<'_>]) {
     for index in 0..steps.len() {
         steps[index].wave = index + 1;
         if let Some(before) = index.checked_sub(1) {
-            steps[index].waits_for = vec![steps[before].step.id.value.as_str()];
+            steps[index].waits_for = vec![steps[before].step.name()];
         }
     }
 }
@@ -104,8 +104,7 @@ fn back_edges(
     for step in workflow.all_steps() {
         if let Action::Approve(approve) = &step.action
             && let Some(back) = &approve.on_reject
-            && let (Some(from), Some(to)) =
-                (index(step.id.value.as_str()), index(back.to.value.as_str()))
+            && let (Some(from), Some(to)) = (index(step.name()), index(back.to.value.as_str()))
         {
             edges.push(graph::Edge { from, to, label: Some("rejected".into()) });
         }
@@ -114,7 +113,7 @@ fn back_edges(
 
 fn node(step: &Step, parent: Option<usize>, finally: bool, nodes: &mut Vec<graph::GraphNode>) {
     let index = nodes.len();
-    let id = step.id.value.as_str();
+    let id = step.name();
     nodes.push(graph::GraphNode {
         id: id.to_owned(),
         title: step.title.clone().unwrap_or_else(|| id.to_owned()),

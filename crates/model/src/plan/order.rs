@@ -168,7 +168,7 @@ pub(crate) fn topological<R: Ord>(
 }
 
 fn claim<'w>(step: &'w Step, index: usize, home: &mut HashMap<&'w str, usize>) {
-    home.insert(step.id.value.as_str(), index);
+    home.insert(step.name(), index);
     if let Action::Loop(looped) = &step.action {
         looped.body.iter().for_each(|inner| claim(inner, index, home));
     }
@@ -176,7 +176,7 @@ fn claim<'w>(step: &'w Step, index: usize, home: &mut HashMap<&'w str, usize>) {
 
 /// A step that is no loop and names itself does wait for itself; `self` is for polling.
 fn is_direct(step: &Step, name: &str) -> bool {
-    !matches!(step.action, Action::Loop(_)) && step.id.value.as_str() == name
+    !matches!(step.action, Action::Loop(_)) && step.name() == name
 }
 
 /// Every step name that a step or its body mentions, with the place.

@@ -28,12 +28,7 @@ pub enum PinnedError {
     #[error(
         "its text is written in version {found} of the language, and this program knows {known}"
     )]
-    Newer {
-        /// The version of the text.
-        found: u32,
-        /// The newest one that is known.
-        known: u32,
-    },
+    Newer { found: u32, known: u32 },
     /// It is no workflow at all.
     #[error("its text is no workflow")]
     Unreadable,

@@ -5,38 +5,28 @@
 
 use std::collections::HashMap;
 
-use crate::fault::Faults;
-use crate::fault::{SyntaxFault, SyntaxRule};
+use crate::fault::{Faults, Outcome, SyntaxFault, SyntaxRule};
 use crate::limits;
 use crate::mend::Mend;
 use crate::source::Source;
 use crate::span::Span;
 use crate::tree::{SyntaxKey, SyntaxKind, SyntaxNode};
 
-type Outcome<T> = Result<T, Box<SyntaxFault>>;
-
 /// Reads a document that is JSON. Faults that leave the structure whole go to `findings`.
 pub fn read_tree(source: &Source, faults: &mut Faults) -> Outcome<SyntaxNode> {
     let text = source.text();
     let mut reader = Reader { text, pos: 0, open: Vec::new(), slips: Vec::new(), nodes: 0, faults };
     let read = reader.document();
-    let slips = std::mem::take(&mut reader.slips);
-    let (node, last) = match read {
-        Ok(node) => (Some(node), None),
-        Err(fault) => (None, Some(fault)),
-    };
-    let mut faults = slips.into_iter().chain(last.map(|fault| *fault));
-    match (faults.next(), node) {
-        (None, Some(node)) => Ok(node),
-        (None, None) => Ok(SyntaxNode { at: Span::START, kind: SyntaxKind::Bad }),
-        (Some(mut first), _) => {
-            // One violation, the first; its mend is that of all that could be read past.
-            let mends = first.mend.take().into_iter().chain(faults.filter_map(|one| one.mend));
-            let mends: Vec<Mend> = mends.collect();
-            first.mend = (!mends.is_empty()).then_some(Mend::All(mends));
-            Err(Box::new(first))
-        }
+    let mut faults = reader.slips;
+    match read {
+        Ok(node) if faults.is_empty() => return Ok(node),
+        Ok(_) => {}
+        Err(fault) => faults.push(*fault),
     }
+    // One violation, the first; its mend is that of all that could be read past.
+    let mends: Vec<Mend> = faults.iter_mut().filter_map(|fault| fault.mend.take()).collect();
+    let mend = (!mends.is_empty()).then_some(Mend::All(mends));
+    Err(Box::new(SyntaxFault { mend, ..faults.swap_remove(0) }))
 }
 
 struct Reader<'t, 'f> {
@@ -65,21 +55,22 @@ impl Reader<'_, '_> {
         }
         let at = Span::new(self.pos, self.text.len());
         let fault = SyntaxFault::new(at, "text after the end of the JSON value");
-        Err(Box::new(fault.suggest("remove what follows the closing bracket")))
+        Err(fault.suggest("remove what follows the closing bracket"))
     }
 
     /// White space, and the comments that JSON does not have.
     fn skip_space(&mut self) {
         loop {
-            match self.peek() {
-                Some(b' ' | b'\t' | b'\n' | b'\r') => self.pos += 1,
-                Some(b'/' | b'#') if self.at_comment() => {
-                    let fault = self.comment();
-                    self.pos = fault.at.end as usize;
-                    self.slips.push(*fault);
-                }
-                _ => return,
+            if let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
+                self.pos += 1;
+                continue;
             }
+            let Some(length) = comment(&self.text[self.pos..]) else { return };
+            let at = Span::new(self.pos, self.pos + length);
+            let fault = SyntaxFault::new(at, "a comment: JSON has none")
+                .suggest("remove it, or keep the workflow as YAML");
+            self.slips.push(*fault.edit(at, ""));
+            self.pos += length;
         }
     }
 
@@ -88,18 +79,17 @@ impl Reader<'_, '_> {
         if self.nodes > limits::NODES {
             return Err(too_many(Span::new(self.pos, self.pos)));
         }
-        match self.peek() {
+        let start = self.pos;
+        let kind = match self.peek() {
             Some(b'{') => self.map(),
             Some(b'[') => self.list(),
-            Some(b'"') => {
-                let start = self.pos;
-                let text = self.string()?;
-                Ok(SyntaxNode { at: Span::new(start, self.pos), kind: SyntaxKind::Str(text) })
-            }
+            Some(b'"') => self.string().map(SyntaxKind::Str),
+            Some(b'\'') => self.single_quoted().map(SyntaxKind::Str),
             Some(b'-' | b'0'..=b'9') => self.number(),
             Some(_) => self.word(),
             None => Err(self.ended()),
-        }
+        }?;
+        Ok(SyntaxNode { at: Span::new(start, self.pos), kind })
     }
 
     fn enter(&mut self, closer: char) -> Outcome<()> {
@@ -117,8 +107,7 @@ impl Reader<'_, '_> {
         self.pos += 1;
     }
 
-    fn map(&mut self) -> Outcome<SyntaxNode> {
-        let start = self.pos;
+    fn map(&mut self) -> Outcome<SyntaxKind> {
         self.enter('}')?;
         let mut entries: Vec<(SyntaxKey, SyntaxNode)> = Vec::new();
         while self.peek() != Some(b'}') {
@@ -127,14 +116,13 @@ impl Reader<'_, '_> {
             match self.peek() {
                 Some(b':') => self.pos += 1,
                 None => return Err(self.ended()),
-                Some(b'"' | b'{' | b'[' | b'-' | b'0'..=b'9') => {
-                    self.pos = key.at.end as usize;
-                    self.slips.push(*self.lacks(':', "after the property name"));
-                }
-                Some(_) => {
+                Some(next) => {
                     self.pos = key.at.end as usize;
                     let fault = self.lacks(':', "after the property name");
-                    return Err(Box::new(SyntaxFault { mend: None, ..*fault }));
+                    if !matches!(next, b'"' | b'{' | b'[' | b'-' | b'0'..=b'9') {
+                        return Err(fault.mend(None));
+                    }
+                    self.slips.push(*fault);
                 }
             }
             self.skip_space();
@@ -144,11 +132,10 @@ impl Reader<'_, '_> {
         }
         self.leave();
         report_duplicates(&entries, self.faults);
-        Ok(SyntaxNode { at: Span::new(start, self.pos), kind: SyntaxKind::Map(entries) })
+        Ok(SyntaxKind::Map(entries))
     }
 
-    fn list(&mut self) -> Outcome<SyntaxNode> {
-        let start = self.pos;
+    fn list(&mut self) -> Outcome<SyntaxKind> {
         self.enter(']')?;
         let mut items = Vec::new();
         while self.peek() != Some(b']') {
@@ -156,7 +143,7 @@ impl Reader<'_, '_> {
             self.separator(b']')?;
         }
         self.leave();
-        Ok(SyntaxNode { at: Span::new(start, self.pos), kind: SyntaxKind::List(items) })
+        Ok(SyntaxKind::List(items))
     }
 
     /// After an item: a comma and another item, or the closing bracket.
@@ -172,8 +159,8 @@ impl Reader<'_, '_> {
                 if self.peek() == Some(closer) {
                     let fault = SyntaxFault::new(comma, "a comma after the last item")
                         .suggest("remove the comma")
-                        .mend(Mend::Edit { at: comma, text: String::new() });
-                    self.slips.push(fault);
+                        .edit(comma, "");
+                    self.slips.push(*fault);
                 }
                 Ok(())
             }
@@ -184,7 +171,7 @@ impl Reader<'_, '_> {
                 let next = std::mem::replace(&mut self.pos, after_value);
                 let fault = self.lacks(',', "between two items");
                 if !another {
-                    return Err(Box::new(SyntaxFault { mend: None, ..*fault }));
+                    return Err(fault.mend(None));
                 }
                 self.slips.push(*fault);
                 self.pos = next;
@@ -211,35 +198,36 @@ impl Reader<'_, '_> {
     fn key(&mut self) -> Outcome<SyntaxKey> {
         self.nodes += 1;
         let start = self.pos;
-        match self.peek() {
-            Some(b'"') => {
-                let name = self.string()?;
-                Ok(SyntaxKey { name, at: Span::new(start, self.pos) })
-            }
-            None => Err(self.ended()),
-            Some(b'\'') => {
-                let name = self.single_quoted()?;
-                Ok(SyntaxKey { name, at: Span::new(start, self.pos) })
-            }
-            Some(_) => {
-                let word = self.bare_word().to_owned();
-                if word.is_empty() {
-                    let found = self.text[start..].chars().next().unwrap_or(' ');
-                    let at = Span::new(start, start + found.len_utf8());
-                    let fault = SyntaxFault::new(at, format!("unexpected `{found}`"))
-                        .expected("a name in double quotes");
-                    return Err(Box::new(fault.suggest("remove it, or write a name in quotes")));
-                }
-                let at = Span::new(start, start + word.len());
-                let fault = SyntaxFault::new(at, "a property name without quotes")
-                    .expected("a name in double quotes");
-                let text = format!("\"{word}\"");
-                let fault = fault.suggest(format!("write `{text}`"));
-                self.slips.push(fault.mend(Mend::Edit { at, text }));
-                self.pos += word.len();
-                Ok(SyntaxKey { name: word, at })
-            }
+        let name = match self.peek() {
+            Some(b'"') => self.string()?,
+            Some(b'\'') => self.single_quoted()?,
+            None => return Err(self.ended()),
+            Some(_) => self.bare_key()?,
+        };
+        Ok(SyntaxKey { name, at: Span::new(start, self.pos) })
+    }
+
+    fn bare_key(&mut self) -> Outcome<String> {
+        let word = self.bare_word().to_owned();
+        if word.is_empty() {
+            let fault = self.stray_sign().expected("a name in double quotes");
+            return Err(fault.suggest("remove it, or write a name in quotes"));
         }
+        let at = Span::new(self.pos, self.pos + word.len());
+        let text = format!("\"{word}\"");
+        let fault = SyntaxFault::new(at, "a property name without quotes")
+            .expected("a name in double quotes")
+            .suggest(format!("write `{text}`"));
+        self.slips.push(*fault.edit(at, text));
+        self.pos += word.len();
+        Ok(word)
+    }
+
+    /// A sign that begins neither a key nor a value.
+    fn stray_sign(&self) -> Box<SyntaxFault> {
+        let found = self.text[self.pos..].chars().next().unwrap_or(' ');
+        let at = Span::new(self.pos, self.pos + found.len_utf8());
+        SyntaxFault::new(at, format!("unexpected `{found}`"))
     }
 
     fn string(&mut self) -> Outcome<String> {
@@ -252,7 +240,7 @@ impl Reader<'_, '_> {
                 None | Some(b'\n') => {
                     let at = Span::new(start, end.min(bytes.len()));
                     let fault = SyntaxFault::new(at, "a string that is not closed");
-                    return Err(Box::new(fault.suggest("close it with `\"`")));
+                    return Err(fault.suggest("close it with `\"`"));
                 }
                 Some(b'"') => break,
                 Some(b'\\') => {
@@ -260,11 +248,9 @@ impl Reader<'_, '_> {
                     end += 2;
                 }
                 Some(byte) if *byte < 0x20 => {
-                    let at = Span::new(end, end + 1);
-                    let fault = SyntaxFault::new(at, "a control character in a string")
-                        .suggest(format!("write it as `\\u{byte:04x}`"))
-                        .mend(Mend::Edit { at, text: format!("\\u{byte:04x}") });
-                    return Err(Box::new(fault));
+                    let (at, escape) = (Span::new(end, end + 1), format!("\\u{byte:04x}"));
+                    let fault = SyntaxFault::new(at, "a control character in a string");
+                    return Err(fault.suggest(format!("write it as `{escape}`")).edit(at, escape));
                 }
                 Some(_) => end += 1,
             }
@@ -277,7 +263,7 @@ impl Reader<'_, '_> {
         serde_json::from_str(literal).map_err(|_| bad_escape(Span::new(start, end + 1), literal))
     }
 
-    fn number(&mut self) -> Outcome<SyntaxNode> {
+    fn number(&mut self) -> Outcome<SyntaxKind> {
         let start = self.pos;
         while matches!(self.peek(), Some(b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')) {
             self.pos += 1;
@@ -285,72 +271,43 @@ impl Reader<'_, '_> {
         if &self.text[start..self.pos] == "-" && self.text[self.pos..].starts_with("Infinity") {
             self.pos += "Infinity".len();
         }
-        let at = Span::new(start, self.pos);
         let literal = &self.text[start..self.pos];
-        match number(literal, at, |text| serde_json::from_str::<f64>(text).ok()) {
-            Ok(node) => Ok(node),
-            Err(fault) if fault.rule == SyntaxRule::Number => {
-                self.faults.add(|| *fault);
-                Ok(SyntaxNode { at, kind: SyntaxKind::Bad })
-            }
-            Err(fault) => Err(fault),
-        }
+        let fraction = |text: &str| serde_json::from_str::<f64>(text).ok();
+        self.faults.past_number(number(literal, Span::new(start, self.pos), fraction))
     }
 
-    fn word(&mut self) -> Outcome<SyntaxNode> {
-        let start = self.pos;
-        if self.peek() == Some(b'\'') {
-            let text = self.single_quoted()?;
-            return Ok(SyntaxNode { at: Span::new(start, self.pos), kind: SyntaxKind::Str(text) });
-        }
+    fn word(&mut self) -> Outcome<SyntaxKind> {
         let word = self.bare_word().to_owned();
-        let at = Span::new(start, start + word.len().max(1));
+        let at = Span::new(self.pos, self.pos + word.len());
+        if word.is_empty() {
+            let fault = self.stray_sign().expected("a JSON value");
+            return Err(fault.suggest("remove it, or put a value"));
+        }
         self.pos += word.len();
-        let kind = match word.as_str() {
-            "null" => SyntaxKind::Null,
-            "true" => SyntaxKind::Bool(true),
-            "false" => SyntaxKind::Bool(false),
-            "NaN" | "Infinity" => {
-                self.faults.add(|| *not_finite(at, &word));
-                SyntaxKind::Bad
+        let json = match (word.as_str(), word.to_ascii_lowercase().as_str()) {
+            ("null", _) => return Ok(SyntaxKind::Null),
+            ("true" | "false", _) => return Ok(SyntaxKind::Bool(word == "true")),
+            ("NaN" | "Infinity", _) => {
+                return self.faults.past_number(Err(not_finite(at, &word)));
             }
-            other => {
-                let fault = self.unexpected(at, other);
-                let rest = self.text[self.pos..].trim_start();
-                if fault.mend.is_none() || !(rest.is_empty() || rest.starts_with([',', '}', ']'])) {
-                    return Err(Box::new(SyntaxFault { mend: None, ..*fault }));
-                }
-                self.slips.push(*fault);
-                SyntaxKind::Bad
-            }
+            (_, json @ ("true" | "false" | "null")) => json.to_owned(),
+            (_, "none" | "nil" | "undefined") => "null".to_owned(),
+            _ => format!("\"{word}\""),
         };
-        Ok(SyntaxNode { at, kind })
+        let fault = SyntaxFault::new(at, format!("`{word}` is not a JSON value"))
+            .suggest(format!("write `{json}`"));
+        let rest = self.text[self.pos..].trim_start();
+        if !rest.is_empty() && !rest.starts_with([',', '}', ']']) {
+            return Err(fault);
+        }
+        self.slips.push(*fault.edit(at, json));
+        Ok(SyntaxKind::Bad)
     }
 
     fn bare_word(&self) -> &str {
         let rest = &self.text[self.pos..];
         let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_' && c != '-' && c != '$');
         &rest[..end.unwrap_or(rest.len())]
-    }
-
-    fn unexpected(&self, at: Span, word: &str) -> Box<SyntaxFault> {
-        if word.is_empty() {
-            let found = self.text[at.start as usize..].chars().next().unwrap_or(' ');
-            let at = Span::new(at.start as usize, at.start as usize + found.len_utf8());
-            let fault = SyntaxFault::new(at, format!("unexpected `{found}`"));
-            return Box::new(fault.expected("a JSON value").suggest("remove it, or put a value"));
-        }
-        let json = match word.to_ascii_lowercase().as_str() {
-            "true" => "true".to_owned(),
-            "false" => "false".to_owned(),
-            "none" | "nil" | "undefined" | "null" => "null".to_owned(),
-            _ => format!("\"{word}\""),
-        };
-        Box::new(
-            SyntaxFault::new(at, format!("`{word}` is not a JSON value"))
-                .suggest(format!("write `{json}`"))
-                .mend(Mend::Edit { at, text: json }),
-        )
     }
 
     fn single_quoted(&mut self) -> Outcome<String> {
@@ -368,52 +325,28 @@ impl Reader<'_, '_> {
         let inside = close.map(|close| line[..close].replace("\\'", "'").replace('"', "\\\""));
         let text = inside.map(|inside| format!("\"{inside}\"")).unwrap_or_default();
         let Ok(value) = serde_json::from_str::<String>(&text) else {
-            return Err(Box::new(fault.suggest("put it in double quotes")));
+            return Err(fault.suggest("put it in double quotes"));
         };
         self.pos = at.end as usize;
         let fault = fault.suggest(format!("write `{text}`"));
-        self.slips.push(fault.mend(Mend::Edit { at, text }));
+        self.slips.push(*fault.edit(at, text));
         Ok(value)
-    }
-
-    fn at_comment(&self) -> bool {
-        let rest = &self.text[self.pos..];
-        rest.starts_with("//") || rest.starts_with("/*") || rest.starts_with('#')
-    }
-
-    fn comment(&self) -> Box<SyntaxFault> {
-        let rest = &self.text[self.pos..];
-        let end = if rest.starts_with("/*") {
-            rest.find("*/").map_or(rest.len(), |end| end + 2)
-        } else {
-            rest.find('\n').unwrap_or(rest.len())
-        };
-        let at = Span::new(self.pos, self.pos + end);
-        Box::new(
-            SyntaxFault::new(at, "a comment: JSON has none")
-                .suggest("remove it, or keep the workflow as YAML")
-                .mend(Mend::Edit { at, text: String::new() }),
-        )
     }
 
     fn lacks(&self, what: char, place: &str) -> Box<SyntaxFault> {
         let at = Span::new(self.pos, self.pos);
-        Box::new(
-            SyntaxFault::new(at, format!("a missing `{what}` {place}"))
-                .suggest(format!("put a `{what}` here"))
-                .mend(Mend::Edit { at, text: what.to_string() }),
-        )
+        SyntaxFault::new(at, format!("a missing `{what}` {place}"))
+            .suggest(format!("put a `{what}` here"))
+            .edit(at, what.to_string())
     }
 
     /// Which of the two brackets is wrong only the author knows, so there is no mend.
     fn crossed(&self, found: char, closer: char) -> Box<SyntaxFault> {
         let at = Span::new(self.pos, self.pos + 1);
         let what = if closer == ']' { "list" } else { "map" };
-        Box::new(
-            SyntaxFault::new(at, format!("`{found}` inside an open {what}"))
-                .expected(format!("`,` or `{closer}`"))
-                .suggest(format!("close the {what} with `{closer}` first")),
-        )
+        SyntaxFault::new(at, format!("`{found}` inside an open {what}"))
+            .expected(format!("`,` or `{closer}`"))
+            .suggest(format!("close the {what} with `{closer}` first"))
     }
 
     fn ended(&self) -> Box<SyntaxFault> {
@@ -421,23 +354,27 @@ impl Reader<'_, '_> {
         let at = Span::new(end, end);
         if end == 0 {
             let fault = SyntaxFault::new(at, "the document is empty");
-            return Box::new(fault.expected("a JSON object").suggest("write a workflow"));
+            return fault.expected("a JSON object").suggest("write a workflow");
         }
         let fault = SyntaxFault::new(at, "unexpected end of JSON input");
         let closers: String = self.open.iter().rev().collect();
         let after_value = self.text.trim_end().ends_with(['}', ']', '"', 'e', 'l'])
             || self.text.trim_end().ends_with(|c: char| c.is_ascii_digit());
         if closers.is_empty() || !after_value {
-            return Box::new(
-                fault.suggest("check for missing closing braces, brackets, or quotes"),
-            );
+            return fault.suggest("check for missing closing braces, brackets, or quotes");
         }
-        Box::new(
-            fault
-                .suggest(format!("close it with `{closers}`"))
-                .mend(Mend::Edit { at, text: closers }),
-        )
+        fault.suggest(format!("close it with `{closers}`")).edit(at, closers)
     }
+}
+
+/// The length of the comment that a text begins with, as other languages write them; one that is
+/// not closed goes on to the end.
+fn comment(text: &str) -> Option<usize> {
+    if text.starts_with("/*") {
+        return Some(text.find("*/").map_or(text.len(), |end| end + 2));
+    }
+    let is_line = text.starts_with("//") || text.starts_with('#');
+    is_line.then(|| text.find('\n').unwrap_or(text.len()))
 }
 
 /// The escapes of a JSON string, by the sign after the backslash.
@@ -448,12 +385,10 @@ fn bad_escape(literal_at: Span, literal: &str) -> Box<SyntaxFault> {
     if let Some((first, text)) = literal_backslashes(literal, ESCAPES) {
         let at = Span::new(start + first, start + first + 1);
         let fault = SyntaxFault::new(at, "a backslash that escapes nothing");
-        return Box::new(
-            fault
-                .expected("`\\\\` for a backslash")
-                .suggest(format!("write `{text}`"))
-                .mend(Mend::Edit { at: literal_at, text }),
-        );
+        return fault
+            .expected("`\\\\` for a backslash")
+            .suggest(format!("write `{text}`"))
+            .edit(literal_at, text);
     }
     let bad = |(from, length): &(usize, usize)| {
         let escape = format!("\"{}\"", &literal[*from..from + length]);
@@ -463,11 +398,9 @@ fn bad_escape(literal_at: Span, literal: &str) -> Box<SyntaxFault> {
     let at = Span::new(start + from, start + from + length);
     let escape = &literal[from..from + length];
     let fault = SyntaxFault::new(at, format!("`{escape}` is not a JSON escape"));
-    Box::new(
-        fault
-            .expected("four hexadecimal digits, or a whole surrogate pair")
-            .suggest("write the character itself, or `\\\\u` for a backslash and a `u`"),
-    )
+    fault
+        .expected("four hexadecimal digits, or a whole surrogate pair")
+        .suggest("write the character itself, or `\\\\u` for a backslash and a `u`")
 }
 
 /// A quoted literal in which every backslash that escapes nothing is meant as one (`\d`), with the
@@ -520,88 +453,66 @@ pub(crate) fn number(
     literal: &str,
     at: Span,
     fraction: impl Fn(&str) -> Option<f64>,
-) -> Outcome<SyntaxNode> {
+) -> Outcome<SyntaxKind> {
     let digits = literal.trim_start_matches(['-', '+']);
     if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
         let leading_zero = digits.len() > 1 && digits.starts_with('0');
         return match literal.parse::<i64>() {
-            Ok(value) if !leading_zero => Ok(SyntaxNode { at, kind: SyntaxKind::Int(value) }),
-            Ok(value) => Err(Box::new(
-                SyntaxFault::new(at, "a number with leading zeros")
-                    .suggest(format!("write `{value}`, or put it in quotes"))
-                    .mend(Mend::Edit { at, text: value.to_string() }),
-            )),
-            Err(_) => Err(Box::new(
-                SyntaxFault::new(at, format!("`{literal}` has too many digits"))
-                    .rule(SyntaxRule::Number)
-                    .expected("a whole number from -2^63 to 2^63 - 1")
-                    .suggest("write a smaller number, or put it in quotes to keep it as text"),
-            )),
+            Ok(value) if !leading_zero => Ok(SyntaxKind::Int(value)),
+            Ok(value) => Err(SyntaxFault::new(at, "a number with leading zeros")
+                .suggest(format!("write `{value}`, or put it in quotes"))
+                .edit(at, value.to_string())),
+            Err(_) => Err(SyntaxFault::new(at, format!("`{literal}` has too many digits"))
+                .rule(SyntaxRule::Number)
+                .expected("a whole number from -2^63 to 2^63 - 1")
+                .suggest("write a smaller number, or put it in quotes to keep it as text")),
         };
     }
     match fraction(literal) {
-        Some(value) if value.is_finite() => Ok(SyntaxNode { at, kind: SyntaxKind::Float(value) }),
+        Some(value) if value.is_finite() => Ok(SyntaxKind::Float(value)),
         Some(_) => Err(not_finite(at, literal)),
         // serde_json refuses what overflows; a bare `inf` literal is not JSON anyway.
         None if literal.parse::<f64>().is_ok_and(f64::is_infinite) => Err(not_finite(at, literal)),
-        None => Err(Box::new(
-            SyntaxFault::new(at, format!("`{literal}` is not a number"))
-                .suggest("write it as digits with one `.`, or put it in quotes"),
-        )),
+        None => Err(SyntaxFault::new(at, format!("`{literal}` is not a number"))
+            .suggest("write it as digits with one `.`, or put it in quotes")),
     }
 }
 
 /// A key that stands twice in one map: the second is the fault. Both stay in the tree, so that
 /// the rest of the document is still read and a mend can take one away.
 pub(crate) fn report_duplicates(entries: &[(SyntaxKey, SyntaxNode)], faults: &mut Faults) {
-    // Nearly every map is small: comparing its few keys is cheaper than hashing them.
-    let mut first: HashMap<&str, usize> = HashMap::new();
-    let small = entries.len() <= 16;
-    for (index, (key, value)) in entries.iter().enumerate() {
-        let earlier = match small {
-            true => entries[..index].iter().position(|(other, _)| other.name == key.name),
-            false => first.get(key.name.as_str()).copied(),
-        };
-        let Some(earlier) = earlier else {
-            if !small {
-                first.insert(&key.name, index);
-            }
+    let mut first = HashMap::with_capacity(entries.len());
+    for entry @ (key, value) in entries {
+        let (original, kept) = *first.entry(key.name.as_str()).or_insert(entry);
+        if std::ptr::eq(original, key) {
             continue;
-        };
+        }
         faults.add(|| {
-            let (original, kept) = &entries[earlier];
-            let fault = SyntaxFault::new(key.at, format!("duplicate key `{}`", key.name))
+            SyntaxFault::new(key.at, format!("duplicate key `{}`", key.name))
                 .rule(SyntaxRule::DuplicateKey)
                 .related(original.at, "first written here")
-                .suggest("remove one of the two");
-            let mend = kept.is_same(value).then_some(Mend::Remove { key: key.at });
-            SyntaxFault { mend, ..fault }
+                .suggest("remove one of the two")
+                .mend(kept.is_same(value).then_some(Mend::Remove { key: key.at }))
         });
     }
 }
 
 pub(crate) fn not_finite(at: Span, literal: &str) -> Box<SyntaxFault> {
-    Box::new(
-        SyntaxFault::new(at, format!("`{literal}` is not a finite number"))
-            .rule(SyntaxRule::Number)
-            .expected("a finite number")
-            .suggest("write a finite number, or put it in quotes to keep it as text"),
-    )
+    SyntaxFault::new(at, format!("`{literal}` is not a finite number"))
+        .rule(SyntaxRule::Number)
+        .expected("a finite number")
+        .suggest("write a finite number, or put it in quotes to keep it as text")
 }
 
 pub(crate) fn too_many(at: Span) -> Box<SyntaxFault> {
     let limit = limits::NODES;
-    Box::new(
-        SyntaxFault::new(at, format!("more than {limit} keys and values"))
-            .expected(format!("at most {limit} keys and values"))
-            .suggest("split it into several workflows and run them from one another"),
-    )
+    SyntaxFault::new(at, format!("more than {limit} keys and values"))
+        .expected(format!("at most {limit} keys and values"))
+        .suggest("split it into several workflows and run them from one another")
 }
 
 pub(crate) fn too_deep(at: Span) -> Box<SyntaxFault> {
     let limit = limits::DEPTH;
-    Box::new(
-        SyntaxFault::new(at, format!("nested deeper than {limit} levels"))
-            .suggest("flatten the document"),
-    )
+    SyntaxFault::new(at, format!("nested deeper than {limit} levels"))
+        .suggest("flatten the document")
 }

@@ -49,7 +49,7 @@ impl StepIndex {
         let every = |step: &&Step| step.when.is_none() && !matches!(step.action, Action::Loop(_));
         let sure = steps.iter().position(every).filter(|_| !around.loops.is_empty());
         for (index, step) in steps.iter().enumerate() {
-            let id = step.id.value.as_str();
+            let id = step.name();
             around.path.push(index);
             let (path, loops) = (around.path.clone(), around.loops.clone());
             self.0.insert(id.to_owned(), StepPath { path, loops, anchor: anchor.cloned() });
@@ -126,8 +126,8 @@ fn places(workflow: &Workflow) -> &StepIndex {
     workflow.step_index.get_or_init(|| StepIndex::of(workflow))
 }
 
-/// The step of an id or of an instance key.
-pub(super) fn find<'w>(workflow: &'w Workflow, name: &str) -> Result<&'w Step, WalkError> {
+/// A step by its id or by the key of one of its instances.
+pub fn find<'w>(workflow: &'w Workflow, name: &str) -> Result<&'w Step, WalkError> {
     let places = places(workflow);
     let (_, place) = places.find(name).ok_or_else(|| places.unknown(name))?;
     let mut path = place.path.iter();
@@ -146,20 +146,20 @@ pub(super) fn find<'w>(workflow: &'w Workflow, name: &str) -> Result<&'w Step, W
 /// What is done.
 pub(super) struct Done<'w, 'c> {
     /// Instance keys, and ids of steps outside loops.
-    keys: HashSet<&'c str>,
+    pub(super) keys: HashSet<&'c str>,
     /// Beginnings of keys, each with its number of the pass: `a@0::b@1::`.
-    begun: HashSet<&'c str>,
+    pub(super) begun: HashSet<&'c str>,
     /// The last pass of a loop that a key names, by the loop's own key: `a@0::b`.
-    last: HashMap<&'c str, usize>,
+    pub(super) last: HashMap<&'c str, usize>,
     /// Bare ids of steps inside loops: each occurrence completes one more instance. Of a loop in a
     /// loop it is known, as a rule, in which pass of the outer one.
     bare: HashMap<(&'w str, Option<usize>), usize>,
     /// The same whatever the pass.
     named: HashMap<&'w str, usize>,
     /// How many passes of a loop the walk has been through.
-    passes: HashMap<&'w str, usize>,
+    pub(super) passes: HashMap<&'w str, usize>,
     /// Every step of the top level that is named, or of which anything inside is.
-    touched: HashSet<&'w str>,
+    pub(super) touched: HashSet<&'w str>,
 }
 
 impl<'w, 'c> Done<'w, 'c> {
@@ -216,10 +216,6 @@ impl<'w, 'c> Done<'w, 'c> {
         *self.bare.entry((id, outer)).or_default() += 1;
     }
 
-    pub(super) fn has_key(&self, key: &str) -> bool {
-        self.keys.contains(key)
-    }
-
     /// Uses up one occurrence of a bare id in this pass of the loop around its own.
     pub(super) fn take(&mut self, id: &'w str, outer: usize) -> bool {
         for pass in [Some(outer), None] {
@@ -232,15 +228,6 @@ impl<'w, 'c> Done<'w, 'c> {
             }
         }
         false
-    }
-
-    pub(super) fn last_pass(&self, owner: &str) -> Option<usize> {
-        self.last.get(owner).copied()
-    }
-
-    /// Whether a key names anything of a pass.
-    pub(super) fn has_key_below(&self, prefix: &str) -> bool {
-        self.begun.contains(prefix)
     }
 
     /// Whether steps of a body that run are named by a bare id that is not used up, and whether
@@ -256,7 +243,7 @@ impl<'w, 'c> Done<'w, 'c> {
             return named;
         }
         for step in body.iter().filter(|step| runs(step)) {
-            let id = step.id.value.as_str();
+            let id = step.name();
             match &step.action {
                 Action::Loop(looped) => named.some |= self.any_bare(&looped.body),
                 _ if self.left(id, Some(outer)) > 0 => named.surely = true,
@@ -272,15 +259,14 @@ impl<'w, 'c> Done<'w, 'c> {
             if let Action::Loop(looped) = &step.action {
                 return self.any_bare(&looped.body);
             }
-            self.named.get(step.id.value.as_str()).is_some_and(|left| *left > 0)
+            self.named.get(step.name()).is_some_and(|left| *left > 0)
         })
     }
 
     /// Whether bare ids tell of a later pass than the one that is being entered.
     pub(super) fn is_passed(&self, body: &'w [Step], outer: usize) -> bool {
         let again = |id| self.left(id, Some(outer)) + self.left(id, None) > 1;
-        !self.bare.is_empty()
-            && body.iter().any(|step| step.when.is_none() && again(step.id.value.as_str()))
+        !self.bare.is_empty() && body.iter().any(|step| step.when.is_none() && again(step.name()))
     }
 
     fn left(&self, id: &'w str, outer: Option<usize>) -> usize {
@@ -292,17 +278,8 @@ impl<'w, 'c> Done<'w, 'c> {
         self.passes.get(id).copied().unwrap_or(0)
     }
 
-    pub(super) fn passed(&mut self, id: &'w str) {
-        *self.passes.entry(id).or_default() += 1;
-    }
-
-    /// Of how many steps of the top level something is done.
-    pub(super) fn touched(&self) -> usize {
-        self.touched.len()
-    }
-
     /// Whether a step of the top level, or anything inside it, is done.
     pub(super) fn has_touched(&self, step: &Step) -> bool {
-        self.touched.contains(step.id.value.as_str())
+        self.touched.contains(step.name())
     }
 }

@@ -1,5 +1,7 @@
 //! The caller's context with the variables of the loops around a step laid over it.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::LoopPass;
@@ -9,17 +11,10 @@ use crate::condition::{Variables, descend};
 #[derive(Debug, Clone)]
 pub struct WalkScope<'w, 'c> {
     base: &'c Value,
-    over: Vec<(&'w str, Variable<'c>)>,
+    /// The variables of loops: part of the caller's context, or a number of ours.
+    over: Vec<(&'w str, Cow<'c, Value>)>,
     /// The variable of each loop's item, and where in the caller's context the item stands.
     items: Vec<(&'w str, &'w str, usize)>,
-}
-
-#[derive(Debug, Clone)]
-enum Variable<'c> {
-    /// Part of the caller's context.
-    Theirs(&'c Value),
-    /// A number of ours.
-    Ours(Value),
 }
 
 impl<'w, 'c> WalkScope<'w, 'c> {
@@ -38,11 +33,11 @@ impl<'w, 'c> WalkScope<'w, 'c> {
             [(&spec.iteration_var, pass.iteration + 1), (&spec.index_var, pass.iteration)];
         for (name, number) in numbers {
             if let Some(name) = name {
-                self.over.push((name, Variable::Ours(number.into())));
+                self.over.push((name, Cow::Owned(number.into())));
             }
         }
         if let (Some(name), Some(item)) = (&spec.item_var, pass.item) {
-            self.over.push((name, Variable::Theirs(item)));
+            self.over.push((name, Cow::Borrowed(item)));
             let list = spec.items.as_ref().map_or("", |items| items.0.as_str());
             self.items.push((name, list, pass.iteration));
         }
@@ -70,14 +65,14 @@ impl<'w, 'c> WalkScope<'w, 'c> {
     /// A value of the caller's, for as long as the caller's context lives.
     pub(super) fn theirs(&self, path: &str) -> Option<&'c Value> {
         match self.own(path) {
-            Some((Variable::Theirs(value), rest)) => below(value, rest),
-            Some((Variable::Ours(_), _)) => None,
+            Some((Cow::Borrowed(value), rest)) => below(value, rest),
+            Some((Cow::Owned(_), _)) => None,
             None => Variables::get(self.base, path),
         }
     }
 
     /// The loop variable a path begins with, and the rest of the path.
-    fn own<'p>(&self, path: &'p str) -> Option<(&Variable<'c>, Option<&'p str>)> {
+    fn own<'p>(&self, path: &'p str) -> Option<(&Cow<'c, Value>, Option<&'p str>)> {
         let name = path.split('.').next().unwrap_or(path);
         let (_, variable) = self.over.iter().rev().find(|(own, _)| *own == name)?;
         Some((variable, path.get(name.len() + 1..)))
@@ -94,8 +89,7 @@ fn below<'v>(value: &'v Value, rest: Option<&str>) -> Option<&'v Value> {
 impl Variables for WalkScope<'_, '_> {
     fn get(&self, path: &str) -> Option<&Value> {
         match self.own(path) {
-            Some((Variable::Theirs(value), rest)) => below(value, rest),
-            Some((Variable::Ours(value), rest)) => below(value, rest),
+            Some((value, rest)) => below(value, rest),
             None => Variables::get(self.base, path),
         }
     }
@@ -103,11 +97,7 @@ impl Variables for WalkScope<'_, '_> {
     fn to_value(&self) -> Value {
         let mut all = self.base.as_object().cloned().unwrap_or_else(Map::new);
         for (name, variable) in &self.over {
-            let value = match variable {
-                Variable::Theirs(value) => (*value).clone(),
-                Variable::Ours(value) => value.clone(),
-            };
-            all.insert((*name).to_owned(), value);
+            all.insert((*name).to_owned(), variable.clone().into_owned());
         }
         Value::Object(all)
     }

@@ -10,7 +10,7 @@ mod limits;
 mod never_panics;
 mod template;
 
-use milepost_model::expr::{Expr, Fuel, MapScope, Outcome};
+use milepost_model::expr::{Expr, Fuel, MapScope, Outcome, Scope};
 use serde_json::{Value as Json, json};
 
 /// The data most tests look at.
@@ -50,9 +50,31 @@ fn data() -> Json {
     })
 }
 
-fn scope_of(data: Json) -> MapScope {
+/// A scope with a clock that stands still and one secret.
+#[derive(Default)]
+struct TestScope(MapScope);
+
+impl Scope for TestScope {
+    fn root(&self, name: &str) -> Option<&Json> {
+        self.0.root(name)
+    }
+
+    fn roots(&self) -> Vec<&str> {
+        self.0.roots()
+    }
+
+    fn now(&self) -> Option<&str> {
+        Some("2026-01-02T03:04:05Z")
+    }
+
+    fn secret(&self, name: &str) -> Option<String> {
+        (name == "token").then(|| "<sentinel>".to_owned())
+    }
+}
+
+fn scope_of(data: Json) -> TestScope {
     let Json::Object(roots) = data else { panic!("the roots are an object") };
-    MapScope::new(roots).with_now("2026-01-02T03:04:05Z").with_secret("token", "<sentinel>")
+    TestScope(MapScope::new(roots))
 }
 
 /// The result of an expression over [`data`] as one line of text.
@@ -60,7 +82,7 @@ fn show(source: &str) -> String {
     show_in(source, &scope_of(data()))
 }
 
-fn show_in(source: &str, scope: &MapScope) -> String {
+fn show_in(source: &str, scope: &dyn Scope) -> String {
     match Expr::parse(source) {
         Err(error) => format!("syntax error: {error}"),
         Ok(expr) => match expr.eval(scope, &mut Fuel::default()) {
