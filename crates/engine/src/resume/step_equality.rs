@@ -31,7 +31,7 @@ pub(crate) fn of(step: &Step) -> String {
 
 /// The text without where in a document things stand.
 fn placeless(text: &str) -> String {
-    const PLACE: &str = "At { start: ";
+    const PLACE: &str = "Span { start: ";
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(PLACE) {
