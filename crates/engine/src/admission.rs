@@ -6,17 +6,13 @@ use milepost_model::step::{Action, Prompt};
 use milepost_model::suggest;
 use serde_json::{Value, json};
 
-use crate::event::cause::Cause;
-use crate::event::failure::Failure;
-use crate::event::step_key::StepKey;
 use crate::event::{
     Actor, ActorKind, ApprovalDecision, Event, Presence, Proof, Submission, SubmissionIssue,
 };
-use crate::interpreter::flow::Flow;
 use crate::interpreter::{WorldView, digest};
 use crate::signal::{DecisionSignal, Reply, SubmissionSignal};
 use crate::state::{Phase, State, StepState};
-use crate::view;
+use crate::{Cause, Failure, Flow, StepKey, view};
 
 /// What becomes of a submission.
 pub(crate) enum Admission {
@@ -24,8 +20,6 @@ pub(crate) enum Admission {
     Answer(Reply),
     /// It is being checked already.
     Wait(Submission),
-    /// It only adds variables.
-    Context(Event),
     /// It is taken in.
     Take(Event),
 }
@@ -48,7 +42,7 @@ fn read(flow: &Flow, state: &State, submitted: SubmissionSignal) -> Result<Admis
             return Err(Cause::HasEnded.into());
         }
         let (by, values) = (submitted.by, submitted.context);
-        return Ok(Admission::Context(Event::ContextAdded { by, values }));
+        return Ok(Admission::Take(Event::ContextAdded { by, values }));
     };
     let wanted = digest(&json!({"output": output, "context": submitted.context}));
     let key = match state.end.is_some() {

@@ -5,16 +5,12 @@ use milepost_model::step::{Action, Prompt, PromptText, Step};
 use milepost_model::walk::{self, BlockedStep, WalkPosition};
 use serde_json::{Map, Value};
 
-use crate::admission;
-use crate::event::failure::Failure;
-use crate::event::step_key::StepKey;
 use crate::event::{Actor, ActorKind, ApprovalRequest, SubmissionIssue};
 use crate::interpreter::evaluator::{RunEvaluator, context, loop_context};
-use crate::interpreter::flow::Flow;
 use crate::interpreter::scope::RunScope;
-use crate::limits;
 use crate::named_enum::named_enum;
 use crate::state::{End, Phase, State, Status};
+use crate::{Failure, Flow, StepKey, admission, limits};
 
 /// Who has to do what before a run goes on.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,32 +18,16 @@ pub enum Waiting {
     /// A person decides.
     Approval(Box<ApprovalRequest>),
     /// A person says what became of a request.
-    Unknown {
-        /// The step.
-        key: StepKey,
-        /// What is known.
-        failure: Failure,
-    },
-    /// A person decides what becomes of a step that no submission was good enough for.
-    Exhausted {
-        /// The step.
-        key: StepKey,
-        /// What was wrong last.
-        issues: Vec<SubmissionIssue>,
-    },
+    Unknown { key: StepKey, failure: Failure },
+    /// A person decides what becomes of a step that no submission was good enough for; `issues` were
+    /// wrong with the last one.
+    Exhausted { key: StepKey, issues: Vec<SubmissionIssue> },
     /// A person gives more, or gives up.
     Budget(crate::event::Budget),
     /// An agent works on a step.
     Agent(StepKey),
-    /// An agent gives a variable.
-    Variable {
-        /// The step that needs it.
-        step: String,
-        /// The variable.
-        variable: String,
-        /// Values it may have.
-        expected: Option<Vec<Value>>,
-    },
+    /// An agent gives a variable that a step needs; `expected` are the values it may have.
+    Variable { step: String, variable: String, expected: Option<Vec<Value>> },
 }
 
 impl Waiting {

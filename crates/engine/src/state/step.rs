@@ -6,16 +6,12 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::State;
-use crate::event::cause::Cause;
-use crate::event::failure::Failure;
-use crate::event::step_key::StepKey;
 use crate::event::{
     ActorKind, ApprovalDecision, ApprovalRequest, Attempt, Budget, CallAnswer, ChildOutcome,
     Submission, SubmissionIssue,
 };
-use crate::interpreter::budget::BudgetUsage;
-use crate::limits;
 use crate::named_enum::named_enum;
+use crate::{BudgetUsage, Cause, Failure, StepKey, limits};
 
 /// Where an execution of a step stands.
 #[derive(Debug, Clone, PartialEq, Default)]
