@@ -4,11 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::directory::Directory;
 use crate::file::{self, FileError, FileMode, WriteOptions};
-use crate::limits;
-use crate::locations::Locations;
-use milepost_model::digest::Digest;
+use crate::{Digest, Directory, Locations, limits};
 
 /// The choices of all providers.
 #[derive(Debug)]

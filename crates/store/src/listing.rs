@@ -13,10 +13,8 @@ use milepost_model::violation::Violation;
 use milepost_model::workflow::{Spelling, Workflow};
 use milepost_syntax::source::Format;
 
-use crate::file::FileError;
 use crate::index::{FileRecord, Validity, WorkflowIndex};
-use crate::limits;
-use crate::locations::SourceKind;
+use crate::{FileError, SourceKind, limits};
 
 /// The whole library at one moment. Holds no documents.
 #[derive(Debug)]

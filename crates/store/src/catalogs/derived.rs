@@ -7,11 +7,8 @@ use milepost_model::id::CatalogId;
 
 use super::record::{AuthProfiles, CatalogRecord};
 use super::text;
-use crate::directory::Directory;
 use crate::file::{self, FileError, FileMode, WriteOptions};
-use crate::limits;
-use crate::locations::Locations;
-use milepost_model::digest::Digest;
+use crate::{Digest, Directory, Locations, limits};
 
 /// What derived data was derived from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,7 +101,7 @@ impl DerivedCache {
                 .and_then(|stem| stem.rsplit_once('-'))
                 .is_some_and(|(other, hash)| other == id.as_str() && hash.len() == 16)
         };
-        for name in directory.files(Path::new(""), of_id)? {
+        for name in directory.files(of_id)? {
             if !keep(&name) {
                 file::remove(&self.path.join(name))?;
             }
