@@ -20,13 +20,12 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::active::{ActiveRun, WrittenRun};
-use crate::error::RunError;
-use crate::limits;
 use crate::load::{self, Pin};
 use crate::run_task::ReleasedRun;
 use crate::service::{RunFuture, RunReader, RunUpdates, Until, WaitOptions};
 use crate::sleepers::Sleepers;
 use crate::snapshot::{RunProgress, Snapshot, children};
+use crate::{RunError, limits};
 
 /// The runs of a journal, for those who look.
 #[derive(Debug)]
