@@ -118,13 +118,10 @@ fn judged(
             message: issue.message,
             suggestion: issue.suggestion.into(),
         });
-        return Ok(Admission::Take(Event::SubmissionRejected {
-            key,
-            attempt: submission.attempt,
-            digest: submission.digest,
-            issues: issues.collect(),
-            counted: true,
-        }));
+        let Submission { attempt, digest, .. } = submission;
+        let (issues, counted) = (issues.collect(), true);
+        let rejected = Event::SubmissionRejected { key, attempt, digest, issues, counted };
+        return Ok(Admission::Take(rejected));
     }
     // What fits a schema is data for the steps behind it, not a text.
     if prompt.output_schema.is_some()
@@ -297,10 +294,8 @@ pub(crate) fn is_unattended(flow: &Flow, state: &State, key: &StepKey) -> bool {
 
 fn fits(form: &milepost_model::json_schema::JsonSchema, answer: &Value) -> Result<(), Failure> {
     let misfits = form.misfits(answer).map_err(|error| Cause::UnfitAnswer { error })?;
-    match misfits.first() {
-        None => Ok(()),
-        Some(first) => Err(Cause::UnfitAnswer { error: first.message.clone() }.into()),
-    }
+    let misfit = misfits.first().map(|first| Cause::UnfitAnswer { error: first.message.clone() });
+    misfit.map_or(Ok(()), |misfit| Err(misfit.into()))
 }
 
 /// Whether a person may say what became of a step.

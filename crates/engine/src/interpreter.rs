@@ -37,14 +37,14 @@ use crate::event::{
 use crate::interpreter::command::{ApprovalDraft, ChildStart, KeyedCall, NextCommand, StepCall};
 use crate::interpreter::evaluator::{Execution, RunEvaluator};
 use crate::interpreter::frontier::Frontier;
-use crate::interpreter::retry::{FailureKind, Tried};
 use crate::interpreter::step_action::polls_until;
 use crate::resume::{self, Needs};
 use crate::signal::{Reply, Signal, resumed_text, settled_text};
 use crate::state::{IllegalEvent, Phase, State, Status, StepState};
 use crate::world::RunWorld;
 use crate::{
-    Cause, DEADLINE, Failure, Flow, StepKey, admission, engine_actor, limits, secret_placeholder,
+    Cause, DEADLINE, Failure, FailureKind, Flow, StepKey, admission, engine_actor, limits,
+    secret_placeholder,
 };
 
 /// What the interpreter asks of the world. Both are pure as far as a run is concerned.
@@ -731,20 +731,13 @@ impl Turn<'_> {
         if state.canceling.is_some() && !self.interpreter.flow.is_finally(&attempt.key) {
             return None;
         }
-        let tried = Tried {
-            trouble,
-            attempt: attempt.attempt,
-            repeatable: attempt.repeatable,
-            retry_after_ms: asked,
-            seed: &attempt.idempotency_key,
-        };
         let now = self.now();
         let began = state.step(&attempt.key).and_then(|step| step.began_ms).unwrap_or(now);
         let until = match &step.action {
             Action::Run(run) => run.repeat.as_ref().and_then(|repeat| polls_until(repeat, began)),
             _ => None,
         };
-        let at = retry::pause(step, &tried).map(|pause| now + pause);
+        let at = retry::pause(step, attempt, trouble, asked).map(|pause| now + pause);
         at.filter(|at| until.is_none_or(|until| *at <= until))
     }
 

@@ -76,13 +76,9 @@ impl RunWorld {
         }
         let texts = self.workflows.keys().chain(other.workflows.keys());
         for name in texts.collect::<BTreeSet<_>>() {
-            let (before, after) = (self.workflows.get(name), other.workflows.get(name));
-            changes.push(WorldChange {
-                name: name.clone(),
-                part: WorldPart::Workflow,
-                before: before.cloned(),
-                after: after.cloned(),
-            });
+            let text = |world: &RunWorld| world.workflows.get(name).cloned();
+            let (before, after, name) = (text(self), text(other), name.clone());
+            changes.push(WorldChange { name, part: WorldPart::Workflow, before, after });
         }
         changes.retain(|change| change.before != change.after);
         changes

@@ -220,7 +220,7 @@ impl<'s> RunEvaluator<'s> {
             && matches!(&step.action, Action::Run(run) if run.repeat.is_none())
         {
             let names = self.locals(key, step);
-            return self.advance(Execution { key, step, names }, state);
+            return self.advance(&Execution { key, step, names }, state);
         }
         Some(NextCommand::record(Event::StepCanceled { key: key.clone() }))
     }
@@ -249,7 +249,7 @@ impl<'s> RunEvaluator<'s> {
         let state = self.state.step(&node.key).filter(|state| state.is_open())?;
         let step = self.flow.of_key(&node.key)?;
         let one = Execution { key: &node.key, step, names: self.names(&node.key) };
-        self.advance(one, state)
+        self.advance(&one, state)
     }
 
     /// Begins a step of the top level that is ready.
@@ -268,13 +268,13 @@ impl<'s> RunEvaluator<'s> {
 
     /// Why a step does not run though nobody asked its condition.
     fn left_out(&self, step: &Step, waits: &[&FlowNode]) -> Option<String> {
-        let skipped = |node: &&&FlowNode| *self.state.phase(&node.key) == Phase::Skipped;
-        let succeeded = |node: &&&FlowNode| *self.state.phase(&node.key) == Phase::Succeeded;
+        let is = |node: &FlowNode, phase: Phase| *self.state.phase(&node.key) == phase;
         match step.needs {
-            Needs::Any if waits.is_empty() || waits.iter().any(|node| succeeded(&node)) => None,
+            Needs::Any if waits.is_empty() => None,
+            Needs::Any if waits.iter().any(|node| is(node, Phase::Succeeded)) => None,
             Needs::Any => Some("none of the steps it needs succeeded".to_owned()),
             Needs::All => {
-                let mut skipped = waits.iter().filter(skipped);
+                let mut skipped = waits.iter().filter(|node| is(node, Phase::Skipped));
                 let first = skipped.find(|node| !asks_status(step, node.key.as_str()))?;
                 Some(format!("`{}` was skipped", first.key))
             }
@@ -310,7 +310,7 @@ impl<'s> RunEvaluator<'s> {
                 let one = Execution { key: &key, step: due.step, names };
                 let begun = self.state.step(&key).filter(|state| state.is_open());
                 let command = match begun {
-                    Some(state) => self.advance(one, state),
+                    Some(state) => self.advance(&one, state),
                     None if self.is_free(&key) => Some(self.begin(&one)),
                     None => None,
                 };

@@ -21,25 +21,29 @@ use crate::{Cause, Failure, StepKey, limits, time};
 
 impl<'s> RunEvaluator<'s> {
     /// Goes on with an execution that has begun.
-    pub(crate) fn advance(&self, one: Execution<'_, 's>, state: &StepState) -> Option<NextCommand> {
+    pub(crate) fn advance(
+        &self,
+        one: &Execution<'_, 's>,
+        state: &StepState,
+    ) -> Option<NextCommand> {
         match &state.phase {
-            Phase::Pending => self.is_free(one.key).then(|| self.act(&one)),
+            Phase::Pending => self.is_free(one.key).then(|| self.act(one)),
             Phase::Voided => Some(match one.step.action {
                 Action::Prompt(_) => self.confirm(one.key),
-                _ => self.act(&one),
+                _ => self.act(one),
             }),
             Phase::Listed if is_loop(one.step) => self.looped(one.key, one.step),
-            Phase::Listed => self.listed(&one, state),
+            Phase::Listed => self.listed(one, state),
             Phase::Answered => Some(answered(one, state)),
             Phase::Failing(failure) => {
                 let (key, failure) = (one.key.clone(), (**failure).clone());
                 Some(NextCommand::record(Event::StepFailed { key, failure }))
             }
-            Phase::Verifying => self.verify(&one, state),
+            Phase::Verifying => self.verify(one, state),
             Phase::Rejected if !self.is_free(one.key) => None,
             Phase::Rejected => offered_again(one.key, one.step, state),
-            Phase::Accepted => Some(self.accepted(&one, state)),
-            Phase::Decided(yes) => self.decided(&one, state, *yes),
+            Phase::Accepted => Some(self.accepted(one, state)),
+            Phase::Decided(yes) => self.decided(one, state, *yes),
             Phase::Calling(_)
             | Phase::Backoff(_)
             | Phase::Between(_)
@@ -97,7 +101,7 @@ impl<'s> RunEvaluator<'s> {
             match item.filter(|item| item.is_open()) {
                 Some(item) => {
                     let one = Execution { key: &key, step: one.step, names: names(index) };
-                    if let Some(command) = self.advance(one, item) {
+                    if let Some(command) = self.advance(&one, item) {
                         return Some(command);
                     }
                     open += 1;
@@ -395,7 +399,7 @@ fn does(
     })
 }
 
-fn answered(one: Execution<'_, '_>, state: &StepState) -> NextCommand {
+fn answered(one: &Execution<'_, '_>, state: &StepState) -> NextCommand {
     let empty = crate::event::CallAnswer::default();
     let answer = state.answer.as_ref().unwrap_or(&empty);
     if let Action::Run(run) = &one.step.action
@@ -408,7 +412,7 @@ fn answered(one: Execution<'_, '_>, state: &StepState) -> NextCommand {
             Err(failure) => return failed(one.key, failure),
         }
     }
-    misfit(&one, &answer.output).unwrap_or_else(|| succeeded(one.key, None))
+    misfit(one, &answer.output).unwrap_or_else(|| succeeded(one.key, None))
 }
 
 /// When polling has taken as long as it may.

@@ -327,10 +327,9 @@ impl State {
             item.failure.as_ref().filter(|_| item.phase == Phase::Failed)
         });
         let failures: Vec<Option<&Failure>> = failures.collect();
-        let told = failures.iter().map(|failure| {
-            failure.map(|failure| json!({"code": failure.code, "message": failure.message()}))
-        });
-        let told: Vec<Value> = told.map(Option::unwrap_or_default).collect();
+        let tell = |failure: &Failure| json!({"code": failure.code, "message": failure.message()});
+        let told: Vec<Value> =
+            failures.iter().map(|one| one.map(tell).unwrap_or_default()).collect();
         let (failed, all) = (failures.iter().flatten().count(), failures.len());
         let message = format!("{failed} of {all} items failed: {}", first.message());
         Some(first.clone().retold(message).with(ITEMS, told))
