@@ -44,6 +44,14 @@ impl FileError {
             _ => FileError::Io { path, source },
         }
     }
+
+    /// What is wrong, with what the system said where it was the system that refused.
+    pub(crate) fn told(&self) -> String {
+        match self {
+            FileError::Io { source, .. } => format!("{self}: {source}"),
+            _ => self.to_string(),
+        }
+    }
 }
 
 /// Reads a file the user named. The size is looked at before anything is read, and no more than
@@ -172,6 +180,22 @@ pub(crate) enum SyncMode {
 pub fn write_atomic(path: &Path, bytes: &[u8], overwrite: bool) -> Result<(), FileError> {
     let replace = if overwrite { Replace::Yes } else { Replace::No };
     write(path, bytes, WriteOptions { replace, mode: FileMode::Same, sync: SyncMode::Synced })
+}
+
+/// Writes a file that can be made again, with the directory it is in. What is there is of no worth:
+/// a link is replaced, not written through.
+pub(crate) fn write_cache(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    make_directory(path.parent().unwrap_or(Path::new(".")), FileMode::Owner)?;
+    remove(path)?;
+    write(path, bytes, WriteOptions::CACHE)
+}
+
+/// Refuses what is larger than this, before it is written.
+pub(crate) fn check_size(path: &Path, bytes: usize, limit: usize) -> Result<(), FileError> {
+    match bytes > limit {
+        true => Err(FileError::TooLarge { path: path.to_owned(), bytes: bytes as u64 }),
+        false => Ok(()),
+    }
 }
 
 /// Writes a file whole or not at all, as the options say.

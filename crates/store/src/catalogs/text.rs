@@ -74,11 +74,11 @@ fn format_of(text: &str) -> Option<Format> {
 }
 
 fn base_url(top: &mut TomlTable<'_>) -> Result<Option<BaseUrl>, TomlError> {
+    const EXPECTED: &str = "an `http` or `https` URL without user and password";
     // Who edits the file by hand and leaves this out is a person, but so is who copies a file
     // from elsewhere: what may reach private hosts has to be said.
     let by = |field: TomlField<'_>| field.parsed("`user` or `document`", GivenBy::parse);
     let by = top.take_as("base_url_by", by)?.unwrap_or(GivenBy::Document);
-    const EXPECTED: &str = "an `http` or `https` URL without user and password";
     let url = top.take_as("base_url", |field| field.parsed(EXPECTED, web_url))?;
     Ok(url.map(|url| BaseUrl { url, by }))
 }

@@ -41,7 +41,7 @@ impl Catalogs {
     ) -> Result<SavedCatalog, SaveError> {
         let id = record.id.clone();
         let document_path = self.document_path(&id, record.format);
-        bounded(&document_path, document.len(), DOCUMENT_BYTES)?;
+        file::check_size(&document_path, document.len(), DOCUMENT_BYTES)?;
         record.source_sha256 = Digest::of(document);
         file::make_directory(&self.path, FileMode::Same)?;
         let _lock = Lock::of(&self.path)?;
@@ -141,7 +141,7 @@ impl Catalogs {
             Some(old) => text::render_over(record, &old),
             None => text::render(record),
         };
-        bounded(&self.record_path(&record.id), text.len(), limits::RECORD_BYTES)?;
+        file::check_size(&self.record_path(&record.id), text.len(), limits::RECORD_BYTES)?;
         // What could not be read again must not be written.
         text::parse(text.as_bytes()).map_err(|fault| SaveError::Unfit { fault })?;
         Ok(text)
@@ -196,11 +196,4 @@ impl Catalogs {
         }
         Ok(())
     }
-}
-
-fn bounded(path: &Path, bytes: usize, limit: usize) -> Result<(), FileError> {
-    if bytes > limit {
-        return Err(FileError::TooLarge { path: path.to_owned(), bytes: bytes as u64 });
-    }
-    Ok(())
 }

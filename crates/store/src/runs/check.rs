@@ -86,7 +86,7 @@ fn one(db: Db<'_>, key: &ChainKey, run: &RunId, report: &mut CheckReport) -> Res
         // It was purged meanwhile, or no index leads to it, which SQLite tells.
         Err(RunsError::Journal(JournalError::NotFound { .. })) => return Ok(()),
         Err(RunsError::Journal(JournalError::Corrupt { run, seq })) => {
-            report.corrupt.push((run, seq))
+            report.corrupt.push((run, seq));
         }
         outcome => outcome?,
     }

@@ -84,7 +84,7 @@ use progress::ProgressFile;
 use recovery::Evidence;
 use reserve::DiskReserve;
 use usage::{LastShutdown, UsageMark};
-pub use writer::Done;
+pub use writer::WriteDone;
 use writer::{CommitMode, JournalWriter};
 
 use crate::lock::Lock;
@@ -227,7 +227,7 @@ fn look_at(reader: RunsReader, integrity: Arc<Mutex<Integrity>>) {
 /// Writing. Each write is one transaction, committed together with others.
 impl Runs {
     /// Records a run with its text and first events; with a holder, the lease is taken at once.
-    pub fn create(&self, new: NewRunRow, holder: Option<HolderId>, done: impl Done<Created>) {
+    pub fn create(&self, new: NewRunRow, holder: Option<HolderId>, done: impl WriteDone<Created>) {
         if let Err(error) = event::check_size(&new.events) {
             return done(Err(error));
         }
@@ -241,7 +241,7 @@ impl Runs {
 
     /// Writes what happened in a run: its events, how it stands and what is answered, whole or
     /// not at all.
-    pub fn append(&self, what: AppendRows, done: impl Done<Appended>) {
+    pub fn append(&self, what: AppendRows, done: impl WriteDone<Appended>) {
         let answers = what.answers.iter().try_for_each(|(_, answer)| inbox::check_size(answer));
         if let Err(error) = event::check_size(&what.events).and(answers) {
             return done(Err(error));
@@ -256,7 +256,7 @@ impl Runs {
 
     /// Writes how requests ended when the disk is full: the reserve is given up for it, and nothing
     /// else is appended until that is there again.
-    pub fn append_from_reserve(&self, what: AppendRows, done: impl Done<Appended>) {
+    pub fn append_from_reserve(&self, what: AppendRows, done: impl WriteDone<Appended>) {
         if let Err(error) = event::check_size(&what.events) {
             return done(Err(error));
         }
@@ -270,7 +270,7 @@ impl Runs {
     }
 
     /// Puts a message into the inbox of a run. Whoever drives it has to be woken.
-    pub fn send(&self, message: InboxRow, done: impl Done<Sent>) {
+    pub fn send(&self, message: InboxRow, done: impl WriteDone<Sent>) {
         if let Err(error) = inbox::check_size(&message.data) {
             return done(Err(error));
         }
@@ -278,7 +278,7 @@ impl Runs {
     }
 
     /// Says that a holder is alive.
-    pub fn beat(&self, beat: Heartbeat, done: impl Done<()>) {
+    pub fn beat(&self, beat: Heartbeat, done: impl WriteDone<()>) {
         // One that a loss of power takes back is of a process that is gone, too.
         self.submit(CommitMode::Relaxed, move |db, _| lease::beat(db, &beat), done);
     }
@@ -290,7 +290,7 @@ impl Runs {
         run: RunId,
         holder: HolderId,
         glance: LivenessQuery,
-        done: impl Done<Option<Lease>>,
+        done: impl WriteDone<Option<Lease>>,
     ) {
         let (directory, observer) = (self.directory().to_owned(), Arc::clone(&self.inner.observer));
         let take = move |db: Db<'_>, _: &ChainKey| {
@@ -303,13 +303,13 @@ impl Runs {
     }
 
     /// Gives back what a holder has but for these runs.
-    pub fn disown(&self, holder: HolderId, driven: Vec<RunId>, done: impl Done<()>) {
+    pub fn disown(&self, holder: HolderId, driven: Vec<RunId>, done: impl WriteDone<()>) {
         let disown = move |db: Db<'_>, _: &ChainKey| lease::disown(db, &holder, &driven);
         self.submit(CommitMode::Relaxed, disown, done);
     }
 
     /// Gives a lease back.
-    pub fn release(&self, lease: Lease, done: impl Done<()>) {
+    pub fn release(&self, lease: Lease, done: impl WriteDone<()>) {
         // Whoever still has it after a loss of power is gone, and it with its holder.
         self.submit(CommitMode::Relaxed, move |db, _| lease::release(db, &lease), done);
     }
@@ -411,7 +411,7 @@ impl Runs {
         &self,
         mode: CommitMode,
         work: impl FnOnce(Db<'_>, &ChainKey) -> Result<T, RunsError> + Send + 'static,
-        done: impl Done<T>,
+        done: impl WriteDone<T>,
     ) {
         let key = self.parts().1.clone();
         self.inner.writer.submit(mode, move |db| work(db, &key), done);
@@ -434,8 +434,8 @@ impl Runs {
 fn counted<T>(
     events: usize,
     is_new: impl FnOnce(&T) -> bool + Send + 'static,
-    done: impl Done<T>,
-) -> impl Done<T> {
+    done: impl WriteDone<T>,
+) -> impl WriteDone<T> {
     move |outcome: Result<T, RunsError>| {
         if outcome.as_ref().is_ok_and(is_new) {
             milepost_metrics::EVENTS.add(events as u64);

@@ -24,8 +24,8 @@ use milepost_model::id::{InputName, RunId, WorkflowId};
 use tokio::sync::oneshot;
 
 use super::{
-    AppendRows, Done, EventRow, Heartbeat, InboxRow, LivenessLock, LivenessQuery, NewEvent,
-    NewRunRow, OpenOptions, Pins, Runs, RunsError, RunsReader, WakeListener, schema,
+    AppendRows, EventRow, Heartbeat, InboxRow, LivenessLock, LivenessQuery, NewEvent, NewRunRow,
+    OpenOptions, Pins, Runs, RunsError, RunsReader, WakeListener, WriteDone, schema,
 };
 
 /// How the journal of a directory is opened.
@@ -127,7 +127,7 @@ impl SqliteJournal {
     /// Hands a write to the writer and waits for its outcome without blocking.
     fn write<'a, T: Send + 'static>(
         &'a self,
-        write: impl FnOnce(&Runs, Box<dyn Done<T>>) + Send + 'a,
+        write: impl FnOnce(&Runs, Box<dyn WriteDone<T>>) + Send + 'a,
     ) -> JournalFuture<'a, T> {
         Box::pin(async move {
             let (done, outcome) = oneshot::channel();

@@ -54,9 +54,9 @@ trait Job: Send {
 }
 
 /// Called with the outcome of a write, once.
-pub trait Done<T>: FnOnce(Result<T, RunsError>) + Send + 'static {}
+pub trait WriteDone<T>: FnOnce(Result<T, RunsError>) + Send + 'static {}
 
-impl<T, F: FnOnce(Result<T, RunsError>) + Send + 'static> Done<T> for F {}
+impl<T, F: FnOnce(Result<T, RunsError>) + Send + 'static> WriteDone<T> for F {}
 
 type Work<T> = Box<dyn FnOnce(Db<'_>) -> Result<T, RunsError> + Send>;
 
@@ -65,7 +65,7 @@ struct TypedJob<T> {
     manner: CommitMode,
     work: Option<Work<T>>,
     outcome: Option<Result<T, RunsError>>,
-    done: Option<Box<dyn Done<T>>>,
+    done: Option<Box<dyn WriteDone<T>>>,
 }
 
 impl<T: Send> Job for TypedJob<T> {
@@ -200,7 +200,7 @@ impl JournalWriter {
         &self,
         manner: CommitMode,
         work: impl FnOnce(Db<'_>) -> Result<T, RunsError> + Send + 'static,
-        done: impl Done<T>,
+        done: impl WriteDone<T>,
     ) {
         let job: Box<dyn Job> = Box::new(typed(manner, work, done));
         if let Some(jobs) = &self.jobs
@@ -234,7 +234,7 @@ impl JournalWriter {
 fn typed<T: Send + 'static>(
     manner: CommitMode,
     work: impl FnOnce(Db<'_>) -> Result<T, RunsError> + Send + 'static,
-    done: impl Done<T>,
+    done: impl WriteDone<T>,
 ) -> TypedJob<T> {
     TypedJob { manner, work: Some(Box::new(work)), outcome: None, done: Some(Box::new(done)) }
 }

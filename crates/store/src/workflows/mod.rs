@@ -344,10 +344,8 @@ fn check_text(
     draft: WorkflowDraft<'_>,
     directory: &Path,
 ) -> Result<(), WorkflowError> {
-    if draft.bytes.len() > DOCUMENT_BYTES {
-        let path = directory.join(file_name(id, draft.format));
-        return Err(FileError::TooLarge { path, bytes: draft.bytes.len() as u64 }.into());
-    }
+    let path = directory.join(file_name(id, draft.format));
+    file::check_size(&path, draft.bytes.len(), DOCUMENT_BYTES)?;
     match draft.id {
         Some(found) if found != id.as_str() => {
             Err(WorkflowError::OtherId { id: id.clone(), found: found.to_owned() })

@@ -25,9 +25,9 @@ use std::sync::mpsc;
 use milepost_model::digest::Digest;
 use milepost_model::id::{RunId, WorkflowId};
 use milepost_store::runs::{
-    AppendRows, Appended, Created, Done, Durability, EventRow, Heartbeat, HolderId, InboxRow,
-    Lease, LivenessQuery, NewEvent, NewRunRow, OpenOptions, Pins, RunRecord, RunStatus, RunSummary,
-    Runs, RunsError, Sent,
+    AppendRows, Appended, Created, Durability, EventRow, Heartbeat, HolderId, InboxRow, Lease,
+    LivenessQuery, NewEvent, NewRunRow, OpenOptions, Pins, RunRecord, RunStatus, RunSummary, Runs,
+    RunsError, Sent, WriteDone,
 };
 use tempfile::TempDir;
 
@@ -108,7 +108,7 @@ impl Now for Runs {
     }
 }
 
-fn wait<T: Send + 'static>(submit: impl FnOnce(Box<dyn Done<T>>)) -> Result<T, RunsError> {
+fn wait<T: Send + 'static>(submit: impl FnOnce(Box<dyn WriteDone<T>>)) -> Result<T, RunsError> {
     let (sender, outcome) = mpsc::sync_channel(1);
     submit(Box::new(move |found| sender.send(found).expect("is waited for")));
     outcome.recv().expect("is answered")
