@@ -18,7 +18,6 @@ use crate::heartbeat::HeartbeatPermit;
 use crate::{Driver, RunError, limits};
 
 /// A workflow that a step runs.
-#[derive(Debug, Clone)]
 pub(crate) struct Child {
     pub(crate) parent: RunId,
     pub(crate) key: StepKey,
@@ -262,7 +261,7 @@ impl Driver {
             rest: child.rest.clone(),
             parent: Parent { run: head.run.clone(), key: child.key.clone(), depth },
             actor: head.actor.clone(),
-            durability: above.durability(),
+            durability: above.durability,
             above: context(&child.parent, &above.flow, &above.state),
         });
         let prepared = prepared.await?;

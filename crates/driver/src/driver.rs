@@ -54,12 +54,6 @@ pub struct DriverPorts {
     pub monotonic: MonotonicClock,
 }
 
-impl fmt::Debug for DriverPorts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DriverPorts").field("journal", &self.journal).finish_non_exhaustive()
-    }
-}
-
 pub(crate) struct DriverInner {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) dispatch: Arc<dyn Dispatch>,
@@ -221,7 +215,7 @@ impl Driver {
         let known = Known { head, world, lacks_world };
         match self.take_over(run, least_ms, known).await {
             Ok((interpreter, decision, written, Known { world, lacks_world, .. })) => {
-                let (sender, durability) = (world.sender, written.durability());
+                let (sender, durability) = (world.sender, written.durability);
                 let hold = RunHold { lease, permit, sender, durability, least_ms, lacks_world };
                 self.spawn(hold, interpreter, decision, written);
                 Ok(true)

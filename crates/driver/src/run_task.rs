@@ -387,7 +387,10 @@ impl RunTask {
         if !relaxed || !self.interpreter.state().head.budget.is_empty() {
             return;
         }
-        let reads = |effect: &mut RunEffect| matches!(effect, RunEffect::Call { key, .. } if self.reads(key));
+        let reads = |effect: &mut RunEffect| match effect {
+            RunEffect::Call { key, .. } => self.reads(key),
+            _ => false,
+        };
         let reads: Vec<RunEffect> = decision.effects.extract_if(.., reads).collect();
         if !reads.is_empty() {
             reads.into_iter().for_each(|effect| self.perform(permit, effect));
