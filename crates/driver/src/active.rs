@@ -20,25 +20,20 @@ pub(crate) struct WrittenRun {
     pub(crate) run: RunId,
     pub(crate) flow: Flow,
     pub(crate) state: Arc<State>,
-    pub(crate) relaxed: bool,
+    pub(crate) durability: Durability,
     /// The last events, of a run that is driven here.
     recent: VecDeque<Arc<JournalEntry>>,
 }
 
 impl WrittenRun {
     pub(crate) fn new(run: RunId, flow: Flow, state: State, durability: Durability) -> WrittenRun {
-        let relaxed = durability == Durability::Relaxed;
-        WrittenRun { run, flow, state: Arc::new(state), relaxed, recent: VecDeque::new() }
+        WrittenRun { run, flow, state: Arc::new(state), durability, recent: VecDeque::new() }
     }
 
     /// With the events that led to it.
     pub(crate) fn with(mut self, entries: Vec<JournalEntry>) -> WrittenRun {
         self.keep(entries.into_iter().map(Arc::new));
         self
-    }
-
-    pub(crate) fn durability(&self) -> Durability {
-        if self.relaxed { Durability::Relaxed } else { Durability::Full }
     }
 
     fn keep(&mut self, entries: impl Iterator<Item = Arc<JournalEntry>>) {
@@ -74,7 +69,7 @@ impl WrittenRun {
             run: self.run.clone(),
             flow: self.flow.clone(),
             state: Arc::clone(&self.state),
-            relaxed: self.relaxed,
+            relaxed: self.durability == Durability::Relaxed,
             orphaned: false,
             below: Vec::new(),
         }

@@ -7,10 +7,9 @@ use milepost_engine::ports::{JournalError, Takeover};
 use milepost_model::id::RunId;
 
 use crate::driver::{Driver, DriverInner};
-use crate::error::RunError;
 use crate::heartbeat::HeartbeatPermit;
-use crate::limits;
 use crate::sleepers::DueRun;
+use crate::{RunError, limits};
 
 impl Driver {
     /// The right to begin something now. Where the last sign of life has run out, another one is

@@ -7,20 +7,17 @@ use milepost_engine::interpreter::WorldView;
 use milepost_engine::ports::{ChildRun, JournalError, MessageId, RunContext};
 use milepost_engine::resume::{self, Needs, ResumePlan, ResumeRequest};
 use milepost_engine::signal::{Reply, Signal};
-use milepost_engine::state::{End, Phase, State};
+use milepost_engine::state::{End, State};
 use milepost_engine::{BudgetUsage, Failure, Flow, StepKey, engine_actor};
 use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::RunId;
 use milepost_model::problem::Code;
 
 use crate::active::WrittenRun;
-use crate::driver::Driver;
-use crate::error::RunError;
 use crate::heartbeat::HeartbeatPermit;
-use crate::limits;
+use crate::{Driver, RunError, limits};
 
 /// A workflow that a step runs.
-#[derive(Debug, Clone)]
 pub(crate) struct Child {
     pub(crate) parent: RunId,
     pub(crate) key: StepKey,
@@ -68,12 +65,6 @@ impl From<RunError> for Hindrance {
     }
 }
 
-impl From<JournalError> for Hindrance {
-    fn from(error: JournalError) -> Hindrance {
-        RunError::from(error).into()
-    }
-}
-
 impl From<Failure> for Hindrance {
     fn from(failure: Failure) -> Hindrance {
         Hindrance::Failed(failure)
@@ -111,11 +102,14 @@ impl ChildEnd {
     fn untold(message: String) -> ChildEnd {
         let hint = "find out at its API what it did, then say whether the step happened";
         let failure = Failure::new(Code::OutcomeUnknown, message, hint);
-        ChildEnd { outcome: ChildOutcome::Gone { failure }, spent: BudgetUsage::default() }
+        ChildOutcome::Gone { failure }.into()
     }
+}
 
-    fn failed(failure: Failure) -> ChildEnd {
-        ChildEnd { outcome: ChildOutcome::Failed { failure }, spent: BudgetUsage::default() }
+/// Of a run that spent nothing, or nobody knows what.
+impl From<ChildOutcome> for ChildEnd {
+    fn from(outcome: ChildOutcome) -> ChildEnd {
+        ChildEnd { outcome, spent: BudgetUsage::default() }
     }
 }
 
@@ -130,14 +124,14 @@ impl Driver {
                 return self.child_ended(&child, 0, ChildEnd::gone(&child.run)).await;
             }
             Err(JournalError::NotFound { .. }) => self.begin_child(&child).await,
-            Err(error) => Err(error.into()),
+            Err(error) => Err(RunError::from(error).into()),
         };
         let end = match done {
             Ok(()) | Err(Hindrance::NotNow) => return,
             Err(Hindrance::Unreadable(reason)) => {
                 ChildEnd::untold(format!("nobody can tell what the run of this step did: {reason}"))
             }
-            Err(Hindrance::Failed(failure)) => ChildEnd::failed(failure),
+            Err(Hindrance::Failed(failure)) => ChildOutcome::Failed { failure }.into(),
         };
         self.child_ended(&child, 0, end).await;
     }
@@ -155,7 +149,7 @@ impl Driver {
         if let Some(generation) = child.again.filter(|_| !succeeded) {
             let id = message(&format!("again:{}:{generation}", child.run))?;
             // Who has gone on already has ended anew since.
-            if self.inner.journal.answer(&id).await?.is_none() {
+            if self.inner.journal.answer(&id).await.map_err(RunError::from)?.is_none() {
                 return self.continue_child(child, &written, id).await;
             }
         }
@@ -220,10 +214,7 @@ impl Driver {
         if !above.state.paused {
             return Vec::new();
         }
-        let children = above.state.open().filter_map(|(_, step)| match &step.phase {
-            Phase::Child(run) => RunId::parse(run).ok(),
-            _ => None,
-        });
+        let children = above.state.children().filter_map(|(.., run)| RunId::parse(run).ok());
         let mut telling = tokio::task::JoinSet::new();
         for run in children {
             let (driver, seq) = (self.clone(), above.state.seq);
@@ -257,8 +248,7 @@ impl Driver {
             return Ok(());
         }
         if above.state.canceling.is_some() && !above.flow.is_finally(&child.key) {
-            let end = ChildEnd { outcome: ChildOutcome::Canceled, spent: BudgetUsage::default() };
-            self.child_ended(child, 0, end).await;
+            self.child_ended(child, 0, ChildOutcome::Canceled.into()).await;
             return Ok(());
         }
         let head = &above.state.head;
@@ -271,7 +261,7 @@ impl Driver {
             rest: child.rest.clone(),
             parent: Parent { run: head.run.clone(), key: child.key.clone(), depth },
             actor: head.actor.clone(),
-            durability: above.durability(),
+            durability: above.durability,
             above: context(&child.parent, &above.flow, &above.state),
         });
         let prepared = prepared.await?;

@@ -26,13 +26,11 @@ use tracing::Instrument;
 use crate::active::{ActiveRun, WrittenRun};
 use crate::children::failure_of;
 use crate::clock::{MonotonicClock, RunClock, WallClock};
-use crate::error::RunError;
 use crate::heartbeat::Heartbeat;
 use crate::missing_world::MissingWorldSender;
 use crate::run_task::{RunHold, RunTask};
-use crate::service::{RunFuture, RunReader, RunService, SignalRequest};
-use crate::watcher::RunWatcher;
-use crate::{ids, limits, load, trace};
+use crate::service::{RunFuture, RunService, SignalRequest};
+use crate::{RunError, RunWatcher, ids, limits, load, trace};
 
 /// The runs of a journal, as one process drives them. A clone is the same.
 #[derive(Debug, Clone)]
@@ -54,12 +52,6 @@ pub struct DriverPorts {
     pub clock: WallClock,
     /// A clock that only ever goes on, and does so while the machine sleeps.
     pub monotonic: MonotonicClock,
-}
-
-impl fmt::Debug for DriverPorts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DriverPorts").field("journal", &self.journal).finish_non_exhaustive()
-    }
 }
 
 pub(crate) struct DriverInner {
@@ -91,15 +83,6 @@ struct Known {
     head: RunCreated,
     world: OpenWorld,
     /// Its world is not here, and it is only taken to be canceled.
-    lacks_world: bool,
-}
-
-/// A run whose lease this process has.
-struct Taken {
-    interpreter: Interpreter,
-    decision: Decision,
-    written: WrittenRun,
-    sender: Arc<dyn RequestSender>,
     lacks_world: bool,
 }
 
@@ -187,14 +170,12 @@ impl Driver {
         trace::started(&prepared.id, &interpreter.state().head.workflow, already);
         if let Some(lease) = lease.filter(|_| !already) {
             trace::happened(&entries);
-            let left =
-                Decision { entries: Vec::new(), answers: Vec::new(), effects: decision.effects };
+            let left = Decision { effects: decision.effects, ..Decision::default() };
             let (flow, state) = (interpreter.flow().clone(), interpreter.state().clone());
-            let id = prepared.id.clone();
-            let written = WrittenRun::new(id, flow, state, prepared.durability).with(entries);
-            let durability = prepared.durability;
-            let lacks_world = false;
-            let hold = RunHold { lease, permit, sender, durability, least_ms: now, lacks_world };
+            let (id, durability) = (prepared.id.clone(), prepared.durability);
+            let written = WrittenRun::new(id, flow, state, durability).with(entries);
+            let (least_ms, lacks_world) = (now, false);
+            let hold = RunHold { lease, permit, sender, durability, least_ms, lacks_world };
             self.spawn(hold, interpreter, left, written);
         }
         Ok(prepared.id)
@@ -233,8 +214,8 @@ impl Driver {
         let Some(lease) = lease else { return Ok(false) };
         let known = Known { head, world, lacks_world };
         match self.take_over(run, least_ms, known).await {
-            Ok(Taken { interpreter, decision, written, sender, lacks_world }) => {
-                let durability = written.durability();
+            Ok((interpreter, decision, written, Known { world, lacks_world, .. })) => {
+                let (sender, durability) = (world.sender, written.durability);
                 let hold = RunHold { lease, permit, sender, durability, least_ms, lacks_world };
                 self.spawn(hold, interpreter, decision, written);
                 Ok(true)
@@ -250,43 +231,43 @@ impl Driver {
     fn claim(&self, run: &RunId) -> &tokio::sync::Mutex<()> {
         let mut hasher = DefaultHasher::new();
         run.hash(&mut hasher);
-        let claims = &self.inner.claims;
-        let one = usize::try_from(hasher.finish() % (claims.len() as u64)).unwrap_or(0);
-        claims.get(one).unwrap_or(&claims[0])
+        &self.inner.claims[hasher.finish() as usize % limits::CLAIMS]
     }
 
     /// A run whose lease this process has now, with what follows from that.
-    async fn take_over(&self, run: &RunId, least_ms: u64, known: Known) -> Result<Taken, RunError> {
+    async fn take_over(
+        &self,
+        run: &RunId,
+        least_ms: u64,
+        mut known: Known,
+    ) -> Result<(Interpreter, Decision, WrittenRun, Known), RunError> {
         let record = self.inner.journal.run(run).await?;
         let written = self.inner.watcher.current(run, &record).await?;
-        let Known { head: known, mut world, mut lacks_world } = known;
         let head = &written.state.head;
-        if head.world != known.world {
+        if head.world != known.head.world {
             // Somebody moved it to another world before it was ours.
-            (world, lacks_world) = (self.world(run, head).await?, false);
+            (known.world, known.lacks_world) = (self.world(run, head).await?, false);
         }
         let mut interpreter = Interpreter::load(written.flow.clone(), (*written.state).clone());
         let now = self.clock_of(written.state.now_ms).now_ms().max(least_ms);
-        let OpenWorld { sender, pin } = world;
+        let sender = &*known.world.sender;
+        let mut entries = Vec::new();
         // One that has ended gets its world with the event that lets it go on.
-        let pin = match pin.filter(|_| written.state.end.is_none()) {
-            Some(pin) => Some(self.keep_world(pin).await?),
-            None => None,
-        };
-        let pinned = pin.map(|pin| interpreter.pin_world(pin, now, &*sender)).transpose()?;
-        if lacks_world {
+        if let Some(pin) = known.world.pin.take_if(|_| written.state.end.is_none()) {
+            let pin = self.keep_world(pin).await?;
+            entries = interpreter.pin_world(pin, now, sender)?.entries;
+        }
+        if known.lacks_world {
             // What is lost is lost, and it is canceled next: nothing else is decided in between.
             interpreter.hold();
         }
-        let mut decision = interpreter.declare_lost(now, &*sender)?;
-        if lacks_world {
+        let mut decision = interpreter.declare_lost(now, sender)?;
+        if known.lacks_world {
             let (flow, state) = interpreter.into_parts();
             interpreter = Interpreter::load(flow, state);
         }
-        if let Some(pinned) = pinned {
-            decision.entries.splice(0..0, pinned.entries);
-        }
-        Ok(Taken { interpreter, decision, written, sender, lacks_world })
+        decision.entries.splice(0..0, entries);
+        Ok((interpreter, decision, written, known))
     }
 
     /// Keeps what a world refers to that a run is about to be pinned to.
@@ -437,10 +418,7 @@ impl RunService for Driver {
 
     fn send<'a>(&'a self, run: &'a RunId, what: SignalRequest) -> RunFuture<'a, Option<Reply>> {
         Box::pin(async move {
-            let id = match what.id {
-                Some(id) => id,
-                None => ids::new_message()?,
-            };
+            let id = what.id.map_or_else(ids::new_message, Ok)?;
             if let Some(text) = what.text {
                 self.inner.journal.keep_text(text).await?;
             }
@@ -480,10 +458,6 @@ impl RunService for Driver {
             }
             Ok(())
         })
-    }
-
-    fn reader(&self) -> Arc<dyn RunReader> {
-        Arc::clone(&self.inner.watcher) as Arc<dyn RunReader>
     }
 }
 

@@ -14,72 +14,32 @@ pub enum RunError {
     Journal(#[from] JournalError),
     /// The run cannot be written any further. Nothing of it is lost, and it goes on from there.
     #[error("{error}")]
-    Stalled {
-        /// The run.
-        run: RunId,
-        /// What the journal says.
-        error: JournalError,
-    },
-    /// No run has this id, or begins with it.
+    Stalled { run: RunId, error: JournalError },
+    /// No run has this id, or begins with it; `none_at_all` where there have never been any.
     #[error("there is no run `{named}`")]
-    Unknown {
-        /// What was asked for.
-        named: String,
-        /// Whether there have never been runs at all.
-        none_at_all: bool,
-    },
-    /// Several runs begin with it.
+    Unknown { named: String, none_at_all: bool },
+    /// Several runs begin with it, of which these are some.
     #[error("several runs begin with `{named}`")]
-    Ambiguous {
-        /// What was asked for.
-        named: String,
-        /// Some of them.
-        some: Vec<RunId>,
-    },
+    Ambiguous { named: String, some: Vec<RunId> },
     /// The journal of the run is not one that this program could have written.
     #[error("run `{run}` cannot be read: {reason}")]
-    Damaged {
-        /// The run.
-        run: RunId,
-        /// What does not fit.
-        reason: String,
-    },
+    Damaged { run: RunId, reason: String },
     /// A later version of this program started it.
     #[error(
         "run `{run}` was started by a newer version of this program: its workflow is written in \
          version {found} of the language, and this program knows {known}"
     )]
-    NewerLanguage {
-        /// The run.
-        run: RunId,
-        /// The version of its text.
-        found: u32,
-        /// The newest one that is known.
-        known: u32,
-    },
+    NewerLanguage { run: RunId, found: u32, known: u32 },
     /// The text of the run is sound, and this version reads something else out of it than the one
     /// that pinned it.
     #[error("this version does not read the workflow of run `{run}` as the one that pinned it did")]
-    TextReadOtherwise {
-        /// The run.
-        run: RunId,
-    },
+    TextReadOtherwise { run: RunId },
     /// This process cannot give the run the world that it runs in, and leaves it alone.
     #[error("run `{run}` cannot go on here: {missing}")]
-    WorldMissing {
-        /// The run.
-        run: RunId,
-        /// What is missing.
-        missing: MissingWorld,
-    },
+    WorldMissing { run: RunId, missing: MissingWorld },
     /// The run does not take it in.
     #[error("{}", failure.message())]
-    Refused {
-        /// The run.
-        run: RunId,
-        /// Why.
-        failure: Box<Failure>,
-    },
+    Refused { run: RunId, failure: Box<Failure> },
     /// What was decided does not fit the run: a bug of this program.
     #[error(transparent)]
     Illegal(#[from] IllegalEvent),

@@ -5,7 +5,6 @@
 //! A process is stopped without noticing. All it can do is to look at a clock that goes on
 //! meanwhile, directly before it acts.
 
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -154,14 +153,6 @@ impl Heartbeat {
 pub(crate) struct HeartbeatPermit {
     heartbeat: Arc<Heartbeat>,
     incarnation: u64,
-}
-
-impl fmt::Debug for HeartbeatPermit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HeartbeatPermit")
-            .field("incarnation", &self.incarnation)
-            .finish_non_exhaustive()
-    }
 }
 
 impl HeartbeatPermit {

@@ -26,9 +26,9 @@ pub use children::plan_continuation;
 pub use driver::{Driver, DriverPorts};
 pub use error::RunError;
 pub use ids::{new_nonce, new_run_id};
-pub use load::{LoadedRun, compile, load};
+pub use load::{LoadedRun, load};
 pub use service::{
-    RunFuture, RunReader, RunService, RunUpdates, SignalRequest, Until, WaitOptions, Watch,
+    RunFuture, RunReader, RunService, RunUpdates, SignalRequest, Until, WaitOptions,
 };
 pub use snapshot::Snapshot;
 pub use watcher::RunWatcher;

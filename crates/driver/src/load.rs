@@ -12,8 +12,7 @@ use milepost_model::digest::Digest;
 use milepost_model::id::RunId;
 use milepost_model::pinned::{self, LANGUAGE_VERSION, PinnedError};
 
-use crate::error::RunError;
-use crate::limits;
+use crate::{RunError, limits};
 
 /// A run as its journal has it.
 #[derive(Debug, Clone)]
@@ -100,12 +99,6 @@ pub(crate) async fn flow(journal: &dyn Journal, run: &RunId, pin: &Pin) -> Resul
         return Err(RunError::TextReadOtherwise { run: run.clone() });
     }
     Ok(Flow::of(Arc::new(pinned.workflow)))
-}
-
-/// The workflow of a text that was checked before.
-pub fn compile(text: &str) -> Option<Flow> {
-    let pinned = pinned::decode(text, LANGUAGE_VERSION).ok()?;
-    Some(Flow::of(Arc::new(pinned.workflow)))
 }
 
 /// The state of a run for the index.

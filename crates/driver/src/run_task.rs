@@ -174,10 +174,8 @@ impl RunTask {
         if status.has_ended() || (self.lacks_world && self.calls.is_empty()) {
             return true;
         }
-        let soon = self
-            .interpreter
-            .wakes_at()
-            .is_some_and(|at| at < self.clock.now_ms() + limits::SOON_MS);
+        let soon = self.clock.now_ms() + limits::SOON_MS;
+        let soon = self.interpreter.wakes_at().is_some_and(|at| at < soon);
         let rests = matches!(status, Status::Waiting | Status::Paused);
         let idle = self.calls.is_empty() && (rests || self.interpreter.is_asleep());
         idle && !soon && !self.has_children()
@@ -224,10 +222,10 @@ impl RunTask {
     }
 
     fn has_children(&self) -> bool {
-        self.interpreter.state().open().any(|(_, step)| matches!(step.phase, Phase::Child(_)))
+        self.interpreter.state().children().next().is_some()
     }
 
-    /// Answers a message that those below have heard of by now.
+    /// Answers a message.
     async fn answer(&mut self, id: String, reply: Reply) -> Result<(), JournalError> {
         self.postponed.remove(&id);
         let permit = self.permit().await?;
@@ -302,9 +300,7 @@ impl RunTask {
     }
 
     async fn refuse(&mut self, id: String, failure: Failure) -> Result<(), JournalError> {
-        let answers = vec![(id, Reply::Refused { failure })];
-        let permit = self.permit().await?;
-        self.commit(permit, Decision { answers, ..Decision::default() }).await
+        self.answer(id, Reply::Refused { failure }).await
     }
 
     /// Opens the world that a resumption names, where that is another one; returns the one before.
@@ -391,7 +387,10 @@ impl RunTask {
         if !relaxed || !self.interpreter.state().head.budget.is_empty() {
             return;
         }
-        let reads = |effect: &mut RunEffect| matches!(effect, RunEffect::Call { key, .. } if self.reads(key));
+        let reads = |effect: &mut RunEffect| match effect {
+            RunEffect::Call { key, .. } => self.reads(key),
+            _ => false,
+        };
         let reads: Vec<RunEffect> = decision.effects.extract_if(.., reads).collect();
         if !reads.is_empty() {
             reads.into_iter().for_each(|effect| self.perform(permit, effect));
@@ -581,12 +580,12 @@ impl RunTask {
                 let span = trace::step(&key, &call.command, number);
                 let state = self.interpreter.state();
                 let context = children::context(&self.lease.run, self.interpreter.flow(), state);
-                let (attempt_number, permit) = (number, permit.of_sending());
+                let permit = permit.of_sending();
                 let sending = OutgoingRequest {
                     context,
                     call,
                     digest,
-                    attempt: attempt_number,
+                    attempt: number,
                     idempotency_key,
                     permit,
                 };
@@ -726,10 +725,6 @@ fn is_outcome(event: &Event) -> bool {
 fn aborted() -> AttemptOutcome {
     let message = "the request was given up because the run was canceled";
     let failure = Failure::new(Code::RunCanceled, message, "find out whether it took effect");
-    AttemptOutcome::Failed {
-        failure,
-        trouble: FailureKind::Timeout,
-        unsent: false,
-        retry_after_ms: None,
-    }
+    let (trouble, retry_after_ms) = (FailureKind::Timeout, None);
+    AttemptOutcome::Failed { failure, trouble, unsent: false, retry_after_ms }
 }

@@ -11,8 +11,7 @@ use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::state::{Status, StepStatus};
 use milepost_model::id::RunId;
 
-use crate::error::RunError;
-use crate::snapshot::Snapshot;
+use crate::{RunError, Snapshot};
 
 /// What a service answers.
 pub type RunFuture<'a, T> = BoxFuture<'a, Result<T, RunError>>;
@@ -53,13 +52,6 @@ pub trait RunReader: Send + Sync + fmt::Debug {
     fn health(&self) -> RunFuture<'_, ()>;
 }
 
-impl dyn RunReader + '_ {
-    /// Snapshots of a run as it changes.
-    pub fn watch<'a>(&'a self, run: &RunId) -> Watch<'a> {
-        Watch { reader: self, run: run.clone(), seq: None }
-    }
-}
-
 /// All that the rest of the product can do with runs. A process has at most one.
 pub trait RunService: RunReader {
     /// Starts a run. When this resolves it is durable, and driven by this process. A run with this
@@ -86,9 +78,6 @@ pub trait RunService: RunReader {
     /// be sent again is seen through, for as long as the grace allows. After that, the leases are
     /// given back at once.
     fn shutdown(&self, grace: Duration) -> RunFuture<'_, ()>;
-
-    /// The same service for those who only look.
-    fn reader(&self) -> Arc<dyn RunReader>;
 }
 
 /// Something that is told to a run.
@@ -135,27 +124,4 @@ pub struct RunUpdates {
     pub nonce: String,
     /// The status of the run after them.
     pub status: Status,
-}
-
-/// Snapshots of a run as it changes.
-#[derive(Debug)]
-pub struct Watch<'a> {
-    reader: &'a dyn RunReader,
-    run: RunId,
-    seq: Option<u64>,
-}
-
-impl Watch<'_> {
-    /// The run when it has changed since the last snapshot, or after the patience; the first
-    /// snapshot comes at once.
-    pub async fn next(&mut self, patience: Duration) -> Result<Snapshot, RunError> {
-        if let Some(after) = self.seq {
-            let gather = Duration::ZERO;
-            let wait = WaitOptions { after, until: Until::Rest, patience, gather };
-            self.reader.wait(&self.run, wait).await?;
-        }
-        let snapshot = self.reader.snapshot(&self.run).await?;
-        self.seq = Some(snapshot.state.seq);
-        Ok(snapshot)
-    }
 }

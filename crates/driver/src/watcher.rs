@@ -20,20 +20,22 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::active::{ActiveRun, WrittenRun};
-use crate::error::RunError;
-use crate::limits;
 use crate::load::{self, Pin};
 use crate::run_task::ReleasedRun;
 use crate::service::{RunFuture, RunReader, RunUpdates, Until, WaitOptions};
 use crate::sleepers::Sleepers;
 use crate::snapshot::{RunProgress, Snapshot, children};
+use crate::{RunError, limits};
 
 /// The runs of a journal, for those who look.
 #[derive(Debug)]
 pub struct RunWatcher {
     journal: Arc<dyn Journal>,
     driven: Mutex<HashMap<RunId, Arc<ActiveRun>>>,
-    in_flight: InFlight,
+    /// What is on its way between two runs of this process, and what has arrived: until that is the
+    /// same, neither of them shows that there is more to do.
+    sent: AtomicU64,
+    arrived: AtomicU64,
     /// Runs that this process wakes.
     pub(crate) sleepers: Sleepers,
     /// This process drives another run.
@@ -65,21 +67,13 @@ impl Recent {
     }
 }
 
-/// What is on its way between two runs of this process: until it has arrived, neither of them shows
-/// that there is more to do.
-#[derive(Debug, Default)]
-struct InFlight {
-    begun: AtomicU64,
-    done: AtomicU64,
-}
-
 /// Something on its way between two runs; it has arrived when this is dropped.
 #[derive(Debug)]
 pub(crate) struct DeliveryGuard(Arc<RunWatcher>);
 
 impl Drop for DeliveryGuard {
     fn drop(&mut self) {
-        self.0.in_flight.done.fetch_add(1, Ordering::SeqCst);
+        self.0.arrived.fetch_add(1, Ordering::SeqCst);
         self.0.done.notify_waiters();
     }
 }
@@ -87,9 +81,9 @@ impl Drop for DeliveryGuard {
 impl RunWatcher {
     /// Over a journal. Nothing is read yet.
     pub fn new(journal: Arc<dyn Journal>) -> RunWatcher {
-        let (driven, recent, in_flight) = (Mutex::default(), Mutex::default(), InFlight::default());
-        let (sleepers, begun, done) = (Sleepers::default(), Notify::new(), Notify::new());
-        RunWatcher { journal, driven, in_flight, sleepers, begun, done, recent }
+        let (driven, recent, sleepers) = (Mutex::default(), Mutex::default(), Sleepers::default());
+        let (sent, arrived, begun, done) = Default::default();
+        RunWatcher { journal, driven, sent, arrived, sleepers, begun, done, recent }
     }
 
     /// A run by its id or a prefix of it.
@@ -261,8 +255,12 @@ impl RunWatcher {
                 return Ok(());
             }
             // Whoever drove it elsewhere may be gone: then nothing more comes.
-            if active.is_none() && self.is_moving(run).await? && self.is_orphan(run).await? {
-                return Ok(());
+            if active.is_none() {
+                let standing = self.journal.run(run).await?.standing;
+                let goes_on = standing.status.is_moving() || standing.is_asleep();
+                if goes_on && self.is_orphan(run).await? {
+                    return Ok(());
+                }
             }
             match moved {
                 Some(moved) => {
@@ -279,12 +277,6 @@ impl RunWatcher {
                 None => tokio::time::sleep(limits::WATCH_POLL).await,
             }
         }
-    }
-
-    /// Whether a run goes on by itself, now or at a time.
-    async fn is_moving(&self, run: &RunId) -> Result<bool, RunError> {
-        let standing = self.journal.run(run).await?.standing;
-        Ok(standing.status.is_moving() || standing.is_asleep())
     }
 
     /// Waits for a moment while a run goes on here: who follows one that is quick need not be told
@@ -408,7 +400,7 @@ impl RunWatcher {
 
     /// Something is on its way to a run, until the delivery is dropped.
     pub(crate) fn deliver(self: &Arc<RunWatcher>) -> DeliveryGuard {
-        self.in_flight.begun.fetch_add(1, Ordering::SeqCst);
+        self.sent.fetch_add(1, Ordering::SeqCst);
         DeliveryGuard(Arc::clone(self))
     }
 
@@ -451,8 +443,8 @@ impl RunWatcher {
 
     /// How many deliveries there have been, when none is under way.
     fn deliveries(&self) -> Option<u64> {
-        let begun = self.in_flight.begun.load(Ordering::SeqCst);
-        (self.in_flight.done.load(Ordering::SeqCst) == begun).then_some(begun)
+        let sent = self.sent.load(Ordering::SeqCst);
+        (self.arrived.load(Ordering::SeqCst) == sent).then_some(sent)
     }
 
     async fn is_idle(&self) -> bool {

@@ -6,17 +6,13 @@ use milepost_model::step::{Action, Prompt};
 use milepost_model::suggest;
 use serde_json::{Value, json};
 
-use crate::event::cause::Cause;
-use crate::event::failure::Failure;
-use crate::event::step_key::StepKey;
 use crate::event::{
     Actor, ActorKind, ApprovalDecision, Event, Presence, Proof, Submission, SubmissionIssue,
 };
-use crate::interpreter::flow::Flow;
 use crate::interpreter::{WorldView, digest};
 use crate::signal::{DecisionSignal, Reply, SubmissionSignal};
 use crate::state::{Phase, State, StepState};
-use crate::view;
+use crate::{Cause, Failure, Flow, StepKey, view};
 
 /// What becomes of a submission.
 pub(crate) enum Admission {
@@ -24,8 +20,6 @@ pub(crate) enum Admission {
     Answer(Reply),
     /// It is being checked already.
     Wait(Submission),
-    /// It only adds variables.
-    Context(Event),
     /// It is taken in.
     Take(Event),
 }
@@ -48,7 +42,7 @@ fn read(flow: &Flow, state: &State, submitted: SubmissionSignal) -> Result<Admis
             return Err(Cause::HasEnded.into());
         }
         let (by, values) = (submitted.by, submitted.context);
-        return Ok(Admission::Context(Event::ContextAdded { by, values }));
+        return Ok(Admission::Take(Event::ContextAdded { by, values }));
     };
     let wanted = digest(&json!({"output": output, "context": submitted.context}));
     let key = match state.end.is_some() {
@@ -124,13 +118,10 @@ fn judged(
             message: issue.message,
             suggestion: issue.suggestion.into(),
         });
-        return Ok(Admission::Take(Event::SubmissionRejected {
-            key,
-            attempt: submission.attempt,
-            digest: submission.digest,
-            issues: issues.collect(),
-            counted: true,
-        }));
+        let Submission { attempt, digest, .. } = submission;
+        let (issues, counted) = (issues.collect(), true);
+        let rejected = Event::SubmissionRejected { key, attempt, digest, issues, counted };
+        return Ok(Admission::Take(rejected));
     }
     // What fits a schema is data for the steps behind it, not a text.
     if prompt.output_schema.is_some()
@@ -303,10 +294,8 @@ pub(crate) fn is_unattended(flow: &Flow, state: &State, key: &StepKey) -> bool {
 
 fn fits(form: &milepost_model::json_schema::JsonSchema, answer: &Value) -> Result<(), Failure> {
     let misfits = form.misfits(answer).map_err(|error| Cause::UnfitAnswer { error })?;
-    match misfits.first() {
-        None => Ok(()),
-        Some(first) => Err(Cause::UnfitAnswer { error: first.message.clone() }.into()),
-    }
+    let misfit = misfits.first().map(|first| Cause::UnfitAnswer { error: first.message.clone() });
+    misfit.map_or(Ok(()), |misfit| Err(misfit.into()))
 }
 
 /// Whether a person may say what became of a step.

@@ -15,11 +15,9 @@ use milepost_model::hint::Hint;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::event::failure::Failure;
-use crate::event::step_key::StepKey;
-use crate::interpreter::budget::BudgetUsage;
 use crate::named_enum::named_enum;
 use crate::world::RunWorld;
+use crate::{BudgetUsage, Failure, StepKey};
 pub use sent_request::SentRequest;
 
 /// An event with its place in the journal.
@@ -40,28 +38,13 @@ pub enum Event {
     /// It is on disk, so it is started.
     RunCreated(Box<RunCreated>),
     /// A run that was started without a world got one, before anything was sent in it.
-    WorldPinned {
-        /// Its world from now on.
-        world: Box<RunWorld>,
-    },
+    WorldPinned { world: Box<RunWorld> },
     /// The list of a step over a list, evaluated once: what it runs over is settled.
-    StepScheduled {
-        /// The step.
-        key: StepKey,
-        /// The items.
-        items: Vec<Value>,
-    },
+    StepScheduled { key: StepKey, items: Vec<Value> },
     /// A request is about to be sent.
     AttemptStarted(Attempt),
     /// It was answered.
-    AttemptSucceeded {
-        /// The step.
-        key: StepKey,
-        /// The answer.
-        answer: CallAnswer,
-        /// How long it took.
-        duration_ms: u64,
-    },
+    AttemptSucceeded { key: StepKey, answer: CallAnswer, duration_ms: u64 },
     /// It was not, or the answer says no.
     AttemptFailed {
         /// The step.
@@ -76,12 +59,7 @@ pub enum Event {
         interrupted: bool,
     },
     /// Nobody knows whether it took effect, and it must not be repeated.
-    AttemptUnknown {
-        /// The step.
-        key: StepKey,
-        /// What is known.
-        failure: Failure,
-    },
+    AttemptUnknown { key: StepKey, failure: Failure },
     /// A person said what became of it.
     OutcomeDecided {
         /// The step.
@@ -113,24 +91,11 @@ pub enum Event {
         output: Option<Value>,
     },
     /// It is over without success.
-    StepFailed {
-        /// The step.
-        key: StepKey,
-        /// Why.
-        failure: Failure,
-    },
+    StepFailed { key: StepKey, failure: Failure },
     /// It was under way, or due, when the run was canceled.
-    StepCanceled {
-        /// The step.
-        key: StepKey,
-    },
-    /// An agent may work on it.
-    PromptOffered {
-        /// The step.
-        key: StepKey,
-        /// Which try, from 1.
-        attempt: u32,
-    },
+    StepCanceled { key: StepKey },
+    /// An agent may work on it: which try, from 1.
+    PromptOffered { key: StepKey, attempt: u32 },
     /// Something that meets the rules and is still to be checked against the world.
     SubmissionReceived(Submission),
     /// It was looked at and will not do.
@@ -149,48 +114,22 @@ pub enum Event {
     /// It will do.
     SubmissionAccepted(Submission),
     /// Variables of a guide that somebody added.
-    ContextAdded {
-        /// Who.
-        by: Actor,
-        /// The variables.
-        values: Map<String, Value>,
-    },
+    ContextAdded { by: Actor, values: Map<String, Value> },
     /// A person is asked.
     ApprovalRequested(Box<ApprovalRequest>),
     /// A person said yes.
     Approved(Box<ApprovalDecision>),
     /// A person said no, or nobody answered in time.
     Rejected(Box<ApprovalDecision>),
-    /// What was approved is no longer what would be done.
-    ApprovalVoided {
-        /// The question.
-        key: StepKey,
-        /// What differs.
-        changes: Vec<ApprovalChange>,
-    },
-    /// A rejection goes back: these steps run again.
-    WentBack {
-        /// The question.
-        from: StepKey,
-        /// The step it goes back to.
-        to: StepKey,
-        /// What the person said.
-        reason: String,
-        /// The steps that are forgotten.
-        reset: Vec<StepKey>,
-    },
+    /// What was approved with the question `key` is no longer what would be done.
+    ApprovalVoided { key: StepKey, changes: Vec<ApprovalChange> },
+    /// A rejection of the question `from` goes back to the step `to`: the steps in `reset` are
+    /// forgotten and run again. `reason` is what the person said.
+    WentBack { from: StepKey, to: StepKey, reason: String, reset: Vec<StepKey> },
     /// Something happens at a time.
-    TimerSet {
-        /// The step.
-        key: StepKey,
-        /// When.
-        at_ms: u64,
-    },
+    TimerSet { key: StepKey, at_ms: u64 },
     /// The time has come.
-    TimerFired {
-        /// The step.
-        key: StepKey,
-    },
+    TimerFired { key: StepKey },
     /// Another workflow was started.
     ChildStarted {
         /// The step.
@@ -215,21 +154,9 @@ pub enum Event {
         spent: BudgetUsage,
     },
     /// Most of a budget is spent.
-    BudgetWarned {
-        /// Which.
-        budget: Budget,
-        /// How much of it.
-        used: u64,
-        /// Of how much.
-        limit: u64,
-    },
+    BudgetWarned { budget: Budget, used: u64, limit: u64 },
     /// All of it is: a person decides.
-    BudgetReached {
-        /// Which.
-        budget: Budget,
-        /// Of how much.
-        limit: u64,
-    },
+    BudgetReached { budget: Budget, limit: u64 },
     /// Somebody wants it to end.
     CancelRequested {
         /// Who.
@@ -239,15 +166,9 @@ pub enum Event {
         reason: Option<String>,
     },
     /// Nothing new begins.
-    Paused {
-        /// Who.
-        by: Actor,
-    },
+    Paused { by: Actor },
     /// It goes on.
-    Resumed {
-        /// Who.
-        by: Actor,
-    },
+    Resumed { by: Actor },
     /// A run that had ended, or waits, goes on from somewhere.
     RunResumedFrom(Box<Resumption>),
     /// Its end: it did what it should.
@@ -572,22 +493,13 @@ impl ApprovalDecision {
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum ChildOutcome {
     /// It did what it should.
-    Succeeded {
-        /// Its final output.
-        output: Value,
-    },
+    Succeeded { output: Value },
     /// It could not.
-    Failed {
-        /// Why.
-        failure: Failure,
-    },
+    Failed { failure: Failure },
     /// Somebody stopped it.
     Canceled,
     /// It was there and is gone: what it did is for a person to find out.
-    Gone {
-        /// What is known about it.
-        failure: Failure,
-    },
+    Gone { failure: Failure },
 }
 
 named_enum! {

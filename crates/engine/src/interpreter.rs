@@ -28,26 +28,24 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::admission;
-use crate::engine_actor;
-use crate::event::cause::Cause;
-use crate::event::failure::Failure;
-use crate::event::step_key::StepKey;
+use crate::admission::Admission;
 use crate::event::{
     Actor, ActorKind, ApprovalChange, ApprovalDecision, ApprovalRequest, Attempt, Budget,
     CallAnswer, Event, JournalEntry, Resumption, SentRequest, Settlement, ShownCall, Submission,
+    SubmissionIssue,
 };
 use crate::interpreter::command::{ApprovalDraft, ChildStart, KeyedCall, NextCommand, StepCall};
-use crate::interpreter::evaluator::RunEvaluator;
-use crate::interpreter::flow::Flow;
+use crate::interpreter::evaluator::{Execution, RunEvaluator};
 use crate::interpreter::frontier::Frontier;
-use crate::interpreter::retry::{FailureKind, Tried};
 use crate::interpreter::step_action::polls_until;
 use crate::resume::{self, Needs};
 use crate::signal::{Reply, Signal, resumed_text, settled_text};
 use crate::state::{IllegalEvent, Phase, State, Status, StepState};
 use crate::world::RunWorld;
-use crate::{DEADLINE, limits, secret_placeholder};
+use crate::{
+    Cause, DEADLINE, Failure, FailureKind, Flow, StepKey, admission, engine_actor, limits,
+    secret_placeholder,
+};
 
 /// What the interpreter asks of the world. Both are pure as far as a run is concerned.
 pub trait WorldView {
@@ -101,23 +99,11 @@ pub struct PreparedCall {
 pub enum Input {
     /// Time passed.
     Tick,
-    /// A request came to its end.
-    Called {
-        /// The execution.
-        key: StepKey,
-        /// The attempt: the number of the event that began it. The outcome of an earlier attempt
-        /// is never taken for that of a later one.
-        attempt: u64,
-        /// Its end.
-        outcome: AttemptOutcome,
-    },
-    /// Somebody told the run something.
-    Signal {
-        /// Names the answer.
-        id: String,
-        /// What.
-        signal: Signal,
-    },
+    /// A request came to its end. `attempt` is the number of the event that began it: the outcome
+    /// of an earlier attempt is never taken for that of a later one.
+    Called { key: StepKey, attempt: u64, outcome: AttemptOutcome },
+    /// Somebody told the run something; `id` names the answer.
+    Signal { id: String, signal: Signal },
 }
 
 /// How a request came to its end.
@@ -125,23 +111,10 @@ pub enum Input {
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum AttemptOutcome {
     /// With an answer that is no error.
-    Answered {
-        /// The answer.
-        answer: CallAnswer,
-        /// How long it took.
-        duration_ms: u64,
-    },
-    /// Without one.
-    Failed {
-        /// Why.
-        failure: Failure,
-        /// Of which kind.
-        trouble: FailureKind,
-        /// Whether it certainly had no effect.
-        unsent: bool,
-        /// What the server asked for.
-        retry_after_ms: Option<u64>,
-    },
+    Answered { answer: CallAnswer, duration_ms: u64 },
+    /// Without one. `unsent` says that it certainly had no effect, `retry_after_ms` what the server
+    /// asked for.
+    Failed { failure: Failure, trouble: FailureKind, unsent: bool, retry_after_ms: Option<u64> },
 }
 
 impl AttemptOutcome {
@@ -174,12 +147,7 @@ pub enum RunEffect {
         digest: String,
     },
     /// Give a request up; its end is still to be told.
-    Abort {
-        /// The execution.
-        key: StepKey,
-        /// The attempt.
-        attempt: u64,
-    },
+    Abort { key: StepKey, attempt: u64 },
     /// Start another run, or go on with it.
     StartChild {
         /// The execution.
@@ -194,19 +162,10 @@ pub enum RunEffect {
         rest: BTreeMap<Budget, u64>,
     },
     /// Cancel another run.
-    CancelChild {
-        /// The run.
-        run: String,
-    },
-    /// Let nothing new begin in another run, or let it go on.
-    PauseChild {
-        /// The run.
-        run: String,
-        /// Whether it goes on.
-        resume: bool,
-        /// The event after which it is told.
-        seq: u64,
-    },
+    CancelChild { run: String },
+    /// Let nothing new begin in another run, or let it go on; `seq` is the event after which it is
+    /// told.
+    PauseChild { run: String, resume: bool, seq: u64 },
 }
 
 /// What follows from something that happened.
@@ -320,18 +279,14 @@ impl Interpreter {
     /// It follows from the state alone, so whoever drives the run derives it again. What is wanted
     /// twice is done once.
     pub fn children(&self) -> Vec<RunEffect> {
-        let children = self.state.open().filter_map(|(key, step)| match &step.phase {
-            Phase::Child(run) => Some((key, run, step)),
-            _ => None,
-        });
         let mut effects = Vec::new();
-        for (key, run, step) in children {
+        for (key, step, run) in self.state.children() {
             let Some(ChildStart { workflow, inputs, .. }) = self.starting(key) else {
                 // It was started by a text that can no longer be told: its end is still awaited.
                 continue;
             };
             let rest = step.child.as_ref().map(|child| child.rest.clone()).unwrap_or_default();
-            let (key, run) = (key.clone(), run.clone());
+            let (key, run) = (key.clone(), run.to_owned());
             let canceled = self.state.canceling.is_some() && !self.flow.is_finally(&key);
             effects.push(RunEffect::StartChild { key, run: run.clone(), workflow, inputs, rest });
             effects.extend(canceled.then_some(RunEffect::CancelChild { run }));
@@ -344,7 +299,7 @@ impl Interpreter {
         let step = self.flow.of_key(key)?;
         let look = RunEvaluator::of(&self.flow, &self.state);
         let names = look.locals(key, step);
-        match look.act(&crate::interpreter::evaluator::Execution { key, step, names }) {
+        match look.act(&Execution { key, step, names }) {
             NextCommand::Child(starting) => Some(*starting),
             _ => None,
         }
@@ -370,12 +325,11 @@ impl Interpreter {
 
     /// Whether the run goes on by itself and has nothing to do before a time.
     pub fn is_asleep(&self) -> bool {
-        let busy = |phase: &Phase| matches!(phase, Phase::Calling(_) | Phase::Child(_));
-        let mut open = self.state.open();
+        let any = |is: fn(&Phase) -> bool| self.state.open().any(|(_, step)| is(&step.phase));
         !self.held
             && self.status() == Status::Running
-            && !open.any(|(_, step)| busy(&step.phase))
-            && self.state.open().any(|(_, step)| step.phase.wakes_at().is_some())
+            && !any(Phase::is_busy)
+            && any(|phase| phase.wakes_at().is_some())
     }
 }
 
@@ -412,6 +366,10 @@ impl Turn<'_> {
         &self.interpreter.state
     }
 
+    fn look(&self) -> RunEvaluator<'_> {
+        RunEvaluator::of(&self.interpreter.flow, &self.interpreter.state)
+    }
+
     /// The time of the run. The clock of a machine may be set back; that of a run is not.
     fn now(&self) -> u64 {
         self.now_ms.max(self.state().now_ms)
@@ -434,9 +392,7 @@ impl Turn<'_> {
     /// What was on its way when nobody was there to see how it ended.
     fn recover(&mut self) -> Result<(), IllegalEvent> {
         let now = self.now();
-        for event in lost(self.state(), now) {
-            self.record(event)?;
-        }
+        lost(self.state(), now).into_iter().try_for_each(|event| self.record(event))?;
         let children = self.interpreter.children();
         self.decision.effects.extend(children);
         if self.state().paused {
@@ -454,18 +410,11 @@ impl Turn<'_> {
         if now >= self.state().head.deadline_ms && self.state().canceling.is_none() {
             self.cancel(engine_actor(DEADLINE), None)?;
         }
-        let due = self
-            .state()
-            .open()
-            .filter(|(_, step)| step.phase.wakes_at().is_some_and(|at| at <= now));
-        let due: Vec<StepKey> = due.map(|(key, _)| key.clone()).collect();
-        for key in due {
-            self.record(Event::TimerFired { key })?;
-        }
-        for event in lapsed(self.state(), now) {
-            self.record(event)?;
-        }
-        Ok(())
+        let is_due = |step: &StepState| step.phase.wakes_at().is_some_and(|at| at <= now);
+        let due = self.state().open().filter(|(_, step)| is_due(step));
+        let due: Vec<Event> = due.map(|(key, _)| Event::TimerFired { key: key.clone() }).collect();
+        due.into_iter().try_for_each(|event| self.record(event))?;
+        lapsed(self.state(), now).into_iter().try_for_each(|event| self.record(event))
     }
 
     fn next(&self) -> Option<NextCommand> {
@@ -488,7 +437,7 @@ impl Turn<'_> {
                     }
                 }
                 NextCommand::Record(event) => {
-                    let judged = crate::admission::verdict(&event);
+                    let judged = admission::verdict(&event);
                     self.record(*event)?;
                     if let Some((key, issues)) = judged {
                         self.tell(&key, issues);
@@ -519,7 +468,7 @@ impl Turn<'_> {
     }
 
     /// Answers those who wait for the verdict on a submission.
-    fn tell(&mut self, key: &StepKey, issues: Vec<crate::event::SubmissionIssue>) {
+    fn tell(&mut self, key: &StepKey, issues: Vec<SubmissionIssue>) {
         let reply = admission::reply(&self.interpreter.flow, &self.interpreter.state, key, issues);
         for (_, id) in self.awaited.extract_if(.., |(of, _)| of == key) {
             self.decision.answers.push((id, reply.clone()));
@@ -574,17 +523,12 @@ impl Turn<'_> {
 
     /// Whether an approval above an execution no longer holds; then it is asked again.
     fn voided(&mut self, key: &StepKey) -> Result<bool, IllegalEvent> {
-        let flow = &self.interpreter.flow;
-        let approved = self.state().approved().filter_map(|key| flow.index(key.as_str()));
-        let mut approved: Vec<usize> = approved.collect();
-        let Some(index) = flow.index(key.top()).filter(|_| !approved.is_empty()) else {
-            return Ok(false);
-        };
-        let above = flow.above(index);
-        approved.retain(|approval| above.contains(approval));
-        approved.sort_unstable();
-        let approvals = approved.into_iter().map(|index| flow.nodes()[index].key.clone());
-        let approvals: Vec<StepKey> = approvals.collect();
+        let Interpreter { flow, state, .. } = &*self.interpreter;
+        let approved = state.approved();
+        let index = flow.index(key.top()).filter(|_| !approved.is_empty());
+        let above = index.map(|index| flow.above(index)).unwrap_or_default().into_iter();
+        let above = above.map(|index| flow.nodes()[index].key.clone());
+        let approvals: Vec<StepKey> = above.filter(|above| approved.contains(above)).collect();
         for approval in approvals {
             let changes = self.changes(&approval, key);
             if !changes.is_empty() {
@@ -598,16 +542,12 @@ impl Turn<'_> {
     /// What differs from what a person approved, when something is about to be sent.
     fn changes(&self, approval: &StepKey, sending: &StepKey) -> Vec<ApprovalChange> {
         let state = self.state();
-        let look = RunEvaluator::of(&self.interpreter.flow, state);
-        let Some(step) = self.interpreter.flow.of_key(approval) else { return Vec::new() };
+        let look = self.look();
         let before = state.step(approval).and_then(|step| step.request.as_deref());
-        let Some(before) = before else { return Vec::new() };
-        let one = crate::interpreter::evaluator::Execution {
-            key: approval,
-            step,
-            names: look.names(approval),
-        };
-        let asking = match look.act(&one) {
+        let asked = self.interpreter.flow.of_key(approval).zip(before);
+        let Some((step, before)) = asked else { return Vec::new() };
+        let names = look.names(approval);
+        let asking = match look.act(&Execution { key: approval, step, names }) {
             NextCommand::Ask(asking) => *asking,
             // A confirmation shows what an agent handed in, and what hangs on it.
             _ => ApprovalDraft {
@@ -634,8 +574,7 @@ impl Turn<'_> {
         for shown in &before.shown {
             // What has begun since was sent as it was shown, or it would not have begun. What is
             // sent again has to be that too.
-            let begun = self.state().step(&shown.key).is_some_and(|step| step.began_ms.is_some());
-            let begun = begun && sending != Some(&shown.key);
+            let begun = self.state().has_begun(&shown.key) && sending != Some(&shown.key);
             let now = after.shown.iter().find(|now| now.key == shown.key);
             if begun || now.is_some_and(|now| now.digest == shown.digest) {
                 continue;
@@ -654,11 +593,8 @@ impl Turn<'_> {
 
     /// Steps that would send something and were not there when a person was asked.
     fn unseen(&self, before: &ApprovalRequest, after: &ApprovalRequest) -> Vec<ApprovalChange> {
-        let senders =
-            RunEvaluator::of(&self.interpreter.flow, self.state()).senders_below(&before.key);
-        let begun =
-            |key: &StepKey| self.state().step(key).is_some_and(|step| step.began_ms.is_some());
-        let unseen = senders.into_iter().filter(|key| !before.names(key) && !begun(key));
+        let senders = self.look().senders_below(&before.key).into_iter();
+        let unseen = senders.filter(|key| !before.names(key) && !self.state().has_begun(key));
         let change = |key: StepKey| {
             let shown = after.shown.iter().find(|shown| shown.key == key);
             let arguments = shown.map_or(Value::Null, |shown| shown.arguments.clone());
@@ -684,8 +620,7 @@ impl Turn<'_> {
             "shown": shown,
             "submission": told.map(|told| &told.digest),
         }));
-        let mut unshown =
-            RunEvaluator::of(&self.interpreter.flow, self.state()).senders_below(&asking.key);
+        let mut unshown = self.look().senders_below(&asking.key);
         unshown.retain(|key| shown.iter().all(|shown| shown.key != *key));
         let (key, expires_at_ms, changes) = (asking.key, asking.expires_at_ms, Vec::new());
         ApprovalRequest { key, message, shown, unshown, digest, expires_at_ms, changes }
@@ -752,24 +687,20 @@ impl Turn<'_> {
             AttemptOutcome::Answered { answer, duration_ms } => {
                 self.record(Event::AttemptSucceeded { key, answer, duration_ms })
             }
-            AttemptOutcome::Failed { failure, trouble: FailureKind::Withheld, .. } => {
-                self.withheld(key, failure)
-            }
-            AttemptOutcome::Failed {
-                failure,
-                trouble: FailureKind::Changed | FailureKind::Lapsed,
-                ..
-            } => {
-                let retry_at_ms = Some(self.now());
-                self.record(Event::AttemptFailed { key, failure, retry_at_ms, interrupted: true })
-            }
+
             AttemptOutcome::Failed { failure, trouble, unsent, retry_after_ms } => {
                 let step = self.interpreter.flow.of_key(&key);
                 let certain = match trouble {
+                    FailureKind::Withheld => return self.withheld(key, failure),
+                    FailureKind::Changed | FailureKind::Lapsed => {
+                        let (retry_at_ms, interrupted) = (Some(self.now()), true);
+                        let failed =
+                            Event::AttemptFailed { key, failure, retry_at_ms, interrupted };
+                        return self.record(failed);
+                    }
                     FailureKind::Status(status) => {
                         step.is_none_or(|step| !retry::is_ambiguous(step, status))
                     }
-                    FailureKind::Withheld | FailureKind::Changed | FailureKind::Lapsed => true,
                     // An answer that cannot be used says nothing about the effect either.
                     FailureKind::Unsendable | FailureKind::Network | FailureKind::Timeout => unsent,
                 };
@@ -786,8 +717,7 @@ impl Turn<'_> {
     /// Nothing was sent, and nobody failed: the run stands still until somebody gives what lacks.
     fn withheld(&mut self, key: StepKey, failure: Failure) -> Result<(), IllegalEvent> {
         let canceled = self.state().canceling.is_some();
-        let now = self.now();
-        let retry_at_ms = (!canceled).then_some(now);
+        let retry_at_ms = (!canceled).then_some(self.now());
         self.record(Event::AttemptFailed { key, failure, retry_at_ms, interrupted: true })?;
         if !canceled && !self.state().paused {
             self.record(Event::Paused { by: admission::engine_actor("secrets") })?;
@@ -801,40 +731,25 @@ impl Turn<'_> {
         if state.canceling.is_some() && !self.interpreter.flow.is_finally(&attempt.key) {
             return None;
         }
-        let tried = Tried {
-            trouble,
-            attempt: attempt.attempt,
-            repeatable: attempt.repeatable,
-            retry_after_ms: asked,
-            seed: &attempt.idempotency_key,
-        };
         let now = self.now();
         let began = state.step(&attempt.key).and_then(|step| step.began_ms).unwrap_or(now);
         let until = match &step.action {
             Action::Run(run) => run.repeat.as_ref().and_then(|repeat| polls_until(repeat, began)),
             _ => None,
         };
-        let at = retry::pause(step, &tried).map(|pause| now + pause);
+        let at = retry::pause(step, attempt, trouble, asked).map(|pause| now + pause);
         at.filter(|at| until.is_none_or(|until| *at <= until))
     }
 
     fn signal(&mut self, id: String, signal: Signal) -> Result<(), IllegalEvent> {
+        let Interpreter { flow, state, .. } = &*self.interpreter;
         let reply = match signal {
             Signal::Submit(submitted) => {
-                let read = admission::submission(
-                    &self.interpreter.flow,
-                    &self.interpreter.state,
-                    submitted,
-                );
+                let read = admission::submission(flow, state, submitted);
                 return self.submit(id, read);
             }
             Signal::Decide(decided) => {
-                match admission::decision(
-                    &self.interpreter.flow,
-                    &self.interpreter.state,
-                    self.world,
-                    decided,
-                ) {
+                match admission::decision(flow, state, self.world, decided) {
                     Ok(Some(event)) => self.done(event)?,
                     Ok(None) => Reply::Done,
                     Err(failure) => Reply::Refused { failure },
@@ -972,34 +887,30 @@ impl Turn<'_> {
 
     /// Tells the runs of its steps to pause, or to go on.
     fn tell_children(&mut self, resume: bool) {
-        let seq = self.state().seq;
-        let children = self.state().open().filter_map(|(_, step)| match &step.phase {
-            Phase::Child(run) => Some(RunEffect::PauseChild { run: run.clone(), resume, seq }),
-            _ => None,
-        });
-        let effects: Vec<RunEffect> = children.collect();
-        self.decision.effects.extend(effects);
+        let Interpreter { state, .. } = &*self.interpreter;
+        let (children, seq) = (state.children(), state.seq);
+        let pause =
+            |(_, _, run): (_, _, &str)| RunEffect::PauseChild { run: run.to_owned(), resume, seq };
+        self.decision.effects.extend(children.map(pause));
     }
 
-    fn submit(&mut self, id: String, read: admission::Admission) -> Result<(), IllegalEvent> {
+    fn submit(&mut self, id: String, read: Admission) -> Result<(), IllegalEvent> {
         match read {
-            admission::Admission::Answer(reply) => self.decision.answers.push((id, reply)),
-            admission::Admission::Wait(submission) => self.await_verdict(id, submission)?,
-            admission::Admission::Context(event) => {
-                self.record(event)?;
-                self.decision.answers.push((id, Reply::Done));
-            }
-            admission::Admission::Take(Event::SubmissionReceived(submission)) => {
+            Admission::Answer(reply) => self.decision.answers.push((id, reply)),
+            Admission::Wait(submission)
+            | Admission::Take(Event::SubmissionReceived(submission)) => {
                 self.await_verdict(id, submission)?;
             }
-            admission::Admission::Take(event) => {
+            Admission::Take(event) => {
                 let verdict = admission::verdict(&event);
                 self.record(event)?;
-                if let Some((key, issues)) = verdict {
-                    self.awaited.push((key.clone(), id));
-                    self.tell(&key, issues);
-                    self.warn()?;
-                }
+                let Some((key, issues)) = verdict else {
+                    self.decision.answers.push((id, Reply::Done));
+                    return Ok(());
+                };
+                self.awaited.push((key.clone(), id));
+                self.tell(&key, issues);
+                self.warn()?;
             }
         }
         Ok(())
@@ -1014,18 +925,16 @@ impl Turn<'_> {
     }
 
     fn cancel(&mut self, by: Actor, reason: Option<String>) -> Result<(), IllegalEvent> {
-        let busy: Vec<RunEffect> = self
-            .state()
-            .open()
-            .filter(|(key, _)| !self.interpreter.flow.is_finally(key))
-            .filter_map(|(key, step): (&StepKey, &StepState)| match &step.phase {
-                Phase::Calling(_) => {
-                    Some(RunEffect::Abort { key: key.clone(), attempt: step.attempt_seq? })
-                }
-                Phase::Child(run) => Some(RunEffect::CancelChild { run: run.clone() }),
-                _ => None,
-            })
-            .collect();
+        let Interpreter { flow, state, .. } = &*self.interpreter;
+        let open = state.open().filter(|(key, _)| !flow.is_finally(key));
+        let busy = open.filter_map(|(key, step)| match &step.phase {
+            Phase::Calling(_) => {
+                Some(RunEffect::Abort { key: key.clone(), attempt: step.attempt_seq? })
+            }
+            Phase::Child(run) => Some(RunEffect::CancelChild { run: run.clone() }),
+            _ => None,
+        });
+        let busy: Vec<RunEffect> = busy.collect();
         self.record(Event::CancelRequested { by, reason })?;
         self.decision.effects.extend(busy);
         Ok(())

@@ -1,5 +1,7 @@
 //! Enumerations whose words are serialised, kept in the index and shown to people.
 
+#[macro_export]
+#[doc(hidden)]
 macro_rules! named_enum {
     (
         $(#[$meta:meta])*

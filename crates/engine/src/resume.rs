@@ -17,18 +17,13 @@ use milepost_model::step::{Action, ActionKind, Step};
 use milepost_model::suggest;
 use serde_json::{Map, Value};
 
-use crate::admission;
-use crate::event::cause::Cause;
-use crate::event::failure::Failure;
-use crate::event::step_key::StepKey;
 use crate::event::{Actor, Budget, Event, JournalEntry, Resumption};
-use crate::interpreter;
 use crate::interpreter::WorldView;
-use crate::interpreter::flow::Flow;
 use crate::interpreter::output_contract;
 use crate::named_enum::named_enum;
 use crate::state::{Phase, State};
 use crate::world::RunWorld;
+use crate::{Cause, Failure, Flow, StepKey, admission, interpreter};
 
 pub use authority::{Needs, needs};
 pub use forecast::{Forecast, ForecastRange, SavedCost};
@@ -188,11 +183,9 @@ pub fn ahead(
     let wish = ResolvedRequest::read(flow, state, &request)?;
     let at_ms = now_ms.max(state.now_ms);
     let mut after = state.clone();
-    for event in
-        interpreter::lost(state, at_ms).into_iter().chain(interpreter::lapsed(state, at_ms))
-    {
-        let entry = JournalEntry { seq: after.seq + 1, at_ms, event };
-        after.apply(&entry).map_err(|illegal| refusal::illegal(&illegal))?;
+    let lost = interpreter::lost(state, at_ms).into_iter();
+    for event in lost.chain(interpreter::lapsed(state, at_ms)) {
+        happens(&mut after, at_ms, event)?;
     }
     let choice = StepSelection::default();
     let teller = StepPlanner { flow, before: state, after: &after, choice: &choice, wish: &wish };
@@ -261,13 +254,10 @@ fn fits(flow: &Flow, named: &str, output: &Value) -> Result<(), Failure> {
     if let Some(failure) = output_contract::misfit(&key, step, output) {
         return Err(failure);
     }
-    let misfits = schema.map(|schema| schema.misfits(output));
-    match misfits {
-        Some(Ok(misfits)) => match misfits.first() {
-            Some(first) => Err(refusal::misfit(&key, &first.message)),
-            None => Ok(()),
-        },
-        Some(Err(cause)) => Err(refusal::misfit(&key, &cause)),
+    let misfits = schema.map(|schema| schema.misfits(output)).transpose();
+    let misfits = misfits.map_err(|cause| refusal::misfit(&key, &cause))?;
+    match misfits.unwrap_or_default().first() {
+        Some(first) => Err(refusal::misfit(&key, &first.message)),
         None => Ok(()),
     }
 }
@@ -306,7 +296,7 @@ fn resumption(
         (None, Origin::Start) => Resumption::START.to_owned(),
         (None, Origin::Step(named)) => named.clone(),
     };
-    let begun = |key: &StepKey| state.steps.keys().any(|other| other.is_within(key));
+    let begun = |key: &StepKey| state.within(key).next().is_some();
     let mut reset: Vec<StepKey> = Vec::new();
     let mut reopen = Vec::new();
     for index in choice.why.keys() {
@@ -322,19 +312,15 @@ fn resumption(
     reset.extend(given.chain(gone).filter(|key| begun(key)));
     reset.dedup();
     let overrides = request.overrides.iter();
-    let changed = |name: &&String| wish.changed.contains(&name.as_str());
+    let changed = |name: &String| wish.changed.contains(&name.as_str());
+    let inputs = request.inputs.iter().filter(|(name, _)| changed(name));
     Resumption {
         by: request.by.clone(),
         from,
         reset,
         reopen,
         overrides: overrides.map(|(name, value)| (StepKey::of_walk(name), value.clone())).collect(),
-        inputs: request
-            .inputs
-            .iter()
-            .filter(|(name, _)| changed(name))
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect(),
+        inputs: inputs.map(|(name, value)| (name.clone(), value.clone())).collect(),
         env: request.env.clone(),
         text_hash: request.text_hash.clone(),
         plan_hash: request.plan_hash.clone(),
@@ -351,10 +337,13 @@ fn resumption(
 /// The run as it will be when it has been resumed.
 fn after(state: &State, resumption: &Resumption) -> Result<State, Failure> {
     let mut after = state.clone();
-    let event = Event::RunResumedFrom(Box::new(resumption.clone()));
-    let entry = JournalEntry { seq: state.seq + 1, at_ms: state.now_ms, event };
-    after.apply(&entry).map_err(|illegal| refusal::illegal(&illegal))?;
+    happens(&mut after, state.now_ms, Event::RunResumedFrom(Box::new(resumption.clone())))?;
     Ok(after)
+}
+
+fn happens(state: &mut State, at_ms: u64, event: Event) -> Result<(), Failure> {
+    let entry = JournalEntry { seq: state.seq + 1, at_ms, event };
+    state.apply(&entry).map_err(|illegal| refusal::illegal(&illegal))
 }
 
 /// Says of each step what becomes of it.
@@ -385,10 +374,10 @@ impl StepPlanner<'_> {
             StepFate::Skips(why) => (StepOutlook::WillSkip, why.clone()),
             StepFate::Fails(why) => (StepOutlook::WillFail, why.clone()),
             StepFate::Left => (StepOutlook::Left, "it is not reached this time".to_owned()),
-            StepFate::Runs if self.unknown(&key).is_some() => {
-                (StepOutlook::WillAsk, self.unknown(&key).unwrap_or_default())
-            }
-            StepFate::Runs => (StepOutlook::WillRun, self.why(index, &key)),
+            StepFate::Runs => match self.unknown(&key) {
+                Some(unknown) => (StepOutlook::WillAsk, unknown),
+                None => (StepOutlook::WillRun, self.why(index, &key)),
+            },
             StepFate::MayRun(unless) => {
                 let why = format!("{}; {unless}", self.why(index, &key));
                 (StepOutlook::MayRun, why)
@@ -410,11 +399,7 @@ impl StepPlanner<'_> {
     }
 
     fn repeated_write(&self, key: &StepKey) -> Option<String> {
-        let mut again = self
-            .after
-            .steps
-            .iter()
-            .filter(|(other, step)| other.is_within(key) && !step.phase.is_closed());
+        let mut again = self.after.within(key).filter(|(_, step)| !step.phase.is_closed());
         again.find_map(|(_, step)| Some(step.wrote.as_ref()?.request.clone()))
     }
 
@@ -442,14 +427,11 @@ impl StepPlanner<'_> {
             return why.words();
         }
         let items = self.before.step(key).and_then(|step| step.items.as_ref());
-        let kept = |state: &State| {
-            let inner = state.steps.iter().filter(|(other, step)| {
-                let check = other.as_str().contains("::verify@");
-                *other != key && other.is_within(key) && !check && step.phase == Phase::Succeeded
-            });
-            inner.count()
-        };
-        let (kept, of) = (kept(self.after), items.map_or(0, |items| items.len()));
+        let kept = self
+            .after
+            .below(key)
+            .filter(|(other, step)| step.phase == Phase::Succeeded && !other.is_check());
+        let (kept, of) = (kept.count(), items.map_or(0, |items| items.len()));
         match of {
             0 => format!("{}; {kept} done inside it are kept", why.words()),
             _ => format!("{}; {kept} of {of} items are kept", why.words()),

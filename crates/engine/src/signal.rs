@@ -3,9 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::event::failure::Failure;
-use crate::event::step_key::StepKey;
 use crate::event::{Actor, Presence, Proof, Resumption, Settlement, SubmissionIssue};
+use crate::{Failure, StepKey};
 
 /// Something that somebody tells a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,22 +39,11 @@ pub enum Signal {
         reason: Option<String>,
     },
     /// Nothing new begins.
-    Pause {
-        /// Who.
-        by: Actor,
-    },
+    Pause { by: Actor },
     /// It goes on.
-    Unpause {
-        /// Who.
-        by: Actor,
-    },
+    Unpause { by: Actor },
     /// It goes on from somewhere; worked out by whoever asked, on the state after `seq`.
-    Resume {
-        /// The event it was worked out after.
-        seq: u64,
-        /// How.
-        resumption: Box<Resumption>,
-    },
+    Resume { seq: u64, resumption: Box<Resumption> },
     /// A run that this one started has ended.
     ChildEnded {
         /// The step.
@@ -152,27 +140,11 @@ pub enum Reply {
     /// It was taken in.
     Done,
     /// What was submitted will do.
-    Accepted {
-        /// The step.
-        key: StepKey,
-    },
+    Accepted { key: StepKey },
     /// What was submitted will not do.
-    Rejected {
-        /// The step.
-        key: StepKey,
-        /// Everything that is wrong with it.
-        issues: Vec<SubmissionIssue>,
-        /// Tries that are left.
-        attempts_left: u32,
-    },
+    Rejected { key: StepKey, issues: Vec<SubmissionIssue>, attempts_left: u32 },
     /// Nothing new begins in the run itself; runs of its steps have not said the same yet.
-    Pausing {
-        /// Those runs.
-        runs: Vec<String>,
-    },
+    Pausing { runs: Vec<String> },
     /// It is not taken in.
-    Refused {
-        /// Why.
-        failure: Failure,
-    },
+    Refused { failure: Failure },
 }

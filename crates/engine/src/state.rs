@@ -34,16 +34,13 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::event::cause::Cause;
-use crate::event::failure::Failure;
-use crate::event::step_key::StepKey;
 use crate::event::{
     Actor, Attempt, Budget, CallAnswer, Event, JournalEntry, Resumption, RunCreated, Settlement,
     Submission,
 };
 use crate::interpreter::budget::{self, BudgetUsage};
 use crate::named_enum::named_enum;
-use crate::{limits, time};
+use crate::{Cause, Failure, StepKey, limits, time};
 
 use index::StepIndex;
 pub use step::{ChildState, JudgedSubmission, Phase, StepState, StepStatus};
@@ -133,11 +130,8 @@ pub enum End {
 impl State {
     /// The state after the first event.
     pub fn begin(entry: &JournalEntry) -> Result<State, IllegalEvent> {
-        let illegal = |why: &str| IllegalEvent {
-            seq: entry.seq,
-            event: entry.event.name(),
-            why: why.to_owned(),
-        };
+        let (seq, event) = (entry.seq, entry.event.name());
+        let illegal = |why: &str| IllegalEvent { seq, event, why: why.to_owned() };
         let Event::RunCreated(created) = &entry.event else {
             return Err(illegal("a run begins with `run_created`"));
         };
@@ -207,8 +201,8 @@ impl State {
     }
 
     /// Executions that are over, and that a person said yes to.
-    pub(crate) fn approved(&self) -> impl Iterator<Item = &StepKey> {
-        self.found.approved.iter()
+    pub(crate) fn approved(&self) -> &BTreeSet<StepKey> {
+        &self.found.approved
     }
 
     fn of<'s>(
@@ -216,6 +210,24 @@ impl State {
         keys: &'s BTreeSet<StepKey>,
     ) -> impl Iterator<Item = (&'s StepKey, &'s StepState)> {
         keys.iter().filter_map(|key| self.steps.get_key_value(key))
+    }
+
+    /// Whether an execution has begun, however it stands now.
+    pub(crate) fn has_begun(&self, key: &StepKey) -> bool {
+        self.step(key).is_some_and(|step| step.began_ms.is_some())
+    }
+
+    /// Executions that other runs work on, with these runs.
+    pub fn children(&self) -> impl Iterator<Item = (&StepKey, &StepState, &str)> {
+        self.open().filter_map(|(key, step)| match &step.phase {
+            Phase::Child(run) => Some((key, step, run.as_str())),
+            _ => None,
+        })
+    }
+
+    /// An execution that has begun or was forgotten, and those below it.
+    pub(crate) fn within(&self, key: &StepKey) -> impl Iterator<Item = (&StepKey, &StepState)> {
+        self.steps.get_key_value(key).into_iter().chain(self.below(key))
     }
 
     /// Executions below another one.
@@ -257,7 +269,7 @@ impl State {
 
     fn take(&mut self, event: &Event, at: u64) -> Result<(), String> {
         match event {
-            Event::RunCreated(_) => Err("a run begins once".to_owned()),
+            Event::RunCreated(_) => return Err("a run begins once".to_owned()),
             Event::StepScheduled { .. }
             | Event::AttemptStarted(_)
             | Event::AttemptSucceeded { .. }
@@ -267,11 +279,10 @@ impl State {
             | Event::TimerSet { .. }
             | Event::TimerFired { .. }
             | Event::ChildStarted { .. }
-            | Event::ChildFinished { .. } => self.take_attempt(event, at),
+            | Event::ChildFinished { .. } => self.take_attempt(event, at)?,
             Event::StepSkipped { key, .. } => {
                 self.from(key, at, |phase| *phase == Phase::Pending)?;
                 self.close(key, Phase::Skipped, at);
-                Ok(())
             }
             Event::StepSucceeded { key, output } => {
                 let failed = self.failed_items(key);
@@ -279,28 +290,25 @@ impl State {
                 step.output = output.clone().or_else(|| step.produced());
                 step.failure = failed;
                 self.close(key, Phase::Succeeded, at);
-                Ok(())
             }
             Event::StepFailed { key, failure } => {
                 self.from(key, at, is_closable)?.failure = Some(failure.clone());
                 self.close(key, Phase::Failed, at);
-                Ok(())
             }
             Event::StepCanceled { key } => {
                 self.from(key, at, is_closable)?;
                 self.close(key, Phase::Canceled, at);
-                Ok(())
             }
             Event::PromptOffered { .. }
             | Event::SubmissionReceived(_)
             | Event::SubmissionRejected { .. }
             | Event::SubmissionAccepted(_)
-            | Event::ContextAdded { .. } => self.take_submission(event, at),
+            | Event::ContextAdded { .. } => self.take_submission(event, at)?,
             Event::ApprovalRequested(_)
             | Event::Approved(_)
             | Event::Rejected(_)
             | Event::ApprovalVoided { .. }
-            | Event::WentBack { .. } => self.take_approval(event, at),
+            | Event::WentBack { .. } => self.take_approval(event, at)?,
             Event::WorldPinned { .. }
             | Event::BudgetWarned { .. }
             | Event::BudgetReached { .. }
@@ -310,8 +318,9 @@ impl State {
             | Event::RunResumedFrom(_)
             | Event::RunSucceeded { .. }
             | Event::RunFailed { .. }
-            | Event::RunCanceled => self.take_run(event),
+            | Event::RunCanceled => self.take_run(event)?,
         }
+        Ok(())
     }
 
     fn take_attempt(&mut self, event: &Event, at: u64) -> Result<(), String> {
@@ -480,12 +489,8 @@ impl State {
             Event::SubmissionAccepted(submission) => {
                 let step = self.submitted(submission, at)?;
                 let (attempt, digest) = (submission.attempt, submission.digest.clone());
-                step.judged.push(JudgedSubmission {
-                    attempt,
-                    digest,
-                    issues: Vec::new(),
-                    checked: false,
-                });
+                let (issues, checked) = (Vec::new(), false);
+                step.judged.push(JudgedSubmission { attempt, digest, issues, checked });
                 step.submission = Some(submission.clone());
                 // A person's word was about an earlier one.
                 step.verdict = None;
@@ -528,7 +533,10 @@ impl State {
                 step.awaiting.clone_from(&submission.messages);
                 step.submission = Some(Submission { messages: Vec::new(), ..submission.clone() });
                 step.phase = Phase::Verifying;
-                self.forget_below(&submission.key);
+                // The checks of an earlier claim say nothing about a new one.
+                let below = self.below(&submission.key).map(|(below, _)| below.clone());
+                let checks: Vec<StepKey> = below.collect();
+                checks.iter().for_each(|check| self.forget(check));
             }
         }
         Ok(())
@@ -671,9 +679,7 @@ impl State {
         let Some(step) = self.steps.get_mut(key) else { return };
         (step.phase, step.ended_ms) = (Phase::Listed, None);
         (step.output, step.failure) = (None, None);
-        if let Some(view) = self.view() {
-            view.remove(key.step());
-        }
+        self.hide(key);
         // A name inside a loop stands for its last pass that is over: it may be an earlier one now.
         self.note(key);
         let mut kept: Vec<(Option<u64>, StepKey)> = self
@@ -765,9 +771,7 @@ impl State {
 
     /// Puts an execution back to where it has not begun, with all that is below it.
     fn forget(&mut self, key: &StepKey) {
-        let own = self.steps.get_key_value(key).map(|(own, _)| own);
-        let within = own.into_iter().chain(self.below(key).map(|(below, _)| below));
-        let within: Vec<StepKey> = within.cloned().collect();
+        let within: Vec<StepKey> = self.within(key).map(|(within, _)| within.clone()).collect();
         for key in within {
             if let Some(step) = self.steps.get_mut(&key) {
                 let generation = step.generation + 1;
@@ -790,27 +794,20 @@ impl State {
                 };
             }
             self.note(&key);
-            if is_shown(&key)
-                && let Some(view) = self.view()
-            {
-                view.remove(key.step());
-            }
+            self.hide(&key);
         }
         self.uncount(key);
     }
 
-    /// The checks of an earlier claim say nothing about a new one.
-    fn forget_below(&mut self, key: &StepKey) {
-        let checks: Vec<StepKey> = self.below(key).map(|(below, _)| below.clone()).collect();
-        checks.iter().for_each(|check| self.forget(check));
+    fn hide(&mut self, key: &StepKey) {
+        if let Some(view) = self.view().filter(|_| !key.is_item()) {
+            view.remove(key.step());
+        }
     }
 
     /// Makes an execution visible to expressions.
     fn show(&mut self, key: &StepKey) {
-        if !is_shown(key) {
-            return;
-        }
-        let Some(step) = self.steps.get(key) else { return };
+        let Some(step) = self.steps.get(key).filter(|_| !key.is_item()) else { return };
         let mut shown = Map::new();
         shown.insert("status".to_owned(), step.phase.status().name().into());
         shown.insert("attempts".to_owned(), step.attempts.into());
@@ -834,11 +831,6 @@ impl State {
             view.insert(name, Value::Object(shown));
         }
     }
-}
-
-/// Whether an execution is a step to expressions: an item of a list or a check is none.
-fn is_shown(key: &StepKey) -> bool {
-    !key.as_str().rsplit("::").next().unwrap_or_default().contains('@')
 }
 
 /// What expressions see at the beginning.

@@ -5,16 +5,12 @@ use milepost_model::step::{Action, Prompt, PromptText, Step};
 use milepost_model::walk::{self, BlockedStep, WalkPosition};
 use serde_json::{Map, Value};
 
-use crate::admission;
-use crate::event::failure::Failure;
-use crate::event::step_key::StepKey;
 use crate::event::{Actor, ActorKind, ApprovalRequest, SubmissionIssue};
 use crate::interpreter::evaluator::{RunEvaluator, context, loop_context};
-use crate::interpreter::flow::Flow;
 use crate::interpreter::scope::RunScope;
-use crate::limits;
 use crate::named_enum::named_enum;
 use crate::state::{End, Phase, State, Status};
+use crate::{Failure, Flow, StepKey, admission, limits};
 
 /// Who has to do what before a run goes on.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,32 +18,16 @@ pub enum Waiting {
     /// A person decides.
     Approval(Box<ApprovalRequest>),
     /// A person says what became of a request.
-    Unknown {
-        /// The step.
-        key: StepKey,
-        /// What is known.
-        failure: Failure,
-    },
-    /// A person decides what becomes of a step that no submission was good enough for.
-    Exhausted {
-        /// The step.
-        key: StepKey,
-        /// What was wrong last.
-        issues: Vec<SubmissionIssue>,
-    },
+    Unknown { key: StepKey, failure: Failure },
+    /// A person decides what becomes of a step that no submission was good enough for; `issues`
+    /// were wrong with the last one.
+    Exhausted { key: StepKey, issues: Vec<SubmissionIssue> },
     /// A person gives more, or gives up.
     Budget(crate::event::Budget),
     /// An agent works on a step.
     Agent(StepKey),
-    /// An agent gives a variable.
-    Variable {
-        /// The step that needs it.
-        step: String,
-        /// The variable.
-        variable: String,
-        /// Values it may have.
-        expected: Option<Vec<Value>>,
-    },
+    /// An agent gives a variable that a step needs; `expected` are the values it may have.
+    Variable { step: String, variable: String, expected: Option<Vec<Value>> },
 }
 
 impl Waiting {
@@ -95,13 +75,8 @@ impl WaitingKind {
 
     /// Whether a person has to answer before the run goes on.
     pub fn is_question(self) -> bool {
-        matches!(
-            self,
-            WaitingKind::Approval
-                | WaitingKind::Decision
-                | WaitingKind::Person
-                | WaitingKind::Budget
-        )
+        use WaitingKind::{Approval, Budget, Decision, Person};
+        matches!(self, Approval | Decision | Person | Budget)
     }
 }
 
@@ -114,20 +89,9 @@ pub fn status(flow: &Flow, state: &State) -> Status {
         None if state.paused => return Status::Paused,
         None => {}
     }
-    let moves = |phase: &Phase| {
-        matches!(
-            phase,
-            Phase::Calling(_)
-                | Phase::Backoff(_)
-                | Phase::Between(_)
-                | Phase::Sleeping(_)
-                | Phase::Child(_)
-        )
-    };
-    if state.open().any(|(_, step)| moves(&step.phase)) {
-        return Status::Running;
-    }
-    if waiting(flow, state).is_empty() { Status::Running } else { Status::Waiting }
+    let moves = |phase: &Phase| phase.is_busy() || phase.wakes_at().is_some();
+    let runs = state.open().any(|(_, step)| moves(&step.phase)) || waiting(flow, state).is_empty();
+    if runs { Status::Running } else { Status::Waiting }
 }
 
 /// Who has to do what.
@@ -259,28 +223,25 @@ fn brief(flow: &Flow, state: &State, key: &StepKey) -> Option<StepBrief> {
         _ => stands.offered,
     };
     let variables = variables(flow, state, key);
-    let mut checks = prompt.criteria.as_ref().map(|criteria| criteria.applicable(&variables));
+    let checks = prompt.criteria.as_ref().map(|criteria| criteria.applicable(&variables));
+    let mut checks = checks.unwrap_or_default();
     let verified = prompt.verify.iter().map(|check| {
         let source = check.check.expr.source().trim();
         check.message.clone().unwrap_or_else(|| format!("{} : {source}", check.run.value))
     });
-    checks.get_or_insert_with(Vec::new).extend(verified);
+    checks.extend(verified);
+    let last = stands.judged.last().filter(|judged| judged.attempt + 1 == attempt);
     Some(StepBrief {
         key: key.clone(),
         title: step.title.clone(),
         prompt: crate::mask_text(&state.head.nonce, &told(state, step, prompt, key, &variables)),
         role: prompt.agent_role.clone(),
         guidance: prompt.guidance.clone(),
-        checks: checks.unwrap_or_default(),
+        checks,
         output_schema: prompt.output_schema.as_ref().map(|schema| schema.value.clone()),
         attempt,
         attempts_left: stands.tries_left(prompt.max_attempts),
-        issues: stands
-            .judged
-            .last()
-            .filter(|judged| judged.attempt + 1 == attempt)
-            .map(|judged| judged.issues.clone())
-            .unwrap_or_default(),
+        issues: last.map(|judged| judged.issues.clone()).unwrap_or_default(),
         feedback: stands.feedback.clone(),
     })
 }
@@ -311,10 +272,8 @@ fn told(state: &State, step: &Step, prompt: &Prompt, key: &StepKey, variables: &
 
 /// The item of an execution over a list.
 pub(crate) fn item(state: &State, key: &StepKey) -> Option<(usize, Value)> {
-    let (list, index) = key.as_str().rsplit_once('@')?;
-    let index: usize = index.parse().ok()?;
-    let items = state.step(&StepKey::of_walk(list))?.items.as_ref()?;
-    Some((index, items.get(index)?.clone()))
+    let (list, index) = key.list()?;
+    Some((index, state.step(&list)?.items.as_ref()?.get(index)?.clone()))
 }
 
 /// Variables and inputs as they may be shown.

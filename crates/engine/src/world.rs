@@ -76,13 +76,9 @@ impl RunWorld {
         }
         let texts = self.workflows.keys().chain(other.workflows.keys());
         for name in texts.collect::<BTreeSet<_>>() {
-            let (before, after) = (self.workflows.get(name), other.workflows.get(name));
-            changes.push(WorldChange {
-                name: name.clone(),
-                part: WorldPart::Workflow,
-                before: before.cloned(),
-                after: after.cloned(),
-            });
+            let text = |world: &RunWorld| world.workflows.get(name).cloned();
+            let (before, after, name) = (text(self), text(other), name.clone());
+            changes.push(WorldChange { name, part: WorldPart::Workflow, before, after });
         }
         changes.retain(|change| change.before != change.after);
         changes
@@ -130,37 +126,22 @@ named_enum! {
 pub enum MissingWorld {
     /// The folder that the run belongs to is gone.
     #[error("its folder `{path}` is not there")]
-    Workspace {
-        /// The folder.
-        path: String,
-    },
+    Workspace { path: String },
     /// The text of a workflow that it runs is gone.
     #[error("the text of workflow `{workflow}` that it is pinned to is not there")]
-    Workflow {
-        /// The workflow.
-        workflow: String,
-    },
+    Workflow { workflow: String },
     /// The record of a catalog is gone, or cannot be read.
     #[error("the record of catalog `{catalog}` that it is pinned to is not there")]
-    Record {
-        /// The catalog.
-        catalog: String,
-    },
+    Record { catalog: String },
     /// The document of a catalog is gone.
     #[error("the document of catalog `{catalog}` that it is pinned to is not there")]
-    Document {
-        /// The catalog.
-        catalog: String,
-    },
+    Document { catalog: String },
     /// A later version of the program started it.
     #[error("it was started by a later version of the program")]
     Newer,
     /// What it needs cannot be read.
     #[error("what it is pinned to cannot be read: {reason}")]
-    Unreadable {
-        /// What the store says.
-        reason: String,
-    },
+    Unreadable { reason: String },
 }
 
 #[cfg(test)]

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use crate::file::{self, FileError, FileMode, WriteOptions};
-use crate::locations::Locations;
-use milepost_model::digest::Digest;
+use crate::{Digest, Locations};
 
 /// The folder of the user's data that they are in.
 pub(crate) const FOLDER: &str = "blobs";

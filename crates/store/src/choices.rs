@@ -4,11 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::directory::Directory;
-use crate::file::{self, FileError, FileMode, WriteOptions};
-use crate::limits;
-use crate::locations::Locations;
-use milepost_model::digest::Digest;
+use crate::file::{self, FileError};
+use crate::{Digest, Directory, Locations, limits};
 
 /// The choices of all providers.
 #[derive(Debug)]
@@ -57,21 +54,12 @@ impl ChoiceCache {
     /// When they are too large, or the system refuses.
     pub fn write(&self, key: &str, bytes: &[u8]) -> Result<(), FileError> {
         let path = self.path.join(file_name(key));
-        if bytes.len() > limits::CHOICES_BYTES {
-            return Err(FileError::TooLarge { path, bytes: bytes.len() as u64 });
-        }
-        file::make_directory(&self.path, FileMode::Owner)?;
+        file::check_size(&path, bytes.len(), limits::CHOICES_BYTES)?;
         self.make_room();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let when = now.to_le_bytes();
-        let mut whole = Vec::with_capacity(HEAD + bytes.len());
-        whole.extend(MAGIC);
-        whole.extend(when);
-        whole.extend(Digest::of_parts(&[key.as_bytes(), &when, bytes]).bytes());
-        whole.extend(bytes);
-        // What is there is of no worth: a link is replaced, not written through.
-        file::remove(&path)?;
-        file::write(&path, &whole, WriteOptions::CACHE)
+        let checksum = Digest::of_parts(&[key.as_bytes(), &when, bytes]);
+        file::write_cache(&path, &[&MAGIC[..], &when, checksum.bytes(), bytes].concat())
     }
 
     /// Lets go of the oldest when there are as many as may be.

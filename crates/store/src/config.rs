@@ -4,14 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use milepost_engine::named_enum;
 use milepost_model::id::WorkflowId;
 
 use crate::file::{self, FileError};
-use crate::hosts::PrivateHost;
-use crate::limits;
-use crate::locations::Locations;
 use crate::settings::{self, TomlError, TomlField, TomlTable, UnknownKey};
 use crate::stamp::{FileStamp, ObservedStamp};
+use crate::{Locations, PrivateHost, limits};
 
 /// What the configuration says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,16 +31,18 @@ pub struct Config {
     pub warnings: Vec<UnknownKey>,
 }
 
-/// What is confirmed when an agent calls, where its client cannot ask the person.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Confirm {
-    /// What destroys; the agent may carry the person's yes.
-    #[default]
-    Token,
-    /// What changes something as well.
-    Writes,
-    /// What destroys; only the person can do it, with the command line.
-    Person,
+named_enum! {
+    /// What is confirmed when an agent calls, where its client cannot ask the person.
+    #[derive(Default)]
+    Confirm {
+        /// What destroys; the agent may carry the person's yes.
+        #[default]
+        Token = "token",
+        /// What changes something as well.
+        Writes = "writes",
+        /// What destroys; only the person can do it, with the command line.
+        Person = "person",
+    }
 }
 
 /// How runs are approved.
@@ -53,16 +54,18 @@ pub struct Approvals {
     pub presence: LeastPresence,
 }
 
-/// What a person has to do at least to decide.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum LeastPresence {
-    /// Answer in the client that asks them, or type it on a terminal.
-    #[default]
-    Elicitation,
-    /// Type it on a terminal.
-    Terminal,
-    /// Give the PIN.
-    Pin,
+named_enum! {
+    /// What a person has to do at least to decide.
+    #[derive(Default)]
+    LeastPresence {
+        /// Answer in the client that asks them, or type it on a terminal.
+        #[default]
+        Elicitation = "elicitation",
+        /// Type it on a terminal.
+        Terminal = "terminal",
+        /// Give the PIN.
+        Pin = "pin",
+    }
 }
 
 /// What a run may spend; no bound where nothing is said.
@@ -73,16 +76,18 @@ pub struct Budgets {
     pub attempts: Option<u64>,
 }
 
-/// Where secrets are kept. The environment is asked first whatever is chosen here.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum SecretsBackend {
-    /// In an encrypted file.
-    #[default]
-    File,
-    /// With the operating system.
-    Keyring,
-    /// Nowhere: the environment is all there is.
-    Env,
+named_enum! {
+    /// Where secrets are kept. The environment is asked first whatever is chosen here.
+    #[derive(Default)]
+    SecretsBackend {
+        /// In an encrypted file.
+        #[default]
+        File = "file",
+        /// With the operating system.
+        Keyring = "keyring",
+        /// Nowhere: the environment is all there is.
+        Env = "env",
+    }
 }
 
 /// Why there is no configuration.
@@ -95,30 +100,9 @@ pub enum ConfigError {
     Fault { path: PathBuf, fault: TomlError },
 }
 
-const KEYS: &[&str] =
-    &["allow_private", "source_roots", "env_allow", "secrets", "approvals", "confirm", "budget"];
 const CONFIRM: &str = "`token`, `writes` or `person`";
-const APPROVALS_KEYS: &[&str] = &["unattended", "presence"];
 const PRESENCE: &str = "`elicitation`, `terminal` or `pin`";
-const BUDGET_KEYS: &[&str] = &["http_calls", "writes", "attempts"];
-const SECRETS_KEYS: &[&str] = &["backend", "inputs_days"];
 const BACKEND: &str = "`file`, `keyring` or `env`";
-
-impl SecretsBackend {
-    /// The word in the file.
-    pub fn name(self) -> &'static str {
-        match self {
-            SecretsBackend::File => "file",
-            SecretsBackend::Keyring => "keyring",
-            SecretsBackend::Env => "env",
-        }
-    }
-
-    fn parse(text: &str) -> Option<SecretsBackend> {
-        let all = [SecretsBackend::File, SecretsBackend::Keyring, SecretsBackend::Env];
-        all.into_iter().find(|backend| backend.name() == text)
-    }
-}
 
 /// The configuration of a process that asks for it again and again: read only if somebody touched
 /// the file.
@@ -171,41 +155,31 @@ impl Config {
     ) -> Result<Config, TomlError> {
         let mut top = TomlTable::read(settings::decoded(bytes)?)?;
         let mut config = Config::default();
-        if let Some(field) = top.take("allow_private") {
-            config.allow_private = field.parsed_list(PrivateHost::EXPECTED, PrivateHost::parse)?;
+        let hosts =
+            |field: TomlField<'_>| field.parsed_list(PrivateHost::EXPECTED, PrivateHost::parse);
+        config.allow_private = top.take_as("allow_private", hosts)?.unwrap_or_default();
+        let roots = |field: TomlField<'_>| {
+            field.parsed_list("a directory", |text| source_root(text, folder, home))
+        };
+        config.source_roots = top.take_as("source_roots", roots)?.unwrap_or_default();
+        let variables =
+            |field: TomlField<'_>| field.parsed_list("the name of a variable", variable);
+        config.env_allow = top.take_as("env_allow", variables)?.unwrap_or_default();
+        if let Some(mut secrets) = top.take_as("secrets", TomlField::table)? {
+            let backend = |field: TomlField<'_>| field.parsed(BACKEND, SecretsBackend::parse);
+            config.secrets = secrets.take_as("backend", backend)?.unwrap_or_default();
+            config.secret_inputs_days = secrets.take_as("inputs_days", TomlField::count)?;
+            secrets.unknown(&mut config.warnings);
         }
-        if let Some(field) = top.take("source_roots") {
-            config.source_roots =
-                field.parsed_list("a directory", |text| source_root(text, folder, home))?;
+        if let Some(table) = top.take_as("approvals", TomlField::table)? {
+            config.approvals = Approvals::read(table, &mut config.warnings)?;
         }
-        if let Some(field) = top.take("env_allow") {
-            config.env_allow = field.parsed_list("the name of a variable", variable)?;
+        let confirm = |field: TomlField<'_>| field.parsed(CONFIRM, Confirm::parse);
+        config.confirm = top.take_as("confirm", confirm)?.unwrap_or_default();
+        if let Some(table) = top.take_as("budget", TomlField::table)? {
+            config.budget = Budgets::read(table, &mut config.warnings)?;
         }
-        if let Some(field) = top.take("secrets") {
-            let mut secrets = field.table()?;
-            let backend = secrets.take("backend");
-            let backend =
-                backend.map(|field: TomlField| field.parsed(BACKEND, SecretsBackend::parse));
-            config.secrets = backend.transpose()?.unwrap_or_default();
-            config.secret_inputs_days =
-                secrets.take("inputs_days").map(TomlField::count).transpose()?;
-            secrets.unknown(SECRETS_KEYS, &mut config.warnings);
-        }
-        if let Some(field) = top.take("approvals") {
-            config.approvals = Approvals::read(field.table()?, &mut config.warnings)?;
-        }
-        if let Some(field) = top.take("confirm") {
-            config.confirm = field.parsed(CONFIRM, |text| match text {
-                "token" => Some(Confirm::Token),
-                "writes" => Some(Confirm::Writes),
-                "person" => Some(Confirm::Person),
-                _ => None,
-            })?;
-        }
-        if let Some(field) = top.take("budget") {
-            config.budget = Budgets::read(field.table()?, &mut config.warnings)?;
-        }
-        top.unknown(KEYS, &mut config.warnings);
+        top.unknown(&mut config.warnings);
         Ok(config)
     }
 }
@@ -215,20 +189,15 @@ impl Approvals {
         mut table: TomlTable<'_>,
         warnings: &mut Vec<UnknownKey>,
     ) -> Result<Approvals, TomlError> {
-        let mut approvals = Approvals::default();
-        if let Some(field) = table.take("unattended") {
-            let parse = |text: &str| WorkflowId::parse(text).ok();
-            approvals.unattended = field.parsed_list("the id of a workflow", parse)?;
-        }
-        if let Some(field) = table.take("presence") {
-            approvals.presence = field.parsed(PRESENCE, |text| match text {
-                "elicitation" => Some(LeastPresence::Elicitation),
-                "terminal" => Some(LeastPresence::Terminal),
-                "pin" => Some(LeastPresence::Pin),
-                _ => None,
-            })?;
-        }
-        table.unknown(APPROVALS_KEYS, warnings);
+        let workflows = |field: TomlField<'_>| {
+            field.parsed_list("the id of a workflow", |text| WorkflowId::parse(text).ok())
+        };
+        let presence = |field: TomlField<'_>| field.parsed(PRESENCE, LeastPresence::parse);
+        let approvals = Approvals {
+            unattended: table.take_as("unattended", workflows)?.unwrap_or_default(),
+            presence: table.take_as("presence", presence)?.unwrap_or_default(),
+        };
+        table.unknown(warnings);
         Ok(approvals)
     }
 }
@@ -238,13 +207,10 @@ impl Budgets {
         mut table: TomlTable<'_>,
         warnings: &mut Vec<UnknownKey>,
     ) -> Result<Budgets, TomlError> {
-        let mut count = |name: &str| table.take(name).map(TomlField::count).transpose();
-        let budgets = Budgets {
-            http_calls: count("http_calls")?,
-            writes: count("writes")?,
-            attempts: count("attempts")?,
-        };
-        table.unknown(BUDGET_KEYS, warnings);
+        let mut count = |name| table.take_as(name, TomlField::count);
+        let (http_calls, writes) = (count("http_calls")?, count("writes")?);
+        let budgets = Budgets { http_calls, writes, attempts: count("attempts")? };
+        table.unknown(warnings);
         Ok(budgets)
     }
 }

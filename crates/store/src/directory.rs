@@ -8,7 +8,7 @@ use std::{fs, io};
 use cap_std::ambient_authority;
 #[cfg(unix)]
 use cap_std::fs::OpenOptionsExt;
-use cap_std::fs::{Dir, File, Metadata, OpenOptions};
+use cap_std::fs::{Dir, DirEntry, File, Metadata, OpenOptions};
 
 use crate::file::{self, FileError};
 use crate::stamp::{FileStamp, ObservedStamp};
@@ -29,21 +29,15 @@ pub(crate) struct FolderNames {
 
 /// The stamp of the directory at a path now; `None` when there is none.
 pub(crate) fn stamp_at(path: &Path) -> Result<Option<FileStamp>, FileError> {
-    match fs::metadata(path) {
-        Ok(metadata) => Ok(Some(FileStamp::of_file(metadata))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(FileError::of(path, error)),
-    }
+    Ok(file::metadata(path)?.map(FileStamp::of_file))
 }
 
 impl Directory {
     /// Opens a directory; `None` when there is none.
     pub fn open(path: &Path) -> Result<Option<Directory>, FileError> {
-        match Dir::open_ambient_dir(path, ambient_authority()) {
-            Ok(dir) => Ok(Some(Directory { path: path.to_owned(), dir })),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(FileError::of(path, error)),
-        }
+        let dir = Dir::open_ambient_dir(path, ambient_authority());
+        let dir = file::if_present(dir.map_err(|error| FileError::of(path, error)))?;
+        Ok(dir.map(|dir| Directory { path: path.to_owned(), dir }))
     }
 
     pub fn path(&self) -> &Path {
@@ -52,8 +46,7 @@ impl Directory {
 
     /// Reads a file below the directory.
     pub fn read(&self, relative: &Path, limit: usize) -> Result<Vec<u8>, FileError> {
-        let (file, metadata) = self.open_regular(relative)?;
-        file::bounded(&self.path.join(relative), file.into_std(), metadata.len(), limit)
+        Ok(self.read_seen(relative, limit)?.1)
     }
 
     /// Reads a file below the directory, with the stamp it had before that.
@@ -78,10 +71,9 @@ impl Directory {
 
     /// The stamp of a file or folder below the directory; links are followed.
     pub(crate) fn stamp(&self, relative: &Path) -> Result<FileStamp, FileError> {
-        match self.metadata(relative) {
-            Ok(metadata) => Ok(FileStamp::of(&metadata)),
-            Err(error) => Err(refuse(&self.path.join(relative), error)),
-        }
+        let metadata = self.metadata(relative);
+        let metadata = metadata.map_err(|error| refuse(&self.path.join(relative), error))?;
+        Ok(FileStamp::of(&metadata))
     }
 
     /// Whether there is a link at a path, wherever it leads.
@@ -91,15 +83,10 @@ impl Directory {
 
     /// The names in a folder below the directory, or in the directory itself: the empty path.
     pub(crate) fn names(&self, folder: &Path) -> Result<FolderNames, FileError> {
-        let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let fail = |error| FileError::of(&self.path.join(folder), error);
         let mut names = FolderNames::default();
-        for entry in self.dir.read_dir(here).map_err(fail)? {
-            let entry = entry.map_err(fail)?;
+        for entry in self.entries(folder)? {
             let name = entry.file_name();
-            if name.to_string_lossy().starts_with('.') {
-                continue;
-            }
             if entry.file_type().map_err(fail)?.is_dir() {
                 names.folders.push(name);
             } else if is_document(Path::new(&name)) {
@@ -109,23 +96,20 @@ impl Directory {
         Ok(names)
     }
 
-    /// The names in a folder below the directory that are asked for, in no order; hidden ones are
-    /// not.
-    pub(crate) fn files(
-        &self,
-        folder: &Path,
-        wanted: impl Fn(&str) -> bool,
-    ) -> Result<Vec<String>, FileError> {
+    /// What is in a folder below the directory, but for what is hidden.
+    fn entries(&self, folder: &Path) -> Result<Vec<DirEntry>, FileError> {
         let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        let fail = |error| FileError::of(&self.path.join(folder), error);
-        let mut names = Vec::new();
-        for entry in self.dir.read_dir(here).map_err(fail)? {
-            let name = entry.map_err(fail)?.file_name().to_string_lossy().into_owned();
-            if !name.starts_with('.') && wanted(&name) {
-                names.push(name);
-            }
-        }
-        Ok(names)
+        let entries = self.dir.read_dir(here).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+        let mut entries = entries.map_err(|error| FileError::of(&self.path.join(folder), error))?;
+        entries.retain(|entry| !entry.file_name().to_string_lossy().starts_with('.'));
+        Ok(entries)
+    }
+
+    /// The names in the directory that are asked for, in no order; hidden ones are not.
+    pub(crate) fn files(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<String>, FileError> {
+        let entries = self.entries(Path::new(""))?.into_iter();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        Ok(names.filter(|name| wanted(name)).collect())
     }
 
     /// What the system tells of a file. Most are no links, and of those the system is asked once

@@ -6,11 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use crate::{Digest, limits};
 use milepost_catalog::limits::DOCUMENT_BYTES;
-use milepost_model::digest::Digest;
 
 use crate::file::{self, FileError, FileMode, WriteOptions};
-use crate::limits;
 
 /// The folder of them.
 pub(crate) const FOLDER: &str = "documents";
@@ -62,12 +61,8 @@ impl KeptDocuments {
     /// the run that they were written for may be about to begin.
     pub fn retain(&self, referred: &BTreeSet<Digest>) -> Result<u64, FileError> {
         let mut removed = 0;
-        let entries = match fs::read_dir(&self.path) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
-            Err(error) => return Err(FileError::of(&self.path, error)),
-        };
-        for entry in entries.flatten() {
+        let entries = fs::read_dir(&self.path).map_err(|error| FileError::of(&self.path, error));
+        for entry in file::if_present(entries)?.into_iter().flatten().flatten() {
             let hash = entry.file_name().to_str().and_then(Digest::parse);
             let unused = hash.is_some_and(|hash| !referred.contains(&hash));
             if unused && age(&entry) >= limits::DOCUMENT_UNUSED && file::remove(&entry.path())? {

@@ -44,22 +44,44 @@ impl FileError {
             _ => FileError::Io { path, source },
         }
     }
+
+    /// What is wrong, with what the system said where it was the system that refused.
+    pub(crate) fn told(&self) -> String {
+        match self {
+            FileError::Io { source, .. } => format!("{self}: {source}"),
+            _ => self.to_string(),
+        }
+    }
 }
 
 /// Reads a file the user named. The size is looked at before anything is read, and no more than
 /// that is read, because a file may grow.
 pub fn read_document(path: &Path, limit: usize) -> Result<Vec<u8>, FileError> {
     // Looked at before it is opened: opening a pipe waits for somebody to write to it.
-    let before = fs::metadata(path).map_err(|error| FileError::of(path, error))?;
-    if !before.is_file() {
-        return Err(FileError::NotRegular { path: path.to_owned() });
-    }
+    regular(path, fs::metadata(path))?;
     let file = File::open(path).map_err(|error| FileError::of(path, error))?;
-    let metadata = file.metadata().map_err(|error| FileError::of(path, error))?;
-    if !metadata.is_file() {
-        return Err(FileError::NotRegular { path: path.to_owned() });
-    }
+    let metadata = regular(path, file.metadata())?;
     bounded(path, file, metadata.len(), limit)
+}
+
+/// What the system tells of a file that has to be a regular one.
+fn regular(path: &Path, told: io::Result<fs::Metadata>) -> Result<fs::Metadata, FileError> {
+    let metadata = told.map_err(|error| FileError::of(path, error))?;
+    match metadata.is_file() {
+        true => Ok(metadata),
+        false => Err(FileError::NotRegular { path: path.to_owned() }),
+    }
+}
+
+/// What the system tells of a file; `None` for one that does not exist.
+pub(crate) fn metadata(path: &Path) -> Result<Option<fs::Metadata>, FileError> {
+    if_present(fs::metadata(path).map_err(|error| FileError::of(path, error)))
+}
+
+/// Whether something is at a path, whatever it is: links are not followed.
+pub(crate) fn is_there(path: &Path) -> Result<bool, FileError> {
+    let found = fs::symlink_metadata(path).map_err(|error| FileError::of(path, error));
+    Ok(if_present(found)?.is_some())
 }
 
 /// `None` for a file that does not exist.
@@ -160,6 +182,22 @@ pub fn write_atomic(path: &Path, bytes: &[u8], overwrite: bool) -> Result<(), Fi
     write(path, bytes, WriteOptions { replace, mode: FileMode::Same, sync: SyncMode::Synced })
 }
 
+/// Writes a file that can be made again, with the directory it is in. What is there is of no worth:
+/// a link is replaced, not written through.
+pub(crate) fn write_cache(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    make_directory(path.parent().unwrap_or(Path::new(".")), FileMode::Owner)?;
+    remove(path)?;
+    write(path, bytes, WriteOptions::CACHE)
+}
+
+/// Refuses what is larger than this, before it is written.
+pub(crate) fn check_size(path: &Path, bytes: usize, limit: usize) -> Result<(), FileError> {
+    match bytes > limit {
+        true => Err(FileError::TooLarge { path: path.to_owned(), bytes: bytes as u64 }),
+        false => Ok(()),
+    }
+}
+
 /// Writes a file whole or not at all, as the options say.
 pub(crate) fn write(path: &Path, bytes: &[u8], options: WriteOptions) -> Result<(), FileError> {
     // A link is written through, not replaced by a file; one that leads nowhere stays.
@@ -247,6 +285,14 @@ fn create_beside(
     Err(FileError::Exists { path: target.to_owned() })
 }
 
+/// To open a file for writing that is made for its owner alone where there is none.
+pub(crate) fn owned() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    owner_only(&mut options);
+    options
+}
+
 /// Makes new files readable by their owner alone. Where there are no such modes, the directory of
 /// the user's own data is what keeps others out.
 pub(crate) fn owner_only(options: &mut OpenOptions) {
@@ -258,30 +304,27 @@ pub(crate) fn owner_only(options: &mut OpenOptions) {
 
 /// Makes a directory and those above it; new ones are for their owner alone if asked.
 pub(crate) fn make_directory(path: &Path, readers: FileMode) -> Result<(), FileError> {
+    let builder = &mut directory_builder(readers);
+    builder.recursive(true).create(path).map_err(|error| FileError::of(path, error))
+}
+
+/// What makes a directory that is for its owner alone if asked.
+pub(crate) fn directory_builder(readers: FileMode) -> fs::DirBuilder {
     let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
     #[cfg(unix)]
     if readers == FileMode::Owner {
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     }
     #[cfg(not(unix))]
     let _ = readers;
-    builder.create(path).map_err(|error| FileError::of(path, error))
+    builder
 }
 
 /// Opens a file that lines are added to, for its owner alone where it is made. A link is not
 /// followed: where the lines go is what the path says.
 pub fn open_log(path: &Path) -> Result<File, FileError> {
     // Looked at before it is opened: opening a pipe waits for somebody to read from it.
-    match fs::symlink_metadata(path) {
-        Ok(before) if !before.is_file() => {
-            return Err(FileError::NotRegular { path: path.to_owned() });
-        }
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(FileError::of(path, error));
-        }
-        _ => {}
-    }
+    if_present(regular(path, fs::symlink_metadata(path)))?;
     let mut options = OpenOptions::new();
     options.append(true).create(true);
     owner_only(&mut options);
@@ -293,18 +336,12 @@ pub fn open_log(path: &Path) -> Result<File, FileError> {
         std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
     }
     let file = options.open(path).map_err(|error| FileError::of(path, error))?;
-    let metadata = file.metadata().map_err(|error| FileError::of(path, error))?;
-    if !metadata.is_file() {
-        return Err(FileError::NotRegular { path: path.to_owned() });
-    }
+    regular(path, file.metadata())?;
     Ok(file)
 }
 
 /// Removes a file; whether there was one.
 pub(crate) fn remove(path: &Path) -> Result<bool, FileError> {
-    match at(FilePoint::Remove, || fs::remove_file(path)) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(FileError::of(path, error)),
-    }
+    let removed = at(FilePoint::Remove, || fs::remove_file(path));
+    Ok(if_present(removed.map_err(|error| FileError::of(path, error)))?.is_some())
 }

@@ -13,14 +13,12 @@ use std::time::SystemTime;
 use milepost_model::check::World;
 use milepost_model::document::Document;
 
-use crate::builtin;
 use crate::directory::{self, Directory};
-use crate::file::FileError;
 use crate::listing::{InvalidReason, WorkflowSummary};
-use crate::locations::{Locations, SourceKind};
 use crate::look::{self, FileChange, FileReading, FileTrace, WholeFile};
 use crate::spread::spread;
 use crate::tree::Tree;
+use crate::{FileError, Locations, SourceKind, builtin};
 
 /// One content of one file. A file that says something else gets another, so that what is known
 /// under it never goes stale.

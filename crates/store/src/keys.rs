@@ -9,9 +9,8 @@ use toml_edit::{Array, Decor, DocumentMut, Item, RawString, TableLike, Value};
 
 use crate::config::{Config, ConfigError};
 use crate::file::{self, FileError, FileMode};
-use crate::limits;
-use crate::locations::Locations;
 use crate::settings::{self, TomlError};
+use crate::{Locations, limits};
 
 /// What a key takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,11 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use milepost_model::check::World;
 use milepost_model::document::Document;
 
-use crate::file::FileError;
 use crate::index::{FileId, ValidatedFile, Validity, WorkflowIndex};
 use crate::listing::{InvalidFile, Listing};
-use crate::locations::{Locations, SourceKind};
 use crate::recent::Recent;
+use crate::{FileError, Locations, SourceKind};
 
 /// A workflow of the library.
 #[derive(Debug)]

@@ -13,10 +13,8 @@ use milepost_model::violation::Violation;
 use milepost_model::workflow::{Spelling, Workflow};
 use milepost_syntax::source::Format;
 
-use crate::file::FileError;
 use crate::index::{FileRecord, Validity, WorkflowIndex};
-use crate::limits;
-use crate::locations::SourceKind;
+use crate::{FileError, SourceKind, limits};
 
 /// The whole library at one moment. Holds no documents.
 #[derive(Debug)]
@@ -83,11 +81,8 @@ impl PartialEq for InvalidReason {
 
 impl InvalidReason {
     pub(crate) fn of_text(reason: String) -> InvalidReason {
-        InvalidReason {
-            cause: InvalidCause::Text,
-            reason: reason.into(),
-            violations: Arc::default(),
-        }
+        let (cause, violations) = (InvalidCause::Text, Arc::default());
+        InvalidReason { cause, reason: reason.into(), violations }
     }
 
     /// A document with errors: the first one is the reason.
@@ -102,17 +97,14 @@ impl InvalidReason {
 
     /// With the system's words where it was the system that refused.
     pub(crate) fn of_file(error: &FileError) -> InvalidReason {
-        let (cause, reason) = match error {
-            FileError::Io { source, .. } => (InvalidCause::System, format!("{error}: {source}")),
-            FileError::NotRegular { .. } | FileError::Outside { .. } => {
-                (InvalidCause::Place, error.to_string())
+        let cause = match error {
+            FileError::Io { .. } | FileError::NotFound { .. } | FileError::Exists { .. } => {
+                InvalidCause::System
             }
-            FileError::NotFound { .. } | FileError::Exists { .. } => {
-                (InvalidCause::System, error.to_string())
-            }
-            FileError::TooLarge { .. } => (InvalidCause::Text, error.to_string()),
+            FileError::NotRegular { .. } | FileError::Outside { .. } => InvalidCause::Place,
+            FileError::TooLarge { .. } => InvalidCause::Text,
         };
-        InvalidReason { cause, reason: reason.into(), violations: Arc::default() }
+        InvalidReason { cause, reason: error.told().into(), violations: Arc::default() }
     }
 
     pub(crate) fn at(self, path: PathBuf, document: Option<Arc<Document>>) -> InvalidFile {
@@ -190,12 +182,10 @@ fn kinds(workflow: &Workflow) -> Vec<&'static str> {
 /// The workflows that a workflow runs.
 fn runs(workflow: &Workflow) -> Vec<String> {
     let steps = workflow.all_steps();
-    let ids = steps.iter().filter_map(|step| match &step.action {
-        Action::Run(run) => match &run.target.value {
-            Target::Workflow(id) => Some(id.to_string()),
-            Target::Command(_) => None,
-        },
-        _ => None,
+    let ids = steps.iter().filter_map(|step| {
+        let Action::Run(run) = &step.action else { return None };
+        let Target::Workflow(id) = &run.target.value else { return None };
+        Some(id.to_string())
     });
     ids.collect()
 }
@@ -203,7 +193,7 @@ fn runs(workflow: &Workflow) -> Vec<String> {
 impl Listing {
     /// What an index knows, once every file of it is judged.
     pub(crate) fn of(index: &WorkflowIndex) -> Listing {
-        let mut draft = Draft { winners: HashMap::new(), invalid: Vec::new(), sources: Vec::new() };
+        let mut draft = Draft::default();
         let mut records: Vec<&FileRecord> = index.files().map(|(_, record)| record).collect();
         records.sort_by_key(|record| (record.source, Arc::clone(&record.path)));
         let mut records = records.into_iter().peekable();
@@ -233,6 +223,7 @@ impl Listing {
     }
 }
 
+#[derive(Default)]
 struct Draft<'i> {
     /// By id: the number of the source, and the workflow.
     winners: HashMap<&'i str, (usize, &'i Arc<WorkflowSummary>)>,

@@ -3,28 +3,20 @@
 
 use std::path::{Path, PathBuf};
 
-/// What kind of source a directory is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SourceKind {
-    /// Comes with the program.
-    BuiltIn,
-    /// The user's own directory.
-    User,
-    /// An entry of `WORKFLOW_STORAGE_PATH`.
-    Path,
-    /// The one directory that is written.
-    Runtime,
-}
+use milepost_engine::named_enum;
 
-impl SourceKind {
-    /// The word people see.
-    pub fn name(self) -> &'static str {
-        match self {
-            SourceKind::BuiltIn => "built-in",
-            SourceKind::User => "user",
-            SourceKind::Path => "path",
-            SourceKind::Runtime => "runtime",
-        }
+named_enum! {
+    /// What kind of source a directory is.
+    #[derive(PartialOrd, Ord)]
+    SourceKind {
+        /// Comes with the program.
+        BuiltIn = "built-in",
+        /// The user's own directory.
+        User = "user",
+        /// An entry of `WORKFLOW_STORAGE_PATH`.
+        Path = "path",
+        /// The one directory that is written.
+        Runtime = "runtime",
     }
 }
 
@@ -158,38 +150,20 @@ impl Locations {
             if self.project.is_some() { LocationOrigin::Project } else { LocationOrigin::User };
         let config = set("REGISTRY_CONFIG_PATH").unwrap_or(whose);
         let by_default = |name| set(name).unwrap_or(LocationOrigin::Default);
-        let mut all = vec![
-            ExplainedLocation { name: "config", path: self.config.clone(), from: config },
-            ExplainedLocation {
-                name: "user config",
-                path: self.user_config.clone(),
-                from: by_default("XDG_CONFIG_HOME"),
-            },
-            ExplainedLocation {
-                name: "workflows",
-                path: self.runtime().to_owned(),
-                from: set("REGISTRY_WORKFLOWS_PATH").unwrap_or(config),
-            },
-            ExplainedLocation { name: "catalogs", path: self.catalogs(), from: config },
-            ExplainedLocation {
-                name: "data",
-                path: self.data.clone(),
-                from: by_default("XDG_DATA_HOME"),
-            },
-            ExplainedLocation {
-                name: "cache",
-                path: self.cache.clone(),
-                from: by_default("XDG_CACHE_HOME"),
-            },
+        let catalogs = self.catalogs();
+        let all = [
+            ("config", Some(&*self.config), config),
+            ("user config", Some(&*self.user_config), by_default("XDG_CONFIG_HOME")),
+            ("workflows", Some(self.runtime()), set("REGISTRY_WORKFLOWS_PATH").unwrap_or(config)),
+            ("catalogs", Some(&*catalogs), config),
+            ("data", Some(&*self.data), by_default("XDG_DATA_HOME")),
+            ("cache", Some(&*self.cache), by_default("XDG_CACHE_HOME")),
+            ("project", self.project.as_deref(), LocationOrigin::Project),
         ];
-        if let Some(project) = &self.project {
-            all.push(ExplainedLocation {
-                name: "project",
-                path: project.clone(),
-                from: LocationOrigin::Project,
-            });
-        }
-        all
+        let there = all.into_iter().filter_map(|(name, path, from)| {
+            Some(ExplainedLocation { name, path: path?.to_owned(), from })
+        });
+        there.collect()
     }
 
     /// The one directory that is written.

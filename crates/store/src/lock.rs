@@ -6,8 +6,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Instant;
 
-use crate::file::FileError;
-use crate::limits;
+use crate::{FileError, limits};
 
 const HELD: &str = "another process holds it: wait for that one or end it";
 
@@ -26,16 +25,24 @@ impl Lock {
         let fail = |error| FileError::of(&path, error);
         let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
         let file = file.map_err(fail)?;
-        let until = Instant::now() + limits::LOCK_WAIT;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(Lock { _file: file }),
-                Err(TryLockError::Error(error)) => return Err(fail(error)),
-                Err(TryLockError::WouldBlock) if Instant::now() >= until => {
-                    return Err(fail(io::Error::new(io::ErrorKind::TimedOut, HELD)));
-                }
-                Err(TryLockError::WouldBlock) => thread::sleep(limits::LOCK_EVERY),
-            }
+        let late = io::Error::new(io::ErrorKind::TimedOut, HELD);
+        wait(|| file.try_lock(), late).map_err(fail)?;
+        Ok(Lock { _file: file })
+    }
+}
+
+/// Waits for a lock, for a bounded time; `late` is the error when that is over.
+pub(crate) fn wait(
+    try_lock: impl Fn() -> Result<(), TryLockError>,
+    late: io::Error,
+) -> io::Result<()> {
+    let until = Instant::now() + limits::LOCK_WAIT;
+    loop {
+        match try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if Instant::now() >= until => return Err(late),
+            Err(TryLockError::WouldBlock) => thread::sleep(limits::LOCK_EVERY),
         }
     }
 }

@@ -8,11 +8,9 @@ use milepost_model::check::World;
 use milepost_model::document::Document;
 use milepost_syntax::limits::DOCUMENT_BYTES;
 
-use crate::directory::Directory;
-use crate::file::FileError;
-use crate::identity;
 use crate::listing::InvalidReason;
 use crate::stamp::ObservedStamp;
+use crate::{Directory, FileError, identity};
 
 /// What an earlier look has left to compare with.
 #[derive(Debug, Clone, Copy, Default)]

@@ -157,11 +157,8 @@ impl Person {
 
     fn kept(&self) -> Result<Option<PersonFile>, PersonError> {
         let path = self.path();
-        let bytes = match std::fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(FileError::of(&path, error).into()),
-        };
+        let bytes = std::fs::read(&path).map_err(|error| FileError::of(&path, error));
+        let Some(bytes) = file::if_present(bytes)? else { return Ok(None) };
         let kept: PersonFile = serde_json::from_slice(&bytes).map_err(|_| self.damaged())?;
         let sound = runs::is_coded(&self.directory, PURPOSE, &kept.told(), &kept.mac);
         let sound = sound.map_err(chain)?;
@@ -194,7 +191,7 @@ fn pair(pin: &Secret, salt: &[u8], cost: u8) -> Result<Ed25519KeyPair, PersonErr
     Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_| unusable())
 }
 
-fn unhex(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
     let digits = text.as_bytes();
     if !digits.len().is_multiple_of(2) {
         return None;

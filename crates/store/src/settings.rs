@@ -65,6 +65,8 @@ pub(crate) struct TomlTable<'t> {
     /// The keys above it, with a dot behind; empty at the top.
     prefix: String,
     values: DeTable<'t>,
+    /// The keys that were asked for.
+    known: Vec<&'static str>,
 }
 
 /// A value that was taken out of a table.
@@ -85,29 +87,37 @@ pub(crate) fn decoded(bytes: &[u8]) -> Result<&str, TomlError> {
 impl<'t> TomlTable<'t> {
     /// Reads a whole file.
     pub(crate) fn read(text: &'t str) -> Result<TomlTable<'t>, TomlError> {
-        match DeTable::parse(text) {
-            Ok(values) => {
-                Ok(TomlTable { text, prefix: String::new(), values: values.into_inner() })
-            }
-            Err(error) => {
-                let offset = error.span().map_or(0, |span| span.start);
-                let message = error.message().to_owned();
-                Err(TomlError::Syntax { at: place(text, offset), message })
-            }
-        }
+        let values = DeTable::parse(text).map_err(|error| {
+            let at = place(text, error.span().map_or(0, |span| span.start));
+            TomlError::Syntax { at, message: error.message().to_owned() }
+        })?;
+        Ok(TomlTable {
+            text,
+            prefix: String::new(),
+            values: values.into_inner(),
+            known: Vec::new(),
+        })
     }
 
     /// Takes a value out.
-    pub(crate) fn take(&mut self, key: &str) -> Option<TomlField<'t>> {
+    pub(crate) fn take(&mut self, key: &'static str) -> Option<TomlField<'t>> {
+        self.known.push(key);
         let value = self.values.remove(key)?;
         Some(self.field(key, value))
     }
 
+    /// Takes a value out, if there is one, and reads it.
+    pub(crate) fn take_as<T>(
+        &mut self,
+        key: &'static str,
+        read: impl FnOnce(TomlField<'t>) -> Result<T, TomlError>,
+    ) -> Result<Option<T>, TomlError> {
+        self.take(key).map(read).transpose()
+    }
+
     /// Takes a value out that must be there.
-    pub(crate) fn need(&mut self, key: &str) -> Result<TomlField<'t>, TomlError> {
-        let missing = || TomlError::Missing { key: format!("{}{key}", self.prefix) };
-        let value = self.values.remove(key).ok_or_else(missing)?;
-        Ok(self.field(key, value))
+    pub(crate) fn need(&mut self, key: &'static str) -> Result<TomlField<'t>, TomlError> {
+        self.take(key).ok_or_else(|| TomlError::Missing { key: format!("{}{key}", self.prefix) })
     }
 
     /// Every value that is left, in the order of the keys.
@@ -119,12 +129,12 @@ impl<'t> TomlTable<'t> {
         })
     }
 
-    /// Reports every key that is left.
-    pub(crate) fn unknown(self, known: &[&'static str], warnings: &mut Vec<UnknownKey>) {
+    /// Reports every key that nobody asked for.
+    pub(crate) fn unknown(self, warnings: &mut Vec<UnknownKey>) {
         warnings.extend(self.values.keys().map(|key| UnknownKey {
             at: place(self.text, key.span().start),
             key: format!("{}{}", self.prefix, suggest::excerpt(key.get_ref())),
-            meant: suggest::nearest_word(key.get_ref(), known.iter().copied()),
+            meant: suggest::nearest_word(key.get_ref(), self.known.iter().copied()),
         }));
     }
 
@@ -156,7 +166,8 @@ impl<'t> TomlField<'t> {
     pub(crate) fn table(self) -> Result<TomlTable<'t>, TomlError> {
         match self.value {
             DeValue::Table(values) => {
-                Ok(TomlTable { text: self.text, prefix: format!("{}.", self.key), values })
+                let (text, prefix) = (self.text, format!("{}.", self.key));
+                Ok(TomlTable { text, prefix, values, known: Vec::new() })
             }
             _ => Err(self.wrong_type("a table")),
         }

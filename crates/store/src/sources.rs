@@ -12,11 +12,8 @@ use std::sync::Arc;
 
 use milepost_catalog::limits::DOCUMENT_BYTES;
 
-use crate::config::Config;
-use crate::directory::Directory;
 use crate::file::{self, FileError};
-use crate::limits;
-use crate::locations::Locations;
+use crate::{Config, Directory, Locations, limits};
 
 /// Who named a document, and what that opens.
 #[derive(Debug, Clone)]

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use milepost_model::digest::Digest;
-use milepost_model::id::WorkflowId;
+use milepost_model::id::{RunId, WorkflowId};
 use milepost_store::runs::{
-    Durability, Heartbeat, NewEvent, NewRunRow, OpenOptions, Pins, RunRecord, RunStatus,
+    Durability, Heartbeat, HolderId, NewEvent, NewRunRow, OpenOptions, Pins, RunRecord, RunStatus,
     RunSummary, Runs,
 };
 use serde_json::Value;
@@ -192,11 +192,11 @@ fn ending(place: &Place, folder: &str, end: &str) -> PathBuf {
 /// A run whose process is gone although it had work to do.
 fn left_behind(place: &Place) {
     let runs = Runs::open(&place.below(DATA), OpenOptions::default()).expect("opens");
-    let holder = milepost_store::runs::new_holder().expect("is random");
+    let holder = HolderId::from_bytes([7; 8]);
     let beat = Heartbeat { holder: holder.clone(), pid: 1, now_ms: 1_000, ttl_ms: 1 };
-    runs.beat_now(beat).expect("beats");
+    runs.beat(beat, |beat| beat.expect("beats"));
     let record = RunRecord {
-        id: Runs::new_id().expect("is random"),
+        id: RunId::from_bytes([7; 16]),
         workflow: WorkflowId::parse("sound").expect("is an id"),
         title: "Sound".to_owned(),
         text: Digest::of(SOUND.as_bytes()),
@@ -217,7 +217,7 @@ fn left_behind(place: &Place) {
     };
     let events = vec![NewEvent { at_ms: 1_000, kind: "noted".to_owned(), data: b"{}".to_vec() }];
     let new = NewRunRow { record, text: SOUND.to_owned(), events, pins: Pins::default() };
-    runs.create_now(new, Some(holder)).expect("creates");
+    runs.create(new, Some(holder), |created| drop(created.expect("creates")));
 }
 
 fn client(place: &Place, name: &str, text: &str) {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use milepost_driver::{RunError, RunService, Snapshot};
+use milepost_driver::{RunError, RunService, Snapshot, Until, WaitOptions};
 use milepost_engine::event::Event;
 use milepost_engine::ports::{JournalError, MessageId, RunFilter, RunStatus};
 use milepost_engine::signal::{Reply, Signal};
@@ -115,30 +115,47 @@ fn a_run_that_is_started_twice_is_started_once() {
     });
 }
 
+/// The run when it has changed since the last look, or after the patience; the first look comes at
+/// once.
+async fn next(
+    runs: &dyn RunService,
+    run: &RunId,
+    seen: &mut Option<u64>,
+    patience: Duration,
+) -> Snapshot {
+    if let Some(after) = *seen {
+        let gather = Duration::ZERO;
+        let wait = WaitOptions { after, until: Until::Rest, patience, gather };
+        runs.wait(run, wait).await.expect("waits");
+    }
+    let snapshot = runs.snapshot(run).await.expect("looks");
+    *seen = Some(snapshot.state.seq);
+    snapshot
+}
+
 #[test]
 fn whoever_watches_sees_a_run_change() {
     everywhere(&async |here| {
-        let (runs, reader) = (here.runs(), here.runs().reader());
+        let (runs, mut seen) = (here.runs(), None);
         here.servers().on("b:create", &[ok(json!(1)).after(5_000)]);
         let run = here.start(Start::of(run_id(1), ASKS)).await;
-        let mut watch = reader.watch(&run);
-        let asked = watch.next(Duration::from_secs(1)).await.expect("looks");
+        let asked = next(runs, &run, &mut seen, Duration::from_secs(1)).await;
         assert_eq!(asked.status(), Status::Waiting);
         // Nothing happens: the same again, once the patience is over.
         let before = here.now_ms();
-        let same = watch.next(Duration::from_secs(30)).await.expect("looks");
+        let same = next(runs, &run, &mut seen, Duration::from_secs(30)).await;
         assert_eq!(same.state.seq, asked.state.seq);
         assert!(here.now_ms() - before >= 30_000, "it waited");
         runs.send(&run, tell(yes(&asked), None)).await.expect("is sent");
-        let mut seen = vec![asked];
-        while !seen.last().is_some_and(|last| last.status().has_ended()) {
-            seen.push(watch.next(Duration::from_mins(1)).await.expect("looks"));
+        let mut all = vec![asked];
+        while !all.last().is_some_and(|last| last.status().has_ended()) {
+            all.push(next(runs, &run, &mut seen, Duration::from_mins(1)).await);
         }
-        let seqs: Vec<u64> = seen.iter().map(|one| one.state.seq).collect();
+        let seqs: Vec<u64> = all.iter().map(|one| one.state.seq).collect();
         assert!(seqs.is_sorted_by(|a, b| a < b), "each is later than the last: {seqs:?}");
-        let stands: Vec<&str> = seen.iter().map(|one| one.status().name()).collect();
+        let stands: Vec<&str> = all.iter().map(|one| one.status().name()).collect();
         assert_eq!(stands, ["waiting", "running", "succeeded"]);
-        let last = seen.last().expect("is one");
+        let last = all.last().expect("is one");
         assert_eq!(runs.snapshot(&run).await.expect("looks").state, last.state);
     });
 }

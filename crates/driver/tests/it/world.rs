@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use milepost_driver::clock::WallClock;
-use milepost_driver::compile;
 use milepost_engine::command::StepCall;
 use milepost_engine::event::{
     Actor, ActorKind, Budget, CallAnswer, Parent, Presence, RunCreated, Settlement,
@@ -18,7 +17,7 @@ use milepost_engine::interpreter::{AttemptOutcome, PreparedCall, WorldView};
 use milepost_engine::ports::{
     BoxFuture, ChildRun, Durability, OpenWorld, Opened, OutgoingRequest, PreparedRun, RequestSender,
 };
-use milepost_engine::{Failure, FailureKind};
+use milepost_engine::{Failure, FailureKind, Flow};
 use milepost_model::digest::Digest;
 use milepost_model::id::RunId;
 use milepost_model::pinned::{self, LANGUAGE_VERSION};
@@ -397,7 +396,10 @@ impl Start {
 
     /// What a service starts.
     pub(crate) fn prepared(self, now_ms: u64) -> PreparedRun {
-        let Some(flow) = compile(&self.text) else { panic!("is no workflow:\n{}", self.text) };
+        let Ok(pinned) = pinned::decode(&self.text, LANGUAGE_VERSION) else {
+            panic!("is no workflow:\n{}", self.text)
+        };
+        let flow = Flow::of(Arc::new(pinned.workflow));
         let workflow = flow.workflow().id.value.clone();
         let created = RunCreated {
             run: self.id.as_str().to_owned(),

@@ -11,8 +11,7 @@ use milepost_model::suggest;
 use serde::{Deserialize, Serialize};
 
 use crate::event::Presence;
-use crate::event::step_key::StepKey;
-use crate::time;
+use crate::{StepKey, time};
 
 /// Why something in a run failed, or was not accepted by it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]

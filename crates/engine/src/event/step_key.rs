@@ -35,6 +35,16 @@ impl StepKey {
         Some((StepKey(list.to_owned()), index.parse().ok()?))
     }
 
+    /// Whether it is one item of a list, or a check: no step of its own to expressions.
+    pub(crate) fn is_item(&self) -> bool {
+        self.0.rsplit("::").next().unwrap_or_default().contains('@')
+    }
+
+    /// Whether it belongs to a check of what an agent claims.
+    pub(crate) fn is_check(&self) -> bool {
+        self.0.contains("::verify@")
+    }
+
     /// One check of what an agent claims.
     #[must_use]
     pub fn check(&self, index: usize) -> StepKey {

@@ -8,10 +8,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::step_key::StepKey;
 use crate::event::{Actor, ActorKind, Budget};
-use crate::interpreter::flow::Flow;
-use crate::state::{Phase, State};
+use crate::state::State;
+use crate::{Flow, StepKey};
 
 /// What has been spent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,8 +104,8 @@ pub(crate) fn rest(flow: &Flow, state: &State, key: &StepKey) -> BTreeMap<Budget
 
 /// What is spent, or in the hands of runs of steps.
 fn taken(state: &State, budget: Budget) -> u64 {
-    let handed = holders(state).filter_map(|key| {
-        let child = state.step(key)?.child.as_ref()?;
+    let handed = state.children().filter_map(|(_, step, _)| {
+        let child = step.child.as_ref()?;
         child.rest.get(&budget).copied()
     });
     handed.fold(state.spent.of(budget), u64::saturating_add)
@@ -118,7 +117,7 @@ fn abreast(flow: &Flow, state: &State, key: &StepKey) -> u64 {
         let each = flow.of_key(key)?.for_each.as_ref()?;
         let step = state.step(&list)?;
         let left = step.items.as_ref()?.len().saturating_sub(step.items_over);
-        let begun = holders(state).filter(|holder| holder.is_within(&list)).count();
+        let begun = state.children().filter(|(holder, ..)| holder.is_within(&list)).count();
         Some((each.concurrency as usize).min(left).saturating_sub(begun).max(1))
     });
     (steps_abreast(flow, state, key) * list.unwrap_or(1)) as u64
@@ -132,18 +131,13 @@ fn steps_abreast(flow: &Flow, state: &State, key: &StepKey) -> usize {
     let related = flow.related(own);
     let finally = flow.nodes()[own].finally;
     let beside = flow.nodes().iter().enumerate().filter(|(number, node)| {
-        let has_share = || holders(state).any(|holder| holder.top() == node.key.as_str());
+        let has_share = || state.children().any(|(holder, ..)| holder.top() == node.key.as_str());
         !related.contains(number)
             && node.finally == finally
             && !state.phase(&node.key).is_closed()
             && !has_share()
     });
     most.min(1 + beside.count())
-}
-
-/// Executions whose runs have been handed something.
-fn holders(state: &State) -> impl Iterator<Item = &StepKey> {
-    state.open().filter(|(_, step)| matches!(step.phase, Phase::Child(_))).map(|(key, _)| key)
 }
 
 #[cfg(test)]

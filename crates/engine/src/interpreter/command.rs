@@ -3,10 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::event::step_key::StepKey;
 use crate::event::{Event, RunCreated, ShownCall};
 use crate::interpreter::{WorldView, digest};
-use crate::secret_placeholder;
+use crate::{StepKey, secret_placeholder};
 
 /// One thing that is to be done next.
 #[derive(Debug, Clone, PartialEq)]

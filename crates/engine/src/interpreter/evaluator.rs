@@ -7,22 +7,19 @@ use std::cell::OnceCell;
 
 use milepost_model::agent_prompt;
 use milepost_model::condition::Truth;
-use milepost_model::expr::SegmentKind;
+use milepost_model::expr::{Reference, SegmentKind};
 use milepost_model::step::{Action, Needs, OnError, Prompt, Step, When};
 use milepost_model::walk::{self, GuideWalk, WalkError, WalkPosition};
 use serde_json::{Map, Value, json};
 
-use crate::event::cause::Cause;
-use crate::event::failure::Failure;
-use crate::event::step_key::StepKey;
 use crate::event::{ActorKind, Event};
 use crate::interpreter::command::NextCommand;
-use crate::interpreter::flow::{Flow, FlowNode};
+use crate::interpreter::condition_trace;
 use crate::interpreter::frontier::Frontier;
 use crate::interpreter::scope::RunScope;
-use crate::interpreter::step_action::is_item;
+
 use crate::state::{Phase, State, StepState};
-use crate::view;
+use crate::{Cause, Failure, Flow, FlowNode, StepKey, view};
 
 /// The next thing to do; nothing when the run has ended or waits.
 pub fn next(flow: &Flow, state: &State) -> Option<NextCommand> {
@@ -207,7 +204,7 @@ impl<'s> RunEvaluator<'s> {
         let failed = self.state.failed().filter(|(key, _)| {
             let own = self.flow.is_walked() || key.as_str() == key.top();
             let counts = self.flow.of_key(key).is_some_and(|def| def.on_error == OnError::Fail);
-            own && counts && !key.as_str().contains("::verify@")
+            own && counts && !key.is_check()
         });
         let first = failed.min_by_key(|(_, step)| step.ended_ms);
         first.map(|(key, step)| (key.clone(), failure_of(step)))
@@ -223,7 +220,7 @@ impl<'s> RunEvaluator<'s> {
             && matches!(&step.action, Action::Run(run) if run.repeat.is_none())
         {
             let names = self.locals(key, step);
-            return self.advance(Execution { key, step, names }, state);
+            return self.advance(&Execution { key, step, names }, state);
         }
         Some(NextCommand::record(Event::StepCanceled { key: key.clone() }))
     }
@@ -238,7 +235,7 @@ impl<'s> RunEvaluator<'s> {
         let asking = open().find(|(_, step)| asks(&step.phase));
         let hollow = || {
             open().find(|(key, step)| {
-                let below = || self.state.steps.iter().filter(|(own, _)| own.is_within(key));
+                let below = || self.state.within(key);
                 step.phase == Phase::Listed
                     && below().any(|(_, inner)| inner.phase == Phase::Canceled)
                     && !below().any(|(own, inner)| own != *key && inner.is_open())
@@ -252,7 +249,7 @@ impl<'s> RunEvaluator<'s> {
         let state = self.state.step(&node.key).filter(|state| state.is_open())?;
         let step = self.flow.of_key(&node.key)?;
         let one = Execution { key: &node.key, step, names: self.names(&node.key) };
-        self.advance(one, state)
+        self.advance(&one, state)
     }
 
     /// Begins a step of the top level that is ready.
@@ -263,25 +260,21 @@ impl<'s> RunEvaluator<'s> {
         let step = self.flow.of_key(&node.key)?;
         let waits: Vec<&FlowNode> = self.waits(node).collect();
         if let Some(reason) = self.left_out(step, &waits) {
-            let key = node.key.clone();
-            return Some(NextCommand::record(Event::StepSkipped {
-                key,
-                reason,
-                values: Map::new(),
-            }));
+            let (key, values) = (node.key.clone(), Map::new());
+            return Some(NextCommand::record(Event::StepSkipped { key, reason, values }));
         }
         Some(self.begin(&Execution { key: &node.key, step, names: self.names(&node.key) }))
     }
 
     /// Why a step does not run though nobody asked its condition.
     fn left_out(&self, step: &Step, waits: &[&FlowNode]) -> Option<String> {
-        let skipped = |node: &&&FlowNode| *self.state.phase(&node.key) == Phase::Skipped;
-        let succeeded = |node: &&&FlowNode| *self.state.phase(&node.key) == Phase::Succeeded;
+        let is = |node: &FlowNode, phase: Phase| *self.state.phase(&node.key) == phase;
         match step.needs {
-            Needs::Any if waits.is_empty() || waits.iter().any(|node| succeeded(&node)) => None,
+            Needs::Any if waits.is_empty() => None,
+            Needs::Any if waits.iter().any(|node| is(node, Phase::Succeeded)) => None,
             Needs::Any => Some("none of the steps it needs succeeded".to_owned()),
             Needs::All => {
-                let mut skipped = waits.iter().filter(skipped);
+                let mut skipped = waits.iter().filter(|node| is(node, Phase::Skipped));
                 let first = skipped.find(|node| !asks_status(step, node.key.as_str()))?;
                 Some(format!("`{}` was skipped", first.key))
             }
@@ -317,7 +310,7 @@ impl<'s> RunEvaluator<'s> {
                 let one = Execution { key: &key, step: due.step, names };
                 let begun = self.state.step(&key).filter(|state| state.is_open());
                 let command = match begun {
-                    Some(state) => self.advance(one, state),
+                    Some(state) => self.advance(&one, state),
                     None if self.is_free(&key) => Some(self.begin(&one)),
                     None => None,
                 };
@@ -344,7 +337,7 @@ impl<'s> RunEvaluator<'s> {
     /// What is done of a walk, all of it or below one loop.
     pub(crate) fn completed(&self, below: Option<&StepKey>) -> Vec<String> {
         let done = |(key, step): (&StepKey, &StepState)| {
-            let counts = step.phase.is_closed() && !is_item(key);
+            let counts = step.phase.is_closed() && !key.is_item();
             counts.then(|| key.as_str().to_owned())
         };
         match below {
@@ -358,7 +351,7 @@ impl<'s> RunEvaluator<'s> {
         let broken = self.state.failed().find(|(other, _)| {
             let own = *other != key && other.is_within(key);
             // A failed item is for its list to judge, and a refuted claim for its step.
-            own && !is_item(other)
+            own && !other.is_item()
                 && self.flow.of_key(other).is_some_and(|def| def.on_error == OnError::Fail)
         });
         if let Some((_, inner)) = broken {
@@ -449,33 +442,28 @@ impl<'s> RunEvaluator<'s> {
     /// Begins an execution: its condition first.
     pub(crate) fn begin(&self, one: &Execution<'_, 's>) -> NextCommand {
         let when = one.step.when.as_ref().filter(|_| !self.is_open(one.key));
-        match when.map(|when| self.holds(when, &one.names)) {
-            Some(Ok(Err(values))) => {
-                let (key, reason) = (one.key.clone(), "its condition does not hold".to_owned());
+        let key = one.key.clone();
+        match when.map(|when| self.against(when, &one.names)).transpose() {
+            Ok(Some(Some(values))) => {
+                let reason = "its condition does not hold".to_owned();
                 NextCommand::record(Event::StepSkipped { key, reason, values })
             }
-            Some(Err(failure)) => {
-                NextCommand::record(Event::StepFailed { key: one.key.clone(), failure })
-            }
-            Some(Ok(Ok(()))) | None => self.act(one),
+            Err(failure) => NextCommand::record(Event::StepFailed { key, failure }),
+            Ok(Some(None) | None) => self.act(one),
         }
     }
 
-    /// Whether a condition holds, and the values that decided when it does not.
-    fn holds(
+    /// The values that decided, when a condition does not hold.
+    fn against(
         &self,
         when: &When,
         names: &RunScope<'_>,
-    ) -> Result<Result<(), Map<String, Value>>, Failure> {
+    ) -> Result<Option<Map<String, Value>>, Failure> {
         match when {
             When::Expr(bare) => {
-                let held = names.holds("if", bare)?;
                 let source = bare.expr.source().trim().to_owned();
-                Ok(if held {
-                    Ok(())
-                } else {
-                    Err(crate::interpreter::condition_trace::values(bare, names, source))
-                })
+                let held = names.holds("if", bare)?;
+                Ok((!held).then(|| condition_trace::values(bare, names, source)))
             }
             When::Condition(condition) => {
                 let context = Value::Object(context(self.state));
@@ -483,13 +471,13 @@ impl<'s> RunEvaluator<'s> {
                     matches!(condition.decide(&context), Truth::Holds) || condition.holds(&context);
                 // The walk has decided on conditions of guides, with the variables of loops.
                 if holds || self.flow.is_walked() {
-                    return Ok(Ok(()));
+                    return Ok(None);
                 }
                 let read = condition.variables().into_iter().filter_map(|name| {
                     let value = milepost_model::condition::Variables::get(&context, name)?;
                     Some((name.to_owned(), value.clone()))
                 });
-                Ok(Err(read.collect()))
+                Ok(Some(read.collect()))
             }
         }
     }
@@ -511,12 +499,17 @@ enum Place {
 pub(crate) fn asks_status(step: &Step, other: &str) -> bool {
     let Some(When::Expr(bare)) = &step.when else { return false };
     bare.expr.references().iter().any(|reference| {
-        let field = |at: usize| match &reference.path.get(at)?.kind {
-            SegmentKind::Field(name) => Some(name.as_str()),
-            SegmentKind::Index(_) | SegmentKind::Dynamic => None,
-        };
-        reference.root == "steps" && field(0) == Some(other) && field(1) == Some("status")
+        let fields = (field(reference, 0), field(reference, 1));
+        reference.root == "steps" && fields == (Some(other), Some("status"))
     })
+}
+
+/// A name in the path of a reference.
+pub(crate) fn field(reference: &Reference, at: usize) -> Option<&str> {
+    match &reference.path.get(at)?.kind {
+        SegmentKind::Field(name) => Some(name.as_str()),
+        SegmentKind::Index(_) | SegmentKind::Dynamic => None,
+    }
 }
 
 /// What a step does is known to be a list.

@@ -7,8 +7,7 @@ use milepost_model::plan::Plan;
 use milepost_model::step::{Action, Step};
 use milepost_model::workflow::{Spelling, Workflow};
 
-use crate::event::step_key::StepKey;
-use crate::limits;
+use crate::{StepKey, limits};
 
 /// A workflow without errors, compiled. A clone is the same.
 #[derive(Debug, Clone)]

@@ -3,10 +3,8 @@
 use milepost_model::step::{FieldType, Step};
 use serde_json::Value;
 
-use crate::event::cause::Cause;
-use crate::event::failure::Failure;
-use crate::event::step_key::StepKey;
 use crate::interpreter::step_action::kind_of;
+use crate::{Cause, Failure, StepKey};
 
 /// The first field that is not as the contract has it.
 pub(crate) fn misfit(key: &StepKey, step: &Step, output: &Value) -> Option<Failure> {

@@ -6,6 +6,7 @@ use milepost_model::step::Step;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::event::Attempt;
 use crate::interpreter::step_action::millis;
 use crate::limits;
 
@@ -31,33 +32,24 @@ pub enum FailureKind {
     Lapsed,
 }
 
-/// A failed try.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Tried<'t> {
-    pub(crate) trouble: FailureKind,
-    /// Which try it was, from 1.
-    pub(crate) attempt: u32,
-    /// Whether the request may be sent again whatever became of it.
-    pub(crate) repeatable: bool,
-    /// What the server asked for.
-    pub(crate) retry_after_ms: Option<u64>,
-    /// Makes pauses differ between runs, and stay the same for one.
-    pub(crate) seed: &'t str,
-}
-
 /// How long to wait before the next try; nothing when there is none.
-pub(crate) fn pause(step: &Step, tried: &Tried<'_>) -> Option<u64> {
+pub(crate) fn pause(
+    step: &Step,
+    tried: &Attempt,
+    trouble: FailureKind,
+    retry_after_ms: Option<u64>,
+) -> Option<u64> {
     let retry = step.retry.as_ref();
     let most = retry.and_then(|retry| retry.max_attempts).map(milepost_model::decode::Int::get);
     let most = most.unwrap_or(match (retry.is_some(), tried.repeatable) {
         (true, _) | (_, true) => RETRY_ATTEMPTS,
         (false, false) => 1,
     });
-    if tried.attempt >= most || !is_worth_it(retry, tried.trouble) {
+    if tried.attempt >= most || !is_worth_it(retry, trouble) {
         return None;
     }
     // A server that asks for more is not asked again: an earlier try would only be refused too.
-    let asked = tried.retry_after_ms.unwrap_or(0);
+    let asked = retry_after_ms.unwrap_or(0);
     (asked <= limits::RETRY_AFTER_MAX_MS).then(|| grown(retry, tried).max(asked))
 }
 
@@ -89,7 +81,7 @@ fn is_worth_it(retry: Option<&Retry>, trouble: FailureKind) -> bool {
     })
 }
 
-fn grown(retry: Option<&Retry>, tried: &Tried<'_>) -> u64 {
+fn grown(retry: Option<&Retry>, tried: &Attempt) -> u64 {
     let initial = retry.and_then(|retry| retry.initial.as_ref());
     let initial = initial.map_or(limits::BACKOFF_MS, millis);
     let max = retry.and_then(|retry| retry.max.as_ref()).map_or(limits::BACKOFF_MAX_MS, millis);
@@ -99,8 +91,9 @@ fn grown(retry: Option<&Retry>, tried: &Tried<'_>) -> u64 {
     if retry.and_then(|retry| retry.jitter) == Some(false) || fixed {
         return pause;
     }
-    // Up to a quarter more, so that runs that failed together do not come back together.
-    let digest = Sha256::digest(format!("{}/{}", tried.seed, tried.attempt));
+    // Up to a quarter more, so that runs that failed together do not come back together. The key
+    // makes pauses differ between runs, and stay the same for one.
+    let digest = Sha256::digest(format!("{}/{}", tried.idempotency_key, tried.attempt));
     let share = u64::from(u16::from_be_bytes([digest[0], digest[1]]));
     pause + pause / 4 * share / u64::from(u16::MAX)
 }

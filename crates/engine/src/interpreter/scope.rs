@@ -7,13 +7,9 @@ use milepost_model::templated::{Bare, Dynamic, Templated};
 use milepost_model::walk::LoopPass;
 use serde_json::{Map, Value, json};
 
-use crate::event::cause::Cause;
-use crate::event::failure::Failure;
-use crate::event::step_key::StepKey;
-use crate::interpreter::flow::Flow;
-use crate::secret_placeholder::secret_placeholder;
+use crate::event::CallAnswer;
 use crate::state::{State, StepState};
-use crate::time;
+use crate::{Cause, Failure, Flow, StepKey, secret_placeholder, time};
 
 /// The names of a run, with those of the loop around laid over them.
 #[derive(Clone)]
@@ -51,6 +47,11 @@ impl<'s> RunScope<'s> {
     pub(crate) fn with(mut self, name: &str, value: Value) -> RunScope<'s> {
         self.locals.insert(name.to_owned(), value);
         self
+    }
+
+    /// With what an answer is known by.
+    pub(crate) fn answered(self, answer: &CallAnswer) -> RunScope<'s> {
+        self.with("output", answer.output.clone()).with("status_code", answer.status.into())
     }
 
     /// With the item of a list.

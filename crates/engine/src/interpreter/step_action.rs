@@ -8,10 +8,7 @@ use milepost_model::target::Target;
 use milepost_model::wait::Wait;
 use serde_json::{Map, Value, json};
 
-use crate::event::cause::Cause;
-use crate::event::failure::Failure;
-use crate::event::step_key::StepKey;
-use crate::event::{Actor, ActorKind, ApprovalDecision, Event, SubmissionIssue};
+use crate::event::{ActorKind, ApprovalDecision, Event, SubmissionIssue};
 use crate::interpreter::command::{
     ApprovalDraft, ChildStart, KeyedCall, NextCommand, PlannedCall, StepCall,
 };
@@ -20,29 +17,33 @@ use crate::interpreter::flow::FlowNode;
 use crate::interpreter::output_contract;
 use crate::interpreter::scope::RunScope;
 use crate::state::{Phase, StepState};
-use crate::{limits, time};
+use crate::{Cause, Failure, StepKey, limits, time};
 
 impl<'s> RunEvaluator<'s> {
     /// Goes on with an execution that has begun.
-    pub(crate) fn advance(&self, one: Execution<'_, 's>, state: &StepState) -> Option<NextCommand> {
+    pub(crate) fn advance(
+        &self,
+        one: &Execution<'_, 's>,
+        state: &StepState,
+    ) -> Option<NextCommand> {
         match &state.phase {
-            Phase::Pending => self.is_free(one.key).then(|| self.act(&one)),
+            Phase::Pending => self.is_free(one.key).then(|| self.act(one)),
             Phase::Voided => Some(match one.step.action {
                 Action::Prompt(_) => self.confirm(one.key),
-                _ => self.act(&one),
+                _ => self.act(one),
             }),
             Phase::Listed if is_loop(one.step) => self.looped(one.key, one.step),
-            Phase::Listed => self.listed(&one, state),
+            Phase::Listed => self.listed(one, state),
             Phase::Answered => Some(answered(one, state)),
             Phase::Failing(failure) => {
                 let (key, failure) = (one.key.clone(), (**failure).clone());
                 Some(NextCommand::record(Event::StepFailed { key, failure }))
             }
-            Phase::Verifying => self.verify(&one, state),
+            Phase::Verifying => self.verify(one, state),
             Phase::Rejected if !self.is_free(one.key) => None,
             Phase::Rejected => offered_again(one.key, one.step, state),
-            Phase::Accepted => Some(self.accepted(&one, state)),
-            Phase::Decided(yes) => self.decided(&one, state, *yes),
+            Phase::Accepted => Some(self.accepted(one, state)),
+            Phase::Decided(yes) => self.decided(one, state, *yes),
             Phase::Calling(_)
             | Phase::Backoff(_)
             | Phase::Between(_)
@@ -61,7 +62,7 @@ impl<'s> RunEvaluator<'s> {
     /// Does what the step is there for.
     pub(crate) fn act(&self, one: &Execution<'_, 's>) -> NextCommand {
         let key = one.key.clone();
-        let listed = one.step.for_each.is_some() && !is_item(&key);
+        let listed = one.step.for_each.is_some() && !key.is_item();
         let done = match &one.step.action {
             _ if listed => items(one),
             Action::Run(run) => self.run(one, run),
@@ -72,18 +73,9 @@ impl<'s> RunEvaluator<'s> {
             Action::Approve(approve) => self.ask(one, approve),
             Action::Wait(wait) => self.wait(one, wait),
             Action::Set(values) => {
-                let mut output = Map::new();
-                let rendered = values.0.iter().try_for_each(|(name, value)| {
-                    let place = format!("set.{}", name.value);
-                    if let Some(value) = one.names.value(&place, value)? {
-                        output.insert(name.value.clone(), value);
-                    }
-                    Ok(())
-                });
-                rendered.and_then(|()| {
-                    let output = Value::Object(output);
-                    let misfit = output_contract::misfit(&key, one.step, &output);
-                    misfit.map_or_else(|| Ok(succeeded(&key, Some(output))), Err)
+                let rendered = entries("set", values, &one.names);
+                rendered.map(Value::Object).map(|output| {
+                    misfit(one, &output).unwrap_or_else(|| succeeded(&key, Some(output)))
                 })
             }
             Action::Fail(message) => {
@@ -109,7 +101,7 @@ impl<'s> RunEvaluator<'s> {
             match item.filter(|item| item.is_open()) {
                 Some(item) => {
                     let one = Execution { key: &key, step: one.step, names: names(index) };
-                    if let Some(command) = self.advance(one, item) {
+                    if let Some(command) = self.advance(&one, item) {
                         return Some(command);
                     }
                     open += 1;
@@ -167,12 +159,8 @@ impl<'s> RunEvaluator<'s> {
         let deeds = self.deeds_below(one.key);
         let expires =
             approve.expires.as_ref().map(|period| self.state.now_ms.saturating_add(millis(period)));
-        Ok(NextCommand::Ask(Box::new(ApprovalDraft {
-            key: one.key.clone(),
-            message,
-            deeds,
-            expires_at_ms: expires,
-        })))
+        let (key, expires_at_ms) = (one.key.clone(), expires);
+        Ok(NextCommand::Ask(Box::new(ApprovalDraft { key, message, deeds, expires_at_ms })))
     }
 
     /// What waits for a step, as far as it can be told now.
@@ -261,9 +249,7 @@ impl<'s> RunEvaluator<'s> {
                 }
                 Phase::Answered => {
                     let answer = checked.and_then(|checked| checked.answer.clone())?;
-                    let names = names()
-                        .with("output", answer.output)
-                        .with("status_code", answer.status.into());
+                    let names = names().answered(&answer);
                     return Some(match names.holds("verify.check", &check.check) {
                         Ok(true) => succeeded(&key, None),
                         Ok(false) => {
@@ -298,10 +284,7 @@ impl<'s> RunEvaluator<'s> {
         let output = state.submission.as_ref().map(|submission| submission.output.clone());
         let given = || state.answer.as_ref().map(|answer| answer.output.clone());
         let output = output.or_else(given).unwrap_or_default();
-        match output_contract::misfit(one.key, one.step, &output) {
-            Some(failure) => failed(one.key, failure),
-            None => succeeded(one.key, None),
-        }
+        misfit(one, &output).unwrap_or_else(|| succeeded(one.key, None))
     }
 
     /// Asks a person whether what an agent handed in will do.
@@ -324,37 +307,21 @@ impl<'s> RunEvaluator<'s> {
         let key = one.key.clone();
         Some(match (&one.step.action, yes) {
             (Action::Approve(_), true) => {
-                let output = told(verdict, true);
-                match output_contract::misfit(&key, one.step, &output) {
-                    Some(failure) => failed(&key, failure),
-                    None => succeeded(&key, Some(output)),
-                }
+                let output = told(verdict);
+                misfit(one, &output).unwrap_or_else(|| succeeded(&key, Some(output)))
             }
             (Action::Approve(approve), false) => {
                 return self.sent_back(&key, approve, state, verdict);
             }
             (_, true) => {
                 let output = state.submission.as_ref().map(|one| one.output.clone());
-                match output_contract::misfit(&key, one.step, &output.unwrap_or_default()) {
-                    Some(failure) => failed(&key, failure),
-                    None => succeeded(&key, None),
-                }
+                misfit(one, &output.unwrap_or_default()).unwrap_or_else(|| succeeded(&key, None))
             }
             (_, false) => {
-                let comment = verdict.comment.clone().unwrap_or_else(|| "no reason".to_owned());
-                let issue = SubmissionIssue {
-                    message: format!("a person did not confirm it: {comment}"),
-                    suggestion: "do the step again with that in mind".into(),
-                };
-                let digest = state.submission.as_ref().map(|one| one.digest.clone());
-                let attempt = state.submission.as_ref().map_or(0, |one| one.attempt);
-                NextCommand::record(Event::SubmissionRejected {
-                    key,
-                    attempt,
-                    digest: digest.unwrap_or_default(),
-                    issues: vec![issue],
-                    counted: true,
-                })
+                let comment = verdict.comment.as_deref().unwrap_or("no reason");
+                let message = format!("a person did not confirm it: {comment}");
+                let suggestion = "do the step again with that in mind".into();
+                rejected(&key, state, SubmissionIssue { message, suggestion }, true)
             }
         })
     }
@@ -432,33 +399,20 @@ fn does(
     })
 }
 
-/// Whether an execution is one item of a list.
-pub(crate) fn is_item(key: &StepKey) -> bool {
-    let last = key.as_str().rsplit("::").next().unwrap_or_default();
-    last.contains('@')
-}
-
-fn answered(one: Execution<'_, '_>, state: &StepState) -> NextCommand {
+fn answered(one: &Execution<'_, '_>, state: &StepState) -> NextCommand {
     let empty = crate::event::CallAnswer::default();
     let answer = state.answer.as_ref().unwrap_or(&empty);
     if let Action::Run(run) = &one.step.action
         && let Some(repeat) = &run.repeat
     {
-        let names = one
-            .names
-            .with("output", answer.output.clone())
-            .with("status_code", answer.status.into())
-            .with_self(Some(&answer.output));
+        let names = one.names.clone().answered(answer).with_self(Some(&answer.output));
         match names.holds("repeat.until", &repeat.until) {
             Ok(true) => {}
             Ok(false) => return polled(one.key, repeat, state, names.now_ms()),
             Err(failure) => return failed(one.key, failure),
         }
     }
-    match output_contract::misfit(one.key, one.step, &answer.output) {
-        Some(failure) => failed(one.key, failure),
-        None => succeeded(one.key, None),
-    }
+    misfit(one, &answer.output).unwrap_or_else(|| succeeded(one.key, None))
 }
 
 /// When polling has taken as long as it may.
@@ -494,23 +448,27 @@ fn offered_again(key: &StepKey, step: &Step, state: &StepState) -> Option<NextCo
 /// keeps its try.
 fn refused(key: &StepKey, state: &StepState, failure: &Failure) -> NextCommand {
     let refuted = failure.is(milepost_model::problem::Code::ClaimRefuted);
-    let issue = match refuted {
-        true => {
-            SubmissionIssue { message: failure.message().into_owned(), suggestion: failure.hint() }
-        }
-        false => SubmissionIssue {
-            message: format!("it could not be checked: {}", failure.message()),
-            suggestion: "submit it again when what it is checked against is there".into(),
-        },
+    let (message, suggestion) = match refuted {
+        true => (failure.message().into_owned(), failure.hint()),
+        false => (
+            format!("it could not be checked: {}", failure.message()),
+            "submit it again when what it is checked against is there".into(),
+        ),
     };
+    rejected(key, state, SubmissionIssue { message, suggestion }, refuted)
+}
+
+fn rejected(
+    key: &StepKey,
+    state: &StepState,
+    issue: SubmissionIssue,
+    counted: bool,
+) -> NextCommand {
     let submission = state.submission.as_ref();
-    NextCommand::record(Event::SubmissionRejected {
-        key: key.clone(),
-        attempt: submission.map_or(0, |one| one.attempt),
-        digest: submission.map(|one| one.digest.clone()).unwrap_or_default(),
-        issues: vec![issue],
-        counted: refuted,
-    })
+    let attempt = submission.map_or(0, |one| one.attempt);
+    let digest = submission.map(|one| one.digest.clone()).unwrap_or_default();
+    let (key, issues) = (key.clone(), vec![issue]);
+    NextCommand::record(Event::SubmissionRejected { key, attempt, digest, issues, counted })
 }
 
 fn call(run: &Run, step: &Step, names: &RunScope<'_>) -> Result<StepCall, Failure> {
@@ -556,9 +514,8 @@ fn entries(
 }
 
 /// What a person decided, as expressions see it.
-fn told(verdict: &ApprovalDecision, approved: bool) -> Value {
-    let Actor { name, .. } = &verdict.by;
-    let mut all = json!({"approved": approved, "by": name});
+fn told(verdict: &ApprovalDecision) -> Value {
+    let mut all = json!({"approved": true, "by": verdict.by.name});
     if let Some(comment) = &verdict.comment {
         all["comment"] = comment.clone().into();
     }
@@ -585,6 +542,12 @@ pub(crate) fn kind_of(value: &Value) -> &'static str {
 
 fn scheduled(key: &StepKey, items: Vec<Value>) -> NextCommand {
     NextCommand::record(Event::StepScheduled { key: key.clone(), items })
+}
+
+/// The end of an execution whose output is not what its step promises.
+fn misfit(one: &Execution<'_, '_>, output: &Value) -> Option<NextCommand> {
+    let misfit = output_contract::misfit(one.key, one.step, output);
+    misfit.map(|failure| failed(one.key, failure))
 }
 
 fn succeeded(key: &StepKey, output: Option<Value>) -> NextCommand {

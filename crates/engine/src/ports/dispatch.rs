@@ -37,9 +37,3 @@ impl Subscription {
         Subscription { _kept: Box::new(kept) }
     }
 }
-
-impl fmt::Debug for Subscription {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Subscription")
-    }
-}

@@ -420,78 +420,35 @@ pub struct RunCounts {
 pub enum JournalError {
     /// There is no such run.
     #[error("there is no run `{run}`")]
-    NotFound {
-        /// The run.
-        run: RunId,
-    },
+    NotFound { run: RunId },
     /// Another process drives the run now: stop driving it.
     #[error("run `{run}` is driven by another process now")]
-    Fenced {
-        /// The run.
-        run: RunId,
-    },
+    Fenced { run: RunId },
     /// The journal goes on elsewhere: read the events and decide again.
     #[error("the last event of run `{run}` is number {last}")]
-    OutOfOrder {
-        /// The run.
-        run: RunId,
-        /// The number of its last event.
-        last: u64,
-    },
-    /// A row of the run is not as it was written. The run is set aside; all others go on.
+    OutOfOrder { run: RunId, last: u64 },
+    /// A row of the run is not as it was written. The run is set aside; all others go on. `seq` is
+    /// the first event that cannot be believed; 0 is the row of the run itself.
     #[error("the journal of run `{run}` is damaged at event {seq}")]
-    Corrupt {
-        /// The run.
-        run: RunId,
-        /// The first event that cannot be believed; 0 is the row of the run itself.
-        seq: u64,
-    },
+    Corrupt { run: RunId, seq: u64 },
     /// An event is as it was written, and this program cannot read it.
     #[error("run `{run}` cannot be read: {reason}")]
-    Undecodable {
-        /// The run.
-        run: RunId,
-        /// What the decoder said.
-        reason: String,
-    },
+    Undecodable { run: RunId, reason: String },
     /// A later version of this program wrote an event of the run.
     #[error("run `{run}` cannot be read: a newer version of this program wrote its event {seq}")]
-    NewerEvent {
-        /// The run.
-        run: RunId,
-        /// The first event that is not known.
-        seq: u64,
-    },
+    NewerEvent { run: RunId, seq: u64 },
     /// A later version of this program changed the journal so that this one cannot use it.
     #[error("`{}` has version {found}, and this program knows {known}", path.display())]
-    Newer {
-        /// Where it is.
-        path: PathBuf,
-        /// Its version.
-        found: u32,
-        /// The latest version that is known.
-        known: u32,
-    },
+    Newer { path: PathBuf, found: u32, known: u32 },
     /// The run was set aside because its journal is damaged.
     #[error("run `{run}` was set aside because its journal is damaged")]
-    Quarantined {
-        /// The run.
-        run: RunId,
-    },
+    Quarantined { run: RunId },
     /// A message of this id was sent to another run.
     #[error("a message of the same id was sent to another run than `{run}`")]
-    OtherRun {
-        /// The run.
-        run: RunId,
-    },
+    OtherRun { run: RunId },
     /// More than is ever written at once.
     #[error("{bytes} bytes are too much at once: at most {limit}")]
-    TooLarge {
-        /// How much it is.
-        bytes: usize,
-        /// How much it may be.
-        limit: usize,
-    },
+    TooLarge { bytes: usize, limit: usize },
     /// The disk is full. Nothing of this was written; later writes may be.
     #[error("there is no room left on the disk")]
     Full,
@@ -504,10 +461,7 @@ pub enum JournalError {
     Failed,
     /// Something is already there where a copy was to be made.
     #[error("`{}` exists", path.display())]
-    Exists {
-        /// The path.
-        path: PathBuf,
-    },
+    Exists { path: PathBuf },
     /// The journal cannot be used at all: its file, its key or its version.
     #[error(transparent)]
     Unusable(Arc<dyn Error + Send + Sync>),

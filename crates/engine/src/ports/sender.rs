@@ -9,12 +9,11 @@ use milepost_model::id::{RunId, WorkflowId};
 use serde_json::{Map, Value};
 
 use super::{BoxFuture, Durability};
-use crate::event::failure::Failure;
 use crate::event::{Actor, Budget, Parent, RunCreated};
 use crate::interpreter::command::StepCall;
-use crate::interpreter::flow::Flow;
 use crate::interpreter::{AttemptOutcome, WorldView};
 use crate::world::{MissingWorld, RunWorld};
+use crate::{Failure, Flow};
 
 /// Reaches the world on behalf of runs: catalogs, inputs and built-in commands live behind it.
 pub trait RequestSender: WorldView + Send + Sync + fmt::Debug {

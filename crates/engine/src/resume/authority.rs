@@ -6,12 +6,11 @@
 use milepost_model::step::Action;
 
 use crate::event::Resumption;
-use crate::event::step_key::StepKey;
 use crate::interpreter::budget;
 use crate::interpreter::evaluator::RunEvaluator;
-use crate::interpreter::flow::Flow;
 use crate::state::{Phase, State, StepState};
 use crate::world::WorldChange;
+use crate::{Flow, StepKey};
 
 /// Who has to be there, and what for.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,23 +6,22 @@
 use std::fmt;
 
 use milepost_model::condition::Truth;
-use milepost_model::expr::{Expr, Fuel, Reference, SegmentKind};
+use milepost_model::expr::{Expr, Fuel};
 use milepost_model::guide::{Confirmation, Count};
 use milepost_model::step::{Action, Loop, Needs, Prompt, Repeat, Run, Step, When};
 use milepost_model::target::Target;
 use serde_json::{Value, json};
 
 use super::selection::is_given;
-use crate::event::cause::Cause;
-use crate::event::step_key::StepKey;
 use crate::interpreter::WorldView;
 use crate::interpreter::command::NextCommand;
-use crate::interpreter::evaluator::{Execution, RunEvaluator, asks_status, context};
-use crate::interpreter::flow::Flow;
+use crate::interpreter::evaluator::{
+    Execution, RunEvaluator, asks_status, context, field, is_loop,
+};
 use crate::interpreter::scope::RunScope;
-use crate::interpreter::step_action::millis;
+use crate::interpreter::step_action::{millis, polls_until};
 use crate::state::{Phase, State, StepStatus};
-use crate::{limits, secret_placeholder};
+use crate::{Cause, Flow, StepKey, limits, secret_placeholder};
 
 /// How many of something: so many, or a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -289,11 +288,8 @@ impl<'o> Outlook<'o> {
     fn is_walked_past(&self, index: usize) -> bool {
         let nodes = self.flow.nodes();
         let step = self.flow.of_key(&nodes[index].key);
-        let looped = step.is_some_and(|step| matches!(step.action, Action::Loop(_)));
-        let begun = |key: &StepKey| {
-            let mut steps = self.state.steps.iter();
-            steps.any(|(other, step)| other.is_within(key) && step.began_ms.is_some())
-        };
+        let looped = step.is_some_and(is_loop);
+        let begun = |key: &StepKey| self.state.within(key).any(|(_, step)| step.began_ms.is_some());
         let later = || nodes[index + 1..].iter().any(|node| begun(&node.key));
         self.flow.is_walked() && looped && begun(&nodes[index].key) && later()
     }
@@ -361,10 +357,7 @@ impl<'o> Outlook<'o> {
     fn conditioned(&self, step: &Step, fate: StepFate) -> StepFate {
         let held = match &step.when {
             None => return fate,
-            Some(When::Expr(bare)) => {
-                let names = self.names();
-                self.knows(&bare.expr).then(|| names.holds("if", bare).ok()).flatten()
-            }
+            Some(When::Expr(bare)) if self.knows(&bare.expr) => self.names().holds("if", bare).ok(),
             Some(When::Condition(condition)) if !self.varies => {
                 match condition.decide(&Value::Object(context(self.state))) {
                     Truth::Holds => Some(true),
@@ -372,7 +365,7 @@ impl<'o> Outlook<'o> {
                     Truth::Undecided(_) => None,
                 }
             }
-            Some(When::Condition(_)) => None,
+            Some(When::Expr(_) | When::Condition(_)) => None,
         };
         match held {
             Some(true) => fate,
@@ -385,22 +378,15 @@ impl<'o> Outlook<'o> {
     fn note(&mut self, index: usize, fate: &StepFate) {
         let key = &self.flow.nodes()[index].key;
         let status = match fate {
-            StepFate::Runs => StepStatus::Succeeded,
-            StepFate::Skips(_) => StepStatus::Skipped,
-            StepFate::Fails(_) => StepStatus::Failed,
-            StepFate::Over | StepFate::MayRun(_) | StepFate::Left => {
-                return self.agents(index, fate);
-            }
+            StepFate::Runs => Some(StepStatus::Succeeded),
+            StepFate::Skips(_) => Some(StepStatus::Skipped),
+            StepFate::Fails(_) => Some(StepStatus::Failed),
+            StepFate::Over | StepFate::MayRun(_) | StepFate::Left => None,
         };
-        let (name, shown) = (key.as_str().to_owned(), json!({"status": status, "attempts": 0}));
-        if let Some(steps) = self.steps.as_object_mut() {
-            steps.insert(name, shown);
+        if let Some(status) = status {
+            self.steps[key.as_str()] = json!({"status": status, "attempts": 0});
         }
-        self.agents(index, fate);
-    }
-
-    fn agents(&mut self, index: usize, fate: &StepFate) {
-        let step = self.flow.of_key(&self.flow.nodes()[index].key);
+        let step = self.flow.of_key(key);
         let works = |step: &Step| matches!(step.action, Action::Prompt(_) | Action::Loop(_));
         let runs = matches!(fate, StepFate::Runs | StepFate::MayRun(_));
         self.varies |= runs && step.is_some_and(works);
@@ -449,6 +435,10 @@ impl<'o> Outlook<'o> {
                 }
                 _ => false,
             })
+    }
+
+    fn knows_all(&self, step: &Step) -> bool {
+        step.exprs().iter().all(|located| self.knows(located.expr))
     }
 
     /// What a step of the top level costs that runs.
@@ -519,10 +509,7 @@ impl<'o> Outlook<'o> {
 
     fn call(&self, key: &StepKey, target: &Target) -> Forecast {
         let known = self.world.writes(&target.to_string(), self.state.head.mock);
-        let wrote = || {
-            let mut within = self.state.steps.iter().filter(|(other, _)| other.is_within(key));
-            within.any(|(_, step)| step.wrote.is_some()).then_some(true)
-        };
+        let wrote = || self.state.within(key).any(|(_, step)| step.wrote.is_some()).then_some(true);
         let writes = match known.or_else(wrote) {
             Some(true) => ForecastRange::ONE,
             Some(false) => ForecastRange::NONE,
@@ -559,17 +546,12 @@ impl<'o> Outlook<'o> {
             if let Action::Loop(inner) = &step.action {
                 return self.looped(around, inner, passes);
             }
-            let own = |key: &StepKey| {
-                let check = key.as_str().contains("::verify@");
-                key != around
-                    && key.is_within(around)
-                    && key.step() == step.id.value.as_str()
-                    && !check
-            };
-            let begun = self.state.steps.iter().filter(|(key, _)| own(key));
-            let (done, open): (Vec<_>, Vec<_>) = begun
-                .filter(|(_, stands)| stands.began_ms.is_some())
-                .partition(|(_, stands)| stands.phase.is_closed());
+            let begun = self.state.below(around).filter(|(key, stands)| {
+                let own = key.step() == step.id.value.as_str() && !key.is_check();
+                own && stands.began_ms.is_some()
+            });
+            let (done, open): (Vec<_>, Vec<_>) =
+                begun.partition(|(_, stands)| stands.phase.is_closed());
             let left = passes.less((done.len() + open.len()) as u64);
             let open = open.iter().map(|(key, _)| self.execution(key, step));
             open.fold(self.fresh(around, step).times(left), Forecast::plus)
@@ -605,23 +587,15 @@ impl<'o> Outlook<'o> {
         let step = self.flow.of_key(key)?;
         let before = self.state.step(key)?.request.as_deref()?;
         let look = RunEvaluator::of(self.flow, self.state);
-        let NextCommand::Ask(now) =
-            look.act(&Execution { key, step, names: RunScope::of(self.state) })
-        else {
-            return None;
-        };
-        let mut known = step.exprs().iter().all(|located| self.knows(located.expr));
+        let names = RunScope::of(self.state);
+        let NextCommand::Ask(now) = look.act(&Execution { key, step, names }) else { return None };
+        let mut known = self.knows_all(step);
         let message = secret_placeholder::mask_text(&self.state.head.nonce, &now.message);
         if known && message != before.message {
             return Some(true);
         }
-        for shown in &before.shown {
-            let begun = self.state.step(&shown.key).is_some_and(|step| step.began_ms.is_some());
-            if begun {
-                continue;
-            }
-            let step = self.flow.of_key(&shown.key)?;
-            let settled = step.exprs().iter().all(|located| self.knows(located.expr));
+        for shown in before.shown.iter().filter(|shown| !self.state.has_begun(&shown.key)) {
+            let settled = self.knows_all(self.flow.of_key(&shown.key)?);
             let deed = now.deeds.iter().find(|deed| *deed.key() == shown.key);
             let now = deed.and_then(|deed| deed.shown(&self.state.head, self.world));
             if settled && now.is_none_or(|now| now.digest != shown.digest) {
@@ -629,14 +603,11 @@ impl<'o> Outlook<'o> {
             }
             known &= settled;
         }
-        let begun =
-            |key: &StepKey| self.state.step(key).is_some_and(|step| step.began_ms.is_some());
-        let unseen = |key: &StepKey| !before.names(key) && !begun(key);
+        let unseen = |key: &StepKey| !before.names(key) && !self.state.has_begun(key);
         for key in look.senders_below(key).into_iter().filter(unseen) {
             let step = self.flow.of_key(&key)?;
             // Which items a list has may be told later.
-            let settled = step.exprs().iter().all(|located| self.knows(located.expr));
-            if step.for_each.is_none() || settled {
+            if step.for_each.is_none() || self.knows_all(step) {
                 return Some(true);
             }
             known = false;
@@ -647,12 +618,9 @@ impl<'o> Outlook<'o> {
     /// What the executions cost that are kept.
     fn saved(&self) -> SavedCost {
         let mut saved = SavedCost::default();
-        for (key, stands) in &self.state.steps {
-            if stands.phase != Phase::Succeeded {
-                continue;
-            }
+        let kept = self.state.steps.iter().filter(|(_, step)| step.phase == Phase::Succeeded);
+        for (key, stands) in kept {
             let Some(step) = self.flow.of_key(key) else { continue };
-            let check = key.as_str().contains("::verify@");
             let listed = step.for_each.is_some() && stands.items.is_some();
             match &step.action {
                 Action::Run(run) if !listed && matches!(run.target.value, Target::Command(_)) => {
@@ -661,7 +629,7 @@ impl<'o> Outlook<'o> {
                     saved.calls += paid;
                     saved.writes += if stands.wrote.is_some() { paid } else { 0 };
                 }
-                Action::Prompt(_) if check => {
+                Action::Prompt(_) if key.is_check() => {
                     saved.calls += 1;
                     saved.writes += u64::from(stands.wrote.is_some());
                 }
@@ -684,15 +652,9 @@ fn polled_on(step: &Step, fresh: Forecast) -> Forecast {
 /// How often polling asks.
 fn passes(repeat: &Repeat) -> ForecastRange {
     let every = repeat.every.as_ref().map_or(limits::POLL_MS, millis).max(1);
-    let total = repeat.timeout.as_ref().map(millis);
     let attempts = repeat.max_attempts.map(|most| u64::from(most.get()));
-    let total = total.or(attempts.is_none().then_some(limits::POLL_TOTAL_MS));
-    let timed = total.map(|total| total / every + 1);
-    let most = match (attempts, timed) {
-        (Some(attempts), Some(timed)) => Some(attempts.min(timed)),
-        (attempts, timed) => attempts.or(timed),
-    };
-    ForecastRange { least: 1, most }
+    let timed = polls_until(repeat, 0).map(|total| total / every + 1);
+    ForecastRange { least: 1, most: attempts.into_iter().chain(timed).min() }
 }
 
 /// Whether what a step reads will be there.
@@ -703,14 +665,6 @@ enum Readability {
     Doubtful(String),
     /// It will not be.
     Broken(String),
-}
-
-/// A name in the path of a reference.
-fn field(reference: &Reference, at: usize) -> Option<&str> {
-    match &reference.path.get(at)?.kind {
-        SegmentKind::Field(name) => Some(name.as_str()),
-        SegmentKind::Index(_) | SegmentKind::Dynamic => None,
-    }
 }
 
 /// Whether the author ends the run before a step.

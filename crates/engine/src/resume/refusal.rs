@@ -5,14 +5,11 @@ use milepost_model::problem::Code;
 
 use super::selection::StepSelection;
 use super::{Origin, ResolvedRequest, ResumeRequest};
-use crate::event::cause::Cause;
-use crate::event::failure::Failure;
-use crate::event::step_key::StepKey;
 use crate::event::{ActorKind, Budget, Resumption};
 use crate::interpreter::budget;
-use crate::interpreter::flow::Flow;
 use crate::state::{End, IllegalEvent, Phase, State};
 use crate::view::{self, Waiting};
+use crate::{Cause, Failure, Flow, StepKey};
 
 /// Whether the run is where it can be resumed at all, and by whom.
 pub(crate) fn of_run(flow: &Flow, state: &State, request: &ResumeRequest) -> Result<(), Failure> {

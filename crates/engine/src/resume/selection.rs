@@ -7,9 +7,8 @@ use milepost_model::guide::Confirmation;
 use milepost_model::step::{Action, OnError, Step, When};
 
 use super::{Origin, ResolvedRequest, step_equality};
-use crate::event::step_key::StepKey;
-use crate::interpreter::flow::Flow;
 use crate::state::{Phase, State};
+use crate::{Flow, StepKey};
 
 /// Why a step runs again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,22 +75,17 @@ impl StepSelection {
             flow.index(named).and_then(|index| choice.why.remove(&index));
         }
         // A yes that was given stays, unless the question itself was named.
-        choice
-            .why
-            .retain(|index, why| *why == RerunReason::Asked || !is_given(flow, state, *index));
-        let broke = |why: &RerunReason| matches!(why, RerunReason::Failed | RerunReason::Canceled);
-        let goes_on = |index: usize| {
-            let key = &flow.nodes()[index].key;
-            let pair = flow.of_key(key).zip(old.of_key(key));
-            pair.is_some_and(|(now, was)| step_equality::same_list(was, now))
-                && is_partial(state, key)
+        let asked = |why: &RerunReason| *why == RerunReason::Asked;
+        choice.why.retain(|index, why| asked(why) || !is_given(flow, state, *index));
+        let goes_on = |(index, why): (&usize, &RerunReason)| {
+            let key = &flow.nodes()[*index].key;
+            let mut pair = flow.of_key(key).zip(old.of_key(key)).into_iter();
+            let goes_on = matches!(why, RerunReason::Failed | RerunReason::Canceled)
+                && pair.any(|(now, was)| step_equality::same_list(was, now))
+                && is_partial(state, key);
+            goes_on.then_some(*index)
         };
-        choice.reopened = choice
-            .why
-            .iter()
-            .filter(|(index, why)| broke(why) && goes_on(**index))
-            .map(|(index, _)| *index)
-            .collect();
+        choice.reopened = choice.why.iter().filter_map(goes_on).collect();
         choice.ask_again(flow, state);
         choice
     }
@@ -99,7 +93,7 @@ impl StepSelection {
     /// The steps that are a reason by themselves.
     fn roots(&mut self, flow: &Flow, state: &State, wish: &ResolvedRequest<'_>) {
         for (index, node) in flow.nodes().iter().enumerate() {
-            let begun = state.steps.keys().any(|key| key.is_within(&node.key));
+            let begun = state.within(&node.key).next().is_some();
             let reads = || {
                 let step = flow.of_key(&node.key)?;
                 let mut changed = wish.changed.iter();
@@ -162,7 +156,7 @@ impl StepSelection {
     /// The executions of a step that are forgotten.
     pub(crate) fn resets(&self, flow: &Flow, state: &State, index: usize) -> Vec<StepKey> {
         let own = &flow.nodes()[index].key;
-        let within = state.steps.iter().filter(|(key, _)| key.is_within(own));
+        let within = state.within(own);
         if !self.reopened.contains(&index) {
             return within.map(|_| own.clone()).take(1).collect();
         }
@@ -176,7 +170,7 @@ impl StepSelection {
                 Phase::Canceled => true,
                 _ => false,
             };
-            *key != own && broken && !key.as_str().contains("::verify@")
+            *key != own && broken && !key.is_check()
         });
         inner.map(|(key, _)| key.clone()).collect()
     }
@@ -188,7 +182,7 @@ pub(crate) fn broke(flow: &Flow, state: &State, index: usize) -> Option<RerunRea
     let of = |key: &StepKey| match state.phase(key) {
         Phase::Failed => {
             let counts = flow.of_key(key).is_some_and(|def| def.on_error == OnError::Fail);
-            (counts && !key.as_str().contains("::verify@")).then_some(RerunReason::Failed)
+            (counts && !key.is_check()).then_some(RerunReason::Failed)
         }
         Phase::Canceled => Some(RerunReason::Canceled),
         _ => None,
@@ -196,7 +190,7 @@ pub(crate) fn broke(flow: &Flow, state: &State, index: usize) -> Option<RerunRea
     // A loop of a guide has no execution of its own.
     match state.step(own) {
         Some(_) => of(own),
-        None => state.steps.keys().filter(|key| key.is_within(own)).find_map(of),
+        None => state.below(own).find_map(|(key, _)| of(key)),
     }
 }
 
@@ -209,9 +203,8 @@ pub(crate) fn is_given(flow: &Flow, state: &State, index: usize) -> bool {
 
 /// Whether it is a list or a loop of which something may be done already.
 fn is_partial(state: &State, key: &StepKey) -> bool {
-    let inner = state.steps.keys().any(|other| other != key && other.is_within(key));
     let listed = state.step(key).is_none_or(|step| step.items.is_some());
-    inner && listed
+    listed && state.below(key).next().is_some()
 }
 
 /// Whether a step reads an input.

@@ -6,9 +6,8 @@ use milepost_model::step::{Action, Step};
 
 use super::selection::StepSelection;
 use super::{ResolvedRequest, refusal};
-use crate::event::failure::Failure;
-use crate::interpreter::flow::Flow;
 use crate::state::State;
+use crate::{Failure, Flow};
 
 /// Whether two steps do the same. Places, names for people and how patiently a step is tried have
 /// no part in it.
@@ -50,7 +49,7 @@ pub(crate) fn keeps(
     }
     let choice = StepSelection::of(old, old, state, wish);
     for (index, node) in old.nodes().iter().enumerate() {
-        let begun = state.steps.keys().any(|key| key.is_within(&node.key));
+        let begun = state.within(&node.key).next().is_some();
         let given = wish.request.overrides.contains_key(node.key.as_str());
         if !begun || given || choice.why.contains_key(&index) {
             continue;

@@ -6,16 +6,12 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::State;
-use crate::event::cause::Cause;
-use crate::event::failure::Failure;
-use crate::event::step_key::StepKey;
 use crate::event::{
     ActorKind, ApprovalDecision, ApprovalRequest, Attempt, Budget, CallAnswer, ChildOutcome,
     Submission, SubmissionIssue,
 };
-use crate::interpreter::budget::BudgetUsage;
-use crate::limits;
 use crate::named_enum::named_enum;
+use crate::{BudgetUsage, Cause, Failure, StepKey, limits};
 
 /// Where an execution of a step stands.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -331,10 +327,9 @@ impl State {
             item.failure.as_ref().filter(|_| item.phase == Phase::Failed)
         });
         let failures: Vec<Option<&Failure>> = failures.collect();
-        let told = failures.iter().map(|failure| {
-            failure.map(|failure| json!({"code": failure.code, "message": failure.message()}))
-        });
-        let told: Vec<Value> = told.map(Option::unwrap_or_default).collect();
+        let tell = |failure: &Failure| json!({"code": failure.code, "message": failure.message()});
+        let told: Vec<Value> =
+            failures.iter().map(|one| one.map(tell).unwrap_or_default()).collect();
         let (failed, all) = (failures.iter().flatten().count(), failures.len());
         let message = format!("{failed} of {all} items failed: {}", first.message());
         Some(first.clone().retold(message).with(ITEMS, told))

@@ -732,6 +732,7 @@ mod tests {
     use std::net::TcpListener;
     use std::path::Path;
 
+    use milepost_model::pinned;
     use milepost_store::Locations;
     use milepost_store::secrets::Environment;
 
@@ -823,7 +824,8 @@ mod tests {
     fn sending(call: &StepCall, digest: String) -> OutgoingRequest {
         let run = RunId::from_bytes([1; 16]);
         let text = "workflow: w\nsteps: [{id: a, run: shop items:list}]\n";
-        let flow = milepost_driver::compile(text).expect("is a workflow");
+        let pinned = pinned::decode(text, pinned::LANGUAGE_VERSION).expect("is a workflow");
+        let flow = milepost_engine::Flow::of(Arc::new(pinned.workflow));
         let (nonce, defaulted) = ("nonce".to_owned(), Vec::new());
         OutgoingRequest {
             context: RunContext { run, nonce, defaulted, flow, mock: false },

@@ -7,11 +7,8 @@ use milepost_model::id::CatalogId;
 
 use super::record::{AuthProfiles, CatalogRecord};
 use super::text;
-use crate::directory::Directory;
-use crate::file::{self, FileError, FileMode, WriteOptions};
-use crate::limits;
-use crate::locations::Locations;
-use milepost_model::digest::Digest;
+use crate::file::{self, FileError};
+use crate::{Digest, Directory, Locations, limits};
 
 /// What derived data was derived from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,17 +74,9 @@ impl DerivedCache {
 
     /// Keeps what was derived, instead of what was derived from the same catalog before.
     pub fn write(&self, key: &DerivedKey, bytes: &[u8]) -> Result<(), FileError> {
-        let path = self.path.join(key.file_name());
-        if bytes.len() > limits::DERIVED_BYTES {
-            return Err(FileError::TooLarge { path, bytes: bytes.len() as u64 });
-        }
-        file::make_directory(&self.path, FileMode::Owner)?;
-        // What is there is of no worth: a link is replaced, not written through.
-        file::remove(&path)?;
-        let mut whole = Vec::with_capacity(HEAD + bytes.len());
-        whole.extend(head_of(key, bytes));
-        whole.extend(bytes);
-        file::write(&path, &whole, WriteOptions::CACHE)?;
+        let path = self.path_of(key);
+        file::check_size(&path, bytes.len(), limits::DERIVED_BYTES)?;
+        file::write_cache(&path, &[&head_of(key, bytes), bytes].concat())?;
         let name = key.file_name();
         self.forget_but(&key.id, |other| other == name)
     }
@@ -104,7 +93,7 @@ impl DerivedCache {
                 .and_then(|stem| stem.rsplit_once('-'))
                 .is_some_and(|(other, hash)| other == id.as_str() && hash.len() == 16)
         };
-        for name in directory.files(Path::new(""), of_id)? {
+        for name in directory.files(of_id)? {
             if !keep(&name) {
                 file::remove(&self.path.join(name))?;
             }
@@ -113,12 +102,6 @@ impl DerivedCache {
     }
 }
 
-fn head_of(key: &DerivedKey, bytes: &[u8]) -> [u8; HEAD] {
-    let mut head = [0; HEAD];
-    let (magic, rest) = head.split_at_mut(MAGIC.len());
-    let (hash, checksum) = rest.split_at_mut(32);
-    magic.copy_from_slice(MAGIC);
-    hash.copy_from_slice(key.hash.bytes());
-    checksum.copy_from_slice(Digest::of(bytes).bytes());
-    head
+fn head_of(key: &DerivedKey, bytes: &[u8]) -> Vec<u8> {
+    [&MAGIC[..], key.hash.bytes(), Digest::of(bytes).bytes()].concat()
 }

@@ -56,14 +56,9 @@ pub enum CatalogConflict {
 /// Why a catalog was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum SaveError {
-    /// There is one of the same id or title.
+    /// There is one of the same id or title; its title is not known when its record cannot be read.
     #[error("catalog `{id}` is there already")]
-    Exists {
-        id: CatalogId,
-        /// Its title; none when its record cannot be read.
-        title: Option<String>,
-        by: CatalogConflict,
-    },
+    Exists { id: CatalogId, title: Option<String>, by: CatalogConflict },
     /// The record could not be read again.
     #[error("the catalog cannot be written down: {fault}")]
     Unfit { fault: TomlError },

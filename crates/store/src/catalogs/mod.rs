@@ -29,13 +29,10 @@ pub use record::{
 };
 pub use writing::{RemovedCatalog, SavedCatalog};
 
-use crate::directory::Directory;
 use crate::file::{self, FileError};
-use crate::limits;
-use crate::locations::Locations;
 use crate::lock::Lock;
 use crate::stamp::{FileStamp, ObservedStamp};
-use milepost_model::digest::Digest;
+use crate::{Digest, Directory, Locations, limits};
 
 /// The catalogs of a directory, for as long as a process lives.
 #[derive(Debug)]
@@ -117,7 +114,7 @@ impl Catalogs {
     pub fn list(&self) -> Result<CatalogListing, FileError> {
         let mut listing = CatalogListing::default();
         let Some(directory) = Directory::open(&self.path)? else { return Ok(listing) };
-        let mut names = directory.files(Path::new(""), files::is_record)?;
+        let mut names = directory.files(files::is_record)?;
         names.sort();
         listing.cut = names.len() > limits::CATALOGS;
         names.truncate(limits::CATALOGS);
@@ -223,13 +220,10 @@ impl Catalogs {
         if self.is_there(&files::record(id))? {
             return Ok(None);
         }
-        for format in FORMATS {
-            let document = file::if_present(self.read_document(id, format))?;
-            if document.is_some() {
-                return Ok(document);
-            }
-        }
-        Ok(None)
+        let mut documents = FORMATS
+            .into_iter()
+            .filter_map(|format| file::if_present(self.read_document(id, format)).transpose());
+        documents.next().transpose()
     }
 
     fn need(&self, id: &CatalogId) -> Result<Arc<CatalogRecord>, CatalogError> {
@@ -250,12 +244,7 @@ impl Catalogs {
 
     /// Whether something is at a name, whatever it is.
     fn is_there(&self, name: &str) -> Result<bool, FileError> {
-        let path = self.path.join(name);
-        match std::fs::symlink_metadata(&path) {
-            Ok(_) => Ok(true),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(FileError::of(&path, error)),
-        }
+        file::is_there(&self.path.join(name))
     }
 
     /// The lock; none in a directory that nobody can write to, and where nobody does.

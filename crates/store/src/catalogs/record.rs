@@ -6,16 +6,16 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use milepost_catalog::command::Method;
+use milepost_engine::named_enum;
 use milepost_model::id::CatalogId;
 use milepost_syntax::source::Format;
 use serde::{Serialize, Serializer};
 use url::Url;
 
 use super::text;
-use crate::hosts::PrivateHost;
 use crate::secrets::SecretName;
 use crate::settings::UnknownKey;
-use milepost_model::digest::Digest;
+use crate::{Digest, PrivateHost};
 
 /// What is known of a catalog beside its document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -123,23 +123,13 @@ pub struct BaseUrl {
     pub by: GivenBy,
 }
 
-/// Who gave a base URL.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GivenBy {
-    /// The user, who may mean a private host.
-    User,
-    /// The document, which may not.
-    Document,
-}
-
-impl GivenBy {
-    /// The word in the file.
-    pub fn name(self) -> &'static str {
-        match self {
-            GivenBy::User => "user",
-            GivenBy::Document => "document",
-        }
+named_enum! {
+    /// Who gave a base URL.
+    GivenBy {
+        /// The user, who may mean a private host.
+        User = "user",
+        /// The document, which may not.
+        Document = "document",
     }
 }
 
@@ -270,58 +260,26 @@ pub struct CatalogCredential {
     pub authority: Option<String>,
 }
 
-/// A part of a credential.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CredentialField {
-    Key,
-    Token,
-    Username,
-    Password,
-    ClientId,
-    ClientSecret,
-}
-
-impl CredentialField {
-    pub const ALL: &'static [CredentialField] = &[
-        CredentialField::Key,
-        CredentialField::Token,
-        CredentialField::Username,
-        CredentialField::Password,
-        CredentialField::ClientId,
-        CredentialField::ClientSecret,
-    ];
-
-    /// The word in the file.
-    pub fn name(self) -> &'static str {
-        match self {
-            CredentialField::Key => "key",
-            CredentialField::Token => "token",
-            CredentialField::Username => "username",
-            CredentialField::Password => "password",
-            CredentialField::ClientId => "client_id",
-            CredentialField::ClientSecret => "client_secret",
-        }
+named_enum! {
+    /// A part of a credential.
+    #[derive(PartialOrd, Ord)]
+    CredentialField {
+        Key = "key",
+        Token = "token",
+        Username = "username",
+        Password = "password",
+        ClientId = "client_id",
+        ClientSecret = "client_secret",
     }
 }
 
-/// How a client shows itself to the token server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ClientAuth {
-    /// By the `Authorization` header.
-    Basic,
-    /// In the body.
-    Post,
-}
-
-impl ClientAuth {
-    /// The word in the file.
-    pub fn name(self) -> &'static str {
-        match self {
-            ClientAuth::Basic => "basic",
-            ClientAuth::Post => "post",
-        }
+named_enum! {
+    /// How a client shows itself to the token server.
+    ClientAuth {
+        /// By the `Authorization` header.
+        Basic = "basic",
+        /// In the body.
+        Post = "post",
     }
 }
 

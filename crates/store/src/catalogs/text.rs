@@ -14,10 +14,9 @@ use super::record::{
     AuthProfiles, BaseUrl, CatalogCredential, CatalogOptions, CatalogRecord, CatalogSource,
     ClientAuth, CredentialField, GivenBy, Idempotency, ProfileName, is_web_url,
 };
-use crate::hosts::PrivateHost;
 use crate::secrets::SecretName;
 use crate::settings::{self, TomlError, TomlField, TomlTable, UnknownKey};
-use milepost_model::digest::Digest;
+use crate::{Digest, PrivateHost};
 
 const HEAD: &str = "# A catalog of Milepost. Secrets are named here, never written down.\n\n";
 const KEYS: &[&str] = &[
@@ -35,20 +34,6 @@ const KEYS: &[&str] = &[
     "auth",
     "names",
 ];
-const OPTION_KEYS: &[&str] = &["idempotency_header"];
-const CREDENTIAL_KEYS: &[&str] = &[
-    "key",
-    "token",
-    "username",
-    "password",
-    "client_id",
-    "client_secret",
-    "client_auth",
-    "scopes",
-    "audience",
-    "authority",
-];
-
 pub(crate) fn parse(bytes: &[u8]) -> Result<CatalogRecord, TomlError> {
     let mut top = TomlTable::read(settings::decoded(bytes)?)?;
     let id = top.need("id")?;
@@ -60,26 +45,19 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<CatalogRecord, TomlError> {
     let mut record = CatalogRecord::new(id, title, source, format);
     record.source_sha256 =
         top.need("source_sha256")?.parsed("64 hexadecimal digits", Digest::parse)?;
-    if let Some(field) = top.take("vendor") {
-        record.vendor = Some(field.parsed("a name", filled)?);
-    }
+    record.vendor = top.take_as("vendor", |field| field.parsed("a name", filled))?;
     record.base_url = base_url(&mut top)?;
-    if let Some(field) = top.take("enabled") {
-        record.enabled = field.flag()?;
+    record.enabled = top.take_as("enabled", TomlField::flag)?.unwrap_or(true);
+    let hosts = |field: TomlField<'_>| field.parsed_list(PrivateHost::EXPECTED, PrivateHost::parse);
+    record.allow_private = top.take_as("allow_private", hosts)?.unwrap_or_default();
+    if let Some(table) = top.take_as("options", TomlField::table)? {
+        record.options = options(table, &mut record.warnings)?;
     }
-    if let Some(field) = top.take("allow_private") {
-        record.allow_private = field.parsed_list(PrivateHost::EXPECTED, PrivateHost::parse)?;
+    if let Some(table) = top.take_as("auth", TomlField::table)? {
+        record.auth = auth(table, &mut record.warnings)?;
     }
-    if let Some(field) = top.take("options") {
-        record.options = options(field.table()?, &mut record.warnings)?;
-    }
-    if let Some(field) = top.take("auth") {
-        record.auth = auth(field.table()?, &mut record.warnings)?;
-    }
-    if let Some(field) = top.take("names") {
-        record.names = names(field.table()?)?;
-    }
-    top.unknown(KEYS, &mut record.warnings);
+    record.names = top.take_as("names", |field| names(field.table()?))?.unwrap_or_default();
+    top.unknown(&mut record.warnings);
     Ok(record)
 }
 
@@ -87,23 +65,22 @@ fn filled(text: &str) -> Option<String> {
     (!text.trim().is_empty()).then(|| text.to_owned())
 }
 
+fn web_url(text: &str) -> Option<String> {
+    is_web_url(text).then(|| text.to_owned())
+}
+
 fn format_of(text: &str) -> Option<Format> {
     [Format::Json, Format::Yaml].into_iter().find(|format| format.name() == text)
 }
 
 fn base_url(top: &mut TomlTable<'_>) -> Result<Option<BaseUrl>, TomlError> {
+    const EXPECTED: &str = "an `http` or `https` URL without user and password";
     // Who edits the file by hand and leaves this out is a person, but so is who copies a file
     // from elsewhere: what may reach private hosts has to be said.
-    let by = top.take("base_url_by").map(|field| {
-        let all = [GivenBy::User, GivenBy::Document];
-        field.parsed("`user` or `document`", |text| all.into_iter().find(|by| by.name() == text))
-    });
-    let by = by.transpose()?.unwrap_or(GivenBy::Document);
-    let Some(field) = top.take("base_url") else { return Ok(None) };
-    let url = field.parsed("an `http` or `https` URL without user and password", |text| {
-        is_web_url(text).then(|| text.to_owned())
-    })?;
-    Ok(Some(BaseUrl { url, by }))
+    let by = |field: TomlField<'_>| field.parsed("`user` or `document`", GivenBy::parse);
+    let by = top.take_as("base_url_by", by)?.unwrap_or(GivenBy::Document);
+    let url = top.take_as("base_url", |field| field.parsed(EXPECTED, web_url))?;
+    Ok(url.map(|url| BaseUrl { url, by }))
 }
 
 fn options(
@@ -124,7 +101,7 @@ fn options(
             Idempotency::Off
         }
     };
-    table.unknown(OPTION_KEYS, warnings);
+    table.unknown(warnings);
     Ok(CatalogOptions { idempotency })
 }
 
@@ -159,22 +136,14 @@ fn credential(
             credential.secrets.insert(*part, name);
         }
     }
-    if let Some(field) = table.take("client_auth") {
-        let all = [ClientAuth::Basic, ClientAuth::Post];
-        let named = |text: &str| all.into_iter().find(|way| way.name() == text);
-        credential.client_auth = Some(field.parsed("`basic` or `post`", named)?);
-    }
-    if let Some(field) = table.take("scopes") {
-        credential.scopes = field.parsed_list("a scope", filled)?;
-    }
-    if let Some(field) = table.take("audience") {
-        credential.audience = Some(field.parsed("an audience", filled)?);
-    }
-    if let Some(field) = table.take("authority") {
-        let url = |text: &str| is_web_url(text).then(|| text.to_owned());
-        credential.authority = Some(field.parsed("the URL of a token server", url)?);
-    }
-    table.unknown(CREDENTIAL_KEYS, warnings);
+    let way = |field: TomlField<'_>| field.parsed("`basic` or `post`", ClientAuth::parse);
+    credential.client_auth = table.take_as("client_auth", way)?;
+    let scopes = |field: TomlField<'_>| field.parsed_list("a scope", filled);
+    credential.scopes = table.take_as("scopes", scopes)?.unwrap_or_default();
+    credential.audience = table.take_as("audience", |field| field.parsed("an audience", filled))?;
+    let url = |field: TomlField<'_>| field.parsed("the URL of a token server", web_url);
+    credential.authority = table.take_as("authority", url)?;
+    table.unknown(warnings);
     Ok(credential)
 }
 

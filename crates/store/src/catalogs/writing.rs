@@ -8,11 +8,9 @@ use milepost_model::id::CatalogId;
 use super::error::{CatalogConflict, CatalogError, SaveError};
 use super::record::{AuthProfiles, CatalogRecord};
 use super::{Catalogs, FORMATS, files, text};
-use crate::directory::Directory;
 use crate::file::{self, FileError, FileMode};
-use crate::limits;
 use crate::lock::Lock;
-use milepost_model::digest::Digest;
+use crate::{Digest, Directory, limits};
 
 /// What saving did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +41,7 @@ impl Catalogs {
     ) -> Result<SavedCatalog, SaveError> {
         let id = record.id.clone();
         let document_path = self.document_path(&id, record.format);
-        bounded(&document_path, document.len(), DOCUMENT_BYTES)?;
+        file::check_size(&document_path, document.len(), DOCUMENT_BYTES)?;
         record.source_sha256 = Digest::of(document);
         file::make_directory(&self.path, FileMode::Same)?;
         let _lock = Lock::of(&self.path)?;
@@ -86,11 +84,8 @@ impl Catalogs {
         self.settle(id)?;
         let record = self.record_path(id);
         let had_record = file::remove(&record)?;
-        let mut removed = RemovedCatalog {
-            record: had_record.then_some(record),
-            documents: Vec::new(),
-            kept: None,
-        };
+        let record = had_record.then_some(record);
+        let mut removed = RemovedCatalog { record, documents: Vec::new(), kept: None };
         for format in FORMATS {
             let path = self.document_path(id, format);
             if remove_manifest && file::remove(&path)? {
@@ -126,42 +121,40 @@ impl Catalogs {
         let listing = self.list()?;
         if !overwrite && self.is_there(&files::record(&record.id))? {
             let held = listing.records.iter().find(|held| held.id == record.id);
-            let title = held.map(|held| held.title.clone());
-            return Err(SaveError::Exists {
-                id: record.id.clone(),
-                title,
-                by: CatalogConflict::Id,
-            });
+            let (title, by) = (held.map(|held| held.title.clone()), CatalogConflict::Id);
+            return Err(SaveError::Exists { id: record.id.clone(), title, by });
         }
         let mut others = listing.records.iter().filter(|held| held.id != record.id);
         match others.find(|held| held.is_titled(&record.title)) {
-            Some(held) => Err(SaveError::Exists {
-                id: held.id.clone(),
-                title: Some(held.title.clone()),
-                by: CatalogConflict::Title,
-            }),
+            Some(held) => {
+                let (title, by) = (Some(held.title.clone()), CatalogConflict::Title);
+                Err(SaveError::Exists { id: held.id.clone(), title, by })
+            }
             None => Ok(()),
         }
     }
 
     /// The text a record is written as, comments of the one before it included.
     fn text(&self, record: &CatalogRecord) -> Result<String, SaveError> {
-        let old = match Directory::open(&self.path)? {
-            Some(directory) => {
-                directory.read(Path::new(&files::record(&record.id)), limits::RECORD_BYTES)
-            }
-            None => Err(FileError::NotFound { path: self.path.clone() }),
-        };
+        let old = self.held(&files::record(&record.id), limits::RECORD_BYTES)?;
         let text = match old {
-            Ok(old) => text::render_over(record, &old),
-            Err(FileError::NotFound { .. } | FileError::TooLarge { .. }) => text::render(record),
-            // A link out of the directory, or no file at all.
-            Err(error) => return Err(error.into()),
+            Some(old) => text::render_over(record, &old),
+            None => text::render(record),
         };
-        bounded(&self.record_path(&record.id), text.len(), limits::RECORD_BYTES)?;
+        file::check_size(&self.record_path(&record.id), text.len(), limits::RECORD_BYTES)?;
         // What could not be read again must not be written.
         text::parse(text.as_bytes()).map_err(|fault| SaveError::Unfit { fault })?;
         Ok(text)
+    }
+
+    /// What a file holds; nothing where there is none, or one that is larger than this.
+    fn held(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>, FileError> {
+        let Some(directory) = Directory::open(&self.path)? else { return Ok(None) };
+        match directory.read(Path::new(name), limit) {
+            Err(FileError::TooLarge { .. }) => Ok(None),
+            // Else a link out of the directory, or no file at all.
+            read => file::if_present(read),
+        }
     }
 
     /// Puts a document where it belongs; beside it while another one still counts.
@@ -173,17 +166,8 @@ impl Catalogs {
     ) -> Result<(), FileError> {
         let id = &record.id;
         let name = files::document(id, record.format);
-        let held = match Directory::open(&self.path)? {
-            Some(directory) => {
-                directory.read(Path::new(&name), bytes.len()).map(|held| held == bytes)
-            }
-            None => Ok(false),
-        };
-        match held {
-            Ok(true) => return Ok(()),
-            Ok(false) | Err(FileError::NotFound { .. } | FileError::TooLarge { .. }) => {}
-            // A link out of the directory, or no file at all.
-            Err(error) => return Err(error),
+        if self.held(&name, bytes.len())?.is_some_and(|held| held == bytes) {
+            return Ok(());
         }
         let name = if replaced { files::next_document(id, record.format) } else { name };
         file::write_atomic(&self.path.join(name), bytes, true)
@@ -197,11 +181,9 @@ impl Catalogs {
             let next = files::next_document(id, format);
             let bytes = file::if_present(directory.read(Path::new(&next), DOCUMENT_BYTES))?;
             let Some(bytes) = bytes else { continue };
-            let record = self.look(&directory, &files::record(id));
-            let due = record.is_some_and(|outcome| {
-                outcome.is_ok_and(|record| {
-                    record.format == format && record.source_sha256 == Digest::of(&bytes)
-                })
+            let due = self.look(&directory, &files::record(id)).is_some_and(|record| {
+                let sha256 = Digest::of(&bytes);
+                record.is_ok_and(|record| (record.format, record.source_sha256) == (format, sha256))
             });
             let next = self.path.join(next);
             if due {
@@ -214,11 +196,4 @@ impl Catalogs {
         }
         Ok(())
     }
-}
-
-fn bounded(path: &Path, bytes: usize, limit: usize) -> Result<(), FileError> {
-    if bytes > limit {
-        return Err(FileError::TooLarge { path: path.to_owned(), bytes: bytes as u64 });
-    }
-    Ok(())
 }

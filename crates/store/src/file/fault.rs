@@ -87,7 +87,11 @@ mod set {
     }
 
     pub(crate) fn at<T>(point: FilePoint, call: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        match due(point) {
+        met(due(point), call)
+    }
+
+    fn met<T>(fault: Option<FileFault>, call: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        match fault {
             None => call(),
             Some(FileFault::Io) => Err(io::Error::from_raw_os_error(5)),
             Some(FileFault::Full) => Err(io::ErrorKind::StorageFull.into()),
@@ -104,23 +108,12 @@ mod set {
     }
 
     pub(crate) fn write_all(file: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
-        let half = &bytes[..bytes.len() / 2];
-        match due(FilePoint::Write) {
-            None => file.write_all(bytes),
-            Some(FileFault::Io) => Err(io::Error::from_raw_os_error(5)),
-            Some(FileFault::Full) => {
-                file.write_all(half)?;
-                Err(io::ErrorKind::StorageFull.into())
-            }
-            Some(FileFault::Late) => {
-                file.write_all(bytes)?;
-                Err(io::Error::from_raw_os_error(5))
-            }
-            Some(FileFault::Dies) => die(),
-            Some(FileFault::DiesAfter) => {
-                file.write_all(half)?;
-                die()
-            }
+        let fault = due(FilePoint::Write);
+        let partly = matches!(fault, Some(FileFault::Full | FileFault::DiesAfter));
+        let written = if partly { &bytes[..bytes.len() / 2] } else { bytes };
+        if fault == Some(FileFault::Full) {
+            file.write_all(written)?;
         }
+        met(fault, || file.write_all(written))
     }
 }

@@ -4,8 +4,7 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use crate::file::{self, FileError};
-use crate::limits;
-use crate::locations::Locations;
+use crate::{Locations, limits};
 
 /// The directories in which files are written beside others and renamed.
 fn directories(locations: &Locations) -> Vec<PathBuf> {

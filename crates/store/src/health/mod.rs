@@ -21,13 +21,9 @@ pub enum DirectoryState {
     There,
     /// It is not there, and can be made.
     ToBeMade,
-    /// It cannot be used, or made; this file or directory is in the way.
-    Blocked {
-        by: PathBuf,
-        why: &'static str,
-        /// It has to go; else its permissions do.
-        in_the_way: bool,
-    },
+    /// It cannot be used, or made; this file or directory is in the way: it has to go, or else its
+    /// permissions do.
+    Blocked { by: PathBuf, why: &'static str, in_the_way: bool },
     /// It is there, and may not be written to.
     ReadOnly,
 }

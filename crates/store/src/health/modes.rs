@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::file::FileError;
-use crate::locations::Locations;
+use crate::{FileError, Locations};
 
 /// What a private path is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 //! who cannot knows that the process lives, even if it is stopped. A holder without a file is
 //! believed for as long as its heartbeat goes on.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -32,9 +32,7 @@ impl LivenessLock {
         let path = path(directory, holder);
         file::make_directory(path.parent().unwrap_or(directory), FileMode::Owner)?;
         let fail = |error| FileError::of(&path, error);
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false);
-        file::owner_only(&mut options);
+        let options = file::owned();
         // Somebody who clears away may have looked at the file before it was locked: then it is
         // locked for a moment, or gone.
         for _ in 0..limits::ALIVE_TRIES {
@@ -72,12 +70,8 @@ pub(super) fn tidy<E>(
     directory: &Path,
     listed: impl FnOnce() -> Result<Vec<HolderId>, E>,
 ) -> Result<(), E> {
-    let Ok(entries) = fs::read_dir(directory.join("wake")) else { return Ok(()) };
-    let files = entries.take(limits::LISTENERS).flatten().map(|entry| entry.path());
-    let files = files.filter(|file| file.extension().is_some_and(|is| is == "alive"));
     // Nobody takes the lock while it is held: whoever made the file meanwhile makes it again.
-    let left: Vec<(PathBuf, File)> =
-        files.filter_map(|file| free(&file).map(|held| (file, held))).collect();
+    let left = left(directory);
     if left.is_empty() {
         return Ok(());
     }
@@ -86,19 +80,20 @@ pub(super) fn tidy<E>(
         // Alone, for the moment of removing it: another one may have removed it already, and the
         // name may be that of a holder by now.
         if held.try_lock().is_ok() && is_named(held, file) {
-            drop(fs::remove_file(file.with_extension("sock")));
-            drop(fs::remove_file(file));
+            remove(file);
         }
     }
     Ok(())
 }
 
-/// How many files there are of processes that are gone.
-pub(super) fn ended(directory: &Path) -> usize {
-    let Ok(entries) = fs::read_dir(directory.join("wake")) else { return 0 };
+/// The files of processes that are gone, locked.
+pub(super) fn left(directory: &Path) -> Vec<(PathBuf, File)> {
+    let entries = fs::read_dir(directory.join("wake")).into_iter().flatten();
     let files = entries.take(limits::LISTENERS).flatten().map(|entry| entry.path());
     let files = files.filter(|file| file.extension().is_some_and(|is| is == "alive"));
-    files.filter(|file| free(file).is_some()).count()
+    // Shared, so that those who look do not take each other for the holder.
+    let free = |path: &Path| File::open(path).ok().filter(|file| file.try_lock_shared().is_ok());
+    files.filter_map(|file| free(&file).map(|held| (file, held))).collect()
 }
 
 /// What the lock of a holder says about its process.
@@ -127,27 +122,14 @@ pub(super) fn sign(directory: &Path, holder: &HolderId) -> LockState {
     }
 }
 
-/// Whether a holder is certainly gone.
-pub(super) fn is_gone(directory: &Path, holder: &HolderId) -> bool {
-    sign(directory, holder) == LockState::Free
-}
-
-/// Whether a holder is certainly alive.
-pub(super) fn is_held(directory: &Path, holder: &HolderId) -> bool {
-    sign(directory, holder) == LockState::Held
-}
-
-/// The file, locked, if nobody holds it.
-fn free(path: &Path) -> Option<File> {
-    // Shared, so that those who look do not take each other for the holder.
-    File::open(path).ok().filter(|file| file.try_lock_shared().is_ok())
-}
-
 /// Removes what a holder left that is gone, and off the list.
 pub(super) fn clear(directory: &Path, holder: &HolderId) {
-    let path = path(directory, holder);
-    drop(fs::remove_file(path.with_extension("sock")));
-    drop(fs::remove_file(path));
+    remove(&path(directory, holder));
+}
+
+fn remove(file: &Path) {
+    drop(fs::remove_file(file.with_extension("sock")));
+    drop(fs::remove_file(file));
 }
 
 #[cfg(test)]
@@ -168,10 +150,11 @@ mod tests {
                     }
                 });
             }
-            for _ in 0..300 {
-                let holder = crate::runs::new_holder().expect("random");
+            for number in 0..300_u64 {
+                let holder = HolderId::from_bytes(number.to_be_bytes());
                 let alive = LivenessLock::claim(directory, &holder).expect("claims");
-                assert!(path(directory, &holder).exists() && !is_gone(directory, &holder));
+                assert!(path(directory, &holder).exists());
+                assert_ne!(sign(directory, &holder), LockState::Free);
                 drop(alive);
             }
             stop.store(true, std::sync::atomic::Ordering::Relaxed);

@@ -7,18 +7,12 @@
 use std::fs::{self, File};
 use std::path::Path;
 
+use crate::{Digest, limits};
 use milepost_engine::ports::{JournalError, RestoreReport};
-use milepost_model::digest::Digest;
 
-use super::chain::ChainKey;
-use super::check;
-use super::db::{DbAccess, ReaderPool};
-use super::error::RunsError;
-use super::look::RunsReader;
 use super::usage::{LastShutdown, UsageMark};
-use super::{kept_files, schema};
+use super::{ChainKey, DbAccess, RunsError, RunsReader, check, kept_files, schema};
 use crate::file::{self, FileError, WriteOptions};
-use crate::limits;
 use crate::lock::Lock;
 
 /// Where a copy is put together before it is known to be whole.
@@ -26,15 +20,10 @@ const STAGING: &str = ".restoring";
 
 /// Writes a copy into a new directory. The key comes last, so that a copy without one is known to
 /// be no whole copy.
-pub(super) fn backup(
-    readers: &ReaderPool,
-    key: &ChainKey,
-    from: &Path,
-    to: &Path,
-) -> Result<(), RunsError> {
+pub(super) fn backup(runs: &RunsReader, to: &Path) -> Result<(), RunsError> {
     // Fails when there is something already.
     make_folder(to)?;
-    let written = write(readers, key, from, to);
+    let written = write(runs, to);
     if written.is_err() {
         // What went wrong is told; a part of a copy would only be taken for one.
         drop(fs::remove_dir_all(to));
@@ -45,13 +34,12 @@ pub(super) fn backup(
 }
 
 fn make_folder(path: &Path) -> Result<(), FileError> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    let builder = &mut file::directory_builder(file::FileMode::Owner);
     builder.create(path).map_err(|error| FileError::of(path, error))
 }
 
-fn write(readers: &ReaderPool, key: &ChainKey, from: &Path, to: &Path) -> Result<(), RunsError> {
+fn write(runs: &RunsReader, to: &Path) -> Result<(), RunsError> {
+    let (readers, key, from) = runs.parts();
     let path = to.join(schema::FILE);
     schema::claim(&path)?;
     readers.with(|connection| {
@@ -112,9 +100,7 @@ fn put(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 
 /// Puts a copy into a directory that has no runs, after all of it was checked.
 pub(super) fn restore(from: &Path, directory: &Path) -> Result<RestoreReport, RunsError> {
-    if ChainKey::read(from)?.is_none() {
-        return Err(RunsError::KeyMissing { path: ChainKey::path(from) });
-    }
+    ChainKey::need(from)?;
     file::make_directory(directory, file::FileMode::Owner)?;
     let _lock = Lock::of(directory)?;
     let (_usage, before) = UsageMark::begin(directory)?;
@@ -150,15 +136,12 @@ fn staged(from: &Path, staging: &Path) -> Result<RestoreReport, RunsError> {
         target.sync_all()
     });
     copied.map_err(|error| FileError::of(&source, error))?;
-    let key = ChainKey::read(from)?;
-    let key = key.ok_or_else(|| RunsError::KeyMissing { path: ChainKey::path(from) })?;
-    key.write(staging)?;
+    ChainKey::need(from)?.write(staging)?;
     let files = copy_files(from, staging)?;
     let Some(reader) = RunsReader::open(staging)? else {
         return Ok(RestoreReport { files, ..RestoreReport::default() });
     };
-    let (readers, key, _) = reader.parts();
-    let found = check::check(readers, key)?;
+    let found = check::check(&reader)?;
     if let Some(first) = found.file.into_iter().next() {
         let source = std::io::Error::other(first);
         return Err(FileError::Io { path: from.join(schema::FILE), source }.into());

@@ -15,7 +15,10 @@ use crate::file::{self, FileError, WriteOptions};
 use crate::limits;
 
 const FILE: &str = "chain.key";
-pub(crate) const KEY_BYTES: usize = 32;
+const KEY_BYTES: usize = 32;
+
+/// A key that was made from the key.
+pub(crate) type DerivedBytes = [u8; KEY_BYTES];
 
 /// A MAC: the first half of an HMAC-SHA-256.
 pub(super) type Mac = [u8; 16];
@@ -46,9 +49,20 @@ impl ChainKey {
         Ok(Some(ChainKey::of(bytes)))
     }
 
+    /// Reads the key of a directory, which must have one.
+    pub(super) fn need(directory: &Path) -> Result<ChainKey, RunsError> {
+        let missing = || RunsError::KeyMissing { path: ChainKey::path(directory) };
+        ChainKey::read(directory)?.ok_or_else(missing)
+    }
+
+    /// Reads the key of a directory, or makes it. The caller holds the lock of the directory.
+    pub(super) fn read_or_make(directory: &Path) -> Result<ChainKey, RunsError> {
+        ChainKey::read(directory)?.map_or_else(|| ChainKey::make(directory), Ok)
+    }
+
     /// Makes the key of a directory, which has none. It is on the disk before anything is written
     /// with it.
-    pub(super) fn make(directory: &Path) -> Result<ChainKey, RunsError> {
+    fn make(directory: &Path) -> Result<ChainKey, RunsError> {
         let mut bytes = [0; KEY_BYTES];
         getrandom::fill(&mut bytes).map_err(|_| RunsError::NoRandomness)?;
         let key = ChainKey::of(bytes);
@@ -71,6 +85,10 @@ impl ChainKey {
         ChainKey { keyed, bytes }
     }
 
+    fn derived(&self, purpose: &str) -> DerivedBytes {
+        self.over(purpose).0.finalize().into_bytes().into()
+    }
+
     /// Begins a message. The purpose keeps a MAC of one kind of row from fitting another kind.
     pub(super) fn over(&self, purpose: &str) -> MacInput {
         MacInput(self.keyed.clone()).text(purpose)
@@ -79,32 +97,17 @@ impl ChainKey {
 
 /// The code of a text of a directory, in hexadecimal digits. The caller holds its lock.
 pub(crate) fn coded(directory: &Path, purpose: &str, text: &str) -> Result<String, RunsError> {
-    let key = match ChainKey::read(directory)? {
-        Some(key) => key,
-        None => ChainKey::make(directory)?,
-    };
-    Ok(hex(&key.over(purpose).text(text).mac()))
+    Ok(hex(&ChainKey::read_or_make(directory)?.over(purpose).text(text).mac()))
 }
 
 /// A key for another purpose, made from that of a directory; `None` where there is none.
-pub(crate) fn derived(
-    directory: &Path,
-    purpose: &str,
-) -> Result<Option<[u8; KEY_BYTES]>, RunsError> {
-    let key = ChainKey::read(directory)?;
-    Ok(key.map(|key| key.over(purpose).0.finalize().into_bytes().into()))
+pub(crate) fn derived(directory: &Path, purpose: &str) -> Result<Option<DerivedBytes>, RunsError> {
+    Ok(ChainKey::read(directory)?.map(|key| key.derived(purpose)))
 }
 
 /// The same where the key is made if there is none. The caller holds the lock of the directory.
-pub(crate) fn derived_or_made(
-    directory: &Path,
-    purpose: &str,
-) -> Result<[u8; KEY_BYTES], RunsError> {
-    if let Some(key) = derived(directory, purpose)? {
-        return Ok(key);
-    }
-    let key = ChainKey::make(directory)?;
-    Ok(key.over(purpose).0.finalize().into_bytes().into())
+pub(crate) fn derived_or_made(directory: &Path, purpose: &str) -> Result<DerivedBytes, RunsError> {
+    Ok(ChainKey::read_or_make(directory)?.derived(purpose))
 }
 
 /// Whether this is the code of a text.

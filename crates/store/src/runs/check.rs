@@ -3,12 +3,11 @@
 use milepost_model::id::RunId;
 use rusqlite::Connection;
 
-use super::chain::ChainKey;
 use super::db::{Db, ReaderPool};
-use super::error::RunsError;
 use super::event::{self, EventRange};
-use super::inbox;
+use super::look::{self, RunsReader};
 use super::run::{self, RunRow};
+use super::{ChainKey, RunsError, inbox};
 use crate::limits;
 use milepost_engine::ports::JournalError;
 
@@ -32,18 +31,14 @@ impl CheckReport {
     }
 }
 
-/// What `SQLite` says about the pages of the file.
-pub(super) fn pages(connection: &Connection) -> Result<Vec<String>, RunsError> {
-    file(connection, "PRAGMA quick_check(100)")
-}
+/// Every page of the file.
+pub(super) const PAGES: &str = "PRAGMA quick_check(100)";
+/// Every page, and whether every index has every row: a run that no index leads to would look like
+/// one that never was.
+const PAGES_AND_INDICES: &str = "PRAGMA integrity_check(100)";
 
-/// What `SQLite` says about the pages of the file, and whether every index has every row: a run
-/// that no index leads to would look like one that never was.
-fn pages_and_indices(connection: &Connection) -> Result<Vec<String>, RunsError> {
-    file(connection, "PRAGMA integrity_check(100)")
-}
-
-fn file(connection: &Connection, sql: &str) -> Result<Vec<String>, RunsError> {
+/// What `SQLite` says about the file.
+pub(super) fn file(connection: &Connection, sql: &str) -> Result<Vec<String>, RunsError> {
     let lines = Db::reading(connection).all(sql, [], |row| row.get(0));
     match lines {
         Ok(lines) => Ok(lines.into_iter().filter(|line: &String| line != "ok").collect()),
@@ -54,9 +49,10 @@ fn file(connection: &Connection, sql: &str) -> Result<Vec<String>, RunsError> {
 
 /// Looks at everything. Each run is read at its own moment, so that the log can be moved
 /// meanwhile.
-pub(super) fn check(readers: &ReaderPool, key: &ChainKey) -> Result<CheckReport, RunsError> {
-    let mut report =
-        CheckReport { file: readers.with(pages_and_indices)?, ..CheckReport::default() };
+pub(super) fn check(reader: &RunsReader) -> Result<CheckReport, RunsError> {
+    let (readers, key, _) = reader.parts();
+    let file = readers.with(|connection| file(connection, PAGES_AND_INDICES))?;
+    let mut report = CheckReport { file, ..CheckReport::default() };
     match runs(readers, key, &mut report) {
         // There is no way to the runs behind it.
         Err(error) if error.is_damage() => report.file.push(error.to_string()),
@@ -90,7 +86,7 @@ fn one(db: Db<'_>, key: &ChainKey, run: &RunId, report: &mut CheckReport) -> Res
         // It was purged meanwhile, or no index leads to it, which SQLite tells.
         Err(RunsError::Journal(JournalError::NotFound { .. })) => return Ok(()),
         Err(RunsError::Journal(JournalError::Corrupt { run, seq })) => {
-            report.corrupt.push((run, seq))
+            report.corrupt.push((run, seq));
         }
         outcome => outcome?,
     }
@@ -106,20 +102,13 @@ fn chain(
     row: &RunRow,
     report: &mut CheckReport,
 ) -> Result<(), RunsError> {
-    let text: Option<String> = db
-        .first("SELECT text FROM texts WHERE hash = ?1", [row.record.text.bytes()], |row| {
-            row.get(0)
-        })
-        .map_err(|error| error.of_run(&row.record.id, 0))?;
-    if text
-        .is_none_or(|text| milepost_model::digest::Digest::of(text.as_bytes()) != row.record.text)
-    {
-        return Err(JournalError::Corrupt { run: row.record.id.clone(), seq: 0 }.into());
+    let run = &row.record.id;
+    if look::text(db, row.record.text).map_err(|error| error.of_run(run, 0))?.is_none() {
+        return Err(JournalError::Corrupt { run: run.clone(), seq: 0 }.into());
     }
     let mut after_seq = 0;
     loop {
-        let limit = limits::EVENTS_AT_ONCE;
-        let wanted = EventRange { after_seq, limit, bytes: limits::EVENTS_BYTES };
+        let wanted = EventRange { after_seq, limit: limits::EVENTS_AT_ONCE };
         let page = event::read(db, key, row, wanted)?;
         report.events += page.events.len() as u64;
         match page.events.last() {

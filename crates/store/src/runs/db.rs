@@ -37,7 +37,7 @@ impl<'c> Db<'c> {
     /// Says what a write did to a run, to be noted once it is committed.
     pub(super) fn wrote(self, written: ProgressUpdate) {
         if let Some(unnoted) = self.unnoted {
-            unnoted.add(written);
+            unnoted.borrow_mut().push(written);
         }
     }
 
@@ -60,6 +60,11 @@ impl<'c> Db<'c> {
             rows.next()?.map(read).transpose()
         };
         Ok(fault::at(self.faults, StoragePoint::Statement, call)?)
+    }
+
+    /// Whether a query yields anything.
+    pub(super) fn any(self, sql: &str, params: impl Params) -> Result<bool, RunsError> {
+        Ok(self.first(sql, params, |_| Ok(()))?.is_some())
     }
 
     /// Every row of a query.
@@ -165,16 +170,8 @@ impl ReaderPool {
         &self,
         work: impl FnOnce(Db<'_>) -> Result<T, RunsError>,
     ) -> Result<T, RunsError> {
-        let connection = self.connection()?;
-        let outcome = {
-            let moment = connection.unchecked_transaction()?;
-            let outcome = work(Db::reading(&moment));
-            // Nothing was written; how it ends makes no difference to what was read.
-            drop(moment);
-            outcome
-        };
-        self.keep(connection);
-        outcome
+        // Nothing is written; how it ends makes no difference to what was read.
+        self.with(|connection| work(Db::reading(&*connection.unchecked_transaction()?)))
     }
 
     /// A connection for as long as it takes: no transaction is begun.

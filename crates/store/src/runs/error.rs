@@ -26,8 +26,8 @@ pub enum RunsError {
     /// The system has no randomness to give.
     #[error("the system gives no random numbers")]
     NoRandomness,
-    /// A file could not be read or written.
-    #[error("{}", reason(.0))]
+    /// A file could not be read or written. Whoever reads it has to do something about that.
+    #[error("{}", .0.told())]
     File(#[from] FileError),
     #[error("the runs cannot be read or written: {0}")]
     Storage(#[source] rusqlite::Error),
@@ -44,15 +44,6 @@ impl From<rusqlite::Error> for RunsError {
             Some(ErrorCode::DatabaseBusy) => JournalError::Busy.into(),
             _ => RunsError::Storage(error),
         }
-    }
-}
-
-/// What is wrong with a file, with what the system said: whoever reads it has to do something
-/// about that.
-fn reason(error: &FileError) -> String {
-    match error {
-        FileError::Io { source, .. } => format!("{error}: {source}"),
-        _ => error.to_string(),
     }
 }
 

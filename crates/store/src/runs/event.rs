@@ -7,14 +7,11 @@ use milepost_model::id::RunId;
 use rusqlite::{Row, params};
 
 use super::chain::{ChainKey, Mac, MacInput, ORIGIN};
-use super::db::Db;
-use super::error::RunsError;
 use super::pins::{self, Pins};
 use super::progress::ProgressUpdate;
 use super::run::{self, RunRow};
-use super::{inbox, lease};
-use crate::limits;
-use milepost_model::digest::Digest;
+use super::{Db, RunsError, inbox, lease};
+use crate::{Digest, limits};
 
 /// An event to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -198,7 +195,6 @@ fn message(key: &ChainKey, before: &Mac, head: Head<'_>, body: &Body<'_>) -> Mac
 pub(super) struct EventRange {
     pub(super) after_seq: u64,
     pub(super) limit: usize,
-    pub(super) bytes: usize,
 }
 
 const READ: &str = "SELECT e.seq, e.at_ms, e.kind, e.data, e.blob, e.mac, b.bytes \
@@ -246,11 +242,8 @@ impl<'r> Reading<'r> {
             match mac.map_err(|error| error.of_run(&row.record.id, wanted.after_seq))? {
                 Some(mac) => last.mac = mac,
                 None if wanted.after_seq <= row.record.last_seq => {
-                    return Err(JournalError::Corrupt {
-                        run: row.record.id.clone(),
-                        seq: wanted.after_seq,
-                    }
-                    .into());
+                    let (run, seq) = (row.record.id.clone(), wanted.after_seq);
+                    return Err(JournalError::Corrupt { run, seq }.into());
                 }
                 // Nothing follows an event that nobody wrote yet.
                 None => {}
@@ -260,15 +253,13 @@ impl<'r> Reading<'r> {
     }
 
     fn corrupt(&self) -> RunsError {
-        RunsError::Journal(JournalError::Corrupt {
-            run: self.row.record.id.clone(),
-            seq: self.last.seq + 1,
-        })
+        let (run, seq) = (self.row.record.id.clone(), self.last.seq + 1);
+        JournalError::Corrupt { run, seq }.into()
     }
 
     /// Takes an event; whether the next one is wanted too.
     fn take(&mut self, line: &Row<'_>) -> Result<bool, RunsError> {
-        let full = self.bytes > self.wanted.bytes && !self.found.events.is_empty();
+        let full = self.bytes > limits::EVENTS_BYTES && !self.found.events.is_empty();
         if full || self.found.events.len() >= self.wanted.limit {
             self.found.more = true;
             return Ok(false);

@@ -6,14 +6,10 @@ use milepost_engine::ports::HolderId;
 use milepost_model::id::RunId;
 use rusqlite::params;
 
-use super::alive;
+use super::alive::{self, LockState};
 use super::check::{self, CheckReport};
-use super::db::Db;
-use super::error::RunsError;
-use super::lease;
-use super::look::RunsReader;
 use super::recovery::{self, Evidence, QuarantineReason};
-use super::run;
+use super::{Db, RunsError, RunsReader, lease, run};
 use crate::limits;
 
 /// What was found.
@@ -37,19 +33,18 @@ pub struct Examination {
 impl RunsReader {
     /// Looks at everything there is, and sets nothing aside.
     pub fn examine(&self, now_ms: u64) -> Result<Examination, RunsError> {
-        let (readers, key, directory) = self.parts();
+        let (readers, _, directory) = self.parts();
         // Before anything is read from the database: whoever drives a run goes on meanwhile.
         let evidence = Evidence::gather(directory);
-        let report = check::check(readers, key)?;
+        let report = check::check(self)?;
         if !report.file.is_empty() {
             // What a damaged file says beyond that is not worth telling.
             return Ok(Examination { report, ..Examination::default() });
         }
         let (quarantined, behind, newest_ms) = readers.read(|db| {
             let sql = "SELECT id FROM runs WHERE quarantined = ?2 ORDER BY key LIMIT ?1";
-            let ids = |row: &rusqlite::Row<'_>| run::run_id(&row.get::<_, String>(0)?);
             let values = params![limits::RUNS_AT_ONCE, QuarantineReason::Damaged as u64];
-            let quarantined = db.all(sql, values, ids)?;
+            let quarantined = db.all(sql, values, run::id_of)?;
             let behind = recovery::all_behind(db, &evidence)?;
             let newest = "SELECT max(max(created_ms, updated_ms)) FROM runs";
             let newest: Option<Option<u64>> = db.first(newest, [], |row| row.get(0))?;
@@ -64,7 +59,7 @@ impl RunsReader {
         let (readers, _, directory) = self.parts();
         let dead = readers.read(|db| dead(db, directory, now_ms))?;
         let left = readers.read(|db| left(db, &dead))?;
-        Ok((left, alive::ended(directory)))
+        Ok((left, alive::left(directory).len()))
     }
 }
 
@@ -76,9 +71,10 @@ pub(super) fn dead(db: Db<'_>, directory: &Path, now_ms: u64) -> Result<Vec<Hold
     let named: Vec<String> = db.all(sql, [limits::LISTENERS], |row| row.get(0))?;
     let named = named.iter().filter_map(|id| HolderId::parse(id));
     // One that was stopped for too long is not gone: it comes back, and gives its runs up itself.
-    let gone = |holder: &HolderId| match living.contains(holder) {
-        true => alive::is_gone(directory, holder),
-        false => !alive::is_held(directory, holder),
+    let gone = |holder: &HolderId| match alive::sign(directory, holder) {
+        LockState::Free => true,
+        LockState::Held => false,
+        LockState::Missing => !living.contains(holder),
     };
     Ok(named.filter(gone).collect())
 }
@@ -90,7 +86,7 @@ fn left(db: Db<'_>, dead: &[HolderId]) -> Result<Vec<RunId>, RunsError> {
     let mut left = Vec::new();
     for holder in dead {
         let values = params![holder.as_str(), limits::RUNS_AT_ONCE];
-        left.extend(db.all(sql, values, |row| run::run_id(&row.get::<_, String>(0)?))?);
+        left.extend(db.all(sql, values, run::id_of)?);
     }
     Ok(left)
 }

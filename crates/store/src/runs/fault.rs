@@ -2,37 +2,40 @@
 
 use std::sync::Arc;
 
+use milepost_engine::named_enum;
 use rusqlite::ffi;
 
-/// A call to the storage that may go wrong.
-#[doc(hidden)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StoragePoint {
-    /// The begin of a transaction.
-    Begin,
-    /// A statement in it.
-    Statement,
-    Commit,
-    /// Moving what was committed from the log into the database.
-    Checkpoint,
+named_enum! {
+    /// A call to the storage that may go wrong.
+    #[doc(hidden)]
+    StoragePoint {
+        /// The begin of a transaction.
+        Begin = "begin",
+        /// A statement in it.
+        Statement = "statement",
+        Commit = "commit",
+        /// Moving what was committed from the log into the database.
+        Checkpoint = "checkpoint",
+    }
 }
 
-/// How it goes wrong.
-#[doc(hidden)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StorageFault {
-    /// The disk reports an error; nothing was done.
-    Io,
-    /// The disk is full; nothing was done.
-    Full,
-    /// The disk reports an error, but it was done.
-    Late,
-    /// The process ends at once, before anything was done.
-    Dies,
-    /// The process ends at once, after it was done.
-    DiesAfter,
-    /// The process is stopped after it was done, and goes on when somebody wakes it.
-    StopsAfter,
+named_enum! {
+    /// How it goes wrong.
+    #[doc(hidden)]
+    StorageFault {
+        /// The disk reports an error; nothing was done.
+        Io = "io",
+        /// The disk is full; nothing was done.
+        Full = "full",
+        /// The disk reports an error, but it was done.
+        Late = "late",
+        /// The process ends at once, before anything was done.
+        Dies = "dies",
+        /// The process ends at once, after it was done.
+        DiesAfter = "dies-after",
+        /// The process is stopped after it was done, and goes on when somebody wakes it.
+        StopsAfter = "stops-after",
+    }
 }
 
 /// Asked before every call.
@@ -48,22 +51,7 @@ pub fn faults(text: &str) -> Option<StorageFaults> {
 
     let (fault, rest) = text.split_once('@')?;
     let (point, number) = rest.split_once(':')?;
-    let fault = match fault {
-        "dies" => StorageFault::Dies,
-        "dies-after" => StorageFault::DiesAfter,
-        "stops-after" => StorageFault::StopsAfter,
-        "io" => StorageFault::Io,
-        "late" => StorageFault::Late,
-        "full" => StorageFault::Full,
-        _ => return None,
-    };
-    let wanted = match point {
-        "begin" => StoragePoint::Begin,
-        "statement" => StoragePoint::Statement,
-        "commit" => StoragePoint::Commit,
-        "checkpoint" => StoragePoint::Checkpoint,
-        _ => return None,
-    };
+    let (fault, wanted) = (StorageFault::parse(fault)?, StoragePoint::parse(point)?);
     let (number, stays) = match number.strip_suffix('+') {
         Some(number) => (number, true),
         None => (number, false),

@@ -5,10 +5,8 @@ use milepost_model::id::RunId;
 use rusqlite::params;
 
 use super::chain::{ChainKey, MacInput};
-use super::db::Db;
-use super::error::RunsError;
 use super::progress::ProgressUpdate;
-use super::run;
+use super::{Db, RunsError, run};
 use crate::limits;
 
 /// A message to a run.
@@ -121,7 +119,7 @@ pub(super) fn discard(db: Db<'_>, forged: &[u64]) -> Result<(), RunsError> {
 pub(super) fn runs_with_pending(db: Db<'_>) -> Result<Vec<RunId>, RunsError> {
     let sql = "SELECT id FROM runs WHERE quarantined = 0 \
                AND key IN (SELECT run FROM inbox WHERE answer IS NULL) ORDER BY key LIMIT ?1";
-    db.all(sql, [limits::RUNS_AT_ONCE], |row| run::run_id(&row.get::<_, String>(0)?))
+    db.all(sql, [limits::RUNS_AT_ONCE], run::id_of)
 }
 
 /// The answer to a message, once there is one that this program gave.

@@ -6,8 +6,7 @@ use milepost_engine::ports::{Forgetting, Forgotten, RememberedInputs};
 use milepost_model::id::{InputName, WorkflowId};
 use rusqlite::{Row, params};
 
-use super::db::Db;
-use super::error::RunsError;
+use super::{Db, RunsError};
 
 pub(super) fn remember(db: Db<'_>, what: &RememberedInputs) -> Result<(), RunsError> {
     let sql = "INSERT INTO input_history(workspace, workflow, input, value, at_ms) \
@@ -48,7 +47,7 @@ pub(super) fn is_remembered(db: Db<'_>, what: &Forgetting) -> Result<bool, RunsE
     let sql = "SELECT 1 FROM input_history WHERE (?1 IS NULL OR workflow = ?1) \
                AND (?2 IS NULL OR input = ?2) LIMIT 1";
     for input in each_input(what) {
-        if db.first(sql, params![workflow_of(what), input], |row| row.get::<_, i64>(0))?.is_some() {
+        if db.any(sql, params![workflow_of(what), input])? {
             return Ok(true);
         }
     }

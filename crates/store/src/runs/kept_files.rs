@@ -5,9 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::blobs;
-use crate::documents;
-use crate::limits;
+use crate::{blobs, documents, limits};
 
 /// The folders that they are in. A copy of the runs holds all of them.
 pub(super) const FOLDERS: &[&str] = &[blobs::FOLDER, documents::FOLDER];

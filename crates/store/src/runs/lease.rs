@@ -6,19 +6,11 @@
 
 use milepost_engine::ports::{HolderId, JournalError, Lease};
 use milepost_model::id::RunId;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 
-use super::db::Db;
-use super::error::RunsError;
 use super::run::{self, RunRow};
+use super::{Db, RunsError};
 use crate::limits;
-
-/// A holder that nobody else is.
-pub fn new_holder() -> Result<HolderId, RunsError> {
-    let mut bytes = [0; 8];
-    getrandom::fill(&mut bytes).map_err(|_| RunsError::NoRandomness)?;
-    Ok(HolderId::from_bytes(bytes))
-}
 
 /// A sign of life of a holder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,12 +51,8 @@ pub(super) fn take(
     let row = run::number(db, run)?;
     let sql = "SELECT l.holder, h.expires_ms FROM leases l \
                LEFT JOIN holders h ON h.id = l.holder WHERE l.run = ?1 AND l.holder <> ?2";
-    let other = db.first(sql, params![row, holder.as_str()], |row| {
-        Ok((row.get::<_, String>(0)?, row.get::<_, Option<u64>>(1)?))
-    })?;
-    if let Some((id, mark)) = other
-        && HolderId::parse(&id).is_some_and(|other| is_alive(&other, mark))
-    {
+    let other = db.first(sql, params![row, holder.as_str()], with_mark)?.flatten();
+    if other.is_some_and(|(other, mark)| is_alive(&other, mark)) {
         return Ok(None);
     }
     let sql = "INSERT INTO leases(run, holder, epoch) VALUES (?1, ?2, 1) \
@@ -78,8 +66,10 @@ pub(super) fn take(
 pub(super) fn check(db: Db<'_>, run: u64, lease: &Lease) -> Result<(), RunsError> {
     let sql = "SELECT 1 FROM leases WHERE run = ?1 AND holder = ?2 AND epoch = ?3";
     let values = params![run, lease.holder.as_str(), lease.epoch];
-    let held: Option<u64> = db.first(sql, values, |row| row.get(0))?;
-    held.map(drop).ok_or_else(|| JournalError::Fenced { run: lease.run.clone() }.into())
+    match db.any(sql, values)? {
+        true => Ok(()),
+        false => Err(JournalError::Fenced { run: lease.run.clone() }.into()),
+    }
 }
 
 /// Gives a lease back. One that is not held any more is nobody's loss.
@@ -149,7 +139,7 @@ pub(super) fn adrift(
     let limit = limit.min(limits::RUNS_AT_ONCE);
     let dead = quoted(dead.iter().map(HolderId::as_str));
     let values = params![now_ms, limit, dead, after.map(RunId::as_str)];
-    db.all(ADRIFT, values, |row| run::run_id(&row.get::<_, String>(0)?))
+    db.all(ADRIFT, values, run::id_of)
 }
 
 /// Runs that only wait for a time, and whose last event is later than it is now.
@@ -157,7 +147,7 @@ pub(super) fn dated_ahead(db: Db<'_>, now_ms: u64, limit: usize) -> Result<Vec<R
     let sql = "SELECT id FROM runs WHERE wake_ms > ?1 AND updated_ms > ?1 \
                AND status = 'waiting' AND waiting IS NULL AND quarantined = 0 LIMIT ?2";
     let limit = limit.min(limits::RUNS_AT_ONCE);
-    db.all(sql, params![now_ms, limit], |row| run::run_id(&row.get::<_, String>(0)?))
+    db.all(sql, params![now_ms, limit], run::id_of)
 }
 
 /// When the next run is due by its time, of those that are not due yet.
@@ -170,8 +160,13 @@ pub(super) fn next_wake(db: Db<'_>, now_ms: u64) -> Result<Option<u64>, RunsErro
 pub(super) fn is_asleep(db: Db<'_>, run: &RunId, now_ms: u64) -> Result<bool, RunsError> {
     let sql = "SELECT 1 FROM runs WHERE id = ?1 AND status = 'waiting' AND waiting IS NULL \
                AND wake_ms > ?2";
-    let found: Option<u64> = db.first(sql, params![run.as_str(), now_ms], |row| row.get(0))?;
-    Ok(found.is_some())
+    db.any(sql, params![run.as_str(), now_ms])
+}
+
+/// A holder with its heartbeat; nothing where it is no holder's id.
+fn with_mark(row: &Row<'_>) -> rusqlite::Result<Option<(HolderId, Option<u64>)>> {
+    let mark = row.get(1)?;
+    Ok(HolderId::parse(&row.get::<_, String>(0)?).map(|holder| (holder, mark)))
 }
 
 /// Everybody who has a lease or is on the list, with their heartbeat.
@@ -179,11 +174,7 @@ pub(super) fn known(db: Db<'_>) -> Result<Vec<(HolderId, Option<u64>)>, RunsErro
     let sql = "SELECT id, expires_ms FROM holders UNION ALL \
                SELECT DISTINCT holder, NULL FROM leases WHERE holder IS NOT NULL \
                AND holder NOT IN (SELECT id FROM holders) LIMIT ?1";
-    let found = db.all(sql, [limits::LISTENERS], |row| {
-        Ok((row.get::<_, String>(0)?, row.get::<_, Option<u64>>(1)?))
-    })?;
-    let parse = |(id, mark): (String, Option<u64>)| Some((HolderId::parse(&id)?, mark));
-    Ok(found.into_iter().filter_map(parse).collect())
+    Ok(db.all(sql, [limits::LISTENERS], with_mark)?.into_iter().flatten().collect())
 }
 
 /// Who has the lease of a run, with the heartbeat.
@@ -193,10 +184,7 @@ pub(super) fn holder_of(
 ) -> Result<Option<(HolderId, Option<u64>)>, RunsError> {
     let sql = "SELECT l.holder, h.expires_ms FROM runs r JOIN leases l ON l.run = r.key \
                LEFT JOIN holders h ON h.id = l.holder WHERE r.id = ?1 AND l.holder IS NOT NULL";
-    let found = db.first(sql, [run.as_str()], |row| {
-        Ok((row.get::<_, String>(0)?, row.get::<_, Option<u64>>(1)?))
-    })?;
-    Ok(found.and_then(|(id, mark)| Some((HolderId::parse(&id)?, mark))))
+    Ok(db.first(sql, [run.as_str()], with_mark)?.flatten())
 }
 
 /// Every holder whose time has not run out.

@@ -4,10 +4,9 @@ use milepost_engine::ports::{Cursor, JournalError, RunFilter, RunPage};
 use milepost_model::id::{RunId, WorkflowId};
 use rusqlite::{ToSql, params_from_iter};
 
-use super::chain::ChainKey;
-use super::db::Db;
 use super::error::{self, RunsError};
 use super::run::{self, RunRow, run_columns};
+use super::{ChainKey, Db};
 use crate::limits;
 
 /// What a page was read from.
@@ -92,7 +91,7 @@ pub(super) fn find_prefix(db: Db<'_>, text: &str) -> Result<Vec<RunId>, RunsErro
     let to = format!("{from}~");
     let sql = "SELECT id FROM runs WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3";
     let values = rusqlite::params![from, to, limits::RUNS_MEANT];
-    db.all(sql, values, |row| run::run_id(&row.get::<_, String>(0)?))
+    db.all(sql, values, run::id_of)
 }
 
 /// The run of a workflow that succeeded last.

@@ -1,25 +1,21 @@
-//! Runs for those who only look: nothing is made, written or set aside.
+//! Runs for those who look. Nothing is made or written; where somebody may write to the runs, what
+//! turns out to be damaged is set aside.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::{fmt, fs, io};
+use std::sync::{Arc, Weak};
 
-use milepost_engine::ports::{HolderId, RunCounts, RunFilter, RunPage, RunRecord};
+use milepost_engine::ports::{HolderId, JournalError, RunCounts, RunFilter, RunPage, RunRecord};
 use milepost_model::id::RunId;
 
 use super::alive::{self, LockState};
-use super::chain::ChainKey;
 use super::db::{Db, DbAccess, ReaderPool};
-use super::error::RunsError;
 use super::event::{self, EventPage, EventRange};
-use super::lease;
-use super::list;
-use super::run;
-use super::schema;
-use super::tally;
-use crate::file::FileError;
-use crate::limits;
-use milepost_model::digest::Digest;
+use super::list::{self, ListedRows};
+use super::writer::JournalWriter;
+use super::{ChainKey, RunsError, lease, quarantine, run, schema, tally};
+use crate::file::{self, FileError};
+use crate::{Digest, limits};
 
 /// The read side of the runs of a directory: nothing here writes. A clone is the same.
 #[derive(Clone)]
@@ -30,7 +26,8 @@ pub struct RunsReader {
 struct Inner {
     directory: PathBuf,
     key: ChainKey,
-    readers: Arc<ReaderPool>,
+    readers: ReaderPool,
+    writer: Weak<JournalWriter>,
 }
 
 impl fmt::Debug for RunsReader {
@@ -44,21 +41,29 @@ impl RunsReader {
     /// looked at are not runs that never were.
     pub fn open(directory: &Path) -> Result<Option<RunsReader>, RunsError> {
         let path = directory.join(schema::FILE);
-        match fs::metadata(&path) {
-            Ok(metadata) if metadata.is_file() => {}
-            Ok(_) => return Err(FileError::NotRegular { path }.into()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(FileError::of(&path, error).into()),
+        match file::metadata(&path)? {
+            Some(metadata) if metadata.is_file() => {}
+            Some(_) => return Err(FileError::NotRegular { path }.into()),
+            None => return Ok(None),
         }
-        let readers = Arc::new(ReaderPool::of(path, DbAccess::Look));
+        let readers = ReaderPool::of(path, DbAccess::Look);
         let key = readers.with(|connection| schema::key(connection, directory))?;
         let directory = directory.to_path_buf();
-        Ok(key.map(|key| RunsReader::over(directory, key, readers)))
+        Ok(key.map(|key| RunsReader::over(directory, key, readers, Weak::new())))
     }
 
-    /// Over connections that there are.
-    pub(super) fn over(directory: PathBuf, key: ChainKey, readers: Arc<ReaderPool>) -> RunsReader {
-        RunsReader { inner: Arc::new(Inner { directory, key, readers }) }
+    /// Over connections that there are, for as long as there is the writer.
+    pub(super) fn over(
+        directory: PathBuf,
+        key: ChainKey,
+        readers: ReaderPool,
+        writer: Weak<JournalWriter>,
+    ) -> RunsReader {
+        RunsReader { inner: Arc::new(Inner { directory, key, readers, writer }) }
+    }
+
+    pub fn directory(&self) -> &Path {
+        &self.inner.directory
     }
 
     /// What it reads with, and where.
@@ -78,7 +83,11 @@ impl RunsReader {
         after_seq: u64,
         limit: usize,
     ) -> Result<EventPage, RunsError> {
-        self.reading(|db, key| events(db, key, run, (after_seq, limit)))
+        let limit = limit.clamp(1, limits::EVENTS_AT_ONCE);
+        self.reading(|db, key| {
+            let row = run::find(db, key, run)?;
+            event::read(db, key, &row, EventRange { after_seq, limit })
+        })
     }
 
     /// Whether somebody alive drives a run, as far as one look tells: a holder without a lock is
@@ -118,7 +127,15 @@ impl RunsReader {
     }
 
     pub fn list(&self, filter: &RunFilter, limit: usize) -> Result<RunPage, RunsError> {
-        Ok(self.reading(|db, key| list::list(db, key, filter, limit))?.page)
+        let ListedRows { page, damaged } =
+            self.reading(|db, key| list::list(db, key, filter, limit))?;
+        if !damaged.is_empty() {
+            let sql = "UPDATE runs SET quarantined = 1 WHERE key = ?1";
+            self.offer(move |db| {
+                damaged.iter().try_for_each(|key| db.execute(sql, [key]).map(drop))
+            });
+        }
+        Ok(page)
     }
 
     /// How many runs there are, from the index alone.
@@ -136,25 +153,32 @@ impl RunsReader {
         self.reading(|db, _| list::find_prefix(db, text))
     }
 
-    fn reading<T>(
+    pub(super) fn reading<T>(
         &self,
         read: impl FnOnce(Db<'_>, &ChainKey) -> Result<T, RunsError>,
     ) -> Result<T, RunsError> {
-        self.inner.readers.read(|db| read(db, &self.inner.key))
+        let outcome = self.inner.readers.read(|db| read(db, &self.inner.key));
+        if let Err(RunsError::Journal(JournalError::Corrupt { run, .. })) = &outcome {
+            self.set_aside(run);
+        }
+        outcome
     }
-}
 
-/// The events of a run after one of them, at most so many.
-pub(super) fn events(
-    db: Db<'_>,
-    key: &ChainKey,
-    run: &RunId,
-    (after_seq, limit): (u64, usize),
-) -> Result<EventPage, RunsError> {
-    let limit = limit.clamp(1, limits::EVENTS_AT_ONCE);
-    let wanted = EventRange { after_seq, limit, bytes: limits::EVENTS_BYTES };
-    let row = run::find(db, key, run)?;
-    event::read(db, key, &row, wanted)
+    pub(super) fn set_aside(&self, run: &RunId) {
+        let run = run.clone();
+        // Found again by the next reader, should it be lost.
+        self.offer(move |db| quarantine(db, &run));
+    }
+
+    /// Hands a write over that may as well be lost, where there is somebody to do it.
+    pub(super) fn offer(
+        &self,
+        work: impl FnOnce(Db<'_>) -> Result<(), RunsError> + Send + 'static,
+    ) {
+        if let Some(writer) = self.inner.writer.upgrade() {
+            writer.offer(work);
+        }
+    }
 }
 
 /// A text that is what it was when it was kept.

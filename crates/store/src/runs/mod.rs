@@ -40,6 +40,7 @@ mod writer;
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -60,7 +61,7 @@ pub use fault::faults;
 #[doc(hidden)]
 pub use fault::{StorageFault, StorageFaults, StoragePoint};
 pub use inbox::{InboxRow, PendingMessages};
-pub use lease::{Heartbeat, new_holder};
+pub use lease::Heartbeat;
 pub use look::RunsReader;
 pub use milepost_engine::ports::{
     Created, Cursor, Durability, Forgetting, Forgotten, HolderId, JournalError, Lease, MessageId,
@@ -75,6 +76,7 @@ pub use schema::FILE;
 pub use sqlite_journal::{JournalOptions, SqliteJournal};
 pub use wake::WakeListener;
 
+use alive::LockState;
 use chain::ChainKey;
 use db::{Db, DbAccess, ReaderPool};
 use observer::Observer;
@@ -82,11 +84,11 @@ use progress::ProgressFile;
 use recovery::Evidence;
 use reserve::DiskReserve;
 use usage::{LastShutdown, UsageMark};
+pub use writer::WriteDone;
 use writer::{CommitMode, JournalWriter};
 
-use crate::file;
 use crate::lock::Lock;
-use milepost_model::digest::Digest;
+use crate::{Digest, file};
 
 /// How the runs are opened.
 #[derive(Clone, Default)]
@@ -126,10 +128,8 @@ pub struct Runs {
 }
 
 struct Inner {
-    directory: PathBuf,
-    key: ChainKey,
-    readers: Arc<ReaderPool>,
-    writer: JournalWriter,
+    reader: RunsReader,
+    writer: Arc<JournalWriter>,
     reserve: Arc<DiskReserve>,
     integrity: Arc<Mutex<Integrity>>,
     observer: Arc<Observer>,
@@ -137,7 +137,16 @@ struct Inner {
 
 impl fmt::Debug for Runs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Runs").field("directory", &self.inner.directory).finish_non_exhaustive()
+        f.debug_struct("Runs").field("directory", &self.directory()).finish_non_exhaustive()
+    }
+}
+
+/// Whoever may write may read, and what turns out to be damaged then is set aside.
+impl Deref for Runs {
+    type Target = RunsReader;
+
+    fn deref(&self) -> &RunsReader {
+        &self.inner.reader
     }
 }
 
@@ -161,41 +170,26 @@ impl Runs {
             }
         }
         usage.share()?;
-        let readers = Arc::new(ReaderPool::of(directory.join(schema::FILE), DbAccess::Change));
-        let integrity = match before {
-            LastShutdown::InOrder | LastShutdown::GoesOn => Integrity::Trusted,
-            LastShutdown::Crashed => Integrity::Checking,
-        };
-        let integrity = Arc::new(Mutex::new(integrity));
-        if before == LastShutdown::Crashed {
-            look_at(Arc::clone(&readers), Arc::clone(&integrity));
-        }
         let mark = usage.mark()?;
         let progress = ProgressFile::of(directory, key.clone());
         let end = move || usage.end();
         let writer = JournalWriter::start(connection, options.faults, mark, progress, end)?;
+        let writer = Arc::new(writer);
+        let readers = ReaderPool::of(directory.join(schema::FILE), DbAccess::Change);
+        let written = Arc::downgrade(&writer);
+        let reader = RunsReader::over(directory.to_owned(), key, readers, written);
+        let integrity = Arc::new(Mutex::new(Integrity::Trusted));
+        if before == LastShutdown::Crashed {
+            look_at(reader.clone(), Arc::clone(&integrity));
+        }
         let reserve = Arc::new(DiskReserve::of(directory));
-        let directory = directory.to_owned();
         let observer = Arc::default();
-        let inner = Inner { directory, key, readers, writer, reserve, integrity, observer };
-        Ok(Runs { inner: Arc::new(inner) })
+        Ok(Runs { inner: Arc::new(Inner { reader, writer, reserve, integrity, observer }) })
     }
 
     /// The read side, over the same connections.
     pub fn reader(&self) -> RunsReader {
-        let Inner { directory, key, readers, .. } = &*self.inner;
-        RunsReader::over(directory.clone(), key.clone(), Arc::clone(readers))
-    }
-
-    pub fn directory(&self) -> &Path {
-        &self.inner.directory
-    }
-
-    /// An id that no run has.
-    pub fn new_id() -> Result<RunId, RunsError> {
-        let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes).map_err(|_| RunsError::NoRandomness)?;
-        Ok(RunId::from_bytes(bytes))
+        self.inner.reader.clone()
     }
 
     /// Whether the disk failed: nothing is acknowledged any more, and the process has to end.
@@ -210,20 +204,20 @@ impl Runs {
 }
 
 /// Looks at the whole file on a thread of its own.
-fn look_at(readers: Arc<ReaderPool>, integrity: Arc<Mutex<Integrity>>) {
+fn look_at(reader: RunsReader, integrity: Arc<Mutex<Integrity>>) {
     let say = |integrity: &Mutex<Integrity>, found| {
         *integrity.lock().unwrap_or_else(PoisonError::into_inner) = found;
     };
+    say(&integrity, Integrity::Checking);
     let unable = Arc::clone(&integrity);
     let looking = thread::Builder::new().name("runs-check".to_owned()).spawn(move || {
-        say(
-            &integrity,
-            match readers.with(check::pages) {
-                Ok(faults) if faults.is_empty() => Integrity::Sound,
-                Ok(faults) => Integrity::Damaged(faults),
-                Err(error) => Integrity::Damaged(vec![error.to_string()]),
-            },
-        );
+        let found = match reader.parts().0.with(|connection| check::file(connection, check::PAGES))
+        {
+            Ok(faults) if faults.is_empty() => Integrity::Sound,
+            Ok(faults) => Integrity::Damaged(faults),
+            Err(error) => Integrity::Damaged(vec![error.to_string()]),
+        };
+        say(&integrity, found);
     });
     if let Err(error) = looking {
         say(&unable, Integrity::Damaged(vec![error.to_string()]));
@@ -233,12 +227,7 @@ fn look_at(readers: Arc<ReaderPool>, integrity: Arc<Mutex<Integrity>>) {
 /// Writing. Each write is one transaction, committed together with others.
 impl Runs {
     /// Records a run with its text and first events; with a holder, the lease is taken at once.
-    pub fn create(
-        &self,
-        new: NewRunRow,
-        holder: Option<HolderId>,
-        done: impl FnOnce(Result<Created, RunsError>) + Send + 'static,
-    ) {
+    pub fn create(&self, new: NewRunRow, holder: Option<HolderId>, done: impl WriteDone<Created>) {
         if let Err(error) = event::check_size(&new.events) {
             return done(Err(error));
         }
@@ -250,22 +239,9 @@ impl Runs {
         self.submit(mode, move |db, key| run::create(db, key, new, holder), done);
     }
 
-    /// Records a run and waits.
-    pub fn create_now(
-        &self,
-        new: NewRunRow,
-        holder: Option<HolderId>,
-    ) -> Result<Created, RunsError> {
-        wait(|done| self.create(new, holder, done))
-    }
-
     /// Writes what happened in a run: its events, how it stands and what is answered, whole or
     /// not at all.
-    pub fn append(
-        &self,
-        what: AppendRows,
-        done: impl FnOnce(Result<Appended, RunsError>) + Send + 'static,
-    ) {
+    pub fn append(&self, what: AppendRows, done: impl WriteDone<Appended>) {
         let answers = what.answers.iter().try_for_each(|(_, answer)| inbox::check_size(answer));
         if let Err(error) = event::check_size(&what.events).and(answers) {
             return done(Err(error));
@@ -280,11 +256,7 @@ impl Runs {
 
     /// Writes how requests ended when the disk is full: the reserve is given up for it, and nothing
     /// else is appended until that is there again.
-    pub fn append_from_reserve(
-        &self,
-        what: AppendRows,
-        done: impl FnOnce(Result<Appended, RunsError>) + Send + 'static,
-    ) {
+    pub fn append_from_reserve(&self, what: AppendRows, done: impl WriteDone<Appended>) {
         if let Err(error) = event::check_size(&what.events) {
             return done(Err(error));
         }
@@ -297,37 +269,18 @@ impl Runs {
         self.submit(CommitMode::Durable, write, done);
     }
 
-    /// Writes what happened in a run and waits.
-    pub fn append_now(&self, what: AppendRows) -> Result<Appended, RunsError> {
-        wait(|done| self.append(what, done))
-    }
-
     /// Puts a message into the inbox of a run. Whoever drives it has to be woken.
-    pub fn send(
-        &self,
-        message: InboxRow,
-        done: impl FnOnce(Result<Sent, RunsError>) + Send + 'static,
-    ) {
+    pub fn send(&self, message: InboxRow, done: impl WriteDone<Sent>) {
         if let Err(error) = inbox::check_size(&message.data) {
             return done(Err(error));
         }
         self.submit(CommitMode::Durable, move |db, key| inbox::send(db, key, &message), done);
     }
 
-    /// Puts a message into the inbox of a run and waits.
-    pub fn send_now(&self, message: InboxRow) -> Result<Sent, RunsError> {
-        wait(|done| self.send(message, done))
-    }
-
     /// Says that a holder is alive.
-    pub fn beat(&self, beat: Heartbeat, done: impl FnOnce(Result<(), RunsError>) + Send + 'static) {
+    pub fn beat(&self, beat: Heartbeat, done: impl WriteDone<()>) {
         // One that a loss of power takes back is of a process that is gone, too.
         self.submit(CommitMode::Relaxed, move |db, _| lease::beat(db, &beat), done);
-    }
-
-    /// Says that a holder is alive and waits.
-    pub fn beat_now(&self, beat: Heartbeat) -> Result<(), RunsError> {
-        wait(|done| self.beat(beat, done))
     }
 
     /// Takes the lease of a run; `None` when another holder that is alive has it. What the taker
@@ -337,10 +290,9 @@ impl Runs {
         run: RunId,
         holder: HolderId,
         glance: LivenessQuery,
-        done: impl FnOnce(Result<Option<Lease>, RunsError>) + Send + 'static,
+        done: impl WriteDone<Option<Lease>>,
     ) {
-        let (directory, observer) =
-            (self.inner.directory.clone(), Arc::clone(&self.inner.observer));
+        let (directory, observer) = (self.directory().to_owned(), Arc::clone(&self.inner.observer));
         let take = move |db: Db<'_>, _: &ChainKey| {
             lease::take(db, &run, holder, |other, mark| {
                 observer.is_alive(&directory, other, mark, glance)
@@ -350,48 +302,27 @@ impl Runs {
         self.submit(CommitMode::Relaxed, take, done);
     }
 
-    /// Takes the lease of a run and waits.
-    pub fn take_now(
-        &self,
-        run: RunId,
-        holder: HolderId,
-        glance: LivenessQuery,
-    ) -> Result<Option<Lease>, RunsError> {
-        wait(|done| self.take(run, holder, glance, done))
-    }
-
     /// Gives back what a holder has but for these runs.
-    pub fn disown(
-        &self,
-        holder: HolderId,
-        driven: Vec<RunId>,
-        done: impl FnOnce(Result<(), RunsError>) + Send + 'static,
-    ) {
+    pub fn disown(&self, holder: HolderId, driven: Vec<RunId>, done: impl WriteDone<()>) {
         let disown = move |db: Db<'_>, _: &ChainKey| lease::disown(db, &holder, &driven);
         self.submit(CommitMode::Relaxed, disown, done);
     }
 
     /// Gives a lease back.
-    pub fn release(&self, lease: Lease, done: impl FnOnce(Result<(), RunsError>) + Send + 'static) {
+    pub fn release(&self, lease: Lease, done: impl WriteDone<()>) {
         // Whoever still has it after a loss of power is gone, and it with its holder.
         self.submit(CommitMode::Relaxed, move |db, _| lease::release(db, &lease), done);
     }
 
-    /// Gives a lease back and waits.
-    pub fn release_now(&self, lease: Lease) -> Result<(), RunsError> {
-        wait(|done| self.release(lease, done))
-    }
-
     /// Gives all leases of a holder back, before its process ends, and waits.
     pub fn leave_now(&self, holder: HolderId) -> Result<(), RunsError> {
-        wait(|done| self.submit(CommitMode::Durable, move |db, _| lease::leave(db, &holder), done))
+        self.now(CommitMode::Durable, move |db, _| lease::leave(db, &holder))
     }
 
     /// The same for a process that has come to its end, with the files that tell of it. Nobody
     /// waits for it: what is not done is done by whoever comes next.
     pub fn withdraw(&self, holder: HolderId) {
-        let directory = self.inner.directory.clone();
-        let gone = holder.clone();
+        let (directory, gone) = (self.directory().to_owned(), holder.clone());
         let leave = move |db: Db<'_>, _: &ChainKey| lease::leave(db, &holder);
         // While it is on the list, its file has to tell that it is gone.
         self.submit(CommitMode::Relaxed, leave, move |left| {
@@ -403,20 +334,17 @@ impl Runs {
 
     /// Keeps a text that a run will be pinned to, and waits.
     pub fn keep_text(&self, text: String) -> Result<(), RunsError> {
-        wait(|done| self.submit(CommitMode::Durable, move |db, _| run::keep_text(db, &text), done))
+        self.now(CommitMode::Durable, move |db, _| run::keep_text(db, &text))
     }
 
     /// Remembers what was given for inputs, and waits.
     pub fn remember_inputs(&self, what: RememberedInputs) -> Result<(), RunsError> {
-        wait(|done| {
-            self.submit(CommitMode::Durable, move |db, _| inputs::remember(db, &what), done)
-        })
+        self.now(CommitMode::Durable, move |db, _| inputs::remember(db, &what))
     }
 
     /// Forgets what was given for inputs; what it was of.
     pub fn forget_inputs(&self, what: Forgetting) -> Result<Vec<Forgotten>, RunsError> {
-        let forget = move |db: Db<'_>, _: &ChainKey| inputs::forget(db, &what);
-        wait(|done| self.submit(CommitMode::Durable, forget, done))
+        self.now(CommitMode::Durable, move |db, _| inputs::forget(db, &what))
     }
 
     /// Removes runs that ended, some at a time, with all that only they refer to, and waits. No
@@ -427,11 +355,10 @@ impl Runs {
         let (mut named, mut after) = (purge::MentionedHashes::new(), 0);
         loop {
             let filter = filter.clone();
-            let purge = move |db: Db<'_>, _: &ChainKey| {
+            let ((some, last), kept) = self.now(CommitMode::Durable, move |db, _| {
                 let some = purge::some(db, &filter, after, &mut named)?;
                 Ok((some, named))
-            };
-            let ((some, last), kept) = wait(|done| self.submit(CommitMode::Durable, purge, done))?;
+            })?;
             named = kept;
             report.add(some);
             match last {
@@ -439,9 +366,9 @@ impl Runs {
                 None => break,
             }
         }
-        let directory = self.inner.directory.clone();
+        let directory = self.directory().to_owned();
         let sweep = move |db: Db<'_>, _: &ChainKey| purge::sweep(db, &directory, &named, now_ms);
-        report.add(wait(|done| self.submit(CommitMode::Durable, sweep, done))?);
+        report.add(self.now(CommitMode::Durable, sweep)?);
         if report != (PurgeReport { projects, ..PurgeReport::default() }) {
             match self.vacuum() {
                 // What was removed is overwritten as it is; only the file stays as large.
@@ -455,7 +382,7 @@ impl Runs {
 
     /// Bytes of the database and its log.
     fn size(&self) -> u64 {
-        let directory = &self.inner.directory;
+        let directory = self.directory();
         let bytes = |path: PathBuf| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
         bytes(schema::log(directory)) + bytes(directory.join(schema::FILE))
     }
@@ -463,43 +390,53 @@ impl Runs {
     /// Makes the file as small as what is in it, and waits. No other process that does the same,
     /// or brings the tables to a new version, runs meanwhile; writes of all processes wait.
     pub fn vacuum(&self) -> Result<(), RunsError> {
-        let _lock = Lock::of(&self.inner.directory)?;
-        let vacuum = |db: Db<'_>, _: &ChainKey| Ok(db.batch(StoragePoint::Statement, "VACUUM")?);
-        wait(|done| self.submit(CommitMode::Alone, vacuum, done))?;
+        let _lock = Lock::of(self.directory())?;
+        self.now(CommitMode::Alone, |db, _| Ok(db.batch(StoragePoint::Statement, "VACUUM")?))?;
         self.empty_log()
     }
 
     /// Moves the log into the database and empties it. Whoever reads an earlier moment for longer
     /// than a write waits is in the way.
     fn empty_log(&self) -> Result<(), RunsError> {
-        let empty = |db: Db<'_>, _: &ChainKey| {
+        self.now(CommitMode::Alone, |db, _| {
             let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
             match db.first(sql, [], |row| row.get::<_, u64>(0))? {
                 Some(0) => Ok(()),
                 _ => Err(JournalError::Busy.into()),
             }
-        };
-        wait(|done| self.submit(CommitMode::Alone, empty, done))
+        })
     }
 
     fn submit<T: Send + 'static>(
         &self,
         mode: CommitMode,
         work: impl FnOnce(Db<'_>, &ChainKey) -> Result<T, RunsError> + Send + 'static,
-        done: impl FnOnce(Result<T, RunsError>) + Send + 'static,
+        done: impl WriteDone<T>,
     ) {
-        let key = self.inner.key.clone();
+        let key = self.parts().1.clone();
         self.inner.writer.submit(mode, move |db| work(db, &key), done);
+    }
+
+    /// Writes and waits for the outcome.
+    fn now<T: Send + 'static>(
+        &self,
+        mode: CommitMode,
+        work: impl FnOnce(Db<'_>, &ChainKey) -> Result<T, RunsError> + Send + 'static,
+    ) -> Result<T, RunsError> {
+        let (sender, outcome) = mpsc::sync_channel(1);
+        // Somebody waits for it, below.
+        self.submit(mode, work, move |found| drop(sender.send(found)));
+        outcome.recv().unwrap_or(Err(RunsError::Journal(JournalError::Failed)))
     }
 }
 
 /// The same answer, after the events that it says are written were counted.
 fn counted<T>(
     events: usize,
-    is_new: impl FnOnce(&T) -> bool,
-    done: impl FnOnce(Result<T, RunsError>),
-) -> impl FnOnce(Result<T, RunsError>) {
-    move |outcome| {
+    is_new: impl FnOnce(&T) -> bool + Send + 'static,
+    done: impl WriteDone<T>,
+) -> impl WriteDone<T> {
+    move |outcome: Result<T, RunsError>| {
         if outcome.as_ref().is_ok_and(is_new) {
             milepost_metrics::EVENTS.add(events as u64);
         }
@@ -514,57 +451,8 @@ fn commit_mode(durability: Durability) -> CommitMode {
     }
 }
 
-type Done<T> = Box<dyn FnOnce(Result<T, RunsError>) + Send>;
-
-/// Waits for the outcome of a write.
-fn wait<T: Send + 'static>(submit: impl FnOnce(Done<T>)) -> Result<T, RunsError> {
-    let (sender, outcome) = mpsc::sync_channel(1);
-    submit(Box::new(move |found| {
-        // Somebody waits for it, below.
-        drop(sender.send(found));
-    }));
-    outcome.recv().unwrap_or(Err(RunsError::Journal(JournalError::Failed)))
-}
-
 /// Reading. Each read is at one moment, on a connection of its own.
 impl Runs {
-    /// The run of an id.
-    pub fn run(&self, run: &RunId) -> Result<RunRecord, RunsError> {
-        Ok(self.reading(|db, key| run::find(db, key, run))?.record)
-    }
-
-    /// The events of a run after one of them, at most so many. Each is checked.
-    pub fn events(
-        &self,
-        run: &RunId,
-        after_seq: u64,
-        limit: usize,
-    ) -> Result<EventPage, RunsError> {
-        self.reading(|db, key| look::events(db, key, run, (after_seq, limit)))
-    }
-
-    /// The text of a workflow that a run was started with.
-    pub fn text(&self, hash: Digest) -> Result<Option<String>, RunsError> {
-        self.reading(|db, _| look::text(db, hash))
-    }
-
-    pub fn list(&self, filter: &RunFilter, limit: usize) -> Result<RunPage, RunsError> {
-        let listed = self.reading(|db, key| list::list(db, key, filter, limit))?;
-        let damaged = listed.damaged;
-        if !damaged.is_empty() {
-            let sql = "UPDATE runs SET quarantined = 1 WHERE key = ?1";
-            self.inner.writer.offer(move |db| {
-                damaged.iter().try_for_each(|key| db.execute(sql, [key]).map(drop))
-            });
-        }
-        Ok(listed.page)
-    }
-
-    /// The ids that begin with a text, with or without `run_`; of many, the first few.
-    pub fn find_prefix(&self, text: &str) -> Result<Vec<RunId>, RunsError> {
-        self.reading(|db, _| list::find_prefix(db, text))
-    }
-
     /// The run of a workflow that succeeded last.
     pub fn newest_succeeded(&self, workflow: &WorkflowId) -> Result<Option<RunId>, RunsError> {
         self.reading(|db, key| list::newest_succeeded(db, key, workflow))
@@ -574,7 +462,7 @@ impl Runs {
     pub fn pending(&self, run: &RunId) -> Result<PendingMessages, RunsError> {
         let (pending, forged) = self.reading(|db, key| inbox::pending(db, key, run))?;
         if !forged.is_empty() {
-            self.inner.writer.offer(move |db| inbox::discard(db, &forged));
+            self.offer(move |db| inbox::discard(db, &forged));
         }
         Ok(pending)
     }
@@ -604,12 +492,15 @@ impl Runs {
     /// Tells others from now on at once when the process of a holder has ended. Has to be done
     /// before its first sign of life.
     pub fn claim(&self, holder: &HolderId) -> Result<LivenessLock, RunsError> {
-        let directory = &self.inner.directory;
+        let directory = self.directory();
         let alive = LivenessLock::claim(directory, holder)?;
         // What others left costs nobody more than a look.
         if let Ok(known) = self.known() {
-            for gone in known.into_iter().filter(|one| alive::is_gone(directory, one)) {
-                self.bury(gone);
+            let is_gone = |one: &HolderId| alive::sign(directory, one) == LockState::Free;
+            for gone in known.into_iter().filter(is_gone) {
+                // What cannot be done now is done by the next one.
+                self.inner.observer.forget(&gone);
+                self.withdraw(gone);
             }
             drop(alive::tidy(directory, || self.known()));
         }
@@ -624,23 +515,16 @@ impl Runs {
 
     /// Holders that are not to be believed alive.
     fn dead(&self, glance: LivenessQuery) -> Result<Vec<HolderId>, RunsError> {
-        let Inner { directory, observer, .. } = &*self.inner;
+        let (directory, observer) = (self.directory(), &self.inner.observer);
         let known = self.reading(|db, _| lease::known(db))?.into_iter();
         let dead =
             known.filter(|(holder, mark)| !observer.is_alive(directory, holder, *mark, glance));
         Ok(dead.map(|(holder, _)| holder).collect())
     }
 
-    /// Takes a holder off the list whose process has ended, with all it held. What cannot be done
-    /// now is done by the next one.
-    fn bury(&self, holder: HolderId) {
-        self.inner.observer.forget(&holder);
-        self.withdraw(holder);
-    }
-
     /// Frees what processes hold that are gone, and clears away their files; how many they were.
     pub fn clear_dead(&self, now_ms: u64) -> Result<usize, RunsError> {
-        let directory = &self.inner.directory;
+        let directory = self.directory();
         let dead = self.reading(|db, _| examine::dead(db, directory, now_ms))?;
         for holder in &dead {
             self.leave_now(holder.clone())?;
@@ -678,7 +562,7 @@ impl Runs {
 
     /// Copies all runs as they are at one moment into a new directory, with the key.
     pub fn backup(&self, to: &Path) -> Result<(), RunsError> {
-        backup::backup(&self.inner.readers, &self.inner.key, &self.inner.directory, to)
+        backup::backup(&self.inner.reader, to)
     }
 
     /// Puts a copy into a directory that has no runs, after all of it was checked. Nobody may have
@@ -689,32 +573,14 @@ impl Runs {
 
     /// Looks at everything there is, and sets aside what is not as it was written.
     pub fn check(&self) -> Result<CheckReport, RunsError> {
-        let report = check::check(&self.inner.readers, &self.inner.key)?;
+        let report = check::check(&self.inner.reader)?;
         report.corrupt.iter().for_each(|(run, _)| self.set_aside(run));
         Ok(report)
     }
 
     /// Wakes every process that drives runs of this directory; how many listen.
     pub fn wake_all(&self) -> Result<usize, RunsError> {
-        Ok(wake::wake_all(&self.inner.directory)?)
-    }
-
-    /// Reads, and sets a run aside that turns out to be damaged.
-    fn reading<T>(
-        &self,
-        read: impl FnOnce(Db<'_>, &ChainKey) -> Result<T, RunsError>,
-    ) -> Result<T, RunsError> {
-        let outcome = self.inner.readers.read(|db| read(db, &self.inner.key));
-        if let Err(RunsError::Journal(JournalError::Corrupt { run, .. })) = &outcome {
-            self.set_aside(run);
-        }
-        outcome
-    }
-
-    fn set_aside(&self, run: &RunId) {
-        let run = run.clone();
-        // Found again by the next reader, should it be lost.
-        self.inner.writer.offer(move |db| quarantine(db, &run));
+        Ok(wake::wake_all(self.directory())?)
     }
 }
 

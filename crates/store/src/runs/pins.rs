@@ -6,13 +6,12 @@ use milepost_engine::event::{Event, JournalEntry};
 use milepost_engine::ports::PinnedText;
 use milepost_model::digest::Digest;
 use milepost_model::id::RunId;
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
-use super::db::Db;
-use super::error::RunsError;
+use super::{Db, RunsError, schema};
 
-/// The tables, for those who may make them.
-const TABLES: &str = include_str!("pins.sql");
+/// The tables. They only add to those of the version, so that programs that do not know them go on.
+pub(super) const TABLES: &str = include_str!("pins.sql");
 
 /// What a run refers to from now on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,25 +36,10 @@ impl Pins {
     }
 }
 
-/// Makes the tables where they are not there yet. They only add to those of the version, so that
-/// programs that do not know them go on.
-pub(super) fn prepare(connection: &Connection) -> Result<(), RunsError> {
-    if !is_there(Db::reading(connection))? {
-        connection.execute_batch(TABLES)?;
-    }
-    Ok(())
-}
-
-fn is_there(db: Db<'_>) -> Result<bool, RunsError> {
-    let sql = "SELECT 1 FROM sqlite_master WHERE name = 'texts_referenced'";
-    Ok(db.first(sql, [], |row| row.get::<_, u64>(0))?.is_some())
-}
-
 /// Keeps what a run refers to.
 pub(super) fn keep(db: Db<'_>, run: &RunId, pins: &Pins) -> Result<(), RunsError> {
     for PinnedText { hash, text } in &pins.texts {
-        let there = "SELECT 1 FROM texts WHERE hash = ?1";
-        if db.first(there, [hash.bytes()], |row| row.get::<_, u64>(0))?.is_none() {
+        if !db.any("SELECT 1 FROM texts WHERE hash = ?1", [hash.bytes()])? {
             let keep = "INSERT INTO texts(hash, text) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
             db.execute(keep, params![hash.bytes(), &**text])?;
         }
@@ -70,7 +54,7 @@ pub(super) fn keep(db: Db<'_>, run: &RunId, pins: &Pins) -> Result<(), RunsError
 
 /// Everything that runs refer to.
 pub(super) fn all(db: Db<'_>) -> Result<BTreeSet<Digest>, RunsError> {
-    if !is_there(db)? {
+    if !schema::has(db, "texts_referenced")? {
         return Ok(BTreeSet::new());
     }
     let read = db.all("SELECT DISTINCT hash FROM run_refs", [], |row| row.get::<_, [u8; 32]>(0))?;

@@ -14,16 +14,15 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use milepost_model::digest::Digest;
+use crate::{Digest, limits};
 use milepost_model::document::hex;
 use milepost_model::id::RunId;
 use rusqlite::params;
 
-use super::chain::{ChainKey, Mac};
-use super::db::Db;
-use super::error::RunsError;
+use super::chain::{ChainKey, Mac, ORIGIN};
+use super::{Db, RunsError, schema};
 use crate::file::{self, FileError, FileMode};
-use crate::limits;
+use crate::person::unhex;
 
 const FOLDER: &str = "progress";
 /// What stands for a message, or for a boot, that there is none of.
@@ -53,34 +52,14 @@ fn message_code(id: &str) -> String {
 }
 
 /// What the transaction under way did so far.
-#[derive(Debug, Default)]
-pub(super) struct PendingUpdates(RefCell<Vec<ProgressUpdate>>);
-
-impl PendingUpdates {
-    pub(super) fn add(&self, written: ProgressUpdate) {
-        self.0.borrow_mut().push(written);
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.0.borrow().len()
-    }
-
-    /// What was added after there were so many was taken back.
-    pub(super) fn shorten(&self, len: usize) {
-        self.0.borrow_mut().truncate(len);
-    }
-
-    pub(super) fn take(&self) -> Vec<ProgressUpdate> {
-        self.0.take()
-    }
-}
+pub(super) type PendingUpdates = RefCell<Vec<ProgressUpdate>>;
 
 /// A note about a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ProgressNote {
-    run: RunId,
+    pub(super) run: RunId,
     /// The number of its last event and the code that chains it; 0 while only messages are known.
-    seq: u64,
+    pub(super) seq: u64,
     mac: Mac,
     /// The last message that this process put into its inbox.
     message: Option<String>,
@@ -89,11 +68,6 @@ pub(super) struct ProgressNote {
 }
 
 impl ProgressNote {
-    /// The run, and the number of its last event.
-    pub(super) fn into_parts(self) -> (RunId, u64) {
-        (self.run, self.seq)
-    }
-
     fn line(&self, key: &ChainKey, boot: &str) -> Vec<u8> {
         let said = self.said(boot);
         let code = hex(&key.over("progress").text(&said).mac());
@@ -121,23 +95,12 @@ impl ProgressNote {
         let note = ProgressNote {
             run: RunId::parse(run).ok()?,
             seq: seq.parse().ok()?,
-            mac: unhex(mac)?,
+            mac: unhex(mac)?.try_into().ok()?,
             message: (message != NONE).then(|| message.to_owned()),
             synced: synced == "synced",
         };
         Some((note, boot.to_owned()))
     }
-}
-
-fn unhex(text: &str) -> Option<Mac> {
-    let mut mac = super::chain::ORIGIN;
-    if text.len() != mac.len() * 2 || !text.is_ascii() {
-        return None;
-    }
-    for (at, byte) in mac.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&text[at * 2..at * 2 + 2], 16).ok()?;
-    }
-    Some(mac)
 }
 
 /// The file of this process. It is made with the first note.
@@ -227,17 +190,9 @@ impl Open {
         };
         let place = self.notes.get(&run).map(|(place, _)| *place);
         let place = place.unwrap_or_else(|| self.place_for(&run));
-        let new = || {
-            let note = ProgressNote {
-                run: run.clone(),
-                seq: 0,
-                mac: super::chain::ORIGIN,
-                message: None,
-                synced,
-            };
-            (place, note)
-        };
-        let (_, note) = self.notes.entry(run.clone()).or_insert_with(new);
+        let (_, note) = self.notes.entry(run.clone()).or_insert_with(|| {
+            (place, ProgressNote { run, seq: 0, mac: ORIGIN, message: None, synced })
+        });
         note.synced = synced;
         match written {
             ProgressUpdate::Events { seq, mac, .. } => (note.seq, note.mac) = (seq, mac),
@@ -306,33 +261,25 @@ pub(super) fn read(directory: &Path, key: &ChainKey) -> Vec<ProgressNote> {
 
 /// What tells this start of the machine from every other, where the system says it.
 pub(super) fn boot() -> Option<String> {
-    let told =
-        file::read_document(Path::new("/proc/sys/kernel/random/boot_id"), limits::BOOT_ID_BYTES);
-    let told = String::from_utf8(told.ok()?).ok()?;
+    let path = Path::new("/proc/sys/kernel/random/boot_id");
+    let told = String::from_utf8(file::read_document(path, limits::BOOT_ID_BYTES).ok()?).ok()?;
     let told = told.trim();
     let plain = told.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     (plain && !told.is_empty() && told != NONE).then(|| told.to_owned())
 }
 
-/// A run that is not as far as it was.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct LostProgress {
-    pub(super) run: RunId,
-    /// The number of the last event that is known to have been there.
-    pub(super) seq: u64,
-}
-
-/// The runs that have not come as far as was noted.
-pub(super) fn behind(db: Db<'_>, notes: &[ProgressNote]) -> Result<Vec<LostProgress>, RunsError> {
-    let mut found: Vec<LostProgress> = Vec::new();
+/// The runs that have not come as far as was noted, each with the number of the last event that is
+/// known to have been there.
+pub(super) fn behind(db: Db<'_>, notes: &[ProgressNote]) -> Result<Vec<(RunId, u64)>, RunsError> {
+    let mut found: Vec<(RunId, u64)> = Vec::new();
     for note in notes {
         let there = match is_there(db, note) {
             // Whoever reads it is told, and sets it aside for that.
             Err(error) if error.is_damage() => true,
             there => there?,
         };
-        if !there && !found.iter().any(|behind| behind.run == note.run) {
-            found.push(LostProgress { run: note.run.clone(), seq: note.seq });
+        if !there && !found.iter().any(|(run, _)| *run == note.run) {
+            found.push((note.run.clone(), note.seq));
         }
     }
     Ok(found)
@@ -341,7 +288,8 @@ pub(super) fn behind(db: Db<'_>, notes: &[ProgressNote]) -> Result<Vec<LostProgr
 fn is_there(db: Db<'_>, note: &ProgressNote) -> Result<bool, RunsError> {
     let sql = "SELECT key FROM runs WHERE id = ?1";
     let Some(key) = db.first(sql, [note.run.as_str()], |row| row.get::<_, u64>(0))? else {
-        return is_purged(db, &note.run);
+        // Unless it was removed on purpose since anybody last looked at the notes.
+        return schema::lists(db, "purged_runs", &note.run);
     };
     if note.seq > 0 {
         let sql = "SELECT mac FROM events WHERE run = ?1 AND seq = ?2";
@@ -357,13 +305,4 @@ fn is_there(db: Db<'_>, note: &ProgressNote) -> Result<bool, RunsError> {
         Ok(!there)
     })?;
     Ok(there)
-}
-
-/// Whether a run was removed on purpose since anybody last looked at the notes.
-pub(super) fn is_purged(db: Db<'_>, run: &RunId) -> Result<bool, RunsError> {
-    if !super::schema::has_table(db, "purged_runs")? {
-        return Ok(false);
-    }
-    let sql = "SELECT 1 FROM purged_runs WHERE run = ?1";
-    Ok(db.first(sql, [run.as_str()], |row| row.get::<_, u64>(0))?.is_some())
 }

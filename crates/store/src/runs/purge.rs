@@ -5,16 +5,13 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::{Digest, limits};
 use milepost_engine::ports::{PurgeFilter, PurgeReport, RunStatus};
-use milepost_model::digest::Digest;
 use milepost_model::document::hex;
 use milepost_model::id::WorkflowId;
 use rusqlite::params;
 
-use super::db::Db;
-use super::error::RunsError;
-use super::kept_files;
-use crate::limits;
+use super::{Db, RunsError, kept_files};
 
 /// The runs that a filter means: those that belong to no other run. Every condition is there, so
 /// that one text serves all filters.
@@ -149,7 +146,7 @@ pub(super) fn sweep(
         let sql = "SELECT 1 FROM texts WHERE hash = ?1 \
                    AND NOT EXISTS (SELECT 1 FROM runs WHERE text = ?1) \
                    AND NOT EXISTS (SELECT 1 FROM run_refs WHERE hash = ?1)";
-        if db.first(sql, [digest.bytes()], |row| row.get::<_, u64>(0))?.is_some() {
+        if db.any(sql, [digest.bytes()])? {
             texts.push(digest);
         }
     }

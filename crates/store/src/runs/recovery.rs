@@ -14,11 +14,8 @@ use rusqlite::Connection;
 use rusqlite::params;
 use rusqlite::wal::CheckpointMode;
 
-use super::chain::ChainKey;
-use super::db::Db;
-use super::error::RunsError;
-use super::progress::{self, LostProgress, ProgressNote};
-use super::schema;
+use super::progress::{self, ProgressNote};
+use super::{ChainKey, Db, RunsError, run, schema};
 use crate::limits;
 
 /// Why a run was set aside, by the number that its row has.
@@ -41,8 +38,8 @@ impl Evidence {
         Evidence { notes: key.map(|key| progress::read(directory, &key)).unwrap_or_default() }
     }
 
-    /// The runs that are not as far as they had come.
-    pub(super) fn behind(&self, db: Db<'_>) -> Result<Vec<LostProgress>, RunsError> {
+    /// The runs that are not as far as they had come, with how far that was.
+    pub(super) fn behind(&self, db: Db<'_>) -> Result<Vec<(RunId, u64)>, RunsError> {
         progress::behind(db, &self.notes)
     }
 }
@@ -56,11 +53,9 @@ pub(super) fn settle(
 ) -> Result<(), RunsError> {
     let db = Db::reading(connection);
     let behind = evidence.behind(db)?;
-    let purged = "SELECT 1 FROM purged_runs LIMIT 1";
-    let purged = db.first(purged, [], |row| row.get::<_, u64>(0))?.is_some();
-    if !behind.is_empty() || purged {
+    if !behind.is_empty() || db.any("SELECT 1 FROM purged_runs LIMIT 1", [])? {
         let transaction = connection.unchecked_transaction()?;
-        for LostProgress { run, seq } in &behind {
+        for (run, seq) in &behind {
             set_aside(Db::reading(&transaction), run, *seq)?;
         }
         transaction.execute("DELETE FROM purged_runs", [])?;
@@ -89,37 +84,28 @@ fn set_aside(db: Db<'_>, run: &RunId, seq: u64) -> Result<(), RunsError> {
 
 /// Whether a run that is not there had been.
 pub(super) fn is_lost(db: Db<'_>, run: &RunId) -> Result<bool, RunsError> {
-    if !schema::has_table(db, "lost_runs")? {
-        return Ok(false);
-    }
-    let sql = "SELECT 1 FROM lost_runs WHERE run = ?1";
-    Ok(db.first(sql, [run.as_str()], |row| row.get::<_, u64>(0))?.is_some())
+    schema::lists(db, "lost_runs", run)
 }
 
 /// The runs that were set aside because they are not as far as they had come, those that are gone,
 /// and those that the next one in will set aside, each with how far it had come if that is known.
 pub(super) fn all_behind(db: Db<'_>, evidence: &Evidence) -> Result<Vec<(RunId, u64)>, RunsError> {
     let mut found: BTreeMap<RunId, u64> = BTreeMap::new();
-    let read =
-        |row: &rusqlite::Row<'_>| Ok((super::run::run_id(&row.get::<_, String>(0)?)?, row.get(1)?));
+    let read = |row: &rusqlite::Row<'_>| Ok((run::id_of(row)?, row.get(1)?));
     let sql = "SELECT id, 0 FROM runs WHERE quarantined = ?2 ORDER BY key LIMIT ?1";
-    found.extend(db.all(
-        sql,
-        params![limits::RUNS_AT_ONCE, QuarantineReason::Behind as u64],
-        read,
-    )?);
-    if schema::has_table(db, "lost_runs")? {
+    let values = params![limits::RUNS_AT_ONCE, QuarantineReason::Behind as u64];
+    found.extend(db.all(sql, values, read)?);
+    if schema::has(db, "lost_runs")? {
         let sql = "SELECT run, seq FROM lost_runs ORDER BY run LIMIT ?1";
         found.extend(db.all(sql, [limits::RUNS_AT_ONCE], read)?);
     }
-    found.extend(evidence.behind(db)?.into_iter().map(|behind| (behind.run, behind.seq)));
+    found.extend(evidence.behind(db)?);
     Ok(found.into_iter().collect())
 }
 
 /// The runs that were noted beside a database that has none, with how far they had come: the whole
 /// log is gone before any of it was moved.
 pub fn noted_runs(directory: &Path) -> Vec<(RunId, u64)> {
-    let key = ChainKey::read(directory).ok().flatten();
-    let notes = key.map(|key| progress::read(directory, &key)).unwrap_or_default();
-    notes.into_iter().map(ProgressNote::into_parts).collect()
+    let notes = Evidence::gather(directory).notes.into_iter();
+    notes.map(|note| (note.run, note.seq)).collect()
 }

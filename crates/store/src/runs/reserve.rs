@@ -2,13 +2,12 @@
 //! ended that are under way. It is given up for that, and nothing new is written before it is there
 //! again.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::file;
-use crate::limits;
+use crate::{file, limits};
 
 const FILE: &str = "runs.reserve";
 /// What it is filled with, at a time.
@@ -49,18 +48,13 @@ impl DiskReserve {
     }
 
     fn make(&self) -> bool {
-        let is_whole = |path: &Path| {
-            fs::metadata(path).is_ok_and(|file| file.len() >= limits::RESERVE_BYTES as u64)
-        };
-        if is_whole(&self.path) {
+        let is_whole = |file: fs::Metadata| file.len() >= limits::RESERVE_BYTES as u64;
+        if fs::metadata(&self.path).is_ok_and(is_whole) {
             return true;
         }
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        file::owner_only(&mut options);
         // Written, because a file system may promise room that it does not have. The room counts
         // as taken from then on, so nobody waits until it is on the disk.
-        let written = options.open(&self.path).and_then(|mut file| {
+        let written = file::owned().truncate(true).open(&self.path).and_then(|mut file| {
             for _ in 0..limits::RESERVE_BYTES / ZEROS.len() {
                 file.write_all(&ZEROS)?;
             }

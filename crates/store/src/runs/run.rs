@@ -9,11 +9,9 @@ use rusqlite::types::FromSqlError;
 use rusqlite::{Row, params};
 
 use super::chain::{ChainKey, Mac, MacInput, ORIGIN};
-use super::db::Db;
-use super::error::RunsError;
 use super::event::{self, NewEvent};
 use super::pins::{self, Pins};
-use super::{lease, recovery};
+use super::{Db, RunsError, lease, recovery};
 
 /// A run to record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,12 +109,17 @@ fn word<T>(row: &Row<'_>, column: usize, parse: fn(&str) -> Option<T>) -> rusqli
     read.ok_or_else(|| unreadable(FromSqlError::InvalidType))
 }
 
+/// The id of a run in the first column.
+pub(super) fn id_of(row: &Row<'_>) -> rusqlite::Result<RunId> {
+    run_id(&row.get::<_, String>(0)?)
+}
+
 /// A text in the database that was an id when it was written.
-pub(super) fn run_id(text: &str) -> rusqlite::Result<RunId> {
+fn run_id(text: &str) -> rusqlite::Result<RunId> {
     RunId::parse(text).map_err(unreadable)
 }
 
-pub(super) fn unreadable(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
+fn unreadable(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
     let kind = rusqlite::types::Type::Text;
     rusqlite::Error::FromSqlConversionFailure(0, kind, Box::new(error))
 }
@@ -180,9 +183,8 @@ pub(super) fn create(
     new: NewRunRow,
     holder: Option<HolderId>,
 ) -> Result<Created, RunsError> {
-    let there = "SELECT key FROM runs WHERE id = ?1";
     let NewRunRow { mut record, text, events, pins } = new;
-    if db.first(there, [record.id.as_str()], |row| row.get::<_, u64>(0))?.is_some() {
+    if db.any("SELECT 1 FROM runs WHERE id = ?1", [record.id.as_str()])? {
         return Ok(Created { already: true, lease: None });
     }
     if recovery::is_lost(db, &record.id)? {

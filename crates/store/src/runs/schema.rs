@@ -1,14 +1,13 @@
 //! The tables, and how a database of an earlier version becomes one of this version.
 
-use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
+use milepost_model::id::RunId;
 use rusqlite::Connection;
 
 use super::chain::{ChainKey, MacInput};
 use super::db::{self, Db};
-use super::error::RunsError;
-use super::pins;
+use super::{RunsError, pins};
 use crate::file::{self, FileError, FileMode};
 use crate::lock::Lock;
 use milepost_engine::ports::JournalError;
@@ -55,8 +54,11 @@ pub(super) fn open(directory: &Path) -> Result<(Connection, ChainKey), RunsError
     } else if found > VERSION {
         return Err(JournalError::Newer { path, found, known: VERSION }.into());
     }
-    add(&connection)?;
-    pins::prepare(&connection)?;
+    for (name, tables) in [("lost_runs", ADDED), ("texts_referenced", pins::TABLES)] {
+        if !has(Db::reading(&connection), name)? {
+            connection.execute_batch(tables)?;
+        }
+    }
     let key = proven(&connection, directory)?;
     Ok((connection, key))
 }
@@ -77,18 +79,19 @@ pub(super) fn key(
 
 /// The key of a directory, which must be the one its rows were written with.
 fn proven(connection: &Connection, directory: &Path) -> Result<ChainKey, RunsError> {
-    let key = ChainKey::read(directory)?;
-    let key = key.ok_or_else(|| RunsError::KeyMissing { path: ChainKey::path(directory) })?;
-    check_key(connection, &key, directory)?;
-    Ok(key)
+    let key = ChainKey::need(directory)?;
+    let sql = "SELECT mac FROM proof WHERE id = 1";
+    let found: Option<Vec<u8>> = Db::reading(connection).first(sql, [], |row| row.get(0))?;
+    // A database that was copied without its key is refused whole: nothing in it could be believed.
+    match found.is_some_and(|mac| proof(&key).fits(&mac)) {
+        true => Ok(key),
+        false => Err(RunsError::WrongKey { path: ChainKey::path(directory) }),
+    }
 }
 
 /// Makes the file, for its owner alone: `SQLite` gives the files beside it the same mode.
 pub(super) fn claim(path: &Path) -> Result<(), FileError> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    file::owner_only(&mut options);
-    options.open(path).map(drop).map_err(|error| FileError::of(path, error))
+    file::owned().open(path).map(drop).map_err(|error| FileError::of(path, error))
 }
 
 fn version(connection: &Connection) -> Result<u32, RunsError> {
@@ -99,10 +102,7 @@ fn version(connection: &Connection) -> Result<u32, RunsError> {
 fn migrate(connection: &Connection, directory: &Path) -> Result<(), RunsError> {
     // Another process may have done it while this one waited for the lock.
     if version(connection)? == 0 {
-        let key = match ChainKey::read(directory)? {
-            Some(key) => key,
-            None => ChainKey::make(directory)?,
-        };
+        let key = ChainKey::read_or_make(directory)?;
         // Lasts in the file, and cannot be set in a transaction.
         connection.pragma_update(None, "journal_mode", "wal")?;
         let transaction = connection.unchecked_transaction()?;
@@ -114,32 +114,18 @@ fn migrate(connection: &Connection, directory: &Path) -> Result<(), RunsError> {
     Ok(())
 }
 
-/// Makes tables that an earlier version did not have.
-fn add(connection: &Connection) -> Result<(), RunsError> {
-    if !has_table(Db::reading(connection), "lost_runs")? {
-        connection.execute_batch(ADDED)?;
-    }
-    Ok(())
+/// Whether there is a table, or what belongs to one, that an earlier version did not have.
+pub(super) fn has(db: Db<'_>, name: &str) -> Result<bool, RunsError> {
+    db.any("SELECT 1 FROM sqlite_schema WHERE name = ?1", [name])
 }
 
-/// Whether there is a table that an earlier version did not have.
-pub(super) fn has_table(db: Db<'_>, name: &str) -> Result<bool, RunsError> {
-    let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
-    Ok(db.first(sql, [name], |row| row.get::<_, u64>(0))?.is_some())
+/// Whether a run is in a table that an earlier version did not have.
+pub(super) fn lists(db: Db<'_>, table: &str, run: &RunId) -> Result<bool, RunsError> {
+    let sql = format!("SELECT 1 FROM {table} WHERE run = ?1");
+    Ok(has(db, table)? && db.any(&sql, [run.as_str()])?)
 }
 
 /// What the key signs to show that it is the one.
 fn proof(key: &ChainKey) -> MacInput {
     key.over("the key of these runs")
-}
-
-/// A database that was copied without its key is refused whole: nothing in it could be believed.
-fn check_key(connection: &Connection, key: &ChainKey, directory: &Path) -> Result<(), RunsError> {
-    let db = Db::reading(connection);
-    let found: Option<Vec<u8>> =
-        db.first("SELECT mac FROM proof WHERE id = 1", [], |row| row.get(0))?;
-    if found.is_some_and(|mac| proof(key).fits(&mac)) {
-        return Ok(());
-    }
-    Err(RunsError::WrongKey { path: ChainKey::path(directory) })
 }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use crate::{Digest, FileError, KeptDocuments, limits};
 use milepost_engine::event::{Event as RunEvent, JournalEntry};
 use milepost_engine::ports::{
     self, Created, Dispatch, EventPage, Forgetting, Forgotten, History, HolderId, InboxMessage,
@@ -19,17 +20,13 @@ use milepost_engine::ports::{
 };
 use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::upcast::{self, DecodeError};
-use milepost_model::digest::Digest;
 use milepost_model::id::{InputName, RunId, WorkflowId};
 use tokio::sync::oneshot;
 
 use super::{
     AppendRows, EventRow, Heartbeat, InboxRow, LivenessLock, LivenessQuery, NewEvent, NewRunRow,
-    OpenOptions, Pins, Runs, RunsError, RunsReader, WakeListener, schema,
+    OpenOptions, Pins, Runs, RunsError, RunsReader, WakeListener, WriteDone, schema,
 };
-use crate::documents::KeptDocuments;
-use crate::file::FileError;
-use crate::limits;
 
 /// How the journal of a directory is opened.
 #[derive(Debug, Clone, Default)]
@@ -106,13 +103,12 @@ impl SqliteJournal {
 
     /// What is read with; nothing where there have never been runs.
     fn reader(&self) -> Result<Option<&RunsReader>, RunsError> {
-        if let Some(reader) = self.inner.reader.get() {
+        // With what writes where there is one, because that sets damaged runs aside.
+        let writer = self.inner.writer.get().map(|writer| &**writer);
+        if let Some(reader) = writer.or(self.inner.reader.get()) {
             return Ok(Some(reader));
         }
-        let opened = match self.inner.writer.get() {
-            Some(writer) => Some(writer.reader()),
-            None => RunsReader::open(&self.inner.directory)?,
-        };
+        let opened = RunsReader::open(&self.inner.directory)?;
         Ok(opened.map(|reader| self.inner.reader.get_or_init(|| reader)))
     }
 
@@ -128,23 +124,10 @@ impl SqliteJournal {
         self.reader()?.ok_or_else(|| JournalError::NotFound { run: run.clone() }.into())
     }
 
-    /// Reads a run: with the writer where there is one, because that sets damaged runs aside.
-    fn of_run<T>(
-        &self,
-        run: &RunId,
-        write: impl FnOnce(&Runs) -> Result<T, RunsError>,
-        read: impl FnOnce(&RunsReader) -> Result<T, RunsError>,
-    ) -> Result<T, RunsError> {
-        match self.inner.writer.get() {
-            Some(writer) => write(writer),
-            None => read(self.reader_of(run)?),
-        }
-    }
-
     /// Hands a write to the writer and waits for its outcome without blocking.
     fn write<'a, T: Send + 'static>(
         &'a self,
-        write: impl FnOnce(&Runs, Box<dyn FnOnce(Result<T, RunsError>) + Send>) + Send + 'a,
+        write: impl FnOnce(&Runs, Box<dyn WriteDone<T>>) + Send + 'a,
     ) -> JournalFuture<'a, T> {
         Box::pin(async move {
             let (done, outcome) = oneshot::channel();
@@ -343,8 +326,7 @@ impl Journal for SqliteJournal {
     }
 
     fn run<'a>(&'a self, run: &'a RunId) -> JournalFuture<'a, RunRecord> {
-        let row = self.of_run(run, |writer| writer.run(run), |reader| reader.run(run));
-        ready(row)
+        ready(self.reader_of(run).and_then(|reader| reader.run(run)))
     }
 
     fn events<'a>(
@@ -353,11 +335,7 @@ impl Journal for SqliteJournal {
         after: u64,
         limit: usize,
     ) -> JournalFuture<'a, EventPage> {
-        let page = self.of_run(
-            run,
-            |writer| writer.events(run, after, limit),
-            |reader| reader.events(run, after, limit),
-        );
+        let page = self.reader_of(run).and_then(|reader| reader.events(run, after, limit));
         let events = page.map_err(JournalError::from);
         let events = events.and_then(|page| read(run, page.events, page.more));
         Box::pin(std::future::ready(events))
@@ -372,11 +350,7 @@ impl Journal for SqliteJournal {
     }
 
     fn list<'a>(&'a self, filter: &'a RunFilter, limit: usize) -> JournalFuture<'a, RunPage> {
-        let page = match self.inner.writer.get() {
-            Some(writer) => writer.list(filter, limit),
-            None => self.read_or_default(|reader| reader.list(filter, limit)),
-        };
-        ready(page)
+        ready(self.read_or_default(|reader| reader.list(filter, limit)))
     }
 
     fn find_prefix<'a>(&'a self, text: &'a str) -> JournalFuture<'a, Vec<RunId>> {
@@ -461,8 +435,7 @@ impl History for SqliteJournal {
         &'a self,
         workflow: &'a WorkflowId,
     ) -> JournalFuture<'a, Option<RunId>> {
-        let newest = self.writer().and_then(|writer| writer.newest_succeeded(workflow));
-        ready(newest)
+        ready(self.writer().and_then(|writer| writer.newest_succeeded(workflow)))
     }
 
     fn purgeable(&self, filter: PurgeFilter) -> JournalFuture<'_, PurgeReport> {

@@ -3,8 +3,7 @@
 
 use milepost_engine::ports::{JournalError, RunCounts};
 
-use super::db::Db;
-use super::error::RunsError;
+use super::{Db, RunsError};
 
 pub(super) fn tally(db: Db<'_>) -> Result<RunCounts, RunsError> {
     let pair = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));

@@ -6,15 +6,13 @@
 //! disk syncs several times as fast as one that changes it. The first one in looks at what was left
 //! before it lets others in.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Instant;
 
 use super::{progress, schema};
 use crate::file::{self, FileError};
-use crate::limits;
+use crate::lock;
 
 const FILE: &str = "runs.use";
 const OPEN: &[u8] = b"open\n";
@@ -43,10 +41,7 @@ impl UsageMark {
     pub(super) fn begin(directory: &Path) -> Result<(UsageMark, LastShutdown), FileError> {
         let path = directory.join(FILE);
         let fail = |error| FileError::of(&path, error);
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        file::owner_only(&mut options);
-        let mut file = options.open(&path).map_err(fail)?;
+        let mut file = file::owned().read(true).open(&path).map_err(fail)?;
         let before = match file.try_lock() {
             Ok(()) => look_back(&mut file).map_err(fail)?,
             Err(TryLockError::WouldBlock) => LastShutdown::GoesOn,
@@ -58,7 +53,10 @@ impl UsageMark {
     /// Lets others in, and marks the file.
     pub(super) fn share(&mut self) -> Result<(), FileError> {
         let fail = |error| FileError::of(Path::new(FILE), error);
-        self.file.unlock().and_then(|()| share(&self.file)).map_err(fail)?;
+        // The lock is only ever held alone for a moment, but a process may be stopped in it.
+        let late = io::ErrorKind::TimedOut.into();
+        let share = || lock::wait(|| self.file.try_lock_shared(), late);
+        self.file.unlock().and_then(|()| share()).map_err(fail)?;
         // Whoever was the last one out may have taken the mark back just now.
         mark(&mut self.file, OPEN).map_err(fail)
     }
@@ -95,19 +93,4 @@ fn look_back(file: &mut File) -> io::Result<LastShutdown> {
 fn mark(file: &mut File, what: &[u8]) -> io::Result<()> {
     file.rewind()?;
     file.write_all(what)
-}
-
-/// The lock is only ever held alone for a moment, but a process may be stopped in it.
-fn share(file: &File) -> io::Result<()> {
-    let until = Instant::now() + limits::LOCK_WAIT;
-    loop {
-        match file.try_lock_shared() {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) if Instant::now() >= until => {
-                return Err(io::ErrorKind::TimedOut.into());
-            }
-            Err(TryLockError::WouldBlock) => thread::sleep(limits::LOCK_EVERY),
-        }
-    }
 }

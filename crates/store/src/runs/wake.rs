@@ -86,11 +86,8 @@ mod sockets {
     pub(crate) fn wake_all(directory: &Path) -> Result<usize, FileError> {
         let folder = folder(directory);
         let fail = |error| FileError::of(&folder, error);
-        let entries = match fs::read_dir(&folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(0),
-            Err(error) => return Err(fail(error)),
-        };
+        let entries = file::if_present(fs::read_dir(&folder).map_err(fail))?;
+        let Some(entries) = entries else { return Ok(0) };
         let socket = UnixDatagram::unbound().map_err(fail)?;
         // A listener whose queue is full has been woken.
         socket.set_nonblocking(true).map_err(fail)?;

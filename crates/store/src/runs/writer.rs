@@ -38,40 +38,26 @@ pub(super) enum CommitMode {
     Alone,
 }
 
-/// Why a whole batch came to nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum BatchFault {
-    Full,
-    Busy,
-    Failed,
-}
-
-impl From<BatchFault> for RunsError {
-    fn from(fault: BatchFault) -> RunsError {
-        match fault {
-            BatchFault::Full => RunsError::Journal(JournalError::Full),
-            BatchFault::Busy => RunsError::Journal(JournalError::Busy),
-            BatchFault::Failed => RunsError::Journal(JournalError::Failed),
-        }
-    }
-}
-
 /// How a job ended, before the commit.
 enum JobEnd {
     Done,
     /// What it did is taken back; a run it found damaged is set aside.
     Refused(Option<RunId>),
     /// The storage gave up, and with it the batch.
-    Broken(BatchFault),
+    Broken(JournalError),
 }
 
 trait Job: Send {
     fn manner(&self) -> CommitMode;
     fn work(&mut self, db: Db<'_>) -> JobEnd;
-    fn finish(self: Box<Self>, batch: Result<(), BatchFault>);
+    fn finish(self: Box<Self>, batch: Result<(), JournalError>);
 }
 
-type Done<T> = Box<dyn FnOnce(Result<T, RunsError>) + Send>;
+/// Called with the outcome of a write, once.
+pub trait WriteDone<T>: FnOnce(Result<T, RunsError>) + Send + 'static {}
+
+impl<T, F: FnOnce(Result<T, RunsError>) + Send + 'static> WriteDone<T> for F {}
+
 type Work<T> = Box<dyn FnOnce(Db<'_>) -> Result<T, RunsError> + Send>;
 
 /// Something to write, and who wants to know.
@@ -79,7 +65,7 @@ struct TypedJob<T> {
     manner: CommitMode,
     work: Option<Work<T>>,
     outcome: Option<Result<T, RunsError>>,
-    done: Option<Done<T>>,
+    done: Option<Box<dyn WriteDone<T>>>,
 }
 
 impl<T: Send> Job for TypedJob<T> {
@@ -104,7 +90,7 @@ impl<T: Send> Job for TypedJob<T> {
         ended
     }
 
-    fn finish(mut self: Box<Self>, batch: Result<(), BatchFault>) {
+    fn finish(mut self: Box<Self>, batch: Result<(), JournalError>) {
         let outcome = match (batch, self.outcome.take()) {
             (Ok(()), Some(outcome)) => outcome,
             (Ok(()), None) => Err(JournalError::Failed.into()),
@@ -127,11 +113,9 @@ impl<T> Drop for TypedJob<T> {
 }
 
 /// What an error of one job means for its batch.
-fn batch_fault(error: &RunsError) -> Option<BatchFault> {
+fn batch_fault(error: &RunsError) -> Option<JournalError> {
     match error {
-        RunsError::Journal(JournalError::Full) => Some(BatchFault::Full),
-        RunsError::Journal(JournalError::Busy) => Some(BatchFault::Busy),
-        RunsError::Journal(JournalError::Failed) => Some(BatchFault::Failed),
+        RunsError::Journal(fault) => Some(fault.clone()).filter(spoils_batch),
         RunsError::Storage(error) => match error.sqlite_error_code() {
             Some(
                 ErrorCode::SystemIoFailure
@@ -140,11 +124,16 @@ fn batch_fault(error: &RunsError) -> Option<BatchFault> {
                 | ErrorCode::CannotOpen
                 | ErrorCode::FileLockingProtocolFailed
                 | ErrorCode::OperationInterrupted,
-            ) => Some(BatchFault::Failed),
+            ) => Some(JournalError::Failed),
             _ => None,
         },
         _ => None,
     }
+}
+
+/// Whether a whole batch comes to nothing by an error.
+fn spoils_batch(error: &JournalError) -> bool {
+    matches!(error, JournalError::Full | JournalError::Busy | JournalError::Failed)
 }
 
 /// The way to the thread.
@@ -185,7 +174,7 @@ impl JournalWriter {
             faults,
             mark: Some(mark),
             log_pages,
-            level: SyncLevel::Full,
+            synced: true,
             quick: false,
             unnoted: PendingUpdates::default(),
             progress,
@@ -211,7 +200,7 @@ impl JournalWriter {
         &self,
         manner: CommitMode,
         work: impl FnOnce(Db<'_>) -> Result<T, RunsError> + Send + 'static,
-        done: impl FnOnce(Result<T, RunsError>) + Send + 'static,
+        done: impl WriteDone<T>,
     ) {
         let job: Box<dyn Job> = Box::new(typed(manner, work, done));
         if let Some(jobs) = &self.jobs
@@ -245,7 +234,7 @@ impl JournalWriter {
 fn typed<T: Send + 'static>(
     manner: CommitMode,
     work: impl FnOnce(Db<'_>) -> Result<T, RunsError> + Send + 'static,
-    done: impl FnOnce(Result<T, RunsError>) + Send + 'static,
+    done: impl WriteDone<T>,
 ) -> TypedJob<T> {
     TypedJob { manner, work: Some(Box::new(work)), outcome: None, done: Some(Box::new(done)) }
 }
@@ -302,7 +291,7 @@ impl Shared {
                 }
             });
             for job in batch {
-                job.finish(outcome);
+                job.finish(outcome.clone());
             }
             // Nobody needs to wait for this one.
             if outcome.is_ok() {
@@ -322,23 +311,26 @@ impl Shared {
 
     fn with_pen(
         &self,
-        write: impl FnOnce(&mut WriterConnection) -> Result<(), BatchFault>,
-    ) -> Result<(), BatchFault> {
+        write: impl FnOnce(&mut WriterConnection) -> Result<(), JournalError>,
+    ) -> Result<(), JournalError> {
         let mut pen = self.pen();
         match pen.as_mut() {
             Some(pen) => self.guarded(|| write(pen)),
-            None => Err(BatchFault::Failed),
+            None => Err(JournalError::Failed),
         }
     }
 
     /// Nothing is written after a failure, and one is remembered.
-    fn guarded<T>(&self, write: impl FnOnce() -> Result<T, BatchFault>) -> Result<T, BatchFault> {
+    fn guarded<T>(
+        &self,
+        write: impl FnOnce() -> Result<T, JournalError>,
+    ) -> Result<T, JournalError> {
         if self.failed.load(Ordering::Acquire) {
-            return Err(BatchFault::Failed);
+            return Err(JournalError::Failed);
         }
         let _panicking = Panicking(&self.failed);
         let outcome = write();
-        if matches!(outcome, Err(BatchFault::Failed)) {
+        if matches!(outcome, Err(JournalError::Failed)) {
             self.failed.store(true, Ordering::Release);
         }
         outcome
@@ -373,33 +365,16 @@ struct WriterConnection {
     /// What has to be on the disk before the first commit has to.
     mark: Option<File>,
     log_pages: Arc<AtomicI32>,
-    /// What is synced, as the connection is set.
-    level: SyncLevel,
+    /// Whether commits are synced, as the connection is set.
+    synced: bool,
     /// Whether the last synced commit took less time than it takes to hand it over.
     quick: bool,
     unnoted: PendingUpdates,
     progress: ProgressFile,
 }
 
-/// What a connection syncs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SyncLevel {
-    Full,
-    /// What keeps the log in order: after a loss of power its end may be missing, and nothing else.
-    Normal,
-}
-
-impl SyncLevel {
-    fn name(self) -> &'static str {
-        match self {
-            SyncLevel::Full => "FULL",
-            SyncLevel::Normal => "NORMAL",
-        }
-    }
-}
-
 impl WriterConnection {
-    fn alone(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
+    fn alone(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), JournalError> {
         self.sync(true)?;
         self.sync_mark()?;
         for job in batch {
@@ -416,7 +391,7 @@ impl WriterConnection {
         Db::writing(&self.connection, self.faults.as_ref(), &self.unnoted)
     }
 
-    fn commit(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
+    fn commit(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), JournalError> {
         self.sync(batch.iter().any(|job| job.manner() == CommitMode::Durable))?;
         self.begin().map_err(fault_of)?;
         self.end(batch)
@@ -426,18 +401,6 @@ impl WriterConnection {
         self.db().step(StoragePoint::Begin, "BEGIN IMMEDIATE")
     }
 
-    fn set_level(&mut self, level: SyncLevel) -> rusqlite::Result<()> {
-        if level != self.level {
-            self.connection.pragma_update(None, "synchronous", level.name())?;
-            self.level = level;
-        }
-        Ok(())
-    }
-
-    fn is_synced(&self) -> bool {
-        self.level == SyncLevel::Full
-    }
-
     /// Whether a job can be done without a wait that is worth another thread.
     fn is_ready(&self, manner: CommitMode) -> bool {
         let synced = manner != CommitMode::Relaxed;
@@ -445,21 +408,24 @@ impl WriterConnection {
     }
 
     /// Begins a transaction, unless another process is writing.
-    fn begin_at_once(&mut self, manner: CommitMode) -> Result<bool, BatchFault> {
+    fn begin_at_once(&mut self, manner: CommitMode) -> Result<bool, JournalError> {
         self.sync(manner == CommitMode::Durable)?;
         self.connection.busy_handler(None::<fn(i32) -> bool>).map_err(fault_of)?;
         let begun = self.begin();
         db::be_patient(&mut self.connection).map_err(fault_of)?;
         match begun.map_err(fault_of) {
             Ok(()) => Ok(true),
-            Err(BatchFault::Busy) => Ok(false),
+            Err(JournalError::Busy) => Ok(false),
             Err(fault) => Err(fault),
         }
     }
 
     /// Does the jobs of a transaction that was begun.
-    fn end(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
-        if let Err(fault) = self.make_ready() {
+    fn end(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), JournalError> {
+        // What comes before a commit that is synced: the note that the runs are in use.
+        if self.synced
+            && let Err(fault) = self.sync_mark()
+        {
             drop(self.connection.execute_batch("ROLLBACK"));
             return Err(fault);
         }
@@ -467,29 +433,29 @@ impl WriterConnection {
         let began = Instant::now();
         let outcome = in_transaction(db, batch, &self.unnoted)
             .and_then(|()| db.step(StoragePoint::Commit, "COMMIT").map_err(fault_of));
-        self.tell(batch.len(), began, outcome);
+        self.tell(batch.len(), began, &outcome);
         // Before anybody hears of it.
         let written = self.unnoted.take();
         if outcome.is_ok() {
-            self.progress.note(written, self.level == SyncLevel::Full);
+            self.progress.note(written, self.synced);
         }
-        if self.is_synced() {
+        if self.synced {
             self.quick = outcome.is_ok() && began.elapsed() < limits::QUICK_COMMIT;
         }
         if outcome.is_err() {
             // What failed may have ended the transaction by itself.
             let under_way = !self.connection.is_autocommit();
             if under_way && self.connection.execute_batch("ROLLBACK").is_err() {
-                return Err(BatchFault::Failed);
+                return Err(JournalError::Failed);
             }
         }
         outcome
     }
 
     /// Counts a transaction, and leaves a line about it for those who want to see each.
-    fn tell(&self, jobs: usize, began: Instant, outcome: Result<(), BatchFault>) {
+    fn tell(&self, jobs: usize, began: Instant, outcome: &Result<(), JournalError>) {
         let duration_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let synced = self.is_synced();
+        let synced = self.synced;
         match outcome {
             Ok(()) => {
                 milepost_metrics::COMMITS.add(1);
@@ -502,8 +468,15 @@ impl WriterConnection {
     }
 
     /// Whether the next commits are synced.
-    fn sync(&mut self, synced: bool) -> Result<(), BatchFault> {
-        self.set_level(if synced { SyncLevel::Full } else { SyncLevel::Normal }).map_err(fault_of)
+    fn sync(&mut self, synced: bool) -> Result<(), JournalError> {
+        if synced != self.synced {
+            // `NORMAL` keeps the log in order: after a loss of power its end may be missing, and
+            // nothing else.
+            let level = if synced { "FULL" } else { "NORMAL" };
+            self.connection.pragma_update(None, "synchronous", level).map_err(fault_of)?;
+            self.synced = synced;
+        }
+        Ok(())
     }
 
     fn is_log_long(&self, at_rest: bool) -> bool {
@@ -511,20 +484,15 @@ impl WriterConnection {
         self.log_pages.load(Ordering::Relaxed) >= limit
     }
 
-    /// What comes before a commit that is synced: the note that the runs are in use.
-    fn make_ready(&mut self) -> Result<(), BatchFault> {
-        if self.is_synced() { self.sync_mark() } else { Ok(()) }
-    }
-
-    fn sync_mark(&mut self) -> Result<(), BatchFault> {
+    fn sync_mark(&mut self) -> Result<(), JournalError> {
         let synced = self.mark.take().map_or(Ok(()), |mark| mark.sync_data());
-        synced.map_err(|_| BatchFault::Failed)
+        synced.map_err(|_| JournalError::Failed)
     }
 
     /// Moves the log into the database when it is long. What was committed is safe in the log, so
     /// a full disk or a busy one only means that it stays there. After any other error the log
     /// must stay too, which only the end of all writing makes sure of.
-    fn checkpoint(&self, at_rest: bool) -> Result<(), BatchFault> {
+    fn checkpoint(&self, at_rest: bool) -> Result<(), JournalError> {
         if !self.is_log_long(at_rest) {
             return Ok(());
         }
@@ -547,7 +515,7 @@ fn in_transaction(
     db: Db<'_>,
     batch: &mut [Box<dyn Job>],
     unnoted: &PendingUpdates,
-) -> Result<(), BatchFault> {
+) -> Result<(), JournalError> {
     match batch {
         // What is taken back of one alone is all there is.
         [job] => settle(db, job, &["ROLLBACK", "BEGIN IMMEDIATE"], unnoted),
@@ -565,12 +533,12 @@ fn settle(
     job: &mut Box<dyn Job>,
     back: &[&str],
     unnoted: &PendingUpdates,
-) -> Result<(), BatchFault> {
-    let before = unnoted.len();
+) -> Result<(), JournalError> {
+    let before = unnoted.borrow().len();
     match job.work(db) {
         JobEnd::Done => Ok(()),
         JobEnd::Refused(damaged) => {
-            unnoted.shorten(before);
+            unnoted.borrow_mut().truncate(before);
             back.iter().try_for_each(|sql| statement(db, sql))?;
             if let Some(run) = damaged {
                 // Found again by the next reader, should it not be possible now.
@@ -582,19 +550,18 @@ fn settle(
     }
 }
 
-fn statement(db: Db<'_>, sql: &str) -> Result<(), BatchFault> {
+fn statement(db: Db<'_>, sql: &str) -> Result<(), JournalError> {
     match db.execute(sql, []) {
         Ok(_) => Ok(()),
-        Err(error) => Err(batch_fault(&error).unwrap_or(BatchFault::Failed)),
+        Err(error) => Err(batch_fault(&error).unwrap_or(JournalError::Failed)),
     }
 }
 
 /// What an error outside of any job means: that nothing can be relied on, unless it is known to
 /// have left everything as it was.
-fn fault_of(error: rusqlite::Error) -> BatchFault {
+fn fault_of(error: rusqlite::Error) -> JournalError {
     match RunsError::from(error) {
-        RunsError::Journal(JournalError::Full) => BatchFault::Full,
-        RunsError::Journal(JournalError::Busy) => BatchFault::Busy,
-        _ => BatchFault::Failed,
+        RunsError::Journal(fault) if spoils_batch(&fault) => fault,
+        _ => JournalError::Failed,
     }
 }

@@ -10,11 +10,10 @@ use milepost_model::secret::Secret;
 
 use super::entry::{self, SecretEntries, StoredSecret};
 use super::{Origins, SecretError, SecretName, origins};
-use crate::directory::Directory;
 use crate::file::{self, FileMode, WriteOptions};
-use crate::limits;
 use crate::lock::Lock;
 use crate::stamp::ObservedStamp;
+use crate::{Directory, limits};
 
 const FILE: &str = "secrets.age";
 const KEY: &str = "secrets.key";

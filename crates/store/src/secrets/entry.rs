@@ -34,6 +34,18 @@ struct One {
     origin: Option<String>,
 }
 
+impl From<&StoredSecret> for One {
+    fn from(kept: &StoredSecret) -> One {
+        One { value: kept.value.reveal().to_owned(), origin: kept.origin.clone() }
+    }
+}
+
+impl From<One> for StoredSecret {
+    fn from(one: One) -> StoredSecret {
+        StoredSecret { value: Secret::new(one.value), origin: one.origin }
+    }
+}
+
 const VERSION: u32 = 1;
 
 impl StoredSecret {
@@ -69,15 +81,13 @@ impl StoredSecret {
     /// One secret as text.
     #[cfg(feature = "keyring")]
     pub(super) fn text(&self) -> String {
-        let one = One { value: self.value.reveal().to_owned(), origin: self.origin.clone() };
-        serde_json::to_string(&one).expect("texts are JSON")
+        serde_json::to_string(&One::from(self)).expect("texts are JSON")
     }
 
     /// One secret from its text.
     #[cfg(feature = "keyring")]
     pub(super) fn parse(text: &str) -> Option<StoredSecret> {
-        let one: One = serde_json::from_str(text).ok()?;
-        Some(StoredSecret { value: Secret::new(one.value), origin: one.origin })
+        serde_json::from_str::<One>(text).ok().map(StoredSecret::from)
     }
 }
 
@@ -88,11 +98,7 @@ fn same_origin(own: &str, asked: &Origin) -> bool {
 
 /// Every secret as text.
 pub(super) fn render(entries: &SecretEntries) -> Vec<u8> {
-    let one = |kept: &StoredSecret| One {
-        value: kept.value.reveal().to_owned(),
-        origin: kept.origin.clone(),
-    };
-    let secrets = entries.iter().map(|(name, kept)| (name.as_str(), one(kept)));
+    let secrets = entries.iter().map(|(name, kept)| (name.as_str(), One::from(kept)));
     let all = All { version: VERSION, secrets: secrets.collect() };
     serde_json::to_vec(&all).expect("texts are JSON")
 }
@@ -103,9 +109,6 @@ pub(super) fn parse(text: &[u8]) -> Option<SecretEntries> {
     if all.version != VERSION {
         return None;
     }
-    let entries = all.secrets.into_iter().map(|(name, one)| {
-        let name = SecretName::parse(name).ok()?;
-        Some((name, StoredSecret { value: Secret::new(one.value), origin: one.origin }))
-    });
-    entries.collect()
+    let entries = all.secrets.into_iter();
+    entries.map(|(name, one)| Some((SecretName::parse(name).ok()?, one.into()))).collect()
 }

@@ -20,10 +20,7 @@ use entry::{SecretEntries, StoredSecret};
 pub use environment::Environment;
 pub use name::{InvalidSecretName, SecretName};
 
-use crate::config::SecretsBackend;
-use crate::file::FileError;
-use crate::limits;
-use crate::locations::Locations;
+use crate::{FileError, Locations, SecretsBackend, limits};
 
 /// Every secret there is.
 #[derive(Debug)]

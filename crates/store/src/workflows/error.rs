@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use milepost_model::id::WorkflowId;
 use milepost_model::violation::Violation;
 
-use crate::file::FileError;
-use milepost_model::digest::Digest;
+use crate::{Digest, FileError};
 
 /// Why a workflow could not be changed, or a version of it could not be had. Each variant is
 /// another thing to do about it.
@@ -18,21 +17,12 @@ pub enum WorkflowError {
     /// There is one already, and nobody said that it may be replaced.
     #[error("workflow `{id}` is there already")]
     Exists { id: WorkflowId, version: Digest, path: PathBuf },
-    /// It is not the version that the caller has seen.
+    /// It is not the version that the caller has seen; nothing is `found` when nothing is there.
     #[error("workflow `{id}` is not the version that was expected")]
-    Conflict {
-        id: WorkflowId,
-        expected: Digest,
-        /// What is there; none when nothing is.
-        found: Option<Digest>,
-    },
-    /// The name of the file is in use by something else.
+    Conflict { id: WorkflowId, expected: Digest, found: Option<Digest> },
+    /// The name of the file that the id would have is in use by something else.
     #[error("`{}`, the file of workflow `{id}`, is something else", path.display())]
-    Taken {
-        /// The id that would have this file.
-        id: WorkflowId,
-        path: PathBuf,
-    },
+    Taken { id: WorkflowId, path: PathBuf },
     #[error("the text is that of workflow `{found}`, not of `{id}`")]
     OtherId { id: WorkflowId, found: String },
     /// The id cannot be changed in the text without changing more than it.

@@ -9,11 +9,8 @@ use milepost_syntax::limits::DOCUMENT_BYTES;
 use milepost_syntax::source::Format;
 
 use super::log::TextRef;
-use crate::file::FileError;
-use crate::identity;
 use crate::index::{FileId, Validity, WorkflowIndex};
-use crate::locations::{Locations, SourceKind};
-use milepost_model::digest::Digest;
+use crate::{Digest, FileError, Locations, SourceKind, identity};
 
 /// What documents are checked against when it only matters whether they are workflows at all.
 pub(super) const WORLD: World<'static> = World { commands: &NoCommands, env_allow: None };

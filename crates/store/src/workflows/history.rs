@@ -15,9 +15,7 @@ use milepost_syntax::source::Format;
 use super::error::WorkflowError;
 use super::log::{self, ChangeKind, LogEntry, TextRef};
 use crate::file::{self, FileError, FileMode, FilePoint, WriteOptions};
-use crate::limits;
-use crate::locations::Locations;
-use milepost_model::digest::Digest;
+use crate::{Digest, Locations, limits};
 
 /// The past of the workflows of a directory. Only looks; [`WorkflowStore`](super::Workflows) adds.
 #[derive(Debug, Clone)]
@@ -143,11 +141,8 @@ impl WorkflowHistory {
     /// The log of an id as far as it is looked at, and whether that is not all of it.
     fn log(&self, id: &WorkflowId) -> Result<(Vec<u8>, bool), FileError> {
         let path = self.log_path(id);
-        match tail(&path, limits::HISTORY_LOG_BYTES as u64) {
-            Ok(read) => Ok(read),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((Vec::new(), false)),
-            Err(error) => Err(FileError::of(&path, error)),
-        }
+        let read = tail(&path, limits::HISTORY_LOG_BYTES as u64);
+        Ok(file::if_present(read.map_err(|error| FileError::of(&path, error)))?.unwrap_or_default())
     }
 
     /// The history of this directory alone. Worked out at every call: the directory may be made, or
@@ -187,12 +182,9 @@ fn versions(entries: &[LogEntry], current: Option<TextRef>) -> VersionList {
         {
             push(&mut items, previous, None);
         }
-        match entry.text {
-            Some(text) => push(&mut items, text, Some(entry)),
-            None => deleted_ms = Some(entry.at_ms),
-        }
-        if entry.text.is_some() {
-            deleted_ms = None;
+        deleted_ms = entry.text.is_none().then_some(entry.at_ms);
+        if let Some(text) = entry.text {
+            push(&mut items, text, Some(entry));
         }
     }
     if let Some(current) = current {
@@ -212,8 +204,7 @@ fn versions(entries: &[LogEntry], current: Option<TextRef>) -> VersionList {
 fn append(path: &Path, line: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    file::owner_only(&mut options);
     let mut file = file::at(FilePoint::Open, || options.open(path))?;
     let line = if ends_in_a_line(&mut file)? { line.to_owned() } else { format!("\n{line}") };
     file::write_all(&mut file, line.as_bytes())?;

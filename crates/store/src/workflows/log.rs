@@ -3,48 +3,25 @@
 //! A crash may leave half a line at the end. It is passed over, and the next one begins a line of
 //! its own.
 
+use milepost_engine::named_enum;
 use milepost_syntax::source::Format;
 use serde_json::{Value, json};
 
 use milepost_model::digest::Digest;
 
-/// What made a version.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChangeKind {
-    /// It was saved.
-    Save,
-    /// It got another id.
-    Rename,
-    /// It was brought back.
-    Restore,
-    /// It was deleted; there is no version of this.
-    Delete,
-    /// Somebody wrote the file by other means.
-    Edit,
-}
-
-impl ChangeKind {
-    const ALL: [ChangeKind; 5] = [
-        ChangeKind::Save,
-        ChangeKind::Rename,
-        ChangeKind::Restore,
-        ChangeKind::Delete,
-        ChangeKind::Edit,
-    ];
-
-    /// The word people see, and the one in the log.
-    pub fn name(self) -> &'static str {
-        match self {
-            ChangeKind::Save => "save",
-            ChangeKind::Rename => "rename",
-            ChangeKind::Restore => "restore",
-            ChangeKind::Delete => "delete",
-            ChangeKind::Edit => "edit",
-        }
-    }
-
-    fn of_name(name: &str) -> Option<ChangeKind> {
-        ChangeKind::ALL.into_iter().find(|operation| operation.name() == name)
+named_enum! {
+    /// What made a version.
+    ChangeKind {
+        /// It was saved.
+        Save = "save",
+        /// It got another id.
+        Rename = "rename",
+        /// It was brought back.
+        Restore = "restore",
+        /// It was deleted; there is no version of this.
+        Delete = "delete",
+        /// Somebody wrote the file by other means.
+        Edit = "edit",
     }
 }
 
@@ -93,7 +70,7 @@ impl LogEntry {
         };
         Some(LogEntry {
             at_ms: line["at_ms"].as_u64()?,
-            operation: ChangeKind::of_name(line["operation"].as_str()?)?,
+            operation: ChangeKind::parse(line["operation"].as_str()?)?,
             text: text("version", "format"),
             previous: text("previous", "previous_format"),
             renamed_from: line["renamed_from"].as_str().map(str::to_owned),

@@ -30,9 +30,8 @@ use self::files::{DirectoryFiles, HeldFile, WORLD};
 use self::log::{LogEntry, TextRef};
 use self::turn::FilesMutex;
 use crate::file::{self, FileError, FileMode, FilePoint};
-use crate::locations::Locations;
 use crate::lock::Lock;
-use milepost_model::digest::Digest;
+use crate::{Digest, Locations, identity};
 
 /// The workflows of the directory that is written, for as long as a process lives.
 #[derive(Debug)]
@@ -145,12 +144,7 @@ impl WorkflowStore {
             return Ok(SavedWorkflow { path, version, format, previous: Some(version) });
         }
         if let Some(taken) = files.held(to)? {
-            let path = self.directory.join(&taken.path);
-            return Err(WorkflowError::Exists {
-                id: to.clone(),
-                version: taken.text.version,
-                path,
-            });
+            return Err(self.exists(to, &taken));
         }
         let target = beside(&held.path, to, held.text.format);
         if target != held.path {
@@ -263,10 +257,9 @@ impl WorkflowStore {
     /// Nothing may be at a path that is to be written, not even what no workflow counts under.
     fn check_free(&self, id: &WorkflowId, target: &Path) -> Result<(), WorkflowError> {
         let path = self.directory.join(target);
-        match fs::symlink_metadata(&path) {
-            Ok(_) => Err(WorkflowError::Taken { id: id.clone(), path }),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(FileError::of(&path, error).into()),
+        match file::is_there(&path)? {
+            true => Err(WorkflowError::Taken { id: id.clone(), path }),
+            false => Ok(()),
         }
     }
 
@@ -286,13 +279,8 @@ impl WorkflowStore {
 
     /// Without a directory there is no workflow, and a look makes none.
     fn need_directory(&self, id: &WorkflowId) -> Result<(), WorkflowError> {
-        match fs::metadata(&self.directory) {
-            Ok(_) => Ok(()),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                Err(WorkflowError::NotFound { id: id.clone() })
-            }
-            Err(error) => Err(FileError::of(&self.directory, error).into()),
-        }
+        let found = file::metadata(&self.directory)?;
+        found.map(drop).ok_or_else(|| WorkflowError::NotFound { id: id.clone() })
     }
 
     fn compare(
@@ -304,16 +292,17 @@ impl WorkflowStore {
         let found = held.map(|held| held.text.version);
         match (expected, held) {
             (ExpectedVersion::Any, _) | (ExpectedVersion::Absent, None) => Ok(()),
-            (ExpectedVersion::Absent, Some(held)) => Err(WorkflowError::Exists {
-                id: id.clone(),
-                version: held.text.version,
-                path: self.directory.join(&held.path),
-            }),
+            (ExpectedVersion::Absent, Some(held)) => Err(self.exists(id, held)),
             (ExpectedVersion::Version(expected), _) if found == Some(expected) => Ok(()),
             (ExpectedVersion::Version(expected), _) => {
                 Err(WorkflowError::Conflict { id: id.clone(), expected, found })
             }
         }
+    }
+
+    fn exists(&self, id: &WorkflowId, held: &HeldFile) -> WorkflowError {
+        let (version, path) = (held.text.version, self.directory.join(&held.path));
+        WorkflowError::Exists { id: id.clone(), version, path }
     }
 
     /// Removes files that a change has left behind, or one that did not come to its end: they lie
@@ -355,10 +344,8 @@ fn check_text(
     draft: WorkflowDraft<'_>,
     directory: &Path,
 ) -> Result<(), WorkflowError> {
-    if draft.bytes.len() > DOCUMENT_BYTES {
-        let path = directory.join(file_name(id, draft.format));
-        return Err(FileError::TooLarge { path, bytes: draft.bytes.len() as u64 }.into());
-    }
+    let path = directory.join(file_name(id, draft.format));
+    file::check_size(&path, draft.bytes.len(), DOCUMENT_BYTES)?;
     match draft.id {
         Some(found) if found != id.as_str() => {
             Err(WorkflowError::OtherId { id: id.clone(), found: found.to_owned() })
@@ -393,7 +380,7 @@ fn move_file(from: PathBuf, to: PathBuf) -> PathBuf {
 }
 
 fn beside(path: &Path, id: &WorkflowId, format: Format) -> PathBuf {
-    let same = path.extension().filter(|_| format_of(path) == Some(format));
+    let same = path.extension().filter(|_| identity::format(path) == Some(format));
     let name = match same.and_then(|extension| extension.to_str()) {
         Some(extension) => format!("{id}.{extension}"),
         None => file_name(id, format),
@@ -403,8 +390,4 @@ fn beside(path: &Path, id: &WorkflowId, format: Format) -> PathBuf {
 
 fn file_name(id: &WorkflowId, format: Format) -> String {
     format!("{id}.{}", format.name())
-}
-
-fn format_of(path: &Path) -> Option<Format> {
-    crate::identity::format(path)
 }

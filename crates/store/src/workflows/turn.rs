@@ -8,8 +8,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
 use super::files::DirectoryFiles;
-use crate::file::FileError;
-use crate::limits;
+use crate::{FileError, limits};
 
 const BUSY: &str = "another call holds it: wait for that one to end";
 

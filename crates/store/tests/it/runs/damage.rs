@@ -11,7 +11,7 @@ use milepost_store::runs::{
 };
 use rusqlite::Connection;
 
-use super::{append, begun, end, event, fresh, id, new_run, open, texts};
+use super::{Now, append, begun, end, event, fresh, id, new_run, open, texts};
 
 /// Changes the database behind the program's back.
 fn sql(root: &Path, statement: &str) {

@@ -13,7 +13,7 @@ use milepost_store::runs::{
     StorageFault, StoragePoint,
 };
 
-use super::{append, begun, event, holder, id, new_run, open, standing, texts};
+use super::{Now, append, begun, event, holder, id, new_run, open, standing, texts};
 
 /// Faults of one kind, at the call that is counted down to.
 struct Trap {

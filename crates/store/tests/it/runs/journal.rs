@@ -13,7 +13,7 @@ use milepost_store::runs::{
 };
 
 use super::{
-    append, begun, end, event, events, fresh, holder, id, new_of, new_run, open, record, texts,
+    Now, append, begun, end, event, events, fresh, holder, id, new_of, new_run, open, record, texts,
 };
 
 #[test]

@@ -5,7 +5,7 @@ use milepost_store::runs::{AppendRows, Lease, RunStatus, Runs, RunsError};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use super::{append, begun, fresh, standing, texts};
+use super::{Now, append, begun, fresh, standing, texts};
 
 /// A run that was written to twice.
 fn known() -> (TempDir, Runs, Lease) {

@@ -9,7 +9,7 @@ use milepost_store::runs::{
     RunStatus, RunSummary, Runs, RunsError, RunsReader, Takeover,
 };
 
-use super::{append, begun, end, fresh, holder, id, new_of, record, standing, texts};
+use super::{Now, append, begun, end, fresh, holder, id, new_of, record, standing, texts};
 
 const TTL: u64 = 1_000;
 /// For how long a process is believed whose lock says nothing, on the clock of whoever watches it.

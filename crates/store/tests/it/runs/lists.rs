@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use milepost_model::id::RunId;
 use milepost_store::runs::{Cursor, Forgetting, RunFilter, RunRecord, RunStatus, RunSummary, Runs};
 
-use super::{fresh, id, new_of, new_run, open, record, standing, workflow};
+use super::{Now, fresh, id, new_of, new_run, open, record, standing, workflow};
 
 /// Runs whose numbers tell what they are: every third failed, every fifth is open.
 fn many(runs: &Runs, count: u64) -> Vec<RunId> {

@@ -13,7 +13,7 @@ use milepost_store::runs::{
 };
 use tempfile::TempDir;
 
-use super::{append, end, glance, holder, id, new_of, new_run, open, record, standing, texts};
+use super::{Now, append, end, glance, holder, id, new_of, new_run, open, record, standing, texts};
 
 /// Numbers that look random and are the same every time.
 struct Dice(u64);

@@ -7,7 +7,7 @@ use milepost_store::Digest;
 use milepost_store::runs::{RunFilter, RunStatus, RunsError, RunsReader};
 use rusqlite::Connection;
 
-use super::{append, begun, end, fresh, id, open};
+use super::{Now, append, begun, end, fresh, id, open};
 
 #[test]
 fn where_there_are_no_runs_nothing_is_made() {

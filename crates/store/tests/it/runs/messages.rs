@@ -7,7 +7,7 @@ use milepost_model::id::RunId;
 use milepost_store::limits::{MESSAGE_BYTES, MESSAGES};
 use milepost_store::runs::{AppendRows, InboxRow, MessageId, RunsError, Sent};
 
-use super::{append, begun, fresh, id, open, texts};
+use super::{Now, append, begun, fresh, id, open, texts};
 
 fn message(id: &str, run: &RunId, data: &str) -> InboxRow {
     let id = MessageId::parse(id).expect("is one");

@@ -20,12 +20,14 @@ mod versions;
 mod waking;
 
 use std::path::Path;
+use std::sync::mpsc;
 
 use milepost_model::digest::Digest;
 use milepost_model::id::{RunId, WorkflowId};
 use milepost_store::runs::{
-    AppendRows, Durability, EventRow, HolderId, Lease, NewEvent, NewRunRow, OpenOptions, Pins,
-    RunRecord, RunStatus, RunSummary, Runs,
+    AppendRows, Appended, Created, Durability, EventRow, Heartbeat, HolderId, InboxRow, Lease,
+    LivenessQuery, NewEvent, NewRunRow, OpenOptions, Pins, RunRecord, RunStatus, RunSummary, Runs,
+    RunsError, Sent, WriteDone,
 };
 use tempfile::TempDir;
 
@@ -41,17 +43,75 @@ fn open(root: &Path) -> Runs {
 }
 
 fn id() -> RunId {
-    Runs::new_id().expect("is random")
+    RunId::from_bytes(random())
 }
 
 /// One look at who holds what.
-fn glance() -> milepost_store::runs::LivenessQuery {
+fn glance() -> LivenessQuery {
     let takeover = milepost_store::runs::Takeover::Silent;
-    milepost_store::runs::LivenessQuery { at: std::time::Duration::ZERO, takeover }
+    LivenessQuery { at: std::time::Duration::ZERO, takeover }
 }
 
 fn holder() -> HolderId {
-    milepost_store::runs::new_holder().expect("is random")
+    HolderId::from_bytes(random())
+}
+
+fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).expect("is random");
+    bytes
+}
+
+/// Writes that wait for their outcome.
+trait Now {
+    fn create_now(&self, new: NewRunRow, holder: Option<HolderId>) -> Result<Created, RunsError>;
+    fn append_now(&self, what: AppendRows) -> Result<Appended, RunsError>;
+    fn send_now(&self, message: InboxRow) -> Result<Sent, RunsError>;
+    fn beat_now(&self, beat: Heartbeat) -> Result<(), RunsError>;
+    fn take_now(
+        &self,
+        run: RunId,
+        holder: HolderId,
+        glance: LivenessQuery,
+    ) -> Result<Option<Lease>, RunsError>;
+    fn release_now(&self, lease: Lease) -> Result<(), RunsError>;
+}
+
+impl Now for Runs {
+    fn create_now(&self, new: NewRunRow, holder: Option<HolderId>) -> Result<Created, RunsError> {
+        wait(|done| self.create(new, holder, done))
+    }
+
+    fn append_now(&self, what: AppendRows) -> Result<Appended, RunsError> {
+        wait(|done| self.append(what, done))
+    }
+
+    fn send_now(&self, message: InboxRow) -> Result<Sent, RunsError> {
+        wait(|done| self.send(message, done))
+    }
+
+    fn beat_now(&self, beat: Heartbeat) -> Result<(), RunsError> {
+        wait(|done| self.beat(beat, done))
+    }
+
+    fn take_now(
+        &self,
+        run: RunId,
+        holder: HolderId,
+        glance: LivenessQuery,
+    ) -> Result<Option<Lease>, RunsError> {
+        wait(|done| self.take(run, holder, glance, done))
+    }
+
+    fn release_now(&self, lease: Lease) -> Result<(), RunsError> {
+        wait(|done| self.release(lease, done))
+    }
+}
+
+fn wait<T: Send + 'static>(submit: impl FnOnce(Box<dyn WriteDone<T>>)) -> Result<T, RunsError> {
+    let (sender, outcome) = mpsc::sync_channel(1);
+    submit(Box::new(move |found| sender.send(found).expect("is waited for")));
+    outcome.recv().expect("is answered")
 }
 
 fn workflow(id: &str) -> WorkflowId {

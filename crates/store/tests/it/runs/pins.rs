@@ -7,7 +7,7 @@ use milepost_model::digest::Digest;
 use milepost_store::KeptDocuments;
 use milepost_store::runs::{NewRunRow, Pins, PurgeFilter, RunRecord, RunStatus, Runs};
 
-use super::{fresh, new_of, open, record, standing, workflow};
+use super::{Now, fresh, new_of, open, record, standing, workflow};
 
 /// Records a run of a workflow that ended, with texts that it refers to.
 fn ended(runs: &Runs, id: &str, own: &str, referred: &[&str]) {

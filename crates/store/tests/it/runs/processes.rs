@@ -16,7 +16,7 @@ use milepost_store::runs::{
     AppendRows, Heartbeat, InboxRow, Integrity, MessageId, NewEvent, Runs, RunsError,
 };
 
-use super::{append, begun, event, events, fresh, holder, open};
+use super::{Now, append, begun, event, events, fresh, holder, open};
 
 const DIRECTORY: &str = "MILEPOST_TEST_RUNS";
 const PART: &str = "MILEPOST_TEST_PART";

@@ -7,7 +7,7 @@ use std::path::Path;
 use milepost_model::id::RunId;
 use milepost_store::runs::{FILE, Lease, RunStatus, Runs};
 
-use super::{append, begun, end, holder, new_run, open, texts};
+use super::{Now, append, begun, end, holder, new_run, open, texts};
 
 /// What is in front of every frame of the log, and in front of the log itself.
 const HEADER: usize = 32;

@@ -13,7 +13,8 @@ use milepost_store::runs::{
 };
 
 use super::{
-    append, begun, end, event, events, fresh, id, new_of, open, record, standing, texts, workflow,
+    Now, append, begun, end, event, events, fresh, id, new_of, open, record, standing, texts,
+    workflow,
 };
 
 #[test]

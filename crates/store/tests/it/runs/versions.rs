@@ -5,7 +5,7 @@ use milepost_engine::ports::{Journal, JournalError};
 use milepost_store::runs::{JournalOptions, NewEvent, NewRunRow, RunFilter, SqliteJournal};
 use rusqlite::Connection;
 
-use super::{append, begun, fresh, holder, id, new_run, open};
+use super::{Now, append, begun, fresh, holder, id, new_run, open};
 
 /// What a newer version may do to the tables while older processes have them open: add.
 const ADDITIONS: &str = "
