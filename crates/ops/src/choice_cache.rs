@@ -2,7 +2,7 @@
 //! the last good ones, which serve when the provider cannot be asked.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use milepost_store::Locations;
@@ -25,7 +25,7 @@ impl ChoiceCache {
 
     /// What this process fetched for a key, unless that is longer ago than it may be.
     pub(crate) fn recent(&self, key: &str, ttl: Duration) -> Option<Arc<FetchedItems>> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = locked(&self.kept);
         let (when, fetched) = kept.get(key)?;
         (when.elapsed() < ttl).then(|| Arc::clone(fetched))
     }
@@ -51,7 +51,7 @@ impl ChoiceCache {
     /// Keeps what was fetched in this process.
     pub(crate) fn put(&self, key: String, fetched: FetchedItems) -> Arc<FetchedItems> {
         let fetched = Arc::new(fetched);
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = locked(&self.kept);
         if kept.len() >= limits::CHOICES_KEPT {
             kept.clear();
         }

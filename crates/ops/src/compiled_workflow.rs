@@ -5,7 +5,7 @@
 //! was checked against anything but commands of catalogs is not kept.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use milepost_engine::Flow;
 use milepost_model::document::Document;
@@ -77,7 +77,7 @@ impl CachedWorkflow {
     /// Whether it was checked against what there is now.
     fn stands(&self, reader: &Reader, env_allow: &[String]) -> bool {
         let same = |record: &Arc<CatalogRecord>| {
-            let now = reader.shelf().known(&record.id).ok().flatten();
+            let now = reader.shelf.known(&record.id).ok().flatten();
             now.is_some_and(|now| Arc::ptr_eq(&now, record))
         };
         self.env_allow == env_allow && self.catalogs.iter().all(same)
@@ -92,7 +92,7 @@ impl CompiledCache {
         given: &GivenText,
         env_allow: &[String],
     ) -> Option<Arc<CompiledWorkflow>> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = locked(&self.0);
         let index = all.iter().position(|kept| kept.given == *given)?;
         let kept = all.remove(index)?;
         if !kept.stands(reader, env_allow) {
@@ -114,7 +114,7 @@ impl CompiledCache {
         if given.bytes.len() > limits::COMPILED_TEXT_BYTES {
             return;
         }
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = locked(&self.0);
         all.retain(|kept| kept.given != given);
         if all.len() >= limits::COMPILED_KEPT {
             all.pop_front();

@@ -92,9 +92,6 @@ pub(crate) const COMPILED_KEPT: usize = 8;
 pub(crate) const COMPILED_TEXT_BYTES: usize = 64 * 1024;
 /// Requests of one step over a list that a preview renders.
 pub(crate) const PREVIEW_REQUESTS: usize = 20;
-/// Room that is set aside for the description of one pass of a loop: most fit, so that few are
-/// copied as they grow.
-pub(crate) const GUIDE_PASS_CAPACITY_BYTES: usize = 128;
 
 // Workflows that an agent writes.
 

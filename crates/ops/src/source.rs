@@ -130,7 +130,7 @@ impl DocumentSource<'_> {
         call: &dyn Caller,
     ) -> Result<SourceDocument, SourceFailure> {
         let config = reader.config()?;
-        let locations = reader.locations();
+        let locations = &reader.locations;
         let trust = match (call.kind(), self.refs_root) {
             (CallerKind::Person, Some(root)) => Trust::user_with_root(locations, root.as_ref()),
             (CallerKind::Person, None) => Trust::user(locations),
@@ -221,7 +221,7 @@ fn without_tokens(url: &Url) -> Url {
     shown
 }
 
-async fn fetch(client: &Client, url: &Url) -> Result<Vec<u8>, Problem> {
+async fn fetch(client: &Client, url: &Url) -> Result<Vec<u8>> {
     let request = Outgoing::get(url.clone())
         .header("Accept", "application/json, application/yaml, */*;q=0.5");
     let sending = SendOptions {

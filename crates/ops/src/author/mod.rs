@@ -58,7 +58,7 @@ struct Orchestration {
 
 impl Orchestration {
     /// Begins it: on disk when this returns.
-    async fn begin(self, writer: &Writer, call: &dyn Caller) -> Result<RunView, Problem> {
+    async fn begin(self, writer: &Writer, call: &dyn Caller) -> Result<RunView> {
         let runs = writer.runs()?;
         let wish = StartOptions {
             manifest: Some(self.manifest()),
@@ -210,7 +210,7 @@ fn keeps(
     writer: &Writer,
     text: &str,
     meant: Option<&str>,
-) -> Result<Option<(String, Option<String>)>, Problem> {
+) -> Result<Option<(String, Option<String>)>> {
     let id = meant.map(str::to_owned).or_else(|| {
         let document = crate::workflow::read(&writer.reader, text.as_bytes(), None);
         document.id.filter(|id| writer.reader.workflow(id).is_ok())

@@ -19,25 +19,17 @@ fn how() -> Hint {
 }
 
 /// Refuses the secrets of a workflow of the library.
-pub(super) fn of_workflow(
-    writer: &Writer,
-    id: &str,
-    inputs: &Map<String, Value>,
-) -> Result<(), Problem> {
+pub(super) fn of_workflow(writer: &Writer, id: &str, inputs: &Map<String, Value>) -> Result<()> {
     of_document(&writer.reader.workflow(id)?.document, inputs)
 }
 
 /// Refuses the secrets of a text. Which inputs of one that does not validate are secret cannot be
 /// told for certain, so it may say nothing of secrets at all.
-pub(super) fn of_text(
-    writer: &Writer,
-    text: &str,
-    inputs: &Map<String, Value>,
-) -> Result<(), Problem> {
+pub(super) fn of_text(writer: &Writer, text: &str, inputs: &Map<String, Value>) -> Result<()> {
     of_document(&workflow::read(&writer.reader, text.as_bytes(), None), inputs)
 }
 
-fn of_document(document: &Document, inputs: &Map<String, Value>) -> Result<(), Problem> {
+fn of_document(document: &Document, inputs: &Map<String, Value>) -> Result<()> {
     if let Some(workflow) = &document.workflow {
         return match first(workflow, inputs) {
             Some(name) => Err(refused(name)),
@@ -90,7 +82,7 @@ pub(crate) fn of_run<'v>(
     writer: &Writer,
     run: &RunView,
     given: impl IntoIterator<Item = &'v Value>,
-) -> Result<(), Problem> {
+) -> Result<()> {
     if !super::is_orchestration(&run.workflow) {
         return Ok(());
     }

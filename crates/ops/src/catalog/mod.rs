@@ -17,7 +17,7 @@ use milepost_catalog::finding::DocumentFinding;
 use crate::prelude::*;
 
 /// Something worth telling about a document.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DocumentRemark {
     /// JSON pointer into the document.
     pub path: String,
@@ -42,7 +42,7 @@ pub(crate) fn remarks(findings: &[DocumentFinding]) -> Vec<DocumentRemark> {
 }
 
 /// The id or the title, whichever was given.
-pub(crate) fn which<'a>(id: Option<&'a str>, title: Option<&'a str>) -> Result<&'a str, Problem> {
+pub(crate) fn which<'a>(id: Option<&'a str>, title: Option<&'a str>) -> Result<&'a str> {
     match (id, title) {
         (Some(id), _) => Ok(id),
         (None, Some(title)) => Ok(title),

@@ -23,8 +23,8 @@ async fn get_command(
     reader: &Reader,
     _call: &dyn Caller,
     request: Request,
-) -> Result<CommandDetails, Problem> {
-    let (loaded, row) = reader.shelf().command(&request.command)?;
+) -> Result<CommandDetails> {
+    let (loaded, row) = reader.shelf.command(&request.command)?;
     let prepared = loaded.prepared(row)?;
     Ok(full(prepared.command(), &loaded.table.providers))
 }

@@ -20,7 +20,7 @@ pub(super) fn checks(writer: &Writer) -> Vec<Check> {
     for record in &listing.records {
         records.extend(unknown_keys(writer, record));
         documents.extend(document(writer, record));
-        if let Some(path) = writer.reader.shelf().damaged(record) {
+        if let Some(path) = writer.reader.shelf.damaged(record) {
             let fix = mended_or("; otherwise it is rebuilt when needed");
             let what = "derived data of the catalog is damaged";
             derived.push(Check::warning("catalog.derived", what, fix).at(&path));

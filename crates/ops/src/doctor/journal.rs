@@ -21,7 +21,7 @@ fn restore() -> Hint {
 }
 
 pub(super) fn checks(writer: &Writer) -> Vec<Check> {
-    let data = &*writer.reader.locations().data;
+    let data = &*writer.reader.locations.data;
     let database = data.join(FILE);
     let opened = RunsReader::open(data)
         .and_then(|reader| reader.map(|reader| reader.examine(now_ms())).transpose());

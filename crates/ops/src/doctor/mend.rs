@@ -39,7 +39,7 @@ pub(super) fn all(writer: &Writer) -> (Vec<String>, Vec<String>) {
 }
 
 fn directories(writer: &Writer, work: &mut Work) {
-    let locations = writer.reader.locations();
+    let locations = &writer.reader.locations;
     let config = locations.config.parent().unwrap_or(Path::new("."));
     for (path, private) in [(config, false), (&*locations.data, true), (&*locations.cache, true)] {
         if matches!(health::directory(path), DirectoryState::ToBeMade) {
@@ -51,7 +51,7 @@ fn directories(writer: &Writer, work: &mut Work) {
 }
 
 fn modes(writer: &Writer, work: &mut Work) {
-    let exposed = health::exposed(writer.reader.locations());
+    let exposed = health::exposed(&writer.reader.locations);
     for exposed in exposed.iter().filter(|exposed| exposed.closable) {
         let closed = health::close(exposed).map_err(|error| problems::of_file(&error).message);
         work.take(format!("made {} private", exposed.path.display()), closed);
@@ -59,7 +59,7 @@ fn modes(writer: &Writer, work: &mut Work) {
 }
 
 fn leftovers(writer: &Writer, work: &mut Work) {
-    let left = health::leftovers(writer.reader.locations());
+    let left = health::leftovers(&writer.reader.locations);
     if left.is_empty() {
         return;
     }
@@ -70,7 +70,7 @@ fn leftovers(writer: &Writer, work: &mut Work) {
 
 /// Frees what the dead hold; what cannot be opened is told by whoever looks at it.
 fn processes(writer: &Writer, work: &mut Work) {
-    let data = &*writer.reader.locations().data;
+    let data = &*writer.reader.locations.data;
     let Ok(Some(reader)) = RunsReader::open(data) else { return };
     let now = now_ms();
     let Ok((left, ended)) = reader.left(now) else { return };
@@ -95,7 +95,7 @@ fn catalogs(writer: &Writer, work: &mut Work) {
             let ended = ended.map_err(|error| error.to_string());
             work.take(format!("completed the import of catalog `{id}`"), ended);
         }
-        let shelf = writer.reader.shelf();
+        let shelf = &writer.reader.shelf;
         if shelf.damaged(record).is_some() {
             let made = shelf.load(record).map(drop).map_err(|problem| problem.message);
             // One that cannot be derived is as well off without what is damaged.

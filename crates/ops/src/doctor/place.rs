@@ -13,7 +13,7 @@ use crate::writer::Writer;
 
 /// Every configuration file that may be used here.
 pub(super) fn config(writer: &Writer) -> Vec<Check> {
-    let locations = writer.reader.locations();
+    let locations = &writer.reader.locations;
     let home = locations.home.as_deref();
     let project = locations.project.as_ref().map(|folder| folder.join(".milepost/config.toml"));
     let mut checks = one_config("config.user", &locations.user_config, home);
@@ -68,7 +68,7 @@ fn bad_config(id: &'static str, error: &ConfigError) -> Check {
 
 /// The directories that Milepost writes to.
 pub(super) fn directories(writer: &Writer) -> Vec<Check> {
-    let locations = writer.reader.locations();
+    let locations = &writer.reader.locations;
     let config = locations.config.parent().unwrap_or(Path::new("."));
     let all = [
         ("directory.config", config),
@@ -102,7 +102,7 @@ fn directory(id: &'static str, path: &Path) -> Check {
 
 /// Whether private files are private.
 pub(super) fn modes(writer: &Writer) -> Vec<Check> {
-    let exposed = health::exposed(writer.reader.locations());
+    let exposed = health::exposed(&writer.reader.locations);
     let found = exposed.iter().map(mode);
     or_ok(found.collect(), || Check::ok("mode", "private files are readable only by their owner"))
 }
@@ -142,7 +142,7 @@ fn mode(exposed: &Exposed) -> Check {
 
 /// Whether there is disk space.
 pub(super) fn disk(writer: &Writer) -> Vec<Check> {
-    let locations = writer.reader.locations();
+    let locations = &writer.reader.locations;
     let mut all = vec![&*locations.data];
     if !health::same_disk(&locations.cache, &locations.data) {
         all.push(&*locations.cache);
@@ -174,7 +174,7 @@ fn room(bytes: u64) -> Check {
 
 /// Files that dead processes left, and locks that are held.
 pub(super) fn leftovers(writer: &Writer) -> Vec<Check> {
-    let locations = writer.reader.locations();
+    let locations = &writer.reader.locations;
     let left = health::leftovers(locations);
     let mut found: Vec<Check> = left
         .iter()

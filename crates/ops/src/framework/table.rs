@@ -40,7 +40,7 @@ pub enum Door {
 }
 
 /// A row of the table.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct OperationSpec {
     /// The same in logs and documentation.
     pub name: &'static str,
@@ -56,12 +56,6 @@ pub struct OperationSpec {
     /// A request about what comes with the program.
     pub example: fn() -> Value,
     run: for<'a> fn(&'a Services, &'a dyn Caller, Value) -> OperationFuture<'a, Response>,
-}
-
-impl std::fmt::Debug for OperationSpec {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("OperationSpec").field("name", &self.name).finish_non_exhaustive()
-    }
 }
 
 const fn row<T: Operation>() -> OperationSpec {
@@ -183,7 +177,7 @@ impl Operations {
 
     /// Whether there have ever been runs. Looking creates nothing.
     pub fn has_runs(&self) -> bool {
-        self.services.reader.ports().journal.exists()
+        self.services.reader.ports.journal.exists()
     }
 
     /// Takes up runs that nobody drives, again and again: for a process that stays. Does nothing
@@ -225,7 +219,7 @@ impl Operations {
     }
 
     /// Gives the runs back at once that this process drives.
-    pub async fn leave_runs(&self) -> Result<(), Problem> {
+    pub async fn leave_runs(&self) -> Result<()> {
         match self.services.writer.opened_runs() {
             Some(runs) => runs.shutdown(Duration::ZERO).await.or_problem(),
             None => Ok(()),
@@ -233,7 +227,7 @@ impl Operations {
     }
 
     /// What is known about all runs, from the index alone.
-    pub async fn standing(&self) -> Result<JournalMetrics, Problem> {
+    pub async fn standing(&self) -> Result<JournalMetrics> {
         run_summary::of(self.services.reader.runs()).await
     }
 
@@ -248,12 +242,7 @@ impl Operations {
     }
 
     /// Calls an operation that answers at once, without waiting for anything: those of the guides.
-    pub fn call(
-        &self,
-        name: &str,
-        caller: &dyn Caller,
-        mut arguments: Value,
-    ) -> Result<Response, Problem> {
+    pub fn call(&self, name: &str, caller: &dyn Caller, mut arguments: Value) -> Result<Response> {
         let operation = self.checked(name, &mut arguments)?;
         if operation.guide_tool().is_none() {
             return Err(problems::has_to_wait(name));
@@ -271,7 +260,7 @@ impl Operations {
         name: &str,
         caller: &dyn Caller,
         mut arguments: Value,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Response> {
         let operation = self.checked(name, &mut arguments)?;
         self.begin(operation, caller, arguments).await
     }
@@ -281,7 +270,7 @@ impl Operations {
         &self,
         caller: &dyn Caller,
         request: T::Request,
-    ) -> Result<T::Response, Problem> {
+    ) -> Result<T::Response> {
         operation::run::<T>(&self.services, caller, request).await
     }
 
@@ -299,11 +288,7 @@ impl Operations {
         }
     }
 
-    fn checked(
-        &self,
-        name: &str,
-        arguments: &mut Value,
-    ) -> Result<&'static OperationSpec, Problem> {
+    fn checked(&self, name: &str, arguments: &mut Value) -> Result<&'static OperationSpec> {
         let found = OPERATIONS.iter().position(|operation| operation.name == name);
         let Some(index) = found else {
             let names = OPERATIONS.iter().map(|operation| operation.name);

@@ -76,11 +76,7 @@ operation! {
     example: {"id": "bug-investigation", "mode": "metadata"};
 }
 
-async fn get_guide(
-    reader: &Reader,
-    _: &dyn Caller,
-    request: GetRequest,
-) -> Result<GuideOverview, Problem> {
+async fn get_guide(reader: &Reader, _: &dyn Caller, request: GetRequest) -> Result<GuideOverview> {
     let entry = walkable(reader, &request.id)?;
     let workflow = workflow_of(&entry)?;
     let guide = workflow.guide.as_ref();
@@ -101,7 +97,7 @@ async fn get_guide(
 }
 
 /// The first step that is due under an empty context, as the next caller would get it.
-fn first_step(entry: &LibraryEntry) -> Result<Option<Map<String, Value>>, Problem> {
+fn first_step(entry: &LibraryEntry) -> Result<Option<Map<String, Value>>> {
     let context = json!({});
     let walk = walk::next(workflow_of(entry)?, &[], &context);
     Ok(match walk.map(|walk| walk.position) {

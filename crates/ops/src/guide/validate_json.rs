@@ -6,6 +6,7 @@ use milepost_model::violation::Violation;
 
 use super::check::ValidationResult;
 use crate::prelude::*;
+use crate::reader::WORLD;
 
 /// The text of a guide.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -28,8 +29,8 @@ async fn validate_guide_json(
     _: &Reader,
     _: &dyn Caller,
     request: ValidateJsonRequest,
-) -> Result<ValidationResult, Problem> {
-    let document = Document::read_guide(&request.workflow_json, Reader::world());
+) -> Result<ValidationResult> {
+    let document = Document::read_guide(&request.workflow_json, WORLD);
     let is_error = |one: &&Violation| one.severity == Severity::Error;
     let errors: Vec<&Violation> = document.violations.iter().filter(is_error).collect();
     if errors.is_empty() {

@@ -4,8 +4,6 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use milepost_model::agent_prompt::{self, FilledText};
-use milepost_model::condition::Variables;
-use milepost_model::decimal;
 use milepost_model::document::Document;
 use milepost_model::guide::Confirmation;
 use milepost_model::placeholders::TextPiece;
@@ -87,12 +85,21 @@ pub(super) fn step(document: &Document, due: &DueStep<'_, '_>) -> GuideJson {
         shown.own.truncate(shown.own.len() - cut);
     }
     if let Some((pass, outer)) = due.loops.split_last() {
-        shown.own.reserve(limits::GUIDE_PASS_CAPACITY_BYTES);
-        shown.own.push_str(",\"loop\":");
-        show_pass(pass, outer, &mut shown);
-        shown.own.push('}');
+        let mut within = view_of(pass);
+        if !outer.is_empty() {
+            within["within"] = outer.iter().map(view_of).collect();
+        }
+        let _ = write!(shown.own, ",\"loop\":{within}}}");
     }
     shown
+}
+
+fn view_of(pass: &LoopPass<'_, '_>) -> Value {
+    let mut view = json!({"id": pass.id, "iteration": pass.iteration});
+    if let Some(item) = pass.item {
+        view["item"] = item.clone();
+    }
+    view
 }
 
 fn authored(document: &Document, due: &DueStep<'_, '_>) -> Map<String, Value> {
@@ -113,27 +120,6 @@ fn authored(document: &Document, due: &DueStep<'_, '_>) -> Map<String, Value> {
     let confirmed = agent_prompt::needs_confirmation(&prompt.confirmation, &due.scope);
     step.insert("requireConfirmation".into(), confirmed.into());
     step
-}
-
-fn show_pass(pass: &LoopPass<'_, '_>, outer: &[LoopPass<'_, '_>], shown: &mut GuideJson) {
-    shown.own.push_str("{\"id\":\"");
-    shown.put_text(pass.id);
-    shown.own.push_str("\",\"iteration\":");
-    decimal::push(&mut shown.own, pass.iteration);
-    if let Some(item) = pass.item {
-        let _ = write!(shown.own, ",\"item\":{item}");
-    }
-    if !outer.is_empty() {
-        shown.own.push_str(",\"within\":[");
-        for (index, pass) in outer.iter().enumerate() {
-            if index > 0 {
-                shown.own.push(',');
-            }
-            show_pass(pass, &[], shown);
-        }
-        shown.own.push(']');
-    }
-    shown.own.push('}');
 }
 
 /// A step without a prompt of its own: its title and the block that stands in for it.
@@ -158,29 +144,20 @@ pub(super) fn guidance(
     due: &DueStep<'_, '_>,
     prompt: &Prompt,
 ) -> (GuideJson, Vec<String>) {
-    let mut told = GuideJson::made(String::with_capacity(2 * limits::GUIDE_PASS_CAPACITY_BYTES));
-    told.own.push('"');
+    let mut told = GuideJson::made("\"".to_owned());
     let missing = tell(document, due, prompt, &mut told);
     if !due.loops.is_empty() {
-        let mut around = String::with_capacity(2 * limits::GUIDE_PASS_CAPACITY_BYTES);
-        around.push_str("\n\n## Loop\n");
-        let mut key = String::with_capacity(limits::GUIDE_PASS_CAPACITY_BYTES);
+        let mut around = "\n\n## Loop\n".to_owned();
+        let mut key = String::new();
         for pass in &due.loops {
             key.push_str(pass.id);
             describe(pass, &key, &mut around);
-            key.push('@');
-            decimal::push(&mut key, pass.iteration);
-            key.push_str("::");
+            let _ = write!(key, "@{}::", pass.iteration);
         }
         told.put_text(around.trim_end());
     }
     told.own.push('"');
     (told, missing)
-}
-
-/// A text as a literal of JSON.
-pub(super) fn literal_of(text: &str) -> String {
-    Value::from(text).to_string()
 }
 
 /// Tells the prompt with its variables filled in; what stays as it is was escaped once.
@@ -242,41 +219,28 @@ fn unfilled(document: &Document, due: &DueStep<'_, '_>, prompt: &Prompt) -> Stri
 }
 
 fn describe(pass: &LoopPass<'_, '_>, key: &str, text: &mut String) {
-    let number = pass.iteration + 1;
-    text.extend(["`", pass.id, "`: pass "]);
-    decimal::push(text, number);
-    match pass.total {
-        Some(total) => {
-            text.push_str(" of ");
-            decimal::push(text, total);
-        }
-        None => _ = write!(text, " of at most {}", pass.spec.max_iterations.0),
-    }
+    let (id, number, spec) = (pass.id, pass.iteration + 1, pass.spec);
+    let _ = match pass.total {
+        Some(total) => write!(text, "`{id}`: pass {number} of {total}"),
+        None => write!(text, "`{id}`: pass {number} of at most {}", spec.max_iterations.0),
+    };
     if let Some(item) = pass.item {
-        let name = pass.spec.item_var.as_deref().unwrap_or("item");
+        let name = spec.item_var.as_deref().unwrap_or("item");
         let _ = match item {
             Value::String(item) => write!(text, "\n- {name}: {item}"),
             item => write!(text, "\n- {name}: {item}"),
         };
     }
-    if let Some(name) = &pass.spec.index_var {
-        text.extend(["\n- ", name, ": "]);
-        decimal::push(text, pass.iteration);
+    for (name, value) in [(&spec.index_var, pass.iteration), (&spec.iteration_var, number)] {
+        if let Some(name) = name {
+            let _ = write!(text, "\n- {name}: {value}");
+        }
     }
-    if let Some(name) = &pass.spec.iteration_var {
-        text.extend(["\n- ", name, ": "]);
-        decimal::push(text, number);
-    }
-    if pass.spec.condition.is_none() && pass.total.is_none() {
+    if spec.condition.is_none() && pass.total.is_none() {
         let _ = write!(
             text,
             "\n- This loop goes on until you end it: add `{key}` to completedSteps when it is done."
         );
     }
     text.push('\n');
-}
-
-/// What an output of the step will be checked for under this context.
-pub(super) fn checked_for(prompt: &Prompt, scope: &dyn Variables) -> Vec<String> {
-    prompt.criteria.as_ref().map(|criteria| criteria.applicable(scope)).unwrap_or_default()
 }

@@ -13,7 +13,7 @@ use super::violation;
 use crate::prelude::*;
 
 /// Where the value of an input came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InputOrigin {
     /// The caller gave it.
@@ -29,7 +29,7 @@ pub enum InputOrigin {
 }
 
 /// How an input stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InputStatus {
     /// The caller gave a value that fits.
@@ -61,7 +61,7 @@ pub(crate) fn gather(
     workflow: &Workflow,
     given: &Map<String, Value>,
     past: &dyn PastRuns,
-) -> Result<GatheredInputs, Problem> {
+) -> Result<GatheredInputs> {
     let allowed = reader.config()?.env_allow;
     let mut gathered = GatheredInputs {
         values: Map::new(),
@@ -92,7 +92,7 @@ pub(crate) fn gather(
 
 impl GatheredInputs {
     /// What was given must fit; what is not given yet may come later.
-    pub(crate) fn refuse_wrong(&self, workflow: &Workflow) -> Result<(), Problem> {
+    pub(crate) fn refuse_wrong(&self, workflow: &Workflow) -> Result<()> {
         let is_wrong = |fault: &&Argument| fault.rule != Rule::Required.name();
         let wrong: Vec<Argument> = self.faults.iter().filter(is_wrong).cloned().collect();
         match wrong.is_empty() {
@@ -173,7 +173,7 @@ impl InputSource<'_> {
         if !self.allowed.iter().any(|allowed| allowed == name) {
             return Ok(None);
         }
-        let Some(text) = self.reader.environment().variable(name) else { return Ok(None) };
+        let Some(text) = self.reader.environment.variable(name) else { return Ok(None) };
         let value = self.input.from_text(text.reveal());
         value.map(Some).map_err(|error| {
             let kind = error.kind.name();

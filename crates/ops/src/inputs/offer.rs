@@ -15,7 +15,7 @@ use crate::prelude::*;
 use crate::provider::values::{FetchedItems, fetch};
 
 /// What came of asking a provider.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProviderOutcome {
     /// It was not asked: the value is there.
@@ -33,7 +33,7 @@ pub enum ProviderOutcome {
 }
 
 /// A provider and what came of asking it.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ProviderView {
     /// `group name`.
     pub provider: String,
@@ -60,7 +60,7 @@ pub struct ProviderView {
 }
 
 /// A value that can be chosen.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InputChoice {
     /// The value, in the type of the input.
     pub value: Value,
@@ -205,9 +205,9 @@ impl ProviderQuery<'_> {
         call: &dyn Caller,
         list_at: Option<String>,
         args: Map<String, Value>,
-    ) -> Result<FetchedItems, Problem> {
-        let (loaded, row) = writer.reader.shelf().command(&self.provider.command.to_string())?;
-        let mut calling = CommandCall::open(writer, call, &loaded, row, None).await?;
+    ) -> Result<FetchedItems> {
+        let (loaded, row) = writer.reader.shelf.command(&self.provider.command.to_string())?;
+        let mut calling = CommandCall::open(writer, call, &loaded, row, None)?;
         calling.list_at = list_at;
         fetch(&calling, args).await
     }
@@ -259,7 +259,7 @@ impl ProviderQuery<'_> {
             id: authored(select.and_then(|select| select.id_field.as_ref())),
         };
         let command = self.provider.command.to_string();
-        if let Ok((loaded, row)) = writer.reader.shelf().command(&command) {
+        if let Ok((loaded, row)) = writer.reader.shelf.command(&command) {
             let name = &loaded.table.rows[row].name;
             let known = loaded.table.providers.iter().find(|one| one.command == *name);
             if let Some(known) = known {

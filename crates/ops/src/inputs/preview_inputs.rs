@@ -25,7 +25,7 @@ pub struct Request {
 }
 
 /// The inputs.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// The workflow.
     pub workflow_id: String,
@@ -42,7 +42,7 @@ pub struct Response {
 }
 
 /// One input.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct InputView {
     /// Its name in expressions.
     pub name: String,
@@ -66,11 +66,7 @@ pub struct InputView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub example: Option<Value>,
     /// `multiple` when it takes a list of values.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "crate::enum_names::optional"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::enum_names")]
     #[schemars(with = "Option<String>")]
     pub mode: Option<Mode>,
     /// How several values become one text.
@@ -115,11 +111,7 @@ operation! {
     example: {"workflow_id": "refund-order"};
 }
 
-async fn preview_inputs(
-    reader: &Reader,
-    _call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn preview_inputs(reader: &Reader, _call: &dyn Caller, request: Request) -> Result<Response> {
     let id = request.workflow_id.as_deref();
     let subject = WorkflowSubject::find(reader, request.manifest.as_ref(), id)?;
     let workflow = subject.workflow()?;
@@ -139,7 +131,7 @@ fn views(
     reader: &Reader,
     workflow: &Workflow,
     gathered: &GatheredInputs,
-) -> Result<Vec<InputView>, Problem> {
+) -> Result<Vec<InputView>> {
     let split = SplitInputs::of(workflow, gathered);
     let mask = split.mask();
     let roots = roots(reader, split.real.clone())?;

@@ -37,7 +37,7 @@ pub async fn resolve(
     workflow: &Workflow,
     given: Map<String, Value>,
     past: &dyn PastRuns,
-) -> Result<ResolvedInputs, Problem> {
+) -> Result<ResolvedInputs> {
     let gathered = gather(&writer.reader, workflow, &given, past)?;
     let looked = look(writer, call, workflow, &gathered, ProviderScope::Strict).await?;
     let faults: Vec<Argument> = gathered.faults.iter().chain(&looked.faults).cloned().collect();
@@ -97,13 +97,10 @@ impl SplitInputs {
 }
 
 /// What expressions read beside the steps: inputs, and variables that the configuration allows.
-pub(crate) fn roots(
-    reader: &Reader,
-    inputs: Map<String, Value>,
-) -> Result<Map<String, Value>, Problem> {
+pub(crate) fn roots(reader: &Reader, inputs: Map<String, Value>) -> Result<Map<String, Value>> {
     let allowed = reader.config()?.env_allow.into_iter();
     let variable = |name: String| {
-        let value = reader.environment().variable(&name)?.reveal().to_owned();
+        let value = reader.environment.variable(&name)?.reveal().to_owned();
         Some((name, Value::String(value)))
     };
     let env: Map<String, Value> = allowed.filter_map(variable).collect();
@@ -118,7 +115,7 @@ pub(crate) fn known_roots(
     reader: &Reader,
     workflow: &Workflow,
     gathered: &GatheredInputs,
-) -> Result<Map<String, Value>, Problem> {
+) -> Result<Map<String, Value>> {
     let mut roots = roots(reader, SplitInputs::of(workflow, gathered).shown)?;
     let hidden = secret_variables(workflow);
     let env = roots.get_mut("env").and_then(Value::as_object_mut);
@@ -169,7 +166,7 @@ pub(crate) async fn look(
     workflow: &Workflow,
     gathered: &GatheredInputs,
     asking: ProviderScope,
-) -> Result<ProviderAnswers, Problem> {
+) -> Result<ProviderAnswers> {
     let split = SplitInputs::of(workflow, gathered);
     let mask = split.mask();
     let roots = roots(&writer.reader, split.real)?;

@@ -5,7 +5,7 @@ use milepost_model::input::{DefaultFrom, Input};
 use crate::prelude::*;
 
 /// What a value must satisfy.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct RulesView {
     /// The only values it takes.
     #[serde(default, rename = "enum", skip_serializing_if = "Option::is_none")]
@@ -37,7 +37,7 @@ pub struct RulesView {
 }
 
 /// Where a value comes from when none is given.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DefaultView {
     /// `literal`, `env`, `history` or `workflow_output`.
     pub from: String,
@@ -47,7 +47,7 @@ pub struct DefaultView {
 }
 
 /// How several values become one text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct JoinView {
     /// Between two values.
     pub separator: String,

@@ -26,7 +26,7 @@ impl WorkflowSubject {
         reader: &Reader,
         manifest: Option<&Value>,
         workflow_id: Option<&str>,
-    ) -> Result<WorkflowSubject, Problem> {
+    ) -> Result<WorkflowSubject> {
         let given = given(reader, manifest, workflow_id)?;
         WorkflowSubject::read(
             &CatalogCommands::of(reader.clone()),
@@ -40,17 +40,17 @@ impl WorkflowSubject {
         reader: &Reader,
         manifest: Option<&Value>,
         workflow_id: Option<&str>,
-    ) -> Result<Arc<CompiledWorkflow>, Problem> {
+    ) -> Result<Arc<CompiledWorkflow>> {
         let given = given(reader, manifest, workflow_id)?;
         let env_allow = reader.config()?.env_allow;
-        if let Some(compiled) = reader.lately().find(reader, &given, &env_allow) {
+        if let Some(compiled) = reader.lately.find(reader, &given, &env_allow) {
             return Ok(compiled);
         }
         let known = CatalogCommands::of(reader.clone());
         let WorkflowSubject { document } = WorkflowSubject::read(&known, &env_allow, &given)?;
         let compiled = CompiledWorkflow::of(document).map(Arc::new).ok_or_else(nothing_to_run)?;
         if let Some(catalogs) = known.consulted() {
-            reader.lately().keep(given, env_allow, catalogs, &compiled);
+            reader.lately.keep(given, env_allow, catalogs, &compiled);
         }
         Ok(compiled)
     }
@@ -59,7 +59,7 @@ impl WorkflowSubject {
         known: &CatalogCommands,
         env_allow: &[String],
         given: &GivenText,
-    ) -> Result<WorkflowSubject, Problem> {
+    ) -> Result<WorkflowSubject> {
         let world = World { commands: known, env_allow: Some(env_allow) };
         let document = Document::read(&given.bytes, given.format, world);
         match document.workflow.is_some() {
@@ -69,7 +69,7 @@ impl WorkflowSubject {
     }
 
     /// A text of ours, which calls nothing that a catalog has.
-    pub(crate) fn own(manifest: &Value) -> Result<WorkflowSubject, Problem> {
+    pub(crate) fn own(manifest: &Value) -> Result<WorkflowSubject> {
         let world = World { commands: &NoCommands, env_allow: None };
         let document = Document::read(manifest.to_string().as_bytes(), None, world);
         match document.workflow.is_some() {
@@ -79,7 +79,7 @@ impl WorkflowSubject {
     }
 
     /// The workflow.
-    pub(crate) fn workflow(&self) -> Result<&Workflow, Problem> {
+    pub(crate) fn workflow(&self) -> Result<&Workflow> {
         self.document.workflow.as_ref().ok_or_else(|| invalid(&self.document))
     }
 }
@@ -89,7 +89,7 @@ fn given(
     reader: &Reader,
     manifest: Option<&Value>,
     workflow_id: Option<&str>,
-) -> Result<GivenText, Problem> {
+) -> Result<GivenText> {
     match (manifest, workflow_id) {
         (Some(manifest), None) => {
             let text = match manifest {

@@ -11,7 +11,7 @@ use crate::prelude::*;
 ///
 /// # Errors
 /// One problem with every pair that cannot be meant.
-pub fn read(workflow: &Workflow, pairs: &[String]) -> Result<Map<String, Value>, Problem> {
+pub fn read(workflow: &Workflow, pairs: &[String]) -> Result<Map<String, Value>> {
     let mut inputs = Map::new();
     let mut faults: Vec<Problem> = Vec::new();
     for pair in pairs {

@@ -50,7 +50,7 @@ impl DraftCall {
         reader: &Reader,
         call: &dyn Caller,
         command: &StepCommand,
-    ) -> Result<RequestPreview, Problem> {
+    ) -> Result<RequestPreview> {
         let draft = CommandDraft::unsent(reader, &command.loaded, command.row)?;
         let arguments =
             Arguments { with: self.with.clone(), body: self.body.clone(), ..Arguments::default() };
@@ -76,13 +76,13 @@ pub(crate) struct StepCommand {
 
 impl StepCommand {
     /// Looks the command of a step up; `None` for another workflow.
-    pub(crate) fn find(reader: &Reader, run: &Run) -> Option<Result<StepCommand, Problem>> {
+    pub(crate) fn find(reader: &Reader, run: &Run) -> Option<Result<StepCommand>> {
         let Target::Command(id) = &run.target.value else { return None };
         Some(StepCommand::look(reader, &id.to_string(), run))
     }
 
-    fn look(reader: &Reader, spelling: &str, run: &Run) -> Result<StepCommand, Problem> {
-        let (loaded, row) = reader.shelf().command(spelling)?;
+    fn look(reader: &Reader, spelling: &str, run: &Run) -> Result<StepCommand> {
+        let (loaded, row) = reader.shelf.command(spelling)?;
         let prepared = loaded.prepared(row)?;
         let command = prepared.command();
         Ok(StepCommand {

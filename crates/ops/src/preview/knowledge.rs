@@ -70,7 +70,7 @@ impl Knowledge {
         reader: &Reader,
         workflow: &Workflow,
         gathered: &GatheredInputs,
-    ) -> Result<Knowledge, Problem> {
+    ) -> Result<Knowledge> {
         let mut roots = known_roots(reader, workflow, gathered)?;
         roots.insert("steps".to_owned(), json!({}));
         let open = gathered

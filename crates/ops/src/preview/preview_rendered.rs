@@ -26,7 +26,7 @@ pub struct Request {
 }
 
 /// What a run would send and say.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// The workflow.
     pub workflow_id: String,
@@ -38,7 +38,7 @@ pub struct Response {
 }
 
 /// How much of a step is known.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RenderStatus {
     /// All of it: this is what would be sent or said.
@@ -53,7 +53,7 @@ pub enum RenderStatus {
 }
 
 /// One step as it would be sent or said.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct RenderedStep {
     /// Its identity.
     pub id: String,
@@ -114,7 +114,7 @@ async fn preview_requests(
     reader: &Reader,
     call: &dyn Caller,
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Response> {
     let id = request.workflow_id.as_deref();
     let subject = WorkflowSubject::find(reader, request.manifest.as_ref(), id)?;
     let workflow = subject.workflow()?;

@@ -25,7 +25,7 @@ pub struct Request {
 }
 
 /// The plan.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// The workflow.
     pub workflow_id: String,
@@ -44,7 +44,7 @@ pub struct Response {
 }
 
 /// One step of a plan.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct PlannedStepView {
     /// Its identity.
     pub id: String,
@@ -101,7 +101,7 @@ pub struct PlannedStepView {
 }
 
 /// What a step calls.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct CallView {
     /// `group name`, or `workflow id`.
     pub target: String,
@@ -112,11 +112,7 @@ pub struct CallView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// `read`, `create` or `write`.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "crate::enum_names::optional"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::enum_names")]
     #[schemars(with = "Option<String>")]
     pub effect: Option<Effect>,
     /// Whether it may be sent twice.
@@ -137,7 +133,7 @@ pub struct CallView {
 }
 
 /// Who decides, and what comes of a no.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct ApprovalView {
     /// Who may answer; anybody when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -158,11 +154,7 @@ operation! {
     example: {"workflow_id": "refund-order"};
 }
 
-async fn plan_steps(
-    reader: &Reader,
-    _call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn plan_steps(reader: &Reader, _call: &dyn Caller, request: Request) -> Result<Response> {
     let id = request.workflow_id.as_deref();
     let subject = WorkflowSubject::find(reader, request.manifest.as_ref(), id)?;
     let workflow = subject.workflow()?;

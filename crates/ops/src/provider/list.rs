@@ -16,14 +16,14 @@ pub struct Request {
 }
 
 /// Every provider.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// Sorted by name.
     pub providers: Vec<ProviderItem>,
 }
 
 /// A command that yields choices.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ProviderItem {
     /// `group name` of the list command.
     pub provider: String,
@@ -46,7 +46,7 @@ pub struct ProviderItem {
 }
 
 /// An argument of a provider.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ProviderArgument {
     /// The argument.
     pub parameter: String,
@@ -55,7 +55,7 @@ pub struct ProviderArgument {
 }
 
 /// A parameter that has choices.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ServedParameter {
     /// `group name`.
     pub command: String,
@@ -71,12 +71,8 @@ operation! {
     example: {};
 }
 
-async fn list_providers(
-    reader: &Reader,
-    _call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
-    let shelf = reader.shelf();
+async fn list_providers(reader: &Reader, _call: &dyn Caller, request: Request) -> Result<Response> {
+    let shelf = &reader.shelf;
     let (loaded, only) = match (&request.command, &request.catalog) {
         (Some(command), _) => {
             let (loaded, row) = shelf.command(command)?;

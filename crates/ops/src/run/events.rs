@@ -120,11 +120,7 @@ operation! {
     example: {"run_id": "run_00000000000000000000000001"};
 }
 
-async fn read_events(
-    reader: &Reader,
-    _: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn read_events(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response> {
     let runs = reader.runs();
     let run = super::find(runs, &request.run_id).await?;
     if request.wait_s > 0 {

@@ -40,11 +40,7 @@ use view::RunView;
 use crate::prelude::*;
 
 /// Tells a run something that it takes in at once.
-pub(crate) async fn tell(
-    runs: &dyn RunService,
-    run: &RunId,
-    signal: Signal,
-) -> Result<(), Problem> {
+pub(crate) async fn tell(runs: &dyn RunService, run: &RunId, signal: Signal) -> Result<()> {
     match send(runs, run, signal, limits::TAKEN_IN_WAIT).await? {
         Some(Reply::Refused { failure }) => Err(refused(&failure, run)),
         Some(Reply::Pausing { runs }) => Err(pausing(run, &runs)),
@@ -59,7 +55,7 @@ pub(crate) async fn send(
     run: &RunId,
     signal: Signal,
     patience: Duration,
-) -> Result<Option<Reply>, Problem> {
+) -> Result<Option<Reply>> {
     let tell = SignalRequest { signal, id: None, text: None, patience };
     runs.send(run, tell).await.or_problem()
 }
@@ -88,12 +84,12 @@ pub(crate) fn not_taken_in(run: &RunId) -> Problem {
 }
 
 /// A run by its id or the beginning of it.
-pub(crate) async fn find(runs: &dyn RunReader, named: &str) -> Result<RunId, Problem> {
+pub(crate) async fn find(runs: &dyn RunReader, named: &str) -> Result<RunId> {
     runs.find(named).await.or_problem()
 }
 
 /// A run as it is now.
-pub(crate) async fn view(runs: &dyn RunReader, run: &RunId) -> Result<RunView, Problem> {
+pub(crate) async fn view(runs: &dyn RunReader, run: &RunId) -> Result<RunView> {
     let snapshot = runs.snapshot(run).await.or_problem()?;
     Ok(RunView::of(&snapshot))
 }
@@ -104,7 +100,7 @@ pub(crate) async fn follow(
     call: &dyn Caller,
     run: &RunId,
     patience: Duration,
-) -> Result<RunView, Problem> {
+) -> Result<RunView> {
     let told = |key: &StepKey, does: StepStatus| call.progress(&format!("`{key}` is {does}"));
     let snapshot = runs.follow(run, patience, &told).await;
     Ok(RunView::of(&snapshot.or_problem()?))

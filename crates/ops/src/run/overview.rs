@@ -78,7 +78,7 @@ impl Serialize for WaitingItemKind {
 }
 
 /// Looks at all runs; makes nothing.
-pub async fn overview(reader: &Reader) -> Result<RunOverview, Problem> {
+pub async fn overview(reader: &Reader) -> Result<RunOverview> {
     let runs = reader.runs();
     let open = RunFilter { open_only: true, ..RunFilter::default() };
     let page = runs.list(&open, limits::OVERVIEW_RUNS).await.or_problem()?;
@@ -143,7 +143,7 @@ fn doctor() -> NextAction {
 }
 
 /// The one call that is of most use now.
-async fn next(reader: &Reader, overview: &RunOverview) -> Result<NextAction, Problem> {
+async fn next(reader: &Reader, overview: &RunOverview) -> Result<NextAction> {
     if overview.fault.is_some() {
         return Ok(doctor());
     }

@@ -50,7 +50,7 @@ pub(crate) async fn run(
     writer: &Writer,
     call: &dyn Caller,
     options: StartOptions,
-) -> Result<PreparedRun, Problem> {
+) -> Result<PreparedRun> {
     let id = match &options.key {
         Some(key) => keyed(&workspace(writer), key),
         None => new_run_id().or_problem()?,
@@ -61,7 +61,7 @@ pub(crate) async fn run(
 }
 
 /// A run for a step of another run. It is what its parent is: a mock, relaxed, in the same place.
-pub(crate) async fn child(sender: &CatalogSender, child: ChildRun) -> Result<PreparedRun, Problem> {
+pub(crate) async fn child(sender: &CatalogSender, child: ChildRun) -> Result<PreparedRun> {
     let world = sender.place();
     let writer = &world.writer;
     let (workflow_id, inputs) = match child.workflow == author::CHOSEN {
@@ -117,11 +117,11 @@ async fn prepared(
     call: &dyn Caller,
     chosen: Chosen,
     place: Place,
-) -> Result<PreparedRun, Problem> {
+) -> Result<PreparedRun> {
     let Chosen { options, compiled } = chosen;
     let workflow = &*compiled.workflow;
     let reader = &writer.reader;
-    let past = JournaledPast::of(reader.ports(), reader.workspace(), workflow).await;
+    let past = JournaledPast::of(&reader.ports, reader.workspace(), workflow).await;
     let given = match &place.above {
         Some((_, above)) => handed(sender, above, workflow, options.inputs)?,
         None => options.inputs,
@@ -162,7 +162,7 @@ async fn prepared(
         world: world.world.clone().map(Box::new),
     };
     if created.person.is_none() {
-        writer.unsigned().add(place.id.clone());
+        writer.unsigned.add(place.id.clone());
     }
     let mut given = resolved.secrets.clone();
     given.retain(|name, _| !created.defaulted.contains(name));
@@ -183,7 +183,7 @@ async fn prepared(
 }
 
 /// The workflow that is wished for.
-fn compiled(writer: &Writer, options: &StartOptions) -> Result<Arc<CompiledWorkflow>, Problem> {
+fn compiled(writer: &Writer, options: &StartOptions) -> Result<Arc<CompiledWorkflow>> {
     let (manifest, id) = (options.manifest.as_ref(), options.workflow_id.as_deref());
     match manifest.filter(|_| options.own) {
         Some(own) => {
@@ -195,18 +195,14 @@ fn compiled(writer: &Writer, options: &StartOptions) -> Result<Arc<CompiledWorkf
 }
 
 /// Keeps the values that later runs take as defaults.
-async fn remember(
-    writer: &Writer,
-    workflow: &Workflow,
-    values: &Map<String, Value>,
-) -> Result<(), Problem> {
+async fn remember(writer: &Writer, workflow: &Workflow, values: &Map<String, Value>) -> Result<()> {
     let values = remembered(workflow, values);
     if values.is_empty() {
         return Ok(());
     }
     let (workspace, workflow) = (workspace(writer), workflow.id.value.clone());
     let what = RememberedInputs { workspace, workflow, values, at_ms: now_ms() };
-    writer.reader.ports().history.remember_inputs(what).await.or_problem()
+    writer.reader.ports.history.remember_inputs(what).await.or_problem()
 }
 
 /// The values that later runs take as defaults: those of inputs that ask for it, never a secret.
@@ -250,7 +246,7 @@ fn presence(
     workflow: &Workflow,
     wanted: &Approvals,
     pin: bool,
-) -> Result<Presence, Problem> {
+) -> Result<Presence> {
     let id = &workflow.id.value;
     if wanted.unattended.contains(id) {
         let granted = super::person::of(writer).has_granted(id.as_str());
@@ -286,7 +282,7 @@ pub(crate) fn env(
     workflow: &Workflow,
     secrets: &BTreeMap<String, Secret>,
     nonce: &str,
-) -> Result<Map<String, Value>, Problem> {
+) -> Result<Map<String, Value>> {
     let (named, hidden) = (workflow.env_names(), inputs::secret_variables(workflow));
     let is_named = |name: &&String| named.as_ref().is_none_or(|all| all.contains(name.as_str()));
     let allowed = writer.reader.config()?.env_allow;
@@ -314,7 +310,7 @@ fn handed(
     above: &RunContext,
     workflow: &Workflow,
     inputs: Map<String, Value>,
-) -> Result<Map<String, Value>, Problem> {
+) -> Result<Map<String, Value>> {
     let sealed = SecretPlaceholders(above.nonce.clone());
     let handed = inputs.into_iter().map(|(name, value)| {
         let wanted = sealed.names(&value);
@@ -338,7 +334,7 @@ fn handed(
 
 /// The project a run belongs to, or the working directory.
 pub(crate) fn workspace(writer: &Writer) -> String {
-    let locations = writer.reader.locations();
+    let locations = &writer.reader.locations;
     let folder = locations.project.as_deref().unwrap_or(&locations.working);
     folder.display().to_string()
 }

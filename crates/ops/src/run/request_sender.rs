@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use milepost_catalog::command::{ApiCommand, Method};
@@ -25,8 +25,8 @@ use milepost_model::id::RunId;
 use milepost_model::secret::{Mask, Secret};
 use milepost_model::workflow::Workflow;
 use milepost_outbound::{
-    ApiResponse, AttemptOutcome as Tried, CallError, Outgoing, Oversize, Response, SendFault,
-    SendOptions as Transfer, SendPermit,
+    ApiResponse, AttemptOutcome as Tried, CallError, Outgoing, Oversize, Response, Retry,
+    SendFault, SendOptions as Transfer, SendPermit,
 };
 use milepost_store::SealedInputs;
 use milepost_store::catalogs::Idempotency;
@@ -103,9 +103,9 @@ impl std::fmt::Debug for Played {
 
 impl CatalogSender {
     pub(crate) fn new(writer: Writer) -> CatalogSender {
-        let journal = Arc::clone(&writer.reader.ports().journal);
+        let journal = Arc::clone(&writer.reader.ports.journal);
         let (worlds, inputs) = (WorldCache::new(writer.clone()), Mutex::default());
-        let sealed = SealedInputs::of(&writer.reader.locations().data);
+        let sealed = SealedInputs::of(&writer.reader.locations.data);
         sealed.remove_expired(now_ms());
         let shared = Shared { worlds, journal, inputs, sealed, mocks: Mutex::default() };
         CatalogSender { place: Arc::new(OpenedWorld::live(writer)), shared: Arc::new(shared) }
@@ -167,7 +167,7 @@ impl CatalogSender {
         if secrets.is_empty() {
             return;
         }
-        let mut inputs = self.shared.inputs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inputs = locked(&self.shared.inputs);
         inputs.entry(run.clone()).or_default().extend(secrets);
     }
 
@@ -214,7 +214,7 @@ impl CatalogSender {
         }
     }
 
-    async fn attempt(&self, sending: &OutgoingRequest) -> Result<AttemptOutcome, Problem> {
+    async fn attempt(&self, sending: &OutgoingRequest) -> Result<AttemptOutcome> {
         let OutgoingRequest { context, call, .. } = sending;
         if let Some(errand) = BuiltinCommand::of(&call.command) {
             // In a box of its own: few requests are one, and each would be as large.
@@ -229,7 +229,7 @@ impl CatalogSender {
         };
         let (loaded, command) = (&drafted.loaded, drafted.prepared.command());
         // Whoever disables a catalog stops the runs that call it.
-        self.writer().reader.shelf().command(&call.command)?;
+        self.writer().reader.shelf.command(&call.command)?;
         let (built, mask) = self.built(sending, &drafted, &wanted)?;
         let request = catalog_client::outgoing(&built);
         if context.mock {
@@ -238,7 +238,7 @@ impl CatalogSender {
         let timeout = Duration::from_millis(call.timeout_ms);
         // Its time runs from here: what a credential takes to be had is part of it.
         let permit = permit(sending, timeout);
-        let sender = command::run::sender(self.writer(), loaded, None).await?;
+        let sender = command::run::sender(self.writer(), loaded, None)?;
         let transfer = Transfer {
             timeout,
             permit: Some(permit),
@@ -247,7 +247,7 @@ impl CatalogSender {
             attempt: sending.attempt,
             ..Transfer::default()
         };
-        let called = sender.send_once(command, &request, transfer).await;
+        let called = sender.send(command, &request, transfer, &Retry::never()).await;
         Ok(match called {
             Ok(called) => match self.answered(&built, &called) {
                 Ok(outcome) => told_by(command, outcome),
@@ -262,8 +262,8 @@ impl CatalogSender {
 
     /// The request that was recorded: as it was drafted then, or drafted once more. `None` when it
     /// would be another one by now.
-    fn recorded(&self, sending: &OutgoingRequest) -> Result<Option<Arc<DraftedRequest>>, Problem> {
-        let drafts = self.place.drafts.lock().unwrap_or_else(PoisonError::into_inner);
+    fn recorded(&self, sending: &OutgoingRequest) -> Result<Option<Arc<DraftedRequest>>> {
+        let drafts = locked(&self.place.drafts);
         if let Some(drafted) = drafts.by_digest.get(&sending.digest) {
             return Ok(Some(Arc::clone(drafted)));
         }
@@ -274,8 +274,8 @@ impl CatalogSender {
     }
 
     /// A command of the world.
-    fn command(&self, text: &str) -> Result<(Arc<LoadedCatalog>, usize), Problem> {
-        let catalogs = self.writer().reader.shelf();
+    fn command(&self, text: &str) -> Result<(Arc<LoadedCatalog>, usize)> {
+        let catalogs = &self.writer().reader.shelf;
         if let Some(pinned) = catalogs.pinned_command(text) {
             return pinned;
         }
@@ -286,7 +286,7 @@ impl CatalogSender {
         }
     }
 
-    fn draft(&self, call: &StepCall) -> Result<DraftedRequest, Problem> {
+    fn draft(&self, call: &StepCall) -> Result<DraftedRequest> {
         let (loaded, row) = self.command(&call.command)?;
         DraftedRequest::of(loaded, row, call)
     }
@@ -298,7 +298,7 @@ impl CatalogSender {
         sending: &OutgoingRequest,
         drafted: &'d DraftedRequest,
         wanted: &[String],
-    ) -> Result<(Cow<'d, Request>, Mask), Problem> {
+    ) -> Result<(Cow<'d, Request>, Mask)> {
         let OutgoingRequest { context, call, .. } = sending;
         let DraftedRequest { loaded, prepared, .. } = drafted;
         let mut mask = Mask::new();
@@ -334,7 +334,7 @@ impl CatalogSender {
 
     /// A secret that a run may hand on to one that its step starts. One of the vault is bound to
     /// where it is sent, and is not handed on.
-    pub(crate) fn handed(&self, above: &RunContext, name: &str) -> Result<Secret, Problem> {
+    pub(crate) fn handed(&self, above: &RunContext, name: &str) -> Result<Secret> {
         self.own(above, name).unwrap_or_else(|| {
             let message = format!("the secret `{name}` cannot be handed to another workflow");
             let hint = "let that workflow read it with `secret()`";
@@ -343,7 +343,7 @@ impl CatalogSender {
     }
 
     /// A secret of a run itself, not of the vault: what it was given, or what the environment has.
-    fn own(&self, context: &RunContext, name: &str) -> Option<Result<Secret, Problem>> {
+    fn own(&self, context: &RunContext, name: &str) -> Option<Result<Secret>> {
         let run = &context.run;
         if let Some(variable) = name.strip_prefix(ENV) {
             let found = self.variable(variable);
@@ -355,7 +355,7 @@ impl CatalogSender {
             }));
         }
         let input = name.strip_prefix(INPUT)?;
-        let inputs = self.shared.inputs.lock().unwrap_or_else(PoisonError::into_inner);
+        let inputs = locked(&self.shared.inputs);
         let given = inputs.get(run).and_then(|own| own.get(input)).cloned();
         drop(inputs);
         let known = given.or_else(|| {
@@ -379,12 +379,7 @@ impl CatalogSender {
         value.and_then(|name| self.writer().variable(name)).map(Secret::new)
     }
 
-    fn secret(
-        &self,
-        context: &RunContext,
-        loaded: &LoadedCatalog,
-        name: &str,
-    ) -> Result<Secret, Problem> {
+    fn secret(&self, context: &RunContext, loaded: &LoadedCatalog, name: &str) -> Result<Secret> {
         if let Some(own) = self.own(context, name) {
             return own;
         }
@@ -393,11 +388,11 @@ impl CatalogSender {
             let hint = Hint::text("see ").call(Invocation::of("secret.list"));
             Problem::new(Code::SecretNotFound, message, hint)
         })?;
-        let origin = loaded.base()?.origin();
+        let origin = catalog_client::base(&loaded.record)?.origin();
         self.writer().vault()?.get_for(&parsed, &origin).or_problem()
     }
 
-    fn answered(&self, built: &Request, called: &ApiResponse) -> Result<AttemptOutcome, Problem> {
+    fn answered(&self, built: &Request, called: &ApiResponse) -> Result<AttemptOutcome> {
         let response = &called.response;
         let mut notes: Vec<String> = built.notes.iter().map(ToString::to_string).collect();
         if response.truncated {
@@ -425,8 +420,8 @@ impl CatalogSender {
         loaded: &Arc<LoadedCatalog>,
         built: &Request,
         request: &Outgoing,
-    ) -> Result<AttemptOutcome, Problem> {
-        let mut mocks = self.shared.mocks.lock().unwrap_or_else(PoisonError::into_inner);
+    ) -> Result<AttemptOutcome> {
+        let mut mocks = locked(&self.shared.mocks);
         let catalog = loaded.record.id.clone();
         let key = (context.run.clone(), catalog.to_string());
         if !mocks.contains_key(&key) {
@@ -457,7 +452,7 @@ impl CatalogSender {
         Ok(judged(built, told, 0, || None))
     }
 
-    fn prepared(&self, call: &StepCall) -> Result<PreparedCall, Problem> {
+    fn prepared(&self, call: &StepCall) -> Result<PreparedCall> {
         if let Some(errand) = BuiltinCommand::of(&call.command) {
             return Ok(PreparedCall {
                 digest: hex(&Sha256::digest(call.arguments().to_string())),
@@ -485,7 +480,7 @@ impl CatalogSender {
             write: is_write(command),
             repeatable: call.idempotent.unwrap_or(command.may_repeat),
         };
-        let mut drafts = self.place.drafts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut drafts = locked(&self.place.drafts);
         drafts.keep(prepared.digest.clone(), Arc::clone(&drafted));
         Ok(prepared)
     }
@@ -503,25 +498,21 @@ struct DraftedRequest {
 }
 
 impl DraftedRequest {
-    fn of(
-        loaded: Arc<LoadedCatalog>,
-        row: usize,
-        call: &StepCall,
-    ) -> Result<DraftedRequest, Problem> {
+    fn of(loaded: Arc<LoadedCatalog>, row: usize, call: &StepCall) -> Result<DraftedRequest> {
         let prepared = loaded.prepared(row)?;
-        let base = catalog_client::base_of(&loaded, prepared.command(), loaded.base()?)?;
+        let base = catalog_client::base_of(&loaded, prepared.command())?;
         let built = build(&prepared, &base, call)?;
         Ok(DraftedRequest { loaded, prepared, base, built })
     }
 
     /// The same with other arguments.
-    fn build(&self, call: &StepCall) -> Result<Request, Problem> {
+    fn build(&self, call: &StepCall) -> Result<Request> {
         build(&self.prepared, &self.base, call)
     }
 }
 
 /// The request of a step, with the headers that it brings.
-fn build(prepared: &PreparedCommand, base: &Url, call: &StepCall) -> Result<Request, Problem> {
+fn build(prepared: &PreparedCommand, base: &Url, call: &StepCall) -> Result<Request> {
     let command = prepared.command();
     let built = prepared.build(base, &arguments(call));
     let mut built = built.map_err(|faults| problems::of_misuse(command, &faults))?;
@@ -600,11 +591,11 @@ impl RequestSender for CatalogSender {
     }
 
     fn forget(&self, run: &RunId) {
-        self.shared.inputs.lock().unwrap_or_else(PoisonError::into_inner).remove(run);
+        locked(&self.shared.inputs).remove(run);
         if let Err(error) = self.shared.sealed.remove(run) {
             tracing::warn!(%run, %error, "secret inputs are left until they expire");
         }
-        let mut mocks = self.shared.mocks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut mocks = locked(&self.shared.mocks);
         mocks.retain(|(owner, _), _| owner != run);
     }
 }

@@ -115,7 +115,7 @@ pub struct Response {
 }
 
 /// Something that a run's requests are made with, before and after.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WorldChangeView {
     /// The catalog, or the workflow that a step runs.
     pub name: String,
@@ -138,7 +138,7 @@ impl From<WorldChange> for WorldChangeView {
 }
 
 /// What becomes of a step.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct StepPlanView {
     /// The step.
     pub step: String,
@@ -157,7 +157,7 @@ pub struct StepPlanView {
 }
 
 /// What a resumption costs, and what is saved.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct ForecastView {
     /// Requests, at least and at most.
     pub calls: CountRange,
@@ -179,7 +179,7 @@ pub struct ForecastView {
 }
 
 /// How many, at least and at most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CountRange {
     /// At least.
     pub least: u64,
@@ -227,16 +227,12 @@ impl ForecastView {
 operation! {
     /// Goes on with a run.
     ResumeRun: "workflow.resume", "Go on with a run", include_str!("resume.md");
-    doors: [Door::Tool(Tool::WORK.calls_out()), Door::Command("resume")];
+    doors: [Door::Tool(Tool { calls_out: true, ..Tool::WORK }), Door::Command("resume")];
     run: resume_run(Writer, Request) -> Response;
     example: {"run_id": "run_00000000000000000000000001", "plan_only": true};
 }
 
-async fn resume_run(
-    writer: &Writer,
-    call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn resume_run(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
     let runs = writer.runs()?;
     let run = super::find(runs, &request.run_id).await?;
     let snapshot = runs.snapshot(&run).await.or_problem()?;
@@ -324,7 +320,7 @@ async fn carry_out(
     snapshot: &Snapshot,
     wanted: PreparedResume,
     resumption: Resumption,
-) -> Result<(), Problem> {
+) -> Result<()> {
     let (run, state) = (&snapshot.run, &*snapshot.state);
     let told = wanted.given.clone();
     let mut resumption = Box::new(Resumption { given: wanted.given, ..resumption });
@@ -383,7 +379,7 @@ async fn uncounted(writer: &Writer, state: &State) -> Option<RunId> {
 }
 
 /// The sender for the world that a run has now.
-async fn world(writer: &Writer, snapshot: &Snapshot) -> Result<Arc<CatalogSender>, Problem> {
+async fn world(writer: &Writer, snapshot: &Snapshot) -> Result<Arc<CatalogSender>> {
     let opened = writer.sender()?.world_of(&snapshot.state.head).await;
     opened.map(|(sender, _)| sender).map_err(|missing| world_missing(&snapshot.run, &missing))
 }
@@ -394,7 +390,7 @@ async fn world_to_leave(
     writer: &Writer,
     snapshot: &Snapshot,
     versions: VersionChoice,
-) -> Result<(Arc<CatalogSender>, Option<MissingWorld>), Problem> {
+) -> Result<(Arc<CatalogSender>, Option<MissingWorld>)> {
     let (sender, head) = (writer.sender()?, &snapshot.state.head);
     let missing = match sender.world_of(head).await {
         Ok((opened, _)) => return Ok((opened, None)),
@@ -414,7 +410,7 @@ async fn world_to_leave(
 
 /// A run that has not ended gets its world before it is told how to go on: that is an event of its
 /// own, and what is planned is planned for the events there are.
-async fn pinned(runs: &dyn RunService, snapshot: Snapshot) -> Result<Snapshot, Problem> {
+async fn pinned(runs: &dyn RunService, snapshot: Snapshot) -> Result<Snapshot> {
     if snapshot.state.head.world.is_some() || snapshot.state.end.is_some() {
         return Ok(snapshot);
     }
@@ -440,11 +436,7 @@ fn is_open(snapshot: &Snapshot) -> bool {
 }
 
 /// Lets a run go on as it is.
-async fn go_on(
-    runs: &dyn RunService,
-    call: &dyn Caller,
-    snapshot: &Snapshot,
-) -> Result<RunView, Problem> {
+async fn go_on(runs: &dyn RunService, call: &dyn Caller, snapshot: &Snapshot) -> Result<RunView> {
     let run = &snapshot.run;
     if snapshot.status() == Status::Paused {
         super::tell(runs, run, Signal::Unpause { by: prepare::actor(call) }).await?;
@@ -479,7 +471,7 @@ impl PreparedResume {
         call: &dyn Caller,
         request: &Request,
         snapshot: &Snapshot,
-    ) -> Result<PreparedResume, Problem> {
+    ) -> Result<PreparedResume> {
         let (state, writer) = (&*snapshot.state, &sender.place().writer);
         let mut wish = ResumeRequest::of(state, prepare::actor(call));
         wish.origin = match request.from.as_deref() {
@@ -516,7 +508,7 @@ impl PreparedResume {
             given.extend(request.inputs.clone());
             let reader = &writer.reader;
             let workspace = reader.workspace();
-            let past = JournaledPast::of(reader.ports(), workspace, flow.workflow()).await;
+            let past = JournaledPast::of(&reader.ports, workspace, flow.workflow()).await;
             let resolved = inputs::resolve(writer, call, flow.workflow(), given, &past).await?;
             secrets = resolved.secrets;
             let is_given = |name: &&String| resolved.provenance.get(*name) == Some(&Given);
@@ -543,7 +535,7 @@ impl PreparedResume {
 }
 
 /// What a run would do that nobody drives. It goes on as it is, so there is nothing to decide.
-async fn ahead(writer: &Writer, snapshot: &Snapshot, run: RunView) -> Result<Response, Problem> {
+async fn ahead(writer: &Writer, snapshot: &Snapshot, run: RunView) -> Result<Response> {
     let (flow, state) = (&snapshot.flow, &*snapshot.state);
     let sender = world(writer, snapshot).await?;
     let planned = resume::ahead(flow, state, &*sender, now_ms());
@@ -586,7 +578,7 @@ fn for_a_person(deed: &str, run: &RunId) -> Problem {
     Problem::new(Code::PresenceRequired, message, hint).context("run_id", run.as_str())
 }
 
-fn budget(name: &str) -> Result<Budget, Problem> {
+fn budget(name: &str) -> Result<Budget> {
     match name {
         "http_calls" => Ok(Budget::HttpCalls),
         "writes" => Ok(Budget::Writes),
@@ -629,7 +621,7 @@ fn with_children<'a>(
 async fn continued(
     writer: &Writer,
     run: &RunId,
-) -> Result<Option<(Vec<StepPlanView>, ForecastView)>, Problem> {
+) -> Result<Option<(Vec<StepPlanView>, ForecastView)>> {
     let Ok(snapshot) = writer.reader.runs().snapshot(run).await else { return Ok(None) };
     if matches!(snapshot.state.end, Some(End::Succeeded(_))) {
         // Somebody let it go on by itself: its end is all that the step waits for.

@@ -50,11 +50,7 @@ operation! {
     };
 }
 
-async fn settle_step(
-    writer: &Writer,
-    call: &dyn Caller,
-    request: Request,
-) -> Result<RunView, Problem> {
+async fn settle_step(writer: &Writer, call: &dyn Caller, request: Request) -> Result<RunView> {
     if call.kind() != CallerKind::Person {
         let decide = Invocation::of(SettleStep::NAME);
         let hint = Hint::text("stop, and ask the person to run ").person(decide);
@@ -106,7 +102,7 @@ fn untold(key: &StepKey) -> Problem {
 }
 
 /// The one step that waits for such a word.
-fn waiting(view: &RunView) -> Result<String, Problem> {
+fn waiting(view: &RunView) -> Result<String> {
     let mut all = view.waiting.iter().filter(|one| is_meant(one.kind) && one.run_id.is_none());
     match (all.next(), all.next()) {
         (Some(one), None) => Ok(one.step.clone().unwrap_or_default()),

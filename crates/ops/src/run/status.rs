@@ -55,11 +55,7 @@ operation! {
     example: {};
 }
 
-async fn get_run_status(
-    reader: &Reader,
-    call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn get_run_status(reader: &Reader, call: &dyn Caller, request: Request) -> Result<Response> {
     let runs = reader.runs();
     let Some(named) = &request.run_id else {
         let workspace = Some(reader.workspace().display().to_string());
@@ -89,12 +85,7 @@ async fn get_run_status(
 }
 
 /// Leaves one step of a run, with its executions and what was sent for each.
-async fn only(
-    runs: &dyn RunReader,
-    run: &RunId,
-    step: &str,
-    view: &mut RunView,
-) -> Result<(), Problem> {
+async fn only(runs: &dyn RunReader, run: &RunId, step: &str, view: &mut RunView) -> Result<()> {
     let is_meant = |id: &str| id == step || StepKey::of_walk(id).top() == step;
     view.steps.retain(|one| is_meant(&one.id));
     if view.steps.is_empty() {

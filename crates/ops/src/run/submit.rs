@@ -45,7 +45,7 @@ pub struct Response {
 operation! {
     /// Hands in what an agent did.
     SubmitStep: "workflow.submit", "Hand in a step", include_str!("submit.md");
-    doors: [Door::Tool(Tool::WORK.calls_out()), Door::Command("submit")];
+    doors: [Door::Tool(Tool { calls_out: true, ..Tool::WORK }), Door::Command("submit")];
     run: submit_step(Writer, Request) -> Response;
     example: {
         "run_id": "run_00000000000000000000000001",
@@ -54,11 +54,7 @@ operation! {
     };
 }
 
-async fn submit_step(
-    writer: &Writer,
-    call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn submit_step(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
     let runs = writer.runs()?;
     let run = super::find(runs, &request.run_id).await?;
     let view = super::view(runs, &run).await?;

@@ -68,7 +68,7 @@ pub struct RunView {
 }
 
 /// A step of a run.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct StepView {
     /// The step, or one execution of it.
     pub id: String,
@@ -97,7 +97,7 @@ pub struct StepView {
 }
 
 /// A failure.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ProblemView {
     /// Its code.
     pub code: String,
@@ -183,7 +183,7 @@ pub struct ChangeView {
 }
 
 /// A step that is due.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DueView {
     /// The step.
     pub step_id: String,
@@ -217,7 +217,7 @@ pub struct DueView {
 }
 
 /// What is wrong with a submission.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct IssueView {
     /// What.
     pub message: String,

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use milepost_engine::event::RunCreated;
 use milepost_engine::ports::{Journal, PinnedText, WorldPin};
@@ -17,6 +17,7 @@ use milepost_store::catalogs::{CatalogRecord, Catalogs};
 use milepost_store::{Digest, LibraryEntry};
 
 use super::request_sender::DraftCache;
+use crate::catalog_cache::PinsById;
 use crate::catalog_pin::CatalogPin;
 use crate::compiled_workflow::CompiledWorkflow;
 use crate::prelude::*;
@@ -28,7 +29,7 @@ pub(crate) struct OpenedWorld {
     pub(crate) writer: Writer,
     /// What it is; nothing for what this process does for itself.
     pub(crate) world: Option<RunWorld>,
-    pins: BTreeMap<CatalogId, Arc<CatalogPin>>,
+    pins: PinsById,
     texts: BTreeMap<String, Arc<PinnedWorkflow>>,
     pub(crate) drafts: Mutex<DraftCache>,
 }
@@ -169,7 +170,7 @@ impl OpenedWorld {
         }
         let pins: BTreeMap<_, _> =
             catalogs.into_iter().filter_map(|id| pin(&id).map(|pin| (id, pin))).collect();
-        let config = writer.reader.locations().config.display().to_string();
+        let config = writer.reader.locations.config.display().to_string();
         let world = RunWorld {
             version: WORLD_VERSION,
             language: LANGUAGE_VERSION,
@@ -183,7 +184,7 @@ impl OpenedWorld {
     fn of(
         writer: &Writer,
         world: RunWorld,
-        pins: BTreeMap<CatalogId, Arc<CatalogPin>>,
+        pins: PinsById,
         texts: BTreeMap<String, Arc<PinnedWorkflow>>,
     ) -> OpenedWorld {
         let writer = writer.pinned(pins.clone());
@@ -229,7 +230,7 @@ fn newest_text(writer: &Writer, id: &str) -> Option<Arc<PinnedWorkflow>> {
 }
 
 fn newest_pin(writer: &Writer, id: &CatalogId) -> Option<Arc<CatalogPin>> {
-    let shelf = writer.reader.shelf();
+    let shelf = &writer.reader.shelf;
     let record = shelf.known(id).ok()??;
     shelf.newest_pin(&record).ok()
 }
@@ -251,14 +252,14 @@ impl WorldCache {
     /// What acts for a workspace whose configuration is in a file.
     fn workspace(&self, folder: &str, config: Option<&str>) -> Writer {
         let (folder, config) = (Path::new(folder), config.map(Path::new));
-        let own = self.root.reader.locations();
+        let own = &self.root.reader.locations;
         let is_own = |config: &Path| config == own.config;
         if folder == self.root.reader.workspace() && config.is_none_or(is_own) {
             return self.root.clone();
         }
         let locations = own.of_workspace(folder, config);
-        let mut all = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = all.iter().find(|one| *one.reader.locations() == locations) {
+        let mut all = locked(&self.workspaces);
+        if let Some(known) = all.iter().find(|one| *one.reader.locations == locations) {
             return known.clone();
         }
         let fresh = self.root.of_workspace(locations);
@@ -273,7 +274,7 @@ impl WorldCache {
     pub(crate) fn keep(&self, workspace: &str, world: OpenedWorld) -> Arc<OpenedWorld> {
         let Some(known) = world.world.as_ref().and_then(|one| self.find(workspace, one)) else {
             let world = Arc::new(world);
-            let mut all = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut all = locked(&self.opened);
             if all.len() >= limits::WORLDS_OPEN {
                 all.pop_front();
             }
@@ -284,7 +285,7 @@ impl WorldCache {
     }
 
     fn find(&self, workspace: &str, world: &RunWorld) -> Option<Arc<OpenedWorld>> {
-        let mut all = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = locked(&self.opened);
         let index = all.iter().position(|(folder, one)| {
             folder == workspace && one.world.as_ref().is_some_and(|one| one == world)
         })?;
@@ -357,20 +358,20 @@ pub(crate) async fn missing(reader: &Reader, head: &RunCreated) -> Option<Missin
         return Some(missing);
     }
     let world = head.world.as_deref()?;
-    let journal = &*reader.ports().journal;
+    let journal = &*reader.ports.journal;
     for (workflow, hash) in &world.workflows {
         if text_of(journal, hash).await.is_ok_and(|text| text.is_none()) {
             return Some(MissingWorld::Workflow { workflow: workflow.clone() });
         }
     }
     let (folder, config) = (Path::new(&head.workspace), world.config.as_deref().map(Path::new));
-    let catalogs = Catalogs::open(&reader.locations().of_workspace(folder, config));
+    let catalogs = Catalogs::open(&reader.locations.of_workspace(folder, config));
     for (catalog, pinned) in &world.catalogs {
         let Ok(Some(text)) = text_of(journal, &pinned.record).await else {
             return Some(MissingWorld::Record { catalog: catalog.clone() });
         };
         let document = Digest::parse(&pinned.document);
-        let kept = |hash: &Digest| reader.shelf().documents().has(*hash);
+        let kept = |hash: &Digest| reader.shelf.documents.has(*hash);
         let there =
             |hash| Some(catalogs.document_with(&CatalogRecord::of_pinned(&text)?, hash).is_some());
         if !document.is_some_and(|hash| kept(&hash) || there(hash) == Some(true)) {
@@ -424,14 +425,14 @@ async fn read(
 impl OpenedWorld {
     /// Whether every document is there. One that only its catalog still has is kept again.
     fn has_documents(&self) -> Result<(), MissingWorld> {
-        let catalogs = self.writer.reader.shelf();
+        let catalogs = &self.writer.reader.shelf;
         for (id, pin) in &self.pins {
-            if catalogs.documents().has(pin.document) {
+            if catalogs.documents.has(pin.document) {
                 continue;
             }
-            let there = catalogs.catalogs().document_with(&pin.record, pin.document);
+            let there = catalogs.catalogs.document_with(&pin.record, pin.document);
             let there = there.ok_or_else(|| MissingWorld::Document { catalog: id.to_string() })?;
-            let kept = catalogs.documents().keep(pin.document, &there.bytes);
+            let kept = catalogs.documents.keep(pin.document, &there.bytes);
             kept.map_err(|error| MissingWorld::Unreadable { reason: error.to_string() })?;
         }
         Ok(())

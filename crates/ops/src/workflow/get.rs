@@ -18,7 +18,7 @@ pub struct Request {
 }
 
 /// A workflow, or what should be one.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// Its id.
     pub workflow_id: String,
@@ -33,7 +33,7 @@ pub struct Response {
     /// The hash of its bytes: `expected_version` of a change to this text.
     pub version: String,
     /// `manifest` or `guide`, when that can be told.
-    #[serde(with = "crate::enum_names::optional")]
+    #[serde(with = "crate::enum_names")]
     #[schemars(with = "Option<String>")]
     pub kind: Option<Spelling>,
     /// Which kind of source it comes from.
@@ -55,11 +55,7 @@ operation! {
     example: {"workflow_id": "refund-order"};
 }
 
-async fn get_workflow(
-    reader: &Reader,
-    _call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn get_workflow(reader: &Reader, _call: &dyn Caller, request: Request) -> Result<Response> {
     let id = id_of(&request.workflow_id)?;
     match reader.found(id.as_str())? {
         Some(LibraryMatch::Workflow(entry)) => Ok(Response {

@@ -21,7 +21,7 @@ pub struct Request {
 }
 
 /// What it is now.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// The id of the workflow.
     pub workflow_id: String,
@@ -55,7 +55,7 @@ async fn restore_workflow(
     writer: &Writer,
     _call: &dyn Caller,
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Response> {
     let reader = &writer.reader;
     let record = VersionedWorkflow::of(reader, &request.workflow_id)?;
     let version = record.called(&request.version)?;
