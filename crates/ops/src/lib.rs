@@ -28,6 +28,7 @@ mod problems;
 pub mod prompts;
 pub mod provider;
 mod reader;
+mod recent;
 pub mod run;
 mod run_summary;
 pub mod secret;

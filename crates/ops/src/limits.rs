@@ -14,8 +14,6 @@ pub(crate) const ARGUMENT_ITEMS: usize = 1_000;
 
 /// Room that is set aside for a response: most fit, so that few are copied as they grow.
 pub(crate) const RESPONSE_CAPACITY_BYTES: usize = 16 * 1024;
-/// Bytes of the largest buffer that a thread keeps for its next response.
-pub(crate) const RESPONSE_KEPT_BYTES: usize = 4 * RESPONSE_CAPACITY_BYTES;
 
 // Catalogs and commands.
 

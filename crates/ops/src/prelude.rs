@@ -21,5 +21,10 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A value as people read it: a text without its quotes.
+pub(crate) fn plain_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
 /// What operations return: whatever is wrong is a problem.
 pub(crate) type Result<T, E = Problem> = std::result::Result<T, E>;

@@ -39,7 +39,7 @@ pub struct Reader {
     live_config: Arc<LiveConfig>,
 }
 
-/// What the documents are checked against.
+/// What documents are checked against where no catalog is asked.
 pub(crate) const WORLD: World<'static> = World { commands: &NoCommands, env_allow: None };
 
 impl Reader {
@@ -161,14 +161,11 @@ impl Reader {
     pub(crate) fn finder(&self) -> Result<Arc<CommandIndex>> {
         let loaded = self.shelf.enabled()?;
         let listing = self.listing()?;
-        let workflows: Vec<_> = listing
-            .items
-            .iter()
-            .map(|item| {
-                let description = item.description.clone().unwrap_or_default();
-                (item.id.clone(), item.title.clone(), description)
-            })
-            .collect();
+        let workflows = listing.items.iter().map(|item| {
+            let description = item.description.clone().unwrap_or_default();
+            (item.id.clone(), item.title.clone(), description)
+        });
+        let workflows: Vec<_> = workflows.collect();
         let mut kept = locked(&self.finder);
         if let Some(finder) = kept.as_ref().filter(|finder| finder.is_of(&loaded, &workflows)) {
             return Ok(Arc::clone(finder));

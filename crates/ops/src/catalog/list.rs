@@ -65,7 +65,7 @@ operation! {
     example: {};
 }
 
-async fn list_catalogs(reader: &Reader, _call: &dyn Caller, request: Request) -> Result<Response> {
+async fn list_catalogs(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response> {
     let shelf = &reader.shelf;
     let listing = shelf.listing()?;
     let records = match &request.catalog_id {

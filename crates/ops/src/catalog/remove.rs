@@ -58,7 +58,7 @@ async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>> {
     )))
 }
 
-async fn remove_catalog(writer: &Writer, _call: &dyn Caller, request: Request) -> Result<Response> {
+async fn remove_catalog(writer: &Writer, _: &dyn Caller, request: Request) -> Result<Response> {
     let id = meant(writer, &request)?;
     let shelf = &writer.reader.shelf;
     let removed = writer.catalogs.remove(&id, request.remove_manifest).or_problem()?;

@@ -41,7 +41,7 @@ operation! {
 
 async fn set_catalog_enabled(
     writer: &Writer,
-    _call: &dyn Caller,
+    _: &dyn Caller,
     request: Request,
 ) -> Result<Response> {
     let which = which(request.catalog_id.as_deref(), request.catalog_title.as_deref())?;

@@ -26,7 +26,7 @@ pub struct Request {
 }
 
 /// What is right and wrong with a document.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Response {
     /// Whether it can be imported.
     pub valid: bool,
@@ -91,14 +91,6 @@ async fn validate_open_api(
 
 /// A text that is no OpenAPI document.
 fn unknown(finding: &milepost_catalog::finding::DocumentFinding) -> Response {
-    Response {
-        valid: false,
-        document_kind: "unknown".to_owned(),
-        version: None,
-        title: None,
-        operation_count: 0,
-        command_count: 0,
-        warnings: Vec::new(),
-        violations: vec![DocumentRemark::from(finding)],
-    }
+    let (document_kind, violations) = ("unknown".to_owned(), vec![DocumentRemark::from(finding)]);
+    Response { document_kind, violations, ..Response::default() }
 }

@@ -77,12 +77,8 @@ impl CommandDraft {
         // What is shown is what would be sent, marks and all: the `curl` line is made from it.
         let mut as_shown = built;
         as_shown.url = shown.url.clone();
-        as_shown.headers = shown
-            .headers
-            .iter()
-            .filter(|(name, _)| !name.eq_ignore_ascii_case("content-type"))
-            .cloned()
-            .collect();
+        as_shown.headers.clone_from(&shown.headers);
+        as_shown.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
         let curl = request::curl(&as_shown, &[]);
         let headers = shown.headers.into_iter().map(|(name, value)| HeaderView { name, value });
         let shown = RequestView {

@@ -19,11 +19,7 @@ operation! {
     example: {"command": "shop orders:list"};
 }
 
-async fn get_command(
-    reader: &Reader,
-    _call: &dyn Caller,
-    request: Request,
-) -> Result<CommandDetails> {
+async fn get_command(reader: &Reader, _: &dyn Caller, request: Request) -> Result<CommandDetails> {
     let (loaded, row) = reader.shelf.command(&request.command)?;
     let prepared = loaded.prepared(row)?;
     Ok(full(prepared.command(), &loaded.table.providers))

@@ -70,7 +70,7 @@ operation! {
     example: {"query": "create an order"};
 }
 
-async fn list_commands(reader: &Reader, _call: &dyn Caller, request: Request) -> Result<Response> {
+async fn list_commands(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response> {
     let method = request.method.as_deref().map(method).transpose()?;
     let from = request.cursor.as_deref().map(cursor).transpose()?.unwrap_or(0);
     let limit = request.limit.unwrap_or(limits::COMMANDS_PAGE).clamp(1, limits::COMMANDS_PAGE_MAX);

@@ -3,11 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
 use super::{Check, or_ok};
-use crate::limits;
-use crate::writer::Writer;
+use crate::prelude::*;
 
 /// The configuration file of a client. The command that installs into clients knows and reads them.
 #[derive(Debug, Clone)]

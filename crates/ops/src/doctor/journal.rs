@@ -2,17 +2,15 @@
 
 use std::path::Path;
 
+use milepost_driver::clock::now_ms;
 use milepost_engine::ports::JournalError;
-use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::RunId;
 use milepost_store::FileError;
 use milepost_store::runs::{self, Examination, FILE, RunsError, RunsReader};
 
 use super::{Check, access, backup, count, mended_or, mending, or_ok};
-use crate::limits;
+use crate::prelude::*;
 use crate::run::next_action::resume;
-use crate::writer::Writer;
-use milepost_driver::clock::now_ms;
 
 fn restore() -> Hint {
     Hint::text("replace the runs with the newest copy that ")

@@ -1,15 +1,12 @@
 //! The configuration, the directories, and who can read them.
 
-use milepost_model::hint::{Hint, Invocation};
 use std::path::Path;
 
 use milepost_store::health::{self, DirectoryState, Exposed, Exposure, PrivatePathKind};
 use milepost_store::{Config, ConfigError};
 
 use super::{Check, mended_or, or_ok};
-use crate::limits;
-use crate::problems;
-use crate::writer::Writer;
+use crate::prelude::*;
 
 /// Every configuration file that may be used here.
 pub(super) fn config(writer: &Writer) -> Vec<Check> {
@@ -58,11 +55,10 @@ fn bad_config(id: &'static str, error: &ConfigError) -> Check {
             let fix = Hint::text("correct the file; every key is optional: ").call(page);
             Check::fault(id, fault.to_string(), fix)
         }
-        ConfigError::File(error) => Check::fault(
-            id,
-            problems::of_file(error).message,
-            "make the file readable for yourself",
-        ),
+        ConfigError::File(error) => {
+            let what = problems::of_file(error).message;
+            Check::fault(id, what, "make the file readable for yourself")
+        }
     }
 }
 
@@ -176,17 +172,14 @@ fn room(bytes: u64) -> Check {
 pub(super) fn leftovers(writer: &Writer) -> Vec<Check> {
     let locations = &writer.reader.locations;
     let left = health::leftovers(locations);
-    let mut found: Vec<Check> = left
-        .iter()
-        .map(|path| {
-            let what = "a process died while writing this file";
-            let fix = mended_or(", or remove it");
-            Check::warning("leftover", what, fix).at(path)
-        })
-        .collect();
-    found.extend(health::held_locks(locations).iter().map(|path| {
+    let left = left.iter().map(|path| {
+        let what = "a process died while writing this file";
+        Check::warning("leftover", what, mended_or(", or remove it")).at(path)
+    });
+    let held = health::held_locks(locations);
+    let held = held.iter().map(|path| {
         let fix = "nothing, if it goes away; else end the process that hangs while it writes";
         Check::warning("lock", "a process holds its lock right now", fix).at(path)
-    }));
-    or_ok(found, || Check::ok("leftover", "no leftover files, no locks held"))
+    });
+    or_ok(left.chain(held).collect(), || Check::ok("leftover", "no leftover files, no locks held"))
 }

@@ -115,7 +115,6 @@ mod sealed {
 
 /// Everything operations of this process work with, and the words of the door that it answers.
 pub struct Services {
-    pub(crate) reader: Reader,
     pub(crate) writer: Writer,
     pub(crate) wording: Arc<dyn Wording>,
 }
@@ -130,7 +129,7 @@ impl Access for Reader {
     const SAFETY: Safety = Safety::Safe;
 
     fn of(services: &Services) -> &Reader {
-        &services.reader
+        &services.writer.reader
     }
 }
 

@@ -159,8 +159,7 @@ impl Operations {
     /// Nothing is read or compiled before it is needed.
     pub fn new(writer: Writer) -> Operations {
         let checkers = OPERATIONS.iter().map(|_| OnceLock::new()).collect();
-        let (reader, wording) = (writer.reader.clone(), Arc::new(Neutral));
-        Operations { services: Services { reader, writer, wording }, checkers }
+        Operations { services: Services { writer, wording: Arc::new(Neutral) }, checkers }
     }
 
     /// The same for a door that has words of its own: JSON responses are written in them.
@@ -177,7 +176,7 @@ impl Operations {
 
     /// Whether there have ever been runs. Looking creates nothing.
     pub fn has_runs(&self) -> bool {
-        self.services.reader.ports.journal.exists()
+        self.services.writer.reader.ports.journal.exists()
     }
 
     /// Takes up runs that nobody drives, again and again: for a process that stays. Does nothing
@@ -228,17 +227,17 @@ impl Operations {
 
     /// What is known about all runs, from the index alone.
     pub async fn standing(&self) -> Result<JournalMetrics> {
-        run_summary::of(self.services.reader.runs()).await
+        run_summary::of(self.services.writer.reader.runs()).await
     }
 
     /// Whether runs can be read and, where this process writes, written.
     pub async fn is_healthy(&self) -> bool {
-        self.services.reader.runs().health().await.is_ok()
+        self.services.writer.reader.runs().health().await.is_ok()
     }
 
     /// What looks and changes nothing.
     pub fn reader(&self) -> &Reader {
-        &self.services.reader
+        &self.services.writer.reader
     }
 
     /// Calls an operation that answers at once, without waiting for anything: those of the guides.
@@ -304,11 +303,11 @@ impl Operations {
     /// What agents have to have confirmed. As strict as can be when the configuration cannot be
     /// read.
     pub fn confirm(&self) -> Confirm {
-        self.services.reader.config().map_or(Confirm::Person, |config| config.confirm)
+        self.services.writer.reader.config().map_or(Confirm::Person, |config| config.confirm)
     }
 
     /// Another one when a workflow came or went: a look that costs next to nothing.
     pub fn stamp(&self) -> u64 {
-        self.services.reader.stamp()
+        self.services.writer.reader.stamp()
     }
 }

@@ -31,7 +31,7 @@ pub struct CheckRequest {
 }
 
 /// Whether something is valid, and what to do when it is not.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct ValidationResult {
     /// Whether it meets every criterion that applies
     pub valid: bool,

@@ -4,7 +4,6 @@ use milepost_model::walk::{self, WalkPosition};
 use milepost_store::LibraryEntry;
 
 use super::{view, walkable, workflow_of};
-use crate::framework::Response;
 use crate::prelude::*;
 
 /// Which workflow, and how much of it.
@@ -102,9 +101,7 @@ fn first_step(entry: &LibraryEntry) -> Result<Option<Map<String, Value>>> {
     let walk = walk::next(workflow_of(entry)?, &[], &context);
     Ok(match walk.map(|walk| walk.position) {
         Ok(WalkPosition::Due(due)) => {
-            let mut json = Response::new();
-            view::step(&entry.document, &due).write(&mut json);
-            serde_json::from_str(json.json()).ok()
+            serde_json::from_str(view::step(&entry.document, &due).json()).ok()
         }
         // A loop over a variable that nobody has set yet: nothing is due before it is.
         Ok(WalkPosition::Blocked(_) | WalkPosition::Complete { .. }) | Err(_) => None,

@@ -7,8 +7,7 @@ use milepost_model::limits;
 use milepost_model::walk::{self, BlockedStep, DueStep, WalkPosition};
 use milepost_store::LibraryEntry;
 
-use super::view::{self, GuideJson};
-use super::{context_of, walkable, workflow_of};
+use super::{context_of, view, walkable, workflow_of};
 use crate::framework::{Respond, Response};
 use crate::prelude::*;
 
@@ -39,7 +38,7 @@ pub struct NextRequest {
 pub struct NextResponse {
     /// The next step to execute; null when the workflow is complete or waits for a variable
     #[schemars(with = "Option<Map<String, Value>>")]
-    pub step: Option<GuideJson>,
+    pub step: Option<Response>,
     /// What to append to `completedSteps` when the step is done
     pub completed_step: Option<String>,
     /// What to tell the agent
@@ -55,7 +54,7 @@ pub struct Guidance {
     /// Role, hints, prompt with its variables filled in, and the loops around the step
     #[serde(skip_serializing)]
     #[schemars(with = "String")]
-    pub prompt: GuideJson,
+    pub prompt: Response,
     /// Which kind of model suits
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[schemars(with = "String")]
@@ -95,13 +94,13 @@ impl Respond for NextResponse {
     fn write(&self, out: &mut Response) -> serde_json::Result<()> {
         out.push("{\"step\":");
         match &self.step {
-            Some(step) => step.write(out),
+            Some(step) => out.append(step),
             None => out.push("null"),
         }
         out.push(",\"completedStep\":");
-        out.push_text(self.completed_step.as_deref());
+        out.serialize(&self.completed_step)?;
         out.push(",\"guidance\":{\"prompt\":");
-        self.guidance.prompt.write(out);
+        out.append(&self.guidance.prompt);
         out.more_fields(&self.guidance)?;
         out.push(if self.is_complete { ",\"isComplete\":true}" } else { ",\"isComplete\":false}" });
         Ok(())
@@ -204,6 +203,6 @@ fn complete(skipped: &[&str]) -> NextResponse {
 }
 
 fn told(prompt: &str) -> Guidance {
-    let prompt = GuideJson::made(Value::from(prompt).to_string());
+    let prompt = Response::from(Value::from(prompt).to_string());
     Guidance { prompt, ..Guidance::default() }
 }

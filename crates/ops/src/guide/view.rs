@@ -1,16 +1,13 @@
 //! A step as callers see it: everything its author wrote, with the prompt as one text.
 
 use std::fmt::Write;
-use std::sync::Arc;
 
 use milepost_model::agent_prompt::{self, FilledText};
 use milepost_model::document::Document;
 use milepost_model::guide::Confirmation;
 use milepost_model::placeholders::TextPiece;
-use milepost_model::rendered::Fixed;
 use milepost_model::step::{Action, Prompt, PromptText, Step};
 use milepost_model::walk::{DueStep, LoopPass};
-use milepost_syntax::escape::escape;
 
 use crate::framework::Response;
 use crate::prelude::*;
@@ -27,69 +24,28 @@ pub(super) fn prompt_of(step: &Step) -> Option<&Prompt> {
     }
 }
 
-/// JSON that is shown: what this answer alone has, and fixed parts at places in it.
-#[derive(Debug, Clone, Default)]
-pub struct GuideJson {
-    own: String,
-    fixed: Vec<PlacedPart>,
-}
-
-/// A fixed part before this byte of an answer's own.
-#[derive(Debug, Clone)]
-struct PlacedPart {
-    at: usize,
-    fixed: Arc<Fixed>,
-    /// How many bytes at the end of the fixed part this answer has instead of.
-    cut: usize,
-}
-
-impl GuideJson {
-    pub(super) fn made(own: String) -> GuideJson {
-        GuideJson { own, fixed: Vec::new() }
-    }
-
-    fn put_fixed(&mut self, fixed: &Arc<Fixed>, cut: usize) {
-        self.fixed.push(PlacedPart { at: self.own.len(), fixed: Arc::clone(fixed), cut });
-    }
-
-    /// A text as the inside of a literal.
-    fn put_text(&mut self, text: &str) {
-        escape(text, |part| self.own.push_str(part));
-    }
-
-    pub(super) fn write(&self, out: &mut Response) {
-        let mut done = 0;
-        for PlacedPart { at, fixed, cut } in &self.fixed {
-            out.push(&self.own[done..*at]);
-            out.push_fixed(fixed, *cut);
-            done = *at;
-        }
-        out.push(&self.own[done..]);
-    }
-}
-
 /// A step as its author wrote it, as JSON: its prompt is one text and its confirmation decided.
-pub(super) fn step(document: &Document, due: &DueStep<'_, '_>) -> GuideJson {
+pub(super) fn step(document: &Document, due: &DueStep<'_, '_>) -> Response {
     let make = || Value::Object(authored(document, due)).to_string();
     let fixed = prompt_of(due.step).is_some_and(|prompt| {
         agent_prompt::is_context_free(prompt)
             && !matches!(prompt.confirmation, Confirmation::When(_))
     });
-    let mut shown = GuideJson::made(String::new());
+    let mut shown = Response::default();
     // What is around a step is the only thing that differs from pass to pass.
     let cut = usize::from(!due.loops.is_empty());
     if fixed {
-        shown.put_fixed(due.step.rendered.step(make), cut);
+        shown.push_fixed(due.step.rendered.step(make), cut);
     } else {
-        shown.own = make();
-        shown.own.truncate(shown.own.len() - cut);
+        let own = make();
+        shown.push(&own[..own.len() - cut]);
     }
     if let Some((pass, outer)) = due.loops.split_last() {
         let mut within = view_of(pass);
         if !outer.is_empty() {
             within["within"] = outer.iter().map(view_of).collect();
         }
-        let _ = write!(shown.own, ",\"loop\":{within}}}");
+        shown.push(&format!(",\"loop\":{within}}}"));
     }
     shown
 }
@@ -143,8 +99,8 @@ pub(super) fn guidance(
     document: &Document,
     due: &DueStep<'_, '_>,
     prompt: &Prompt,
-) -> (GuideJson, Vec<String>) {
-    let mut told = GuideJson::made("\"".to_owned());
+) -> (Response, Vec<String>) {
+    let mut told = Response::from("\"".to_owned());
     let missing = tell(document, due, prompt, &mut told);
     if !due.loops.is_empty() {
         let mut around = "\n\n## Loop\n".to_owned();
@@ -154,9 +110,9 @@ pub(super) fn guidance(
             describe(pass, &key, &mut around);
             let _ = write!(key, "@{}::", pass.iteration);
         }
-        told.put_text(around.trim_end());
+        told.push_escaped(around.trim_end());
     }
-    told.own.push('"');
+    told.push("\"");
     (told, missing)
 }
 
@@ -165,21 +121,21 @@ fn tell(
     document: &Document,
     due: &DueStep<'_, '_>,
     prompt: &Prompt,
-    told: &mut GuideJson,
+    told: &mut Response,
 ) -> Vec<String> {
     if !agent_prompt::is_context_free(prompt) {
         let filled = filled(document, due, prompt);
-        told.put_text(&filled.text);
+        told.push_escaped(&filled.text);
         return filled.missing;
     }
     let mut filled = FilledText::default();
     for piece in due.step.rendered.prompt(|| unfilled(document, due, prompt)) {
         match piece {
-            TextPiece::Text(fixed) => told.put_fixed(fixed, 0),
+            TextPiece::Text(fixed) => told.push_fixed(fixed, 0),
             TextPiece::Placeholder(placeholder) => {
                 filled.text.clear();
                 filled.placeholder(placeholder, &due.scope);
-                told.put_text(&filled.text);
+                told.push_escaped(&filled.text);
             }
         }
     }

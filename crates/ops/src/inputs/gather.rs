@@ -46,6 +46,7 @@ pub enum InputStatus {
 
 /// All values as far as they are known. Those of secrets are among them: this never leaves the
 /// crate.
+#[derive(Default)]
 pub(crate) struct GatheredInputs {
     /// Fitting values, not joined yet.
     pub(crate) values: Map<String, Value>,
@@ -63,12 +64,7 @@ pub(crate) fn gather(
     past: &dyn PastRuns,
 ) -> Result<GatheredInputs> {
     let allowed = reader.config()?.env_allow;
-    let mut gathered = GatheredInputs {
-        values: Map::new(),
-        inputs: Vec::new(),
-        faults: Vec::new(),
-        warnings: Vec::new(),
-    };
+    let mut gathered = GatheredInputs::default();
     let id = &workflow.id.value;
     for (name, input) in &workflow.inputs.0 {
         let source = InputSource { reader, id, past, allowed: &allowed, name: &name.value, input };
@@ -260,16 +256,10 @@ pub(crate) fn wanted(input: &Input) -> String {
     }
 }
 
-fn plain_text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
 fn unknown(workflow: &Workflow, name: &str) -> Argument {
     let names: Vec<&str> = workflow.inputs.names().collect();
-    let suggestion = match suggest::nearest(name, names.iter().copied()) {
-        Some(near) => problems::meant(near),
-        None => "leave it out".into(),
-    };
+    let near = suggest::nearest(name, names.iter().copied());
+    let suggestion = near.map_or_else(|| "leave it out".into(), problems::meant);
     let shown = suggest::excerpt(name);
     Argument {
         path: violation::path(name),

@@ -12,7 +12,7 @@ use super::argument::{self, ProviderArguments};
 use super::violation;
 use crate::command::run::CommandCall;
 use crate::prelude::*;
-use crate::provider::values::{FetchedItems, fetch};
+use crate::provider::values::{FetchedItems, fetch, label_of};
 
 /// What came of asking a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -145,10 +145,9 @@ impl ProviderQuery<'_> {
     }
 
     fn failed(&self, message: String, answer: &mut ProviderAnswer) {
-        let strict = self.input.on_error == Some(ProviderError::Fail);
-        answer.provided.outcome =
-            if strict { ProviderOutcome::Error } else { ProviderOutcome::Manual };
-        if strict {
+        answer.provided.outcome = ProviderOutcome::Manual;
+        if self.input.on_error == Some(ProviderError::Fail) {
+            answer.provided.outcome = ProviderOutcome::Error;
             let told = format!("the choices of input `{}` cannot be had: {message}", self.name);
             answer.faults.push(self.fault("provider", told, "try again when the API answers"));
         }
@@ -290,10 +289,7 @@ fn chosen(items: &[Value], fields: &Fields, kind: InputType) -> Vec<InputChoice>
             false => Some(item.clone()),
         };
         let Some(value) = value.and_then(|value| in_type(value, kind)) else { continue };
-        let label = read(item, &fields.label).map(|label| match label {
-            Value::String(text) => milepost_catalog::text::line(&text, 200),
-            other => other.to_string(),
-        });
+        let label = read(item, &fields.label).map(label_of);
         let choice = InputChoice { value, label, id: read(item, &fields.id) };
         let same = |other: &InputChoice| match &choice.id {
             Some(_) => other.id == choice.id,

@@ -1,6 +1,6 @@
 //! `workflow.preview_inputs`: what a workflow asks for, and how each input stands.
 
-use milepost_model::input::{Input, InputType, Mode};
+use milepost_model::input::{InputType, Mode};
 use milepost_model::workflow::Workflow;
 
 use super::gather::{GatheredInputs, InputOrigin, InputStatus, gather};
@@ -111,7 +111,7 @@ operation! {
     example: {"workflow_id": "refund-order"};
 }
 
-async fn preview_inputs(reader: &Reader, _call: &dyn Caller, request: Request) -> Result<Response> {
+async fn preview_inputs(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response> {
     let id = request.workflow_id.as_deref();
     let subject = WorkflowSubject::find(reader, request.manifest.as_ref(), id)?;
     let workflow = subject.workflow()?;
@@ -148,38 +148,26 @@ fn views(
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         });
         InputView {
+            name: name.to_owned(),
+            label: input.name.clone(),
+            kind: input.input_type(),
+            description: input.description.clone(),
+            placeholder: input.placeholder.clone(),
+            hint: input.hint.clone(),
+            example: input.example.clone(),
+            mode: input.mode.filter(|mode| *mode == Mode::Multiple),
+            join: rules::join_of(input),
+            required: input.is_required(),
+            secret: input.is_secret(),
+            default: rules::default_of(input),
+            rules: RulesView::of(input),
+            select: rules::select_of(input),
             provider,
             value: split.shown.get(name).cloned(),
             status: *status,
             origin: *origin,
             problem: fault.map(|fault| fault.message.clone()),
-            ..authored(name, input)
         }
     });
     Ok(views.collect())
-}
-
-/// What the document says of an input.
-fn authored(name: &str, input: &Input) -> InputView {
-    InputView {
-        name: name.to_owned(),
-        label: input.name.clone(),
-        kind: input.input_type(),
-        description: input.description.clone(),
-        placeholder: input.placeholder.clone(),
-        hint: input.hint.clone(),
-        example: input.example.clone(),
-        mode: input.mode.filter(|mode| *mode == Mode::Multiple),
-        join: rules::join_of(input),
-        required: input.is_required(),
-        secret: input.is_secret(),
-        default: rules::default_of(input),
-        rules: Some(RulesView::of(input)).filter(|rules| !rules.is_empty()),
-        select: rules::select_of(input),
-        provider: None,
-        value: None,
-        status: InputStatus::Optional,
-        origin: None,
-        problem: None,
-    }
 }

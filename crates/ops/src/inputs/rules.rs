@@ -57,11 +57,13 @@ pub struct JoinView {
 }
 
 impl RulesView {
-    pub(super) fn of(input: &Input) -> RulesView {
+    /// Those of an input, when it has any.
+    pub(super) fn of(input: &Input) -> Option<RulesView> {
         let Some(rules) = &input.validate else {
-            return RulesView { choices: input.choices.clone(), ..RulesView::default() };
+            let choices = Some(input.choices.clone()?);
+            return Some(RulesView { choices, ..RulesView::default() });
         };
-        RulesView {
+        let view = RulesView {
             choices: input.listed_choices().cloned(),
             pattern: rules.pattern.as_ref().map(|pattern| pattern.0.as_str().to_owned()),
             min_length: rules.min_length.map(|bound| bound.0),
@@ -71,11 +73,8 @@ impl RulesView {
             min_items: rules.min_items.map(|bound| bound.0),
             max_items: rules.max_items.map(|bound| bound.0),
             format: rules.format.map(|format| format.name().to_owned()),
-        }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        *self == RulesView::default()
+        };
+        Some(view).filter(|view| *view != RulesView::default())
     }
 }
 

@@ -4,14 +4,13 @@
 use std::sync::Arc;
 
 use milepost_model::check::World;
-use milepost_model::commands::NoCommands;
 use milepost_model::document::Document;
-use milepost_model::finding::Severity;
 use milepost_model::workflow::Workflow;
 
 use crate::catalog_commands::CatalogCommands;
 use crate::compiled_workflow::{CompiledWorkflow, GivenText};
 use crate::prelude::*;
+use crate::reader::WORLD;
 use crate::run::prepare::nothing_to_run;
 
 /// A document that is a workflow.
@@ -28,11 +27,8 @@ impl WorkflowSubject {
         workflow_id: Option<&str>,
     ) -> Result<WorkflowSubject> {
         let given = given(reader, manifest, workflow_id)?;
-        WorkflowSubject::read(
-            &CatalogCommands::of(reader.clone()),
-            &reader.config()?.env_allow,
-            &given,
-        )
+        let known = CatalogCommands::of(reader.clone());
+        WorkflowSubject::read(&known, &reader.config()?.env_allow, &given)
     }
 
     /// The same, ready to run; one that was read lately is not read again.
@@ -61,7 +57,10 @@ impl WorkflowSubject {
         given: &GivenText,
     ) -> Result<WorkflowSubject> {
         let world = World { commands: known, env_allow: Some(env_allow) };
-        let document = Document::read(&given.bytes, given.format, world);
+        WorkflowSubject::of(Document::read(&given.bytes, given.format, world))
+    }
+
+    fn of(document: Document) -> Result<WorkflowSubject> {
         match document.workflow.is_some() {
             true => Ok(WorkflowSubject { document }),
             false => Err(invalid(&document)),
@@ -70,12 +69,7 @@ impl WorkflowSubject {
 
     /// A text of ours, which calls nothing that a catalog has.
     pub(crate) fn own(manifest: &Value) -> Result<WorkflowSubject> {
-        let world = World { commands: &NoCommands, env_allow: None };
-        let document = Document::read(manifest.to_string().as_bytes(), None, world);
-        match document.workflow.is_some() {
-            true => Ok(WorkflowSubject { document }),
-            false => Err(invalid(&document)),
-        }
+        WorkflowSubject::of(Document::read(manifest.to_string().as_bytes(), None, WORLD))
     }
 
     /// The workflow.
@@ -92,11 +86,7 @@ fn given(
 ) -> Result<GivenText> {
     match (manifest, workflow_id) {
         (Some(manifest), None) => {
-            let text = match manifest {
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
-            };
-            Ok(GivenText { bytes: text.into_bytes(), format: None })
+            Ok(GivenText { bytes: plain_text(manifest).into_bytes(), format: None })
         }
         (None, Some(id)) => {
             let entry = reader.workflow(id)?;
@@ -122,8 +112,7 @@ fn no_text(id: &str) -> Problem {
 }
 
 fn invalid(document: &Document) -> Problem {
-    let errors = document.violations.iter().filter(|one| one.severity == Severity::Error);
-    let violations: Vec<_> = errors.cloned().collect();
+    let violations = problems::errors(document);
     let message = match violations.first() {
         Some(first) => format!("the workflow is not valid: {}", first.message),
         None => "the workflow is not valid".to_owned(),

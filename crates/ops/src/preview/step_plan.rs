@@ -6,23 +6,11 @@ use milepost_model::commands::Effect;
 use milepost_model::plan::{self, Plan, PlannedStep};
 use milepost_model::step::{Action, ActionKind, Approve, Needs, OnError, Step};
 
+pub use super::PreviewRequest as Request;
 use super::draft_step::{self, DraftCall, LoopItems, StepCommand, item_name, words};
 use super::knowledge::Knowledge;
-use crate::inputs::{InputViolation, WorkflowSubject, gather};
+use crate::inputs::InputViolation;
 use crate::prelude::*;
-
-/// Which workflow, and its inputs.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Request {
-    /// The workflow as text or as an object.
-    pub manifest: Option<Value>,
-    /// Or one of the library.
-    pub workflow_id: Option<String>,
-    /// Those that are known.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub inputs: Map<String, Value>,
-}
 
 /// The plan.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -154,13 +142,10 @@ operation! {
     example: {"workflow_id": "refund-order"};
 }
 
-async fn plan_steps(reader: &Reader, _call: &dyn Caller, request: Request) -> Result<Response> {
-    let id = request.workflow_id.as_deref();
-    let subject = WorkflowSubject::find(reader, request.manifest.as_ref(), id)?;
+async fn plan_steps(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response> {
+    let subject = request.subject(reader)?;
     let workflow = subject.workflow()?;
-    let gathered = gather(reader, workflow, &request.inputs, reader.past())?;
-    gathered.refuse_wrong(workflow)?;
-    let knowledge = Knowledge::of(reader, workflow, &gathered)?;
+    let (gathered, knowledge) = request.knowledge(reader, workflow)?;
     let compiled = Plan::of(workflow);
     Ok(Response {
         workflow_id: workflow.id.value.to_string(),
@@ -259,15 +244,15 @@ impl Viewer<'_> {
                     ..CallView::default()
                 };
                 match StepCommand::find(self.reader, run) {
-                    None => {}
-                    Some(Ok(command)) => {
+                    Ok(None) => {}
+                    Ok(Some(command)) => {
                         call.method = Some(command.method.to_owned());
                         call.path = Some(command.path);
                         call.effect = Some(command.effect);
                         let repeats = command.may_repeat || command.effect == Effect::Read;
                         call.may_repeat = Some(repeats);
                     }
-                    Some(Err(problem)) => view.problems.push(problem.message),
+                    Err(problem) => view.problems.push(problem.message),
                 }
                 view.call = Some(call);
             }

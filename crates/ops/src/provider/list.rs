@@ -71,7 +71,7 @@ operation! {
     example: {};
 }
 
-async fn list_providers(reader: &Reader, _call: &dyn Caller, request: Request) -> Result<Response> {
+async fn list_providers(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response> {
     let shelf = &reader.shelf;
     let (loaded, only) = match (&request.command, &request.catalog) {
         (Some(command), _) => {
@@ -96,15 +96,13 @@ fn item(
     only: Option<&str>,
 ) -> Option<ProviderItem> {
     let group = &catalog.record.id;
-    let serves: Vec<ServedParameter> = provider
-        .serves
-        .iter()
-        .filter(|served| only.is_none_or(|name| served.command == name))
-        .map(|served| ServedParameter {
-            command: format!("{group} {}", served.command),
-            parameter: served.parameter.clone(),
-        })
-        .collect();
+    let served = provider.serves.iter();
+    let served = served.filter(|served| only.is_none_or(|name| served.command == name));
+    let serves = served.map(|served| ServedParameter {
+        command: format!("{group} {}", served.command),
+        parameter: served.parameter.clone(),
+    });
+    let serves: Vec<ServedParameter> = serves.collect();
     let binds = provider.binds.iter().map(|bind| ProviderArgument {
         parameter: bind.parameter.clone(),
         from: bind.from.clone(),

@@ -135,27 +135,22 @@ async fn of_input(
         all_choices: true,
         ..resolve_inputs::Request::default()
     };
+    let about = |problem: Problem| problem.context("workflow_id", workflow_id);
     let mut resolved = ResolveInputs::run(writer, call, wish).await?;
     let Some(provided) = resolved.providers.remove(input) else {
         let message = format!("input `{input}` of `{workflow_id}` has no provider");
         let inputs = Invocation::of("workflow.preview_inputs").with("workflow_id", workflow_id);
         let hint = Hint::text("see ").call(inputs).then(" for its inputs");
-        return Err(
-            Problem::new(Code::ProviderNotFound, message, hint).context("workflow_id", workflow_id)
-        );
+        return Err(about(Problem::new(Code::ProviderNotFound, message, hint)));
     };
     if let Some(needed) = provided.needs.first().filter(|_| provided.choices.is_empty()) {
         let message = format!("the choices of input `{input}` need `{needed}`");
         let hint = "give the values of the other inputs in `args`";
-        return Err(
-            Problem::new(Code::InputInvalid, message, hint).context("workflow_id", workflow_id)
-        );
+        return Err(about(Problem::new(Code::InputInvalid, message, hint)));
     }
     if let Some(message) = provided.message.filter(|_| provided.choices.is_empty()) {
         let hint = "try again when the API answers";
-        return Err(
-            Problem::new(Code::UpstreamFailed, message, hint).context("workflow_id", workflow_id)
-        );
+        return Err(about(Problem::new(Code::UpstreamFailed, message, hint)));
     }
     let query = request.query.as_deref();
     let choices = provided.choices.into_iter();
@@ -168,9 +163,7 @@ impl ProviderChoice {
     /// Whether its value or its label holds a text.
     fn matches(&self, query: Option<&str>) -> bool {
         query.map(str::to_lowercase).is_none_or(|query| {
-            let value = &self.value;
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            text.to_lowercase().contains(&query)
+            plain_text(&self.value).to_lowercase().contains(&query)
                 || self.label.as_deref().is_some_and(|it| it.to_lowercase().contains(&query))
         })
     }
@@ -208,6 +201,14 @@ pub(crate) async fn fetch(
     Ok(FetchedItems { items, more: response.more == Some(true) })
 }
 
+/// What people know an item by, as one line.
+pub(crate) fn label_of(label: Value) -> String {
+    match label {
+        Value::String(text) => milepost_catalog::text::line(&text, 200),
+        other => other.to_string(),
+    }
+}
+
 fn chosen(
     items: &[Value],
     provider: &InferredProvider,
@@ -221,11 +222,7 @@ fn chosen(
     for item in items {
         let Some(value) = field(item, &provider.value_field) else { continue };
         let label = provider.label_field.as_deref().and_then(|name| field(item, name));
-        let label = label.map(|label| match label {
-            Value::String(text) => milepost_catalog::text::line(&text, 200),
-            other => other.to_string(),
-        });
-        let choice = ProviderChoice { value, label };
+        let choice = ProviderChoice { value, label: label.map(label_of) };
         if choice.matches(query) {
             choices.push(choice);
         }

@@ -58,12 +58,7 @@ async fn decide(
     request: Request,
     approve: bool,
 ) -> Result<RunView> {
-    if call.kind() != CallerKind::Person {
-        let inbox = Invocation::of("inbox");
-        let hint = Hint::text("stop, and tell the person to run ").person(inbox);
-        let message = "only a person can decide this";
-        return Err(Problem::new(Code::PresenceRequired, message, hint));
-    }
+    super::person::by_a_person(call)?;
     if call.is_elicited() && request.digest.is_none() {
         let message = "a decision in a client says what was shown there";
         return Err(Problem::new(Code::ParamsInvalid, message, "give the digest of the question"));

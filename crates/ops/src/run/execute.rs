@@ -38,16 +38,7 @@ operation! {
 
 async fn execute_workflow(writer: &Writer, call: &dyn Caller, request: Request) -> Result<RunView> {
     let Request { workflow_id, manifest, inputs, mock, relaxed, idempotency_key } = request;
-    let wait_s = 0;
-    let request = start::Request {
-        workflow_id,
-        manifest,
-        inputs,
-        mock,
-        relaxed,
-        wait_s,
-        idempotency_key,
-        dry_run: false,
-    };
+    let started = start::Request { workflow_id, manifest, inputs, ..start::Request::default() };
+    let request = start::Request { mock, relaxed, idempotency_key, ..started };
     StartRun::run(writer, call, request).await
 }

@@ -148,11 +148,8 @@ async fn next(reader: &Reader, overview: &RunOverview) -> Result<NextAction> {
         return Ok(doctor());
     }
     let yours = &overview.waits_on_you;
-    let is_asked = |one: &&WaitingItem| {
-        let drives = WaitingItemKind::Waiting(WaitingKind::Adrift);
-        let lapsed = WaitingItemKind::Waiting(WaitingKind::Lapsed);
-        one.kind != drives && one.kind != lapsed
-    };
+    let unasked = [WaitingKind::Adrift, WaitingKind::Lapsed].map(WaitingItemKind::Waiting);
+    let is_asked = |one: &&WaitingItem| !unasked.contains(&one.kind);
     let decides = yours.iter().find(is_asked).or(yours.first());
     if let Some(one) = decides.or(overview.waits_on_agent.first()) {
         return Ok(one.next.clone());

@@ -89,6 +89,15 @@ pub(crate) fn present(
     Ok(())
 }
 
+/// Refuses whoever is no person.
+pub(crate) fn by_a_person(call: &dyn Caller) -> Result<()> {
+    if call.kind() == CallerKind::Person {
+        return Ok(());
+    }
+    let hint = Hint::text("stop, and tell the person to run ").person(Invocation::of("inbox"));
+    Err(Problem::new(Code::PresenceRequired, "only a person can decide this", hint))
+}
+
 /// The same for anything else that only a person decides: what is done, and the text that is
 /// signed.
 pub(crate) fn proof(
@@ -98,12 +107,7 @@ pub(crate) fn proof(
     deed: &str,
     text: &str,
 ) -> Result<Proof> {
-    if call.kind() != CallerKind::Person {
-        let inbox = Invocation::of("inbox");
-        let hint = Hint::text("stop, and tell the person to run ").person(inbox);
-        let message = "only a person can decide this";
-        return Err(Problem::new(Code::PresenceRequired, message, hint));
-    }
+    by_a_person(call)?;
     if head.person.is_none() {
         return match call.ask_in_person(&format!("{deed}?")) {
             Some(true) => Ok(Proof::at_terminal()),

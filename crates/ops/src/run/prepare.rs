@@ -62,21 +62,14 @@ pub(crate) async fn run(
 
 /// A run for a step of another run. It is what its parent is: a mock, relaxed, in the same place.
 pub(crate) async fn child(sender: &CatalogSender, child: ChildRun) -> Result<PreparedRun> {
-    let world = sender.place();
+    let world = &sender.place;
     let writer = &world.writer;
     let (workflow_id, inputs) = match child.workflow == author::CHOSEN {
         true => author::chosen(&child.inputs),
         false => (Some(child.workflow), child.inputs),
     };
-    let options = StartOptions {
-        manifest: None,
-        workflow_id,
-        inputs,
-        mock: child.above.mock,
-        relaxed: child.durability == Durability::Relaxed,
-        key: None,
-        own: false,
-    };
+    let (mock, relaxed) = (child.above.mock, child.durability == Durability::Relaxed);
+    let options = StartOptions { workflow_id, inputs, mock, relaxed, ..StartOptions::default() };
     // The text that the run above is pinned to; only one that was chosen on the way is not.
     let pinned = options.workflow_id.as_deref().and_then(|id| world.text(id)?.compiled());
     let compiled = match pinned {
@@ -322,33 +315,26 @@ fn handed(
             let hint = format!("declare `{name}` of `{}` with `secret: true`", workflow.id.value);
             return Err(Problem::new(Code::InputInvalid, message, hint));
         }
-        let mut known = BTreeMap::new();
-        for secret in wanted {
-            let value = sender.handed(above, &secret)?;
-            known.insert(secret, value);
-        }
-        Ok((name, sealed.reveal(&value, &known)))
+        let known =
+            wanted.into_iter().map(|secret| Ok((secret.clone(), sender.handed(above, &secret)?)));
+        Ok((name, sealed.reveal(&value, &known.collect::<Result<_>>()?)))
     });
     handed.collect()
 }
 
 /// The project a run belongs to, or the working directory.
 pub(crate) fn workspace(writer: &Writer) -> String {
-    let locations = &writer.reader.locations;
-    let folder = locations.project.as_deref().unwrap_or(&locations.working);
-    folder.display().to_string()
+    writer.reader.workspace().display().to_string()
 }
 
 /// Who calls.
 pub(crate) fn actor(call: &dyn Caller) -> Actor {
     let principal = call.principal().map(str::to_owned);
-    match call.kind() {
-        CallerKind::Person => {
-            let name = principal.unwrap_or_else(milepost_store::user);
-            Actor { kind: ActorKind::Person, name }
-        }
-        CallerKind::Agent => Actor { kind: ActorKind::Agent, name: principal.unwrap_or_default() },
-    }
+    let (kind, name) = match call.kind() {
+        CallerKind::Person => (ActorKind::Person, principal.unwrap_or_else(milepost_store::user)),
+        CallerKind::Agent => (ActorKind::Agent, principal.unwrap_or_default()),
+    };
+    Actor { kind, name }
 }
 
 /// What is said about a request without a workflow.

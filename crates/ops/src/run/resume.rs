@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use milepost_driver::clock::now_ms;
-use milepost_driver::{RunService, SignalRequest, Snapshot, Until, WaitOptions, plan_continuation};
+use milepost_driver::{RunService, Snapshot, plan_continuation};
 use milepost_engine::event::{Budget, Resumption};
 use milepost_engine::resume::{
     self, Forecast, ForecastRange, Needs, Origin, ResumePlan, ResumeRequest, StepOutlook, StepPlan,
 };
-use milepost_engine::signal::{Reply, Signal, resumed_text};
+use milepost_engine::signal::{Signal, resumed_text};
 use milepost_engine::state::{End, Phase, State, Status};
 pub use milepost_engine::world::WorldPart;
 use milepost_engine::world::{MissingWorld, WorldChange};
@@ -23,7 +22,7 @@ use milepost_store::Digest;
 use super::earlier_runs::JournaledPast;
 use super::errors::{refused, world_missing};
 use super::request_sender::CatalogSender;
-use super::view::RunView;
+use super::view::{RunView, WaitingKind};
 use super::world::VersionChoice;
 use super::{next_action, person, prepare};
 use crate::author::no_secrets;
@@ -244,36 +243,24 @@ async fn resume_run(writer: &Writer, call: &dyn Caller, request: Request) -> Res
     if request.plan_only && request.changes_nothing() && view.goes_on_by_itself() {
         return ahead(writer, &snapshot, view).await;
     }
-    let snapshot = match request.plan_only {
-        true => snapshot,
-        false => pinned(runs, snapshot).await?,
-    };
+    let snapshot = if request.plan_only { snapshot } else { pinned(runs, snapshot).await? };
     let (sender, missing) = world_to_leave(writer, &snapshot, request.versions()).await?;
-    no_secrets(
-        &sender.place().writer,
-        &view,
-        request.inputs.values().chain(request.overrides.values()),
-    )?;
+    let given = request.inputs.values().chain(request.overrides.values());
+    no_secrets(&sender.place.writer, &view, given)?;
     let wanted = PreparedResume::of(&sender, call, &request, &snapshot).await?;
-    let planned = resume::plan(
-        &snapshot.flow,
-        &wanted.flow,
-        &snapshot.state,
-        &*wanted.sender,
-        &wanted.request,
-    );
-    let planned = planned.map_err(|failure| match view.is_left() {
+    let (flow, state) = (&snapshot.flow, &snapshot.state);
+    let planned = resume::plan(flow, &wanted.flow, state, &*wanted.sender, &wanted.request);
+    let planned = planned.map_err(|failure| match view.waits_for(WaitingKind::Adrift) {
         true if failure.is(Code::RunConflict) => left_alone(&run, missing.as_ref()),
         _ => refused(&failure, &run),
     })?;
     let (plan, forecast) = with_children(writer, &snapshot.state, &planned).await?;
     let changes = changes(&snapshot.state, &planned.resumption);
-    if !request.plan_only {
+    let run = if request.plan_only {
+        super::view(runs, &run).await?
+    } else {
         carry_out(writer, call, &snapshot, wanted, planned.resumption).await?;
-    }
-    let run = match request.plan_only {
-        true => super::view(runs, &run).await?,
-        false => super::follow(runs, &SilentCaller, &run, limits::CONSEQUENCES_WAIT).await?,
+        super::follow(runs, &SilentCaller, &run, limits::CONSEQUENCES_WAIT).await?
     };
     Ok(Response { plan, forecast: Some(forecast), changes, run })
 }
@@ -342,17 +329,11 @@ async fn carry_out(
     sender.seal(run, &given);
     sender.keep(run, wanted.secrets);
     if resumption.world.is_some() {
-        let kept = sender.keep_texts(wanted.sender.place()).await;
+        let kept = wanted.sender.place.keep_texts().await;
         kept.map_err(|missing| world_missing(run, &missing))?;
     }
     let signal = Signal::Resume { seq, resumption };
-    let tell =
-        SignalRequest { signal, id: None, text: wanted.text, patience: limits::TAKEN_IN_WAIT };
-    match writer.runs()?.send(run, tell).await.or_problem()? {
-        Some(Reply::Refused { failure }) => Err(refused(&failure, run)),
-        Some(_) => Ok(()),
-        None => Err(super::not_taken_in(run)),
-    }
+    super::tell_with(writer.runs()?, run, signal, wanted.text).await
 }
 
 /// Who has to be there for a run to go on. One that a step started has its share of the budget
@@ -416,9 +397,7 @@ async fn pinned(runs: &dyn RunService, snapshot: Snapshot) -> Result<Snapshot> {
     }
     let run = &snapshot.run;
     runs.acquire(run).await.or_problem()?;
-    let (after, patience) = (snapshot.state.seq, limits::TAKEN_IN_WAIT);
-    let wait = WaitOptions { after, until: Until::NextEvent, patience, gather: Duration::ZERO };
-    runs.wait(run, wait).await.or_problem()?;
+    super::next_event(runs, run, snapshot.state.seq, limits::TAKEN_IN_WAIT).await?;
     runs.snapshot(run).await.or_problem()
 }
 
@@ -443,11 +422,8 @@ async fn go_on(runs: &dyn RunService, call: &dyn Caller, snapshot: &Snapshot) ->
     } else {
         runs.acquire(run).await.or_problem()?;
         // A question that lapsed stays open until whoever drives the run writes that down.
-        if RunView::of(snapshot).has_lapsed() {
-            let (after, patience) = (snapshot.state.seq, limits::TAKEN_IN_WAIT);
-            let wait =
-                WaitOptions { after, until: Until::NextEvent, patience, gather: Duration::ZERO };
-            runs.wait(run, wait).await.or_problem()?;
+        if RunView::of(snapshot).waits_for(WaitingKind::Lapsed) {
+            super::next_event(runs, run, snapshot.state.seq, limits::TAKEN_IN_WAIT).await?;
         }
     }
     super::follow(runs, &SilentCaller, run, limits::CONSEQUENCES_WAIT).await
@@ -472,7 +448,7 @@ impl PreparedResume {
         request: &Request,
         snapshot: &Snapshot,
     ) -> Result<PreparedResume> {
-        let (state, writer) = (&*snapshot.state, &sender.place().writer);
+        let (state, writer) = (&*snapshot.state, &sender.place.writer);
         let mut wish = ResumeRequest::of(state, prepare::actor(call));
         wish.origin = match request.from.as_deref() {
             None | Some("failed") => Origin::Failed,
@@ -496,7 +472,7 @@ impl PreparedResume {
             wish.plan_hash = plan::hash(&document).unwrap_or_default();
             wish.text_hash = Digest::of(newest.as_bytes()).to_string();
             if let Some(workflow) = document.workflow {
-                flow = Flow::of(std::sync::Arc::new(workflow));
+                flow = Flow::of(Arc::new(workflow));
             }
             text = Some(newest);
         }
@@ -528,7 +504,7 @@ impl PreparedResume {
             wish.env = read.into_iter().filter(|(name, _)| !known(name)).collect();
         }
         let sender = sender.moved(flow.workflow(), request.versions());
-        let world = sender.place().world.clone().map(Box::new);
+        let world = sender.place.world.clone().map(Box::new);
         wish.world = world.filter(|world| state.head.world.as_ref() != Some(world));
         Ok(PreparedResume { flow, text, request: wish, secrets, given: named, sender })
     }
@@ -579,16 +555,11 @@ fn for_a_person(deed: &str, run: &RunId) -> Problem {
 }
 
 fn budget(name: &str) -> Result<Budget> {
-    match name {
-        "http_calls" => Ok(Budget::HttpCalls),
-        "writes" => Ok(Budget::Writes),
-        "attempts" => Ok(Budget::Attempts),
-        _ => {
-            let message = format!("`{name}` is not a budget");
-            let hint = "use `http_calls`, `writes` or `attempts`";
-            Err(Problem::new(Code::ParamsInvalid, message, hint))
-        }
-    }
+    let all = [Budget::HttpCalls, Budget::Writes, Budget::Attempts];
+    all.into_iter().find(|budget| budget.name() == name).ok_or_else(|| {
+        let message = format!("`{name}` is not a budget");
+        Problem::new(Code::ParamsInvalid, message, "use `http_calls`, `writes` or `attempts`")
+    })
 }
 
 /// What becomes of the steps and what that costs, with the runs of steps that go on.
@@ -598,7 +569,8 @@ fn with_children<'a>(
     planned: &'a ResumePlan,
 ) -> OperationFuture<'a, (Vec<StepPlanView>, ForecastView)> {
     Box::pin(async move {
-        let (mut steps, mut forecast) = told(planned);
+        let (mut steps, mut forecast) =
+            (step_views(&planned.steps), forecast_view(&planned.forecast));
         let mut going_on = 0;
         for (key, run) in left(state, &planned.resumption) {
             let Some((plan, below)) = continued(writer, &run).await? else { continue };
@@ -647,10 +619,6 @@ fn left(state: &State, resumption: &Resumption) -> Vec<(StepKey, RunId)> {
         Some((key.clone(), RunId::parse(&left.run).ok()?))
     });
     left.collect()
-}
-
-fn told(planned: &ResumePlan) -> (Vec<StepPlanView>, ForecastView) {
-    (step_views(&planned.steps), forecast_view(&planned.forecast))
 }
 
 fn step_views(steps: &[StepPlan]) -> Vec<StepPlanView> {

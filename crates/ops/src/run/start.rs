@@ -58,7 +58,7 @@ async fn start_run(writer: &Writer, call: &dyn Caller, request: Request) -> Resu
         mock: request.mock,
         relaxed: request.relaxed,
         key: request.idempotency_key,
-        own: false,
+        ..StartOptions::default()
     };
     let prepared = prepare::run(writer, call, wish).await?;
     let run = runs.start(prepared).await.or_problem()?;

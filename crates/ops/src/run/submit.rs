@@ -1,5 +1,6 @@
 //! `workflow.submit`: an agent hands in what it did.
 
+use milepost_driver::SignalRequest;
 use milepost_engine::signal::{Reply, Signal, SubmissionSignal};
 
 use super::errors::refused;
@@ -67,8 +68,9 @@ async fn submit_step(writer: &Writer, call: &dyn Caller, request: Request) -> Re
         context: request.context,
         by: prepare::actor(call),
     };
-    let signal = Signal::Submit(submitted);
-    let reply = super::send(runs, &run, signal, limits::SUBMIT_WAIT).await?;
+    let (signal, patience) = (Signal::Submit(submitted), limits::SUBMIT_WAIT);
+    let tell = SignalRequest { signal, id: None, text: None, patience };
+    let reply = runs.send(&run, tell).await.or_problem()?;
     let (accepted, issues, attempts_left) = match reply {
         None => (None, Vec::new(), None),
         Some(Reply::Done | Reply::Accepted { .. } | Reply::Pausing { .. }) => {

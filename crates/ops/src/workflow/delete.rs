@@ -57,11 +57,7 @@ async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>> {
     )))
 }
 
-async fn delete_workflow(
-    writer: &Writer,
-    _call: &dyn Caller,
-    request: Request,
-) -> Result<Response> {
+async fn delete_workflow(writer: &Writer, _: &dyn Caller, request: Request) -> Result<Response> {
     let id = id_of(&request.workflow_id)?;
     let change = change(expecting(request.expected_version.as_deref())?);
     let deleted = writer.workflows.delete(&id, change);

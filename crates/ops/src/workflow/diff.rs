@@ -44,7 +44,7 @@ operation! {
     example: {"workflow_id": "greet", "from": "9f2c"};
 }
 
-async fn diff_versions(reader: &Reader, _call: &dyn Caller, request: Request) -> Result<Response> {
+async fn diff_versions(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response> {
     let record = VersionedWorkflow::of(reader, &request.workflow_id)?;
     let to = match &request.to {
         Some(text) => record.called(text)?,

@@ -88,7 +88,7 @@ operation! {
     example: {"query": "refund"};
 }
 
-async fn list_workflows(reader: &Reader, _call: &dyn Caller, request: Request) -> Result<Response> {
+async fn list_workflows(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response> {
     let listing = reader.listing()?;
     let limit = request.limit.unwrap_or(limits::WORKFLOWS_PAGE).clamp(1, limits::WORKFLOWS_PAGE);
     let behind = |item: &WorkflowSummary| request.cursor.as_ref().is_none_or(|at| item.id > *at);

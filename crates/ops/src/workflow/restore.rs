@@ -51,11 +51,7 @@ operation! {
     example: {"workflow_id": "greet", "version": "9f2c"};
 }
 
-async fn restore_workflow(
-    writer: &Writer,
-    _call: &dyn Caller,
-    request: Request,
-) -> Result<Response> {
+async fn restore_workflow(writer: &Writer, _: &dyn Caller, request: Request) -> Result<Response> {
     let reader = &writer.reader;
     let record = VersionedWorkflow::of(reader, &request.workflow_id)?;
     let version = record.called(&request.version)?;

@@ -61,7 +61,7 @@ operation! {
     example: {"content": "workflow: greet\nsteps:\n  - {id: hello, prompt: Say hello.}\n"};
 }
 
-async fn save_workflow(writer: &Writer, _call: &dyn Caller, request: Request) -> Result<Response> {
+async fn save_workflow(writer: &Writer, _: &dyn Caller, request: Request) -> Result<Response> {
     let expected = match (expecting(request.expected_version.as_deref())?, request.overwrite) {
         (ExpectedVersion::Any, false) => ExpectedVersion::Absent,
         (expected, _) => expected,

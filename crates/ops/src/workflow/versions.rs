@@ -61,7 +61,7 @@ operation! {
     example: {"workflow_id": "greet"};
 }
 
-async fn list_versions(reader: &Reader, _call: &dyn Caller, request: Request) -> Result<Response> {
+async fn list_versions(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response> {
     let VersionedWorkflow { id, past, .. } = VersionedWorkflow::of(reader, &request.workflow_id)?;
     let limit = request.limit.unwrap_or(limits::VERSIONS_PAGE).clamp(1, limits::VERSIONS_PAGE_MAX);
     let items = past.items.iter().take(limit).map(|one| VersionItem {
@@ -94,13 +94,14 @@ impl VersionedWorkflow {
     pub(super) fn of(reader: &Reader, id: &str) -> Result<VersionedWorkflow> {
         let id = id_of(id)?;
         let now = now(reader, &id)?;
+        let now = now.map(|(text, format)| (Digest::of(text.as_bytes()), text, format));
         let history = WorkflowHistory::open(&reader.locations);
-        let known = now.as_ref().map(|(text, format)| (Digest::of(text.as_bytes()), *format));
+        let known = now.as_ref().map(|(version, _, format)| (*version, *format));
         let past = history.versions(&id, known).or_problem()?;
         if past.items.is_empty() {
             return Err(problem::missing(reader, &id));
         }
-        let current = now.map(|(text, _)| (Digest::of(text.as_bytes()), text));
+        let current = now.map(|(version, text, _)| (version, text));
         Ok(VersionedWorkflow { id, past, history, current })
     }
 
