@@ -43,23 +43,16 @@ struct Service {
 impl Writer {
     /// Over the directories of a process. Nothing is read yet.
     pub fn open(reader: Reader, environment: Environment) -> Writer {
-        let catalogs = Arc::clone(&reader.shelf.catalogs);
-        let derived = Arc::clone(&reader.shelf.derived);
-        let blobs = Blobs::open(&reader.locations);
-        let choices = Arc::new(ChoiceCache::open(&reader.locations));
-        let workflows = Arc::new(WorkflowStore::open(&reader.locations));
-        let reader = reader.with_environment(environment.clone());
-        let (service, unsigned) = (Arc::default(), Arc::default());
         Writer {
-            reader,
-            catalogs,
-            derived,
-            choices,
-            workflows,
-            blobs,
+            catalogs: Arc::clone(&reader.shelf.catalogs),
+            derived: Arc::clone(&reader.shelf.derived),
+            choices: Arc::new(ChoiceCache::open(&reader.locations)),
+            workflows: Arc::new(WorkflowStore::open(&reader.locations)),
+            blobs: Blobs::open(&reader.locations),
+            reader: reader.with_environment(environment.clone()),
             environment,
-            service,
-            unsigned,
+            service: Arc::default(),
+            unsigned: Arc::default(),
         }
     }
 

@@ -43,14 +43,9 @@ pub(crate) fn remarks(findings: &[DocumentFinding]) -> Vec<DocumentRemark> {
 
 /// The id or the title, whichever was given.
 pub(crate) fn which<'a>(id: Option<&'a str>, title: Option<&'a str>) -> Result<&'a str> {
-    match (id, title) {
-        (Some(id), _) => Ok(id),
-        (None, Some(title)) => Ok(title),
-        (None, None) => {
-            let hint = Hint::text("give `catalog_id` or `catalog_title`: ")
-                .call(Invocation::of("catalog.list"))
-                .then(" shows them");
-            Err(Problem::new(Code::ParamsInvalid, "no catalog was named", hint))
-        }
-    }
+    id.or(title).ok_or_else(|| {
+        let list = Invocation::of("catalog.list");
+        let hint = Hint::text("give `catalog_id` or `catalog_title`: ").call(list);
+        Problem::new(Code::ParamsInvalid, "no catalog was named", hint.then(" shows them"))
+    })
 }

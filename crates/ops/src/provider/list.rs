@@ -96,11 +96,11 @@ fn item(
     only: Option<&str>,
 ) -> Option<ProviderItem> {
     let group = &catalog.record.id;
-    let served = provider.serves.iter();
-    let served = served.filter(|served| only.is_none_or(|name| served.command == name));
-    let serves = served.map(|served| ServedParameter {
-        command: format!("{group} {}", served.command),
-        parameter: served.parameter.clone(),
+    let wanted = provider.serves.iter();
+    let wanted = wanted.filter(|one| only.is_none_or(|name| one.command == name));
+    let serves = wanted.map(|one| ServedParameter {
+        command: format!("{group} {}", one.command),
+        parameter: one.parameter.clone(),
     });
     let serves: Vec<ServedParameter> = serves.collect();
     let binds = provider.binds.iter().map(|bind| ProviderArgument {

@@ -555,8 +555,7 @@ fn for_a_person(deed: &str, run: &RunId) -> Problem {
 }
 
 fn budget(name: &str) -> Result<Budget> {
-    let all = [Budget::HttpCalls, Budget::Writes, Budget::Attempts];
-    all.into_iter().find(|budget| budget.name() == name).ok_or_else(|| {
+    Budget::ALL.iter().copied().find(|budget| budget.name() == name).ok_or_else(|| {
         let message = format!("`{name}` is not a budget");
         Problem::new(Code::ParamsInvalid, message, "use `http_calls`, `writes` or `attempts`")
     })

@@ -2,7 +2,6 @@
 
 use milepost_model::finding::Severity;
 use milepost_store::read_document;
-use milepost_syntax::source::Format;
 
 use super::versions::VersionedWorkflow;
 use super::{DocumentFormat, ViolationView, change, expecting, problem, read, violations};
@@ -58,13 +57,12 @@ async fn restore_workflow(writer: &Writer, _: &dyn Caller, request: Request) -> 
     let change = change(expecting(request.expected_version.as_deref())?);
     let saved = writer.workflows.restore(&record.id, version, change);
     let saved = saved.map_err(|error| problem::of_change(error, reader))?;
-    let format: Format = saved.format;
     let bytes = read_document(&saved.path, milepost_syntax::limits::DOCUMENT_BYTES).or_problem()?;
-    let document = read(reader, &bytes, Some(format));
+    let document = read(reader, &bytes, Some(saved.format));
     Ok(Response {
         workflow_id: record.id.to_string(),
         path: saved.path.display().to_string(),
-        format: format.into(),
+        format: saved.format.into(),
         version: saved.version.to_string(),
         restored_version: version.to_string(),
         previous_version: saved.previous.map(|previous| previous.to_string()),
