@@ -1,11 +1,10 @@
 //! The catalogs that are there, loaded as far as somebody asked: the table at once, of the document
 //! what one command needs when that is looked at closely, and all of it when nothing less will do.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use milepost_catalog::command::{ApiCommand, SecurityScheme};
+use milepost_catalog::command::ApiCommand;
 use milepost_catalog::document::ParsedDocument;
 use milepost_catalog::excerpt::Places;
 use milepost_catalog::import::Inspection;
@@ -21,9 +20,8 @@ use milepost_store::catalogs::{
 };
 use milepost_store::{Config, Digest, KeptDocuments, Locations};
 use milepost_syntax::source::Format;
-use url::Url;
 
-use crate::catalog_client;
+use crate::catalog_client::CatalogClient;
 use crate::catalog_pin::{CatalogPin, pinned_document};
 use crate::prelude::*;
 
@@ -31,19 +29,19 @@ use crate::prelude::*;
 const DERIVED_VERSION: u32 = 2;
 
 /// Versions of catalogs.
-pub(crate) type PinsById = HashMap<CatalogId, Arc<CatalogPin>>;
+pub(crate) type PinsById = BTreeMap<CatalogId, Arc<CatalogPin>>;
 
 /// Every catalog of a process.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct CatalogCache {
-    catalogs: Arc<Catalogs>,
-    derived: Arc<DerivedCache>,
-    documents: KeptDocuments,
+    pub(crate) catalogs: Arc<Catalogs>,
+    pub(crate) derived: Arc<DerivedCache>,
+    pub(crate) documents: KeptDocuments,
     loaded: Arc<Mutex<HashMap<CatalogId, Arc<LoadedCatalog>>>>,
     /// The versions that the next runs are pinned to, by catalog.
     pub(crate) newest: Arc<Mutex<PinsById>>,
     /// The versions that a run is pinned to; commands of these catalogs are found nowhere else.
-    pins: BTreeMap<CatalogId, Arc<CatalogPin>>,
+    pins: PinsById,
 }
 
 /// A catalog in memory.
@@ -54,14 +52,13 @@ pub(crate) struct LoadedCatalog {
     catalogs: Arc<Catalogs>,
     derived: Arc<DerivedCache>,
     /// Of a version that runs are pinned to: its document, whatever the catalog has now.
-    pinned: Option<(Digest, KeptDocuments)>,
+    pub(crate) pinned: Option<(Digest, KeptDocuments)>,
     api: OnceLock<Arc<Api>>,
     /// What the document says of the API as a whole, without its operations.
     face: OnceLock<Arc<Api>>,
     cuts: Option<Arc<DocumentIndex>>,
     prepared: Mutex<HashMap<String, Arc<PreparedCommand>>>,
-    base: OnceLock<Url>,
-    pub(crate) sender: tokio::sync::OnceCell<Arc<crate::catalog_client::CatalogClient>>,
+    pub(crate) sender: OnceLock<Arc<CatalogClient>>,
     /// What the requests of runs are sent with, and what it was made for.
     pub(crate) run_sender: Mutex<Option<RunSender>>,
 }
@@ -71,7 +68,7 @@ pub(crate) struct LoadedCatalog {
 pub(crate) struct RunSender {
     pub(crate) live: Arc<CatalogRecord>,
     pub(crate) config: Arc<Config>,
-    pub(crate) sender: Arc<crate::catalog_client::CatalogClient>,
+    pub(crate) sender: Arc<CatalogClient>,
 }
 
 /// What is derived from a document and kept beside it.
@@ -113,7 +110,7 @@ impl DocumentIndex {
         let (places, mark) = rest.split_once('\n')?;
         let table = serde_json::from_str(table).ok()?;
         let mark = serde_json::from_str(mark).ok()?;
-        let cuts = (places != NONE).then(|| DocumentIndex { places: places.to_owned(), mark });
+        let cuts = (places != "null").then(|| DocumentIndex { places: places.to_owned(), mark });
         Some((table, cuts))
     }
 
@@ -135,17 +132,10 @@ impl DocumentIndex {
     ) -> serde_json::Result<String> {
         // Places are those of JSON, which a document in YAML has to be turned into first.
         let places = table.places.as_ref().filter(|_| format == Format::Json);
-        let [table, places, mark] = [
-            serde_json::to_string(table)?,
-            serde_json::to_string(&places)?,
-            serde_json::to_string(&mark)?,
-        ];
-        Ok([table, places, mark].join("\n"))
+        let (places, mark) = (serde_json::to_string(&places)?, serde_json::to_string(&mark)?);
+        Ok([serde_json::to_string(table)?, places, mark].join("\n"))
     }
 }
-
-/// No places, or no mark.
-const NONE: &str = "null";
 
 /// A document that was read whole.
 pub(crate) struct WholeDocument {
@@ -169,36 +159,17 @@ impl CatalogCache {
     }
 
     /// The same catalogs, with the versions that a run is pinned to in the place of the newest.
-    pub(crate) fn pinned(&self, pins: BTreeMap<CatalogId, Arc<CatalogPin>>) -> CatalogCache {
-        CatalogCache {
-            catalogs: self.catalogs(),
-            derived: self.derived(),
-            documents: self.documents.clone(),
-            loaded: Arc::clone(&self.loaded),
-            newest: Arc::clone(&self.newest),
-            pins,
-        }
-    }
-
-    pub(crate) fn documents(&self) -> &KeptDocuments {
-        &self.documents
-    }
-
-    pub(crate) fn catalogs(&self) -> Arc<Catalogs> {
-        Arc::clone(&self.catalogs)
-    }
-
-    pub(crate) fn derived(&self) -> Arc<DerivedCache> {
-        Arc::clone(&self.derived)
+    pub(crate) fn pinned(&self, pins: PinsById) -> CatalogCache {
+        CatalogCache { pins, ..self.clone() }
     }
 
     /// Every record, and every file that should be one.
-    pub(crate) fn listing(&self) -> Result<CatalogListing, Problem> {
+    pub(crate) fn listing(&self) -> Result<CatalogListing> {
         self.catalogs.list().or_problem()
     }
 
     /// The record of an id, of a title, or of the only id that begins like this.
-    pub(crate) fn record(&self, text: &str) -> Result<Arc<CatalogRecord>, Problem> {
+    pub(crate) fn record(&self, text: &str) -> Result<Arc<CatalogRecord>> {
         if let Some(record) = self.exact(text)? {
             return Ok(record);
         }
@@ -207,13 +178,13 @@ impl CatalogCache {
     }
 
     /// The record of an id or title as it is.
-    pub(crate) fn exact(&self, text: &str) -> Result<Option<Arc<CatalogRecord>>, Problem> {
+    pub(crate) fn exact(&self, text: &str) -> Result<Option<Arc<CatalogRecord>>> {
         self.catalogs.find(text).or_problem()
     }
 
     /// The only id that begins like this. A record that cannot be read is one of those that may be
     /// meant: nobody gets another one for it.
-    pub(crate) fn begun(&self, text: &str) -> Result<Option<CatalogId>, Problem> {
+    pub(crate) fn begun(&self, text: &str) -> Result<Option<CatalogId>> {
         let listing = self.listing()?;
         let broken = listing.unreadable.iter().filter_map(|file| file.id.as_ref());
         let ids = listing.records.iter().map(|record| &record.id).chain(broken);
@@ -228,22 +199,18 @@ impl CatalogCache {
     }
 
     /// The record of an id, when there is one that can be read.
-    pub(crate) fn known(&self, id: &CatalogId) -> Result<Option<Arc<CatalogRecord>>, Problem> {
+    pub(crate) fn known(&self, id: &CatalogId) -> Result<Option<Arc<CatalogRecord>>> {
         self.catalogs.get(id).or_problem()
     }
 
     /// Whether there is a record of this id that cannot be read.
-    pub(crate) fn unreadable(&self, text: &str) -> Result<(), Problem> {
-        let listing = self.listing()?;
-        let there = |id: &CatalogId| id.as_str() == text;
-        match listing.unreadable.iter().any(|file| file.id.as_ref().is_some_and(there)) {
-            true => Ok(()),
-            false => Err(self.no_group(text)),
-        }
+    pub(crate) fn is_unreadable(&self, id: &CatalogId) -> bool {
+        let listing = self.catalogs.list().unwrap_or_default();
+        listing.unreadable.iter().any(|file| file.id.as_ref() == Some(id))
     }
 
     /// Every enabled catalog, loaded.
-    pub(crate) fn enabled(&self) -> Result<Vec<Arc<LoadedCatalog>>, Problem> {
+    pub(crate) fn enabled(&self) -> Result<Vec<Arc<LoadedCatalog>>> {
         let listing = self.listing()?;
         let enabled = listing.records.iter().filter(|record| record.enabled);
         // One that is broken is told by `catalog.list`, and takes nothing from the others.
@@ -251,8 +218,8 @@ impl CatalogCache {
     }
 
     /// A catalog as it is on disk now.
-    pub(crate) fn load(&self, record: &Arc<CatalogRecord>) -> Result<Arc<LoadedCatalog>, Problem> {
-        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn load(&self, record: &Arc<CatalogRecord>) -> Result<Arc<LoadedCatalog>> {
+        let mut loaded = locked(&self.loaded);
         if let Some(there) =
             loaded.get(&record.id).filter(|there| Arc::ptr_eq(&there.record, record))
         {
@@ -263,17 +230,17 @@ impl CatalogCache {
         Ok(fresh)
     }
 
-    fn read(&self, record: &Arc<CatalogRecord>) -> Result<LoadedCatalog, Problem> {
+    fn read(&self, record: &Arc<CatalogRecord>) -> Result<LoadedCatalog> {
         let kept = self.derived.read(&key(record)).and_then(DocumentIndex::read);
         let api = OnceLock::new();
         let (table, cuts) = if let Some(kept) = kept {
             kept
         } else {
-            let whole = document(&self.catalogs, record)?;
+            let whole = whole(record, self.catalogs.document(&record.id).or_problem()?)?;
             let table = CommandTable::of(&whole.api, Inspection::of(&whole.api), &record.names);
             // What is derived is found again by the document that was imported.
             if !whole.edited {
-                keep(&self.derived, record, &table, whole.mark);
+                self.keep(record, &table, whole.mark);
             }
             // It was just set up, and by nobody else.
             let _ = api.set(whole.api);
@@ -292,22 +259,16 @@ impl CatalogCache {
         LoadedCatalog {
             record: Arc::clone(record),
             table,
-            catalogs: self.catalogs(),
-            derived: self.derived(),
+            catalogs: Arc::clone(&self.catalogs),
+            derived: Arc::clone(&self.derived),
             pinned,
             api,
             face: OnceLock::new(),
             cuts,
             prepared: Mutex::default(),
-            base: OnceLock::new(),
-            sender: tokio::sync::OnceCell::new(),
+            sender: OnceLock::new(),
             run_sender: Mutex::default(),
         }
-    }
-
-    /// Keeps by what the document of a catalog is known again.
-    pub(crate) fn remember_mark(&self, record: &CatalogRecord, mark: DocumentMark) {
-        keep_mark(&self.derived, record, mark);
     }
 
     /// What is derived from a record and the document it was imported with, as far as it is known.
@@ -315,7 +276,7 @@ impl CatalogCache {
         &self,
         record: &Arc<CatalogRecord>,
     ) -> Option<(Arc<CommandTable>, Option<Arc<DocumentIndex>>)> {
-        let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let loaded = locked(&self.loaded);
         if let Some(there) = loaded.get(&record.id)
             && Arc::ptr_eq(&there.record, record)
             && there.cuts.is_some()
@@ -333,13 +294,20 @@ impl CatalogCache {
         self.derived.is_damaged(&key).then(|| self.derived.path_of(&key))
     }
 
-    /// Keeps what was derived from a document that was just written.
-    pub(crate) fn keep(&self, record: &CatalogRecord, table: &CommandTable) {
-        keep(&self.derived, record, table, None);
+    /// Keeps what was derived. That it could not be kept costs time, and nothing else.
+    pub(crate) fn keep(
+        &self,
+        record: &CatalogRecord,
+        table: &CommandTable,
+        mark: Option<DocumentMark>,
+    ) {
+        if let Ok(text) = DocumentIndex::write(table, record.format, mark) {
+            let _ = self.derived.write(&key(record), text.as_bytes());
+        }
     }
 
     /// The command of `group name`, of `group operationId`, or of an operationId that is clear.
-    pub(crate) fn command(&self, text: &str) -> Result<(Arc<LoadedCatalog>, usize), Problem> {
+    pub(crate) fn command(&self, text: &str) -> Result<(Arc<LoadedCatalog>, usize)> {
         let text = text.trim();
         if let Some((group, name)) = text.split_once(' ')
             && let Ok(id) = CatalogId::parse(group)
@@ -354,27 +322,17 @@ impl CatalogCache {
                 Some(pin) => self.load_pinned(pin)?,
                 None => self.load(&record)?,
             };
-            return match loaded.find(name.trim()) {
-                Some(row) => Ok((loaded, row)),
-                None => Err(loaded.no_command(name.trim())),
-            };
+            return loaded.row(name.trim());
         }
         self.bare(text)
     }
 
     /// The command of a version that a run is pinned to, whether its catalog is enabled or not:
     /// what a request would be does not depend on that. `None` for a catalog that is not pinned.
-    pub(crate) fn pinned_command(
-        &self,
-        text: &str,
-    ) -> Option<Result<(Arc<LoadedCatalog>, usize), Problem>> {
+    pub(crate) fn pinned_command(&self, text: &str) -> Option<Result<(Arc<LoadedCatalog>, usize)>> {
         let (group, name) = text.trim().split_once(' ')?;
         let pin = self.pins.get(&CatalogId::parse(group).ok()?)?;
-        let found = self.load_pinned(pin).and_then(|loaded| match loaded.find(name.trim()) {
-            Some(row) => Ok((loaded, row)),
-            None => Err(loaded.no_command(name.trim())),
-        });
-        Some(found)
+        Some(self.load_pinned(pin).and_then(|loaded| loaded.row(name.trim())))
     }
 
     fn no_group(&self, group: &str) -> Problem {
@@ -384,7 +342,7 @@ impl CatalogCache {
         problems::no_catalog(group, near.or_else(|| suggest::nearest_word(group, ids)))
     }
 
-    fn bare(&self, text: &str) -> Result<(Arc<LoadedCatalog>, usize), Problem> {
+    fn bare(&self, text: &str) -> Result<(Arc<LoadedCatalog>, usize)> {
         let enabled = self.enabled()?;
         let found: Vec<(&Arc<LoadedCatalog>, usize)> =
             enabled.iter().filter_map(|loaded| Some((loaded, loaded.find(text)?))).collect();
@@ -417,20 +375,8 @@ fn key(record: &CatalogRecord) -> DerivedKey {
     DerivedKey::of(record, record.source_sha256, DERIVED_VERSION)
 }
 
-/// Keeps what was derived. That it could not be kept costs time, and nothing else.
-fn keep(
-    derived: &DerivedCache,
-    record: &CatalogRecord,
-    table: &CommandTable,
-    mark: Option<DocumentMark>,
-) {
-    if let Ok(text) = DocumentIndex::write(table, record.format, mark) {
-        let _ = derived.write(&key(record), text.as_bytes());
-    }
-}
-
 /// Keeps by what the document is known again, beside what is kept of it.
-fn keep_mark(derived: &DerivedCache, record: &CatalogRecord, mark: DocumentMark) {
+pub(crate) fn keep_mark(derived: &DerivedCache, record: &CatalogRecord, mark: DocumentMark) {
     let (key, mark) = (key(record), serde_json::to_string(&mark));
     let Some((mut kept, mark)) = derived.read(&key).zip(mark.ok()) else { return };
     if let Some(end) = kept.iter().rposition(|byte| *byte == b'\n') {
@@ -440,17 +386,8 @@ fn keep_mark(derived: &DerivedCache, record: &CatalogRecord, mark: DocumentMark)
     }
 }
 
-/// Reads the document of a catalog again.
-fn document(catalogs: &Catalogs, record: &CatalogRecord) -> Result<WholeDocument, Problem> {
-    let stored = catalogs.document(&record.id).or_problem()?;
-    whole(record, stored)
-}
-
 /// A document, understood.
-pub(crate) fn whole(
-    record: &CatalogRecord,
-    stored: StoredDocument,
-) -> Result<WholeDocument, Problem> {
+pub(crate) fn whole(record: &CatalogRecord, stored: StoredDocument) -> Result<WholeDocument> {
     let broken = |why: String| {
         let again = Invocation::of("catalog.import_openapi").with("overwrite", true);
         let hint = Hint::text("import it again with ").call(again).then(format!(": {}", record.id));
@@ -473,6 +410,12 @@ impl LoadedCatalog {
             let first = rows.iter().position(|row| is(&row))?;
             (rows.iter().filter(is).count() == 1).then_some(first)
         })
+    }
+
+    /// The same with the catalog, where there has to be one.
+    fn row(self: Arc<LoadedCatalog>, name: &str) -> Result<(Arc<LoadedCatalog>, usize)> {
+        let row = self.find(name).ok_or_else(|| self.no_command(name))?;
+        Ok((self, row))
     }
 
     fn no_command(&self, name: &str) -> Problem {
@@ -498,13 +441,8 @@ impl LoadedCatalog {
         self.cuts.as_ref()?.mark
     }
 
-    /// Whether it is a version that runs are pinned to.
-    pub(crate) fn is_pinned(&self) -> bool {
-        self.pinned.is_some()
-    }
-
     /// The document.
-    pub(crate) fn api(&self) -> Result<Arc<Api>, Problem> {
+    pub(crate) fn api(&self) -> Result<Arc<Api>> {
         if let Some(api) = self.api.get() {
             return Ok(Arc::clone(api));
         }
@@ -512,7 +450,7 @@ impl LoadedCatalog {
             Some((hash, documents)) => {
                 pinned_document(&self.catalogs, &self.record, *hash, documents)?
             }
-            None => document(&self.catalogs, &self.record)?,
+            None => whole(&self.record, self.catalogs.document(&self.record.id).or_problem()?)?,
         };
         if let Some(mark) = whole.mark.filter(|_| !whole.edited)
             && self.cuts.as_ref().is_some_and(|cuts| cuts.mark != Some(mark))
@@ -523,7 +461,7 @@ impl LoadedCatalog {
     }
 
     /// What the document says of the API as a whole: servers and ways to authenticate.
-    pub(crate) fn face(&self) -> Result<Arc<Api>, Problem> {
+    pub(crate) fn face(&self) -> Result<Arc<Api>> {
         if let Some(face) = self.api.get().or_else(|| self.face.get()) {
             return Ok(Arc::clone(face));
         }
@@ -550,19 +488,19 @@ impl LoadedCatalog {
     }
 
     /// A command, ready to be called; made once.
-    pub(crate) fn prepared(&self, row: usize) -> Result<Arc<PreparedCommand>, Problem> {
+    pub(crate) fn prepared(&self, row: usize) -> Result<Arc<PreparedCommand>> {
         let name = &self.table.rows[row].name;
-        let known = self.prepared.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+        let known = locked(&self.prepared).get(name).cloned();
         if let Some(prepared) = known {
             return Ok(prepared);
         }
         let prepared = Arc::new(PreparedCommand::new(Arc::new(self.whole(row)?)));
-        let mut all = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = locked(&self.prepared);
         Ok(Arc::clone(all.entry(name.clone()).or_insert(prepared)))
     }
 
     /// A command with all that is known of it.
-    pub(crate) fn whole(&self, row: usize) -> Result<ApiCommand, Problem> {
+    pub(crate) fn whole(&self, row: usize) -> Result<ApiCommand> {
         let (spelling, row) = (self.spelling(row), &self.table.rows[row]);
         let excerpt = match self.api.get() {
             Some(_) => None,
@@ -572,19 +510,5 @@ impl LoadedCatalog {
         let command = CommandId::parse(&spelling).and_then(|id| api.command(id, row));
         // The table and the document belong together: then there is always one.
         command.ok_or_else(|| problems::no_command(&spelling, None))
-    }
-
-    /// The base URL; read once.
-    pub(crate) fn base(&self) -> Result<&Url, Problem> {
-        if let Some(base) = self.base.get() {
-            return Ok(base);
-        }
-        let base = catalog_client::base(&self.record)?;
-        Ok(self.base.get_or_init(|| base))
-    }
-
-    /// Ways to authenticate.
-    pub(crate) fn schemes(&self) -> Result<BTreeMap<String, SecurityScheme>, Problem> {
-        Ok(self.face()?.schemes())
     }
 }

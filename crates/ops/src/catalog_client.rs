@@ -64,26 +64,15 @@ impl SecretSource for Unread {
 }
 
 impl CatalogClient {
-    /// The client of a catalog.
+    /// The client of a catalog, or of a version of it that runs are pinned to; which private hosts
+    /// it may call, the catalog says as it is now.
     pub(crate) fn open(
-        loaded: &LoadedCatalog,
-        config: &Config,
-        vault: Vault,
-        profile: &ProfileName,
-    ) -> Result<CatalogClient, Problem> {
-        let secrets = |origin| Arc::new(Bound { vault, origin }) as Arc<dyn SecretSource>;
-        CatalogClient::with(loaded, &loaded.record, config, profile, secrets)
-    }
-
-    /// The client of a version that runs are pinned to; which private hosts it may call, the
-    /// catalog says as it is now.
-    pub(crate) fn open_pinned(
         loaded: &LoadedCatalog,
         live: &CatalogRecord,
         config: &Config,
         vault: Vault,
         profile: &ProfileName,
-    ) -> Result<CatalogClient, Problem> {
+    ) -> Result<CatalogClient> {
         let secrets = |origin| Arc::new(Bound { vault, origin }) as Arc<dyn SecretSource>;
         CatalogClient::with(loaded, live, config, profile, secrets)
     }
@@ -93,7 +82,7 @@ impl CatalogClient {
         loaded: &LoadedCatalog,
         config: &Config,
         profile: &ProfileName,
-    ) -> Result<CatalogClient, Problem> {
+    ) -> Result<CatalogClient> {
         CatalogClient::with(loaded, &loaded.record, config, profile, |_| Arc::new(Unread))
     }
 
@@ -103,7 +92,7 @@ impl CatalogClient {
         config: &Config,
         profile: &ProfileName,
         secrets: impl FnOnce(Origin) -> Arc<dyn SecretSource>,
-    ) -> Result<CatalogClient, Problem> {
+    ) -> Result<CatalogClient> {
         let record = &loaded.record;
         let base = base(record)?;
         let mut policy = Policy::public();
@@ -119,7 +108,7 @@ impl CatalogClient {
             .filter_map(|(scheme, credential)| Some((scheme.clone(), of_record(credential)?)))
             .collect();
         let secrets = secrets(base.origin());
-        let schemes = loaded.schemes()?;
+        let schemes = loaded.face()?.schemes();
         let auth =
             Authenticator::new(record.id.clone(), base.clone(), schemes, credentials, secrets);
         Ok(CatalogClient { api: ApiClient { client: Client::new(policy), auth }, base })
@@ -131,41 +120,21 @@ impl CatalogClient {
         command: &ApiCommand,
         request: &Outgoing,
         mut sending: SendOptions,
-        watch: &(dyn Fn(&milepost_outbound::HttpAttempt) + Sync),
-    ) -> Result<ApiResponse, Problem> {
-        sending.route = Some(command.path.clone());
-        let retry = Retry::of(command.may_repeat);
-        let call = Outbound { request, security: &command.security, retry: &retry, sending, watch };
-        let called = self.api.call(call).await;
-        called.map_err(|error| problems::of_call(&error).context("command", command.id.to_string()))
-    }
-
-    /// Sends a request once, whatever becomes of it: a run decides on tries itself.
-    pub(crate) async fn send_once(
-        &self,
-        command: &ApiCommand,
-        request: &Outgoing,
-        mut sending: SendOptions,
+        retry: &Retry,
     ) -> Result<ApiResponse, CallError> {
         sending.route = Some(command.path.clone());
-        let retry = Retry::never();
-        let watch = &|_: &milepost_outbound::HttpAttempt| {};
         let security = &command.security;
-        self.api.call(Outbound { request, security, retry: &retry, sending, watch }).await
+        self.api.call(Outbound { request, security, retry, sending, watch: &|_| {} }).await
     }
 
     /// The names of the secrets that a command would be sent with.
-    pub(crate) fn can_authenticate(&self, command: &ApiCommand) -> Result<Vec<String>, Problem> {
+    pub(crate) fn can_authenticate(&self, command: &ApiCommand) -> Result<Vec<String>> {
         let choice = self.api.auth.choose(&command.security).or_problem()?;
         Ok(self.api.auth.secrets_of(&choice))
     }
 
     /// The request as it would be sent, with marks in the place of secrets.
-    pub(crate) fn preview(
-        &self,
-        command: &ApiCommand,
-        request: &Outgoing,
-    ) -> Result<Outgoing, Problem> {
+    pub(crate) fn preview(&self, command: &ApiCommand, request: &Outgoing) -> Result<Outgoing> {
         let auth = &self.api.auth;
         let choice = auth.choose(&command.security).unwrap_or_default();
         auth.preview(request, &choice).or_problem()
@@ -173,21 +142,18 @@ impl CatalogClient {
 }
 
 /// The base URL of a catalog; without one nothing can be sent.
-pub(crate) fn base(record: &CatalogRecord) -> Result<Url, Problem> {
+pub(crate) fn base(record: &CatalogRecord) -> Result<Url> {
     let url = record.base_url.as_ref().and_then(|base| Url::parse(&base.url).ok());
     url.ok_or_else(|| problems::no_base_url(&record.id))
 }
 
 /// Where a command is reached: at servers of its own, unless a person said where the API is.
-pub(crate) fn base_of(
-    loaded: &LoadedCatalog,
-    command: &ApiCommand,
-    base: &Url,
-) -> Result<Url, Problem> {
+pub(crate) fn base_of(loaded: &LoadedCatalog, command: &ApiCommand) -> Result<Url> {
+    let base = base(&loaded.record)?;
     let said = loaded.record.base_url.as_ref();
     let api = loaded.face()?;
     if said.is_some_and(|said| said.by == GivenBy::User) || command.servers == api.servers() {
-        return Ok(base.clone());
+        return Ok(base);
     }
     let source = match &loaded.record.source {
         CatalogSource::Url(url) => Url::parse(url).ok(),
@@ -195,7 +161,7 @@ pub(crate) fn base_of(
     };
     let mut own = command.servers.iter();
     let own = own.find_map(|server| usable(&server.url, source.as_ref()).ok());
-    Ok(own.unwrap_or_else(|| base.clone()))
+    Ok(own.unwrap_or(base))
 }
 
 fn of_record(credential: &milepost_store::catalogs::CatalogCredential) -> Option<Credential> {

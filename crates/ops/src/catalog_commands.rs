@@ -1,6 +1,6 @@
 //! What validation asks of the catalogs: whether a command is there, and what it takes.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use milepost_catalog::command::{ApiCommand, Content};
 use milepost_catalog::schema::resolve;
@@ -43,10 +43,6 @@ impl CatalogCommands {
         (!more).then(|| catalogs.iter().map(|loaded| Arc::clone(&loaded.record)).collect())
     }
 
-    fn noted(&self) -> MutexGuard<'_, ConsultedCatalogs> {
-        self.consulted.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// What every document is checked against, whoever brings it.
     pub fn world(&self) -> World<'_> {
         World { commands: self, env_allow: None }
@@ -54,7 +50,7 @@ impl CatalogCommands {
 
     /// A workflow may be written before its catalog is imported; a slip is told.
     fn no_catalog(&self, id: &CommandId) -> Lookup {
-        let Ok(listing) = self.reader.shelf().listing() else { return Lookup::Unchecked };
+        let Ok(listing) = self.reader.shelf.listing() else { return Lookup::Unchecked };
         let enabled = listing.records.iter().filter(|record| record.enabled);
         let names: Vec<String> = enabled.map(|record| record.id.to_string()).collect();
         let words = names.iter().map(String::as_str);
@@ -72,10 +68,10 @@ impl CatalogCommands {
             return Err(Lookup::NoCatalog(Vec::new()));
         }
         let is_it = |loaded: &&Arc<LoadedCatalog>| loaded.record.id == *id.group();
-        if let Some(loaded) = self.noted().catalogs.iter().find(is_it) {
+        if let Some(loaded) = locked(&self.consulted).catalogs.iter().find(is_it) {
             return Ok(Arc::clone(loaded));
         }
-        let catalogs = self.reader.shelf();
+        let catalogs = &self.reader.shelf;
         match catalogs.known(id.group()) {
             Ok(Some(record)) if record.enabled => {
                 catalogs.load(&record).map_err(|_| Lookup::Unchecked)
@@ -93,7 +89,7 @@ impl Commands for CatalogCommands {
             Ok(loaded) => of_loaded(loaded, id),
             Err(lookup) => lookup.clone(),
         };
-        let mut noted = self.noted();
+        let mut noted = locked(&self.consulted);
         match found {
             Ok(loaded) if matches!(lookup, Lookup::Known(_)) => {
                 if !noted.catalogs.iter().any(|known| Arc::ptr_eq(known, &loaded)) {
@@ -106,7 +102,7 @@ impl Commands for CatalogCommands {
     }
 
     fn workflow(&self, id: &WorkflowId) -> Lookup {
-        self.noted().more = true;
+        locked(&self.consulted).more = true;
         let Ok(listing) = self.reader.listing() else { return Lookup::Unchecked };
         if listing.items.iter().any(|item| item.id == id.as_str()) {
             let entry = self.reader.workflow(id.as_str()).ok();

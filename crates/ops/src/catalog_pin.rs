@@ -1,7 +1,7 @@
 //! Versions of catalogs that runs are pinned to: a record and a document that stay as they were,
 //! whatever becomes of the catalog. Whether it is enabled is not part of a version.
 
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use milepost_catalog::import::Inspection;
 use milepost_engine::ports::PinnedText;
@@ -11,7 +11,9 @@ use milepost_store::catalogs::{
 };
 use milepost_store::{Digest, KeptDocuments};
 
-use crate::catalog_cache::{CatalogCache, CommandTable, LoadedCatalog, WholeDocument, whole};
+use crate::catalog_cache::{
+    CatalogCache, CommandTable, LoadedCatalog, WholeDocument, keep_mark, whole,
+};
 use crate::prelude::*;
 
 /// A version of a catalog.
@@ -57,15 +59,12 @@ impl CatalogPin {
 impl CatalogCache {
     /// The version that a catalog has now, with its document kept for runs. What was found out at
     /// the last call counts for as long as nobody touches the files.
-    pub(crate) fn newest_pin(
-        &self,
-        record: &Arc<CatalogRecord>,
-    ) -> Result<Arc<CatalogPin>, Problem> {
-        let known = self.newest().get(&record.id).cloned();
+    pub(crate) fn newest_pin(&self, record: &Arc<CatalogRecord>) -> Result<Arc<CatalogPin>> {
+        let known = locked(&self.newest).get(&record.id).cloned();
         let known = known.filter(|pin| Arc::ptr_eq(&pin.record, record));
         if let Some(pin) = known.as_ref()
-            && pin.mark.is_some_and(|mark| self.catalogs().is_untouched(record, mark))
-            && self.documents().renew(pin.document)
+            && pin.mark.is_some_and(|mark| self.catalogs.is_untouched(record, mark))
+            && self.documents.renew(pin.document)
         {
             return Ok(Arc::clone(pin));
         }
@@ -74,7 +73,7 @@ impl CatalogCache {
             return Ok(pin);
         }
         let pin = Arc::new(CatalogPin::new(Arc::clone(record), document, mark));
-        self.newest().insert(record.id.clone(), Arc::clone(&pin));
+        locked(&self.newest).insert(record.id.clone(), Arc::clone(&pin));
         Ok(pin)
     }
 
@@ -82,8 +81,8 @@ impl CatalogCache {
     fn document_version(
         &self,
         record: &Arc<CatalogRecord>,
-    ) -> Result<(Digest, Option<DocumentMark>), Problem> {
-        let (catalogs, kept) = (self.catalogs(), self.documents());
+    ) -> Result<(Digest, Option<DocumentMark>)> {
+        let (catalogs, kept) = (&self.catalogs, &self.documents);
         // One that was read whole before need not be read for its hash.
         let mark = self.load(record)?.mark();
         let mark = mark.filter(|mark| catalogs.is_untouched(record, *mark));
@@ -96,13 +95,13 @@ impl CatalogCache {
         }
         let as_imported = now.sha256 == record.source_sha256;
         if let Some(mark) = now.mark.filter(|_| as_imported) {
-            self.remember_mark(record, mark);
+            keep_mark(&self.derived, record, mark);
         }
         Ok((now.sha256, now.mark))
     }
 
     /// A version in memory; loaded once.
-    pub(crate) fn load_pinned(&self, pin: &CatalogPin) -> Result<Arc<LoadedCatalog>, Problem> {
+    pub(crate) fn load_pinned(&self, pin: &CatalogPin) -> Result<Arc<LoadedCatalog>> {
         if let Some(loaded) = pin.loaded.get() {
             return Ok(Arc::clone(loaded));
         }
@@ -110,9 +109,9 @@ impl CatalogCache {
         Ok(Arc::clone(pin.loaded.get_or_init(|| fresh)))
     }
 
-    fn read_pinned(&self, pin: &CatalogPin) -> Result<LoadedCatalog, Problem> {
+    fn read_pinned(&self, pin: &CatalogPin) -> Result<LoadedCatalog> {
         let CatalogPin { record, document, .. } = pin;
-        let pinned = Some((*document, self.documents().clone()));
+        let pinned = Some((*document, self.documents.clone()));
         // What is derived belongs to the document that was imported.
         if *document == record.source_sha256
             && let Some((table, cuts)) = self.derived_parts(record)
@@ -120,13 +119,9 @@ impl CatalogCache {
             let parts = (table, cuts.map(|cuts| cuts.marked(pin.mark)));
             return Ok(self.of_parts(record, parts, OnceLock::new(), pinned));
         }
-        let read = pinned_document(&self.catalogs(), record, *document, self.documents())?;
+        let read = pinned_document(&self.catalogs, record, *document, &self.documents)?;
         let table = CommandTable::of(&read.api, Inspection::of(&read.api), &record.names);
         Ok(self.of_parts(record, (Arc::new(table), None), OnceLock::from(read.api), pinned))
-    }
-
-    fn newest(&self) -> std::sync::MutexGuard<'_, crate::catalog_cache::PinsById> {
-        self.newest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -136,7 +131,7 @@ pub(crate) fn pinned_document(
     record: &CatalogRecord,
     hash: Digest,
     kept: &KeptDocuments,
-) -> Result<WholeDocument, Problem> {
+) -> Result<WholeDocument> {
     let bytes = kept.read(hash).or_problem()?;
     let stored = match bytes {
         Some(bytes) => Some(StoredDocument {

@@ -16,17 +16,11 @@ pub(crate) struct CommandIndex {
     index: SearchIndex,
 }
 
+/// What can be found: the row of a catalog, or a workflow, by their places in the index.
 #[derive(Debug, Clone, Copy)]
-enum IndexEntry {
+pub(crate) enum IndexEntry {
     Command(usize, usize),
     Workflow(usize),
-}
-
-/// What was found.
-#[derive(Debug)]
-pub(crate) enum SearchHit {
-    Command(Arc<LoadedCatalog>, usize),
-    Workflow { id: String, title: String },
 }
 
 impl CommandIndex {
@@ -39,8 +33,8 @@ impl CommandIndex {
         for (number, catalog) in loaded.iter().enumerate() {
             for (row, entry) in catalog.table.rows.iter().enumerate() {
                 places.push(IndexEntry::Command(number, row));
-                entries
-                    .push(SearchEntry::Command { catalog: catalog.record.id.as_str(), row: entry });
+                let catalog = catalog.record.id.as_str();
+                entries.push(SearchEntry::Command { catalog, row: entry });
             }
         }
         for (number, (id, title, description)) in workflows.iter().enumerate() {
@@ -68,17 +62,11 @@ impl CommandIndex {
         query: Option<&str>,
         group: Option<&str>,
         method: Option<Method>,
-    ) -> Vec<SearchHit> {
+    ) -> Vec<IndexEntry> {
         let query = query.map(str::trim).filter(|query| !query.is_empty());
-        let places: Vec<IndexEntry> = match query {
-            Some(query) => {
-                let filter = Filter { catalog: group, method };
-                let hits = self.index.search(query, &filter, usize::MAX);
-                hits.into_iter().map(|hit| self.places[hit.entry]).collect()
-            }
-            None => self.all(group, method),
-        };
-        places.into_iter().map(|place| self.found(place)).collect()
+        let Some(query) = query else { return self.all(group, method) };
+        let hits = self.index.search(query, &Filter { catalog: group, method }, usize::MAX);
+        hits.into_iter().map(|hit| self.places[hit.entry]).collect()
     }
 
     fn all(&self, group: Option<&str>, method: Option<Method>) -> Vec<IndexEntry> {
@@ -96,17 +84,5 @@ impl CommandIndex {
             IndexEntry::Workflow(number) => self.workflows[*number].0.clone(),
         });
         places
-    }
-
-    fn found(&self, place: IndexEntry) -> SearchHit {
-        match place {
-            IndexEntry::Command(catalog, row) => {
-                SearchHit::Command(Arc::clone(&self.loaded[catalog]), row)
-            }
-            IndexEntry::Workflow(number) => {
-                let (id, title, _) = &self.workflows[number];
-                SearchHit::Workflow { id: id.clone(), title: title.clone() }
-            }
-        }
     }
 }

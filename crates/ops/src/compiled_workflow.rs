@@ -4,8 +4,7 @@
 //! What is kept counts only while everything stands that the text was checked against. A text that
 //! was checked against anything but commands of catalogs is not kept.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use milepost_engine::Flow;
 use milepost_model::document::Document;
@@ -17,6 +16,7 @@ use milepost_store::catalogs::CatalogRecord;
 use milepost_syntax::source::Format;
 
 use crate::prelude::*;
+use crate::recent::Recent;
 
 /// A workflow without errors, and what a run is pinned to.
 #[derive(Debug)]
@@ -32,35 +32,31 @@ impl CompiledWorkflow {
     /// Of a document; nothing when it is no workflow.
     pub(crate) fn of(document: Document) -> Option<CompiledWorkflow> {
         let plan_hash = plan::hash(&document).unwrap_or_default();
-        let workflow = Arc::new(document.workflow?);
-        let text = document.source?.text().to_owned();
-        let text_hash = Digest::of(text.as_bytes()).to_string();
-        let flow = Flow::of(Arc::clone(&workflow));
-        Some(CompiledWorkflow { workflow, flow, text, text_hash, plan_hash })
+        let workflow = document.workflow?;
+        Some(CompiledWorkflow::new(workflow, document.source?.text(), plan_hash))
     }
 
     /// Of a text that a run is pinned to. It was checked when it was pinned, and is not again.
     pub(crate) fn pinned(text: &str, language: u32) -> Option<CompiledWorkflow> {
         let Pinned { workflow, plan_hash } = pinned::decode(text, language).ok()?;
-        let workflow = Arc::new(workflow);
-        Some(CompiledWorkflow {
-            flow: Flow::of(Arc::clone(&workflow)),
-            workflow,
-            text: text.to_owned(),
-            text_hash: Digest::of(text.as_bytes()).to_string(),
-            plan_hash,
-        })
+        Some(CompiledWorkflow::new(workflow, text, plan_hash))
+    }
+
+    fn new(workflow: Workflow, text: &str, plan_hash: String) -> CompiledWorkflow {
+        let (workflow, text) = (Arc::new(workflow), text.to_owned());
+        let flow = Flow::of(Arc::clone(&workflow));
+        let text_hash = Digest::of(text.as_bytes()).to_string();
+        CompiledWorkflow { workflow, flow, text, text_hash, plan_hash }
     }
 }
 
-/// What was read lately; the last one used is the last one.
-#[derive(Debug, Default)]
-pub(crate) struct CompiledCache(Mutex<VecDeque<CachedWorkflow>>);
-
+/// What was read lately.
 #[derive(Debug)]
-struct CachedWorkflow {
-    given: GivenText,
-    /// What it was checked against.
+pub(crate) struct CompiledCache(Recent<GivenText, Arc<CheckedWorkflow>>);
+
+/// A workflow, and what it was checked against.
+#[derive(Debug)]
+struct CheckedWorkflow {
     env_allow: Vec<String>,
     catalogs: Vec<Arc<CatalogRecord>>,
     compiled: Arc<CompiledWorkflow>,
@@ -73,14 +69,9 @@ pub(crate) struct GivenText {
     pub(crate) format: Option<Format>,
 }
 
-impl CachedWorkflow {
-    /// Whether it was checked against what there is now.
-    fn stands(&self, reader: &Reader, env_allow: &[String]) -> bool {
-        let same = |record: &Arc<CatalogRecord>| {
-            let now = reader.shelf().known(&record.id).ok().flatten();
-            now.is_some_and(|now| Arc::ptr_eq(&now, record))
-        };
-        self.env_allow == env_allow && self.catalogs.iter().all(same)
+impl Default for CompiledCache {
+    fn default() -> CompiledCache {
+        CompiledCache(Recent::new(limits::COMPILED_KEPT))
     }
 }
 
@@ -92,15 +83,13 @@ impl CompiledCache {
         given: &GivenText,
         env_allow: &[String],
     ) -> Option<Arc<CompiledWorkflow>> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = all.iter().position(|kept| kept.given == *given)?;
-        let kept = all.remove(index)?;
-        if !kept.stands(reader, env_allow) {
-            return None;
-        }
-        let compiled = Arc::clone(&kept.compiled);
-        all.push_back(kept);
-        Some(compiled)
+        let checked = self.0.find(|known, _| known == given)?;
+        let same = |record: &Arc<CatalogRecord>| {
+            let now = reader.shelf.known(&record.id).ok().flatten();
+            now.is_some_and(|now| Arc::ptr_eq(&now, record))
+        };
+        let stands = checked.env_allow == env_allow && checked.catalogs.iter().all(same);
+        stands.then(|| Arc::clone(&checked.compiled))
     }
 
     /// Keeps a workflow for the next run of the same text.
@@ -111,15 +100,9 @@ impl CompiledCache {
         catalogs: Vec<Arc<CatalogRecord>>,
         compiled: &Arc<CompiledWorkflow>,
     ) {
-        if given.bytes.len() > limits::COMPILED_TEXT_BYTES {
-            return;
+        if given.bytes.len() <= limits::COMPILED_TEXT_BYTES {
+            let compiled = Arc::clone(compiled);
+            self.0.keep(given, Arc::new(CheckedWorkflow { env_allow, catalogs, compiled }));
         }
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|kept| kept.given != given);
-        if all.len() >= limits::COMPILED_KEPT {
-            all.pop_front();
-        }
-        let compiled = Arc::clone(compiled);
-        all.push_back(CachedWorkflow { given, env_allow, catalogs, compiled });
     }
 }

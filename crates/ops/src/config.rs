@@ -1,15 +1,10 @@
 //! The configuration key by key, and where everything is stored. For people, never for models.
 
-use milepost_model::hint::{Hint, Invocation};
-use milepost_model::problem::{Code, Problem};
 use milepost_store::person::Person;
 use milepost_store::{ConfigFile, KeyError, LocationOrigin, Locations};
-use serde::Serialize;
-use serde_json::Value;
 
-use crate::framework::Caller;
-use crate::problems;
-use crate::run::person::{of_person, untyped};
+use crate::prelude::*;
+use crate::run::person::untyped;
 
 /// What lets workflows approve by themselves.
 const UNATTENDED: &str = "approvals.unattended";
@@ -46,14 +41,14 @@ pub struct Setting {
 /// Every place there is. `variable` reads the environment.
 pub fn places(locations: &Locations, variable: &dyn Fn(&str) -> Option<String>) -> Vec<Place> {
     let explained = locations.explained(variable).into_iter();
-    let place = explained.map(|explained| Place {
-        name: explained.name,
-        exists: explained.path.exists(),
-        path: explained.path.display().to_string(),
-        from: explained.from.name(),
-        variable: explained.from.variable(),
+    let places = explained.map(|one| Place {
+        name: one.name,
+        exists: one.path.exists(),
+        path: one.path.display().to_string(),
+        from: one.from.name(),
+        variable: one.from.variable(),
     });
-    place.collect()
+    places.collect()
 }
 
 /// The configuration file that counts.
@@ -68,8 +63,8 @@ impl Configuration {
     pub fn open(
         locations: &Locations,
         variable: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<Configuration, Problem> {
-        let file = ConfigFile::open(locations).map_err(|error| problems::of_config(&error))?;
+    ) -> Result<Configuration> {
+        let file = ConfigFile::open(locations).or_problem()?;
         let explained = locations.explained(variable);
         let chosen = explained.iter().find(|one| one.path == locations.config);
         Ok(Configuration { file, from: chosen.map_or(LocationOrigin::Default, |one| one.from) })
@@ -81,9 +76,8 @@ impl Configuration {
     }
 
     /// One key.
-    pub fn get(&self, key: &str) -> Result<Setting, Problem> {
-        let found = self.file.get(key).map_err(|error| of_key(&error))?;
-        Ok(self.setting(found))
+    pub fn get(&self, key: &str) -> Result<Setting> {
+        Ok(self.setting(self.file.get(key).or_problem()?))
     }
 
     /// Says something else in the file for whoever calls. What lets workflows approve by themselves
@@ -94,21 +88,21 @@ impl Configuration {
         locations: &Locations,
         key: &str,
         value: Option<&str>,
-    ) -> Result<Setting, Problem> {
+    ) -> Result<Setting> {
         let person = Person::of(&locations.data);
-        let pinned = person.key().map_err(|error| of_person(&error))?.is_some();
+        let pinned = person.key().or_problem()?.is_some();
         if let Some(value) = value.filter(|_| key == UNATTENDED && pinned) {
             let question = format!("PIN to let {value} run without approval: ");
             let pin = call.ask_pin(&question).map_err(untyped)?;
             let named: Vec<&str> = value.split(',').map(str::trim).collect();
-            person.grant(&pin, &named).map_err(|error| of_person(&error))?;
+            person.grant(&pin, &named).or_problem()?;
         }
         self.set(key, value)
     }
 
     /// Says something else in the file, or nothing any more.
-    pub fn set(&mut self, key: &str, value: Option<&str>) -> Result<Setting, Problem> {
-        let set = self.file.set(key, value).map_err(|error| of_key(&error))?;
+    pub fn set(&mut self, key: &str, value: Option<&str>) -> Result<Setting> {
+        let set = self.file.set(key, value).or_problem()?;
         Ok(self.setting(set))
     }
 
@@ -119,18 +113,13 @@ impl Configuration {
     }
 }
 
-fn of_key(error: &KeyError) -> Problem {
+pub(crate) fn of_key(error: &KeyError) -> Problem {
     match error {
         KeyError::Unknown { meant, .. } => {
-            let hint = match meant {
-                Some(meant) => problems::meant(meant),
-                None => Hint::default().call(Invocation::of("config.get")).then(" lists all keys"),
-            };
+            let all = Hint::default().call(Invocation::of("config.get")).then(" lists all keys");
+            let hint = meant.map_or(all, problems::meant);
             let problem = Problem::new(Code::ParamsInvalid, error.to_string(), hint);
-            match meant {
-                Some(meant) => problem.context("suggestion", *meant),
-                None => problem,
-            }
+            problems::suggesting(problem, *meant)
         }
         KeyError::Unfit { .. } => {
             let hint = "nothing was written; give another value";

@@ -5,6 +5,11 @@
 //! into a request, call [`Operations::call`], and show the result or the [`Problem`]. Errors of the
 //! crates below become problems here and nowhere else.
 
+#![allow(
+    clippy::unused_async,
+    reason = "every operation is an async function, whether it waits or not: one shape, one macro"
+)]
+
 pub mod author;
 pub mod catalog;
 mod catalog_cache;
@@ -28,6 +33,7 @@ mod problems;
 pub mod prompts;
 pub mod provider;
 mod reader;
+mod recent;
 pub mod run;
 mod run_summary;
 pub mod secret;

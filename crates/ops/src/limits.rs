@@ -14,8 +14,6 @@ pub(crate) const ARGUMENT_ITEMS: usize = 1_000;
 
 /// Room that is set aside for a response: most fit, so that few are copied as they grow.
 pub(crate) const RESPONSE_CAPACITY_BYTES: usize = 16 * 1024;
-/// Bytes of the largest buffer that a thread keeps for its next response.
-pub(crate) const RESPONSE_KEPT_BYTES: usize = 4 * RESPONSE_CAPACITY_BYTES;
 
 // Catalogs and commands.
 
@@ -92,9 +90,6 @@ pub(crate) const COMPILED_KEPT: usize = 8;
 pub(crate) const COMPILED_TEXT_BYTES: usize = 64 * 1024;
 /// Requests of one step over a list that a preview renders.
 pub(crate) const PREVIEW_REQUESTS: usize = 20;
-/// Room that is set aside for the description of one pass of a loop: most fit, so that few are
-/// copied as they grow.
-pub(crate) const GUIDE_PASS_CAPACITY_BYTES: usize = 128;
 
 // Workflows that an agent writes.
 

@@ -1,5 +1,7 @@
 //! What nearly every operation uses.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 pub(crate) use milepost_model::hint::{Hint, Invocation};
 pub(crate) use milepost_model::problem::{Code, Problem};
 pub(crate) use schemars::JsonSchema;
@@ -13,3 +15,16 @@ pub(crate) use crate::limits;
 pub(crate) use crate::problems::{self, OrProblem};
 pub(crate) use crate::reader::Reader;
 pub(crate) use crate::writer::Writer;
+
+/// What a mutex guards. A panic elsewhere leaves nothing half-done in it.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A value as people read it: a text without its quotes.
+pub(crate) fn plain_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// What operations return: whatever is wrong is a problem.
+pub(crate) type Result<T, E = Problem> = std::result::Result<T, E>;

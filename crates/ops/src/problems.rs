@@ -5,10 +5,12 @@ use milepost_catalog::request::Misuse;
 use milepost_driver::RunError;
 use milepost_engine::ports::JournalError;
 use milepost_model::document::Document;
+use milepost_model::finding::Severity;
 use milepost_model::id::CatalogId;
 use milepost_model::output_check::Undecidable;
 use milepost_model::problem::Argument;
 use milepost_model::suggest;
+use milepost_model::violation::Violation;
 use milepost_model::walk::WalkError;
 use milepost_outbound::{
     AuthError, CallError, SecretSourceError as SecretPortError, SendError, SendFault,
@@ -16,10 +18,11 @@ use milepost_outbound::{
 use milepost_store::catalogs::{CatalogConflict, CatalogError, SaveError};
 use milepost_store::person::PersonError;
 use milepost_store::secrets::SecretError;
-use milepost_store::{ConfigError, FileError, InvalidCause, InvalidFile, SourceError};
+use milepost_store::{ConfigError, FileError, InvalidCause, InvalidFile, KeyError, SourceError};
 
+use crate::config;
 use crate::prelude::*;
-use crate::run::{errors, person};
+use crate::run::{errors as run_errors, person};
 
 /// An error of a crate below, as whoever called is told it.
 pub(crate) trait ToProblem {
@@ -28,11 +31,11 @@ pub(crate) trait ToProblem {
 
 /// A result of a crate below, its error as a problem.
 pub(crate) trait OrProblem<T> {
-    fn or_problem(self) -> Result<T, Problem>;
+    fn or_problem(self) -> Result<T>;
 }
 
 impl<T, E: ToProblem> OrProblem<T> for Result<T, E> {
-    fn or_problem(self) -> Result<T, Problem> {
+    fn or_problem(self) -> Result<T> {
         self.map_err(|error| error.to_problem())
     }
 }
@@ -56,39 +59,32 @@ to_problem! {
     SecretError => of_secret,
     SendError => of_send,
     AuthError => of_auth,
-    JournalError => errors::of_journal,
-    RunError => errors::of_run,
+    JournalError => run_errors::of_journal,
+    RunError => run_errors::of_run,
+    WalkError => of_walk,
+    Undecidable => undecidable,
+    CallError => of_call,
+    KeyError => config::of_key,
     PersonError => person::of_person,
 }
 
 /// What is wrong with a file, for whoever named it.
 pub fn of_file(error: &FileError) -> Problem {
-    let message = error.to_string();
-    match error {
-        FileError::NotFound { path } => Problem::new(Code::FileNotFound, message, "check the path")
-            .context("path", path.display().to_string()),
-        FileError::NotRegular { path } => {
-            Problem::new(Code::FileRefused, message, "name a regular file")
-                .context("path", path.display().to_string())
-        }
-        FileError::Outside { path } => {
-            Problem::new(Code::FileRefused, message, "put the file itself there")
-                .context("path", path.display().to_string())
-        }
-        FileError::TooLarge { path, .. } => {
-            Problem::new(Code::WorkflowInvalid, message, "split the document")
-                .context("path", path.display().to_string())
-        }
+    let mut message = error.to_string();
+    let (code, hint, path) = match error {
+        FileError::NotFound { path } => (Code::FileNotFound, "check the path", path),
+        FileError::NotRegular { path } => (Code::FileRefused, "name a regular file", path),
+        FileError::Outside { path } => (Code::FileRefused, "put the file itself there", path),
+        FileError::TooLarge { path, .. } => (Code::WorkflowInvalid, "split the document", path),
         FileError::Exists { path } => {
-            Problem::new(Code::WorkflowExists, message, "choose another name or remove it")
-                .context("path", path.display().to_string())
+            (Code::WorkflowExists, "choose another name or remove it", path)
         }
         FileError::Io { path, source } => {
-            let hint = "check that the path may be read and written";
-            Problem::new(Code::StorageFailed, format!("{message}: {source}"), hint)
-                .context("path", path.display().to_string())
+            message = format!("{message}: {source}");
+            (Code::StorageFailed, "check that the path may be read and written", path)
         }
-    }
+    };
+    Problem::new(code, message, hint).context("path", path.display().to_string())
 }
 
 pub(crate) fn no_workflow(id: &str, broken: usize, near: Option<&str>) -> Problem {
@@ -98,45 +94,32 @@ pub(crate) fn no_workflow(id: &str, broken: usize, near: Option<&str>) -> Proble
         (None, 0) => see(),
         (None, _) => see().then(format!(": {broken} files there are not workflows")),
     };
-    let problem =
-        Problem::new(Code::WorkflowNotFound, format!("there is no workflow `{id}`"), hint)
-            .context("workflow_id", id);
-    match near {
-        Some(near) => problem.context("suggestion", near),
-        None => problem,
-    }
+    let message = format!("there is no workflow `{id}`");
+    suggesting(Problem::new(Code::WorkflowNotFound, message, hint).context("workflow_id", id), near)
 }
 
 /// What is wrong with the only file that has an id.
 pub fn of_invalid(id: &str, invalid: &InvalidFile) -> Problem {
-    let (code, hint) = match invalid.cause {
+    let (path, reason) = (invalid.path.display(), invalid.reason.clone());
+    let mut problem = match invalid.cause {
         InvalidCause::Text => {
             let validate = Invocation::of("workflow.validate");
             let hint = Hint::text("correct the file; ").call(validate).then(" shows every fault");
-            (Code::WorkflowInvalid, hint)
+            Problem::new(Code::WorkflowInvalid, format!("`{path}`: {reason}"), hint)
         }
         InvalidCause::Place => {
-            (Code::FileRefused, "put a regular file inside the directory".into())
+            Problem::new(Code::FileRefused, reason, "put a regular file inside the directory")
         }
         InvalidCause::System => {
-            (Code::StorageFailed, "make the file readable, then try again".into())
+            Problem::new(Code::StorageFailed, reason, "make the file readable, then try again")
         }
     };
-    let message = match invalid.cause {
-        InvalidCause::Text => format!("`{}`: {}", invalid.path.display(), invalid.reason),
-        InvalidCause::Place | InvalidCause::System => invalid.reason.clone(),
-    };
-    let mut problem = Problem::new(code, message, hint)
-        .context("workflow_id", id)
-        .context("path", invalid.path.display().to_string());
-    if let Some(document) = &invalid.document {
-        problem.violations = errors(document);
-    }
-    problem
+    problem.violations = invalid.document.as_deref().map(errors).unwrap_or_default();
+    problem.context("workflow_id", id).context("path", path.to_string())
 }
 
-fn errors(document: &Document) -> Vec<milepost_model::violation::Violation> {
-    use milepost_model::finding::Severity;
+/// The violations that keep a document from being used.
+pub(crate) fn errors(document: &Document) -> Vec<Violation> {
     let errors = document.violations.iter().filter(|one| one.severity == Severity::Error);
     errors.cloned().collect()
 }
@@ -159,16 +142,10 @@ pub(crate) fn of_walk(error: &WalkError) -> Problem {
 }
 
 pub(crate) fn no_step(id: &str, near: Option<&str>) -> Problem {
-    let hint = match near {
-        Some(near) => meant(near),
-        None => "name a step of the workflow as `workflow_next` gave it".into(),
-    };
-    let problem = Problem::new(Code::StepNotFound, format!("there is no step `{id}`"), hint)
-        .context("step_id", id);
-    match near {
-        Some(near) => problem.context("suggestion", near),
-        None => problem,
-    }
+    let unknown = || "name a step of the workflow as `workflow_next` gave it".into();
+    let hint = near.map_or_else(unknown, meant);
+    let message = format!("there is no step `{id}`");
+    suggesting(Problem::new(Code::StepNotFound, message, hint).context("step_id", id), near)
 }
 
 pub(crate) fn undecidable(error: &Undecidable) -> Problem {
@@ -177,10 +154,8 @@ pub(crate) fn undecidable(error: &Undecidable) -> Problem {
 }
 
 pub(crate) fn no_operation(name: &str, names: impl Iterator<Item = &'static str>) -> Problem {
-    let hint = match milepost_model::suggest::nearest(name, names) {
-        Some(near) => meant(near),
-        None => "look at the list of operations".into(),
-    };
+    let near = suggest::nearest(name, names);
+    let hint = near.map_or_else(|| "look at the list of operations".into(), meant);
     Problem::new(Code::MethodNotFound, format!("there is no operation `{name}`"), hint)
 }
 
@@ -252,11 +227,10 @@ pub(crate) fn of_save(error: &SaveError) -> Problem {
             };
             Problem::new(Code::CatalogExists, message, hint).context("catalog_id", id.as_str())
         }
-        SaveError::Unfit { .. } => Problem::new(
-            Code::CatalogInvalid,
-            error.to_string(),
-            "give a plain title, vendor and base URL",
-        ),
+        SaveError::Unfit { .. } => {
+            let hint = "give a plain title, vendor and base URL";
+            Problem::new(Code::CatalogInvalid, error.to_string(), hint)
+        }
         SaveError::Catalog(error) => of_catalog(error),
     }
 }
@@ -272,27 +246,24 @@ fn replace_or_rename() -> Hint {
         .argument("catalog_title")
 }
 
+/// A problem with the name of what was probably meant.
+pub(crate) fn suggesting(problem: Problem, near: Option<&str>) -> Problem {
+    match near {
+        Some(near) => problem.context("suggestion", near),
+        None => problem,
+    }
+}
+
 /// The hint where something of a similar name is there.
 pub(crate) fn meant(near: &str) -> Hint {
     Hint::text(format!("did you mean `{near}`?"))
 }
 
 pub(crate) fn no_catalog(text: &str, near: Option<&str>) -> Problem {
-    let hint = near.map_or_else(
-        || {
-            Hint::text("see ")
-                .call(Invocation::of("catalog.list"))
-                .then(", or import it with ")
-                .call(Invocation::of("catalog.import_openapi"))
-        },
-        meant,
-    );
+    let all = Hint::text("see ").call(Invocation::of("catalog.list")).then(", or import it with ");
+    let hint = near.map_or_else(|| all.call(Invocation::of("catalog.import_openapi")), meant);
     let message = format!("there is no catalog `{}`", suggest::excerpt(text));
-    let problem = Problem::new(Code::CatalogNotFound, message, hint).context("catalog_id", text);
-    match near {
-        Some(near) => problem.context("suggestion", near),
-        None => problem,
-    }
+    suggesting(Problem::new(Code::CatalogNotFound, message, hint).context("catalog_id", text), near)
 }
 
 /// A beginning that several ids have.
@@ -316,11 +287,7 @@ pub(crate) fn no_command(text: &str, near: Option<&str>) -> Problem {
     let hint = near
         .map_or_else(|| Hint::text("find it with ").call(Invocation::of("command.list")), meant);
     let message = format!("there is no command `{}`", suggest::excerpt(text));
-    let problem = Problem::new(Code::CommandNotFound, message, hint).context("command", text);
-    match near {
-        Some(near) => problem.context("suggestion", near),
-        None => problem,
-    }
+    suggesting(Problem::new(Code::CommandNotFound, message, hint).context("command", text), near)
 }
 
 pub(crate) fn ambiguous_command(text: &str, spellings: &[String]) -> Problem {
@@ -341,25 +308,24 @@ pub(crate) fn no_base_url(id: &CatalogId) -> Problem {
 pub(crate) fn of_misuse(command: &ApiCommand, faults: &[Misuse]) -> Problem {
     let first = faults.first();
     let message = first.map(ToString::to_string).unwrap_or_default();
-    let message = match faults.len() {
-        0 | 1 => message,
-        count => format!("{message} (and {} more)", count - 1),
-    };
     let hint = first.map(Misuse::hint).unwrap_or_default();
+    let message = format!("{message}{}", and_more(faults.len()));
     let mut problem = Problem::new(Code::ArgumentsInvalid, message, hint)
         .context("command", command.id.to_string());
-    problem.arguments = faults
-        .iter()
-        .map(|fault| Argument {
-            path: fault.path(),
-            rule: fault.rule(),
-            message: fault.to_string(),
-            expected: fault.hint(),
-            actual: String::new(),
-            suggestion: Hint::default(),
-        })
-        .collect();
+    let arguments = faults.iter().map(|fault| Argument {
+        path: fault.path(),
+        rule: fault.rule(),
+        message: fault.to_string(),
+        expected: fault.hint(),
+        ..Argument::default()
+    });
+    problem.arguments = arguments.collect();
     problem
+}
+
+/// What a message about the first of several faults ends with.
+pub(crate) fn and_more(count: usize) -> String {
+    if count > 1 { format!(" (and {} more)", count - 1) } else { String::new() }
 }
 
 /// Why a call has no answer.
@@ -385,26 +351,27 @@ pub(crate) fn of_auth(error: &AuthError) -> Problem {
             let hint = Hint::text("see ").call(Invocation::of("secret.list"));
             Problem::new(Code::SecretsUnusable, error.to_string(), hint)
         }
+        _ => Problem::new(Code::AuthFailed, error.to_string(), how_to_authenticate(error)),
+    }
+}
+
+fn how_to_authenticate(error: &AuthError) -> Hint {
+    let auth_of =
+        |catalog: &CatalogId| Invocation::of("catalog.auth").with("catalog_id", catalog.as_str());
+    match error {
         AuthError::NoCredentials { catalog, scheme, takes, .. } => {
             let secrets = takes.iter().map(|part| ((*part).to_owned(), "SECRET".into()));
             let auth = auth_of(catalog).with("scheme", scheme.as_str());
             let auth = auth.with("secrets", Value::Object(secrets.collect()));
-            let hint = Hint::text("name a secret that is kept: ").call(auth);
-            Problem::new(Code::AuthFailed, error.to_string(), hint)
+            Hint::text("name a secret that is kept: ").call(auth)
         }
-        AuthError::WrongKind { catalog, .. } => {
-            let hint = Hint::text("give it with ").call(auth_of(catalog));
-            Problem::new(Code::AuthFailed, error.to_string(), hint)
-        }
+        AuthError::WrongKind { catalog, .. } => Hint::text("give it with ").call(auth_of(catalog)),
         AuthError::UntrustedAuthority { catalog, .. } => {
-            let hint = Hint::text("confirm the token server with ").call(auth_of(catalog));
-            Problem::new(Code::AuthFailed, error.to_string(), hint)
+            Hint::text("confirm the token server with ").call(auth_of(catalog))
         }
         _ => {
-            let hint = Hint::text("see ")
-                .call(Invocation::of("catalog.auth"))
-                .then(" for what the catalog uses");
-            Problem::new(Code::AuthFailed, error.to_string(), hint)
+            let auth = Invocation::of("catalog.auth");
+            Hint::text("see ").call(auth).then(" for what the catalog uses")
         }
     }
 }
@@ -449,9 +416,8 @@ pub(crate) fn of_send(error: &SendError) -> Problem {
 pub(crate) fn upstream_status(command: &str, status: u16, body: Option<&Value>) -> Problem {
     let message = format!("`{command}` was answered with {status}");
     let hint = Hint::text("look at the answer with ").call(Invocation::of("command.run"));
-    let problem = Problem::new(Code::UpstreamFailed, message, hint)
-        .context("command", command)
-        .context("status", status);
+    let problem = Problem::new(Code::UpstreamFailed, message, hint);
+    let problem = problem.context("command", command).context("status", status);
     match body {
         Some(body) => problem.context("response_payload", suggest::excerpt(&body.to_string())),
         None => problem,
@@ -471,10 +437,6 @@ pub(crate) fn of_secret(error: &SecretError) -> Problem {
         }
         _ => Problem::new(Code::SecretsUnusable, error.to_string(), "do what the message says"),
     }
-}
-
-fn auth_of(catalog: &CatalogId) -> Invocation {
-    Invocation::of("catalog.auth").with("catalog_id", catalog.as_str())
 }
 
 fn set_secret(name: &str) -> Hint {

@@ -1,21 +1,18 @@
 //! What a safe operation may use: it can look at everything and write nothing.
 
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use milepost_driver::RunReader;
 use milepost_model::check::World;
 use milepost_model::commands::NoCommands;
-use milepost_model::id::CatalogId;
 use milepost_store::secrets::Environment;
 use milepost_store::{
     Config, Library, LibraryEntry, LibraryMatch, Listing, LiveConfig, LocalSource, Locations,
     SourceKind, Trust,
 };
 
-use crate::catalog_cache::CatalogCache;
-use crate::catalog_pin::CatalogPin;
+use crate::catalog_cache::{CatalogCache, PinsById};
 use crate::command_index::CommandIndex;
 use crate::compiled_workflow::CompiledCache;
 use crate::inputs::{NoPastRuns, PastRuns};
@@ -28,18 +25,22 @@ pub struct Reader {
     library: Arc<Library>,
     /// A workflow from elsewhere that counts as one of the library, and wins.
     given: Option<Arc<LibraryEntry>>,
-    locations: Arc<Locations>,
-    shelf: Arc<CatalogCache>,
+    /// The directories of the process.
+    pub(crate) locations: Arc<Locations>,
+    pub(crate) shelf: Arc<CatalogCache>,
     finder: Arc<Mutex<Option<Arc<CommandIndex>>>>,
-    environment: Arc<Environment>,
+    /// The variables of the process; which of them may be read is for the configuration to say.
+    pub(crate) environment: Arc<Environment>,
     past: Arc<dyn PastRuns>,
-    runs: RunPorts,
-    lately: Arc<CompiledCache>,
+    /// What runs are kept in, for those who may change it.
+    pub(crate) ports: RunPorts,
+    /// The workflows that were read lately.
+    pub(crate) lately: Arc<CompiledCache>,
     live_config: Arc<LiveConfig>,
 }
 
-/// What the documents are checked against.
-const WORLD: World<'static> = World { commands: &NoCommands, env_allow: None };
+/// What documents are checked against where no catalog is asked.
+pub(crate) const WORLD: World<'static> = World { commands: &NoCommands, env_allow: None };
 
 impl Reader {
     /// Over the directories of a process. Nothing is read yet.
@@ -48,7 +49,7 @@ impl Reader {
             library: Arc::new(Library::open(locations.clone())),
             given: None,
             shelf: Arc::new(CatalogCache::open(&locations)),
-            runs: RunPorts::at(&locations.data),
+            ports: RunPorts::at(&locations.data),
             locations: Arc::new(locations),
             finder: Arc::default(),
             environment: Arc::default(),
@@ -62,11 +63,11 @@ impl Reader {
     pub(crate) fn of_workspace(&self, locations: Locations) -> Reader {
         let fresh = Reader::open(locations);
         let environment = Arc::clone(&self.environment);
-        Reader { runs: self.runs.clone(), environment, past: Arc::clone(&self.past), ..fresh }
+        Reader { ports: self.ports.clone(), environment, past: Arc::clone(&self.past), ..fresh }
     }
 
     /// The same with the versions of catalogs that a run is pinned to.
-    pub(crate) fn pinned(&self, pins: BTreeMap<CatalogId, Arc<CatalogPin>>) -> Reader {
+    pub(crate) fn pinned(&self, pins: PinsById) -> Reader {
         Reader { shelf: Arc::new(self.shelf.pinned(pins)), ..self.clone() }
     }
 
@@ -88,22 +89,7 @@ impl Reader {
 
     /// The runs, for those who look.
     pub(crate) fn runs(&self) -> &dyn RunReader {
-        &*self.runs.watcher
-    }
-
-    /// What runs are kept in, for those who may change it.
-    pub(crate) fn ports(&self) -> &RunPorts {
-        &self.runs
-    }
-
-    /// The workflows that were read lately.
-    pub(crate) fn lately(&self) -> &CompiledCache {
-        &self.lately
-    }
-
-    /// The variables of the process; which of them may be read is for the configuration to say.
-    pub(crate) fn environment(&self) -> &Environment {
-        &self.environment
+        &*self.ports.watcher
     }
 
     /// What runs belong to: the project, else the working directory.
@@ -118,7 +104,7 @@ impl Reader {
     }
 
     /// The workflow of an id.
-    pub fn workflow(&self, id: &str) -> Result<Arc<LibraryEntry>, Problem> {
+    pub fn workflow(&self, id: &str) -> Result<Arc<LibraryEntry>> {
         match self.found(id)? {
             Some(LibraryMatch::Workflow(entry)) => Ok(entry),
             Some(LibraryMatch::Invalid(invalid)) => Err(problems::of_invalid(id, &invalid)),
@@ -127,7 +113,7 @@ impl Reader {
     }
 
     /// What there is under an id, a workflow or a file that is none.
-    pub(crate) fn found(&self, id: &str) -> Result<Option<LibraryMatch>, Problem> {
+    pub(crate) fn found(&self, id: &str) -> Result<Option<LibraryMatch>> {
         if let Some(given) = self.given.as_ref().filter(|given| given.id == id) {
             return Ok(Some(LibraryMatch::Workflow(Arc::clone(given))));
         }
@@ -147,32 +133,22 @@ impl Reader {
     }
 
     /// Every workflow and every file that is none.
-    pub fn listing(&self) -> Result<Arc<Listing>, Problem> {
+    pub fn listing(&self) -> Result<Arc<Listing>> {
         self.library.listing(WORLD).or_problem()
     }
 
-    /// The catalogs.
-    pub(crate) fn shelf(&self) -> &CatalogCache {
-        &self.shelf
-    }
-
-    /// The directories of the process.
-    pub(crate) fn locations(&self) -> &Locations {
-        &self.locations
-    }
-
     /// What the configuration says now.
-    pub(crate) fn config(&self) -> Result<Config, Problem> {
+    pub(crate) fn config(&self) -> Result<Config> {
         Config::read(&self.locations).or_problem()
     }
 
     /// The same, read only if somebody touched the file: every request of a run asks.
-    pub(crate) fn live_config(&self) -> Result<Arc<Config>, Problem> {
+    pub(crate) fn live_config(&self) -> Result<Arc<Config>> {
         self.live_config.read(&self.locations).or_problem()
     }
 
     /// A file that arguments of a command name; who called decides what may be read.
-    pub(crate) fn file(&self, path: &str, call: &dyn Caller) -> Result<Vec<u8>, Problem> {
+    pub(crate) fn file(&self, path: &str, call: &dyn Caller) -> Result<Vec<u8>> {
         let trust = match call.kind() {
             CallerKind::Person => Trust::user(&self.locations),
             CallerKind::Agent => Trust::agent(&self.locations, &self.config()?),
@@ -182,28 +158,21 @@ impl Reader {
     }
 
     /// The index over all that can be found now.
-    pub(crate) fn finder(&self) -> Result<Arc<CommandIndex>, Problem> {
+    pub(crate) fn finder(&self) -> Result<Arc<CommandIndex>> {
         let loaded = self.shelf.enabled()?;
         let listing = self.listing()?;
-        let workflows: Vec<_> = listing
-            .items
-            .iter()
-            .map(|item| {
-                let description = item.description.clone().unwrap_or_default();
-                (item.id.clone(), item.title.clone(), description)
-            })
-            .collect();
-        let mut kept = self.finder.lock().unwrap_or_else(PoisonError::into_inner);
+        let workflows = listing.items.iter().map(|item| {
+            let description = item.description.clone().unwrap_or_default();
+            (item.id.clone(), item.title.clone(), description)
+        });
+        let workflows: Vec<_> = workflows.collect();
+        let mut kept = locked(&self.finder);
         if let Some(finder) = kept.as_ref().filter(|finder| finder.is_of(&loaded, &workflows)) {
             return Ok(Arc::clone(finder));
         }
         let finder = Arc::new(CommandIndex::new(loaded, workflows));
         *kept = Some(Arc::clone(&finder));
         Ok(finder)
-    }
-
-    pub(crate) fn world() -> World<'static> {
-        WORLD
     }
 
     /// The problem of an id that nothing has.

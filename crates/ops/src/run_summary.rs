@@ -10,7 +10,7 @@ use crate::prelude::*;
 const WHOM: [&str; 5] = ["person", "agent", "time", "paused", "other"];
 
 /// The numbers of now; all of them zero where there have never been runs.
-pub(crate) async fn of(runs: &dyn RunReader) -> Result<JournalMetrics, Problem> {
+pub(crate) async fn of(runs: &dyn RunReader) -> Result<JournalMetrics> {
     let tally = runs.tally().await.or_problem()?;
     Ok(journal(&tally))
 }

@@ -2,13 +2,13 @@
 
 use milepost_model::secret::Secret;
 use milepost_model::suggest;
-use milepost_store::secrets::{SecretError, SecretName, Vault};
+use milepost_store::secrets::{SecretEntry, SecretError, SecretName};
 use url::{Origin, Url};
 
 use crate::prelude::*;
 
 /// A secret by name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SecretItem {
     /// Its name.
     pub name: String,
@@ -33,14 +33,10 @@ impl<'w> SecretOperations<'w> {
         SecretOperations { writer }
     }
 
-    fn vault(&self) -> Result<Vault, Problem> {
-        self.writer.vault()
-    }
-
     /// Every secret by name.
-    pub fn list(&self) -> Result<Vec<SecretItem>, Problem> {
-        let entries = self.vault()?.list().or_problem()?;
-        let item = |entry: milepost_store::secrets::SecretEntry| SecretItem {
+    pub fn list(&self) -> Result<Vec<SecretItem>> {
+        let entries = self.writer.vault()?.list().or_problem()?;
+        let item = |entry: SecretEntry| SecretItem {
             name: entry.name.as_str().to_owned(),
             from: entry.from.name().to_owned(),
             shadowed: entry.shadowed,
@@ -50,43 +46,39 @@ impl<'w> SecretOperations<'w> {
     }
 
     /// Whether a name is one, and an origin: what can be known before there is a value.
-    pub fn check(name: &str, origin: Option<&str>) -> Result<(), Problem> {
+    pub fn check(name: &str, origin: Option<&str>) -> Result<()> {
         parsed(name)?;
         origin.map(origin_of).transpose().map(drop)
     }
 
     /// Keeps a secret, for one origin alone if one is given.
-    pub fn set(&self, name: &str, value: Secret, origin: Option<&str>) -> Result<(), Problem> {
+    pub fn set(&self, name: &str, value: Secret, origin: Option<&str>) -> Result<()> {
         let name = parsed(name)?;
         let origin = origin.map(origin_of).transpose()?;
-        self.vault()?.set(&name, value, origin.as_ref()).or_problem()
+        self.writer.vault()?.set(&name, value, origin.as_ref()).or_problem()
     }
 
     /// Lets go of a secret.
-    pub fn remove(&self, name: &str) -> Result<(), Problem> {
-        let removed = self.vault()?.remove(&parsed(name)?);
+    pub fn remove(&self, name: &str) -> Result<()> {
+        let removed = self.writer.vault()?.remove(&parsed(name)?);
         removed.map_err(|error| match error {
             SecretError::NotFound { .. } => self.none_to_remove(name, &error),
             error => problems::of_secret(&error),
         })
     }
-}
 
-impl SecretOperations<'_> {
     /// Nobody wants to set what they want to remove.
     fn none_to_remove(&self, name: &str, error: &SecretError) -> Problem {
         let all = self.list().unwrap_or_default();
         let meant = suggest::closest(name, all.iter().map(|item| item.name.as_str()));
-        let hint = match meant {
-            Some(meant) => problems::meant(meant),
-            None => Hint::text("see which there are with ").call(Invocation::of("secret.list")),
-        };
+        let all = Hint::text("see which there are with ").call(Invocation::of("secret.list"));
+        let hint = meant.map_or(all, problems::meant);
         let message = format!("there is no secret `{name}`");
         Problem { message, hint, ..problems::of_secret(error) }
     }
 }
 
-fn origin_of(text: &str) -> Result<Origin, Problem> {
+fn origin_of(text: &str) -> Result<Origin> {
     let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
     url.map(|url| url.origin()).ok_or_else(|| {
         let message = format!("`{}` is not an http or https URL", suggest::excerpt(text));
@@ -94,7 +86,7 @@ fn origin_of(text: &str) -> Result<Origin, Problem> {
     })
 }
 
-fn parsed(name: &str) -> Result<SecretName, Problem> {
+fn parsed(name: &str) -> Result<SecretName> {
     SecretName::parse(name).map_err(|error| {
         let hint = "use letters, digits, `_`, `-` and `.`, such as SHOP_TOKEN";
         Problem::new(Code::ParamsInvalid, error.to_string(), hint)

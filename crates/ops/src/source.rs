@@ -3,7 +3,7 @@
 
 use milepost_catalog::bundle::{Bundle, Bundled, FetchedFile};
 use milepost_catalog::document::ParsedDocument;
-use milepost_catalog::finding::DocumentFinding;
+use milepost_catalog::finding::{DocumentFinding, DocumentRule};
 use milepost_catalog::openapi::Api;
 use milepost_outbound::{Client, Outgoing, Policy, SendOptions};
 use milepost_store::catalogs::CatalogSource;
@@ -67,17 +67,10 @@ impl DocumentSource<'_> {
         call: &dyn Caller,
     ) -> Result<SourceDocument, SourceFailure> {
         call.progress(&format!("reading {}", self.source));
-        if self.is_url() {
-            self.read_url(reader, call).await
-        } else {
-            self.read_path(reader, call).await
-        }
-    }
-
-    fn is_url(&self) -> bool {
-        match self.source_type {
-            Some(kind) => kind == SourceType::Url,
-            None => self.source.contains("://"),
+        let seen = || if self.source.contains("://") { SourceType::Url } else { SourceType::Path };
+        match self.source_type.unwrap_or_else(seen) {
+            SourceType::Url => self.read_url(reader, call).await,
+            SourceType::Path => self.read_path(reader, call).await,
         }
     }
 
@@ -118,10 +111,7 @@ impl DocumentSource<'_> {
         if url.origin() != from.origin() && !self.allows(&url) {
             return FetchedFile::Missing(not_allowed(&url));
         }
-        match fetch(client, &url).await {
-            Ok(bytes) => FetchedFile::Bytes(bytes),
-            Err(problem) => FetchedFile::Missing(problem.message),
-        }
+        fetched(client, &url).await
     }
 
     async fn read_path(
@@ -130,7 +120,7 @@ impl DocumentSource<'_> {
         call: &dyn Caller,
     ) -> Result<SourceDocument, SourceFailure> {
         let config = reader.config()?;
-        let locations = reader.locations();
+        let locations = &reader.locations;
         let trust = match (call.kind(), self.refs_root) {
             (CallerKind::Person, Some(root)) => Trust::user_with_root(locations, root.as_ref()),
             (CallerKind::Person, None) => Trust::user(locations),
@@ -162,10 +152,7 @@ impl DocumentSource<'_> {
             if !self.allows(&url) {
                 return FetchedFile::Missing(not_allowed(&url));
             }
-            return match fetch(client, &url).await {
-                Ok(bytes) => FetchedFile::Bytes(bytes),
-                Err(problem) => FetchedFile::Missing(problem.message),
-            };
+            return fetched(client, &url).await;
         }
         match files.read(file) {
             Ok(bytes) => FetchedFile::Bytes(bytes.to_vec()),
@@ -202,17 +189,9 @@ fn policy(config: &Config, call: &dyn Caller, url: Option<&Url>) -> Policy {
 
 /// A URL as it is kept: parameters that look like credentials are not written down.
 fn without_tokens(url: &Url) -> Url {
-    let is_secret = |name: &str| {
-        let name = name.to_ascii_lowercase();
-        ["token", "key", "secret", "sig", "auth", "password", "credential"]
-            .iter()
-            .any(|word| name.contains(word))
-    };
-    let kept: Vec<(String, String)> = url
-        .query_pairs()
-        .filter(|(name, _)| !is_secret(name))
-        .map(|(name, value)| (name.into_owned(), value.into_owned()))
-        .collect();
+    let words = ["token", "key", "secret", "sig", "auth", "password", "credential"];
+    let is_secret = |name: &str| words.iter().any(|word| name.to_ascii_lowercase().contains(word));
+    let kept: Vec<_> = url.query_pairs().filter(|(name, _)| !is_secret(name)).collect();
     let mut shown = url.clone();
     shown.set_query(None);
     if !kept.is_empty() {
@@ -221,39 +200,38 @@ fn without_tokens(url: &Url) -> Url {
     shown
 }
 
-async fn fetch(client: &Client, url: &Url) -> Result<Vec<u8>, Problem> {
+async fn fetched(client: &Client, url: &Url) -> FetchedFile {
+    let fetched = fetch(client, url).await.map(FetchedFile::Bytes);
+    fetched.unwrap_or_else(|problem| FetchedFile::Missing(problem.message))
+}
+
+async fn fetch(client: &Client, url: &Url) -> Result<Vec<u8>> {
     let request = Outgoing::get(url.clone())
         .header("Accept", "application/json, application/yaml, */*;q=0.5");
-    let sending = SendOptions {
-        body_bytes: milepost_catalog::limits::DOCUMENT_BYTES,
-        ..SendOptions::default()
-    };
+    let body_bytes = milepost_catalog::limits::DOCUMENT_BYTES;
+    let sending = SendOptions { body_bytes, ..SendOptions::default() };
     let response = client.send(&request, &sending).await.or_problem()?;
     if !(200..300).contains(&response.status) {
         let message = format!("`{url}` answered {}", response.status);
-        let problem = Problem::new(
-            Code::SourceUnreadable,
-            message,
-            "check the URL, or download the document and name the file",
-        );
+        let hint = "check the URL, or download the document and name the file";
+        let problem = Problem::new(Code::SourceUnreadable, message, hint);
         return Err(problem.context("status", response.status));
     }
     Ok(response.body.to_vec())
 }
 
 fn begin(bytes: Vec<u8>) -> Result<Bundle, SourceFailure> {
-    match ParsedDocument::read_owned(bytes) {
-        Ok(reading) => Ok(Bundle::new(reading)),
-        Err(error) => Err(not_a_document(&error)),
-    }
+    let reading = ParsedDocument::read_owned(bytes).map_err(|error| not_a_document(&error))?;
+    Ok(Bundle::new(reading))
 }
 
 fn not_a_document(error: &milepost_catalog::document::Unreadable) -> SourceFailure {
-    SourceFailure::NotADocument(DocumentFinding {
-        path: String::new(),
-        rule: milepost_catalog::finding::DocumentRule("unreadable"),
-        message: error.to_string(),
-    })
+    SourceFailure::NotADocument(of_whole(DocumentRule("unreadable"), error))
+}
+
+/// A finding about a document as a whole.
+fn of_whole(rule: DocumentRule, error: &impl ToString) -> DocumentFinding {
+    DocumentFinding { path: String::new(), rule, message: error.to_string() }
 }
 
 fn finish(
@@ -270,12 +248,7 @@ pub(crate) fn api(
     bundled: Bundled,
 ) -> Result<(Api, Vec<DocumentFinding>, Vec<DocumentFinding>), DocumentFinding> {
     let (warnings, violations) = (bundled.warnings, bundled.violations);
-    match Api::new(bundled.reading) {
-        Ok(api) => Ok((api, warnings, violations)),
-        Err(error) => Err(DocumentFinding {
-            path: String::new(),
-            rule: milepost_catalog::finding::DocumentRule::VERSION,
-            message: error.to_string(),
-        }),
-    }
+    let api = Api::new(bundled.reading);
+    let api = api.map_err(|error| of_whole(DocumentRule::VERSION, &error))?;
+    Ok((api, warnings, violations))
 }

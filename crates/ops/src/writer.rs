@@ -1,19 +1,17 @@
 //! What an operation that changes things may use.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use milepost_driver::clock::{monotonic, now_ms};
 use milepost_driver::{Driver, DriverPorts, RunService};
 use milepost_engine::ports::RequestSender;
-use milepost_model::id::CatalogId;
 use milepost_store::catalogs::{Catalogs, DerivedCache};
 use milepost_store::secrets::{Environment, Vault};
 use milepost_store::workflows::WorkflowStore;
 use milepost_store::{Blobs, Locations};
 
-use crate::catalog_pin::CatalogPin;
+use crate::catalog_cache::PinsById;
 use crate::choice_cache::ChoiceCache;
 use crate::prelude::*;
 use crate::run::person::UnsignedRuns;
@@ -31,7 +29,8 @@ pub struct Writer {
     environment: Environment,
     /// The service of runs, from its first use on: a process has one.
     service: Arc<OnceLock<Service>>,
-    unsigned: Arc<UnsignedRuns>,
+    /// Runs that are known to need no signature.
+    pub(crate) unsigned: Arc<UnsignedRuns>,
 }
 
 /// The service of runs, and what it sends with.
@@ -44,23 +43,16 @@ struct Service {
 impl Writer {
     /// Over the directories of a process. Nothing is read yet.
     pub fn open(reader: Reader, environment: Environment) -> Writer {
-        let catalogs = reader.shelf().catalogs();
-        let derived = reader.shelf().derived();
-        let blobs = Blobs::open(reader.locations());
-        let choices = Arc::new(ChoiceCache::open(reader.locations()));
-        let workflows = Arc::new(WorkflowStore::open(reader.locations()));
-        let reader = reader.with_environment(environment.clone());
-        let (service, unsigned) = (Arc::default(), Arc::default());
         Writer {
-            reader,
-            catalogs,
-            derived,
-            choices,
-            workflows,
-            blobs,
+            catalogs: Arc::clone(&reader.shelf.catalogs),
+            derived: Arc::clone(&reader.shelf.derived),
+            choices: Arc::new(ChoiceCache::open(&reader.locations)),
+            workflows: Arc::new(WorkflowStore::open(&reader.locations)),
+            blobs: Blobs::open(&reader.locations),
+            reader: reader.with_environment(environment.clone()),
             environment,
-            service,
-            unsigned,
+            service: Arc::default(),
+            unsigned: Arc::default(),
         }
     }
 
@@ -72,35 +64,35 @@ impl Writer {
     }
 
     /// The same with the versions of catalogs that a run is pinned to.
-    pub(crate) fn pinned(&self, pins: BTreeMap<CatalogId, Arc<CatalogPin>>) -> Writer {
+    pub(crate) fn pinned(&self, pins: PinsById) -> Writer {
         // It must not keep the service alive that has it at hand.
         Writer { reader: self.reader.pinned(pins), service: Arc::default(), ..self.clone() }
     }
 
     /// Where secrets are kept.
-    pub(crate) fn vault(&self) -> Result<Vault, Problem> {
+    pub(crate) fn vault(&self) -> Result<Vault> {
         let config = self.reader.config()?;
-        Vault::open(self.reader.locations(), config.secrets, self.environment.clone()).or_problem()
+        Vault::open(&self.reader.locations, config.secrets, self.environment.clone()).or_problem()
     }
 
     /// The service of runs.
-    pub(crate) fn runs(&self) -> Result<&dyn RunService, Problem> {
+    pub(crate) fn runs(&self) -> Result<&dyn RunService> {
         Ok(&self.service()?.runs)
     }
 
     /// What the requests of runs are sent with.
-    pub(crate) fn sender(&self) -> Result<&CatalogSender, Problem> {
+    pub(crate) fn sender(&self) -> Result<&CatalogSender> {
         Ok(&self.service()?.sender)
     }
 
-    fn service(&self) -> Result<&Service, Problem> {
+    fn service(&self) -> Result<&Service> {
         if let Some(service) = self.service.get() {
             return Ok(service);
         }
         // What it sends with must not keep it alive.
         let hands = Writer { service: Arc::default(), ..self.clone() };
         let sender = Arc::new(CatalogSender::new(hands));
-        let ports = self.reader.ports();
+        let ports = &self.reader.ports;
         let runs = Driver::new(DriverPorts {
             journal: Arc::clone(&ports.journal),
             dispatch: Arc::clone(&ports.dispatch),
@@ -118,18 +110,13 @@ impl Writer {
         self.service.get().map(|service| &service.runs as &dyn RunService)
     }
 
-    /// Runs that are known to need no signature.
-    pub(crate) fn unsigned(&self) -> &UnsignedRuns {
-        &self.unsigned
-    }
-
     /// A variable of the environment.
     pub(crate) fn variable(&self, name: &str) -> Option<String> {
         self.environment.variable(name).map(|value| value.reveal().to_owned())
     }
 
     /// Keeps bytes that are no text, and says where.
-    pub(crate) fn keep_blob(&self, bytes: &[u8]) -> Result<PathBuf, Problem> {
+    pub(crate) fn keep_blob(&self, bytes: &[u8]) -> Result<PathBuf> {
         self.blobs.keep(bytes).or_problem()
     }
 }

@@ -179,7 +179,7 @@ impl Code {
 }
 
 /// One thing that is wrong with the arguments of a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Argument {
     /// JSON pointer into the arguments.
     pub path: String,

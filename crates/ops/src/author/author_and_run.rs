@@ -30,7 +30,7 @@ operation! {
     /// Writes a workflow and runs it.
     AuthorAndRun: "workflow.author_and_run", "Write a workflow and run it",
         include_str!("author_and_run.md");
-    doors: [Door::Tool(Tool::FULL.calls_out().task(Task::Required))];
+    doors: [Door::Tool(Tool { calls_out: true, task: Task::Required, ..Tool::FULL })];
     run: author_and_run(Writer, Request) -> RunView;
     example: {
         "goal": "Refund order 1001 after a person has approved it",
@@ -38,11 +38,7 @@ operation! {
     };
 }
 
-async fn author_and_run(
-    writer: &Writer,
-    call: &dyn Caller,
-    request: Request,
-) -> Result<RunView, Problem> {
+async fn author_and_run(writer: &Writer, call: &dyn Caller, request: Request) -> Result<RunView> {
     let mut keeps = None;
     let subject = match (&request.manifest, &request.workflow_id) {
         (Some(text), id) => {
@@ -67,7 +63,7 @@ async fn author_and_run(
 }
 
 /// The prompt for a draft.
-async fn task(writer: &Writer, request: &Request) -> Result<String, Problem> {
+async fn task(writer: &Writer, request: &Request) -> Result<String> {
     if request.goal.trim().is_empty() {
         let hint = "say what the workflow is to achieve";
         return Err(Problem::new(Code::ParamsInvalid, "`goal` is empty", hint));

@@ -6,7 +6,7 @@ use milepost_engine::event::CallAnswer;
 use milepost_engine::interpreter::AttemptOutcome;
 use milepost_engine::{Failure, FailureKind};
 
-use super::reject_secrets;
+use super::{reject_secrets, values};
 use crate::inputs::resolve_inputs::{self, ResolveInputs};
 use crate::prelude::*;
 use crate::run::errors::failure_of as failure;
@@ -58,8 +58,8 @@ impl BuiltinCommand {
         };
         match done {
             Ok(output) => {
-                let answer =
-                    CallAnswer { output, status: 200, headers: Map::new(), notes: Vec::new() };
+                let (headers, notes) = (Map::new(), Vec::new());
+                let answer = CallAnswer { output, status: 200, headers, notes };
                 AttemptOutcome::Answered { answer, duration_ms: 0 }
             }
             Err(failure) => AttemptOutcome::Failed {
@@ -74,11 +74,6 @@ impl BuiltinCommand {
 
 fn text(with: &Map<String, Value>, name: &str) -> Option<String> {
     with.get(name).and_then(Value::as_str).map(str::to_owned)
-}
-
-fn values(with: &Map<String, Value>) -> Map<String, Value> {
-    let parts = ["inputs", "more"].into_iter().filter_map(|name| with.get(name)?.as_object());
-    parts.flat_map(Clone::clone).collect()
 }
 
 fn refuted(message: String, hint: &str) -> Failure {
@@ -103,9 +98,8 @@ fn check(writer: &Writer, with: &Map<String, Value>) -> Result<Value, Failure> {
         return Err(refuted(message, "correct every finding, then hand in the whole workflow"));
     }
     let given = values(with);
-    if let Some(name) =
-        document.workflow.as_ref().and_then(|own| reject_secrets::first(own, &given))
-    {
+    let secret = document.workflow.as_ref().and_then(|own| reject_secrets::first(own, &given));
+    if let Some(name) = secret {
         let message = format!("`{name}` was given in the open, so it cannot be a secret input");
         let hint = "leave `secret` out, or call the input something else";
         return Err(refuted(message, hint));
@@ -115,8 +109,7 @@ fn check(writer: &Writer, with: &Map<String, Value>) -> Result<Value, Failure> {
         let message = format!("the text is that of `{id}`, not of `{meant}`");
         return Err(refuted(message, "keep the id of the workflow"));
     }
-    let taken = text(with, "workflow_id").is_none() && writer.reader.workflow(&id).is_ok();
-    if taken {
+    if text(with, "workflow_id").is_none() && writer.reader.workflow(&id).is_ok() {
         let message = format!("there is a workflow `{id}` already");
         return Err(refuted(message, "give the new one another id"));
     }
@@ -135,9 +128,8 @@ async fn save(writer: &Writer, with: &Map<String, Value>) -> Result<Value, Failu
     }
     let expected_version = text(with, "expected_version");
     let request = save::Request { content, expected_version, ..save::Request::default() };
-    let saved = SaveWorkflow::run(writer, &SilentCaller, request)
-        .await
-        .map_err(|problem| failure(&problem))?;
+    let saved = SaveWorkflow::run(writer, &SilentCaller, request).await;
+    let saved = saved.map_err(|problem| failure(&problem))?;
     Ok(json!({"workflow_id": saved.workflow_id, "version": saved.version}))
 }
 

@@ -58,7 +58,7 @@ struct Orchestration {
 
 impl Orchestration {
     /// Begins it: on disk when this returns.
-    async fn begin(self, writer: &Writer, call: &dyn Caller) -> Result<RunView, Problem> {
+    async fn begin(self, writer: &Writer, call: &dyn Caller) -> Result<RunView> {
         let runs = writer.runs()?;
         let wish = StartOptions {
             manifest: Some(self.manifest()),
@@ -73,14 +73,13 @@ impl Orchestration {
     }
 
     fn given(&self) -> Map<String, Value> {
-        let mut given = Map::new();
-        match &self.subject {
-            Subject::Kept(id) => given.insert("workflow_id".to_owned(), id.clone().into()),
-            Subject::Text(text) => given.insert("manifest".to_owned(), text.clone().into()),
-            Subject::Drafted(prompt) => given.insert("task".to_owned(), prompt.clone().into()),
+        let (name, subject) = match &self.subject {
+            Subject::Kept(id) => ("workflow_id", id),
+            Subject::Text(text) => ("manifest", text),
+            Subject::Drafted(prompt) => ("task", prompt),
         };
-        given.insert("inputs".to_owned(), Value::Object(self.inputs.clone()));
-        given
+        let inputs = Value::Object(self.inputs.clone());
+        Map::from_iter([(name.into(), subject.clone().into()), ("inputs".into(), inputs)])
     }
 
     /// The workflow of it.
@@ -200,8 +199,13 @@ fn run(workflow: &str) -> [Value; 3] {
 /// What a step of ours runs, out of what it was given.
 pub(crate) fn chosen(given: &Map<String, Value>) -> (Option<String>, Map<String, Value>) {
     let workflow = given.get("workflow_id").and_then(Value::as_str).map(str::to_owned);
+    (workflow, values(given))
+}
+
+/// The inputs that a step of ours was given.
+fn values(given: &Map<String, Value>) -> Map<String, Value> {
     let parts = ["inputs", "more"].into_iter().filter_map(|name| given.get(name)?.as_object());
-    (workflow, parts.flat_map(Clone::clone).collect())
+    parts.flat_map(Clone::clone).collect()
 }
 
 /// The id that a text keeps, with the version that is there: a correction takes its place. A text
@@ -210,7 +214,7 @@ fn keeps(
     writer: &Writer,
     text: &str,
     meant: Option<&str>,
-) -> Result<Option<(String, Option<String>)>, Problem> {
+) -> Result<Option<(String, Option<String>)>> {
     let id = meant.map(str::to_owned).or_else(|| {
         let document = crate::workflow::read(&writer.reader, text.as_bytes(), None);
         document.id.filter(|id| writer.reader.workflow(id).is_ok())

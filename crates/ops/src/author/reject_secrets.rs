@@ -19,43 +19,28 @@ fn how() -> Hint {
 }
 
 /// Refuses the secrets of a workflow of the library.
-pub(super) fn of_workflow(
-    writer: &Writer,
-    id: &str,
-    inputs: &Map<String, Value>,
-) -> Result<(), Problem> {
+pub(super) fn of_workflow(writer: &Writer, id: &str, inputs: &Map<String, Value>) -> Result<()> {
     of_document(&writer.reader.workflow(id)?.document, inputs)
 }
 
 /// Refuses the secrets of a text. Which inputs of one that does not validate are secret cannot be
 /// told for certain, so it may say nothing of secrets at all.
-pub(super) fn of_text(
-    writer: &Writer,
-    text: &str,
-    inputs: &Map<String, Value>,
-) -> Result<(), Problem> {
+pub(super) fn of_text(writer: &Writer, text: &str, inputs: &Map<String, Value>) -> Result<()> {
     of_document(&workflow::read(&writer.reader, text.as_bytes(), None), inputs)
 }
 
-fn of_document(document: &Document, inputs: &Map<String, Value>) -> Result<(), Problem> {
+fn of_document(document: &Document, inputs: &Map<String, Value>) -> Result<()> {
     if let Some(workflow) = &document.workflow {
-        return match first(workflow, inputs) {
-            Some(name) => Err(refused(name)),
-            None => Ok(()),
-        };
+        return first(workflow, inputs).map_or(Ok(()), |name| Err(refused(name)));
     }
+    // It may make an input a secret one, however that is spelled.
     let text = document.source.as_ref().map(Source::text).unwrap_or_default();
-    if inputs.is_empty() || !may_speak_of_secrets(text) {
+    if inputs.is_empty() || !text.contains("secret") && !text.contains('\\') {
         return Ok(());
     }
     let message = "the workflow is not valid and may have secret inputs, so it takes no `inputs`";
     let hint = "leave `inputs` out: what is missing is asked for once the workflow is valid";
     Err(Problem::new(Code::ParamsInvalid, message, hint))
-}
-
-/// Whether a text may make an input a secret one, however it is spelled.
-fn may_speak_of_secrets(text: &str) -> bool {
-    text.contains("secret") || text.contains('\\')
 }
 
 /// A secret input among the given ones.
@@ -90,7 +75,7 @@ pub(crate) fn of_run<'v>(
     writer: &Writer,
     run: &RunView,
     given: impl IntoIterator<Item = &'v Value>,
-) -> Result<(), Problem> {
+) -> Result<()> {
     if !super::is_orchestration(&run.workflow) {
         return Ok(());
     }
@@ -103,10 +88,8 @@ pub(crate) fn of_run<'v>(
         let object = parsed.as_ref().unwrap_or(value).as_object()?;
         first(workflow, object)
     });
-    match found.next() {
-        None => Ok(()),
-        Some(name) => Err(refused(name).context("run_id", run.run_id.as_str())),
-    }
+    let refused = |name: &str| Err(refused(name).context("run_id", run.run_id.as_str()));
+    found.next().map_or(Ok(()), refused)
 }
 
 /// The workflow that an orchestration runs in the end, once it is known.

@@ -43,16 +43,12 @@ operation! {
     /// Corrects a workflow and runs it.
     RepairAndRerun: "workflow.repair_and_rerun", "Correct a workflow and run it",
         include_str!("repair_and_rerun.md");
-    doors: [Door::Tool(Tool::FULL.calls_out().task(Task::Required))];
+    doors: [Door::Tool(Tool { calls_out: true, task: Task::Required, ..Tool::FULL })];
     run: repair_and_rerun(Writer, Request) -> RunView;
     example: {"run_id": "run_00000000000000000000000001"};
 }
 
-async fn repair_and_rerun(
-    writer: &Writer,
-    call: &dyn Caller,
-    request: Request,
-) -> Result<RunView, Problem> {
+async fn repair_and_rerun(writer: &Writer, call: &dyn Caller, request: Request) -> Result<RunView> {
     let broken = match (request.run_id, request.manifest) {
         (Some(run), None) => failed(writer, &run).await?,
         (None, Some(text)) => Broken { text, why: String::new(), inputs: Map::new() },
@@ -91,7 +87,7 @@ async fn repair_and_rerun(
 }
 
 /// A run that failed. Of an orchestration it is what it ran that is to be corrected.
-async fn failed(writer: &Writer, run: &str) -> Result<Broken, Problem> {
+async fn failed(writer: &Writer, run: &str) -> Result<Broken> {
     let runs = writer.reader.runs();
     let run = crate::run::find(runs, run).await?;
     let snapshot = runs.snapshot(&run).await.or_problem()?;
@@ -118,15 +114,11 @@ fn gone(run: &RunId, reason: &str) -> Problem {
 
 impl Broken {
     /// The workflow of a run, as it was run.
-    async fn of(
-        writer: &Writer,
-        snapshot: &Snapshot,
-        failure: &Failure,
-    ) -> Result<Broken, Problem> {
+    async fn of(writer: &Writer, snapshot: &Snapshot, failure: &Failure) -> Result<Broken> {
         let (run, state) = (&snapshot.run, &*snapshot.state);
         let hash = Digest::parse(&state.head.text_hash);
         let hash = hash.ok_or_else(|| gone(run, "its text has no hash"))?;
-        let text = writer.reader.ports().journal.text(hash).await.or_problem()?;
+        let text = writer.reader.ports.journal.text(hash).await.or_problem()?;
         let text = text.ok_or_else(|| gone(run, "its text is gone"))?;
         Ok(Broken { text, why: why(failure), inputs: plain(state) })
     }

@@ -41,7 +41,7 @@ pub struct Request {
 }
 
 /// How a catalog authenticates.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// The catalog.
     pub catalog_id: String,
@@ -52,7 +52,7 @@ pub struct Response {
 }
 
 /// A scheme, and what it is satisfied with.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SchemeView {
     /// Its name in the document.
     pub scheme: String,
@@ -77,14 +77,10 @@ operation! {
     example: {"catalog_id": "shop", "scheme": "bearer", "secrets": {"token": "SHOP_TOKEN"}};
 }
 
-async fn configure_auth(
-    writer: &Writer,
-    _call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
-    let shelf = writer.reader.shelf();
+async fn configure_auth(writer: &Writer, _: &dyn Caller, request: Request) -> Result<Response> {
+    let shelf = &writer.reader.shelf;
     let mut record = shelf.record(&request.catalog_id)?;
-    let schemes = shelf.load(&record)?.schemes()?;
+    let schemes = shelf.load(&record)?.face()?.schemes();
     let profile = profile(request.profile.as_deref())?;
     if let Some(scheme) = chosen(&request, &schemes)? {
         let Some(known) = schemes.get(scheme) else {
@@ -121,7 +117,7 @@ async fn configure_auth(
 }
 
 /// A profile by its name.
-pub(crate) fn profile(name: Option<&str>) -> Result<ProfileName, Problem> {
+pub(crate) fn profile(name: Option<&str>) -> Result<ProfileName> {
     let Some(name) = name else { return Ok(ProfileName::default()) };
     ProfileName::parse(name).ok_or_else(|| {
         let message = format!("`{}` is not a valid profile name", suggest::excerpt(name));
@@ -133,7 +129,7 @@ pub(crate) fn profile(name: Option<&str>) -> Result<ProfileName, Problem> {
 fn chosen<'r>(
     request: &'r Request,
     schemes: &'r BTreeMap<String, SecurityScheme>,
-) -> Result<Option<&'r str>, Problem> {
+) -> Result<Option<&'r str>> {
     let changes = request.clear || !request.secrets.is_empty();
     let mut names = schemes.keys().map(String::as_str);
     match (&request.scheme, names.next(), names.next()) {
@@ -174,7 +170,7 @@ fn added(mut before: CatalogCredential, said: CatalogCredential) -> CatalogCrede
 }
 
 /// A name that no secret has and that looks like no name is probably the secret itself.
-fn names_of_secrets(writer: &Writer, said: &CatalogCredential) -> Result<(), Problem> {
+fn names_of_secrets(writer: &Writer, said: &CatalogCredential) -> Result<()> {
     let kept = writer.vault()?.list().or_problem()?;
     for name in said.secrets.values().map(SecretName::as_str) {
         let known = kept.iter().any(|entry| entry.name.as_str() == name);
@@ -230,27 +226,21 @@ fn described(scheme: &SecurityScheme) -> String {
     }
 }
 
-fn credential(request: &Request, scheme: &SecurityScheme) -> Result<CatalogCredential, Problem> {
+fn credential(request: &Request, scheme: &SecurityScheme) -> Result<CatalogCredential> {
     let takes = takes(scheme);
+    let names = || takes.iter().map(|part| part.name()).collect::<Vec<_>>();
     let mut secrets = BTreeMap::new();
     for (part, name) in &request.secrets {
         // A ready token serves where a token server would be asked.
-        let token = matches!(
-            scheme,
-            SecurityScheme::ClientCredentials { .. } | SecurityScheme::OpenIdConnect { .. }
-        );
+        let token = takes.contains(&CredentialField::ClientId);
         let fits = |known: &&CredentialField| {
             known.name() == part
                 && (takes.contains(known) || (token && **known == CredentialField::Token))
         };
         let Some(part) = CredentialField::ALL.iter().find(fits) else {
-            let names: Vec<&str> = takes.iter().map(|part| part.name()).collect();
             let message = format!("the scheme takes no `{}`", suggest::excerpt(part));
-            return Err(Problem::new(
-                Code::ParamsInvalid,
-                message,
-                format!("give {}", suggest::list(names)),
-            ));
+            let hint = format!("give {}", suggest::list(names()));
+            return Err(Problem::new(Code::ParamsInvalid, message, hint));
         };
         let name = SecretName::parse(name).map_err(|error| {
             let hint = Hint::text("name a secret, such as SHOP_TOKEN; its value is set with ")
@@ -260,8 +250,7 @@ fn credential(request: &Request, scheme: &SecurityScheme) -> Result<CatalogCrede
         secrets.insert(*part, name);
     }
     if secrets.is_empty() {
-        let names: Vec<&str> = takes.iter().map(|part| part.name()).collect();
-        let hint = format!("say which secret is which: {}", suggest::list(names));
+        let hint = format!("say which secret is which: {}", suggest::list(names()));
         return Err(Problem::new(Code::ParamsInvalid, "no secret was named", hint));
     }
     let client_auth = match request.client_auth.as_deref() {
@@ -269,8 +258,8 @@ fn credential(request: &Request, scheme: &SecurityScheme) -> Result<CatalogCrede
         Some("basic") => Some(ClientAuth::Basic),
         Some("post") => Some(ClientAuth::Post),
         Some(other) => {
-            let message =
-                format!("`{}` is not a way to identify a client", suggest::excerpt(other));
+            let other = suggest::excerpt(other);
+            let message = format!("`{other}` is not a way to identify a client");
             return Err(Problem::new(Code::ParamsInvalid, message, "use `basic` or `post`"));
         }
     };
@@ -291,11 +280,9 @@ fn item(
     kept: &[&str],
 ) -> SchemeView {
     let given = record.auth.get(profile).and_then(|schemes| schemes.get(name));
-    let secrets: BTreeMap<String, String> = given
-        .into_iter()
-        .flat_map(|credential| &credential.secrets)
-        .map(|(part, name)| (part.name().to_owned(), name.as_str().to_owned()))
-        .collect();
+    let secrets = given.into_iter().flat_map(|credential| &credential.secrets);
+    let secrets = secrets.map(|(part, name)| (part.name().to_owned(), name.as_str().to_owned()));
+    let secrets: BTreeMap<String, String> = secrets.collect();
     let missing = secrets.values().filter(|name| !kept.contains(&name.as_str())).cloned();
     SchemeView {
         scheme: name.to_owned(),

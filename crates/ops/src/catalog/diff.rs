@@ -25,7 +25,7 @@ pub struct Request {
 }
 
 /// What would change.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// The catalog.
     pub catalog_id: String,
@@ -44,7 +44,7 @@ pub struct Response {
 }
 
 /// A command that is new or gone.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffedCommand {
     /// `group name`.
     pub command: String,
@@ -55,7 +55,7 @@ pub struct DiffedCommand {
 }
 
 /// A command that is different.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CommandChange {
     /// `group name`.
     pub command: String,
@@ -74,13 +74,9 @@ operation! {
     example: {"catalog_id": "shop", "source": "openapi.yaml"};
 }
 
-async fn diff_catalog(
-    reader: &Reader,
-    call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
-    let record = reader.shelf().record(&request.catalog_id)?;
-    let loaded = reader.shelf().load(&record)?;
+async fn diff_catalog(reader: &Reader, call: &dyn Caller, request: Request) -> Result<Response> {
+    let record = reader.shelf.record(&request.catalog_id)?;
+    let loaded = reader.shelf.load(&record)?;
     let here = super::list::source_text(&record.source);
     let asked = ImportRequest {
         wanted: DocumentSource {

@@ -39,7 +39,7 @@ fn yes() -> bool {
 }
 
 /// What was imported.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// Its id, which is the group of its commands.
     pub catalog_id: String,
@@ -65,16 +65,12 @@ operation! {
     /// Imports an OpenAPI document.
     ImportOpenApi: "catalog.import_openapi", "Import an OpenAPI document",
         include_str!("import.md");
-    doors: [Door::Tool(Tool::FULL.calls_out()), Door::Command("catalog import")];
+    doors: [Door::Tool(Tool { calls_out: true, ..Tool::FULL }), Door::Command("catalog import")];
     run: import_open_api(Writer, Request) -> Response;
     example: {"source": "openapi.yaml", "catalog_title": "Shop"};
 }
 
-async fn import_open_api(
-    writer: &Writer,
-    call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn import_open_api(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
     let asked = ImportRequest {
         wanted: DocumentSource {
             source: &request.source,
@@ -96,8 +92,8 @@ async fn import_open_api(
         .save(plan.record.clone(), plan.document(), request.overwrite)
         .or_problem()?;
     // Read back as everybody will see it, and derived data kept for all of them.
-    if let Some(record) = writer.reader.shelf().known(&id)? {
-        writer.reader.shelf().keep(&record, &plan.table);
+    if let Some(record) = writer.reader.shelf.known(&id)? {
+        writer.reader.shelf.keep(&record, &plan.table, None);
     }
     Ok(Response {
         catalog_id: id.to_string(),

@@ -13,7 +13,7 @@ pub struct Request {
 }
 
 /// Every catalog.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// Sorted by id.
     pub catalogs: Vec<CatalogItem>,
@@ -23,7 +23,7 @@ pub struct Response {
 }
 
 /// A catalog.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CatalogItem {
     /// Its id, which is the group of its commands.
     pub catalog_id: String,
@@ -49,7 +49,7 @@ pub struct CatalogItem {
 }
 
 /// A file that should be a catalog.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct UnreadableCatalog {
     /// The file.
     pub path: String,
@@ -65,18 +65,14 @@ operation! {
     example: {};
 }
 
-async fn list_catalogs(
-    reader: &Reader,
-    _call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
-    let shelf = reader.shelf();
+async fn list_catalogs(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response> {
+    let shelf = &reader.shelf;
     let listing = shelf.listing()?;
     let records = match &request.catalog_id {
         Some(which) => vec![shelf.record(which)?],
         None => listing.records,
     };
-    let catalogs = shelf.catalogs();
+    let catalogs = &shelf.catalogs;
     let items = records.iter().map(|record| {
         let loaded = shelf.load(record);
         CatalogItem {

@@ -33,8 +33,8 @@ pub async fn open(
     call: &dyn Caller,
     which: &str,
     settings: MockSettings,
-) -> Result<MockedApi, Problem> {
-    let shelf = reader.shelf();
+) -> Result<MockedApi> {
+    let shelf = &reader.shelf;
     if let Ok(Some(record)) = shelf.exact(which) {
         return of_catalog(reader, &record, settings);
     }
@@ -60,8 +60,8 @@ fn of_catalog(
     reader: &Reader,
     record: &Arc<CatalogRecord>,
     settings: MockSettings,
-) -> Result<MockedApi, Problem> {
-    let loaded = reader.shelf().load(record)?;
+) -> Result<MockedApi> {
+    let loaded = reader.shelf.load(record)?;
     let (rows, catalog) = (loaded.table.rows.clone(), record.id.clone());
     let operations = MockSource { api: loaded.api()?, rows, catalog };
     Ok(played(record.title.clone(), operations, settings))

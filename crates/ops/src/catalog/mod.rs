@@ -17,7 +17,7 @@ use milepost_catalog::finding::DocumentFinding;
 use crate::prelude::*;
 
 /// Something worth telling about a document.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DocumentRemark {
     /// JSON pointer into the document.
     pub path: String,
@@ -42,15 +42,10 @@ pub(crate) fn remarks(findings: &[DocumentFinding]) -> Vec<DocumentRemark> {
 }
 
 /// The id or the title, whichever was given.
-pub(crate) fn which<'a>(id: Option<&'a str>, title: Option<&'a str>) -> Result<&'a str, Problem> {
-    match (id, title) {
-        (Some(id), _) => Ok(id),
-        (None, Some(title)) => Ok(title),
-        (None, None) => {
-            let hint = Hint::text("give `catalog_id` or `catalog_title`: ")
-                .call(Invocation::of("catalog.list"))
-                .then(" shows them");
-            Err(Problem::new(Code::ParamsInvalid, "no catalog was named", hint))
-        }
-    }
+pub(crate) fn which<'a>(id: Option<&'a str>, title: Option<&'a str>) -> Result<&'a str> {
+    id.or(title).ok_or_else(|| {
+        let list = Invocation::of("catalog.list");
+        let hint = Hint::text("give `catalog_id` or `catalog_title`: ").call(list);
+        Problem::new(Code::ParamsInvalid, "no catalog was named", hint.then(" shows them"))
+    })
 }

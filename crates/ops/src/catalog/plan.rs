@@ -42,7 +42,7 @@ impl ImportPlan {
         asked: &ImportRequest<'_>,
         reader: &Reader,
         call: &dyn Caller,
-    ) -> Result<ImportPlan, Problem> {
+    ) -> Result<ImportPlan> {
         let look = InspectedDocument::at(&asked.wanted, asked.base_url, reader, call).await;
         let look = look.map_err(|unread| match unread {
             SourceFailure::Problem(problem) => problem,
@@ -58,10 +58,10 @@ impl ImportPlan {
         let mut record = asked.record(&api, id, origin, format);
         record.base_url = base.map(|url| BaseUrl {
             url: url.to_string(),
-            // A URL in a tool call is the model's, not the person's.
-            by: match asked.base_url.is_some() && call.kind() == CallerKind::Person {
-                true => GivenBy::User,
-                false => GivenBy::Document,
+            by: match call.kind() {
+                CallerKind::Person if asked.base_url.is_some() => GivenBy::User,
+                // A URL in a tool call is the model's, not the person's.
+                CallerKind::Person | CallerKind::Agent => GivenBy::Document,
             },
         });
         warnings.extend(carry_over(&mut record, asked, reader)?);
@@ -87,7 +87,7 @@ impl ImportPlan {
 
 impl ImportRequest<'_> {
     /// The vendor, else the title, as an id.
-    fn id(&self, api: &Api) -> Result<CatalogId, Problem> {
+    fn id(&self, api: &Api) -> Result<CatalogId> {
         let host = api.servers().into_iter().find_map(|server| {
             let url = url::Url::parse(&server.url).ok()?;
             url.host_str().map(str::to_owned)
@@ -136,8 +136,8 @@ fn carry_over(
     record: &mut CatalogRecord,
     asked: &ImportRequest<'_>,
     reader: &Reader,
-) -> Result<Option<DocumentFinding>, Problem> {
-    let Some(before) = reader.shelf().known(&record.id)? else { return Ok(None) };
+) -> Result<Option<DocumentFinding>> {
+    let Some(before) = reader.shelf.known(&record.id)? else { return Ok(None) };
     if asked.title.is_none() {
         record.title.clone_from(&before.title);
     }
@@ -145,9 +145,9 @@ fn carry_over(
     record.auth.clone_from(&before.auth);
     record.allow_private.clone_from(&before.allow_private);
     record.options = before.options.clone();
-    let typed = before.base_url.as_ref().filter(|base| base.by == GivenBy::User);
-    let now = record.base_url.as_ref().filter(|base| base.by == GivenBy::User);
-    if let (Some(typed), None) = (typed, now) {
+    let is_typed = |base: &&BaseUrl| base.by == GivenBy::User;
+    let now = record.base_url.as_ref().filter(is_typed);
+    if let (Some(typed), None) = (before.base_url.as_ref().filter(is_typed), now) {
         record.base_url = Some(typed.clone());
     }
     Ok(moved(record, &before))
@@ -164,8 +164,7 @@ fn moved(record: &mut CatalogRecord, before: &CatalogRecord) -> Option<DocumentF
         return None;
     }
     let typed = record.base_url.as_ref().is_some_and(|base| base.by == GivenBy::User);
-    let then = then.unwrap_or_else(|| "nowhere".to_owned());
-    let now = now.unwrap_or_else(|| "nowhere".to_owned());
+    let [then, now] = [then, now].map(|origin| origin.unwrap_or_else(|| "nowhere".to_owned()));
     let message = if typed {
         format!("the credentials of this catalog went to {then} and go to {now} from now on")
     } else {
@@ -181,23 +180,17 @@ fn moved(record: &mut CatalogRecord, before: &CatalogRecord) -> Option<DocumentF
 /// A document that cannot be imported, with every reason.
 pub(crate) fn invalid(source: &str, violations: &[DocumentFinding]) -> Problem {
     let first = violations.first().map(|finding| finding.message.as_str()).unwrap_or_default();
-    let message = match violations.len() {
-        1 => format!("`{source}` cannot be imported: {first}"),
-        count => format!("`{source}` cannot be imported: {first} (and {} more)", count - 1),
-    };
+    let more = problems::and_more(violations.len());
+    let message = format!("`{source}` cannot be imported: {first}{more}");
     let validate = Invocation::of("catalog.validate_openapi");
     let hint = Hint::text("correct the document, then ").call(validate).then(" it");
     let mut problem = Problem::new(Code::CatalogInvalid, message, hint).context("source", source);
-    problem.arguments = violations
-        .iter()
-        .map(|finding| Argument {
-            path: finding.path.clone(),
-            rule: finding.rule.0,
-            message: finding.message.clone(),
-            expected: String::new(),
-            actual: String::new(),
-            suggestion: Hint::default(),
-        })
-        .collect();
+    let arguments = violations.iter().map(|finding| Argument {
+        path: finding.path.clone(),
+        rule: finding.rule.0,
+        message: finding.message.clone(),
+        ..Argument::default()
+    });
+    problem.arguments = arguments.collect();
     problem
 }

@@ -33,7 +33,7 @@ pub struct Request {
 }
 
 /// What an import would do.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// The catalog as it would be.
     pub catalog: PlannedCatalog,
@@ -55,7 +55,7 @@ pub struct Response {
 }
 
 /// A catalog before it is one.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PlannedCatalog {
     /// Its id, which is the group of its commands.
     pub catalog_id: String,
@@ -75,11 +75,7 @@ operation! {
     example: {"source": "openapi.yaml", "catalog_title": "Shop"};
 }
 
-async fn plan_import(
-    reader: &Reader,
-    call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn plan_import(reader: &Reader, call: &dyn Caller, request: Request) -> Result<Response> {
     let asked = ImportRequest {
         wanted: DocumentSource {
             source: &request.source,
@@ -93,7 +89,7 @@ async fn plan_import(
         enabled: true,
     };
     let plan = ImportPlan::of(&asked, reader, call).await?;
-    let exists = reader.shelf().known(&plan.record.id)?.is_some();
+    let exists = reader.shelf.known(&plan.record.id)?.is_some();
     let rows = plan.table.rows.iter().take(limits::PREVIEW_COMMANDS);
     let commands = rows.map(|row| short(plan.record.id.as_str(), row)).collect();
     Ok(Response {
@@ -114,7 +110,7 @@ async fn plan_import(
 }
 
 /// What an import would do, or why there can be none.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ImportPreview {
     /// Whether it can be imported.
     pub valid: bool,
@@ -138,7 +134,7 @@ impl ImportPreview {
 operation! {
     /// Plans an import for agents: a document that cannot be imported is an answer, not a failure.
     PreviewImport: "catalog.preview_import", "Plan an import", include_str!("preview.md");
-    doors: [Door::Tool(Tool::FULL.calls_out()), Door::Command("catalog preview")];
+    doors: [Door::Tool(Tool { calls_out: true, ..Tool::FULL }), Door::Command("catalog preview")];
     run: preview_import(Reader, Request) -> ImportPreview;
     example: {"source": "openapi.yaml", "catalog_title": "Shop"};
 }
@@ -147,7 +143,7 @@ async fn preview_import(
     reader: &Reader,
     call: &dyn Caller,
     request: Request,
-) -> Result<ImportPreview, Problem> {
+) -> Result<ImportPreview> {
     match PlanImport::run(reader, call, request).await {
         Ok(plan) => Ok(ImportPreview::of(plan)),
         Err(problem) if problem.code == Code::CatalogInvalid && !problem.arguments.is_empty() => {

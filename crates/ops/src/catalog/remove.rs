@@ -19,7 +19,7 @@ pub struct Request {
 }
 
 /// What is gone.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// Its id.
     pub removed_catalog_id: String,
@@ -38,9 +38,9 @@ operation! {
     example: {"catalog_id": "shop"};
 }
 
-async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Problem> {
+async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>> {
     let id = meant(writer, request)?;
-    let Ok(Some(record)) = writer.reader.shelf().known(&id) else {
+    let Ok(Some(record)) = writer.reader.shelf.known(&id) else {
         let kept = writer.catalogs.kept(&id).ok().flatten();
         if let Some(document) = kept.filter(|_| request.remove_manifest) {
             let path = document.path.display();
@@ -58,13 +58,9 @@ async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Prob
     )))
 }
 
-async fn remove_catalog(
-    writer: &Writer,
-    _call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn remove_catalog(writer: &Writer, _: &dyn Caller, request: Request) -> Result<Response> {
     let id = meant(writer, &request)?;
-    let shelf = writer.reader.shelf();
+    let shelf = &writer.reader.shelf;
     let removed = writer.catalogs.remove(&id, request.remove_manifest).or_problem()?;
     // What is derived from it may stay without harm.
     let _ = writer.derived.forget(&id);
@@ -77,15 +73,15 @@ async fn remove_catalog(
 
 /// The catalog that is meant: by its whole id first, though its record cannot be read or only its
 /// document was kept. Only then an id that begins like this.
-fn meant(writer: &Writer, request: &Request) -> Result<CatalogId, Problem> {
+fn meant(writer: &Writer, request: &Request) -> Result<CatalogId> {
     let which = which(request.catalog_id.as_deref(), request.catalog_title.as_deref())?;
-    let shelf = writer.reader.shelf();
+    let shelf = &writer.reader.shelf;
     if let Ok(Some(record)) = shelf.exact(which) {
         return Ok(record.id.clone());
     }
     if let Ok(id) = CatalogId::parse(which) {
         let kept = writer.catalogs.kept(&id).ok().flatten().filter(|_| request.remove_manifest);
-        if kept.is_some() || shelf.unreadable(which).is_ok() {
+        if kept.is_some() || shelf.is_unreadable(&id) {
             return Ok(id);
         }
     }

@@ -16,7 +16,7 @@ pub struct Request {
 }
 
 /// How it is now.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// Its id.
     pub catalog_id: String,
@@ -31,21 +31,21 @@ operation! {
     SetCatalogEnabled: "catalog.set_enabled", "Enable or disable a catalog",
         include_str!("set_enabled.md");
     doors: [
-    Door::Tool(Tool::FULL.repeats()),
-    Door::Command("catalog enable"),
-    Door::Command("catalog disable"),
-];
+        Door::Tool(Tool { repeats: true, ..Tool::FULL }),
+        Door::Command("catalog enable"),
+        Door::Command("catalog disable"),
+    ];
     run: set_catalog_enabled(Writer, Request) -> Response;
     example: {"catalog_id": "shop", "enabled": false};
 }
 
 async fn set_catalog_enabled(
     writer: &Writer,
-    _call: &dyn Caller,
+    _: &dyn Caller,
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Response> {
     let which = which(request.catalog_id.as_deref(), request.catalog_title.as_deref())?;
-    let shelf = writer.reader.shelf();
+    let shelf = &writer.reader.shelf;
     let record = shelf.record(which)?;
     writer.catalogs.set_enabled(&record.id, request.enabled).or_problem()?;
     let enabled = shelf.enabled()?;

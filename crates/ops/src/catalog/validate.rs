@@ -26,7 +26,7 @@ pub struct Request {
 }
 
 /// What is right and wrong with a document.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Response {
     /// Whether it can be imported.
     pub valid: bool,
@@ -52,7 +52,7 @@ operation! {
     /// Checks an OpenAPI document.
     ValidateOpenApi: "catalog.validate_openapi", "Check an OpenAPI document",
         include_str!("validate.md");
-    doors: [Door::Tool(Tool::FULL.calls_out()), Door::Command("catalog validate")];
+    doors: [Door::Tool(Tool { calls_out: true, ..Tool::FULL }), Door::Command("catalog validate")];
     run: validate_open_api(Reader, Request) -> Response;
     example: {"source": "openapi.yaml"};
 }
@@ -61,7 +61,7 @@ async fn validate_open_api(
     reader: &Reader,
     call: &dyn Caller,
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Response> {
     let wanted = DocumentSource {
         source: &request.source,
         source_type: request.source_type,
@@ -91,14 +91,6 @@ async fn validate_open_api(
 
 /// A text that is no OpenAPI document.
 fn unknown(finding: &milepost_catalog::finding::DocumentFinding) -> Response {
-    Response {
-        valid: false,
-        document_kind: "unknown".to_owned(),
-        version: None,
-        title: None,
-        operation_count: 0,
-        command_count: 0,
-        warnings: Vec::new(),
-        violations: vec![DocumentRemark::from(finding)],
-    }
+    let (document_kind, violations) = ("unknown".to_owned(), vec![DocumentRemark::from(finding)]);
+    Response { document_kind, violations, ..Response::default() }
 }

@@ -33,9 +33,9 @@ impl CommandDraft {
         loaded: &LoadedCatalog,
         row: usize,
         sender: Arc<CatalogClient>,
-    ) -> Result<CommandDraft, Problem> {
+    ) -> Result<CommandDraft> {
         let prepared = loaded.prepared(row)?;
-        let base = catalog_client::base_of(loaded, prepared.command(), &sender.base)?;
+        let base = catalog_client::base_of(loaded, prepared.command())?;
         Ok(CommandDraft { prepared, sender, base })
     }
 
@@ -44,7 +44,7 @@ impl CommandDraft {
         reader: &Reader,
         loaded: &LoadedCatalog,
         row: usize,
-    ) -> Result<CommandDraft, Problem> {
+    ) -> Result<CommandDraft> {
         let profile = crate::catalog::auth::profile(None)?;
         let sender = CatalogClient::unread(loaded, &reader.config()?, &profile)?;
         CommandDraft::of(loaded, row, Arc::new(sender))
@@ -60,7 +60,7 @@ impl CommandDraft {
         reader: &Reader,
         call: &dyn Caller,
         arguments: &Arguments,
-    ) -> Result<request::Request, Problem> {
+    ) -> Result<request::Request> {
         let built = self.prepared.build(&self.base, arguments);
         let mut built = built.map_err(|faults| problems::of_misuse(self.command(), &faults))?;
         if let Some(payload) = built.body.take() {
@@ -70,19 +70,15 @@ impl CommandDraft {
     }
 
     /// What is shown of a request: all of it, with marks in the place of secrets.
-    pub(crate) fn drawn(&self, built: request::Request) -> Result<RequestPreview, Problem> {
+    pub(crate) fn drawn(&self, built: request::Request) -> Result<RequestPreview> {
         let shown = self.sender.preview(self.command(), &catalog_client::outgoing(&built))?;
         let notes = built.notes.iter().map(ToString::to_string).collect();
         let body = built.body.is_some().then(|| readable(&shown.body));
         // What is shown is what would be sent, marks and all: the `curl` line is made from it.
         let mut as_shown = built;
         as_shown.url = shown.url.clone();
-        as_shown.headers = shown
-            .headers
-            .iter()
-            .filter(|(name, _)| !name.eq_ignore_ascii_case("content-type"))
-            .cloned()
-            .collect();
+        as_shown.headers.clone_from(&shown.headers);
+        as_shown.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
         let curl = request::curl(&as_shown, &[]);
         let headers = shown.headers.into_iter().map(|(name, value)| HeaderView { name, value });
         let shown = RequestView {

@@ -19,12 +19,8 @@ operation! {
     example: {"command": "shop orders:list"};
 }
 
-async fn get_command(
-    reader: &Reader,
-    _call: &dyn Caller,
-    request: Request,
-) -> Result<CommandDetails, Problem> {
-    let (loaded, row) = reader.shelf().command(&request.command)?;
+async fn get_command(reader: &Reader, _: &dyn Caller, request: Request) -> Result<CommandDetails> {
+    let (loaded, row) = reader.shelf.command(&request.command)?;
     let prepared = loaded.prepared(row)?;
     Ok(full(prepared.command(), &loaded.table.providers))
 }

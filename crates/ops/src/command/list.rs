@@ -4,7 +4,7 @@ use milepost_catalog::command::Method;
 use milepost_model::suggest;
 
 use super::view::{CommandDetails, CommandSummary, full, short};
-use crate::command_index::SearchHit;
+use crate::command_index::IndexEntry;
 use crate::prelude::*;
 
 /// What to look for.
@@ -36,7 +36,7 @@ pub enum Detail {
 }
 
 /// What was found.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Response {
     /// How many match.
     pub total: usize,
@@ -54,7 +54,7 @@ pub struct Response {
 }
 
 /// A workflow that matches.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct MatchingWorkflow {
     /// `workflow <id>`: what a step takes.
     pub command: String,
@@ -70,15 +70,11 @@ operation! {
     example: {"query": "create an order"};
 }
 
-async fn list_commands(
-    reader: &Reader,
-    _call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn list_commands(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response> {
     let method = request.method.as_deref().map(method).transpose()?;
     let from = request.cursor.as_deref().map(cursor).transpose()?.unwrap_or(0);
     let limit = request.limit.unwrap_or(limits::COMMANDS_PAGE).clamp(1, limits::COMMANDS_PAGE_MAX);
-    let group = request.catalog.as_deref().map(|which| reader.shelf().record(which));
+    let group = request.catalog.as_deref().map(|which| reader.shelf.record(which));
     let group = group.transpose()?.map(|record| record.id.to_string());
     let finder = reader.finder()?;
     let found = finder.find(request.query.as_deref(), group.as_deref(), method);
@@ -87,27 +83,25 @@ async fn list_commands(
         Some(detail) => detail == Detail::Full,
         None => found.len() <= limits::COMMANDS_DETAILED,
     };
-    let mut response = Response {
-        total: found.len(),
-        commands: Vec::new(),
-        details: Vec::new(),
-        workflows: Vec::new(),
-        next_cursor: (from + limit < found.len()).then(|| (from + limit).to_string()),
-    };
+    let next_cursor = (from + limit < found.len()).then(|| (from + limit).to_string());
+    let mut response = Response { total: found.len(), next_cursor, ..Response::default() };
     for one in page {
-        match one {
-            SearchHit::Command(loaded, row) => {
+        match *one {
+            IndexEntry::Command(catalog, row) => {
+                let loaded = &finder.loaded[catalog];
                 let group = loaded.record.id.as_str();
-                response.commands.push(short(group, &loaded.table.rows[*row]));
+                response.commands.push(short(group, &loaded.table.rows[row]));
                 if whole {
                     // One whose document is broken is told in short.
-                    let Ok(prepared) = loaded.prepared(*row) else { continue };
+                    let Ok(prepared) = loaded.prepared(row) else { continue };
                     response.details.push(full(prepared.command(), &loaded.table.providers));
                 }
             }
-            SearchHit::Workflow { id, title } => response
-                .workflows
-                .push(MatchingWorkflow { command: format!("workflow {id}"), title: title.clone() }),
+            IndexEntry::Workflow(number) => {
+                let (id, title, _) = &finder.workflows[number];
+                let (command, title) = (format!("workflow {id}"), title.clone());
+                response.workflows.push(MatchingWorkflow { command, title });
+            }
         }
     }
     // What nobody asked for must not be more than anybody reads.
@@ -118,14 +112,14 @@ async fn list_commands(
     Ok(response)
 }
 
-fn method(text: &str) -> Result<Method, Problem> {
+fn method(text: &str) -> Result<Method> {
     Method::parse(text).ok_or_else(|| {
         let message = format!("`{}` is not an HTTP method", suggest::excerpt(text));
         Problem::new(Code::ParamsInvalid, message, "use GET, POST, PUT, PATCH or DELETE")
     })
 }
 
-fn cursor(text: &str) -> Result<usize, Problem> {
+pub(crate) fn cursor(text: &str) -> Result<usize> {
     text.parse().map_err(|_| {
         let hint = "use the `next_cursor` of the answer before, or leave it out";
         Problem::new(Code::ParamsInvalid, "the cursor is not one of ours", hint)

@@ -1,6 +1,6 @@
 //! `command.run`: one command, called.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use milepost_catalog::command::{ApiCommand, Method};
@@ -8,7 +8,7 @@ use milepost_catalog::pagination::{self, NextPage, PageResponse, PageStep, PageW
 use milepost_catalog::request::{self, Arguments};
 use milepost_model::secret::Mask;
 use milepost_model::wording::Worded;
-use milepost_outbound::{ApiResponse, Outgoing, SendOptions};
+use milepost_outbound::{ApiResponse, Outgoing, Retry, SendOptions};
 use milepost_store::catalogs::ProfileName;
 
 use super::answer::{self, AnswerBody};
@@ -62,7 +62,7 @@ pub enum Paginate {
 }
 
 /// What was sent, and what came back.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Response {
     /// `group name`.
     pub command: String,
@@ -110,7 +110,7 @@ pub struct Response {
 }
 
 /// A request as it may be shown.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct RequestView {
     /// The method.
     pub method: String,
@@ -125,7 +125,7 @@ pub struct RequestView {
 }
 
 /// A header.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HeaderView {
     /// Its name.
     pub name: String,
@@ -136,27 +136,26 @@ pub struct HeaderView {
 operation! {
     /// Calls a command.
     RunCommand: "command.run", "Call a command", include_str!("run.md");
-    doors: [Door::Tool(Tool::CORE.calls_out().destroys()), Door::Command("command run")];
+    doors: [
+        Door::Tool(Tool { calls_out: true, destroys: true, ..Tool::CORE }),
+        Door::Command("command run"),
+    ];
     run: run_command(Writer, Request) -> Response;
     loss: loss;
     example: {"command": "shop orders:list", "dry_run": true};
 }
 
-async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Problem> {
-    let (loaded, row) = writer.reader.shelf().command(&request.command)?;
+async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>> {
+    let (loaded, row) = writer.reader.shelf.command(&request.command)?;
     let deletes = loaded.table.rows[row].method == Method::Delete && !request.dry_run;
     let spelling = loaded.spelling(row);
     Ok(deletes.then(|| format!("`{spelling}` deletes what its arguments name.")))
 }
 
-async fn run_command(
-    writer: &Writer,
-    call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
-    let (loaded, row) = writer.reader.shelf().command(&request.command)?;
+async fn run_command(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
+    let (loaded, row) = writer.reader.shelf.command(&request.command)?;
     let profile = request.profile.as_deref();
-    let calling = CommandCall::open(writer, call, &loaded, row, profile).await?;
+    let calling = CommandCall::open(writer, call, &loaded, row, profile)?;
     let arguments = Arguments {
         with: request.with.clone(),
         body: request.body.clone(),
@@ -188,23 +187,28 @@ async fn run_command(
 }
 
 /// The client of a catalog: kept for its default profile, made anew for others.
-pub(crate) async fn sender(
+pub(crate) fn sender(
     writer: &Writer,
     loaded: &Arc<LoadedCatalog>,
     profile: Option<&str>,
-) -> Result<Arc<CatalogClient>, Problem> {
+) -> Result<Arc<CatalogClient>> {
     let name = crate::catalog::auth::profile(profile)?;
-    if loaded.is_pinned() && profile.is_none() {
+    if loaded.pinned.is_some() && profile.is_none() {
         return run_sender(writer, loaded, &name);
     }
-    let open = || -> Result<Arc<CatalogClient>, Problem> {
+    let open = || -> Result<Arc<CatalogClient>> {
         let config = writer.reader.config()?;
-        Ok(Arc::new(CatalogClient::open(loaded, &config, writer.vault()?, &name)?))
+        let vault = writer.vault()?;
+        Ok(Arc::new(CatalogClient::open(loaded, &loaded.record, &config, vault, &name)?))
     };
-    if profile.is_some() {
-        return open();
+    match (profile, loaded.sender.get()) {
+        (Some(_), _) => open(),
+        (None, Some(kept)) => Ok(Arc::clone(kept)),
+        (None, None) => {
+            let fresh = open()?;
+            Ok(Arc::clone(loaded.sender.get_or_init(|| fresh)))
+        }
     }
-    loaded.sender.get_or_try_init(|| async { open() }).await.cloned()
 }
 
 /// What the requests of a run are sent with. Its catalog is the one that the run is pinned to;
@@ -213,18 +217,18 @@ fn run_sender(
     writer: &Writer,
     loaded: &Arc<LoadedCatalog>,
     profile: &ProfileName,
-) -> Result<Arc<CatalogClient>, Problem> {
+) -> Result<Arc<CatalogClient>> {
     let config = writer.reader.live_config()?;
-    let live = writer.reader.shelf().known(&loaded.record.id)?;
+    let live = writer.reader.shelf.known(&loaded.record.id)?;
     let live = live.ok_or_else(|| problems::no_catalog(loaded.record.id.as_str(), None))?;
-    let mut kept = loaded.run_sender.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut kept = locked(&loaded.run_sender);
     if let Some(one) = kept.as_ref()
         && Arc::ptr_eq(&one.config, &config)
         && (Arc::ptr_eq(&one.live, &live) || one.live.allow_private == live.allow_private)
     {
         return Ok(Arc::clone(&one.sender));
     }
-    let sender = CatalogClient::open_pinned(loaded, &live, &config, writer.vault()?, profile)?;
+    let sender = CatalogClient::open(loaded, &live, &config, writer.vault()?, profile)?;
     let sender = Arc::new(sender);
     *kept = Some(RunSender { live, config, sender: Arc::clone(&sender) });
     Ok(sender)
@@ -241,14 +245,14 @@ pub(crate) struct CommandCall<'a> {
 
 impl<'a> CommandCall<'a> {
     /// A command of a catalog, ready to be called.
-    pub(crate) async fn open(
+    pub(crate) fn open(
         writer: &'a Writer,
         call: &'a dyn Caller,
         loaded: &Arc<LoadedCatalog>,
         row: usize,
         profile: Option<&str>,
-    ) -> Result<CommandCall<'a>, Problem> {
-        let sender = sender(writer, loaded, profile).await?;
+    ) -> Result<CommandCall<'a>> {
+        let sender = sender(writer, loaded, profile)?;
         let draft = CommandDraft::of(loaded, row, sender)?;
         Ok(CommandCall { writer, call, draft, list_at: None })
     }
@@ -257,11 +261,11 @@ impl<'a> CommandCall<'a> {
         self.draft.command()
     }
 
-    fn build(&self, arguments: &Arguments) -> Result<request::Request, Problem> {
+    fn build(&self, arguments: &Arguments) -> Result<request::Request> {
         self.draft.build(&self.writer.reader, self.call, arguments)
     }
 
-    fn dry_run(&self, arguments: &Arguments) -> Result<Response, Problem> {
+    fn dry_run(&self, arguments: &Arguments) -> Result<Response> {
         let drawn = self.draft.drawn(self.build(arguments)?)?;
         let mut response = self.response(drawn.shown, true);
         response.curl = Some(drawn.curl);
@@ -279,7 +283,7 @@ impl<'a> CommandCall<'a> {
     }
 
     /// Secrets that a call would need and not get.
-    fn unready(&self, secrets: &[String]) -> Result<Vec<String>, Problem> {
+    fn unready(&self, secrets: &[String]) -> Result<Vec<String>> {
         if secrets.is_empty() {
             return Ok(Vec::new());
         }
@@ -295,7 +299,7 @@ impl<'a> CommandCall<'a> {
         Ok(told.collect())
     }
 
-    async fn once(&self, arguments: &Arguments, timeout: Duration) -> Result<Response, Problem> {
+    async fn once(&self, arguments: &Arguments, timeout: Duration) -> Result<Response> {
         let built = self.build(arguments)?;
         let request = catalog_client::outgoing(&built);
         let called = self.send(&request, timeout).await?;
@@ -310,7 +314,7 @@ impl<'a> CommandCall<'a> {
         mut arguments: Arguments,
         timeout: Duration,
         max_items: Option<usize>,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Response> {
         let detected = pagination::detect(self.command());
         let is_said = detected.is_some();
         // What the document does not say, a `Link` of the answer may.
@@ -371,7 +375,7 @@ impl<'a> CommandCall<'a> {
         arguments: &mut Arguments,
         mut request: Outgoing,
         next: NextPage,
-    ) -> Result<Outgoing, Problem> {
+    ) -> Result<Outgoing> {
         match next {
             NextPage::With { name, value } => {
                 arguments.with.insert(name, value);
@@ -384,32 +388,19 @@ impl<'a> CommandCall<'a> {
         }
     }
 
-    async fn send(&self, request: &Outgoing, timeout: Duration) -> Result<ApiResponse, Problem> {
+    async fn send(&self, request: &Outgoing, timeout: Duration) -> Result<ApiResponse> {
         let sending = SendOptions { timeout, ..SendOptions::default() };
-        self.draft.sender.send(self.command(), request, sending, &|_| {}).await
+        let (command, retry) = (self.command(), Retry::of(self.command().may_repeat));
+        let called = self.draft.sender.send(command, request, sending, &retry).await;
+        called.map_err(|error| problems::of_call(&error).context("command", command.id.to_string()))
     }
 
     fn response(&self, request: RequestView, dry_run: bool) -> Response {
-        Response {
-            command: self.command().id.to_string(),
-            dry_run,
-            request,
-            curl: None,
-            status: None,
-            ok: None,
-            headers: Map::new(),
-            body: None,
-            body_path: None,
-            body_bytes: None,
-            pages: None,
-            more: None,
-            attempts: None,
-            duration_ms: None,
-            notes: Vec::new(),
-        }
+        let command = self.command().id.to_string();
+        Response { command, dry_run, request, ..Response::default() }
     }
 
-    fn fill(&self, response: &mut Response, called: &ApiResponse) -> Result<(), Problem> {
+    fn fill(&self, response: &mut Response, called: &ApiResponse) -> Result<()> {
         let answer = &called.response;
         response.status = Some(answer.status);
         response.ok = Some(answer.status < 400);
@@ -437,12 +428,8 @@ impl<'a> CommandCall<'a> {
 /// The request that was sent, as it may be shown.
 fn called_as(request: &Outgoing, mask: &Mask) -> RequestView {
     let request = milepost_outbound::masked(request, mask);
-    RequestView {
-        method: request.method,
-        url: request.url.to_string(),
-        headers: Vec::new(),
-        body: None,
-    }
+    let (method, url) = (request.method, request.url.to_string());
+    RequestView { method, url, ..RequestView::default() }
 }
 
 /// A command that is not there to be called.

@@ -40,8 +40,8 @@ pub fn read(
     call: &dyn Caller,
     command: &str,
     typed: TypedArguments,
-) -> Result<ParsedArguments, Problem> {
-    let (loaded, row) = reader.shelf().command(command)?;
+) -> Result<ParsedArguments> {
+    let (loaded, row) = reader.shelf.command(command)?;
     let prepared = loaded.prepared(row)?;
     let content_type = typed.content_type.as_deref();
     let mut with = typed.with;

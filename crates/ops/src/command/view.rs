@@ -12,7 +12,7 @@ use crate::limits::{self, COMMAND_ENUM_VALUES};
 use crate::prelude::*;
 
 /// A command in short.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CommandSummary {
     /// `group name`: what `command.run` and workflow steps take.
     pub command: String,
@@ -53,7 +53,7 @@ pub(crate) fn short(group: &str, row: &Row) -> CommandSummary {
 }
 
 /// A command with all that is needed to call it.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CommandDetails {
     /// `group name`: what `command.run` and workflow steps take.
     pub command: String,
@@ -98,7 +98,7 @@ pub struct CommandDetails {
 }
 
 /// An argument.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ParameterView {
     /// Its name in `with`.
     pub name: String,
@@ -118,7 +118,7 @@ pub struct ParameterView {
 }
 
 /// A body.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct BodyView {
     /// Whether the command works without.
     pub required: bool,
@@ -130,7 +130,7 @@ pub struct BodyView {
 }
 
 /// A body in one media type.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ContentView {
     /// The media type.
     pub media_type: String,
@@ -139,7 +139,7 @@ pub struct ContentView {
 }
 
 /// An answer.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ResponseView {
     /// `200`, `2XX` or `default`.
     pub status: String,

@@ -1,18 +1,19 @@
 //! The catalogs: their records, their documents, and derived data.
 
-use milepost_model::hint::{Hint, Invocation};
-use milepost_store::FileError;
 use milepost_store::catalogs::{CatalogRecord, DocumentStanding, UnreadableRecord};
 
 use super::{Check, count, mended_or, or_ok};
-use crate::problems;
-use crate::writer::Writer;
+use crate::prelude::*;
 
 pub(super) fn checks(writer: &Writer) -> Vec<Check> {
     let directory = writer.catalogs.path();
     let listing = match writer.catalogs.list() {
         Ok(listing) => listing,
-        Err(error) => return vec![unlisted(&error).at(directory)],
+        Err(error) => {
+            let what = problems::of_file(&error).message;
+            let fix = "make the directory readable for yourself";
+            return vec![Check::fault("catalog.record", what, fix).at(directory)];
+        }
     };
     let mut records: Vec<Check> = listing.unreadable.iter().map(|file| unreadable(file)).collect();
     let mut documents = Vec::new();
@@ -20,7 +21,7 @@ pub(super) fn checks(writer: &Writer) -> Vec<Check> {
     for record in &listing.records {
         records.extend(unknown_keys(writer, record));
         documents.extend(document(writer, record));
-        if let Some(path) = writer.reader.shelf().damaged(record) {
+        if let Some(path) = writer.reader.shelf.damaged(record) {
             let fix = mended_or("; otherwise it is rebuilt when needed");
             let what = "derived data of the catalog is damaged";
             derived.push(Check::warning("catalog.derived", what, fix).at(&path));
@@ -28,15 +29,10 @@ pub(super) fn checks(writer: &Writer) -> Vec<Check> {
     }
     let number = count(listing.records.len(), "catalog");
     let mut checks = or_ok(records, || Check::ok("catalog.record", number).at(directory));
-    checks
-        .extend(or_ok(documents, || Check::ok("catalog.document", "all documents are unchanged")));
+    let unchanged = || Check::ok("catalog.document", "all documents are unchanged");
+    checks.extend(or_ok(documents, unchanged));
     checks.extend(or_ok(derived, || Check::ok("catalog.derived", "derived data is intact")));
     checks
-}
-
-fn unlisted(error: &FileError) -> Check {
-    let what = problems::of_file(error).message;
-    Check::fault("catalog.record", what, "make the directory readable for yourself")
 }
 
 fn unreadable(file: &UnreadableRecord) -> Check {

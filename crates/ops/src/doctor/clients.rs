@@ -3,11 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
 use super::{Check, or_ok};
-use crate::limits;
-use crate::writer::Writer;
+use crate::prelude::*;
 
 /// The configuration file of a client. The command that installs into clients knows and reads them.
 #[derive(Debug, Clone)]
@@ -83,7 +80,7 @@ fn check(writer: &Writer, file: &ClientFile, server: &Server) -> Option<Check> {
 
 /// Whether a client finds a program: at its path, or where the system looks.
 fn is_there(writer: &Writer, command: &str) -> bool {
-    let home = writer.reader.locations().home.as_deref();
+    let home = writer.reader.locations.home.as_deref();
     let command = match (command.strip_prefix("~/"), home) {
         (Some(below), Some(home)) => home.join(below),
         _ => PathBuf::from(command),

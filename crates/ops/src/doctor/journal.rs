@@ -2,17 +2,15 @@
 
 use std::path::Path;
 
+use milepost_driver::clock::now_ms;
 use milepost_engine::ports::JournalError;
-use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::RunId;
 use milepost_store::FileError;
 use milepost_store::runs::{self, Examination, FILE, RunsError, RunsReader};
 
 use super::{Check, access, backup, count, mended_or, mending, or_ok};
-use crate::limits;
+use crate::prelude::*;
 use crate::run::next_action::resume;
-use crate::writer::Writer;
-use milepost_driver::clock::now_ms;
 
 fn restore() -> Hint {
     Hint::text("replace the runs with the newest copy that ")
@@ -21,7 +19,7 @@ fn restore() -> Hint {
 }
 
 pub(super) fn checks(writer: &Writer) -> Vec<Check> {
-    let data = &*writer.reader.locations().data;
+    let data = &*writer.reader.locations.data;
     let database = data.join(FILE);
     let opened = RunsReader::open(data)
         .and_then(|reader| reader.map(|reader| reader.examine(now_ms())).transpose());

@@ -1,13 +1,11 @@
 //! The workflows of the library: invalid files, and workflows that another one hides.
 
-use milepost_model::hint::{Hint, Invocation};
 use std::path::Path;
 
 use milepost_store::{Listing, SourceKind};
 
 use super::{Check, count, or_ok};
-use crate::limits;
-use crate::writer::Writer;
+use crate::prelude::*;
 
 pub(super) fn checks(writer: &Writer) -> Vec<Check> {
     let listing = match writer.reader.listing() {

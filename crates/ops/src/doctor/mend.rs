@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
+use milepost_driver::clock::now_ms;
+use milepost_store::FileError;
 use milepost_store::catalogs::DocumentStanding;
 use milepost_store::health::{self, DirectoryState};
 use milepost_store::runs::{OpenOptions, Runs, RunsReader};
 
 use super::count;
-use crate::problems;
-use crate::writer::Writer;
-use milepost_driver::clock::now_ms;
+use crate::prelude::*;
 
 /// What was done, and what could not be.
 #[derive(Default)]
@@ -25,6 +25,11 @@ impl Work {
             Err(why) => self.failed.push(format!("{what}: {why}")),
         }
     }
+
+    /// The same for what is done with a file.
+    fn take_file(&mut self, what: String, outcome: Result<(), FileError>) {
+        self.take(what, outcome.map_err(|error| problems::of_file(&error).message));
+    }
 }
 
 /// Mends all that is safe to mend.
@@ -39,38 +44,34 @@ pub(super) fn all(writer: &Writer) -> (Vec<String>, Vec<String>) {
 }
 
 fn directories(writer: &Writer, work: &mut Work) {
-    let locations = writer.reader.locations();
+    let locations = &writer.reader.locations;
     let config = locations.config.parent().unwrap_or(Path::new("."));
     for (path, private) in [(config, false), (&*locations.data, true), (&*locations.cache, true)] {
         if matches!(health::directory(path), DirectoryState::ToBeMade) {
-            let made = health::make(path, private);
-            let made = made.map_err(|error| problems::of_file(&error).message);
-            work.take(format!("created {}", path.display()), made);
+            work.take_file(format!("created {}", path.display()), health::make(path, private));
         }
     }
 }
 
 fn modes(writer: &Writer, work: &mut Work) {
-    let exposed = health::exposed(writer.reader.locations());
+    let exposed = health::exposed(&writer.reader.locations);
     for exposed in exposed.iter().filter(|exposed| exposed.closable) {
-        let closed = health::close(exposed).map_err(|error| problems::of_file(&error).message);
-        work.take(format!("made {} private", exposed.path.display()), closed);
+        let what = format!("made {} private", exposed.path.display());
+        work.take_file(what, health::close(exposed));
     }
 }
 
 fn leftovers(writer: &Writer, work: &mut Work) {
-    let left = health::leftovers(writer.reader.locations());
-    if left.is_empty() {
-        return;
+    let left = health::leftovers(&writer.reader.locations);
+    if !left.is_empty() {
+        let what = format!("removed {} of dead processes", count(left.len(), "file"));
+        work.take_file(what, health::remove_leftovers(&left));
     }
-    let removed = health::remove_leftovers(&left);
-    let removed = removed.map_err(|error| problems::of_file(&error).message);
-    work.take(format!("removed {} of dead processes", count(left.len(), "file")), removed);
 }
 
 /// Frees what the dead hold; what cannot be opened is told by whoever looks at it.
 fn processes(writer: &Writer, work: &mut Work) {
-    let data = &*writer.reader.locations().data;
+    let data = &*writer.reader.locations.data;
     let Ok(Some(reader)) = RunsReader::open(data) else { return };
     let now = now_ms();
     let Ok((left, ended)) = reader.left(now) else { return };
@@ -95,7 +96,7 @@ fn catalogs(writer: &Writer, work: &mut Work) {
             let ended = ended.map_err(|error| error.to_string());
             work.take(format!("completed the import of catalog `{id}`"), ended);
         }
-        let shelf = writer.reader.shelf();
+        let shelf = &writer.reader.shelf;
         if shelf.damaged(record).is_some() {
             let made = shelf.load(record).map(drop).map_err(|problem| problem.message);
             // One that cannot be derived is as well off without what is damaged.

@@ -11,11 +11,9 @@ mod secrets;
 
 use std::path::{Path, PathBuf};
 
-use milepost_model::hint::{Hint, Invocation};
 use milepost_model::wording::Worded;
-use serde::Serialize;
 
-use crate::writer::Writer;
+use crate::prelude::*;
 
 pub use clients::ClientFile;
 

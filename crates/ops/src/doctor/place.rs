@@ -1,19 +1,16 @@
 //! The configuration, the directories, and who can read them.
 
-use milepost_model::hint::{Hint, Invocation};
 use std::path::Path;
 
 use milepost_store::health::{self, DirectoryState, Exposed, Exposure, PrivatePathKind};
 use milepost_store::{Config, ConfigError};
 
 use super::{Check, mended_or, or_ok};
-use crate::limits;
-use crate::problems;
-use crate::writer::Writer;
+use crate::prelude::*;
 
 /// Every configuration file that may be used here.
 pub(super) fn config(writer: &Writer) -> Vec<Check> {
-    let locations = writer.reader.locations();
+    let locations = &writer.reader.locations;
     let home = locations.home.as_deref();
     let project = locations.project.as_ref().map(|folder| folder.join(".milepost/config.toml"));
     let mut checks = one_config("config.user", &locations.user_config, home);
@@ -58,17 +55,16 @@ fn bad_config(id: &'static str, error: &ConfigError) -> Check {
             let fix = Hint::text("correct the file; every key is optional: ").call(page);
             Check::fault(id, fault.to_string(), fix)
         }
-        ConfigError::File(error) => Check::fault(
-            id,
-            problems::of_file(error).message,
-            "make the file readable for yourself",
-        ),
+        ConfigError::File(error) => {
+            let what = problems::of_file(error).message;
+            Check::fault(id, what, "make the file readable for yourself")
+        }
     }
 }
 
 /// The directories that Milepost writes to.
 pub(super) fn directories(writer: &Writer) -> Vec<Check> {
-    let locations = writer.reader.locations();
+    let locations = &writer.reader.locations;
     let config = locations.config.parent().unwrap_or(Path::new("."));
     let all = [
         ("directory.config", config),
@@ -102,7 +98,7 @@ fn directory(id: &'static str, path: &Path) -> Check {
 
 /// Whether private files are private.
 pub(super) fn modes(writer: &Writer) -> Vec<Check> {
-    let exposed = health::exposed(writer.reader.locations());
+    let exposed = health::exposed(&writer.reader.locations);
     let found = exposed.iter().map(mode);
     or_ok(found.collect(), || Check::ok("mode", "private files are readable only by their owner"))
 }
@@ -142,7 +138,7 @@ fn mode(exposed: &Exposed) -> Check {
 
 /// Whether there is disk space.
 pub(super) fn disk(writer: &Writer) -> Vec<Check> {
-    let locations = writer.reader.locations();
+    let locations = &writer.reader.locations;
     let mut all = vec![&*locations.data];
     if !health::same_disk(&locations.cache, &locations.data) {
         all.push(&*locations.cache);
@@ -174,19 +170,16 @@ fn room(bytes: u64) -> Check {
 
 /// Files that dead processes left, and locks that are held.
 pub(super) fn leftovers(writer: &Writer) -> Vec<Check> {
-    let locations = writer.reader.locations();
+    let locations = &writer.reader.locations;
     let left = health::leftovers(locations);
-    let mut found: Vec<Check> = left
-        .iter()
-        .map(|path| {
-            let what = "a process died while writing this file";
-            let fix = mended_or(", or remove it");
-            Check::warning("leftover", what, fix).at(path)
-        })
-        .collect();
-    found.extend(health::held_locks(locations).iter().map(|path| {
+    let left = left.iter().map(|path| {
+        let what = "a process died while writing this file";
+        Check::warning("leftover", what, mended_or(", or remove it")).at(path)
+    });
+    let held = health::held_locks(locations);
+    let held = held.iter().map(|path| {
         let fix = "nothing, if it goes away; else end the process that hangs while it writes";
         Check::warning("lock", "a process holds its lock right now", fix).at(path)
-    }));
-    or_ok(found, || Check::ok("leftover", "no leftover files, no locks held"))
+    });
+    or_ok(left.chain(held).collect(), || Check::ok("leftover", "no leftover files, no locks held"))
 }

@@ -1,15 +1,13 @@
 //! Whether secrets can be read, and whether those that catalogs name exist. Names are shown, values
 //! never.
 
-use milepost_model::hint::{Hint, Invocation};
 use std::collections::BTreeSet;
 
 use milepost_store::FileError;
 use milepost_store::secrets::{SecretError, SecretName, Vault};
 
 use super::{Check, access, count, mended_or, or_ok};
-use crate::problems;
-use crate::writer::Writer;
+use crate::prelude::*;
 
 pub(super) fn checks(writer: &Writer) -> Vec<Check> {
     // An invalid configuration is reported already.

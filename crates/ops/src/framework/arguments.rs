@@ -2,14 +2,11 @@
 
 use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind};
 use jsonschema::{JsonType, Validator};
-use milepost_model::hint::Hint;
-use milepost_model::problem::{Argument, Code, Problem};
+use milepost_model::problem::Argument;
 use milepost_model::suggest;
-use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use serde_json::{Value, json};
 
-use crate::limits;
+use crate::prelude::*;
 
 /// The schema of a type as clients are shown it: self-contained, without the names of our types.
 pub(crate) fn schema_of<T: JsonSchema>() -> Value {
@@ -86,17 +83,15 @@ impl ArgumentChecker {
     }
 
     /// Checks arguments. Null for one that may be left out counts as left out.
-    pub(crate) fn check(&self, arguments: &mut Value) -> Result<(), Problem> {
+    pub(crate) fn check(&self, arguments: &mut Value) -> Result<()> {
         self.spell(arguments);
         let Some(validator) = &self.validator else { return Ok(()) };
         if let Some(map) = arguments.as_object_mut() {
             map.retain(|name, value| !value.is_null() || !self.optional.contains(name));
         }
         if let Some(escape) = path_escape(arguments) {
-            let message = format!(
-                "`{}` is not an id: it would leave the directory",
-                suggest::excerpt(escape)
-            );
+            let id = suggest::excerpt(escape);
+            let message = format!("`{id}` is not an id: it would leave the directory");
             let hint = "use an id as `workflow_list` or `workflow_next` gave it";
             return Err(Problem::new(Code::IdInvalid, message, hint));
         }
@@ -110,12 +105,11 @@ impl ArgumentChecker {
         if faults.is_empty() {
             // The fault is in what was cut off.
             faults.push(Argument {
-                path: String::new(),
                 rule: "schema",
                 message: "a list has an element that does not fit, far behind".to_owned(),
                 expected: "elements as the schema says".to_owned(),
                 actual: "another element".to_owned(),
-                suggestion: Hint::default(),
+                ..Argument::default()
             });
         }
         faults.truncate(limits::ARGUMENT_FAULTS);
@@ -150,7 +144,7 @@ impl ArgumentChecker {
             message,
             expected,
             actual: shown_value(error.instance()),
-            suggestion: Hint::default(),
+            ..Argument::default()
         };
         match error.kind() {
             ValidationErrorKind::Required { property } => {
@@ -161,7 +155,7 @@ impl ArgumentChecker {
                     message: format!("{property} is required"),
                     expected: format!("`{property}`"),
                     actual: "missing".to_owned(),
-                    suggestion: Hint::default(),
+                    ..Argument::default()
                 });
             }
             ValidationErrorKind::AdditionalProperties { unexpected } => {
@@ -199,10 +193,8 @@ impl ArgumentChecker {
 
     fn unknown(&self, path: &str, key: &str) -> Argument {
         let known = self.names.iter().map(String::as_str);
-        let hint = match suggest::closest(key, known.clone()) {
-            Some(near) => format!(": did you mean {near}?"),
-            None => String::new(),
-        };
+        let near = suggest::closest(key, known.clone());
+        let hint = near.map(|near| format!(": did you mean {near}?")).unwrap_or_default();
         let expected = match self.names.is_empty() {
             true => "no parameters".to_owned(),
             false => suggest::list(known),
@@ -213,7 +205,7 @@ impl ArgumentChecker {
             message: format!("{} is not a parameter{hint}", suggest::excerpt(key)),
             expected,
             actual: format!("`{}`", suggest::excerpt(key)),
-            suggestion: Hint::default(),
+            ..Argument::default()
         }
     }
 }

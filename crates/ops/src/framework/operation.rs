@@ -31,18 +31,18 @@ pub trait Operation {
         access: &Self::Access,
         caller: &dyn Caller,
         request: Self::Request,
-    ) -> impl Future<Output = Result<Self::Response, Problem>> + Send;
+    ) -> impl Future<Output = Result<Self::Response>> + Send;
 
     /// What would be lost for good; confirmed before the operation runs.
     fn loss(
         _access: &Self::Access,
         _request: &Self::Request,
-    ) -> impl Future<Output = Result<Option<String>, Problem>> + Send {
+    ) -> impl Future<Output = Result<Option<String>>> + Send {
         std::future::ready(Ok(None))
     }
 
     /// Whether this caller may make such a request at all.
-    fn admits(_caller: &dyn Caller, _request: &Self::Request) -> Result<(), Problem> {
+    fn admits(_caller: &dyn Caller, _request: &Self::Request) -> Result<()> {
         Ok(())
     }
 
@@ -76,18 +76,18 @@ macro_rules! operation {
                 access: &$access,
                 caller: &dyn Caller,
                 request: $request,
-            ) -> impl Future<Output = Result<$response, Problem>> + Send {
+            ) -> impl Future<Output = Result<$response>> + Send {
                 $run(access, caller, request)
             }
 
             $(fn loss(
                 access: &$access,
                 request: &$request,
-            ) -> impl Future<Output = Result<Option<String>, Problem>> + Send {
+            ) -> impl Future<Output = Result<Option<String>>> + Send {
                 $loss(access, request)
             })?
 
-            $(fn admits(caller: &dyn Caller, request: &$request) -> Result<(), Problem> {
+            $(fn admits(caller: &dyn Caller, request: &$request) -> Result<()> {
                 $admits(caller, request)
             })?
 
@@ -115,7 +115,6 @@ mod sealed {
 
 /// Everything operations of this process work with, and the words of the door that it answers.
 pub struct Services {
-    pub(crate) reader: Reader,
     pub(crate) writer: Writer,
     pub(crate) wording: Arc<dyn Wording>,
 }
@@ -130,7 +129,7 @@ impl Access for Reader {
     const SAFETY: Safety = Safety::Safe;
 
     fn of(services: &Services) -> &Reader {
-        &services.reader
+        &services.writer.reader
     }
 }
 
@@ -153,15 +152,14 @@ impl<T: Serialize + Sync> Respond for T {
     }
 }
 
-pub(crate) type OperationFuture<'a, T> =
-    Pin<Box<dyn Future<Output = Result<T, Problem>> + Send + 'a>>;
+pub(crate) type OperationFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
 /// Runs an operation with its own types, and logs it.
 pub(super) async fn run<T: Operation>(
     services: &Services,
     caller: &dyn Caller,
     request: T::Request,
-) -> Result<T::Response, Problem> {
+) -> Result<T::Response> {
     // Nothing is serialized for a log that nobody reads.
     let logged = trace::is_wanted().then(|| serde_json::to_value(&request).unwrap_or_default());
     let mut response = None;
@@ -192,7 +190,7 @@ fn confirmed_run<'a, T: Operation>(
     services: &'a Services,
     caller: &'a dyn Caller,
     request: T::Request,
-) -> impl Future<Output = Result<T::Response, Problem>> + Send + 'a
+) -> impl Future<Output = Result<T::Response>> + Send + 'a
 where
     T::Request: 'a,
     T::Response: 'a,
@@ -207,11 +205,7 @@ where
     }
 }
 
-fn encoded(
-    services: &Services,
-    caller: &dyn Caller,
-    response: &dyn Respond,
-) -> Result<Response, Problem> {
+fn encoded(services: &Services, caller: &dyn Caller, response: &dyn Respond) -> Result<Response> {
     let mut json = Response::new();
     let own = caller.wording();
     let wording = own.as_ref().unwrap_or(&services.wording);
@@ -225,7 +219,7 @@ fn internal(error: &(impl ToString + ?Sized)) -> Problem {
 }
 
 /// Asks the person behind a call; unless they agree, nothing is done.
-fn confirm(caller: &dyn Caller, name: &str, loss: &str) -> Result<(), Problem> {
+fn confirm(caller: &dyn Caller, name: &str, loss: &str) -> Result<()> {
     let (message, hint) = match caller.ask(&format!("{loss} Go on?")) {
         Some(true) => return Ok(()),
         Some(false) => {

@@ -1,7 +1,5 @@
 //! What an operation answers: JSON, some of which is known from earlier answers.
 
-use std::cell::Cell;
-use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,10 +7,10 @@ use milepost_model::rendered::Fixed;
 use milepost_syntax::escape::escape;
 use serde::Serialize;
 
-use crate::limits::{RESPONSE_CAPACITY_BYTES, RESPONSE_KEPT_BYTES};
+use crate::limits::RESPONSE_CAPACITY_BYTES;
 
 /// JSON, and which parts of it are fixed: a door that has to escape it need not do those again.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Response {
     json: String,
     fixed: Vec<FixedPart>,
@@ -34,28 +32,9 @@ impl FixedPart {
     }
 }
 
-thread_local! {
-    /// The buffer of the last response: memory of this size is what an allocator is slow with.
-    static SPARE: Cell<String> = const { Cell::new(String::new()) };
-}
-
-impl Drop for Response {
-    fn drop(&mut self) {
-        let worth_keeping = RESPONSE_CAPACITY_BYTES..=RESPONSE_KEPT_BYTES;
-        if worth_keeping.contains(&self.json.capacity()) {
-            let mut json = mem::take(&mut self.json);
-            json.clear();
-            // A thread that ends needs none.
-            let _ = SPARE.try_with(|spare| spare.set(json));
-        }
-    }
-}
-
 impl Response {
     pub(crate) fn new() -> Response {
-        let mut json = SPARE.take();
-        json.reserve(RESPONSE_CAPACITY_BYTES);
-        Response { json, fixed: Vec::with_capacity(4) }
+        Response { json: String::with_capacity(RESPONSE_CAPACITY_BYTES), fixed: Vec::new() }
     }
 
     /// The JSON.
@@ -85,12 +64,21 @@ impl Response {
         });
     }
 
-    /// A text as a literal of JSON, or `null`.
-    pub(crate) fn push_text(&mut self, text: Option<&str>) {
-        let Some(text) = text else { return self.push("null") };
-        self.push("\"");
+    /// A text as the inside of a literal of JSON.
+    pub(crate) fn push_escaped(&mut self, text: &str) {
         escape(text, |part| self.json.push_str(part));
-        self.push("\"");
+    }
+
+    /// Another response, with what is fixed in it, as a part of this one.
+    pub(crate) fn append(&mut self, part: &Response) {
+        let start = self.json.len();
+        self.push(&part.json);
+        let moved = part.fixed.iter().cloned();
+        self.fixed.extend(moved.map(|FixedPart { at, fixed, escaped_bytes }| FixedPart {
+            at: at.start + start..at.end + start,
+            fixed,
+            escaped_bytes,
+        }));
     }
 
     pub(crate) fn serialize(&mut self, value: &impl Serialize) -> serde_json::Result<()> {

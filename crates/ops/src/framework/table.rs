@@ -40,7 +40,7 @@ pub enum Door {
 }
 
 /// A row of the table.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct OperationSpec {
     /// The same in logs and documentation.
     pub name: &'static str,
@@ -56,12 +56,6 @@ pub struct OperationSpec {
     /// A request about what comes with the program.
     pub example: fn() -> Value,
     run: for<'a> fn(&'a Services, &'a dyn Caller, Value) -> OperationFuture<'a, Response>,
-}
-
-impl std::fmt::Debug for OperationSpec {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("OperationSpec").field("name", &self.name).finish_non_exhaustive()
-    }
 }
 
 const fn row<T: Operation>() -> OperationSpec {
@@ -165,8 +159,7 @@ impl Operations {
     /// Nothing is read or compiled before it is needed.
     pub fn new(writer: Writer) -> Operations {
         let checkers = OPERATIONS.iter().map(|_| OnceLock::new()).collect();
-        let (reader, wording) = (writer.reader.clone(), Arc::new(Neutral));
-        Operations { services: Services { reader, writer, wording }, checkers }
+        Operations { services: Services { writer, wording: Arc::new(Neutral) }, checkers }
     }
 
     /// The same for a door that has words of its own: JSON responses are written in them.
@@ -183,7 +176,7 @@ impl Operations {
 
     /// Whether there have ever been runs. Looking creates nothing.
     pub fn has_runs(&self) -> bool {
-        self.services.reader.ports().journal.exists()
+        self.services.writer.reader.ports.journal.exists()
     }
 
     /// Takes up runs that nobody drives, again and again: for a process that stays. Does nothing
@@ -225,7 +218,7 @@ impl Operations {
     }
 
     /// Gives the runs back at once that this process drives.
-    pub async fn leave_runs(&self) -> Result<(), Problem> {
+    pub async fn leave_runs(&self) -> Result<()> {
         match self.services.writer.opened_runs() {
             Some(runs) => runs.shutdown(Duration::ZERO).await.or_problem(),
             None => Ok(()),
@@ -233,27 +226,22 @@ impl Operations {
     }
 
     /// What is known about all runs, from the index alone.
-    pub async fn standing(&self) -> Result<JournalMetrics, Problem> {
-        run_summary::of(self.services.reader.runs()).await
+    pub async fn standing(&self) -> Result<JournalMetrics> {
+        run_summary::of(self.services.writer.reader.runs()).await
     }
 
     /// Whether runs can be read and, where this process writes, written.
     pub async fn is_healthy(&self) -> bool {
-        self.services.reader.runs().health().await.is_ok()
+        self.services.writer.reader.runs().health().await.is_ok()
     }
 
     /// What looks and changes nothing.
     pub fn reader(&self) -> &Reader {
-        &self.services.reader
+        &self.services.writer.reader
     }
 
     /// Calls an operation that answers at once, without waiting for anything: those of the guides.
-    pub fn call(
-        &self,
-        name: &str,
-        caller: &dyn Caller,
-        mut arguments: Value,
-    ) -> Result<Response, Problem> {
+    pub fn call(&self, name: &str, caller: &dyn Caller, mut arguments: Value) -> Result<Response> {
         let operation = self.checked(name, &mut arguments)?;
         if operation.guide_tool().is_none() {
             return Err(problems::has_to_wait(name));
@@ -271,7 +259,7 @@ impl Operations {
         name: &str,
         caller: &dyn Caller,
         mut arguments: Value,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Response> {
         let operation = self.checked(name, &mut arguments)?;
         self.begin(operation, caller, arguments).await
     }
@@ -281,7 +269,7 @@ impl Operations {
         &self,
         caller: &dyn Caller,
         request: T::Request,
-    ) -> Result<T::Response, Problem> {
+    ) -> Result<T::Response> {
         operation::run::<T>(&self.services, caller, request).await
     }
 
@@ -299,11 +287,7 @@ impl Operations {
         }
     }
 
-    fn checked(
-        &self,
-        name: &str,
-        arguments: &mut Value,
-    ) -> Result<&'static OperationSpec, Problem> {
+    fn checked(&self, name: &str, arguments: &mut Value) -> Result<&'static OperationSpec> {
         let found = OPERATIONS.iter().position(|operation| operation.name == name);
         let Some(index) = found else {
             let names = OPERATIONS.iter().map(|operation| operation.name);
@@ -319,11 +303,11 @@ impl Operations {
     /// What agents have to have confirmed. As strict as can be when the configuration cannot be
     /// read.
     pub fn confirm(&self) -> Confirm {
-        self.services.reader.config().map_or(Confirm::Person, |config| config.confirm)
+        self.services.writer.reader.config().map_or(Confirm::Person, |config| config.confirm)
     }
 
     /// Another one when a workflow came or went: a look that costs next to nothing.
     pub fn stamp(&self) -> u64 {
-        self.services.reader.stamp()
+        self.services.writer.reader.stamp()
     }
 }

@@ -48,32 +48,4 @@ impl Tool {
     const fn of(profile: Profile) -> Tool {
         Tool { profile, calls_out: false, repeats: false, destroys: false, task: Task::Never }
     }
-
-    /// It may speak with something outside this machine.
-    #[must_use]
-    pub const fn calls_out(mut self) -> Tool {
-        self.calls_out = true;
-        self
-    }
-
-    /// Doing it twice is doing it once.
-    #[must_use]
-    pub const fn repeats(mut self) -> Tool {
-        self.repeats = true;
-        self
-    }
-
-    /// It may destroy something outside this machine.
-    #[must_use]
-    pub const fn destroys(mut self) -> Tool {
-        self.destroys = true;
-        self
-    }
-
-    /// A call may be, or has to be, a task.
-    #[must_use]
-    pub const fn task(mut self, task: Task) -> Tool {
-        self.task = task;
-        self
-    }
 }

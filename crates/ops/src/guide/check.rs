@@ -31,7 +31,7 @@ pub struct CheckRequest {
 }
 
 /// Whether something is valid, and what to do when it is not.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct ValidationResult {
     /// Whether it meets every criterion that applies
     pub valid: bool,
@@ -59,10 +59,10 @@ async fn check_output(
     reader: &Reader,
     _: &dyn Caller,
     request: CheckRequest,
-) -> Result<ValidationResult, Problem> {
+) -> Result<ValidationResult> {
     let entry = walkable(reader, &request.workflow_id)?;
     let workflow = workflow_of(&entry)?;
-    let step = walk::find(workflow, &request.step_id).map_err(|error| problems::of_walk(&error))?;
+    let step = walk::find(workflow, &request.step_id).or_problem()?;
     if let Some(problem) = faulty(&entry.document, step) {
         return Err(problem.context("workflow_id", &*entry.id));
     }
@@ -92,7 +92,7 @@ fn faulty(document: &Document, step: &Step) -> Option<Problem> {
     Some(problem)
 }
 
-fn bounded(output: &str) -> Result<(), Problem> {
+fn bounded(output: &str) -> Result<()> {
     let limit = limits::OUTPUT_BYTES;
     if output.len() <= limit {
         return Ok(());
@@ -105,7 +105,7 @@ fn bounded(output: &str) -> Result<(), Problem> {
         message,
         expected: format!("at most {limit} bytes"),
         actual: format!("{} bytes", output.len()),
-        suggestion: Hint::default(),
+        ..Argument::default()
     });
     Err(problem)
 }

@@ -4,7 +4,6 @@ use milepost_model::walk::{self, WalkPosition};
 use milepost_store::LibraryEntry;
 
 use super::{view, walkable, workflow_of};
-use crate::framework::Response;
 use crate::prelude::*;
 
 /// Which workflow, and how much of it.
@@ -76,11 +75,7 @@ operation! {
     example: {"id": "bug-investigation", "mode": "metadata"};
 }
 
-async fn get_guide(
-    reader: &Reader,
-    _: &dyn Caller,
-    request: GetRequest,
-) -> Result<GuideOverview, Problem> {
+async fn get_guide(reader: &Reader, _: &dyn Caller, request: GetRequest) -> Result<GuideOverview> {
     let entry = walkable(reader, &request.id)?;
     let workflow = workflow_of(&entry)?;
     let guide = workflow.guide.as_ref();
@@ -101,14 +96,12 @@ async fn get_guide(
 }
 
 /// The first step that is due under an empty context, as the next caller would get it.
-fn first_step(entry: &LibraryEntry) -> Result<Option<Map<String, Value>>, Problem> {
+fn first_step(entry: &LibraryEntry) -> Result<Option<Map<String, Value>>> {
     let context = json!({});
     let walk = walk::next(workflow_of(entry)?, &[], &context);
     Ok(match walk.map(|walk| walk.position) {
         Ok(WalkPosition::Due(due)) => {
-            let mut json = Response::new();
-            view::step(&entry.document, &due).write(&mut json);
-            serde_json::from_str(json.json()).ok()
+            serde_json::from_str(view::step(&entry.document, &due).json()).ok()
         }
         // A loop over a variable that nobody has set yet: nothing is due before it is.
         Ok(WalkPosition::Blocked(_) | WalkPosition::Complete { .. }) | Err(_) => None,

@@ -48,11 +48,7 @@ operation! {
     example: {};
 }
 
-async fn list_guides(
-    reader: &Reader,
-    call: &dyn Caller,
-    _: ListRequest,
-) -> Result<ListResponse, Problem> {
+async fn list_guides(reader: &Reader, call: &dyn Caller, _: ListRequest) -> Result<ListResponse> {
     let listing = reader.listing()?;
     for invalid in &listing.invalid {
         call.warn(&format!("{}: {}", invalid.path.display(), invalid.reason));

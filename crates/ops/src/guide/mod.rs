@@ -25,7 +25,7 @@ pub use validate_json::ValidateJsonRequest;
 use crate::prelude::*;
 
 /// A workflow that a caller can walk step by step.
-fn walkable(reader: &Reader, id: &str) -> Result<Arc<LibraryEntry>, Problem> {
+fn walkable(reader: &Reader, id: &str) -> Result<Arc<LibraryEntry>> {
     let entry = reader.workflow(id)?;
     if workflow_of(&entry)?.is_agent_only() {
         return Ok(entry);
@@ -35,7 +35,7 @@ fn walkable(reader: &Reader, id: &str) -> Result<Arc<LibraryEntry>, Problem> {
         .context("workflow_id", id))
 }
 
-fn workflow_of(entry: &LibraryEntry) -> Result<&Workflow, Problem> {
+fn workflow_of(entry: &LibraryEntry) -> Result<&Workflow> {
     // The library hands out documents that have a workflow; another one is a fault of ours.
     entry.document.workflow.as_ref().ok_or_else(|| {
         Problem::new(Code::Internal, "a workflow without its document", "report this")
@@ -43,7 +43,7 @@ fn workflow_of(entry: &LibraryEntry) -> Result<&Workflow, Problem> {
 }
 
 /// The caller's context as a value, within its limit.
-fn context_of(context: Option<Map<String, Value>>) -> Result<Value, Problem> {
+fn context_of(context: Option<Map<String, Value>>) -> Result<Value> {
     let context = Value::Object(context.unwrap_or_default());
     let limit = limits::CONTEXT_BYTES;
     let mut measure = Measure { left: limit };

@@ -7,10 +7,8 @@ use milepost_model::limits;
 use milepost_model::walk::{self, BlockedStep, DueStep, WalkPosition};
 use milepost_store::LibraryEntry;
 
-use super::view::{self, GuideJson};
-use super::{context_of, walkable, workflow_of};
-use crate::framework::Respond;
-use crate::framework::Response;
+use super::{context_of, view, walkable, workflow_of};
+use crate::framework::{Respond, Response};
 use crate::prelude::*;
 
 /// Where the caller stands.
@@ -40,7 +38,7 @@ pub struct NextRequest {
 pub struct NextResponse {
     /// The next step to execute; null when the workflow is complete or waits for a variable
     #[schemars(with = "Option<Map<String, Value>>")]
-    pub step: Option<GuideJson>,
+    pub step: Option<Response>,
     /// What to append to `completedSteps` when the step is done
     pub completed_step: Option<String>,
     /// What to tell the agent
@@ -50,13 +48,13 @@ pub struct NextResponse {
 }
 
 /// What to tell the agent.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Guidance {
     /// Role, hints, prompt with its variables filled in, and the loops around the step
     #[serde(skip_serializing)]
     #[schemars(with = "String")]
-    pub prompt: GuideJson,
+    pub prompt: Response,
     /// Which kind of model suits
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[schemars(with = "String")]
@@ -96,13 +94,13 @@ impl Respond for NextResponse {
     fn write(&self, out: &mut Response) -> serde_json::Result<()> {
         out.push("{\"step\":");
         match &self.step {
-            Some(step) => step.write(out),
+            Some(step) => out.append(step),
             None => out.push("null"),
         }
         out.push(",\"completedStep\":");
-        out.push_text(self.completed_step.as_deref());
+        out.serialize(&self.completed_step)?;
         out.push(",\"guidance\":{\"prompt\":");
-        self.guidance.prompt.write(out);
+        out.append(&self.guidance.prompt);
         out.more_fields(&self.guidance)?;
         out.push(if self.is_complete { ",\"isComplete\":true}" } else { ",\"isComplete\":false}" });
         Ok(())
@@ -117,11 +115,7 @@ operation! {
     example: {"workflowId": "bug-investigation", "completedSteps": []};
 }
 
-async fn next_step(
-    reader: &Reader,
-    _: &dyn Caller,
-    request: NextRequest,
-) -> Result<NextResponse, Problem> {
+async fn next_step(reader: &Reader, _: &dyn Caller, request: NextRequest) -> Result<NextResponse> {
     let entry = walkable(reader, &request.workflow_id)?;
     let workflow = workflow_of(&entry)?;
     let limit = limits::COMPLETED_STEPS;
@@ -132,10 +126,9 @@ async fn next_step(
     }
     let context = context_of(request.context)?;
     if let Some(current) = &request.current_step {
-        walk::find(workflow, current).map_err(|error| problems::of_walk(&error))?;
+        walk::find(workflow, current).or_problem()?;
     }
-    let walk = walk::next(workflow, &request.completed_steps, &context)
-        .map_err(|error| problems::of_walk(&error))?;
+    let walk = walk::next(workflow, &request.completed_steps, &context).or_problem()?;
     let mut warnings = walk.warnings;
     let mut response = match walk.position {
         WalkPosition::Due(due) => {
@@ -154,62 +147,52 @@ fn unconfirmed(due: &DueStep<'_, '_>) -> Vec<String> {
     let confirmation = view::prompt_of(due.step).map(|prompt| &prompt.confirmation);
     let Some(Confirmation::When(condition)) = confirmation else { return Vec::new() };
     match condition.decide(&due.scope) {
-        Truth::Undecided(wanted) if !condition.holds(&due.scope) => wanted
-            .iter()
-            .map(|one| {
-                format!("whether a person confirms depends on `{}`, which is not set", one.variable)
-            })
-            .collect(),
+        Truth::Undecided(wanted) if !condition.holds(&due.scope) => {
+            let remark = |name: &str| {
+                format!("whether a person confirms depends on `{name}`, which is not set")
+            };
+            wanted.iter().map(|one| remark(&one.variable)).collect()
+        }
         _ => Vec::new(),
     }
 }
 
 fn offered(entry: &LibraryEntry, due: &DueStep<'_, '_>) -> NextResponse {
     let step = view::step(&entry.document, due);
-    let mut guidance = guidance_of(GuideJson::made("\"\"".to_owned()));
+    let mut guidance = told("");
     if let Some(prompt) = view::prompt_of(due.step) {
         (guidance.prompt, guidance.missing) = view::guidance(&entry.document, due, prompt);
         guidance.model_hint.clone_from(&prompt.model_hint);
         guidance.requires_confirmation =
             agent_prompt::needs_confirmation(&prompt.confirmation, &due.scope);
-        guidance.validation_criteria = view::checked_for(prompt, &due.scope);
+        let criteria = prompt.criteria.as_ref().map(|criteria| criteria.applicable(&due.scope));
+        guidance.validation_criteria = criteria.unwrap_or_default();
     }
-    NextResponse {
-        step: Some(step),
-        completed_step: Some(due.key.clone()),
-        guidance,
-        is_complete: false,
-    }
+    let completed_step = Some(due.key.clone());
+    NextResponse { step: Some(step), completed_step, guidance, is_complete: false }
 }
 
 fn waiting(blocked: &[BlockedStep]) -> NextResponse {
-    let mut wanted = Vec::new();
-    for one in blocked {
+    let line = |one: &BlockedStep| {
         let values = one.wanted.expected.as_deref().unwrap_or_default();
         let values: Vec<String> = values.iter().map(Value::to_string).collect();
-        let line = match values.is_empty() {
-            true => format!("- `{}` decides on `{}`", one.wanted.variable, one.step),
-            false => format!(
-                "- `{}` decides on `{}`: it is due with {}",
-                one.wanted.variable,
-                one.step,
-                values.join(" or ")
-            ),
-        };
-        wanted.push(line);
-    }
+        let decides = format!("- `{}` decides on `{}`", one.wanted.variable, one.step);
+        match values.is_empty() {
+            true => decides,
+            false => format!("{decides}: it is due with {}", values.join(" or ")),
+        }
+    };
+    let wanted: Vec<String> = blocked.iter().map(line).collect();
     let mut guidance = told(&format!(
         "No step is due until the context says more. Set these variables and ask again:\n{}",
         wanted.join("\n")
     ));
-    guidance.blocked = blocked
-        .iter()
-        .map(|one| BlockedCondition {
-            step_id: one.step.clone(),
-            variable: one.wanted.variable.clone(),
-            expected: one.wanted.expected.clone(),
-        })
-        .collect();
+    let conditions = blocked.iter().map(|one| BlockedCondition {
+        step_id: one.step.clone(),
+        variable: one.wanted.variable.clone(),
+        expected: one.wanted.expected.clone(),
+    });
+    guidance.blocked = conditions.collect();
     NextResponse { step: None, completed_step: None, guidance, is_complete: false }
 }
 
@@ -220,18 +203,6 @@ fn complete(skipped: &[&str]) -> NextResponse {
 }
 
 fn told(prompt: &str) -> Guidance {
-    guidance_of(GuideJson::made(view::literal_of(prompt)))
-}
-
-fn guidance_of(prompt: GuideJson) -> Guidance {
-    Guidance {
-        prompt,
-        model_hint: None,
-        requires_confirmation: false,
-        validation_criteria: Vec::new(),
-        warnings: Vec::new(),
-        missing: Vec::new(),
-        blocked: Vec::new(),
-        skipped: Vec::new(),
-    }
+    let prompt = Response::from(Value::from(prompt).to_string());
+    Guidance { prompt, ..Guidance::default() }
 }

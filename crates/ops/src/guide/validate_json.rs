@@ -6,6 +6,7 @@ use milepost_model::violation::Violation;
 
 use super::check::ValidationResult;
 use crate::prelude::*;
+use crate::reader::WORLD;
 
 /// The text of a guide.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -28,17 +29,15 @@ async fn validate_guide_json(
     _: &Reader,
     _: &dyn Caller,
     request: ValidateJsonRequest,
-) -> Result<ValidationResult, Problem> {
-    let document = Document::read_guide(&request.workflow_json, Reader::world());
+) -> Result<ValidationResult> {
+    let document = Document::read_guide(&request.workflow_json, WORLD);
     let is_error = |one: &&Violation| one.severity == Severity::Error;
     let errors: Vec<&Violation> = document.violations.iter().filter(is_error).collect();
-    if errors.is_empty() {
+    let mut verdict = ValidationResult { valid: errors.is_empty(), ..ValidationResult::default() };
+    if verdict.valid {
         let remarks = document.violations.iter().filter(|one| one.rule != Rule::NotActedOn);
-        let suggestions = remarks.map(remark).collect();
-        return Ok(ValidationResult { valid: true, issues: Vec::new(), suggestions });
+        verdict.suggestions = remarks.map(remark).collect();
     }
-    let mut verdict =
-        ValidationResult { valid: false, issues: Vec::new(), suggestions: Vec::new() };
     for error in errors {
         verdict.issues.push(issue(error, &request.workflow_json));
         for suggestion in suggestions(error) {

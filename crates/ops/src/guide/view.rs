@@ -1,18 +1,13 @@
 //! A step as callers see it: everything its author wrote, with the prompt as one text.
 
 use std::fmt::Write;
-use std::sync::Arc;
 
 use milepost_model::agent_prompt::{self, FilledText};
-use milepost_model::condition::Variables;
-use milepost_model::decimal;
 use milepost_model::document::Document;
 use milepost_model::guide::Confirmation;
 use milepost_model::placeholders::TextPiece;
-use milepost_model::rendered::Fixed;
 use milepost_model::step::{Action, Prompt, PromptText, Step};
 use milepost_model::walk::{DueStep, LoopPass};
-use milepost_syntax::escape::escape;
 
 use crate::framework::Response;
 use crate::prelude::*;
@@ -29,70 +24,38 @@ pub(super) fn prompt_of(step: &Step) -> Option<&Prompt> {
     }
 }
 
-/// JSON that is shown: what this answer alone has, and fixed parts at places in it.
-#[derive(Debug, Clone, Default)]
-pub struct GuideJson {
-    own: String,
-    fixed: Vec<PlacedPart>,
-}
-
-/// A fixed part before this byte of an answer's own.
-#[derive(Debug, Clone)]
-struct PlacedPart {
-    at: usize,
-    fixed: Arc<Fixed>,
-    /// How many bytes at the end of the fixed part this answer has instead of.
-    cut: usize,
-}
-
-impl GuideJson {
-    pub(super) fn made(own: String) -> GuideJson {
-        GuideJson { own, fixed: Vec::new() }
-    }
-
-    fn put_fixed(&mut self, fixed: &Arc<Fixed>, cut: usize) {
-        self.fixed.push(PlacedPart { at: self.own.len(), fixed: Arc::clone(fixed), cut });
-    }
-
-    /// A text as the inside of a literal.
-    fn put_text(&mut self, text: &str) {
-        escape(text, |part| self.own.push_str(part));
-    }
-
-    pub(super) fn write(&self, out: &mut Response) {
-        let mut done = 0;
-        for PlacedPart { at, fixed, cut } in &self.fixed {
-            out.push(&self.own[done..*at]);
-            out.push_fixed(fixed, *cut);
-            done = *at;
-        }
-        out.push(&self.own[done..]);
-    }
-}
-
 /// A step as its author wrote it, as JSON: its prompt is one text and its confirmation decided.
-pub(super) fn step(document: &Document, due: &DueStep<'_, '_>) -> GuideJson {
+pub(super) fn step(document: &Document, due: &DueStep<'_, '_>) -> Response {
     let make = || Value::Object(authored(document, due)).to_string();
     let fixed = prompt_of(due.step).is_some_and(|prompt| {
         agent_prompt::is_context_free(prompt)
             && !matches!(prompt.confirmation, Confirmation::When(_))
     });
-    let mut shown = GuideJson::made(String::new());
+    let mut shown = Response::default();
     // What is around a step is the only thing that differs from pass to pass.
     let cut = usize::from(!due.loops.is_empty());
     if fixed {
-        shown.put_fixed(due.step.rendered.step(make), cut);
+        shown.push_fixed(due.step.rendered.step(make), cut);
     } else {
-        shown.own = make();
-        shown.own.truncate(shown.own.len() - cut);
+        let own = make();
+        shown.push(&own[..own.len() - cut]);
     }
     if let Some((pass, outer)) = due.loops.split_last() {
-        shown.own.reserve(limits::GUIDE_PASS_CAPACITY_BYTES);
-        shown.own.push_str(",\"loop\":");
-        show_pass(pass, outer, &mut shown);
-        shown.own.push('}');
+        let mut within = view_of(pass);
+        if !outer.is_empty() {
+            within["within"] = outer.iter().map(view_of).collect();
+        }
+        shown.push(&format!(",\"loop\":{within}}}"));
     }
     shown
+}
+
+fn view_of(pass: &LoopPass<'_, '_>) -> Value {
+    let mut view = json!({"id": pass.id, "iteration": pass.iteration});
+    if let Some(item) = pass.item {
+        view["item"] = item.clone();
+    }
+    view
 }
 
 fn authored(document: &Document, due: &DueStep<'_, '_>) -> Map<String, Value> {
@@ -113,27 +76,6 @@ fn authored(document: &Document, due: &DueStep<'_, '_>) -> Map<String, Value> {
     let confirmed = agent_prompt::needs_confirmation(&prompt.confirmation, &due.scope);
     step.insert("requireConfirmation".into(), confirmed.into());
     step
-}
-
-fn show_pass(pass: &LoopPass<'_, '_>, outer: &[LoopPass<'_, '_>], shown: &mut GuideJson) {
-    shown.own.push_str("{\"id\":\"");
-    shown.put_text(pass.id);
-    shown.own.push_str("\",\"iteration\":");
-    decimal::push(&mut shown.own, pass.iteration);
-    if let Some(item) = pass.item {
-        let _ = write!(shown.own, ",\"item\":{item}");
-    }
-    if !outer.is_empty() {
-        shown.own.push_str(",\"within\":[");
-        for (index, pass) in outer.iter().enumerate() {
-            if index > 0 {
-                shown.own.push(',');
-            }
-            show_pass(pass, &[], shown);
-        }
-        shown.own.push(']');
-    }
-    shown.own.push('}');
 }
 
 /// A step without a prompt of its own: its title and the block that stands in for it.
@@ -157,30 +99,21 @@ pub(super) fn guidance(
     document: &Document,
     due: &DueStep<'_, '_>,
     prompt: &Prompt,
-) -> (GuideJson, Vec<String>) {
-    let mut told = GuideJson::made(String::with_capacity(2 * limits::GUIDE_PASS_CAPACITY_BYTES));
-    told.own.push('"');
+) -> (Response, Vec<String>) {
+    let mut told = Response::from("\"".to_owned());
     let missing = tell(document, due, prompt, &mut told);
     if !due.loops.is_empty() {
-        let mut around = String::with_capacity(2 * limits::GUIDE_PASS_CAPACITY_BYTES);
-        around.push_str("\n\n## Loop\n");
-        let mut key = String::with_capacity(limits::GUIDE_PASS_CAPACITY_BYTES);
+        let mut around = "\n\n## Loop\n".to_owned();
+        let mut key = String::new();
         for pass in &due.loops {
             key.push_str(pass.id);
             describe(pass, &key, &mut around);
-            key.push('@');
-            decimal::push(&mut key, pass.iteration);
-            key.push_str("::");
+            let _ = write!(key, "@{}::", pass.iteration);
         }
-        told.put_text(around.trim_end());
+        told.push_escaped(around.trim_end());
     }
-    told.own.push('"');
+    told.push("\"");
     (told, missing)
-}
-
-/// A text as a literal of JSON.
-pub(super) fn literal_of(text: &str) -> String {
-    Value::from(text).to_string()
 }
 
 /// Tells the prompt with its variables filled in; what stays as it is was escaped once.
@@ -188,21 +121,21 @@ fn tell(
     document: &Document,
     due: &DueStep<'_, '_>,
     prompt: &Prompt,
-    told: &mut GuideJson,
+    told: &mut Response,
 ) -> Vec<String> {
     if !agent_prompt::is_context_free(prompt) {
         let filled = filled(document, due, prompt);
-        told.put_text(&filled.text);
+        told.push_escaped(&filled.text);
         return filled.missing;
     }
     let mut filled = FilledText::default();
     for piece in due.step.rendered.prompt(|| unfilled(document, due, prompt)) {
         match piece {
-            TextPiece::Text(fixed) => told.put_fixed(fixed, 0),
+            TextPiece::Text(fixed) => told.push_fixed(fixed, 0),
             TextPiece::Placeholder(placeholder) => {
                 filled.text.clear();
                 filled.placeholder(placeholder, &due.scope);
-                told.put_text(&filled.text);
+                told.push_escaped(&filled.text);
             }
         }
     }
@@ -242,41 +175,28 @@ fn unfilled(document: &Document, due: &DueStep<'_, '_>, prompt: &Prompt) -> Stri
 }
 
 fn describe(pass: &LoopPass<'_, '_>, key: &str, text: &mut String) {
-    let number = pass.iteration + 1;
-    text.extend(["`", pass.id, "`: pass "]);
-    decimal::push(text, number);
-    match pass.total {
-        Some(total) => {
-            text.push_str(" of ");
-            decimal::push(text, total);
-        }
-        None => _ = write!(text, " of at most {}", pass.spec.max_iterations.0),
-    }
+    let (id, number, spec) = (pass.id, pass.iteration + 1, pass.spec);
+    let _ = match pass.total {
+        Some(total) => write!(text, "`{id}`: pass {number} of {total}"),
+        None => write!(text, "`{id}`: pass {number} of at most {}", spec.max_iterations.0),
+    };
     if let Some(item) = pass.item {
-        let name = pass.spec.item_var.as_deref().unwrap_or("item");
+        let name = spec.item_var.as_deref().unwrap_or("item");
         let _ = match item {
             Value::String(item) => write!(text, "\n- {name}: {item}"),
             item => write!(text, "\n- {name}: {item}"),
         };
     }
-    if let Some(name) = &pass.spec.index_var {
-        text.extend(["\n- ", name, ": "]);
-        decimal::push(text, pass.iteration);
+    for (name, value) in [(&spec.index_var, pass.iteration), (&spec.iteration_var, number)] {
+        if let Some(name) = name {
+            let _ = write!(text, "\n- {name}: {value}");
+        }
     }
-    if let Some(name) = &pass.spec.iteration_var {
-        text.extend(["\n- ", name, ": "]);
-        decimal::push(text, number);
-    }
-    if pass.spec.condition.is_none() && pass.total.is_none() {
+    if spec.condition.is_none() && pass.total.is_none() {
         let _ = write!(
             text,
             "\n- This loop goes on until you end it: add `{key}` to completedSteps when it is done."
         );
     }
     text.push('\n');
-}
-
-/// What an output of the step will be checked for under this context.
-pub(super) fn checked_for(prompt: &Prompt, scope: &dyn Variables) -> Vec<String> {
-    prompt.criteria.as_ref().map(|criteria| criteria.applicable(scope)).unwrap_or_default()
 }

@@ -13,7 +13,7 @@ use super::violation;
 use crate::prelude::*;
 
 /// Where the value of an input came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InputOrigin {
     /// The caller gave it.
@@ -29,7 +29,7 @@ pub enum InputOrigin {
 }
 
 /// How an input stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InputStatus {
     /// The caller gave a value that fits.
@@ -46,6 +46,7 @@ pub enum InputStatus {
 
 /// All values as far as they are known. Those of secrets are among them: this never leaves the
 /// crate.
+#[derive(Default)]
 pub(crate) struct GatheredInputs {
     /// Fitting values, not joined yet.
     pub(crate) values: Map<String, Value>,
@@ -61,14 +62,9 @@ pub(crate) fn gather(
     workflow: &Workflow,
     given: &Map<String, Value>,
     past: &dyn PastRuns,
-) -> Result<GatheredInputs, Problem> {
+) -> Result<GatheredInputs> {
     let allowed = reader.config()?.env_allow;
-    let mut gathered = GatheredInputs {
-        values: Map::new(),
-        inputs: Vec::new(),
-        faults: Vec::new(),
-        warnings: Vec::new(),
-    };
+    let mut gathered = GatheredInputs::default();
     let id = &workflow.id.value;
     for (name, input) in &workflow.inputs.0 {
         let source = InputSource { reader, id, past, allowed: &allowed, name: &name.value, input };
@@ -92,7 +88,7 @@ pub(crate) fn gather(
 
 impl GatheredInputs {
     /// What was given must fit; what is not given yet may come later.
-    pub(crate) fn refuse_wrong(&self, workflow: &Workflow) -> Result<(), Problem> {
+    pub(crate) fn refuse_wrong(&self, workflow: &Workflow) -> Result<()> {
         let is_wrong = |fault: &&Argument| fault.rule != Rule::Required.name();
         let wrong: Vec<Argument> = self.faults.iter().filter(is_wrong).cloned().collect();
         match wrong.is_empty() {
@@ -173,7 +169,7 @@ impl InputSource<'_> {
         if !self.allowed.iter().any(|allowed| allowed == name) {
             return Ok(None);
         }
-        let Some(text) = self.reader.environment().variable(name) else { return Ok(None) };
+        let Some(text) = self.reader.environment.variable(name) else { return Ok(None) };
         let value = self.input.from_text(text.reveal());
         value.map(Some).map_err(|error| {
             let kind = error.kind.name();
@@ -260,16 +256,10 @@ pub(crate) fn wanted(input: &Input) -> String {
     }
 }
 
-fn plain_text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
 fn unknown(workflow: &Workflow, name: &str) -> Argument {
     let names: Vec<&str> = workflow.inputs.names().collect();
-    let suggestion = match suggest::nearest(name, names.iter().copied()) {
-        Some(near) => problems::meant(near),
-        None => "leave it out".into(),
-    };
+    let near = suggest::nearest(name, names.iter().copied());
+    let suggestion = near.map_or_else(|| "leave it out".into(), problems::meant);
     let shown = suggest::excerpt(name);
     Argument {
         path: violation::path(name),

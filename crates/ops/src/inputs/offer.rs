@@ -12,10 +12,10 @@ use super::argument::{self, ProviderArguments};
 use super::violation;
 use crate::command::run::CommandCall;
 use crate::prelude::*;
-use crate::provider::values::{FetchedItems, fetch};
+use crate::provider::values::{FetchedItems, fetch, label_of};
 
 /// What came of asking a provider.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProviderOutcome {
     /// It was not asked: the value is there.
@@ -33,7 +33,7 @@ pub enum ProviderOutcome {
 }
 
 /// A provider and what came of asking it.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ProviderView {
     /// `group name`.
     pub provider: String,
@@ -60,7 +60,7 @@ pub struct ProviderView {
 }
 
 /// A value that can be chosen.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InputChoice {
     /// The value, in the type of the input.
     pub value: Value,
@@ -145,10 +145,9 @@ impl ProviderQuery<'_> {
     }
 
     fn failed(&self, message: String, answer: &mut ProviderAnswer) {
-        let strict = self.input.on_error == Some(ProviderError::Fail);
-        answer.provided.outcome =
-            if strict { ProviderOutcome::Error } else { ProviderOutcome::Manual };
-        if strict {
+        answer.provided.outcome = ProviderOutcome::Manual;
+        if self.input.on_error == Some(ProviderError::Fail) {
+            answer.provided.outcome = ProviderOutcome::Error;
             let told = format!("the choices of input `{}` cannot be had: {message}", self.name);
             answer.faults.push(self.fault("provider", told, "try again when the API answers"));
         }
@@ -205,9 +204,9 @@ impl ProviderQuery<'_> {
         call: &dyn Caller,
         list_at: Option<String>,
         args: Map<String, Value>,
-    ) -> Result<FetchedItems, Problem> {
-        let (loaded, row) = writer.reader.shelf().command(&self.provider.command.to_string())?;
-        let mut calling = CommandCall::open(writer, call, &loaded, row, None).await?;
+    ) -> Result<FetchedItems> {
+        let (loaded, row) = writer.reader.shelf.command(&self.provider.command.to_string())?;
+        let mut calling = CommandCall::open(writer, call, &loaded, row, None)?;
         calling.list_at = list_at;
         fetch(&calling, args).await
     }
@@ -259,7 +258,7 @@ impl ProviderQuery<'_> {
             id: authored(select.and_then(|select| select.id_field.as_ref())),
         };
         let command = self.provider.command.to_string();
-        if let Ok((loaded, row)) = writer.reader.shelf().command(&command) {
+        if let Ok((loaded, row)) = writer.reader.shelf.command(&command) {
             let name = &loaded.table.rows[row].name;
             let known = loaded.table.providers.iter().find(|one| one.command == *name);
             if let Some(known) = known {
@@ -290,10 +289,7 @@ fn chosen(items: &[Value], fields: &Fields, kind: InputType) -> Vec<InputChoice>
             false => Some(item.clone()),
         };
         let Some(value) = value.and_then(|value| in_type(value, kind)) else { continue };
-        let label = read(item, &fields.label).map(|label| match label {
-            Value::String(text) => milepost_catalog::text::line(&text, 200),
-            other => other.to_string(),
-        });
+        let label = read(item, &fields.label).map(label_of);
         let choice = InputChoice { value, label, id: read(item, &fields.id) };
         let same = |other: &InputChoice| match &choice.id {
             Some(_) => other.id == choice.id,

@@ -1,6 +1,6 @@
 //! `workflow.preview_inputs`: what a workflow asks for, and how each input stands.
 
-use milepost_model::input::{Input, InputType, Mode};
+use milepost_model::input::{InputType, Mode};
 use milepost_model::workflow::Workflow;
 
 use super::gather::{GatheredInputs, InputOrigin, InputStatus, gather};
@@ -25,7 +25,7 @@ pub struct Request {
 }
 
 /// The inputs.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// The workflow.
     pub workflow_id: String,
@@ -42,7 +42,7 @@ pub struct Response {
 }
 
 /// One input.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct InputView {
     /// Its name in expressions.
     pub name: String,
@@ -66,11 +66,7 @@ pub struct InputView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub example: Option<Value>,
     /// `multiple` when it takes a list of values.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "crate::enum_names::optional"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::enum_names")]
     #[schemars(with = "Option<String>")]
     pub mode: Option<Mode>,
     /// How several values become one text.
@@ -115,11 +111,7 @@ operation! {
     example: {"workflow_id": "refund-order"};
 }
 
-async fn preview_inputs(
-    reader: &Reader,
-    _call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn preview_inputs(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response> {
     let id = request.workflow_id.as_deref();
     let subject = WorkflowSubject::find(reader, request.manifest.as_ref(), id)?;
     let workflow = subject.workflow()?;
@@ -139,7 +131,7 @@ fn views(
     reader: &Reader,
     workflow: &Workflow,
     gathered: &GatheredInputs,
-) -> Result<Vec<InputView>, Problem> {
+) -> Result<Vec<InputView>> {
     let split = SplitInputs::of(workflow, gathered);
     let mask = split.mask();
     let roots = roots(reader, split.real.clone())?;
@@ -156,38 +148,26 @@ fn views(
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         });
         InputView {
+            name: name.to_owned(),
+            label: input.name.clone(),
+            kind: input.input_type(),
+            description: input.description.clone(),
+            placeholder: input.placeholder.clone(),
+            hint: input.hint.clone(),
+            example: input.example.clone(),
+            mode: input.mode.filter(|mode| *mode == Mode::Multiple),
+            join: rules::join_of(input),
+            required: input.is_required(),
+            secret: input.is_secret(),
+            default: rules::default_of(input),
+            rules: RulesView::of(input),
+            select: rules::select_of(input),
             provider,
             value: split.shown.get(name).cloned(),
             status: *status,
             origin: *origin,
             problem: fault.map(|fault| fault.message.clone()),
-            ..authored(name, input)
         }
     });
     Ok(views.collect())
-}
-
-/// What the document says of an input.
-fn authored(name: &str, input: &Input) -> InputView {
-    InputView {
-        name: name.to_owned(),
-        label: input.name.clone(),
-        kind: input.input_type(),
-        description: input.description.clone(),
-        placeholder: input.placeholder.clone(),
-        hint: input.hint.clone(),
-        example: input.example.clone(),
-        mode: input.mode.filter(|mode| *mode == Mode::Multiple),
-        join: rules::join_of(input),
-        required: input.is_required(),
-        secret: input.is_secret(),
-        default: rules::default_of(input),
-        rules: Some(RulesView::of(input)).filter(|rules| !rules.is_empty()),
-        select: rules::select_of(input),
-        provider: None,
-        value: None,
-        status: InputStatus::Optional,
-        origin: None,
-        problem: None,
-    }
 }

@@ -8,7 +8,7 @@ use milepost_model::secret::{Mask, Secret, mark};
 use milepost_model::workflow::Workflow;
 
 use super::gather::{GatheredInputs, InputOrigin, gather};
-use super::offer::{ProviderAnswer, ProviderQuery, ProviderView};
+use super::offer::{ProviderQuery, ProviderView};
 use super::past_runs::{NoPastRuns, PastRuns};
 use super::violation;
 use crate::prelude::*;
@@ -37,7 +37,7 @@ pub async fn resolve(
     workflow: &Workflow,
     given: Map<String, Value>,
     past: &dyn PastRuns,
-) -> Result<ResolvedInputs, Problem> {
+) -> Result<ResolvedInputs> {
     let gathered = gather(&writer.reader, workflow, &given, past)?;
     let looked = look(writer, call, workflow, &gathered, ProviderScope::Strict).await?;
     let faults: Vec<Argument> = gathered.faults.iter().chain(&looked.faults).cloned().collect();
@@ -56,6 +56,7 @@ pub async fn resolve(
 }
 
 /// Values as expressions read them, with and without those of secrets.
+#[derive(Default)]
 pub(crate) struct SplitInputs {
     /// With marks in the place of secrets.
     pub(crate) shown: Map<String, Value>,
@@ -66,8 +67,7 @@ pub(crate) struct SplitInputs {
 
 impl SplitInputs {
     pub(crate) fn of(workflow: &Workflow, gathered: &GatheredInputs) -> SplitInputs {
-        let mut split =
-            SplitInputs { shown: Map::new(), real: Map::new(), secrets: BTreeMap::new() };
+        let mut split = SplitInputs::default();
         for (name, value) in &gathered.values {
             let input = workflow.inputs.get(name);
             let value = match input {
@@ -76,8 +76,7 @@ impl SplitInputs {
             };
             let shown = match input.filter(|input| input.is_secret()) {
                 Some(_) => {
-                    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                    split.secrets.insert(name.clone(), Secret::new(text));
+                    split.secrets.insert(name.clone(), Secret::new(plain_text(&value)));
                     Value::String(mark(name))
                 }
                 None => value.clone(),
@@ -97,13 +96,10 @@ impl SplitInputs {
 }
 
 /// What expressions read beside the steps: inputs, and variables that the configuration allows.
-pub(crate) fn roots(
-    reader: &Reader,
-    inputs: Map<String, Value>,
-) -> Result<Map<String, Value>, Problem> {
+pub(crate) fn roots(reader: &Reader, inputs: Map<String, Value>) -> Result<Map<String, Value>> {
     let allowed = reader.config()?.env_allow.into_iter();
     let variable = |name: String| {
-        let value = reader.environment().variable(&name)?.reveal().to_owned();
+        let value = reader.environment.variable(&name)?.reveal().to_owned();
         Some((name, Value::String(value)))
     };
     let env: Map<String, Value> = allowed.filter_map(variable).collect();
@@ -118,7 +114,7 @@ pub(crate) fn known_roots(
     reader: &Reader,
     workflow: &Workflow,
     gathered: &GatheredInputs,
-) -> Result<Map<String, Value>, Problem> {
+) -> Result<Map<String, Value>> {
     let mut roots = roots(reader, SplitInputs::of(workflow, gathered).shown)?;
     let hidden = secret_variables(workflow);
     let env = roots.get_mut("env").and_then(Value::as_object_mut);
@@ -156,6 +152,7 @@ pub(crate) enum ProviderScope {
 }
 
 /// What the providers said.
+#[derive(Default)]
 pub(crate) struct ProviderAnswers {
     pub(crate) providers: BTreeMap<String, ProviderView>,
     pub(crate) faults: Vec<Argument>,
@@ -169,12 +166,11 @@ pub(crate) async fn look(
     workflow: &Workflow,
     gathered: &GatheredInputs,
     asking: ProviderScope,
-) -> Result<ProviderAnswers, Problem> {
+) -> Result<ProviderAnswers> {
     let split = SplitInputs::of(workflow, gathered);
     let mask = split.mask();
     let roots = roots(&writer.reader, split.real)?;
-    let mut looked =
-        ProviderAnswers { providers: BTreeMap::new(), faults: Vec::new(), warnings: Vec::new() };
+    let mut looked = ProviderAnswers::default();
     for (name, input) in &workflow.inputs.0 {
         let Some(provider) = &input.provider else { continue };
         let offer =
@@ -191,15 +187,9 @@ pub(crate) async fn look(
             true => offer.ask(writer, call, value).await,
             false => offer.unasked().0,
         };
-        looked.add(&name.value, answer);
+        looked.faults.extend(answer.faults);
+        looked.warnings.extend(answer.warnings);
+        looked.providers.insert(name.value.clone(), answer.provided);
     }
     Ok(looked)
-}
-
-impl ProviderAnswers {
-    fn add(&mut self, name: &str, answer: ProviderAnswer) {
-        self.faults.extend(answer.faults);
-        self.warnings.extend(answer.warnings);
-        self.providers.insert(name.to_owned(), answer.provided);
-    }
 }

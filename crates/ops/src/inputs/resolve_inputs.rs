@@ -30,7 +30,7 @@ pub struct Request {
 }
 
 /// The values, and what is missing.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// The workflow.
     pub workflow_id: String,
@@ -56,7 +56,7 @@ pub struct Response {
 }
 
 /// How an input stands.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct InputState {
     /// The input.
     pub name: String,
@@ -71,16 +71,15 @@ operation! {
     /// Resolves the inputs of a workflow.
     ResolveInputs: "workflow.resolve_inputs", "Resolve inputs",
         include_str!("resolve_inputs.md");
-    doors: [Door::Tool(Tool::FULL.calls_out()), Door::Command("workflow inputs --choices")];
+    doors: [
+        Door::Tool(Tool { calls_out: true, ..Tool::FULL }),
+        Door::Command("workflow inputs --choices"),
+    ];
     run: resolve_inputs(Writer, Request) -> Response;
     example: {"workflow_id": "refund-order"};
 }
 
-async fn resolve_inputs(
-    writer: &Writer,
-    call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn resolve_inputs(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
     let reader = &writer.reader;
     let id = request.workflow_id.as_deref();
     let subject = WorkflowSubject::find(reader, request.manifest.as_ref(), id)?;

@@ -5,7 +5,7 @@ use milepost_model::input::{DefaultFrom, Input};
 use crate::prelude::*;
 
 /// What a value must satisfy.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct RulesView {
     /// The only values it takes.
     #[serde(default, rename = "enum", skip_serializing_if = "Option::is_none")]
@@ -37,7 +37,7 @@ pub struct RulesView {
 }
 
 /// Where a value comes from when none is given.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DefaultView {
     /// `literal`, `env`, `history` or `workflow_output`.
     pub from: String,
@@ -47,7 +47,7 @@ pub struct DefaultView {
 }
 
 /// How several values become one text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct JoinView {
     /// Between two values.
     pub separator: String,
@@ -57,11 +57,13 @@ pub struct JoinView {
 }
 
 impl RulesView {
-    pub(super) fn of(input: &Input) -> RulesView {
+    /// Those of an input, when it has any.
+    pub(super) fn of(input: &Input) -> Option<RulesView> {
         let Some(rules) = &input.validate else {
-            return RulesView { choices: input.choices.clone(), ..RulesView::default() };
+            let choices = Some(input.choices.clone()?);
+            return Some(RulesView { choices, ..RulesView::default() });
         };
-        RulesView {
+        let view = RulesView {
             choices: input.listed_choices().cloned(),
             pattern: rules.pattern.as_ref().map(|pattern| pattern.0.as_str().to_owned()),
             min_length: rules.min_length.map(|bound| bound.0),
@@ -71,11 +73,8 @@ impl RulesView {
             min_items: rules.min_items.map(|bound| bound.0),
             max_items: rules.max_items.map(|bound| bound.0),
             format: rules.format.map(|format| format.name().to_owned()),
-        }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        *self == RulesView::default()
+        };
+        Some(view).filter(|view| *view != RulesView::default())
     }
 }
 

@@ -4,14 +4,13 @@
 use std::sync::Arc;
 
 use milepost_model::check::World;
-use milepost_model::commands::NoCommands;
 use milepost_model::document::Document;
-use milepost_model::finding::Severity;
 use milepost_model::workflow::Workflow;
 
 use crate::catalog_commands::CatalogCommands;
 use crate::compiled_workflow::{CompiledWorkflow, GivenText};
 use crate::prelude::*;
+use crate::reader::WORLD;
 use crate::run::prepare::nothing_to_run;
 
 /// A document that is a workflow.
@@ -26,13 +25,10 @@ impl WorkflowSubject {
         reader: &Reader,
         manifest: Option<&Value>,
         workflow_id: Option<&str>,
-    ) -> Result<WorkflowSubject, Problem> {
+    ) -> Result<WorkflowSubject> {
         let given = given(reader, manifest, workflow_id)?;
-        WorkflowSubject::read(
-            &CatalogCommands::of(reader.clone()),
-            &reader.config()?.env_allow,
-            &given,
-        )
+        let known = CatalogCommands::of(reader.clone());
+        WorkflowSubject::read(&known, &reader.config()?.env_allow, &given)
     }
 
     /// The same, ready to run; one that was read lately is not read again.
@@ -40,17 +36,17 @@ impl WorkflowSubject {
         reader: &Reader,
         manifest: Option<&Value>,
         workflow_id: Option<&str>,
-    ) -> Result<Arc<CompiledWorkflow>, Problem> {
+    ) -> Result<Arc<CompiledWorkflow>> {
         let given = given(reader, manifest, workflow_id)?;
         let env_allow = reader.config()?.env_allow;
-        if let Some(compiled) = reader.lately().find(reader, &given, &env_allow) {
+        if let Some(compiled) = reader.lately.find(reader, &given, &env_allow) {
             return Ok(compiled);
         }
         let known = CatalogCommands::of(reader.clone());
         let WorkflowSubject { document } = WorkflowSubject::read(&known, &env_allow, &given)?;
         let compiled = CompiledWorkflow::of(document).map(Arc::new).ok_or_else(nothing_to_run)?;
         if let Some(catalogs) = known.consulted() {
-            reader.lately().keep(given, env_allow, catalogs, &compiled);
+            reader.lately.keep(given, env_allow, catalogs, &compiled);
         }
         Ok(compiled)
     }
@@ -59,9 +55,12 @@ impl WorkflowSubject {
         known: &CatalogCommands,
         env_allow: &[String],
         given: &GivenText,
-    ) -> Result<WorkflowSubject, Problem> {
+    ) -> Result<WorkflowSubject> {
         let world = World { commands: known, env_allow: Some(env_allow) };
-        let document = Document::read(&given.bytes, given.format, world);
+        WorkflowSubject::of(Document::read(&given.bytes, given.format, world))
+    }
+
+    fn of(document: Document) -> Result<WorkflowSubject> {
         match document.workflow.is_some() {
             true => Ok(WorkflowSubject { document }),
             false => Err(invalid(&document)),
@@ -69,17 +68,12 @@ impl WorkflowSubject {
     }
 
     /// A text of ours, which calls nothing that a catalog has.
-    pub(crate) fn own(manifest: &Value) -> Result<WorkflowSubject, Problem> {
-        let world = World { commands: &NoCommands, env_allow: None };
-        let document = Document::read(manifest.to_string().as_bytes(), None, world);
-        match document.workflow.is_some() {
-            true => Ok(WorkflowSubject { document }),
-            false => Err(invalid(&document)),
-        }
+    pub(crate) fn own(manifest: &Value) -> Result<WorkflowSubject> {
+        WorkflowSubject::of(Document::read(manifest.to_string().as_bytes(), None, WORLD))
     }
 
     /// The workflow.
-    pub(crate) fn workflow(&self) -> Result<&Workflow, Problem> {
+    pub(crate) fn workflow(&self) -> Result<&Workflow> {
         self.document.workflow.as_ref().ok_or_else(|| invalid(&self.document))
     }
 }
@@ -89,14 +83,10 @@ fn given(
     reader: &Reader,
     manifest: Option<&Value>,
     workflow_id: Option<&str>,
-) -> Result<GivenText, Problem> {
+) -> Result<GivenText> {
     match (manifest, workflow_id) {
         (Some(manifest), None) => {
-            let text = match manifest {
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
-            };
-            Ok(GivenText { bytes: text.into_bytes(), format: None })
+            Ok(GivenText { bytes: plain_text(manifest).into_bytes(), format: None })
         }
         (None, Some(id)) => {
             let entry = reader.workflow(id)?;
@@ -122,8 +112,7 @@ fn no_text(id: &str) -> Problem {
 }
 
 fn invalid(document: &Document) -> Problem {
-    let errors = document.violations.iter().filter(|one| one.severity == Severity::Error);
-    let violations: Vec<_> = errors.cloned().collect();
+    let violations = problems::errors(document);
     let message = match violations.first() {
         Some(first) => format!("the workflow is not valid: {}", first.message),
         None => "the workflow is not valid".to_owned(),

@@ -11,7 +11,7 @@ use crate::prelude::*;
 ///
 /// # Errors
 /// One problem with every pair that cannot be meant.
-pub fn read(workflow: &Workflow, pairs: &[String]) -> Result<Map<String, Value>, Problem> {
+pub fn read(workflow: &Workflow, pairs: &[String]) -> Result<Map<String, Value>> {
     let mut inputs = Map::new();
     let mut faults: Vec<Problem> = Vec::new();
     for pair in pairs {
@@ -19,7 +19,10 @@ pub fn read(workflow: &Workflow, pairs: &[String]) -> Result<Map<String, Value>,
             Ok((name, value)) => match (inputs.get_mut(name), value) {
                 (None, value) => drop(inputs.insert(name.to_owned(), value)),
                 (Some(Value::Array(items)), Value::Array(more)) => items.extend(more),
-                (Some(_), _) => faults.push(twice(name)),
+                (Some(_), _) => {
+                    let message = format!("input `{name}` is given twice");
+                    faults.push(Problem::new(Code::InputInvalid, message, "give it once"));
+                }
             },
             Err(problem) => faults.push(*problem),
         }
@@ -56,18 +59,10 @@ fn value<'p>(pair: &'p str, workflow: &Workflow) -> Result<(&'p str, Value), Box
     Ok((name, value))
 }
 
-fn twice(name: &str) -> Problem {
-    let message = format!("input `{name}` is given twice");
-    Problem::new(Code::InputInvalid, message, "give it once")
-}
-
 fn unknown(name: &str, workflow: &Workflow) -> Problem {
-    let hint = match suggest::nearest(name, workflow.inputs.names()) {
-        Some(meant) => problems::meant(meant),
-        None => Hint::text("see ")
-            .call(Invocation::of("workflow.preview_inputs"))
-            .then(" for its inputs"),
-    };
+    let all = Hint::text("see ").call(Invocation::of("workflow.preview_inputs"));
+    let near = suggest::nearest(name, workflow.inputs.names());
+    let hint = near.map_or_else(|| all.then(" for its inputs"), problems::meant);
     let message = format!("workflow `{}` has no input `{name}`", workflow.id.value);
     Problem::new(Code::InputInvalid, message, hint).context("input", name)
 }

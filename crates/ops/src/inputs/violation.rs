@@ -9,7 +9,7 @@ use milepost_model::wording::Worded;
 use crate::prelude::*;
 
 /// One thing that is wrong with the inputs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct InputViolation {
     /// JSON pointer: `/inputs/<name>`, and further into its value.
     pub path: String,

@@ -50,14 +50,13 @@ impl DraftCall {
         reader: &Reader,
         call: &dyn Caller,
         command: &StepCommand,
-    ) -> Result<RequestPreview, Problem> {
+    ) -> Result<RequestPreview> {
         let draft = CommandDraft::unsent(reader, &command.loaded, command.row)?;
         let arguments =
             Arguments { with: self.with.clone(), body: self.body.clone(), ..Arguments::default() };
         let mut built = draft.build(reader, call, &arguments)?;
         for (name, value) in &self.headers {
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            let set = built.set_header(name, &value);
+            let set = built.set_header(name, &plain_text(value));
             set.map_err(|fault| problems::of_misuse(draft.command(), &[fault]))?;
         }
         draft.drawn(built)
@@ -76,16 +75,12 @@ pub(crate) struct StepCommand {
 
 impl StepCommand {
     /// Looks the command of a step up; `None` for another workflow.
-    pub(crate) fn find(reader: &Reader, run: &Run) -> Option<Result<StepCommand, Problem>> {
-        let Target::Command(id) = &run.target.value else { return None };
-        Some(StepCommand::look(reader, &id.to_string(), run))
-    }
-
-    fn look(reader: &Reader, spelling: &str, run: &Run) -> Result<StepCommand, Problem> {
-        let (loaded, row) = reader.shelf().command(spelling)?;
+    pub(crate) fn find(reader: &Reader, run: &Run) -> Result<Option<StepCommand>> {
+        let Target::Command(id) = &run.target.value else { return Ok(None) };
+        let (loaded, row) = reader.shelf.command(&id.to_string())?;
         let prepared = loaded.prepared(row)?;
         let command = prepared.command();
-        Ok(StepCommand {
+        Ok(Some(StepCommand {
             method: command.method.name(),
             path: command.path.clone(),
             effect: command.effect,
@@ -93,7 +88,7 @@ impl StepCommand {
             may_repeat: run.idempotent.unwrap_or(command.may_repeat),
             loaded,
             row,
-        })
+        }))
     }
 }
 

@@ -70,13 +70,12 @@ impl Knowledge {
         reader: &Reader,
         workflow: &Workflow,
         gathered: &GatheredInputs,
-    ) -> Result<Knowledge, Problem> {
+    ) -> Result<Knowledge> {
         let mut roots = known_roots(reader, workflow, gathered)?;
         roots.insert("steps".to_owned(), json!({}));
-        let open = gathered
-            .inputs
-            .iter()
-            .filter(|(_, status, _)| matches!(status, InputStatus::Missing | InputStatus::Invalid));
+        let is_open =
+            |status: &InputStatus| matches!(status, InputStatus::Missing | InputStatus::Invalid);
+        let open = gathered.inputs.iter().filter(|(_, status, _)| is_open(status));
         let secrets = workflow.inputs.0.iter().filter(|(_, input)| input.is_secret());
         Ok(Knowledge {
             roots,
@@ -147,8 +146,7 @@ impl Knowledge {
             Dynamic::List(_, items) => {
                 let mut whole = RenderedValue::default();
                 let items = items.iter().filter_map(|item| whole.take(self.render(item)));
-                let items = items.collect();
-                whole.value = Some(Value::Array(items));
+                whole.value = Some(items.collect());
                 whole
             }
             Dynamic::Map(_, entries) => {

@@ -5,3 +5,40 @@ mod draft_step;
 mod knowledge;
 pub mod preview_rendered;
 pub mod step_plan;
+
+use milepost_model::workflow::Workflow;
+
+use self::knowledge::Knowledge;
+use crate::inputs::{GatheredInputs, WorkflowSubject, gather};
+use crate::prelude::*;
+
+/// Which workflow, and its inputs.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PreviewRequest {
+    /// The workflow as text or as an object.
+    pub manifest: Option<Value>,
+    /// Or one of the library.
+    pub workflow_id: Option<String>,
+    /// Those that are known.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub inputs: Map<String, Value>,
+}
+
+impl PreviewRequest {
+    fn subject(&self, reader: &Reader) -> Result<WorkflowSubject> {
+        WorkflowSubject::find(reader, self.manifest.as_ref(), self.workflow_id.as_deref())
+    }
+
+    /// What its inputs decide; those that are wrong are refused.
+    fn knowledge(
+        &self,
+        reader: &Reader,
+        workflow: &Workflow,
+    ) -> Result<(GatheredInputs, Knowledge)> {
+        let gathered = gather(reader, workflow, &self.inputs, reader.past())?;
+        gathered.refuse_wrong(workflow)?;
+        let knowledge = Knowledge::of(reader, workflow, &gathered)?;
+        Ok((gathered, knowledge))
+    }
+}

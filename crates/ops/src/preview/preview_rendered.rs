@@ -6,27 +6,15 @@ use milepost_model::secret::mark;
 use milepost_model::step::{Action, ActionKind, Run, Step};
 use milepost_model::workflow::Workflow;
 
+pub use super::PreviewRequest as Request;
 use super::draft_step::{self, DraftCall, LoopItems, StepCommand, item_name, words};
 use super::knowledge::Knowledge;
 use crate::command::run::RequestView;
-use crate::inputs::{InputViolation, WorkflowSubject, gather};
+use crate::inputs::InputViolation;
 use crate::prelude::*;
 
-/// Which workflow, and its inputs.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Request {
-    /// The workflow as text or as an object.
-    pub manifest: Option<Value>,
-    /// Or one of the library.
-    pub workflow_id: Option<String>,
-    /// Those that are known.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub inputs: Map<String, Value>,
-}
-
 /// What a run would send and say.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// The workflow.
     pub workflow_id: String,
@@ -38,7 +26,7 @@ pub struct Response {
 }
 
 /// How much of a step is known.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RenderStatus {
     /// All of it: this is what would be sent or said.
@@ -53,7 +41,7 @@ pub enum RenderStatus {
 }
 
 /// One step as it would be sent or said.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct RenderedStep {
     /// Its identity.
     pub id: String,
@@ -114,13 +102,10 @@ async fn preview_requests(
     reader: &Reader,
     call: &dyn Caller,
     request: Request,
-) -> Result<Response, Problem> {
-    let id = request.workflow_id.as_deref();
-    let subject = WorkflowSubject::find(reader, request.manifest.as_ref(), id)?;
+) -> Result<Response> {
+    let subject = request.subject(reader)?;
     let workflow = subject.workflow()?;
-    let gathered = gather(reader, workflow, &request.inputs, reader.past())?;
-    gathered.refuse_wrong(workflow)?;
-    let knowledge = Knowledge::of(reader, workflow, &gathered)?;
+    let (gathered, knowledge) = request.knowledge(reader, workflow)?;
     let marks = marks(workflow);
     let mut renderer = Renderer { reader, call, knowledge, marks, steps: Vec::new() };
     for planned in &Plan::of(workflow).steps {
@@ -191,9 +176,8 @@ impl Renderer<'_> {
             return rendered;
         }
         if let Some(open) = decision.map(|one| one.unknown).filter(|open| !open.is_empty()) {
-            rendered
-                .notes
-                .push(format!("it runs only if its condition holds: {}", open.join(", ")));
+            let open = open.join(", ");
+            rendered.notes.push(format!("it runs only if its condition holds: {open}"));
         }
         if let Action::Run(run) = &step.action {
             self.requests(step, run, &mut rendered);
@@ -213,14 +197,10 @@ impl Renderer<'_> {
 
     fn requests(&self, step: &Step, run: &Run, rendered: &mut RenderedStep) {
         rendered.target = Some(run.target.value.to_string());
-        let command = match StepCommand::find(self.reader, run) {
-            Some(Ok(command)) => Some(command),
-            Some(Err(problem)) => {
-                rendered.problems.push(problem.message);
-                None
-            }
-            None => None,
-        };
+        let command = StepCommand::find(self.reader, run).unwrap_or_else(|problem| {
+            rendered.problems.push(problem.message);
+            None
+        });
         if let Some(command) = &command {
             rendered.method = Some(command.method.to_owned());
             rendered.path = Some(command.path.clone());
@@ -262,9 +242,10 @@ impl Renderer<'_> {
                 }
                 // A mark is not what will be sent, so what is wrong with it may be right then.
                 Err(problem) if drafted.rest.secret => {
-                    let note =
-                        format!("a secret is not shown, so it is not checked: {}", problem.message);
-                    rendered.notes.push(note);
+                    let why = problem.message;
+                    rendered
+                        .notes
+                        .push(format!("a secret is not shown, so it is not checked: {why}"));
                     rendered.unknown.push("a secret".to_owned());
                 }
                 Err(problem) => rendered.problems.push(problem.message),

@@ -6,26 +6,14 @@ use milepost_model::commands::Effect;
 use milepost_model::plan::{self, Plan, PlannedStep};
 use milepost_model::step::{Action, ActionKind, Approve, Needs, OnError, Step};
 
+pub use super::PreviewRequest as Request;
 use super::draft_step::{self, DraftCall, LoopItems, StepCommand, item_name, words};
 use super::knowledge::Knowledge;
-use crate::inputs::{InputViolation, WorkflowSubject, gather};
+use crate::inputs::InputViolation;
 use crate::prelude::*;
 
-/// Which workflow, and its inputs.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Request {
-    /// The workflow as text or as an object.
-    pub manifest: Option<Value>,
-    /// Or one of the library.
-    pub workflow_id: Option<String>,
-    /// Those that are known.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub inputs: Map<String, Value>,
-}
-
 /// The plan.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// The workflow.
     pub workflow_id: String,
@@ -44,7 +32,7 @@ pub struct Response {
 }
 
 /// One step of a plan.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct PlannedStepView {
     /// Its identity.
     pub id: String,
@@ -101,7 +89,7 @@ pub struct PlannedStepView {
 }
 
 /// What a step calls.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct CallView {
     /// `group name`, or `workflow id`.
     pub target: String,
@@ -112,11 +100,7 @@ pub struct CallView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// `read`, `create` or `write`.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "crate::enum_names::optional"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::enum_names")]
     #[schemars(with = "Option<String>")]
     pub effect: Option<Effect>,
     /// Whether it may be sent twice.
@@ -137,7 +121,7 @@ pub struct CallView {
 }
 
 /// Who decides, and what comes of a no.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct ApprovalView {
     /// Who may answer; anybody when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -158,17 +142,10 @@ operation! {
     example: {"workflow_id": "refund-order"};
 }
 
-async fn plan_steps(
-    reader: &Reader,
-    _call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
-    let id = request.workflow_id.as_deref();
-    let subject = WorkflowSubject::find(reader, request.manifest.as_ref(), id)?;
+async fn plan_steps(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response> {
+    let subject = request.subject(reader)?;
     let workflow = subject.workflow()?;
-    let gathered = gather(reader, workflow, &request.inputs, reader.past())?;
-    gathered.refuse_wrong(workflow)?;
-    let knowledge = Knowledge::of(reader, workflow, &gathered)?;
+    let (gathered, knowledge) = request.knowledge(reader, workflow)?;
     let compiled = Plan::of(workflow);
     Ok(Response {
         workflow_id: workflow.id.value.to_string(),
@@ -267,15 +244,15 @@ impl Viewer<'_> {
                     ..CallView::default()
                 };
                 match StepCommand::find(self.reader, run) {
-                    None => {}
-                    Some(Ok(command)) => {
+                    Ok(None) => {}
+                    Ok(Some(command)) => {
                         call.method = Some(command.method.to_owned());
                         call.path = Some(command.path);
                         call.effect = Some(command.effect);
                         let repeats = command.may_repeat || command.effect == Effect::Read;
                         call.may_repeat = Some(repeats);
                     }
-                    Some(Err(problem)) => view.problems.push(problem.message),
+                    Err(problem) => view.problems.push(problem.message),
                 }
                 view.call = Some(call);
             }

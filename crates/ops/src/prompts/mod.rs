@@ -82,7 +82,7 @@ pub fn digest() -> &'static str {
 }
 
 /// The commands that come nearest to what is wanted, a line each.
-async fn commands(reader: &Reader, about: &str) -> Result<String, Problem> {
+async fn commands(reader: &Reader, about: &str) -> Result<String> {
     let request = Request {
         query: Some(about.to_owned()),
         limit: Some(limits::PROMPT_COMMANDS),

@@ -16,14 +16,14 @@ pub struct Request {
 }
 
 /// Every provider.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// Sorted by name.
     pub providers: Vec<ProviderItem>,
 }
 
 /// A command that yields choices.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ProviderItem {
     /// `group name` of the list command.
     pub provider: String,
@@ -46,7 +46,7 @@ pub struct ProviderItem {
 }
 
 /// An argument of a provider.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ProviderArgument {
     /// The argument.
     pub parameter: String,
@@ -55,7 +55,7 @@ pub struct ProviderArgument {
 }
 
 /// A parameter that has choices.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ServedParameter {
     /// `group name`.
     pub command: String,
@@ -71,12 +71,8 @@ operation! {
     example: {};
 }
 
-async fn list_providers(
-    reader: &Reader,
-    _call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
-    let shelf = reader.shelf();
+async fn list_providers(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response> {
+    let shelf = &reader.shelf;
     let (loaded, only) = match (&request.command, &request.catalog) {
         (Some(command), _) => {
             let (loaded, row) = shelf.command(command)?;
@@ -100,15 +96,13 @@ fn item(
     only: Option<&str>,
 ) -> Option<ProviderItem> {
     let group = &catalog.record.id;
-    let serves: Vec<ServedParameter> = provider
-        .serves
-        .iter()
-        .filter(|served| only.is_none_or(|name| served.command == name))
-        .map(|served| ServedParameter {
-            command: format!("{group} {}", served.command),
-            parameter: served.parameter.clone(),
-        })
-        .collect();
+    let wanted = provider.serves.iter();
+    let wanted = wanted.filter(|one| only.is_none_or(|name| one.command == name));
+    let serves = wanted.map(|one| ServedParameter {
+        command: format!("{group} {}", one.command),
+        parameter: one.parameter.clone(),
+    });
+    let serves: Vec<ServedParameter> = serves.collect();
     let binds = provider.binds.iter().map(|bind| ProviderArgument {
         parameter: bind.parameter.clone(),
         from: bind.from.clone(),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use milepost_catalog::provider::InferredProvider;
 use milepost_catalog::request::Arguments;
 
+use crate::command::list::cursor;
 use crate::command::run::{CommandCall, no_list};
 use crate::inputs::resolve_inputs::{self, ResolveInputs};
 use crate::prelude::*;
@@ -42,7 +43,7 @@ pub struct Request {
 }
 
 /// The choices.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// The provider.
     pub provider: String,
@@ -56,7 +57,7 @@ pub struct Response {
 }
 
 /// A value that can be chosen.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ProviderChoice {
     /// The value.
     pub value: Value,
@@ -68,16 +69,12 @@ pub struct ProviderChoice {
 operation! {
     /// Fetches choices.
     FetchChoices: "provider.values", "Fetch choices", include_str!("values.md");
-    doors: [Door::Tool(Tool::FULL.calls_out()), Door::Command("command choices")];
+    doors: [Door::Tool(Tool { calls_out: true, ..Tool::FULL }), Door::Command("command choices")];
     run: fetch_choices(Writer, Request) -> Response;
     example: {"provider": "shop orders:list"};
 }
 
-async fn fetch_choices(
-    writer: &Writer,
-    call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn fetch_choices(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
     match (&request.workflow_id, &request.input) {
         (Some(workflow), Some(input)) if request.provider.is_empty() => {
             return of_input(writer, call, workflow, input, &request).await;
@@ -85,7 +82,7 @@ async fn fetch_choices(
         (None, None) if !request.provider.is_empty() => {}
         _ => return Err(unnamed()),
     }
-    let (loaded, row) = writer.reader.shelf().command(&request.provider)?;
+    let (loaded, row) = writer.reader.shelf.command(&request.provider)?;
     let spelling = loaded.spelling(row);
     let name = &loaded.table.rows[row].name;
     let provider = loaded.table.providers.iter().find(|provider| {
@@ -99,7 +96,7 @@ async fn fetch_choices(
         fetched
     } else {
         let profile = request.profile.as_deref();
-        let calling = CommandCall::open(writer, call, &loaded, row, profile).await?;
+        let calling = CommandCall::open(writer, call, &loaded, row, profile)?;
         writer.choices.put(key, fetch(&calling, request.args.clone()).await?)
     };
     let choices = chosen(&fetched.items, provider, request.query.as_deref());
@@ -112,15 +109,8 @@ fn page(
     choices: Vec<ProviderChoice>,
     more: bool,
     request: &Request,
-) -> Result<Response, Problem> {
-    let from: usize = match request.cursor.as_deref().map(str::parse) {
-        None => 0,
-        Some(Ok(from)) => from,
-        Some(Err(_)) => {
-            let hint = "use the `next_cursor` of the answer before, or leave it out";
-            return Err(Problem::new(Code::ParamsInvalid, "the cursor is not one of ours", hint));
-        }
-    };
+) -> Result<Response> {
+    let from = request.cursor.as_deref().map(cursor).transpose()?.unwrap_or(0);
     let limit = request.limit.unwrap_or(limits::CHOICES_PAGE).clamp(1, limits::CHOICES_PAGE_MAX);
     let left = choices.len().saturating_sub(from);
     Ok(Response {
@@ -138,34 +128,29 @@ async fn of_input(
     workflow_id: &str,
     input: &str,
     request: &Request,
-) -> Result<Response, Problem> {
+) -> Result<Response> {
     let wish = resolve_inputs::Request {
         workflow_id: Some(workflow_id.to_owned()),
         partial_inputs: request.args.clone(),
         all_choices: true,
         ..resolve_inputs::Request::default()
     };
+    let about = |problem: Problem| problem.context("workflow_id", workflow_id);
     let mut resolved = ResolveInputs::run(writer, call, wish).await?;
     let Some(provided) = resolved.providers.remove(input) else {
         let message = format!("input `{input}` of `{workflow_id}` has no provider");
         let inputs = Invocation::of("workflow.preview_inputs").with("workflow_id", workflow_id);
         let hint = Hint::text("see ").call(inputs).then(" for its inputs");
-        return Err(
-            Problem::new(Code::ProviderNotFound, message, hint).context("workflow_id", workflow_id)
-        );
+        return Err(about(Problem::new(Code::ProviderNotFound, message, hint)));
     };
     if let Some(needed) = provided.needs.first().filter(|_| provided.choices.is_empty()) {
         let message = format!("the choices of input `{input}` need `{needed}`");
         let hint = "give the values of the other inputs in `args`";
-        return Err(
-            Problem::new(Code::InputInvalid, message, hint).context("workflow_id", workflow_id)
-        );
+        return Err(about(Problem::new(Code::InputInvalid, message, hint)));
     }
     if let Some(message) = provided.message.filter(|_| provided.choices.is_empty()) {
         let hint = "try again when the API answers";
-        return Err(
-            Problem::new(Code::UpstreamFailed, message, hint).context("workflow_id", workflow_id)
-        );
+        return Err(about(Problem::new(Code::UpstreamFailed, message, hint)));
     }
     let query = request.query.as_deref();
     let choices = provided.choices.into_iter();
@@ -178,9 +163,7 @@ impl ProviderChoice {
     /// Whether its value or its label holds a text.
     fn matches(&self, query: Option<&str>) -> bool {
         query.map(str::to_lowercase).is_none_or(|query| {
-            let value = &self.value;
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            text.to_lowercase().contains(&query)
+            plain_text(&self.value).to_lowercase().contains(&query)
                 || self.label.as_deref().is_some_and(|it| it.to_lowercase().contains(&query))
         })
     }
@@ -202,7 +185,7 @@ pub(crate) struct FetchedItems {
 pub(crate) async fn fetch(
     calling: &CommandCall<'_>,
     args: Map<String, Value>,
-) -> Result<FetchedItems, Problem> {
+) -> Result<FetchedItems> {
     let arguments = Arguments { with: args, ..Arguments::default() };
     let response =
         calling.pages(arguments, Duration::from_secs(30), Some(limits::CHOICES_FETCHED)).await?;
@@ -218,6 +201,14 @@ pub(crate) async fn fetch(
     Ok(FetchedItems { items, more: response.more == Some(true) })
 }
 
+/// What people know an item by, as one line.
+pub(crate) fn label_of(label: Value) -> String {
+    match label {
+        Value::String(text) => milepost_catalog::text::line(&text, 200),
+        other => other.to_string(),
+    }
+}
+
 fn chosen(
     items: &[Value],
     provider: &InferredProvider,
@@ -231,11 +222,7 @@ fn chosen(
     for item in items {
         let Some(value) = field(item, &provider.value_field) else { continue };
         let label = provider.label_field.as_deref().and_then(|name| field(item, name));
-        let label = label.map(|label| match label {
-            Value::String(text) => milepost_catalog::text::line(&text, 200),
-            other => other.to_string(),
-        });
-        let choice = ProviderChoice { value, label };
+        let choice = ProviderChoice { value, label: label.map(label_of) };
         if choice.matches(query) {
             choices.push(choice);
         }

@@ -20,24 +20,20 @@ pub struct Request {
 operation! {
     /// Stops a run.
     CancelRun: "workflow.cancel", "Cancel a run", include_str!("cancel.md");
-    doors: [Door::Tool(Tool::FULL.repeats()), Door::Command("cancel")];
+    doors: [Door::Tool(Tool { repeats: true, ..Tool::FULL }), Door::Command("cancel")];
     run: cancel_run(Writer, Request) -> RunView;
     loss: loss;
     example: {"run_id": "run_00000000000000000000000001", "reason": "no longer needed"};
 }
 
-async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Problem> {
+async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>> {
     let runs = writer.reader.runs();
     let run = super::find(runs, &request.run_id).await?;
     let ended = super::view(runs, &run).await?.next.is_none();
     Ok((!ended).then(|| format!("This stops run `{run}` where it is.")))
 }
 
-async fn cancel_run(
-    writer: &Writer,
-    call: &dyn Caller,
-    request: Request,
-) -> Result<RunView, Problem> {
+async fn cancel_run(writer: &Writer, call: &dyn Caller, request: Request) -> Result<RunView> {
     let runs = writer.runs()?;
     let run = super::find(runs, &request.run_id).await?;
     let by = prepare::actor(call);

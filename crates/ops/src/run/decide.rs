@@ -44,19 +44,11 @@ operation! {
     example: {"run_id": "run_00000000000000000000000001"};
 }
 
-async fn approve_step(
-    writer: &Writer,
-    caller: &dyn Caller,
-    request: Request,
-) -> Result<RunView, Problem> {
+async fn approve_step(writer: &Writer, caller: &dyn Caller, request: Request) -> Result<RunView> {
     decide(writer, caller, request, true).await
 }
 
-async fn reject_step(
-    writer: &Writer,
-    caller: &dyn Caller,
-    request: Request,
-) -> Result<RunView, Problem> {
+async fn reject_step(writer: &Writer, caller: &dyn Caller, request: Request) -> Result<RunView> {
     decide(writer, caller, request, false).await
 }
 
@@ -65,13 +57,8 @@ async fn decide(
     call: &dyn Caller,
     request: Request,
     approve: bool,
-) -> Result<RunView, Problem> {
-    if call.kind() != CallerKind::Person {
-        let inbox = Invocation::of("inbox");
-        let hint = Hint::text("stop, and tell the person to run ").person(inbox);
-        let message = "only a person can decide this";
-        return Err(Problem::new(Code::PresenceRequired, message, hint));
-    }
+) -> Result<RunView> {
+    super::person::by_a_person(call)?;
     if call.is_elicited() && request.digest.is_none() {
         let message = "a decision in a client says what was shown there";
         return Err(Problem::new(Code::ParamsInvalid, message, "give the digest of the question"));
@@ -104,7 +91,7 @@ fn question<'v>(
     view: &'v RunView,
     step: Option<&str>,
     operation: &'static str,
-) -> Result<&'v WaitingView, Problem> {
+) -> Result<&'v WaitingView> {
     let is_meant = |one: &&WaitingView| step.is_none_or(|step| one.step.as_deref() == Some(step));
     let open: Vec<&WaitingView> =
         view.waiting.iter().filter(|one| one.kind == WaitingKind::Approval).collect();

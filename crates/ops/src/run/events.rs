@@ -63,8 +63,12 @@ pub struct EventView {
     pub hint: Worded,
 }
 
-/// Where an event has its failure: its own, or that of the run of a step.
-const FAILURES: [&str; 2] = ["/failure", "/outcome/failure"];
+/// The failure of an event: its own, or that of the run of a step.
+fn failure_in(event: &mut Value) -> Option<&mut Value> {
+    let places = ["/failure", "/outcome/failure"];
+    let place = places.into_iter().find(|place| event.pointer(place).is_some())?;
+    event.pointer_mut(place)
+}
 
 impl EventView {
     /// An event as it may be shown: a failure with its sentence, and without what nobody may know.
@@ -72,8 +76,7 @@ impl EventView {
         let mut event = serde_json::to_value(&entry.event)?;
         let problem = entry.event.failure().map(ProblemView::of);
         let told = problem.as_ref().map(serde_json::to_value).transpose()?;
-        let place = FAILURES.iter().find(|place| event.pointer(place).is_some());
-        if let (Some(told), Some(place)) = (told, place.and_then(|at| event.pointer_mut(at))) {
+        if let (Some(told), Some(place)) = (told, failure_in(&mut event)) {
             *place = told;
         }
         if let Some(map) = event.as_object_mut() {
@@ -94,10 +97,7 @@ impl EventView {
 impl Serialize for EventView {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut event = self.event.clone();
-        let place = FAILURES.iter().find(|place| event.pointer(place).is_some());
-        if let Some(failure) = place.and_then(|at| event.pointer_mut(at))
-            && !self.hint.is_empty()
-        {
+        if let Some(failure) = failure_in(&mut event).filter(|_| !self.hint.is_empty()) {
             failure["hint"] = serde_json::to_value(&self.hint).map_err(S::Error::custom)?;
         }
         let mut map = serializer.serialize_map(None)?;
@@ -120,11 +120,7 @@ operation! {
     example: {"run_id": "run_00000000000000000000000001"};
 }
 
-async fn read_events(
-    reader: &Reader,
-    _: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn read_events(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response> {
     let runs = reader.runs();
     let run = super::find(runs, &request.run_id).await?;
     if request.wait_s > 0 {

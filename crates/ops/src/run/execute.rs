@@ -31,27 +31,14 @@ operation! {
     /// Starts a run for a client that knows tasks.
     ExecuteWorkflow: "workflow.execute", "Run a workflow as a task",
         include_str!("execute.md");
-    doors: [Door::Tool(Tool::FULL.calls_out().task(Task::Required))];
+    doors: [Door::Tool(Tool { calls_out: true, task: Task::Required, ..Tool::FULL })];
     run: execute_workflow(Writer, Request) -> RunView;
     example: {"workflow_id": "refund-order", "inputs": {"order_id": "1001"}};
 }
 
-async fn execute_workflow(
-    writer: &Writer,
-    call: &dyn Caller,
-    request: Request,
-) -> Result<RunView, Problem> {
+async fn execute_workflow(writer: &Writer, call: &dyn Caller, request: Request) -> Result<RunView> {
     let Request { workflow_id, manifest, inputs, mock, relaxed, idempotency_key } = request;
-    let wait_s = 0;
-    let request = start::Request {
-        workflow_id,
-        manifest,
-        inputs,
-        mock,
-        relaxed,
-        wait_s,
-        idempotency_key,
-        dry_run: false,
-    };
+    let started = start::Request { workflow_id, manifest, inputs, ..start::Request::default() };
+    let request = start::Request { mock, relaxed, idempotency_key, ..started };
     StartRun::run(writer, call, request).await
 }

@@ -30,7 +30,7 @@ pub struct Request {
 }
 
 /// A page of runs.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// Newest first.
     pub runs: Vec<RunSummary>,
@@ -40,7 +40,7 @@ pub struct Response {
 }
 
 /// A run in short.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunSummary {
     /// The run.
     pub run_id: String,
@@ -104,10 +104,7 @@ fn of_index(status: RunStatus) -> Status {
 }
 
 /// Rows of the index, each with whether somebody drives it.
-pub(crate) async fn listed(
-    runs: &dyn RunReader,
-    records: &[RunRecord],
-) -> Result<Vec<RunSummary>, Problem> {
+pub(crate) async fn listed(runs: &dyn RunReader, records: &[RunRecord]) -> Result<Vec<RunSummary>> {
     let mut all = Vec::with_capacity(records.len());
     for record in records {
         let mut listed = RunSummary::of(record);
@@ -126,7 +123,7 @@ pub(crate) async fn listed(
 }
 
 /// What a run waits for that has something to do: the run of a step, or somebody who takes it up.
-async fn waits_below(runs: &dyn RunReader, row: &RunRecord) -> Result<Option<String>, Problem> {
+async fn waits_below(runs: &dyn RunReader, row: &RunRecord) -> Result<Option<String>> {
     if row.quarantined {
         return Ok(None);
     }
@@ -146,7 +143,7 @@ async fn waits_below(runs: &dyn RunReader, row: &RunRecord) -> Result<Option<Str
 
 /// What a run waits for whose time has come, where that was the time to answer a question, or that
 /// of the whole run. Without anybody who drives the run, the index does not know of it.
-async fn lapsed(runs: &dyn RunReader, row: &RunRecord) -> Result<Option<String>, Problem> {
+async fn lapsed(runs: &dyn RunReader, row: &RunRecord) -> Result<Option<String>> {
     let is_due = row.standing.wake_ms.is_some_and(|at| at <= now_ms());
     let waiting = row.standing.waiting.as_deref().filter(|_| is_due && !row.quarantined);
     let Some(waiting) = waiting else { return Ok(None) };
@@ -175,7 +172,7 @@ operation! {
     example: {"open": true};
 }
 
-async fn list_runs(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response, Problem> {
+async fn list_runs(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response> {
     let status = request.status.as_deref().map(status).transpose()?;
     let workflow = request.workflow_id.as_deref().map(WorkflowId::parse).transpose();
     let workflow = workflow.map_err(|error| invalid(&error.to_string()))?;
@@ -209,7 +206,7 @@ async fn page(
     mut filter: RunFilter,
     status: Option<RunStatus>,
     limit: usize,
-) -> Result<Response, Problem> {
+) -> Result<Response> {
     let mut found = Vec::new();
     loop {
         let page = runs.list(&filter, limit - found.len()).await.or_problem()?;
@@ -223,7 +220,7 @@ async fn page(
     }
 }
 
-fn status(word: &str) -> Result<RunStatus, Problem> {
+fn status(word: &str) -> Result<RunStatus> {
     RunStatus::parse(word).ok_or_else(|| invalid(&format!("`{word}` is not a run status")))
 }
 

@@ -28,7 +28,7 @@ pub(crate) mod world;
 
 use std::time::Duration;
 
-use milepost_driver::{RunReader, RunService, SignalRequest};
+use milepost_driver::{RunReader, RunService, SignalRequest, Until, WaitOptions};
 use milepost_engine::StepKey;
 use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::state::StepStatus;
@@ -40,28 +40,24 @@ use view::RunView;
 use crate::prelude::*;
 
 /// Tells a run something that it takes in at once.
-pub(crate) async fn tell(
+pub(crate) async fn tell(runs: &dyn RunService, run: &RunId, signal: Signal) -> Result<()> {
+    tell_with(runs, run, signal, None).await
+}
+
+/// The same with the text of the workflow that it goes on with.
+pub(crate) async fn tell_with(
     runs: &dyn RunService,
     run: &RunId,
     signal: Signal,
-) -> Result<(), Problem> {
-    match send(runs, run, signal, limits::TAKEN_IN_WAIT).await? {
+    text: Option<String>,
+) -> Result<()> {
+    let tell = SignalRequest { signal, id: None, text, patience: limits::TAKEN_IN_WAIT };
+    match runs.send(run, tell).await.or_problem()? {
         Some(Reply::Refused { failure }) => Err(refused(&failure, run)),
         Some(Reply::Pausing { runs }) => Err(pausing(run, &runs)),
         Some(_) => Ok(()),
         None => Err(not_taken_in(run)),
     }
-}
-
-/// Tells a run something, and waits for its answer for a time.
-pub(crate) async fn send(
-    runs: &dyn RunService,
-    run: &RunId,
-    signal: Signal,
-    patience: Duration,
-) -> Result<Option<Reply>, Problem> {
-    let tell = SignalRequest { signal, id: None, text: None, patience };
-    runs.send(run, tell).await.or_problem()
 }
 
 /// The run itself is paused; runs of its steps have not taken it in.
@@ -80,20 +76,31 @@ fn pausing(run: &RunId, below: &[String]) -> Problem {
 }
 
 /// A run that is busy: the message is in its inbox.
-pub(crate) fn not_taken_in(run: &RunId) -> Problem {
+fn not_taken_in(run: &RunId) -> Problem {
     let message = format!("run `{run}` has not taken it in yet");
     let hint = Hint::text("it will when the process that drives it has time; look with ")
         .call(Invocation::of("workflow.status"));
     Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
 }
 
+/// Waits until there is a later event than one that is known, at most for a time.
+pub(crate) async fn next_event(
+    runs: &dyn RunReader,
+    run: &RunId,
+    after: u64,
+    patience: Duration,
+) -> Result<()> {
+    let wait = WaitOptions { after, until: Until::NextEvent, patience, gather: Duration::ZERO };
+    runs.wait(run, wait).await.map(drop).or_problem()
+}
+
 /// A run by its id or the beginning of it.
-pub(crate) async fn find(runs: &dyn RunReader, named: &str) -> Result<RunId, Problem> {
+pub(crate) async fn find(runs: &dyn RunReader, named: &str) -> Result<RunId> {
     runs.find(named).await.or_problem()
 }
 
 /// A run as it is now.
-pub(crate) async fn view(runs: &dyn RunReader, run: &RunId) -> Result<RunView, Problem> {
+pub(crate) async fn view(runs: &dyn RunReader, run: &RunId) -> Result<RunView> {
     let snapshot = runs.snapshot(run).await.or_problem()?;
     Ok(RunView::of(&snapshot))
 }
@@ -104,7 +111,7 @@ pub(crate) async fn follow(
     call: &dyn Caller,
     run: &RunId,
     patience: Duration,
-) -> Result<RunView, Problem> {
+) -> Result<RunView> {
     let told = |key: &StepKey, does: StepStatus| call.progress(&format!("`{key}` is {does}"));
     let snapshot = runs.follow(run, patience, &told).await;
     Ok(RunView::of(&snapshot.or_problem()?))

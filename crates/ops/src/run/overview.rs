@@ -78,7 +78,7 @@ impl Serialize for WaitingItemKind {
 }
 
 /// Looks at all runs; makes nothing.
-pub async fn overview(reader: &Reader) -> Result<RunOverview, Problem> {
+pub async fn overview(reader: &Reader) -> Result<RunOverview> {
     let runs = reader.runs();
     let open = RunFilter { open_only: true, ..RunFilter::default() };
     let page = runs.list(&open, limits::OVERVIEW_RUNS).await.or_problem()?;
@@ -143,16 +143,13 @@ fn doctor() -> NextAction {
 }
 
 /// The one call that is of most use now.
-async fn next(reader: &Reader, overview: &RunOverview) -> Result<NextAction, Problem> {
+async fn next(reader: &Reader, overview: &RunOverview) -> Result<NextAction> {
     if overview.fault.is_some() {
         return Ok(doctor());
     }
     let yours = &overview.waits_on_you;
-    let is_asked = |one: &&WaitingItem| {
-        let drives = WaitingItemKind::Waiting(WaitingKind::Adrift);
-        let lapsed = WaitingItemKind::Waiting(WaitingKind::Lapsed);
-        one.kind != drives && one.kind != lapsed
-    };
+    let unasked = [WaitingKind::Adrift, WaitingKind::Lapsed].map(WaitingItemKind::Waiting);
+    let is_asked = |one: &&WaitingItem| !unasked.contains(&one.kind);
     let decides = yours.iter().find(is_asked).or(yours.first());
     if let Some(one) = decides.or(overview.waits_on_agent.first()) {
         return Ok(one.next.clone());

@@ -23,11 +23,7 @@ operation! {
     example: {"run_id": "run_00000000000000000000000001"};
 }
 
-async fn pause_run(
-    writer: &Writer,
-    call: &dyn Caller,
-    request: Request,
-) -> Result<RunView, Problem> {
+async fn pause_run(writer: &Writer, call: &dyn Caller, request: Request) -> Result<RunView> {
     let runs = writer.runs()?;
     let run = super::find(runs, &request.run_id).await?;
     let by = prepare::actor(call);

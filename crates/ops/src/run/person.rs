@@ -1,7 +1,7 @@
 //! How a person shows to be there when they decide.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use milepost_engine::event::{Event, Presence, Proof, RunCreated};
 use milepost_engine::ports::RunFilter;
@@ -17,7 +17,7 @@ pub(crate) use person::is_signed;
 
 /// The key that decisions in new runs are signed with, when the person set a PIN. One that was
 /// there and is gone is missed: without it anything with a terminal could decide.
-pub(crate) async fn key(writer: &Writer) -> Result<Option<String>, Problem> {
+pub(crate) async fn key(writer: &Writer) -> Result<Option<String>> {
     let known = of(writer).key().or_problem()?;
     if known.is_none() && was_signed(writer).await? {
         let message = "decisions were signed with a PIN until now, and `person.json` is gone";
@@ -29,16 +29,16 @@ pub(crate) async fn key(writer: &Writer) -> Result<Option<String>, Problem> {
 }
 
 /// Whether decisions in one of the last runs need a signature.
-async fn was_signed(writer: &Writer) -> Result<bool, Problem> {
-    let journal = &writer.reader.ports().journal;
+async fn was_signed(writer: &Writer) -> Result<bool> {
+    let journal = &writer.reader.ports.journal;
     let last = journal.list(&RunFilter::default(), limits::SIGNED_RUNS).await.or_problem()?.runs;
     let last = last.into_iter().map(|record| record.id).collect();
-    for run in writer.unsigned().without(last) {
+    for run in writer.unsigned.without(last) {
         // One that cannot be read says nothing.
         let Ok(first) = journal.events(&run, 0, 1).await else { continue };
         match first.entries.into_iter().next().map(|entry| entry.event) {
             Some(Event::RunCreated(head)) if head.person.is_some() => return Ok(true),
-            _ => writer.unsigned().add(run),
+            _ => writer.unsigned.add(run),
         }
     }
     Ok(false)
@@ -51,7 +51,7 @@ pub(crate) struct UnsignedRuns(Mutex<HashSet<RunId>>);
 
 impl UnsignedRuns {
     pub(crate) fn add(&self, run: RunId) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = locked(&self.0);
         // Those that count are soon found again.
         if known.len() >= limits::UNSIGNED_RUNS {
             known.clear();
@@ -60,14 +60,14 @@ impl UnsignedRuns {
     }
 
     fn without(&self, mut runs: Vec<RunId>) -> Vec<RunId> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = locked(&self.0);
         runs.retain(|run| !known.contains(run));
         runs
     }
 }
 
 pub(crate) fn of(writer: &Writer) -> Person {
-    Person::of(&writer.reader.locations().data)
+    Person::of(&writer.reader.locations.data)
 }
 
 /// Lets the person show that they are there, and signs what they decided.
@@ -76,7 +76,7 @@ pub(crate) fn present(
     call: &dyn Caller,
     head: &RunCreated,
     decided: &mut DecisionSignal,
-) -> Result<(), Problem> {
+) -> Result<()> {
     if call.is_elicited() {
         // A run that wants more than that refuses it by itself; a PIN is for a terminal alone.
         decided.presence = Presence::Elicitation;
@@ -89,6 +89,15 @@ pub(crate) fn present(
     Ok(())
 }
 
+/// Refuses whoever is no person.
+pub(crate) fn by_a_person(call: &dyn Caller) -> Result<()> {
+    if call.kind() == CallerKind::Person {
+        return Ok(());
+    }
+    let hint = Hint::text("stop, and tell the person to run ").person(Invocation::of("inbox"));
+    Err(Problem::new(Code::PresenceRequired, "only a person can decide this", hint))
+}
+
 /// The same for anything else that only a person decides: what is done, and the text that is
 /// signed.
 pub(crate) fn proof(
@@ -97,13 +106,8 @@ pub(crate) fn proof(
     head: &RunCreated,
     deed: &str,
     text: &str,
-) -> Result<Proof, Problem> {
-    if call.kind() != CallerKind::Person {
-        let inbox = Invocation::of("inbox");
-        let hint = Hint::text("stop, and tell the person to run ").person(inbox);
-        let message = "only a person can decide this";
-        return Err(Problem::new(Code::PresenceRequired, message, hint));
-    }
+) -> Result<Proof> {
+    by_a_person(call)?;
     if head.person.is_none() {
         return match call.ask_in_person(&format!("{deed}?")) {
             Some(true) => Ok(Proof::at_terminal()),

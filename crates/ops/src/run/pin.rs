@@ -10,7 +10,7 @@ use crate::prelude::*;
 pub struct Request {}
 
 /// That it is set.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// The public key that follows from it; new runs are pinned to it.
     pub key: String,
@@ -25,7 +25,7 @@ operation! {
     example: {};
 }
 
-async fn set_pin(writer: &Writer, call: &dyn Caller, _: Request) -> Result<Response, Problem> {
+async fn set_pin(writer: &Writer, call: &dyn Caller, _: Request) -> Result<Response> {
     if call.kind() != CallerKind::Person {
         return Err(untyped(PromptError::NoTerminal));
     }

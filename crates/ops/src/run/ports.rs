@@ -21,8 +21,7 @@ pub(crate) struct RunPorts {
 impl RunPorts {
     /// The runs of a data directory.
     pub(crate) fn at(data: &Path) -> RunPorts {
-        let journal = SqliteJournal::at(data.to_owned(), options());
-        let journal: Arc<SqliteJournal> = Arc::new(journal);
+        let journal = Arc::new(SqliteJournal::at(data.to_owned(), options()));
         RunPorts {
             watcher: Arc::new(RunWatcher::new(Arc::clone(&journal) as Arc<dyn Journal>)),
             dispatch: Arc::clone(&journal) as Arc<dyn Dispatch>,

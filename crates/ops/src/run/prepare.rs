@@ -50,7 +50,7 @@ pub(crate) async fn run(
     writer: &Writer,
     call: &dyn Caller,
     options: StartOptions,
-) -> Result<PreparedRun, Problem> {
+) -> Result<PreparedRun> {
     let id = match &options.key {
         Some(key) => keyed(&workspace(writer), key),
         None => new_run_id().or_problem()?,
@@ -61,22 +61,15 @@ pub(crate) async fn run(
 }
 
 /// A run for a step of another run. It is what its parent is: a mock, relaxed, in the same place.
-pub(crate) async fn child(sender: &CatalogSender, child: ChildRun) -> Result<PreparedRun, Problem> {
-    let world = sender.place();
+pub(crate) async fn child(sender: &CatalogSender, child: ChildRun) -> Result<PreparedRun> {
+    let world = &sender.place;
     let writer = &world.writer;
     let (workflow_id, inputs) = match child.workflow == author::CHOSEN {
         true => author::chosen(&child.inputs),
         false => (Some(child.workflow), child.inputs),
     };
-    let options = StartOptions {
-        manifest: None,
-        workflow_id,
-        inputs,
-        mock: child.above.mock,
-        relaxed: child.durability == Durability::Relaxed,
-        key: None,
-        own: false,
-    };
+    let (mock, relaxed) = (child.above.mock, child.durability == Durability::Relaxed);
+    let options = StartOptions { workflow_id, inputs, mock, relaxed, ..StartOptions::default() };
     // The text that the run above is pinned to; only one that was chosen on the way is not.
     let pinned = options.workflow_id.as_deref().and_then(|id| world.text(id)?.compiled());
     let compiled = match pinned {
@@ -117,11 +110,11 @@ async fn prepared(
     call: &dyn Caller,
     chosen: Chosen,
     place: Place,
-) -> Result<PreparedRun, Problem> {
+) -> Result<PreparedRun> {
     let Chosen { options, compiled } = chosen;
     let workflow = &*compiled.workflow;
     let reader = &writer.reader;
-    let past = JournaledPast::of(reader.ports(), reader.workspace(), workflow).await;
+    let past = JournaledPast::of(&reader.ports, reader.workspace(), workflow).await;
     let given = match &place.above {
         Some((_, above)) => handed(sender, above, workflow, options.inputs)?,
         None => options.inputs,
@@ -162,7 +155,7 @@ async fn prepared(
         world: world.world.clone().map(Box::new),
     };
     if created.person.is_none() {
-        writer.unsigned().add(place.id.clone());
+        writer.unsigned.add(place.id.clone());
     }
     let mut given = resolved.secrets.clone();
     given.retain(|name, _| !created.defaulted.contains(name));
@@ -183,7 +176,7 @@ async fn prepared(
 }
 
 /// The workflow that is wished for.
-fn compiled(writer: &Writer, options: &StartOptions) -> Result<Arc<CompiledWorkflow>, Problem> {
+fn compiled(writer: &Writer, options: &StartOptions) -> Result<Arc<CompiledWorkflow>> {
     let (manifest, id) = (options.manifest.as_ref(), options.workflow_id.as_deref());
     match manifest.filter(|_| options.own) {
         Some(own) => {
@@ -195,18 +188,14 @@ fn compiled(writer: &Writer, options: &StartOptions) -> Result<Arc<CompiledWorkf
 }
 
 /// Keeps the values that later runs take as defaults.
-async fn remember(
-    writer: &Writer,
-    workflow: &Workflow,
-    values: &Map<String, Value>,
-) -> Result<(), Problem> {
+async fn remember(writer: &Writer, workflow: &Workflow, values: &Map<String, Value>) -> Result<()> {
     let values = remembered(workflow, values);
     if values.is_empty() {
         return Ok(());
     }
     let (workspace, workflow) = (workspace(writer), workflow.id.value.clone());
     let what = RememberedInputs { workspace, workflow, values, at_ms: now_ms() };
-    writer.reader.ports().history.remember_inputs(what).await.or_problem()
+    writer.reader.ports.history.remember_inputs(what).await.or_problem()
 }
 
 /// The values that later runs take as defaults: those of inputs that ask for it, never a secret.
@@ -250,7 +239,7 @@ fn presence(
     workflow: &Workflow,
     wanted: &Approvals,
     pin: bool,
-) -> Result<Presence, Problem> {
+) -> Result<Presence> {
     let id = &workflow.id.value;
     if wanted.unattended.contains(id) {
         let granted = super::person::of(writer).has_granted(id.as_str());
@@ -286,7 +275,7 @@ pub(crate) fn env(
     workflow: &Workflow,
     secrets: &BTreeMap<String, Secret>,
     nonce: &str,
-) -> Result<Map<String, Value>, Problem> {
+) -> Result<Map<String, Value>> {
     let (named, hidden) = (workflow.env_names(), inputs::secret_variables(workflow));
     let is_named = |name: &&String| named.as_ref().is_none_or(|all| all.contains(name.as_str()));
     let allowed = writer.reader.config()?.env_allow;
@@ -314,7 +303,7 @@ fn handed(
     above: &RunContext,
     workflow: &Workflow,
     inputs: Map<String, Value>,
-) -> Result<Map<String, Value>, Problem> {
+) -> Result<Map<String, Value>> {
     let sealed = SecretPlaceholders(above.nonce.clone());
     let handed = inputs.into_iter().map(|(name, value)| {
         let wanted = sealed.names(&value);
@@ -326,33 +315,26 @@ fn handed(
             let hint = format!("declare `{name}` of `{}` with `secret: true`", workflow.id.value);
             return Err(Problem::new(Code::InputInvalid, message, hint));
         }
-        let mut known = BTreeMap::new();
-        for secret in wanted {
-            let value = sender.handed(above, &secret)?;
-            known.insert(secret, value);
-        }
-        Ok((name, sealed.reveal(&value, &known)))
+        let known =
+            wanted.into_iter().map(|secret| Ok((secret.clone(), sender.handed(above, &secret)?)));
+        Ok((name, sealed.reveal(&value, &known.collect::<Result<_>>()?)))
     });
     handed.collect()
 }
 
 /// The project a run belongs to, or the working directory.
 pub(crate) fn workspace(writer: &Writer) -> String {
-    let locations = writer.reader.locations();
-    let folder = locations.project.as_deref().unwrap_or(&locations.working);
-    folder.display().to_string()
+    writer.reader.workspace().display().to_string()
 }
 
 /// Who calls.
 pub(crate) fn actor(call: &dyn Caller) -> Actor {
     let principal = call.principal().map(str::to_owned);
-    match call.kind() {
-        CallerKind::Person => {
-            let name = principal.unwrap_or_else(milepost_store::user);
-            Actor { kind: ActorKind::Person, name }
-        }
-        CallerKind::Agent => Actor { kind: ActorKind::Agent, name: principal.unwrap_or_default() },
-    }
+    let (kind, name) = match call.kind() {
+        CallerKind::Person => (ActorKind::Person, principal.unwrap_or_else(milepost_store::user)),
+        CallerKind::Agent => (ActorKind::Agent, principal.unwrap_or_default()),
+    };
+    Actor { kind, name }
 }
 
 /// What is said about a request without a workflow.

@@ -3,8 +3,9 @@
 //! The engine decides on tries, so nothing here tries again.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use milepost_catalog::command::{ApiCommand, Method};
@@ -14,7 +15,7 @@ use milepost_engine::command::StepCall;
 use milepost_engine::event::{CallAnswer, RunCreated};
 use milepost_engine::interpreter::{AttemptOutcome, PreparedCall, WorldView};
 use milepost_engine::ports::{
-    BoxFuture, ChildRun, Journal, OpenWorld, Opened, OutgoingRequest, PreparedRun, RequestSender,
+    BoxFuture, ChildRun, OpenWorld, Opened, OutgoingRequest, PreparedRun, RequestSender,
     RunContext, WorldPin,
 };
 use milepost_engine::world::MissingWorld;
@@ -25,8 +26,8 @@ use milepost_model::id::RunId;
 use milepost_model::secret::{Mask, Secret};
 use milepost_model::workflow::Workflow;
 use milepost_outbound::{
-    ApiResponse, AttemptOutcome as Tried, CallError, Outgoing, Oversize, Response, SendFault,
-    SendOptions as Transfer, SendPermit,
+    ApiResponse, AttemptOutcome as Tried, CallError, Outgoing, Oversize, Response, Retry,
+    SendFault, SendOptions as Transfer, SendPermit,
 };
 use milepost_store::SealedInputs;
 use milepost_store::catalogs::Idempotency;
@@ -50,34 +51,12 @@ use crate::prelude::*;
 pub(crate) const INPUT: &str = "input:";
 /// What the name of a variable of the environment begins with there.
 pub(crate) const ENV: &str = "env:";
-/// Requests that were drafted lately, by their digest: what is sent is what was recorded, whatever
-/// has become of its catalog meanwhile, and it is drafted once.
-#[derive(Debug, Default)]
-pub(crate) struct DraftCache {
-    by_digest: HashMap<String, Arc<DraftedRequest>>,
-    /// The oldest first.
-    order: VecDeque<String>,
-}
-
-impl DraftCache {
-    fn keep(&mut self, digest: String, drafted: Arc<DraftedRequest>) {
-        if self.by_digest.insert(digest.clone(), drafted).is_some() {
-            return;
-        }
-        self.order.push_back(digest);
-        if self.order.len() > limits::DRAFTED_REQUESTS
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.by_digest.remove(&oldest);
-        }
-    }
-}
 
 /// Sends the requests of runs to the APIs of catalogs.
 #[derive(Debug)]
 pub(crate) struct CatalogSender {
     /// The world that it sends in.
-    place: Arc<OpenedWorld>,
+    pub(crate) place: Arc<OpenedWorld>,
     shared: Arc<Shared>,
 }
 
@@ -85,7 +64,6 @@ pub(crate) struct CatalogSender {
 #[derive(Debug)]
 struct Shared {
     worlds: WorldCache,
-    journal: Arc<dyn Journal>,
     /// Secret inputs of runs that this process started, or has unsealed.
     inputs: Mutex<HashMap<RunId, BTreeMap<String, Secret>>>,
     /// Those of runs that others started.
@@ -103,11 +81,10 @@ impl std::fmt::Debug for Played {
 
 impl CatalogSender {
     pub(crate) fn new(writer: Writer) -> CatalogSender {
-        let journal = Arc::clone(&writer.reader.ports().journal);
         let (worlds, inputs) = (WorldCache::new(writer.clone()), Mutex::default());
-        let sealed = SealedInputs::of(&writer.reader.locations().data);
+        let sealed = SealedInputs::of(&writer.reader.locations.data);
         sealed.remove_expired(now_ms());
-        let shared = Shared { worlds, journal, inputs, sealed, mocks: Mutex::default() };
+        let shared = Shared { worlds, inputs, sealed, mocks: Mutex::default() };
         CatalogSender { place: Arc::new(OpenedWorld::live(writer)), shared: Arc::new(shared) }
     }
 
@@ -115,9 +92,9 @@ impl CatalogSender {
         &self.place.writer
     }
 
-    /// The world that it sends in.
-    pub(crate) fn place(&self) -> &OpenedWorld {
-        &self.place
+    /// The sender for another world.
+    fn at(&self, place: Arc<OpenedWorld>) -> Arc<CatalogSender> {
+        Arc::new(CatalogSender { place, shared: Arc::clone(&self.shared) })
     }
 
     /// The sender for the world of a run.
@@ -125,15 +102,13 @@ impl CatalogSender {
         &self,
         head: &RunCreated,
     ) -> Result<(Arc<CatalogSender>, Option<WorldPin>), MissingWorld> {
-        let (place, pin) = self.shared.worlds.open(&*self.shared.journal, head).await?;
-        let shared = Arc::clone(&self.shared);
-        Ok((Arc::new(CatalogSender { place, shared }), pin))
+        let (place, pin) = self.shared.worlds.open(head).await?;
+        Ok((self.at(place), pin))
     }
 
     /// The sender for what there is now where a run belongs.
     pub(crate) fn live_for(&self, head: &RunCreated) -> Arc<CatalogSender> {
-        let place = Arc::new(self.shared.worlds.live(head));
-        Arc::new(CatalogSender { place, shared: Arc::clone(&self.shared) })
+        self.at(Arc::new(self.shared.worlds.live(head)))
     }
 
     /// The world of a run of a workflow that is about to begin: a part of this one, where this is
@@ -153,13 +128,7 @@ impl CatalogSender {
 
     /// The sender for the same run with other versions.
     pub(crate) fn moved(&self, workflow: &Workflow, versions: VersionChoice) -> Arc<CatalogSender> {
-        let place = Arc::new(self.place.moved(workflow, versions));
-        Arc::new(CatalogSender { place, shared: Arc::clone(&self.shared) })
-    }
-
-    /// Keeps what a world refers to, for a run that exists already.
-    pub(crate) async fn keep_texts(&self, world: &OpenedWorld) -> Result<(), MissingWorld> {
-        world::keep_texts(&*self.shared.journal, world).await
+        self.at(Arc::new(self.place.moved(workflow, versions)))
     }
 
     /// Keeps the secret inputs of a run, for as long as this process lives.
@@ -167,7 +136,7 @@ impl CatalogSender {
         if secrets.is_empty() {
             return;
         }
-        let mut inputs = self.shared.inputs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inputs = locked(&self.shared.inputs);
         inputs.entry(run.clone()).or_default().extend(secrets);
     }
 
@@ -210,11 +179,11 @@ impl CatalogSender {
                 AttemptOutcome::Answered { answer, duration_ms }
             }
             Ok(outcome) => outcome,
-            Err(problem) => unsendable(&problem),
+            Err(problem) => failed(&problem, FailureKind::Unsendable, true),
         }
     }
 
-    async fn attempt(&self, sending: &OutgoingRequest) -> Result<AttemptOutcome, Problem> {
+    async fn attempt(&self, sending: &OutgoingRequest) -> Result<AttemptOutcome> {
         let OutgoingRequest { context, call, .. } = sending;
         if let Some(errand) = BuiltinCommand::of(&call.command) {
             // In a box of its own: few requests are one, and each would be as large.
@@ -222,14 +191,14 @@ impl CatalogSender {
         }
         let wanted = SecretPlaceholders(context.nonce.clone()).names_of(call);
         if let Some(problem) = self.lacks(context, &wanted) {
-            return Ok(unsent(&problem, FailureKind::Withheld));
+            return Ok(failed(&problem, FailureKind::Withheld, true));
         }
         let Some(drafted) = self.recorded(sending)? else {
-            return Ok(unsent(&changed(call), FailureKind::Changed));
+            return Ok(failed(&changed(call), FailureKind::Changed, true));
         };
         let (loaded, command) = (&drafted.loaded, drafted.prepared.command());
         // Whoever disables a catalog stops the runs that call it.
-        self.writer().reader.shelf().command(&call.command)?;
+        self.writer().reader.shelf.command(&call.command)?;
         let (built, mask) = self.built(sending, &drafted, &wanted)?;
         let request = catalog_client::outgoing(&built);
         if context.mock {
@@ -238,7 +207,7 @@ impl CatalogSender {
         let timeout = Duration::from_millis(call.timeout_ms);
         // Its time runs from here: what a credential takes to be had is part of it.
         let permit = permit(sending, timeout);
-        let sender = command::run::sender(self.writer(), loaded, None).await?;
+        let sender = command::run::sender(self.writer(), loaded, None)?;
         let transfer = Transfer {
             timeout,
             permit: Some(permit),
@@ -247,35 +216,35 @@ impl CatalogSender {
             attempt: sending.attempt,
             ..Transfer::default()
         };
-        let called = sender.send_once(command, &request, transfer).await;
+        let called = sender.send(command, &request, transfer, &Retry::never()).await;
         Ok(match called {
             Ok(called) => match self.answered(&built, &called) {
                 Ok(outcome) => told_by(command, outcome),
-                Err(problem) => unkept(&problem),
+                // It was sent and answered, and the answer could not be kept: nobody may take it
+                // for unsent.
+                Err(problem) => failed(&problem, FailureKind::Network, false),
             },
             Err(CallError::Send(error)) if error.fault == SendFault::Lapsed => {
                 AttemptOutcome::lapsed()
             }
-            Err(error) => failed(&error, command),
+            Err(error) => not_answered(&error, command),
         })
     }
 
     /// The request that was recorded: as it was drafted then, or drafted once more. `None` when it
     /// would be another one by now.
-    fn recorded(&self, sending: &OutgoingRequest) -> Result<Option<Arc<DraftedRequest>>, Problem> {
-        let drafts = self.place.drafts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(drafted) = drafts.by_digest.get(&sending.digest) {
-            return Ok(Some(Arc::clone(drafted)));
+    fn recorded(&self, sending: &OutgoingRequest) -> Result<Option<Arc<DraftedRequest>>> {
+        if let Some(drafted) = self.place.drafts.find(|known, _| *known == sending.digest) {
+            return Ok(Some(drafted));
         }
-        drop(drafts);
         let drafted = self.draft(&sending.call)?;
         let is_same = digest(&catalog_client::outgoing(&drafted.built)) == sending.digest;
         Ok(is_same.then(|| Arc::new(drafted)))
     }
 
     /// A command of the world.
-    fn command(&self, text: &str) -> Result<(Arc<LoadedCatalog>, usize), Problem> {
-        let catalogs = self.writer().reader.shelf();
+    fn command(&self, text: &str) -> Result<(Arc<LoadedCatalog>, usize)> {
+        let catalogs = &self.writer().reader.shelf;
         if let Some(pinned) = catalogs.pinned_command(text) {
             return pinned;
         }
@@ -286,7 +255,7 @@ impl CatalogSender {
         }
     }
 
-    fn draft(&self, call: &StepCall) -> Result<DraftedRequest, Problem> {
+    fn draft(&self, call: &StepCall) -> Result<DraftedRequest> {
         let (loaded, row) = self.command(&call.command)?;
         DraftedRequest::of(loaded, row, call)
     }
@@ -298,7 +267,7 @@ impl CatalogSender {
         sending: &OutgoingRequest,
         drafted: &'d DraftedRequest,
         wanted: &[String],
-    ) -> Result<(Cow<'d, Request>, Mask), Problem> {
+    ) -> Result<(Cow<'d, Request>, Mask)> {
         let OutgoingRequest { context, call, .. } = sending;
         let DraftedRequest { loaded, prepared, .. } = drafted;
         let mut mask = Mask::new();
@@ -334,7 +303,7 @@ impl CatalogSender {
 
     /// A secret that a run may hand on to one that its step starts. One of the vault is bound to
     /// where it is sent, and is not handed on.
-    pub(crate) fn handed(&self, above: &RunContext, name: &str) -> Result<Secret, Problem> {
+    pub(crate) fn handed(&self, above: &RunContext, name: &str) -> Result<Secret> {
         self.own(above, name).unwrap_or_else(|| {
             let message = format!("the secret `{name}` cannot be handed to another workflow");
             let hint = "let that workflow read it with `secret()`";
@@ -343,19 +312,18 @@ impl CatalogSender {
     }
 
     /// A secret of a run itself, not of the vault: what it was given, or what the environment has.
-    fn own(&self, context: &RunContext, name: &str) -> Option<Result<Secret, Problem>> {
+    fn own(&self, context: &RunContext, name: &str) -> Option<Result<Secret>> {
         let run = &context.run;
         if let Some(variable) = name.strip_prefix(ENV) {
-            let found = self.variable(variable);
-            return Some(found.ok_or_else(|| {
+            return Some(self.variable(variable).ok_or_else(|| {
                 let message = format!("the variable `{variable}` is not set in this process");
-                let hint =
-                    Hint::text("set it, then go on with ").call(next_action::resume(run.as_str()));
+                let resume = next_action::resume(run.as_str());
+                let hint = Hint::text("set it, then go on with ").call(resume);
                 Problem::new(Code::SecretNotFound, message, hint)
             }));
         }
         let input = name.strip_prefix(INPUT)?;
-        let inputs = self.shared.inputs.lock().unwrap_or_else(PoisonError::into_inner);
+        let inputs = locked(&self.shared.inputs);
         let given = inputs.get(run).and_then(|own| own.get(input)).cloned();
         drop(inputs);
         let known = given.or_else(|| {
@@ -375,16 +343,11 @@ impl CatalogSender {
 
     fn variable(&self, name: &str) -> Option<Secret> {
         let config = self.writer().reader.live_config().ok()?;
-        let value = config.env_allow.iter().any(|allowed| allowed == name).then_some(name);
-        value.and_then(|name| self.writer().variable(name)).map(Secret::new)
+        let name = config.env_allow.iter().find(|allowed| *allowed == name)?;
+        self.writer().variable(name).map(Secret::new)
     }
 
-    fn secret(
-        &self,
-        context: &RunContext,
-        loaded: &LoadedCatalog,
-        name: &str,
-    ) -> Result<Secret, Problem> {
+    fn secret(&self, context: &RunContext, loaded: &LoadedCatalog, name: &str) -> Result<Secret> {
         if let Some(own) = self.own(context, name) {
             return own;
         }
@@ -393,11 +356,11 @@ impl CatalogSender {
             let hint = Hint::text("see ").call(Invocation::of("secret.list"));
             Problem::new(Code::SecretNotFound, message, hint)
         })?;
-        let origin = loaded.base()?.origin();
+        let origin = catalog_client::base(&loaded.record)?.origin();
         self.writer().vault()?.get_for(&parsed, &origin).or_problem()
     }
 
-    fn answered(&self, built: &Request, called: &ApiResponse) -> Result<AttemptOutcome, Problem> {
+    fn answered(&self, built: &Request, called: &ApiResponse) -> Result<AttemptOutcome> {
         let response = &called.response;
         let mut notes: Vec<String> = built.notes.iter().map(ToString::to_string).collect();
         if response.truncated {
@@ -425,19 +388,18 @@ impl CatalogSender {
         loaded: &Arc<LoadedCatalog>,
         built: &Request,
         request: &Outgoing,
-    ) -> Result<AttemptOutcome, Problem> {
-        let mut mocks = self.shared.mocks.lock().unwrap_or_else(PoisonError::into_inner);
+    ) -> Result<AttemptOutcome> {
+        let mut mocks = locked(&self.shared.mocks);
         let catalog = loaded.record.id.clone();
         let key = (context.run.clone(), catalog.to_string());
-        if !mocks.contains_key(&key) {
-            let rows = loaded.table.rows.clone();
-            let operations = MockSource { api: loaded.api()?, rows, catalog };
-            let settings = MockSettings { lenient_ids: true, ..MockSettings::default() };
-            let played = Played(Mock::new(operations, settings));
-            mocks.insert(key.clone(), played);
-        }
-        let Some(Played(mock)) = mocks.get_mut(&key) else {
-            return Err(problems::no_base_url(&loaded.record.id));
+        let Played(mock) = match mocks.entry(key) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(free) => {
+                let rows = loaded.table.rows.clone();
+                let operations = MockSource { api: loaded.api()?, rows, catalog };
+                let settings = MockSettings { lenient_ids: true, ..MockSettings::default() };
+                free.insert(Played(Mock::new(operations, settings)))
+            }
         };
         let answer = mock.answer(&MockRequest {
             method: built.method,
@@ -457,7 +419,7 @@ impl CatalogSender {
         Ok(judged(built, told, 0, || None))
     }
 
-    fn prepared(&self, call: &StepCall) -> Result<PreparedCall, Problem> {
+    fn prepared(&self, call: &StepCall) -> Result<PreparedCall> {
         if let Some(errand) = BuiltinCommand::of(&call.command) {
             return Ok(PreparedCall {
                 digest: hex(&Sha256::digest(call.arguments().to_string())),
@@ -474,19 +436,16 @@ impl CatalogSender {
         let (method, path) = (built.method.name(), &built.path_template);
         let whole = drafted.base.as_str().trim_end_matches('/');
         let request = catalog_client::outgoing(built);
+        let key_header = keyed(built, &drafted.loaded, command);
         let prepared = PreparedCall {
             digest: digest(&request),
-            sent: Some(Box::new(sent_request::shown(
-                &request,
-                keyed(built, &drafted.loaded, command),
-            ))),
+            sent: Some(Box::new(sent_request::shown(&request, key_header))),
             request: format!("{method} {path}"),
             target: format!("{method} {whole}{path}"),
             write: is_write(command),
             repeatable: call.idempotent.unwrap_or(command.may_repeat),
         };
-        let mut drafts = self.place.drafts.lock().unwrap_or_else(PoisonError::into_inner);
-        drafts.keep(prepared.digest.clone(), Arc::clone(&drafted));
+        self.place.drafts.keep(prepared.digest.clone(), drafted);
         Ok(prepared)
     }
 }
@@ -494,7 +453,7 @@ impl CatalogSender {
 /// A request as it is written down, and all it was made with: the catalog may be another one by
 /// the time it is sent.
 #[derive(Debug)]
-struct DraftedRequest {
+pub(crate) struct DraftedRequest {
     loaded: Arc<LoadedCatalog>,
     prepared: Arc<PreparedCommand>,
     base: Url,
@@ -503,34 +462,29 @@ struct DraftedRequest {
 }
 
 impl DraftedRequest {
-    fn of(
-        loaded: Arc<LoadedCatalog>,
-        row: usize,
-        call: &StepCall,
-    ) -> Result<DraftedRequest, Problem> {
+    fn of(loaded: Arc<LoadedCatalog>, row: usize, call: &StepCall) -> Result<DraftedRequest> {
         let prepared = loaded.prepared(row)?;
-        let base = catalog_client::base_of(&loaded, prepared.command(), loaded.base()?)?;
+        let base = catalog_client::base_of(&loaded, prepared.command())?;
         let built = build(&prepared, &base, call)?;
         Ok(DraftedRequest { loaded, prepared, base, built })
     }
 
     /// The same with other arguments.
-    fn build(&self, call: &StepCall) -> Result<Request, Problem> {
+    fn build(&self, call: &StepCall) -> Result<Request> {
         build(&self.prepared, &self.base, call)
     }
 }
 
 /// The request of a step, with the headers that it brings.
-fn build(prepared: &PreparedCommand, base: &Url, call: &StepCall) -> Result<Request, Problem> {
+fn build(prepared: &PreparedCommand, base: &Url, call: &StepCall) -> Result<Request> {
     let command = prepared.command();
-    let built = prepared.build(base, &arguments(call));
+    let (with, body) = (call.with.clone(), call.body.clone());
+    let built = prepared.build(base, &Arguments { with, body, ..Arguments::default() });
     let mut built = built.map_err(|faults| problems::of_misuse(command, &faults))?;
     for (name, value) in &call.headers {
-        let text = match value {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        built.set_header(name, &text).map_err(|fault| problems::of_misuse(command, &[fault]))?;
+        built
+            .set_header(name, &plain_text(value))
+            .map_err(|fault| problems::of_misuse(command, &[fault]))?;
     }
     Ok(built)
 }
@@ -600,11 +554,11 @@ impl RequestSender for CatalogSender {
     }
 
     fn forget(&self, run: &RunId) {
-        self.shared.inputs.lock().unwrap_or_else(PoisonError::into_inner).remove(run);
+        locked(&self.shared.inputs).remove(run);
         if let Err(error) = self.shared.sealed.remove(run) {
             tracing::warn!(%run, %error, "secret inputs are left until they expire");
         }
-        let mut mocks = self.shared.mocks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut mocks = locked(&self.shared.mocks);
         mocks.retain(|(owner, _), _| owner != run);
     }
 }
@@ -613,10 +567,6 @@ impl RequestSender for CatalogSender {
 fn changed(call: &StepCall) -> Problem {
     let message = format!("`{}` is another request than the one that was recorded", call.command);
     Problem::new(Code::RunConflict, message, "it is decided on again")
-}
-
-fn arguments(call: &StepCall) -> Arguments {
-    Arguments { with: call.with.clone(), body: call.body.clone(), content_type: None, accept: None }
 }
 
 fn is_write(command: &ApiCommand) -> bool {
@@ -650,8 +600,7 @@ fn judged(
     let request = format!("{} {}", built.method.name(), built.path_template);
     let body = match &answer.output {
         Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+        output => plain_text(output),
     };
     let excerpt: String = body.chars().take(limits::FAILURE_BODY_CHARS).collect();
     let message = format!("`{request}` answered {}", answer.status);
@@ -684,7 +633,7 @@ fn permit(sending: &OutgoingRequest, timeout: Duration) -> SendPermit {
     SendPermit::new(move || own.holds(), move || monotonic() < until)
 }
 
-fn failed(error: &CallError, command: &ApiCommand) -> AttemptOutcome {
+fn not_answered(error: &CallError, command: &ApiCommand) -> AttemptOutcome {
     let problem = problems::of_call(error).context("command", command.id.to_string());
     let trouble = match error {
         CallError::Auth(_) => FailureKind::Unsendable,
@@ -694,27 +643,11 @@ fn failed(error: &CallError, command: &ApiCommand) -> AttemptOutcome {
             _ => FailureKind::Unsendable,
         },
     };
-    let unsent = error.certainly_not_sent();
-    AttemptOutcome::Failed { failure: failure_of(&problem), trouble, unsent, retry_after_ms: None }
+    failed(&problem, trouble, error.certainly_not_sent())
 }
 
-fn unsendable(problem: &Problem) -> AttemptOutcome {
-    unsent(problem, FailureKind::Unsendable)
-}
-
-fn unsent(problem: &Problem, trouble: FailureKind) -> AttemptOutcome {
-    AttemptOutcome::Failed {
-        failure: failure_of(problem),
-        trouble,
-        unsent: true,
-        retry_after_ms: None,
-    }
-}
-
-/// It was sent and answered, and the answer could not be kept: nobody may take it for unsent.
-fn unkept(problem: &Problem) -> AttemptOutcome {
-    let (failure, trouble) = (failure_of(problem), FailureKind::Network);
-    AttemptOutcome::Failed { failure, trouble, unsent: false, retry_after_ms: None }
+fn failed(problem: &Problem, trouble: FailureKind, unsent: bool) -> AttemptOutcome {
+    AttemptOutcome::Failed { failure: failure_of(problem), trouble, unsent, retry_after_ms: None }
 }
 
 fn asked_pause(response: &Response) -> Option<u64> {

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use milepost_driver::clock::now_ms;
-use milepost_driver::{RunService, SignalRequest, Snapshot, Until, WaitOptions, plan_continuation};
+use milepost_driver::{RunService, Snapshot, plan_continuation};
 use milepost_engine::event::{Budget, Resumption};
 use milepost_engine::resume::{
     self, Forecast, ForecastRange, Needs, Origin, ResumePlan, ResumeRequest, StepOutlook, StepPlan,
 };
-use milepost_engine::signal::{Reply, Signal, resumed_text};
+use milepost_engine::signal::{Signal, resumed_text};
 use milepost_engine::state::{End, Phase, State, Status};
 pub use milepost_engine::world::WorldPart;
 use milepost_engine::world::{MissingWorld, WorldChange};
@@ -23,7 +22,7 @@ use milepost_store::Digest;
 use super::earlier_runs::JournaledPast;
 use super::errors::{refused, world_missing};
 use super::request_sender::CatalogSender;
-use super::view::RunView;
+use super::view::{RunView, WaitingKind};
 use super::world::VersionChoice;
 use super::{next_action, person, prepare};
 use crate::author::no_secrets;
@@ -115,7 +114,7 @@ pub struct Response {
 }
 
 /// Something that a run's requests are made with, before and after.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WorldChangeView {
     /// The catalog, or the workflow that a step runs.
     pub name: String,
@@ -138,7 +137,7 @@ impl From<WorldChange> for WorldChangeView {
 }
 
 /// What becomes of a step.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct StepPlanView {
     /// The step.
     pub step: String,
@@ -157,7 +156,7 @@ pub struct StepPlanView {
 }
 
 /// What a resumption costs, and what is saved.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct ForecastView {
     /// Requests, at least and at most.
     pub calls: CountRange,
@@ -179,7 +178,7 @@ pub struct ForecastView {
 }
 
 /// How many, at least and at most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CountRange {
     /// At least.
     pub least: u64,
@@ -227,16 +226,12 @@ impl ForecastView {
 operation! {
     /// Goes on with a run.
     ResumeRun: "workflow.resume", "Go on with a run", include_str!("resume.md");
-    doors: [Door::Tool(Tool::WORK.calls_out()), Door::Command("resume")];
+    doors: [Door::Tool(Tool { calls_out: true, ..Tool::WORK }), Door::Command("resume")];
     run: resume_run(Writer, Request) -> Response;
     example: {"run_id": "run_00000000000000000000000001", "plan_only": true};
 }
 
-async fn resume_run(
-    writer: &Writer,
-    call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn resume_run(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
     let runs = writer.runs()?;
     let run = super::find(runs, &request.run_id).await?;
     let snapshot = runs.snapshot(&run).await.or_problem()?;
@@ -248,36 +243,24 @@ async fn resume_run(
     if request.plan_only && request.changes_nothing() && view.goes_on_by_itself() {
         return ahead(writer, &snapshot, view).await;
     }
-    let snapshot = match request.plan_only {
-        true => snapshot,
-        false => pinned(runs, snapshot).await?,
-    };
+    let snapshot = if request.plan_only { snapshot } else { pinned(runs, snapshot).await? };
     let (sender, missing) = world_to_leave(writer, &snapshot, request.versions()).await?;
-    no_secrets(
-        &sender.place().writer,
-        &view,
-        request.inputs.values().chain(request.overrides.values()),
-    )?;
+    let given = request.inputs.values().chain(request.overrides.values());
+    no_secrets(&sender.place.writer, &view, given)?;
     let wanted = PreparedResume::of(&sender, call, &request, &snapshot).await?;
-    let planned = resume::plan(
-        &snapshot.flow,
-        &wanted.flow,
-        &snapshot.state,
-        &*wanted.sender,
-        &wanted.request,
-    );
-    let planned = planned.map_err(|failure| match view.is_left() {
+    let (flow, state) = (&snapshot.flow, &snapshot.state);
+    let planned = resume::plan(flow, &wanted.flow, state, &*wanted.sender, &wanted.request);
+    let planned = planned.map_err(|failure| match view.waits_for(WaitingKind::Adrift) {
         true if failure.is(Code::RunConflict) => left_alone(&run, missing.as_ref()),
         _ => refused(&failure, &run),
     })?;
     let (plan, forecast) = with_children(writer, &snapshot.state, &planned).await?;
     let changes = changes(&snapshot.state, &planned.resumption);
-    if !request.plan_only {
+    let run = if request.plan_only {
+        super::view(runs, &run).await?
+    } else {
         carry_out(writer, call, &snapshot, wanted, planned.resumption).await?;
-    }
-    let run = match request.plan_only {
-        true => super::view(runs, &run).await?,
-        false => super::follow(runs, &SilentCaller, &run, limits::CONSEQUENCES_WAIT).await?,
+        super::follow(runs, &SilentCaller, &run, limits::CONSEQUENCES_WAIT).await?
     };
     Ok(Response { plan, forecast: Some(forecast), changes, run })
 }
@@ -324,7 +307,7 @@ async fn carry_out(
     snapshot: &Snapshot,
     wanted: PreparedResume,
     resumption: Resumption,
-) -> Result<(), Problem> {
+) -> Result<()> {
     let (run, state) = (&snapshot.run, &*snapshot.state);
     let told = wanted.given.clone();
     let mut resumption = Box::new(Resumption { given: wanted.given, ..resumption });
@@ -346,17 +329,11 @@ async fn carry_out(
     sender.seal(run, &given);
     sender.keep(run, wanted.secrets);
     if resumption.world.is_some() {
-        let kept = sender.keep_texts(wanted.sender.place()).await;
+        let kept = wanted.sender.place.keep_texts().await;
         kept.map_err(|missing| world_missing(run, &missing))?;
     }
     let signal = Signal::Resume { seq, resumption };
-    let tell =
-        SignalRequest { signal, id: None, text: wanted.text, patience: limits::TAKEN_IN_WAIT };
-    match writer.runs()?.send(run, tell).await.or_problem()? {
-        Some(Reply::Refused { failure }) => Err(refused(&failure, run)),
-        Some(_) => Ok(()),
-        None => Err(super::not_taken_in(run)),
-    }
+    super::tell_with(writer.runs()?, run, signal, wanted.text).await
 }
 
 /// Who has to be there for a run to go on. One that a step started has its share of the budget
@@ -383,7 +360,7 @@ async fn uncounted(writer: &Writer, state: &State) -> Option<RunId> {
 }
 
 /// The sender for the world that a run has now.
-async fn world(writer: &Writer, snapshot: &Snapshot) -> Result<Arc<CatalogSender>, Problem> {
+async fn world(writer: &Writer, snapshot: &Snapshot) -> Result<Arc<CatalogSender>> {
     let opened = writer.sender()?.world_of(&snapshot.state.head).await;
     opened.map(|(sender, _)| sender).map_err(|missing| world_missing(&snapshot.run, &missing))
 }
@@ -394,7 +371,7 @@ async fn world_to_leave(
     writer: &Writer,
     snapshot: &Snapshot,
     versions: VersionChoice,
-) -> Result<(Arc<CatalogSender>, Option<MissingWorld>), Problem> {
+) -> Result<(Arc<CatalogSender>, Option<MissingWorld>)> {
     let (sender, head) = (writer.sender()?, &snapshot.state.head);
     let missing = match sender.world_of(head).await {
         Ok((opened, _)) => return Ok((opened, None)),
@@ -414,15 +391,13 @@ async fn world_to_leave(
 
 /// A run that has not ended gets its world before it is told how to go on: that is an event of its
 /// own, and what is planned is planned for the events there are.
-async fn pinned(runs: &dyn RunService, snapshot: Snapshot) -> Result<Snapshot, Problem> {
+async fn pinned(runs: &dyn RunService, snapshot: Snapshot) -> Result<Snapshot> {
     if snapshot.state.head.world.is_some() || snapshot.state.end.is_some() {
         return Ok(snapshot);
     }
     let run = &snapshot.run;
     runs.acquire(run).await.or_problem()?;
-    let (after, patience) = (snapshot.state.seq, limits::TAKEN_IN_WAIT);
-    let wait = WaitOptions { after, until: Until::NextEvent, patience, gather: Duration::ZERO };
-    runs.wait(run, wait).await.or_problem()?;
+    super::next_event(runs, run, snapshot.state.seq, limits::TAKEN_IN_WAIT).await?;
     runs.snapshot(run).await.or_problem()
 }
 
@@ -440,22 +415,15 @@ fn is_open(snapshot: &Snapshot) -> bool {
 }
 
 /// Lets a run go on as it is.
-async fn go_on(
-    runs: &dyn RunService,
-    call: &dyn Caller,
-    snapshot: &Snapshot,
-) -> Result<RunView, Problem> {
+async fn go_on(runs: &dyn RunService, call: &dyn Caller, snapshot: &Snapshot) -> Result<RunView> {
     let run = &snapshot.run;
     if snapshot.status() == Status::Paused {
         super::tell(runs, run, Signal::Unpause { by: prepare::actor(call) }).await?;
     } else {
         runs.acquire(run).await.or_problem()?;
         // A question that lapsed stays open until whoever drives the run writes that down.
-        if RunView::of(snapshot).has_lapsed() {
-            let (after, patience) = (snapshot.state.seq, limits::TAKEN_IN_WAIT);
-            let wait =
-                WaitOptions { after, until: Until::NextEvent, patience, gather: Duration::ZERO };
-            runs.wait(run, wait).await.or_problem()?;
+        if RunView::of(snapshot).waits_for(WaitingKind::Lapsed) {
+            super::next_event(runs, run, snapshot.state.seq, limits::TAKEN_IN_WAIT).await?;
         }
     }
     super::follow(runs, &SilentCaller, run, limits::CONSEQUENCES_WAIT).await
@@ -479,8 +447,8 @@ impl PreparedResume {
         call: &dyn Caller,
         request: &Request,
         snapshot: &Snapshot,
-    ) -> Result<PreparedResume, Problem> {
-        let (state, writer) = (&*snapshot.state, &sender.place().writer);
+    ) -> Result<PreparedResume> {
+        let (state, writer) = (&*snapshot.state, &sender.place.writer);
         let mut wish = ResumeRequest::of(state, prepare::actor(call));
         wish.origin = match request.from.as_deref() {
             None | Some("failed") => Origin::Failed,
@@ -504,7 +472,7 @@ impl PreparedResume {
             wish.plan_hash = plan::hash(&document).unwrap_or_default();
             wish.text_hash = Digest::of(newest.as_bytes()).to_string();
             if let Some(workflow) = document.workflow {
-                flow = Flow::of(std::sync::Arc::new(workflow));
+                flow = Flow::of(Arc::new(workflow));
             }
             text = Some(newest);
         }
@@ -516,7 +484,7 @@ impl PreparedResume {
             given.extend(request.inputs.clone());
             let reader = &writer.reader;
             let workspace = reader.workspace();
-            let past = JournaledPast::of(reader.ports(), workspace, flow.workflow()).await;
+            let past = JournaledPast::of(&reader.ports, workspace, flow.workflow()).await;
             let resolved = inputs::resolve(writer, call, flow.workflow(), given, &past).await?;
             secrets = resolved.secrets;
             let is_given = |name: &&String| resolved.provenance.get(*name) == Some(&Given);
@@ -536,14 +504,14 @@ impl PreparedResume {
             wish.env = read.into_iter().filter(|(name, _)| !known(name)).collect();
         }
         let sender = sender.moved(flow.workflow(), request.versions());
-        let world = sender.place().world.clone().map(Box::new);
+        let world = sender.place.world.clone().map(Box::new);
         wish.world = world.filter(|world| state.head.world.as_ref() != Some(world));
         Ok(PreparedResume { flow, text, request: wish, secrets, given: named, sender })
     }
 }
 
 /// What a run would do that nobody drives. It goes on as it is, so there is nothing to decide.
-async fn ahead(writer: &Writer, snapshot: &Snapshot, run: RunView) -> Result<Response, Problem> {
+async fn ahead(writer: &Writer, snapshot: &Snapshot, run: RunView) -> Result<Response> {
     let (flow, state) = (&snapshot.flow, &*snapshot.state);
     let sender = world(writer, snapshot).await?;
     let planned = resume::ahead(flow, state, &*sender, now_ms());
@@ -586,17 +554,11 @@ fn for_a_person(deed: &str, run: &RunId) -> Problem {
     Problem::new(Code::PresenceRequired, message, hint).context("run_id", run.as_str())
 }
 
-fn budget(name: &str) -> Result<Budget, Problem> {
-    match name {
-        "http_calls" => Ok(Budget::HttpCalls),
-        "writes" => Ok(Budget::Writes),
-        "attempts" => Ok(Budget::Attempts),
-        _ => {
-            let message = format!("`{name}` is not a budget");
-            let hint = "use `http_calls`, `writes` or `attempts`";
-            Err(Problem::new(Code::ParamsInvalid, message, hint))
-        }
-    }
+fn budget(name: &str) -> Result<Budget> {
+    Budget::ALL.iter().copied().find(|budget| budget.name() == name).ok_or_else(|| {
+        let message = format!("`{name}` is not a budget");
+        Problem::new(Code::ParamsInvalid, message, "use `http_calls`, `writes` or `attempts`")
+    })
 }
 
 /// What becomes of the steps and what that costs, with the runs of steps that go on.
@@ -606,7 +568,8 @@ fn with_children<'a>(
     planned: &'a ResumePlan,
 ) -> OperationFuture<'a, (Vec<StepPlanView>, ForecastView)> {
     Box::pin(async move {
-        let (mut steps, mut forecast) = told(planned);
+        let (mut steps, mut forecast) =
+            (step_views(&planned.steps), forecast_view(&planned.forecast));
         let mut going_on = 0;
         for (key, run) in left(state, &planned.resumption) {
             let Some((plan, below)) = continued(writer, &run).await? else { continue };
@@ -629,7 +592,7 @@ fn with_children<'a>(
 async fn continued(
     writer: &Writer,
     run: &RunId,
-) -> Result<Option<(Vec<StepPlanView>, ForecastView)>, Problem> {
+) -> Result<Option<(Vec<StepPlanView>, ForecastView)>> {
     let Ok(snapshot) = writer.reader.runs().snapshot(run).await else { return Ok(None) };
     if matches!(snapshot.state.end, Some(End::Succeeded(_))) {
         // Somebody let it go on by itself: its end is all that the step waits for.
@@ -655,10 +618,6 @@ fn left(state: &State, resumption: &Resumption) -> Vec<(StepKey, RunId)> {
         Some((key.clone(), RunId::parse(&left.run).ok()?))
     });
     left.collect()
-}
-
-fn told(planned: &ResumePlan) -> (Vec<StepPlanView>, ForecastView) {
-    (step_views(&planned.steps), forecast_view(&planned.forecast))
 }
 
 fn step_views(steps: &[StepPlan]) -> Vec<StepPlanView> {

@@ -19,7 +19,7 @@ pub struct BackupRequest {
 }
 
 /// Where it is.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct BackupResponse {
     /// The folder.
     pub path: String,
@@ -40,8 +40,8 @@ async fn backup_runs(
     writer: &Writer,
     _: &dyn Caller,
     request: BackupRequest,
-) -> Result<BackupResponse, Problem> {
-    writer.reader.ports().history.backup(Path::new(&request.to)).await.or_problem()?;
+) -> Result<BackupResponse> {
+    writer.reader.ports.history.backup(Path::new(&request.to)).await.or_problem()?;
     Ok(BackupResponse { path: request.to })
 }
 
@@ -54,7 +54,7 @@ pub struct RestoreRequest {
 }
 
 /// What is there now.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RestoreResponse {
     /// How many runs.
     pub runs: u64,
@@ -75,7 +75,7 @@ operation! {
     example: {"from": "runs-backup"};
 }
 
-fn restore_runs_admits(call: &dyn Caller, request: &RestoreRequest) -> Result<(), Problem> {
+fn restore_runs_admits(call: &dyn Caller, request: &RestoreRequest) -> Result<()> {
     if call.kind() == CallerKind::Person {
         return Ok(());
     }
@@ -88,8 +88,8 @@ async fn restore_runs(
     writer: &Writer,
     _: &dyn Caller,
     request: RestoreRequest,
-) -> Result<RestoreResponse, Problem> {
-    let restored = writer.reader.ports().history.restore(Path::new(&request.from)).await;
+) -> Result<RestoreResponse> {
+    let restored = writer.reader.ports.history.restore(Path::new(&request.from)).await;
     let report = restored.map_err(|error| match error {
         JournalError::Exists { path } => {
             let message = "there are runs already: a backup replaces none";
@@ -123,7 +123,7 @@ pub struct PurgeRequest {
 }
 
 /// What was removed.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PurgeResponse {
     /// How many runs, with the runs that their steps started.
     pub runs: u64,
@@ -149,15 +149,12 @@ operation! {
     example: {"older_than_s": 2_592_000, "dry_run": true};
 }
 
-async fn purge_runs_loss(
-    writer: &Writer,
-    request: &PurgeRequest,
-) -> Result<Option<String>, Problem> {
+async fn purge_runs_loss(writer: &Writer, request: &PurgeRequest) -> Result<Option<String>> {
     if request.dry_run {
         return Ok(None);
     }
     let filter = filter(writer, request)?;
-    let report = writer.reader.ports().history.purgeable(filter).await.or_problem()?;
+    let report = writer.reader.ports.history.purgeable(filter).await.or_problem()?;
     let (runs, projects) = (count(report.runs, "run"), count(report.projects, "project"));
     let lost = || format!("{runs} of {projects} and their journals would be gone.");
     Ok((report.runs > 0).then(lost))
@@ -167,8 +164,8 @@ async fn purge_runs(
     writer: &Writer,
     _: &dyn Caller,
     request: PurgeRequest,
-) -> Result<PurgeResponse, Problem> {
-    let history = &writer.reader.ports().history;
+) -> Result<PurgeResponse> {
+    let history = &writer.reader.ports.history;
     let filter = filter(writer, &request)?;
     if !request.dry_run {
         remove_sealed(writer).await;
@@ -189,9 +186,9 @@ async fn purge_runs(
 
 /// Removes secret inputs that a process left behind when its run ended.
 async fn remove_sealed(writer: &Writer) {
-    let sealed = SealedInputs::of(&writer.reader.locations().data);
+    let sealed = SealedInputs::of(&writer.reader.locations.data);
     for run in sealed.runs() {
-        let record = writer.reader.ports().journal.run(&run).await;
+        let record = writer.reader.ports.journal.run(&run).await;
         if record.is_ok_and(|record| record.standing.ended_ms.is_some())
             && let Err(error) = sealed.remove(&run)
         {
@@ -204,7 +201,7 @@ fn count(number: u64, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-fn filter(writer: &Writer, request: &PurgeRequest) -> Result<PurgeFilter, Problem> {
+fn filter(writer: &Writer, request: &PurgeRequest) -> Result<PurgeFilter> {
     let age = request.older_than_s.unwrap_or(0).saturating_mul(1000);
     let own = || writer.reader.workspace().display().to_string();
     let mut filter = PurgeFilter {
@@ -228,7 +225,7 @@ pub struct ForgetRequest {
 }
 
 /// What was forgotten.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ForgetResponse {
     /// How many values.
     pub removed: usize,
@@ -237,7 +234,7 @@ pub struct ForgetResponse {
 }
 
 /// Values of one input that were forgotten.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ForgottenInput {
     /// The workflow.
     pub workflow_id: String,
@@ -258,7 +255,7 @@ operation! {
     /// Forgets remembered inputs.
     ForgetInputs: "workflow.purge_history", "Forget remembered inputs",
         "Forget the input values that earlier runs left for defaults. Runs stay as they are.";
-    doors: [Door::Tool(Tool::FULL.repeats()), Door::Command("inputs forget")];
+    doors: [Door::Tool(Tool { repeats: true, ..Tool::FULL }), Door::Command("inputs forget")];
     run: forget_inputs(Writer, ForgetRequest) -> ForgetResponse;
     loss: forget_inputs_loss;
     admits: forget_inputs_admits;
@@ -266,7 +263,7 @@ operation! {
 }
 
 /// What a model leaves out is no wish to lose everything: that is for a person to say.
-fn forget_inputs_admits(call: &dyn Caller, request: &ForgetRequest) -> Result<(), Problem> {
+fn forget_inputs_admits(call: &dyn Caller, request: &ForgetRequest) -> Result<()> {
     let names_nothing = request.workflow_id.is_none() && request.input_keys.is_empty();
     if call.kind() == CallerKind::Person || !names_nothing {
         return Ok(());
@@ -280,11 +277,8 @@ fn forget_inputs_admits(call: &dyn Caller, request: &ForgetRequest) -> Result<()
     Err(Problem::new(Code::ParamsInvalid, message, hint))
 }
 
-async fn forget_inputs_loss(
-    writer: &Writer,
-    request: &ForgetRequest,
-) -> Result<Option<String>, Problem> {
-    let history = &writer.reader.ports().history;
+async fn forget_inputs_loss(writer: &Writer, request: &ForgetRequest) -> Result<Option<String>> {
+    let history = &writer.reader.ports.history;
     let remembers = history.remembers_inputs(forgetting(request)?).await;
     if !remembers.or_problem()? {
         return Ok(None);
@@ -302,15 +296,15 @@ async fn forget_inputs(
     writer: &Writer,
     _: &dyn Caller,
     request: ForgetRequest,
-) -> Result<ForgetResponse, Problem> {
-    let history = &writer.reader.ports().history;
+) -> Result<ForgetResponse> {
+    let history = &writer.reader.ports.history;
     let forgotten = history.forget_inputs(forgetting(&request)?).await.or_problem()?;
     let removed = forgotten.iter().map(|forgotten| forgotten.values).sum();
     let entries = forgotten.into_iter().map(ForgottenInput::from).collect();
     Ok(ForgetResponse { removed, entries })
 }
 
-fn forgetting(request: &ForgetRequest) -> Result<Forgetting, Problem> {
+fn forgetting(request: &ForgetRequest) -> Result<Forgetting> {
     let inputs = request.input_keys.iter().map(|key| input(key));
     Ok(Forgetting {
         workflow: request.workflow_id.as_deref().map(workflow).transpose()?,
@@ -318,14 +312,14 @@ fn forgetting(request: &ForgetRequest) -> Result<Forgetting, Problem> {
     })
 }
 
-fn workflow(id: &str) -> Result<WorkflowId, Problem> {
+fn workflow(id: &str) -> Result<WorkflowId> {
     WorkflowId::parse(id).map_err(|error| {
         let hint = Hint::text("see ").call(Invocation::of("workflow.list"));
         Problem::new(Code::IdInvalid, error.to_string(), hint)
     })
 }
 
-fn input(key: &str) -> Result<InputName, Problem> {
+fn input(key: &str) -> Result<InputName> {
     InputName::parse(key).map_err(|error| {
         let hint = Hint::text("see ")
             .call(Invocation::of("workflow.preview_inputs"))

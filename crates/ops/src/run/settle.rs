@@ -50,11 +50,7 @@ operation! {
     };
 }
 
-async fn settle_step(
-    writer: &Writer,
-    call: &dyn Caller,
-    request: Request,
-) -> Result<RunView, Problem> {
+async fn settle_step(writer: &Writer, call: &dyn Caller, request: Request) -> Result<RunView> {
     if call.kind() != CallerKind::Person {
         let decide = Invocation::of(SettleStep::NAME);
         let hint = Hint::text("stop, and ask the person to run ").person(decide);
@@ -71,21 +67,16 @@ async fn settle_step(
     let key = StepKey::of_walk(&key);
     // The word is about the try that is shown now, and about no later one.
     let asked = snapshot.state.step(&key).and_then(|step| step.asked);
-    let decision = match request.outcome {
+    let (decision, word) = match request.outcome {
         SettleOutcome::Happened => {
             let output = request.output.ok_or_else(|| untold(&key))?;
-            Settlement::Happened { output }
+            (Settlement::Happened { output }, "happened")
         }
-        SettleOutcome::DidNotHappen => Settlement::DidNot,
-        SettleOutcome::GiveUp => Settlement::GiveUp,
+        SettleOutcome::DidNotHappen => (Settlement::DidNot, "did not happen and is done again"),
+        SettleOutcome::GiveUp => (Settlement::GiveUp, "has failed"),
     };
     let by = prepare::actor(call);
     let head = &snapshot.state.head;
-    let word = match request.outcome {
-        SettleOutcome::Happened => "happened",
-        SettleOutcome::DidNotHappen => "did not happen and is done again",
-        SettleOutcome::GiveUp => "has failed",
-    };
     let deed = format!("say that `{key}` of run `{run}` {word}");
     let text = settled_text(&head.run, &key, asked, &decision);
     let proof = Some(person::proof(writer, call, head, &deed, &text)?);
@@ -106,7 +97,7 @@ fn untold(key: &StepKey) -> Problem {
 }
 
 /// The one step that waits for such a word.
-fn waiting(view: &RunView) -> Result<String, Problem> {
+fn waiting(view: &RunView) -> Result<String> {
     let mut all = view.waiting.iter().filter(|one| is_meant(one.kind) && one.run_id.is_none());
     match (all.next(), all.next()) {
         (Some(one), None) => Ok(one.step.clone().unwrap_or_default()),

@@ -45,11 +45,7 @@ operation! {
     example: {"workflow_id": "refund-order", "inputs": {"order_id": "1001"}};
 }
 
-async fn start_run(
-    writer: &Writer,
-    call: &dyn Caller,
-    request: Request,
-) -> Result<RunView, Problem> {
+async fn start_run(writer: &Writer, call: &dyn Caller, request: Request) -> Result<RunView> {
     if request.dry_run {
         let hint = "ask for the requests of the workflow instead";
         return Err(Problem::new(Code::ParamsInvalid, "this starts runs", hint));
@@ -62,7 +58,7 @@ async fn start_run(
         mock: request.mock,
         relaxed: request.relaxed,
         key: request.idempotency_key,
-        own: false,
+        ..StartOptions::default()
     };
     let prepared = prepare::run(writer, call, wish).await?;
     let run = runs.start(prepared).await.or_problem()?;
@@ -89,7 +85,7 @@ pub enum DryStatus {
 }
 
 /// What a run would send and say; there is none.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DryRun {
     /// The workflow.
     pub workflow: String,
@@ -106,16 +102,15 @@ pub struct DryRun {
 operation! {
     /// Starts a run, or shows what it would do.
     RunWorkflow: "workflow.run", "Run a workflow", include_str!("start.md");
-    doors: [Door::Tool(Tool::WORK.calls_out().task(Task::Optional)), Door::Command("run")];
+    doors: [
+        Door::Tool(Tool { calls_out: true, task: Task::Optional, ..Tool::WORK }),
+        Door::Command("run"),
+    ];
     run: run_workflow(Writer, Request) -> Response;
     example: {"workflow_id": "refund-order", "inputs": {"order_id": "1001"}};
 }
 
-async fn run_workflow(
-    writer: &Writer,
-    call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn run_workflow(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
     if !request.dry_run {
         let run = StartRun::run(writer, call, request).await?;
         return Ok(Response::Run(Box::new(run)));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use milepost_driver::{RunReader, Until, WaitOptions};
+use milepost_driver::RunReader;
 use milepost_engine::StepKey;
 use milepost_engine::event::Event;
 use milepost_engine::ports::RunFilter;
@@ -10,7 +10,7 @@ use milepost_model::id::RunId;
 
 use super::list::{RunSummary, listed};
 use super::sent_request::SentView;
-use super::view::RunView;
+use super::view::{RunStatus, RunView};
 use crate::prelude::*;
 
 /// Which run.
@@ -55,11 +55,7 @@ operation! {
     example: {};
 }
 
-async fn get_run_status(
-    reader: &Reader,
-    call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn get_run_status(reader: &Reader, call: &dyn Caller, request: Request) -> Result<Response> {
     let runs = reader.runs();
     let Some(named) = &request.run_id else {
         let workspace = Some(reader.workspace().display().to_string());
@@ -72,9 +68,7 @@ async fn get_run_status(
     let mut view = match request.after_seq {
         _ if patience.is_zero() => super::view(runs, &run).await?,
         Some(after) => {
-            let wait =
-                WaitOptions { after, until: Until::NextEvent, patience, gather: Duration::ZERO };
-            runs.wait(&run, wait).await.or_problem()?;
+            super::next_event(runs, &run, after, patience).await?;
             super::view(runs, &run).await?
         }
         None => super::follow(runs, call, &run, patience).await?,
@@ -82,19 +76,15 @@ async fn get_run_status(
     if let Some(step) = &request.step_id {
         only(runs, &run, step, &mut view).await?;
     }
-    if view.is_left() || view.has_open_question() {
+    // Of a run that waits no process has to have its world now.
+    if view.status == RunStatus::Waiting {
         view.lacks(reader, &run).await;
     }
     Ok(Response::Run(Box::new(view)))
 }
 
 /// Leaves one step of a run, with its executions and what was sent for each.
-async fn only(
-    runs: &dyn RunReader,
-    run: &RunId,
-    step: &str,
-    view: &mut RunView,
-) -> Result<(), Problem> {
+async fn only(runs: &dyn RunReader, run: &RunId, step: &str, view: &mut RunView) -> Result<()> {
     let is_meant = |id: &str| id == step || StepKey::of_walk(id).top() == step;
     view.steps.retain(|one| is_meant(&one.id));
     if view.steps.is_empty() {

@@ -1,5 +1,6 @@
 //! `workflow.submit`: an agent hands in what it did.
 
+use milepost_driver::SignalRequest;
 use milepost_engine::signal::{Reply, Signal, SubmissionSignal};
 
 use super::errors::refused;
@@ -45,7 +46,7 @@ pub struct Response {
 operation! {
     /// Hands in what an agent did.
     SubmitStep: "workflow.submit", "Hand in a step", include_str!("submit.md");
-    doors: [Door::Tool(Tool::WORK.calls_out()), Door::Command("submit")];
+    doors: [Door::Tool(Tool { calls_out: true, ..Tool::WORK }), Door::Command("submit")];
     run: submit_step(Writer, Request) -> Response;
     example: {
         "run_id": "run_00000000000000000000000001",
@@ -54,11 +55,7 @@ operation! {
     };
 }
 
-async fn submit_step(
-    writer: &Writer,
-    call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn submit_step(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
     let runs = writer.runs()?;
     let run = super::find(runs, &request.run_id).await?;
     let view = super::view(runs, &run).await?;
@@ -71,8 +68,9 @@ async fn submit_step(
         context: request.context,
         by: prepare::actor(call),
     };
-    let signal = Signal::Submit(submitted);
-    let reply = super::send(runs, &run, signal, limits::SUBMIT_WAIT).await?;
+    let (signal, patience) = (Signal::Submit(submitted), limits::SUBMIT_WAIT);
+    let tell = SignalRequest { signal, id: None, text: None, patience };
+    let reply = runs.send(&run, tell).await.or_problem()?;
     let (accepted, issues, attempts_left) = match reply {
         None => (None, Vec::new(), None),
         Some(Reply::Done | Reply::Accepted { .. } | Reply::Pausing { .. }) => {

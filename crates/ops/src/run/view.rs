@@ -68,7 +68,7 @@ pub struct RunView {
 }
 
 /// A step of a run.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct StepView {
     /// The step, or one execution of it.
     pub id: String,
@@ -97,7 +97,7 @@ pub struct StepView {
 }
 
 /// A failure.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ProblemView {
     /// Its code.
     pub code: String,
@@ -183,7 +183,7 @@ pub struct ChangeView {
 }
 
 /// A step that is due.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DueView {
     /// The step.
     pub step_id: String,
@@ -217,7 +217,7 @@ pub struct DueView {
 }
 
 /// What is wrong with a submission.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct IssueView {
     /// What.
     pub message: String,
@@ -286,9 +286,7 @@ impl RunView {
             principal: principal(&state.head.actor),
         }
     }
-}
 
-impl RunView {
     /// Whether it has come to its end.
     pub fn has_ended(&self) -> bool {
         self.status.has_ended()
@@ -297,27 +295,9 @@ impl RunView {
     /// Nobody drives it: it waits for somebody who takes it up.
     pub(crate) fn is_adrift(&mut self) {
         self.status = RunStatus::Waiting;
-        self.waiting.push(WaitingView {
-            kind: WaitingKind::Adrift,
-            step: None,
-            run_id: None,
-            message: "nothing is driving this run".to_owned(),
-            digest: None,
-            by: Vec::new(),
-            form: None,
-            shown: Vec::new(),
-            changes: Vec::new(),
-            expires_ms: None,
-            presence: None,
-            sent: None,
-            may_arrive_until_ms: None,
-        });
+        let message = "nothing is driving this run".to_owned();
+        self.waiting.push(WaitingView::new(WaitingKind::Adrift, None, message));
         self.next = Some(NextAction::resume(&self.run_id));
-    }
-
-    /// Whether it waits for somebody, so that no process has to have its world now.
-    pub(crate) fn has_open_question(&self) -> bool {
-        self.status == RunStatus::Waiting
     }
 
     /// Says what of its world is not here, where nobody can drive it for that reason.
@@ -328,20 +308,15 @@ impl RunView {
         }
     }
 
-    /// Whether nobody drives it.
-    pub(crate) fn is_left(&self) -> bool {
-        self.waiting.iter().any(|waiting| waiting.kind == WaitingKind::Adrift)
+    /// Whether this is among what it waits for.
+    pub(crate) fn waits_for(&self, kind: WaitingKind) -> bool {
+        self.waiting.iter().any(|waiting| waiting.kind == kind)
     }
 
     /// Whether it only lacks somebody who drives it: what else it waits for nobody can answer.
     pub(crate) fn goes_on_by_itself(&self) -> bool {
         let drives = |kind| matches!(kind, WaitingKind::Adrift | WaitingKind::Lapsed);
         !self.waiting.is_empty() && self.waiting.iter().all(|waiting| drives(waiting.kind))
-    }
-
-    /// Whether one of its questions lapsed.
-    pub(crate) fn has_lapsed(&self) -> bool {
-        self.waiting.iter().any(|waiting| waiting.kind == WaitingKind::Lapsed)
     }
 
     /// It waits for what a run of one of its steps waits for.
@@ -438,21 +413,15 @@ impl WaitingView {
     }
 
     fn lapsed(self) -> WaitingView {
-        WaitingView {
-            kind: WaitingKind::Lapsed,
-            digest: None,
-            by: Vec::new(),
-            form: None,
-            shown: Vec::new(),
-            changes: Vec::new(),
-            presence: None,
-            ..self
-        }
+        let WaitingView { step, run_id, message, expires_ms, sent, may_arrive_until_ms, .. } = self;
+        let lapsed = WaitingView::new(WaitingKind::Lapsed, None, message);
+        WaitingView { step, run_id, expires_ms, sent, may_arrive_until_ms, ..lapsed }
     }
 
-    fn of(flow: &Flow, state: &State, waiting: &Waiting) -> WaitingView {
-        let plain = |step: Option<&str>, message: String| WaitingView {
-            kind: waiting.kind(),
+    /// What is waited for, and nothing else about it.
+    fn new(kind: WaitingKind, step: Option<&str>, message: String) -> WaitingView {
+        WaitingView {
+            kind,
             step: step.map(str::to_owned),
             run_id: None,
             message,
@@ -465,7 +434,12 @@ impl WaitingView {
             presence: None,
             sent: None,
             may_arrive_until_ms: None,
-        };
+        }
+    }
+
+    fn of(flow: &Flow, state: &State, waiting: &Waiting) -> WaitingView {
+        let plain =
+            |step: Option<&str>, message: String| WaitingView::new(waiting.kind(), step, message);
         match waiting {
             Waiting::Approval(request) => approval(flow, state, request),
             Waiting::Unknown { key, failure } => {
@@ -485,17 +459,15 @@ impl WaitingView {
             Waiting::Budget(budget) => {
                 let (name, spent) = (budget.name(), state.spent.of(*budget));
                 let limit = state.head.budget.get(budget).copied().unwrap_or(0);
-                let rest =
-                    if spent < limit { ", the rest is with the runs of its steps" } else { "" };
-                let told =
-                    format!("the budget `{name}` is used up: {spent} of {limit} spent{rest}");
-                plain(None, told)
+                let below = ", the rest is with the runs of its steps";
+                let rest = if spent < limit { below } else { "" };
+                let used = format!("{spent} of {limit} spent{rest}");
+                plain(None, format!("the budget `{name}` is used up: {used}"))
             }
             Waiting::Agent(key) => plain(Some(key.as_str()), "an agent works on it".to_owned()),
             Waiting::Variable { step, variable, expected } => {
-                let values = expected
-                    .as_ref()
-                    .map(|values| format!("; expected: {}", Value::from(values.clone())));
+                let values = expected.clone().map(Value::from);
+                let values = values.map(|values| format!("; expected: {values}"));
                 let message = format!("`{variable}` is not set{}", values.unwrap_or_default());
                 plain(Some(step), message)
             }
@@ -525,37 +497,27 @@ fn approval(flow: &Flow, state: &State, request: &ApprovalRequest) -> WaitingVie
         Some(Action::Approve(approve)) => Some(approve),
         _ => None,
     };
+    let shown = request.shown.iter().map(|shown| ShownView {
+        step: shown.key.as_str().to_owned(),
+        request: shown.request.clone(),
+        target: shown.target.clone(),
+        arguments: shown.arguments.clone(),
+    });
+    let changes = request.changes.iter().map(|change| ChangeView {
+        step: change.key.as_str().to_owned(),
+        before: change.before.clone(),
+        after: change.after.clone(),
+    });
+    let (step, message) = (Some(request.key.as_str()), request.message.clone());
     WaitingView {
         by: authored.map(|approve| approve.by.clone()).unwrap_or_default(),
         form: authored.and_then(|approve| Some(approve.form.as_ref()?.value.clone())),
-        kind: WaitingKind::Approval,
-        step: Some(request.key.as_str().to_owned()),
-        run_id: None,
-        message: request.message.clone(),
         digest: Some(request.digest.clone()),
-        shown: request
-            .shown
-            .iter()
-            .map(|shown| ShownView {
-                step: shown.key.as_str().to_owned(),
-                request: shown.request.clone(),
-                target: shown.target.clone(),
-                arguments: shown.arguments.clone(),
-            })
-            .collect(),
-        changes: request
-            .changes
-            .iter()
-            .map(|change| ChangeView {
-                step: change.key.as_str().to_owned(),
-                before: change.before.clone(),
-                after: change.after.clone(),
-            })
-            .collect(),
+        shown: shown.collect(),
+        changes: changes.collect(),
         expires_ms: request.expires_at_ms,
         presence: Some(presence(&state.head)),
-        sent: None,
-        may_arrive_until_ms: None,
+        ..WaitingView::new(WaitingKind::Approval, step, message)
     }
 }
 

@@ -1,12 +1,12 @@
 //! The worlds of runs: the catalogs, texts and configuration that a run goes on with, whatever
 //! folder this process was started in.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use milepost_engine::event::RunCreated;
-use milepost_engine::ports::{Journal, PinnedText, WorldPin};
+use milepost_engine::ports::{PinnedText, WorldPin};
 use milepost_engine::world::{MissingWorld, RunWorld, WORLD_VERSION};
 use milepost_model::id::CatalogId;
 use milepost_model::pinned::{self, LANGUAGE_VERSION};
@@ -14,12 +14,14 @@ use milepost_model::step::Action;
 use milepost_model::target::Target;
 use milepost_model::workflow::Workflow;
 use milepost_store::catalogs::{CatalogRecord, Catalogs};
-use milepost_store::{Digest, LibraryEntry};
+use milepost_store::{Digest, LibraryEntry, Locations};
 
-use super::request_sender::DraftCache;
+use super::request_sender::DraftedRequest;
+use crate::catalog_cache::PinsById;
 use crate::catalog_pin::CatalogPin;
 use crate::compiled_workflow::CompiledWorkflow;
 use crate::prelude::*;
+use crate::recent::Recent;
 
 /// A world, ready to be used.
 #[derive(Debug)]
@@ -28,9 +30,11 @@ pub(crate) struct OpenedWorld {
     pub(crate) writer: Writer,
     /// What it is; nothing for what this process does for itself.
     pub(crate) world: Option<RunWorld>,
-    pins: BTreeMap<CatalogId, Arc<CatalogPin>>,
+    pins: PinsById,
     texts: BTreeMap<String, Arc<PinnedWorkflow>>,
-    pub(crate) drafts: Mutex<DraftCache>,
+    /// Requests that were drafted lately, by their digest: what is sent is what was recorded,
+    /// whatever has become of its catalog meanwhile, and it is drafted once.
+    pub(crate) drafts: Recent<String, Arc<DraftedRequest>>,
 }
 
 /// The text of a workflow that a run is pinned to.
@@ -114,8 +118,7 @@ type FindPin<'f> = dyn Fn(&CatalogId) -> Option<Arc<CatalogPin>> + 'f;
 impl OpenedWorld {
     /// What this process does for itself: with everything as it is now.
     pub(crate) fn live(writer: Writer) -> OpenedWorld {
-        let (pins, texts, drafts) = (BTreeMap::new(), BTreeMap::new(), Mutex::default());
-        OpenedWorld { writer, world: None, pins, texts, drafts }
+        OpenedWorld::new(writer, None, BTreeMap::new(), BTreeMap::new())
     }
 
     /// The world of a run of a workflow that begins now, in the workspace of a writer.
@@ -127,18 +130,21 @@ impl OpenedWorld {
     /// The part of this world that a workflow needs; what is not in it is taken as it is now.
     pub(crate) fn part(&self, workflow: &Workflow) -> OpenedWorld {
         let writer = &self.writer;
-        let texts = |id: &str| self.texts.get(id).cloned().or_else(|| newest_text(writer, id));
         let pins = |id: &CatalogId| self.pins.get(id).cloned().or_else(|| newest_pin(writer, id));
-        OpenedWorld::gather(writer, workflow, &texts, &pins)
+        OpenedWorld::gather(writer, workflow, &|id| self.text_or_newest(id), &pins)
+    }
+
+    fn text_or_newest(&self, id: &str) -> Option<Arc<PinnedWorkflow>> {
+        self.texts.get(id).cloned().or_else(|| newest_text(&self.writer, id))
     }
 
     /// The world that a run of this one goes on in, with a text of its workflow.
     pub(crate) fn moved(&self, workflow: &Workflow, versions: VersionChoice) -> OpenedWorld {
         let writer = &self.writer;
-        let texts = |id: &str| self.texts.get(id).cloned().or_else(|| newest_text(writer, id));
         match versions {
             VersionChoice::Pinned => self.part(workflow),
             VersionChoice::LatestCatalogs => {
+                let texts = |id: &str| self.text_or_newest(id);
                 OpenedWorld::gather(writer, workflow, &texts, &|id| newest_pin(writer, id))
             }
             VersionChoice::Latest => OpenedWorld::newest(writer, workflow),
@@ -169,7 +175,7 @@ impl OpenedWorld {
         }
         let pins: BTreeMap<_, _> =
             catalogs.into_iter().filter_map(|id| pin(&id).map(|pin| (id, pin))).collect();
-        let config = writer.reader.locations().config.display().to_string();
+        let config = writer.reader.locations.config.display().to_string();
         let world = RunWorld {
             version: WORLD_VERSION,
             language: LANGUAGE_VERSION,
@@ -177,17 +183,16 @@ impl OpenedWorld {
             workflows: texts.iter().map(|(id, text)| (id.clone(), text.hash())).collect(),
             catalogs: pins.iter().map(|(id, pin)| (id.to_string(), pin.pinned())).collect(),
         };
-        OpenedWorld::of(writer, world, pins, texts)
+        OpenedWorld::new(writer.pinned(pins.clone()), Some(world), pins, texts)
     }
 
-    fn of(
-        writer: &Writer,
-        world: RunWorld,
-        pins: BTreeMap<CatalogId, Arc<CatalogPin>>,
+    fn new(
+        writer: Writer,
+        world: Option<RunWorld>,
+        pins: PinsById,
         texts: BTreeMap<String, Arc<PinnedWorkflow>>,
     ) -> OpenedWorld {
-        let writer = writer.pinned(pins.clone());
-        OpenedWorld { writer, world: Some(world), pins, texts, drafts: Mutex::default() }
+        OpenedWorld { writer, world, pins, texts, drafts: Recent::new(limits::DRAFTED_REQUESTS) }
     }
 
     /// The text of a workflow that it is pinned to.
@@ -229,7 +234,7 @@ fn newest_text(writer: &Writer, id: &str) -> Option<Arc<PinnedWorkflow>> {
 }
 
 fn newest_pin(writer: &Writer, id: &CatalogId) -> Option<Arc<CatalogPin>> {
-    let shelf = writer.reader.shelf();
+    let shelf = &writer.reader.shelf;
     let record = shelf.known(id).ok()??;
     shelf.newest_pin(&record).ok()
 }
@@ -239,59 +244,45 @@ fn newest_pin(writer: &Writer, id: &CatalogId) -> Option<Arc<CatalogPin>> {
 pub(crate) struct WorldCache {
     /// What acts for this process.
     root: Writer,
-    workspaces: Mutex<VecDeque<Writer>>,
-    opened: Mutex<VecDeque<(String, Arc<OpenedWorld>)>>,
+    workspaces: Recent<Locations, Writer>,
+    /// By the workspace and what is pinned.
+    opened: Recent<(String, RunWorld), Arc<OpenedWorld>>,
 }
 
 impl WorldCache {
     pub(crate) fn new(root: Writer) -> WorldCache {
-        WorldCache { root, workspaces: Mutex::default(), opened: Mutex::default() }
+        let workspaces = Recent::new(limits::WORKSPACES_OPEN);
+        WorldCache { root, workspaces, opened: Recent::new(limits::WORLDS_OPEN) }
     }
 
     /// What acts for a workspace whose configuration is in a file.
     fn workspace(&self, folder: &str, config: Option<&str>) -> Writer {
         let (folder, config) = (Path::new(folder), config.map(Path::new));
-        let own = self.root.reader.locations();
+        let own = &self.root.reader.locations;
         let is_own = |config: &Path| config == own.config;
         if folder == self.root.reader.workspace() && config.is_none_or(is_own) {
             return self.root.clone();
         }
         let locations = own.of_workspace(folder, config);
-        let mut all = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = all.iter().find(|one| *one.reader.locations() == locations) {
-            return known.clone();
-        }
-        let fresh = self.root.of_workspace(locations);
-        if all.len() >= limits::WORKSPACES_OPEN {
-            all.pop_front();
-        }
-        all.push_back(fresh.clone());
-        fresh
+        self.workspaces.find(|known, _| *known == locations).unwrap_or_else(|| {
+            let fresh = self.root.of_workspace(locations.clone());
+            self.workspaces.keep(locations, fresh.clone());
+            fresh
+        })
     }
 
     /// Has a world at hand for a run of a workspace that is about to begin.
     pub(crate) fn keep(&self, workspace: &str, world: OpenedWorld) -> Arc<OpenedWorld> {
-        let Some(known) = world.world.as_ref().and_then(|one| self.find(workspace, one)) else {
+        let Some(pinned) = world.world.clone() else { return Arc::new(world) };
+        self.find(workspace, &pinned).unwrap_or_else(|| {
             let world = Arc::new(world);
-            let mut all = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-            if all.len() >= limits::WORLDS_OPEN {
-                all.pop_front();
-            }
-            all.push_back((workspace.to_owned(), Arc::clone(&world)));
-            return world;
-        };
-        known
+            self.opened.keep((workspace.to_owned(), pinned), Arc::clone(&world));
+            world
+        })
     }
 
     fn find(&self, workspace: &str, world: &RunWorld) -> Option<Arc<OpenedWorld>> {
-        let mut all = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = all.iter().position(|(folder, one)| {
-            folder == workspace && one.world.as_ref().is_some_and(|one| one == world)
-        })?;
-        let found = all.remove(index)?;
-        let opened = Arc::clone(&found.1);
-        all.push_back(found);
-        Some(opened)
+        self.opened.find(|(folder, pinned), _| folder == workspace && pinned == world)
     }
 
     /// What there is now where a run belongs, for one whose own world is not complete.
@@ -304,14 +295,13 @@ impl WorldCache {
     /// which is to be recorded.
     pub(crate) async fn open(
         &self,
-        journal: &dyn Journal,
         head: &RunCreated,
     ) -> Result<(Arc<OpenedWorld>, Option<WorldPin>), MissingWorld> {
         if let Some(missing) = unusable(head) {
             return Err(missing);
         }
         let Some(world) = head.world.as_deref() else {
-            let opened = self.first(journal, head).await?;
+            let opened = self.first(head).await?;
             let pin = opened.world.clone();
             let pin = pin.map(|world| WorldPin { world, texts: opened.pinned_texts() });
             return Ok((opened, pin));
@@ -321,19 +311,15 @@ impl WorldCache {
             return Ok((opened, None));
         }
         let writer = self.workspace(&head.workspace, world.config.as_deref());
-        let opened = read(journal, &writer, world).await?;
+        let opened = read(&writer, world).await?;
         opened.has_documents()?;
         Ok((self.keep(&head.workspace, opened), None))
     }
 
     /// The world of a run that was started without one.
-    async fn first(
-        &self,
-        journal: &dyn Journal,
-        head: &RunCreated,
-    ) -> Result<Arc<OpenedWorld>, MissingWorld> {
+    async fn first(&self, head: &RunCreated) -> Result<Arc<OpenedWorld>, MissingWorld> {
         let missing = || MissingWorld::Workflow { workflow: head.workflow.clone() };
-        let own = text_of(journal, &head.text_hash).await?.ok_or_else(missing)?;
+        let own = text_of(&self.root.reader, &head.text_hash).await?.ok_or_else(missing)?;
         let own = pinned::decode(&own, LANGUAGE_VERSION).map_err(|_| missing())?;
         let writer = self.workspace(&head.workspace, None);
         Ok(self.keep(&head.workspace, OpenedWorld::newest(&writer, &own.workflow)))
@@ -357,20 +343,19 @@ pub(crate) async fn missing(reader: &Reader, head: &RunCreated) -> Option<Missin
         return Some(missing);
     }
     let world = head.world.as_deref()?;
-    let journal = &*reader.ports().journal;
     for (workflow, hash) in &world.workflows {
-        if text_of(journal, hash).await.is_ok_and(|text| text.is_none()) {
+        if text_of(reader, hash).await.is_ok_and(|text| text.is_none()) {
             return Some(MissingWorld::Workflow { workflow: workflow.clone() });
         }
     }
     let (folder, config) = (Path::new(&head.workspace), world.config.as_deref().map(Path::new));
-    let catalogs = Catalogs::open(&reader.locations().of_workspace(folder, config));
+    let catalogs = Catalogs::open(&reader.locations.of_workspace(folder, config));
     for (catalog, pinned) in &world.catalogs {
-        let Ok(Some(text)) = text_of(journal, &pinned.record).await else {
+        let Ok(Some(text)) = text_of(reader, &pinned.record).await else {
             return Some(MissingWorld::Record { catalog: catalog.clone() });
         };
         let document = Digest::parse(&pinned.document);
-        let kept = |hash: &Digest| reader.shelf().documents().has(*hash);
+        let kept = |hash: &Digest| reader.shelf.documents.has(*hash);
         let there =
             |hash| Some(catalogs.document_with(&CatalogRecord::of_pinned(&text)?, hash).is_some());
         if !document.is_some_and(|hash| kept(&hash) || there(hash) == Some(true)) {
@@ -380,59 +365,56 @@ pub(crate) async fn missing(reader: &Reader, head: &RunCreated) -> Option<Missin
     None
 }
 
-/// Keeps the texts of a world for a run that exists already.
-pub(crate) async fn keep_texts(
-    journal: &dyn Journal,
-    opened: &OpenedWorld,
-) -> Result<(), MissingWorld> {
-    for PinnedText { text, .. } in opened.pinned_texts() {
-        let kept = journal.keep_text(text.to_string()).await;
-        kept.map_err(|error| MissingWorld::Unreadable { reason: error.to_string() })?;
-    }
-    Ok(())
+async fn text_of(reader: &Reader, hash: &str) -> Result<Option<String>, MissingWorld> {
+    let Some(hash) = Digest::parse(hash) else { return Ok(None) };
+    reader.ports.journal.text(hash).await.map_err(|error| unreadable(&error))
 }
 
-async fn text_of(journal: &dyn Journal, hash: &str) -> Result<Option<String>, MissingWorld> {
-    let Some(hash) = Digest::parse(hash) else { return Ok(None) };
-    let read = journal.text(hash).await;
-    read.map_err(|error| MissingWorld::Unreadable { reason: error.to_string() })
+fn unreadable(error: &impl ToString) -> MissingWorld {
+    MissingWorld::Unreadable { reason: error.to_string() }
 }
 
 /// A world out of what is kept for runs.
-async fn read(
-    journal: &dyn Journal,
-    writer: &Writer,
-    world: &RunWorld,
-) -> Result<OpenedWorld, MissingWorld> {
+async fn read(writer: &Writer, world: &RunWorld) -> Result<OpenedWorld, MissingWorld> {
     let (mut pins, mut texts) = (BTreeMap::new(), BTreeMap::new());
     for (id, hash) in &world.workflows {
-        let text = text_of(journal, hash).await?;
+        let text = text_of(&writer.reader, hash).await?;
         let text = text.ok_or_else(|| MissingWorld::Workflow { workflow: id.clone() })?;
         texts.insert(id.clone(), Arc::new(PinnedWorkflow::new(&text, world.language, None)));
     }
     for (name, pinned) in &world.catalogs {
         let missing = || MissingWorld::Record { catalog: name.clone() };
         let id = CatalogId::parse(name).map_err(|_| missing())?;
-        let text = text_of(journal, &pinned.record).await?.ok_or_else(missing)?;
+        let text = text_of(&writer.reader, &pinned.record).await?.ok_or_else(missing)?;
         let document = Digest::parse(&pinned.document).ok_or_else(missing)?;
         let pin = CatalogPin::of_kept(&text, document).ok_or_else(missing)?;
         pins.insert(id, Arc::new(pin));
     }
-    Ok(OpenedWorld::of(writer, world.clone(), pins, texts))
+    let writer = writer.pinned(pins.clone());
+    Ok(OpenedWorld::new(writer, Some(world.clone()), pins, texts))
 }
 
 impl OpenedWorld {
+    /// Keeps what it refers to, for a run that exists already.
+    pub(crate) async fn keep_texts(&self) -> Result<(), MissingWorld> {
+        for PinnedText { text, .. } in self.pinned_texts() {
+            let kept = self.writer.reader.ports.journal.keep_text(text.to_string()).await;
+            kept.map_err(|error| unreadable(&error))?;
+        }
+        Ok(())
+    }
+
     /// Whether every document is there. One that only its catalog still has is kept again.
     fn has_documents(&self) -> Result<(), MissingWorld> {
-        let catalogs = self.writer.reader.shelf();
+        let catalogs = &self.writer.reader.shelf;
         for (id, pin) in &self.pins {
-            if catalogs.documents().has(pin.document) {
+            if catalogs.documents.has(pin.document) {
                 continue;
             }
-            let there = catalogs.catalogs().document_with(&pin.record, pin.document);
+            let there = catalogs.catalogs.document_with(&pin.record, pin.document);
             let there = there.ok_or_else(|| MissingWorld::Document { catalog: id.to_string() })?;
-            let kept = catalogs.documents().keep(pin.document, &there.bytes);
-            kept.map_err(|error| MissingWorld::Unreadable { reason: error.to_string() })?;
+            let kept = catalogs.documents.keep(pin.document, &there.bytes);
+            kept.map_err(|error| unreadable(&error))?;
         }
         Ok(())
     }

@@ -16,7 +16,7 @@ pub struct Request {
 }
 
 /// What is gone.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// Its id.
     pub workflow_id: String,
@@ -42,7 +42,7 @@ operation! {
     example: {"workflow_id": "greet"};
 }
 
-async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Problem> {
+async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>> {
     let id = id_of(&request.workflow_id)?;
     let path = match writer.reader.found(id.as_str())? {
         Some(LibraryMatch::Workflow(entry)) if entry.source == SourceKind::Runtime => {
@@ -57,11 +57,7 @@ async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Prob
     )))
 }
 
-async fn delete_workflow(
-    writer: &Writer,
-    _call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn delete_workflow(writer: &Writer, _: &dyn Caller, request: Request) -> Result<Response> {
     let id = id_of(&request.workflow_id)?;
     let change = change(expecting(request.expected_version.as_deref())?);
     let deleted = writer.workflows.delete(&id, change);

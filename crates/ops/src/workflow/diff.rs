@@ -20,7 +20,7 @@ pub struct Request {
 }
 
 /// What changed.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// The id of the workflow.
     pub workflow_id: String,
@@ -44,11 +44,7 @@ operation! {
     example: {"workflow_id": "greet", "from": "9f2c"};
 }
 
-async fn diff_versions(
-    reader: &Reader,
-    _call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn diff_versions(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response> {
     let record = VersionedWorkflow::of(reader, &request.workflow_id)?;
     let to = match &request.to {
         Some(text) => record.called(text)?,
@@ -73,12 +69,12 @@ async fn diff_versions(
     })
 }
 
-fn newest(record: &VersionedWorkflow) -> Result<Digest, Problem> {
+fn newest(record: &VersionedWorkflow) -> Result<Digest> {
     record.past.items.first().map(|one| one.version).ok_or_else(|| alone(record))
 }
 
 /// The version that one took the place of.
-fn before(record: &VersionedWorkflow, version: Digest) -> Result<Digest, Problem> {
+fn before(record: &VersionedWorkflow, version: Digest) -> Result<Digest> {
     let items = &record.past.items;
     let at = items.iter().position(|one| one.version == version).unwrap_or(0);
     let older = items[at..].iter().find(|one| one.version != version);

@@ -1,6 +1,8 @@
 //! `workflow.get`: the text of a workflow, for whoever wants to read or change it.
 
-use milepost_model::document::{self, Document};
+use std::sync::Arc;
+
+use milepost_model::document;
 use milepost_model::finding::Severity;
 use milepost_model::workflow::Spelling;
 use milepost_store::{LibraryMatch, SourceKind};
@@ -18,7 +20,7 @@ pub struct Request {
 }
 
 /// A workflow, or what should be one.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// Its id.
     pub workflow_id: String,
@@ -33,7 +35,7 @@ pub struct Response {
     /// The hash of its bytes: `expected_version` of a change to this text.
     pub version: String,
     /// `manifest` or `guide`, when that can be told.
-    #[serde(with = "crate::enum_names::optional")]
+    #[serde(with = "crate::enum_names")]
     #[schemars(with = "Option<String>")]
     pub kind: Option<Spelling>,
     /// Which kind of source it comes from.
@@ -55,49 +57,34 @@ operation! {
     example: {"workflow_id": "refund-order"};
 }
 
-async fn get_workflow(
-    reader: &Reader,
-    _call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn get_workflow(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response> {
     let id = id_of(&request.workflow_id)?;
-    match reader.found(id.as_str())? {
-        Some(LibraryMatch::Workflow(entry)) => Ok(Response {
-            path: entry.path.display().to_string(),
-            version: entry.version.clone(),
-            source: entry.source.name().to_owned(),
-            read_only: entry.source != SourceKind::Runtime,
-            ..of_document(id.to_string(), &entry.document)
-        }),
+    let (path, source, version, document) = match reader.found(id.as_str())? {
+        Some(LibraryMatch::Workflow(entry)) => {
+            let version = Some(entry.version.clone());
+            (entry.path.clone(), entry.source, version, Arc::clone(&entry.document))
+        }
         Some(LibraryMatch::Invalid(invalid)) => match &invalid.document {
             Some(document) if document.source.is_some() => {
                 let source = reader.source_of(&invalid.path);
-                Ok(Response {
-                    path: invalid.path.display().to_string(),
-                    source: source.name().to_owned(),
-                    read_only: source != SourceKind::Runtime,
-                    ..of_document(id.to_string(), document)
-                })
+                (invalid.path.clone(), source, None, Arc::clone(document))
             }
-            _ => Err(problems::of_invalid(id.as_str(), &invalid)),
+            _ => return Err(problems::of_invalid(id.as_str(), &invalid)),
         },
-        None => Err(reader.no_workflow(id.as_str())),
-    }
-}
-
-fn of_document(workflow_id: String, document: &Document) -> Response {
-    let content = content(document).unwrap_or_default();
-    Response {
-        workflow_id,
-        path: String::new(),
+        None => return Err(reader.no_workflow(id.as_str())),
+    };
+    let content = content(&document).unwrap_or_default();
+    Ok(Response {
+        workflow_id: id.to_string(),
+        path: path.display().to_string(),
         format: document.source.as_ref().map(Source::format).map(DocumentFormat::from),
-        version: document::version(content.as_bytes()),
+        version: version.unwrap_or_else(|| document::version(content.as_bytes())),
         content,
         parsed: document.parsed(),
         kind: document.spelling,
-        source: String::new(),
-        read_only: false,
+        source: source.name().to_owned(),
+        read_only: source != SourceKind::Runtime,
         valid: document.is_valid(),
-        violations: violations(document, Severity::Error),
-    }
+        violations: violations(&document, Severity::Error),
+    })
 }

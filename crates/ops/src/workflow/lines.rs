@@ -21,20 +21,12 @@ pub(crate) struct Difference {
     pub(crate) removed: usize,
 }
 
-/// What to do with a line.
+/// What to do with a line; one that is kept is in both texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Edit {
-    /// It is in both.
-    Keep {
-        old: usize,
-        new: usize,
-    },
-    Remove {
-        old: usize,
-    },
-    Add {
-        new: usize,
-    },
+    Keep { old: usize, new: usize },
+    Remove { old: usize },
+    Add { new: usize },
 }
 
 /// Compares two texts; `names` says what they are.

@@ -25,7 +25,7 @@ pub struct Request {
 }
 
 /// Workflows, sorted by id.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// The workflows.
     pub workflows: Vec<WorkflowItem>,
@@ -37,7 +37,7 @@ pub struct Response {
 }
 
 /// A workflow in short.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WorkflowItem {
     /// Its id.
     pub workflow_id: String,
@@ -69,7 +69,7 @@ pub struct WorkflowItem {
 }
 
 /// A file that is no workflow.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct InvalidWorkflowFile {
     /// The file.
     pub path: String,
@@ -88,11 +88,7 @@ operation! {
     example: {"query": "refund"};
 }
 
-async fn list_workflows(
-    reader: &Reader,
-    _call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn list_workflows(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response> {
     let listing = reader.listing()?;
     let limit = request.limit.unwrap_or(limits::WORKFLOWS_PAGE).clamp(1, limits::WORKFLOWS_PAGE);
     let behind = |item: &WorkflowSummary| request.cursor.as_ref().is_none_or(|at| item.id > *at);

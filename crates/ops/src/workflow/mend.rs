@@ -48,7 +48,7 @@ pub fn write(
     id: &WorkflowId,
     before: &Document,
     mended: &MendedDocument,
-) -> Result<(), Problem> {
+) -> Result<()> {
     let format = mended.document.source.as_ref().map_or(Format::Yaml, Source::format);
     let seen = before.source.as_ref().map(|source| source.with_text(source.text()));
     let expected =

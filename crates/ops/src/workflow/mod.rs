@@ -17,6 +17,7 @@ pub mod save;
 pub mod validate;
 pub mod versions;
 
+use milepost_driver::clock::now_ms;
 use milepost_model::document::Document;
 use milepost_model::finding::Severity;
 use milepost_model::id::WorkflowId;
@@ -57,7 +58,7 @@ impl From<DocumentFormat> for Format {
 }
 
 /// One finding in a document.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ViolationView {
     /// `error` or `warning`.
     #[serde(with = "crate::enum_names")]
@@ -105,7 +106,7 @@ impl From<&Found> for ViolationView {
 }
 
 /// A workflow of another source than the one that is written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ReadOnlyWorkflow {
     /// `built-in`, `user` or `path`.
     pub source: String,
@@ -131,7 +132,7 @@ fn content(document: &Document) -> Option<String> {
     String::from_utf8(source.with_text(source.text())).ok()
 }
 
-fn id_of(text: &str) -> Result<WorkflowId, Problem> {
+fn id_of(text: &str) -> Result<WorkflowId> {
     WorkflowId::parse(text).map_err(|invalid| {
         let hint = format!("use {}", invalid.rule);
         Problem::new(Code::IdInvalid, invalid.to_string(), hint).context("workflow_id", text)
@@ -139,7 +140,7 @@ fn id_of(text: &str) -> Result<WorkflowId, Problem> {
 }
 
 /// What is expected of a workflow that is there; without a version whatever it is.
-fn expecting(version: Option<&str>) -> Result<ExpectedVersion, Problem> {
+fn expecting(version: Option<&str>) -> Result<ExpectedVersion> {
     let Some(text) = version else { return Ok(ExpectedVersion::Any) };
     let Some(version) = Digest::parse(text) else {
         let message = "`expected_version` is not a version: it has 64 hexadecimal digits";
@@ -150,7 +151,7 @@ fn expecting(version: Option<&str>) -> Result<ExpectedVersion, Problem> {
 }
 
 fn change(expected: ExpectedVersion) -> WorkflowChange {
-    WorkflowChange { expected, at_ms: instant::now_ms() }
+    WorkflowChange { expected, at_ms: now_ms() }
 }
 
 /// The workflow that an id has in a source that is not written, when none of the runtime directory
@@ -165,7 +166,7 @@ fn elsewhere(reader: &Reader, id: &WorkflowId) -> Option<(ReadOnlyWorkflow, Stri
 }
 
 /// The workflows that run another one, each as a warning.
-fn runners(reader: &Reader, id: &WorkflowId, then: &str) -> Result<Vec<String>, Problem> {
+fn runners(reader: &Reader, id: &WorkflowId, then: &str) -> Result<Vec<String>> {
     let listing = reader.listing()?;
     let runs = |item: &&std::sync::Arc<milepost_store::WorkflowSummary>| {
         item.runs.iter().any(|other| other == id.as_str())

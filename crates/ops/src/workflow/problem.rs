@@ -92,14 +92,8 @@ pub(super) fn see_versions(id: &WorkflowId) -> Hint {
 
 /// A document that is not written because it has errors.
 pub(super) fn invalid(document: &Document, what: &str) -> Problem {
-    use milepost_model::finding::Severity;
-    let errors = document.violations.iter().filter(|one| one.severity == Severity::Error);
-    let errors: Vec<_> = errors.cloned().collect();
-    let first = errors.first();
-    let more = match errors.len() {
-        0 | 1 => String::new(),
-        count => format!(" (and {} more)", count - 1),
-    };
+    let errors = problems::errors(document);
+    let (first, more) = (errors.first(), problems::and_more(errors.len()));
     let message = match first {
         Some(one) => format!("{what} is not valid: line {}: {}{more}", one.line, one.message),
         None => format!("{what} is not valid"),

@@ -20,7 +20,7 @@ pub struct Request {
 }
 
 /// What it is now.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// Its id.
     pub workflow_id: String,
@@ -46,11 +46,7 @@ operation! {
     example: {"workflow_id": "greet", "new_id": "greet-newcomers"};
 }
 
-async fn rename_workflow(
-    writer: &Writer,
-    _call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn rename_workflow(writer: &Writer, _: &dyn Caller, request: Request) -> Result<Response> {
     let (from, to) = (id_of(&request.workflow_id)?, id_of(&request.new_id)?);
     if from != to
         && let Some((there, version)) = elsewhere(&writer.reader, &to)

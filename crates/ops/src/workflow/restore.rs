@@ -2,7 +2,6 @@
 
 use milepost_model::finding::Severity;
 use milepost_store::read_document;
-use milepost_syntax::source::Format;
 
 use super::versions::VersionedWorkflow;
 use super::{DocumentFormat, ViolationView, change, expecting, problem, read, violations};
@@ -21,7 +20,7 @@ pub struct Request {
 }
 
 /// What it is now.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// The id of the workflow.
     pub workflow_id: String,
@@ -51,24 +50,19 @@ operation! {
     example: {"workflow_id": "greet", "version": "9f2c"};
 }
 
-async fn restore_workflow(
-    writer: &Writer,
-    _call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn restore_workflow(writer: &Writer, _: &dyn Caller, request: Request) -> Result<Response> {
     let reader = &writer.reader;
     let record = VersionedWorkflow::of(reader, &request.workflow_id)?;
     let version = record.called(&request.version)?;
     let change = change(expecting(request.expected_version.as_deref())?);
     let saved = writer.workflows.restore(&record.id, version, change);
     let saved = saved.map_err(|error| problem::of_change(error, reader))?;
-    let format: Format = saved.format;
     let bytes = read_document(&saved.path, milepost_syntax::limits::DOCUMENT_BYTES).or_problem()?;
-    let document = read(reader, &bytes, Some(format));
+    let document = read(reader, &bytes, Some(saved.format));
     Ok(Response {
         workflow_id: record.id.to_string(),
         path: saved.path.display().to_string(),
-        format: format.into(),
+        format: saved.format.into(),
         version: saved.version.to_string(),
         restored_version: version.to_string(),
         previous_version: saved.previous.map(|previous| previous.to_string()),

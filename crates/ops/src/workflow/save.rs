@@ -33,7 +33,7 @@ pub struct Request {
 }
 
 /// What was saved.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// Its id.
     pub workflow_id: String,
@@ -61,11 +61,7 @@ operation! {
     example: {"content": "workflow: greet\nsteps:\n  - {id: hello, prompt: Say hello.}\n"};
 }
 
-async fn save_workflow(
-    writer: &Writer,
-    _call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn save_workflow(writer: &Writer, _: &dyn Caller, request: Request) -> Result<Response> {
     let expected = match (expecting(request.expected_version.as_deref())?, request.overwrite) {
         (ExpectedVersion::Any, false) => ExpectedVersion::Absent,
         (expected, _) => expected,
@@ -123,7 +119,7 @@ fn document(reader: &Reader, request: &Request) -> Document {
 }
 
 /// The id of a document that may be saved.
-fn sound(document: &Document, meant: Option<&str>) -> Result<WorkflowId, Problem> {
+fn sound(document: &Document, meant: Option<&str>) -> Result<WorkflowId> {
     let workflow = match &document.workflow {
         Some(workflow) if document.is_valid() => workflow,
         _ => return Err(problem::invalid(document, "the workflow")),

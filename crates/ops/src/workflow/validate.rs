@@ -21,14 +21,14 @@ pub struct Request {
 }
 
 /// What was found.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// Whether it can be saved and run.
     pub valid: bool,
     /// Its id, when one could be read.
     pub workflow_id: Option<String>,
     /// `manifest` or `guide`, when that can be told.
-    #[serde(with = "crate::enum_names::optional")]
+    #[serde(with = "crate::enum_names")]
     #[schemars(with = "Option<String>")]
     pub kind: Option<Spelling>,
     /// Everything that keeps it from being valid.
@@ -41,7 +41,7 @@ pub struct Response {
 }
 
 /// A command that could not be checked.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct UncheckedCommand {
     /// JSON pointer of where it is named.
     pub path: String,
@@ -66,7 +66,7 @@ async fn validate_workflow(
     reader: &Reader,
     call: &dyn Caller,
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Response> {
     let format = request.format.map(Into::into);
     match (request.manifest, request.workflow_id) {
         (Some(manifest), None) => Ok(of_document(&read(reader, manifest.as_bytes(), format))),

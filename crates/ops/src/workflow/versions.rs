@@ -20,7 +20,7 @@ pub struct Request {
 }
 
 /// Every version.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// The id of the workflow.
     pub workflow_id: String,
@@ -34,7 +34,7 @@ pub struct Response {
 }
 
 /// A version.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct VersionItem {
     /// The hash of its bytes.
     pub version: String,
@@ -61,11 +61,7 @@ operation! {
     example: {"workflow_id": "greet"};
 }
 
-async fn list_versions(
-    reader: &Reader,
-    _call: &dyn Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn list_versions(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response> {
     let VersionedWorkflow { id, past, .. } = VersionedWorkflow::of(reader, &request.workflow_id)?;
     let limit = request.limit.unwrap_or(limits::VERSIONS_PAGE).clamp(1, limits::VERSIONS_PAGE_MAX);
     let items = past.items.iter().take(limit).map(|one| VersionItem {
@@ -95,21 +91,22 @@ pub(super) struct VersionedWorkflow {
 
 impl VersionedWorkflow {
     /// That of an id, which has or had a workflow.
-    pub(super) fn of(reader: &Reader, id: &str) -> Result<VersionedWorkflow, Problem> {
+    pub(super) fn of(reader: &Reader, id: &str) -> Result<VersionedWorkflow> {
         let id = id_of(id)?;
         let now = now(reader, &id)?;
-        let history = WorkflowHistory::open(reader.locations());
-        let known = now.as_ref().map(|(text, format)| (Digest::of(text.as_bytes()), *format));
+        let now = now.map(|(text, format)| (Digest::of(text.as_bytes()), text, format));
+        let history = WorkflowHistory::open(&reader.locations);
+        let known = now.as_ref().map(|(version, _, format)| (*version, *format));
         let past = history.versions(&id, known).or_problem()?;
         if past.items.is_empty() {
             return Err(problem::missing(reader, &id));
         }
-        let current = now.map(|(text, _)| (Digest::of(text.as_bytes()), text));
+        let current = now.map(|(version, text, _)| (version, text));
         Ok(VersionedWorkflow { id, past, history, current })
     }
 
     /// The version that somebody called by the beginning of its hash.
-    pub(super) fn called(&self, text: &str) -> Result<Digest, Problem> {
+    pub(super) fn called(&self, text: &str) -> Result<Digest> {
         let asked = text.to_ascii_lowercase();
         let fits = |version: &Digest| version.to_string().starts_with(&asked);
         let mut found: Vec<Digest> =
@@ -130,7 +127,7 @@ impl VersionedWorkflow {
     }
 
     /// What a version says.
-    pub(super) fn text(&self, version: Digest, reader: &Reader) -> Result<String, Problem> {
+    pub(super) fn text(&self, version: Digest, reader: &Reader) -> Result<String> {
         if let Some((_, text)) = self.current.as_ref().filter(|(held, _)| *held == version) {
             return Ok(text.clone());
         }
@@ -143,7 +140,7 @@ impl VersionedWorkflow {
 
 /// What the file of a workflow says now, and how it is written; none when it has none in the
 /// runtime directory.
-fn now(reader: &Reader, id: &WorkflowId) -> Result<Option<(String, Format)>, Problem> {
+fn now(reader: &Reader, id: &WorkflowId) -> Result<Option<(String, Format)>> {
     let document = match reader.found(id.as_str())? {
         Some(LibraryMatch::Workflow(entry)) if entry.source == SourceKind::Runtime => {
             Some(std::sync::Arc::clone(&entry.document))

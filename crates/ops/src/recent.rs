@@ -1,0 +1,39 @@
+//! A bounded cache of whatever was used last.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
+use crate::prelude::*;
+
+/// At most so many entries; the one that was used last is the last one. There are few: they are
+/// searched one after the other.
+#[derive(Debug)]
+pub(crate) struct Recent<K, V> {
+    entries: Mutex<VecDeque<(K, V)>>,
+    most: usize,
+}
+
+impl<K: PartialEq, V: Clone> Recent<K, V> {
+    pub(crate) fn new(most: usize) -> Recent<K, V> {
+        Recent { entries: Mutex::default(), most }
+    }
+
+    /// The first entry that fits, which is used by this.
+    pub(crate) fn find(&self, fits: impl Fn(&K, &V) -> bool) -> Option<V> {
+        let mut entries = locked(&self.entries);
+        let index = entries.iter().position(|(key, value)| fits(key, value))?;
+        let (key, value) = entries.remove(index)?;
+        entries.push_back((key, value.clone()));
+        Some(value)
+    }
+
+    /// Keeps an entry in the place of one with the same key.
+    pub(crate) fn keep(&self, key: K, value: V) {
+        let mut entries = locked(&self.entries);
+        entries.retain(|(known, _)| *known != key);
+        if entries.len() >= self.most {
+            entries.pop_front();
+        }
+        entries.push_back((key, value));
+    }
+}
