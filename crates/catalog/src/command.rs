@@ -49,7 +49,7 @@ pub struct ApiCommand {
 milepost_model::named_enum! {
     /// An HTTP method, by its name on the wire.
     #[derive(Serialize, Deserialize)]
-    Method {
+    pub Method {
         Get = "GET",
         Head = "HEAD",
         Options = "OPTIONS",
@@ -88,7 +88,7 @@ impl Method {
 milepost_model::named_enum! {
     /// Where a parameter travels, by the word of OpenAPI.
     #[derive(Serialize, Deserialize)]
-    Location {
+    pub Location {
         /// In the path.
         Path = "path",
         /// Behind the `?`.

@@ -29,7 +29,7 @@ pub(crate) struct Terminal {
     quiet: bool,
     width: usize,
     /// Whether results and remarks go to a terminal, where prose is wrapped.
-    is_terminal: (bool, bool),
+    wraps: (bool, bool),
 }
 
 /// Whether `--quiet` was given: set once, before anything is printed.
@@ -125,7 +125,7 @@ impl Terminal {
 
     /// Writes paragraphs, as part of the result.
     pub(crate) fn page(&mut self, text: &str) {
-        match self.is_terminal.0 {
+        match self.wraps.0 {
             true => self.line(wrap::page(text, self.width)),
             false => self.line(text),
         }
@@ -158,8 +158,8 @@ impl Terminal {
         // A closed standard error leaves nobody to tell.
         let text = typeable(text.as_ref(), *IN_DEMO);
         let is_terminal = match self.err {
-            Remarks::Stderr(_) => self.is_terminal.1,
-            Remarks::Stdout => self.is_terminal.0,
+            Remarks::Stderr(_) => self.wraps.1,
+            Remarks::Stdout => self.wraps.0,
         };
         let text = &*if is_terminal { wrap::remark(&text, self.width) } else { text };
         match &mut self.err {
@@ -254,7 +254,7 @@ pub(crate) fn safe(text: &str) -> String {
 }
 
 /// `1 step`, `2 steps`.
-pub(crate) fn count<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+pub(crate) fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
     let plural = if number == N::from(1) { "" } else { "s" };
     format!("{number} {noun}{plural}")
 }

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 milepost_model::named_enum! {
     /// Why an address is no address of the internet, in plain words: "a … address".
-    AddressRange {
+    pub AddressRange {
         /// `0.0.0.0/8`, `::`.
         Unspecified = "unspecified",
         /// `127.0.0.0/8`, `::1`.

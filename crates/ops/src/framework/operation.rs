@@ -186,23 +186,17 @@ pub(super) fn run_json<'a, T: Operation>(
     })
 }
 
-fn confirmed_run<'a, T: Operation>(
-    services: &'a Services,
-    caller: &'a dyn Caller,
+async fn confirmed_run<T: Operation>(
+    services: &Services,
+    caller: &dyn Caller,
     request: T::Request,
-) -> impl Future<Output = Result<T::Response>> + Send + 'a
-where
-    T::Request: 'a,
-    T::Response: 'a,
-{
-    async move {
-        let access = T::Access::of(services);
-        T::admits(caller, &request)?;
-        if let Some(loss) = T::loss(access, &request).await? {
-            confirm(caller, T::NAME, &loss)?;
-        }
-        T::run(access, caller, request).await
+) -> Result<T::Response> {
+    let access = T::Access::of(services);
+    T::admits(caller, &request)?;
+    if let Some(loss) = T::loss(access, &request).await? {
+        confirm(caller, T::NAME, &loss)?;
     }
+    T::run(access, caller, request).await
 }
 
 fn encoded(services: &Services, caller: &dyn Caller, response: &dyn Respond) -> Result<Response> {

@@ -40,8 +40,7 @@ fn broken_at(statement: &str) -> u64 {
     let error = runs.append_now(append(&broken, 5, &["six"])).expect_err("is set aside");
     let aside = matches!(
         error,
-        RunsError::Journal(JournalError::Quarantined { .. })
-            | RunsError::Journal(JournalError::Corrupt { .. })
+        RunsError::Journal(JournalError::Quarantined { .. } | JournalError::Corrupt { .. })
     );
     assert!(aside, "{error:?}");
     assert_eq!(texts(&runs, &whole.run).len(), 6, "the other goes on");
@@ -232,7 +231,7 @@ fn survey(root: &Path, all: &[(RunId, Vec<String>)]) -> Result<(usize, CheckRepo
                 whole += 1;
             }
             Err(RunsError::Journal(JournalError::Corrupt { run: hit, .. })) => {
-                assert_eq!(hit, *run)
+                assert_eq!(hit, *run);
             }
             // An index leads nowhere any more: SQLite's own look at the file tells.
             Err(RunsError::Journal(JournalError::NotFound { .. }) | RunsError::Storage(_)) => {}
