@@ -1,6 +1,6 @@
-//! `cargo xtask bench <name>`: one JSON line per figure on stdout, and on stderr whether it keeps
-//! its limit. Exit code 1 if a limit is broken: always, or only with `--check` for figures that
-//! depend on how busy the machine is.
+//! `cargo xtask bench <name>`: prints one JSON line per figure on stdout, and on stderr whether it
+//! meets its limit. Exits with 1 if a limit is exceeded: always, or only with `--check` for figures
+//! that depend on the load of the machine.
 
 mod ajv;
 mod catalog;
@@ -29,11 +29,12 @@ use anyhow::{Context as _, Result, bail};
 use self::figure::Figure;
 use crate::workspace::Workspace;
 
-/// How the program is built: as it is shipped.
+/// Build arguments for the program, built as it is shipped.
 const PROGRAM: [&str; 4] = ["--profile", "dist", "--bin", "milepost"];
-/// A minimal server on the same libraries as the program.
+/// Build arguments for a minimal server on the same libraries.
 const BARE: [&str; 4] = ["--profile", "dist", "--example", "bare"];
-/// How the programs of the benches are built: together, so that what they share is built once.
+/// Build arguments for the bench programs; they are built together so that shared code is compiled
+/// once.
 const EXAMPLES: [&str; 8] = [
     "--profile",
     "dist",
@@ -45,11 +46,11 @@ const EXAMPLES: [&str; 8] = [
     "search_eval",
 ];
 
-/// Names a binary to measure instead of this checkout's, so that two versions can be measured in
-/// turns.
+/// Names another binary to measure instead of this checkout's, so that two versions can be measured
+/// alternately.
 const OTHER_BINARY: &str = "MILEPOST_BENCH_BINARY";
 
-/// When a broken limit is a failure.
+/// When an exceeded limit counts as a failure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Gate {
     Always,
@@ -89,7 +90,7 @@ pub(crate) fn names() -> String {
     names.join(", ")
 }
 
-/// The program that is measured.
+/// The binary to measure.
 fn program(workspace: &Workspace) -> Result<PathBuf> {
     let Some(named) = env::var_os(OTHER_BINARY) else {
         return workspace.build_binary("milepost", &PROGRAM);

@@ -1,5 +1,5 @@
-//! Real clients of the server: third-party SDKs and programs that drive the real binary over stdio
-//! and over HTTP. Each is a script that fails at the first surprise.
+//! Real MCP clients: third-party SDKs and programs that drive the real binary over stdio and over
+//! HTTP. Each is a script that fails at the first unexpected result.
 
 use std::cell::OnceCell;
 use std::fs;
@@ -13,23 +13,24 @@ use crate::report::Verdict;
 use crate::tools::shout;
 use crate::workspace::Workspace;
 
-/// The variables that tell a script what to drive, how to reach it, and where its files are.
+/// Environment variables that tell a script which binary to drive, how to reach it, and where its
+/// files are.
 const BINARY: &str = "MILEPOST_BINARY";
 const TRANSPORT: &str = "MILEPOST_TRANSPORT";
 const CLIENTS_FOLDER: &str = "MILEPOST_CLIENTS";
 
-/// What runs a script.
+/// The runtime of a script.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Runtime {
     Node,
-    /// A newer Node than many machines have.
+    /// A newer Node than many machines have installed.
     NewerNode,
     Python,
-    /// Python, on systems that have terminals.
+    /// Python, only on systems with pseudo-terminals.
     PythonWithTerminals,
 }
 
-/// How a client reaches the server. The script is the same for both, except for its transport.
+/// The transport between client and server; otherwise the script is the same for both.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Via {
     /// `milepost mcp`, which the client starts itself.
@@ -47,7 +48,7 @@ impl Via {
     }
 }
 
-/// A client: its name, the folder it is installed from, its script there, and its transport.
+/// A client: its name, the folder it is installed from, its script and its transport.
 pub(crate) struct Client {
     pub(crate) stage: &'static str,
     folder: &'static str,
@@ -66,7 +67,7 @@ impl Client {
         Client { stage, folder, script, runtime, via: Via::Pipe }
     }
 
-    /// The same script again, over HTTP.
+    /// The same script over HTTP.
     const fn over_http(self, stage: &'static str) -> Client {
         Client { stage, via: Via::Http, ..self }
     }
@@ -96,7 +97,7 @@ pub(crate) const CLIENTS: [Client; 13] = [
     Client::new("story", "python", "story.py", Runtime::PythonWithTerminals),
 ];
 
-/// `cargo xtask clients`: runs all of them.
+/// `cargo xtask clients`: runs all clients.
 pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     let walks = Walks::new(workspace);
     let mut code = ExitCode::SUCCESS;
@@ -110,7 +111,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     Ok(code)
 }
 
-/// Clients of one build.
+/// Runs clients against one build.
 pub(crate) struct Walks<'w> {
     workspace: &'w Workspace,
     binary: OnceCell<PathBuf>,
@@ -174,7 +175,7 @@ impl<'w> Walks<'w> {
         Ok(node.and_then(|node| Ok(install::node(&node, &modules?, &text))))
     }
 
-    /// The build that all stages share: nothing is built again.
+    /// The build that all stages share, so that nothing is built again.
     fn binary(&self) -> Result<&Path> {
         if self.binary.get().is_none() {
             let arguments = ["--workspace", "--all-targets"];

@@ -1,4 +1,5 @@
-//! Files that the product itself prints and the repository keeps, so that changes show in review.
+//! Generated files: the product prints them and the repository keeps them, so that changes show up
+//! in review.
 
 use std::fs;
 use std::path::Path;
@@ -45,7 +46,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<ExitCode> {
     Ok(if stale.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The check as a stage of the test command, which has built the binary already.
+/// The check as a stage of the test command, which has already built the binary.
 pub(crate) fn stage(workspace: &Workspace) -> Result<Verdict> {
     let stale = stale(workspace, &binary(workspace, &["--workspace", "--all-targets"])?)?;
     for finding in &stale {
@@ -90,7 +91,7 @@ fn printed(binary: &Path, generated: &Generated) -> Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// Names the first line in which a committed file differs from what would be written now.
+/// Describes the first line in which a committed file differs from the generated one.
 fn difference(path: &str, kept: Option<&[u8]>, fresh: &[u8]) -> Option<String> {
     let Some(kept) = kept else {
         return Some(format!("{path}:1: is not there: run `cargo xtask codegen` and commit it"));

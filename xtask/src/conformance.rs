@@ -1,8 +1,8 @@
-//! The official conformance suite, over HTTP: on its own fixtures, served by an example on the
-//! product's stack, and on the product itself.
+//! The official conformance suite, over HTTP: against its own fixtures, served by an example on the
+//! product's stack, and against the product itself.
 //!
-//! On the fixtures every check must pass. On the product, checks that need a fixture may fail: they
-//! are listed, and a list that names too much is as wrong as one that names too little.
+//! Against the fixtures, every check must pass. Against the product, checks that need a fixture may
+//! fail; they are listed, and the list must match the failures exactly.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,18 +19,18 @@ use crate::report::Verdict;
 use crate::tools::shout;
 use crate::workspace::Workspace;
 
-/// Where the suite, the lists and the script with the token are, below the clients.
+/// The folder of the suite, the lists and the token script, below the clients.
 const HERE: &str = "conformance";
 const SUITE: &str = "node_modules/@modelcontextprotocol/conformance/dist/index.js";
 const TOKEN: &str = "MILEPOST_TOKEN";
 /// Any text of the length that the server requires.
 const SECRET: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
-/// A revision, and how many of its checks pass on the fixtures: if there are fewer, some were not
-/// made.
+/// A revision, and the number of its checks that pass against the fixtures: fewer means that some
+/// did not run.
 const REVISIONS: [(&str, usize); 2] = [("2025-11-25", 83), ("2026-07-28", 197)];
 
-/// A folder's name ends with the time, after the name of its scenario.
+/// The length of the timestamp at the end of a folder name, after the scenario.
 const MOMENT: usize = "-2026-01-31T00-00-00-000Z".len();
 
 /// `cargo xtask conformance`: the stage alone.
@@ -48,7 +48,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     })
 }
 
-/// Checks both servers in both revisions.
+/// Checks both servers against both revisions.
 pub(crate) fn stage(workspace: &Workspace) -> Result<Verdict> {
     let found = (install::newer_node(workspace)?, install::node_modules(workspace, HERE)?);
     let (node, modules) = match found {
@@ -58,7 +58,7 @@ pub(crate) fn stage(workspace: &Workspace) -> Result<Verdict> {
             return Ok(Verdict::Skipped { why: why.to_owned() });
         }
     };
-    // The build that all stages share: nothing is built again.
+    // The build that all stages share, so that nothing is built again.
     let built = |name: &str| workspace.build_binary(name, &["--workspace", "--all-targets"]);
     let folder = workspace.root().join(FOLDER).join(HERE);
     let suite = Suite { node, modules, folder };
@@ -87,12 +87,12 @@ struct Suite {
 }
 
 impl Suite {
-    /// Runs the requirements of a revision against a server, and returns how many checks passed.
+    /// Runs the checks of a revision against a server and returns how many passed.
     fn check(&self, server: &Server, (revision, count): &(&str, usize)) -> Result<String> {
         let results = tempfile::tempdir().context("cannot create a folder")?;
         let mut command = Command::new(&self.node);
         if server.has_token {
-            // Modules are named by URLs, even on systems with drive letters.
+            // Modules are imported by URL, which also works on systems with drive letters.
             let script = self.folder.join("token.mjs");
             command.env(TOKEN, SECRET).arg("--import").arg(format!("file://{}", script.display()));
         }
@@ -140,10 +140,10 @@ fn compare(expected: &BTreeSet<String>, missed: &BTreeSet<String>) -> Result<()>
     }
 }
 
-/// What the suite recorded.
+/// The results that the suite recorded.
 struct Judged {
     passed: usize,
-    /// Scenario and check of every failure and warning.
+    /// Scenario and name of every failed check and warning.
     missed: BTreeSet<String>,
 }
 
@@ -179,7 +179,7 @@ impl Judged {
     }
 }
 
-/// The scenario whose results are in a folder.
+/// The scenario whose results a folder contains.
 fn scenario(folder: &str) -> Result<&str> {
     let name = folder.strip_prefix("server-");
     let name = name.and_then(|name| name.get(..name.len().checked_sub(MOMENT)?));
@@ -195,7 +195,7 @@ struct Server {
 }
 
 impl Server {
-    /// The example, which serves until its input ends.
+    /// Starts the example, which serves until its input ends.
     fn fixtures(program: &Path) -> Result<Server> {
         Server::start("fixtures", false, Command::new(program).stdin(Stdio::piped()))
     }
@@ -204,7 +204,7 @@ impl Server {
         let mut command = Command::new(program);
         command.args(["serve", "--port", "0"]).current_dir(home).env_clear();
         command.env("HOME", home).env("REGISTRY_CONFIG_PATH", home.join("config.toml"));
-        // The suite's deliberate mistakes are not worth a line each.
+        // The suite makes mistakes on purpose, and these are not worth a log line each.
         command.env(TOKEN, SECRET).stdin(Stdio::null()).stderr(Stdio::null());
         Server::start("milepost serve", true, &mut command)
     }
@@ -223,7 +223,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // If it has already ended, the suite has reported that.
+        // If the server has already exited, the suite has reported that.
         drop(self.child.kill());
         drop(self.child.wait());
     }

@@ -1,8 +1,8 @@
-//! `cargo xtask count`: how much production code there is, crate by crate.
+//! `cargo xtask count`: counts the lines of production code, by crate.
 //!
-//! A production line is a line of `crates/*/src` that holds code: blank lines, comments and
-//! whatever is compiled for tests alone are left out. Formatting cannot change the count by much,
-//! because rustfmt decides where lines break.
+//! A production line is a line in `crates/*/src` that contains code: blank lines, comments and
+//! test-only code are not counted. Formatting hardly affects the count, because rustfmt decides
+//! where lines break.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;

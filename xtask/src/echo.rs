@@ -1,5 +1,5 @@
-//! `cargo xtask echo`: writes each line back. The least that a server over pipes can do, as a
-//! baseline for the benches.
+//! `cargo xtask echo`: writes each line back. This is the least that a server over pipes can do,
+//! and the baseline for the benches.
 
 use std::io::{self, BufRead, BufReader, Write};
 
@@ -8,7 +8,7 @@ pub(crate) fn run() -> io::Result<()> {
     let mut output = io::stdout().lock();
     let mut answers = Vec::new();
     loop {
-        // Everything that has arrived is answered with one write.
+        // Everything that has arrived is answered in one write.
         if input.read_until(b'\n', &mut answers)? == 0 {
             return Ok(());
         }

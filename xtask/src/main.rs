@@ -1,6 +1,7 @@
-//! The project's own chores: `cargo xtask test | tidy | clients | conformance | …`.
+//! The project's development tasks: `cargo xtask test | tidy | clients | conformance | …`.
 //!
-//! Nothing here ships. Stdout carries data (findings, figures); everything else goes to stderr.
+//! Nothing here is shipped. Stdout carries data (findings, figures); everything else goes to
+//! stderr.
 
 #![expect(
     clippy::print_stdout,
@@ -94,7 +95,7 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         }
         ["stress"] => stress::run(&workspace, None),
         ["stress", filter] => stress::run(&workspace, Some(filter)),
-        // For the benches alone, which start them.
+        // Only used by the benches, which start these themselves.
         ["echo"] => echo::run().map(|()| ExitCode::SUCCESS).context("cannot echo"),
         ["usage", program, arguments @ ..] => usage::run(program, arguments),
         ["--help" | "-h" | "help"] => {

@@ -1,8 +1,8 @@
-//! The mock under an independent judge: schemathesis sends `milepost catalog mock` whatever real
-//! documents allow, and checks every response against them.
+//! Tests the mock with an independent checker: schemathesis sends `milepost catalog mock` whatever
+//! real documents allow, and validates every response against them.
 //!
-//! The documents are not part of this project: without them, or without Python, the stage says so
-//! and is skipped.
+//! The documents are not part of this project: without them, or without Python, the stage reports
+//! that and is skipped.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -19,34 +19,34 @@ use crate::report::Verdict;
 use crate::tools::shout;
 use crate::workspace::Workspace;
 
-/// The documents are in this folder of any folder above the checkout.
+/// The documents are in this folder, below any parent folder of the checkout.
 const CORPUS: &str = "shared/corpus/openapi";
-/// How many documents are checked at a time.
+/// How many documents are checked concurrently.
 const AT_ONCE: usize = 2;
 const REPORT: &str = "report.json";
 
-/// What no response may get wrong: the statuses, media types and schemas of the document, and that
+/// The checks of every response: the statuses, media types and schemas of the document, and that
 /// created resources exist and deleted ones do not.
 const CHECKS: &str = "status_code_conformance,content_type_conformance,\
     response_schema_conformance,ensure_resource_availability,use_after_free";
 
-/// Examples of the document, the boundaries of its schemas, and random values.
+/// Examples from the document, boundary values of its schemas, and random values.
 const ALONE: &str = "examples,coverage,fuzzing";
 /// Also chains, in which one response supplies the values of the next request: no other phase knows
 /// the id of an existing resource. Only for documents on whose collections the mock and the checker
-/// agree; elsewhere the result would depend on which chains it happens to try.
+/// agree; elsewhere the result would depend on which chains happen to be tried.
 const IN_CHAINS: &str = "examples,coverage,fuzzing,stateful";
 
 /// A document and how it is tested.
 struct Subject {
     name: &'static str,
     document: &'static str,
-    /// The path of its server, below which the mock answers as well.
+    /// The path of the document's server, below which the mock responds as well.
     base: &'static str,
     phases: &'static str,
-    /// Random requests per operation: few where there are many operations.
+    /// Random requests per operation; few for documents with many operations.
     examples: u16,
-    /// Paths that are left out, as a regular expression.
+    /// A regular expression for paths to skip.
     left_out: Option<&'static str>,
 }
 
@@ -58,7 +58,7 @@ const SUBJECTS: [Subject; 5] = [
         base: "/api/1.0",
         phases: ALONE,
         examples: 1,
-        // They document a response body for status 204, which has none.
+        // The document declares a response body for status 204, which has none.
         left_out: Some("removeUser$"),
     },
     Subject {
@@ -119,7 +119,7 @@ pub(crate) fn stage(workspace: &Workspace) -> Result<Verdict> {
         Ok(python) => python,
         Err(why) => return Ok(skipped(why)),
     };
-    // The build that all stages share: nothing is built again.
+    // The build that all stages share, so that nothing is built again.
     let binary = workspace.build_binary("milepost", &["--workspace", "--all-targets"])?;
     let checked = Checker { binary, python, corpus }.all()?;
     Ok(verdict(&checked))
@@ -134,7 +134,7 @@ fn skipped(why: &str) -> Verdict {
     Verdict::Skipped { why: why.to_owned() }
 }
 
-/// The name of a document, with the number of requests its mock passed or what went wrong.
+/// The name of a document, and the number of requests that its mock passed or the error.
 type Checked = (&'static str, Result<u64>);
 
 fn verdict(checked: &[Checked]) -> Verdict {
@@ -176,7 +176,7 @@ impl Checker {
         })
     }
 
-    /// Checks the mock of one document and returns how many requests it passed.
+    /// Checks the mock of one document and returns how many requests passed.
     fn check(&self, subject: &Subject) -> Result<u64> {
         // The checker writes to its working directory, and the mock to its home.
         let folder = tempfile::tempdir().context("cannot create a folder")?;
@@ -272,7 +272,7 @@ impl Mock {
 
 impl Drop for Mock {
     fn drop(&mut self) {
-        // If it has already ended, the checker has reported that.
+        // If the mock has already exited, the checker has reported that.
         drop(self.child.kill());
         drop(self.child.wait());
     }
@@ -284,7 +284,7 @@ mod tests {
 
     use super::*;
 
-    /// A schemathesis report, as far as it is read.
+    /// The parts of a schemathesis report that are read.
     fn report(tested: u64, requests: u64, failures: u64) -> Value {
         json!({
             "operations": {"selected": 3, "tested": tested, "errored": 0},

@@ -1,10 +1,11 @@
-//! Stages with a heading, a time and a verdict, and the table that closes a test run.
+//! Runs stages with a heading, a duration and a verdict, and prints the summary table of a test
+//! run.
 
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-/// How a stage ended, with what a reader must know about it.
+/// How a stage ended, with details for the reader.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Passed { note: String },
@@ -46,8 +47,8 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Runs one stage. Its failure is recorded, not propagated: the next stages still run.
-    /// Returns whether it passed.
+    /// Runs one stage and returns whether it passed. A failure is recorded, not propagated, so that
+    /// the next stages still run.
     pub(crate) fn stage(
         &mut self,
         stage: &'static str,

@@ -1,8 +1,8 @@
-//! `cargo xtask soak <area>`: the suites that look for rare failures, with counts that take a
+//! `cargo xtask soak <area>`: runs the suites that look for rare failures, with counts that take a
 //! while.
 //!
-//! What they look for happens rarely, so every soak covers new ground: simulations start from a
-//! seed of the day.
+//! Rare failures need new input, so every soak covers new ground: simulations start from a seed
+//! derived from the date.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
@@ -11,11 +11,11 @@ use anyhow::{Context, Result, bail};
 
 use crate::workspace::Workspace;
 
-/// Suites that take their counts from variables.
+/// Suites that read their counts from environment variables.
 struct Area {
     name: &'static str,
     package: &'static str,
-    /// The prefixes of its tests; the whole package if empty.
+    /// The prefixes of the tests to run; empty for the whole package.
     tests: &'static [&'static str],
     counts: &'static [(&'static str, u64)],
 }
@@ -28,7 +28,7 @@ const AREAS: &[Area] = &[
         tests: &[],
         counts: &[("MILEPOST_SEEDS", 50_000), ("MILEPOST_KILLS", 5_000), ("MILEPOST_CRASHES", 60)],
     },
-    // Some minutes.
+    // A few minutes.
     Area {
         name: "runs",
         package: "milepost-store",
@@ -47,7 +47,8 @@ const AREAS: &[Area] = &[
         tests: &["pauses::"],
         counts: &[("MILEPOST_PAUSES", 200)],
     },
-    // Processes that are stopped for nine seconds, like a closed lid, with 48 writes in flight.
+    // Processes that are suspended for nine seconds, as by closing a laptop lid, with 48 writes in
+    // flight.
     Area {
         name: "runs",
         package: "milepost-cli",
@@ -66,9 +67,9 @@ const AREAS: &[Area] = &[
     },
 ];
 
-/// The first seed of simulations.
+/// The environment variable for the first seed of simulations.
 const FIRST_SEED: &str = "MILEPOST_FIRST_SEED";
-/// So that no two days share a seed.
+/// Large enough that no two days share a seed.
 const SEEDS_A_DAY: u64 = 1_000_000;
 
 pub(crate) fn run(workspace: &Workspace, name: &str) -> Result<ExitCode> {
@@ -85,14 +86,14 @@ pub(crate) fn run(workspace: &Workspace, name: &str) -> Result<ExitCode> {
 /// Runs the suites of one package; returns whether all passed.
 fn soak(workspace: &Workspace, area: &Area) -> Result<bool> {
     let mut command = workspace.cargo();
-    // Not with nextest, which ends tests that take minutes.
+    // Not with nextest, which kills tests that take minutes.
     command.args(["test", "--locked", "--package", area.package, "--test", "it", "--"]);
     command.args(area.tests);
     let first = first_seed(SystemTime::now());
     let counts = area.counts.iter().copied().chain([(FIRST_SEED, first)]);
     let mut told = Vec::new();
     for (variable, usual) in counts {
-        // Set the variable for another count.
+        // The environment variable overrides the default count.
         let count = std::env::var(variable).unwrap_or_else(|_| usual.to_string());
         told.push(format!("{variable}={count}"));
         command.env(variable, count);

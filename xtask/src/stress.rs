@@ -1,5 +1,5 @@
-//! `cargo xtask stress [filter]`: repeats the tests that depend on timing while other threads keep
-//! the processors busy. A test that passes alone and fails here is flaky: mend it or the product.
+//! `cargo xtask stress [filter]`: repeats timing-dependent tests while other threads keep the
+//! processors busy. A test that passes alone and fails here is flaky: fix the test or the product.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use crate::tools;
 use crate::workspace::Workspace;
 
-/// The tests with several threads, processes or clocks in them, as a filter for nextest.
+/// A nextest filter for tests with several threads, processes or clocks.
 const CONCURRENT: &str = "package(milepost-driver) \
     | (package(milepost-store) & test(/runs::/)) \
     | (package(milepost-ops) & test(/race::/)) \
@@ -21,7 +21,7 @@ const CONCURRENT: &str = "package(milepost-driver) \
     | (package(milepost-cli) & test(/^(side_by_side|sleeping|stopped|worlds)::/))";
 
 const ROUNDS: u32 = 30;
-/// Asks for another number of rounds.
+/// The environment variable that overrides the number of rounds.
 const ROUNDS_VARIABLE: &str = "MILEPOST_STRESS_ROUNDS";
 
 pub(crate) fn run(workspace: &Workspace, filter: Option<&str>) -> Result<ExitCode> {
@@ -32,7 +32,7 @@ pub(crate) fn run(workspace: &Workspace, filter: Option<&str>) -> Result<ExitCod
         Ok(rounds) => rounds.parse().with_context(|| format!("{ROUNDS_VARIABLE} is no number"))?,
         Err(_) => ROUNDS,
     };
-    // Built before the processors are kept busy.
+    // Build first, before the processors are busy.
     if !nextest(workspace, &["--no-run"])? {
         bail!("the tests cannot be built");
     }
@@ -60,7 +60,7 @@ pub(crate) fn run(workspace: &Workspace, filter: Option<&str>) -> Result<ExitCod
     Ok(ExitCode::FAILURE)
 }
 
-/// Whether nextest, which shows only what fails, succeeded.
+/// Runs nextest, showing only failures, and returns whether it succeeded.
 fn nextest(workspace: &Workspace, arguments: &[&str]) -> Result<bool> {
     let mut command = workspace.cargo();
     command.args(["nextest", "run", "--workspace", "--locked", "--status-level", "fail"]);
@@ -68,7 +68,7 @@ fn nextest(workspace: &Workspace, arguments: &[&str]) -> Result<bool> {
     Ok(status.success())
 }
 
-/// One busy thread per processor, until this is dropped.
+/// Keeps one thread per processor busy until it is dropped.
 struct Load {
     ends: Arc<AtomicBool>,
 }

@@ -1,6 +1,7 @@
-//! `cargo xtask test`: every check a change must pass, in one command that needs nothing but Rust.
+//! `cargo xtask test`: runs every check that a change must pass, in one command that needs nothing
+//! but Rust.
 //!
-//! All stages run, so that one answer shows everything; only a broken build cuts it short.
+//! All stages run, so that one invocation shows everything; only a broken build cuts it short.
 
 use std::process::{Command, ExitCode};
 
@@ -16,7 +17,7 @@ use crate::{codegen, conformance, mock, package, tidy, tools};
 pub(crate) enum Extent {
     /// The inner loop: fmt, tidy, clippy and the tests.
     Quick,
-    /// Everything.
+    /// All stages.
     Full,
 }
 
@@ -36,7 +37,8 @@ pub(crate) fn run(workspace: &Workspace, extent: Extent) -> ExitCode {
 }
 
 fn full(workspace: &Workspace, report: &mut Report) {
-    // The same targets, and so the same features, as the tests need: nothing is built twice.
+    // The same targets, and therefore the same features, as the tests need, so that nothing is
+    // built twice.
     let build = ["build", "--workspace", "--all-targets", "--locked"];
     if report.stage("build", || cargo(workspace, &build)) {
         report.stage("clippy", || clippy(workspace));
@@ -69,9 +71,9 @@ fn clippy(workspace: &Workspace) -> Result<Verdict> {
     cargo(workspace, &arguments)
 }
 
-/// The tests of the OpenTelemetry export, a feature that is off by default, with a collector on
-/// loopback. Built with the features of all crates together, so that only the binary and the
-/// exporter are built for it.
+/// Tests the OpenTelemetry export, a feature that is off by default, with a collector on loopback.
+/// It is built with the features of all crates together, so that only the binary and the exporter
+/// are rebuilt.
 fn otlp(workspace: &Workspace) -> Result<Verdict> {
     let feature = ["--features", "milepost-cli/otlp"];
     let only = ["--test", "it", "otlp::"];
@@ -97,8 +99,8 @@ fn documentation(workspace: &Workspace) -> Result<Verdict> {
     judge(&mut command)
 }
 
-/// Licences, bans and sources always count. Advisories need a database from outside the registry,
-/// so they count only where it can be fetched.
+/// Licenses, bans and sources are always checked. Advisories need a database from outside the
+/// registry, so they are checked only if it can be fetched.
 fn deny(workspace: &Workspace, report: &mut Report) {
     let mut found = None;
     report.stage("deny", || {
@@ -127,9 +129,9 @@ fn deny(workspace: &Workspace, report: &mut Report) {
     });
 }
 
-/// Sets the seed of the property tests.
+/// The environment variable for the seed of the property tests.
 const SEED: &str = "PROPTEST_RNG_SEED";
-/// Tells tests that benefit from more time that they may take it.
+/// The environment variable that allows tests to take more time.
 const FULL: &str = "MILEPOST_TEST_FULL";
 
 fn cargo(workspace: &Workspace, arguments: &[&str]) -> Result<Verdict> {
@@ -138,8 +140,8 @@ fn cargo(workspace: &Workspace, arguments: &[&str]) -> Result<Verdict> {
 
 fn seeded(workspace: &Workspace, extent: Extent) -> Command {
     let mut command = workspace.cargo();
-    // A red run must mean a change and not chance, so property tests try the same cases each time.
-    // Set the seed, or run `cargo nextest` without it, to try others.
+    // A failing run must be caused by a change and not by chance, so property tests use the same
+    // cases each time. Set the seed, or run `cargo nextest` without it, to try others.
     if std::env::var_os(SEED).is_none() {
         command.env(SEED, "20240229");
     }

@@ -1,7 +1,7 @@
-//! `cargo xtask tidy`: the rules of this code base that no other tool checks.
+//! `cargo xtask tidy`: checks the rules of this code base that no other tool checks.
 //!
-//! Each check is a pure function from what was read to findings, with its own tests. All findings
-//! are shown at once, as `path:line: what, and what to do`.
+//! Each check is a pure function from source files to findings, with its own tests. All findings
+//! are shown at once, as `path:line: what is wrong and what to do`.
 
 mod bounds;
 mod codes;
@@ -38,8 +38,8 @@ use crate::codegen;
 use crate::report::Verdict;
 use crate::workspace::Workspace;
 
-/// `cargo xtask tidy`: the checks below, then the freshness of generated files, which takes a build
-/// and is therefore left out while there are findings.
+/// `cargo xtask tidy`: runs the checks below, then checks that generated files are up to date. The
+/// latter needs a build and is skipped if there are findings.
 pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     let findings = findings(workspace)?;
     for finding in &findings {
@@ -48,7 +48,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     if findings.is_empty() { codegen::check(workspace) } else { Ok(ExitCode::FAILURE) }
 }
 
-/// Tidy as a stage of the test command, which checks generated files on its own, after the build.
+/// Tidy as a stage of the test command, which checks generated files separately, after the build.
 pub(crate) fn stage(workspace: &Workspace) -> Result<Verdict> {
     let findings = findings(workspace)?;
     for finding in &findings {
@@ -108,7 +108,7 @@ fn rust_findings(path: &str, source: &str, boundaries: &mut Boundaries) -> Vec<F
     findings
 }
 
-/// The rules that need all files, or have exceptions: their findings are judged together.
+/// The rules that need all files or have exceptions; their findings are evaluated together.
 #[derive(Default)]
 struct Boundaries {
     commands: Vec<String>,

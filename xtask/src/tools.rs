@@ -1,4 +1,4 @@
-//! The cargo tools that the test command needs: found on the path, or installed once.
+//! The cargo tools that the test command needs: found on the `PATH`, or installed once.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,11 +7,11 @@ use anyhow::{Context, Result, ensure};
 
 use crate::workspace::Workspace;
 
-/// The version that is installed if no usable one is found.
+/// The version to install if no usable one is found.
 const NEXTEST: Pin = Pin { package: "cargo-nextest", version: "0.9.151" };
 const DENY: Pin = Pin { package: "cargo-deny", version: "0.20.2" };
 
-/// The versions of cargo-deny that understand `deny.toml`.
+/// The cargo-deny versions that understand `deny.toml`.
 const DENY_SERIES: &str = "0.20.";
 
 struct Pin {
@@ -19,7 +19,7 @@ struct Pin {
     version: &'static str,
 }
 
-/// A cargo-deny that runs.
+/// A working cargo-deny.
 pub(crate) struct Deny {
     program: PathBuf,
 }
@@ -32,7 +32,7 @@ impl Deny {
     }
 }
 
-/// Makes `cargo nextest` available, and returns whether it is.
+/// Makes `cargo nextest` available and returns whether that worked.
 pub(crate) fn nextest(workspace: &Workspace) -> Result<bool> {
     if says_its_version(workspace.cargo().arg("nextest")).is_some() {
         return Ok(true);
@@ -40,8 +40,8 @@ pub(crate) fn nextest(workspace: &Workspace) -> Result<bool> {
     install(workspace, &NEXTEST, None)
 }
 
-/// Makes cargo-deny available: the one on the path, or the one in the tools directory of the user's
-/// cache, where it is built at most once. `None` only if no registry answers.
+/// Makes cargo-deny available: the one on the `PATH`, or one in the tools directory of the user's
+/// cache, where it is built at most once. `None` only if the registry does not respond.
 pub(crate) fn cargo_deny(workspace: &Workspace) -> Result<Option<Deny>> {
     let tools = workspace.cache("tools")?;
     let own = tools.join("bin").join(format!("cargo-deny{}", std::env::consts::EXE_SUFFIX));
@@ -58,7 +58,7 @@ pub(crate) fn cargo_deny(workspace: &Workspace) -> Result<Option<Deny>> {
     Ok(None)
 }
 
-/// Prints what would otherwise be missed in the output of the stages.
+/// Prints something that would otherwise be missed in the output of the stages.
 pub(crate) fn shout(what: &str) {
     eprintln!("\n!!! {what}\n");
 }
@@ -77,7 +77,7 @@ fn install(workspace: &Workspace, pin: &Pin, root: Option<&Path>) -> Result<bool
     eprintln!("installing {package} {version}: this takes some minutes, once");
     let mut command = workspace.cargo();
     command.args(["install", package, "--version", version, "--locked", "--force"]);
-    // The workspace's build directory must not fill up with the parts of a tool.
+    // The parts of a tool must not fill up the workspace's build directory.
     command.env_remove("CARGO_TARGET_DIR").env_remove("CARGO_BUILD_TARGET_DIR");
     if let Some(root) = root {
         command.arg("--root").arg(root);
@@ -85,8 +85,8 @@ fn install(workspace: &Workspace, pin: &Pin, root: Option<&Path>) -> Result<bool
     Ok(command.status().context("cannot start cargo install")?.success())
 }
 
-/// Asks outside the workspace, whose lock file would answer instead of the registry, and never in
-/// offline mode, in which the local index would.
+/// Queries the registry from outside the workspace, whose lock file would answer instead, and never
+/// in offline mode, in which the local index would.
 fn registry_answers(workspace: &Workspace, pin: &Pin) -> Result<bool> {
     if std::env::var_os("CARGO_NET_OFFLINE").is_some_and(|offline| offline == "true") {
         return Ok(false);

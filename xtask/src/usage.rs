@@ -1,8 +1,8 @@
-//! `cargo xtask usage <program> …`: runs a program and reports what it used, as one line of JSON at
-//! the end of stderr.
+//! `cargo xtask usage <program> …`: runs a program and reports its resource usage, as one line of
+//! JSON at the end of stderr.
 //!
-//! Each program gets a process of its own: the system keeps one memory peak for all children of a
-//! process.
+//! Each program is measured by a separate process, because the system records a single memory peak
+//! for all children of a process.
 
 use std::process::{Command, ExitCode, Output, Stdio};
 use std::time::Instant;
@@ -10,13 +10,13 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-/// What a program used, including the processes it started and waited for.
+/// The resource usage of a program, including the processes that it started and waited for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Usage {
     pub(crate) wall_ms: f64,
-    /// User and system time of all its threads.
+    /// User and system time of all threads.
     pub(crate) cpu_ms: f64,
-    /// The highest memory use of a single process.
+    /// The peak memory of the largest single process.
     pub(crate) peak_mb: f64,
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<ExitCode> {
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
-/// A command whose use is reported; arguments, variables and directory are still to be set.
+/// A command that reports its usage; arguments, environment and directory are still to be set.
 pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Result<Command> {
     let own = std::env::current_exe().context("cannot tell where this program is")?;
     let mut command = Command::new(own);
@@ -39,7 +39,7 @@ pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Result<Command> {
     Ok(command)
 }
 
-/// Runs such a command, which must succeed.
+/// Runs a command from [`command`], which must succeed.
 pub(crate) fn measure(command: &mut Command) -> Result<(Usage, Output)> {
     let output = command.stdin(Stdio::null()).output().context("cannot start the chore")?;
     let said = String::from_utf8_lossy(&output.stderr);
@@ -64,7 +64,7 @@ fn of_children() -> Result<(f64, f64)> {
     use nix::sys::time::TimeValLike;
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let microseconds = usage.user_time() + usage.system_time();
-    // Apple counts bytes, all others KiB.
+    // Apple reports bytes, all others KiB.
     let unit = if cfg!(target_vendor = "apple") { 1.0 } else { 1_024.0 };
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
     let (cpu_us, peak) = (microseconds.num_microseconds() as f64, usage.max_rss() as f64);

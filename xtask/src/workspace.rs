@@ -1,4 +1,4 @@
-//! Where the checkout, its build output and the per-user cache are, and how cargo is called there.
+//! The locations of the checkout, its build output and the per-user cache, and how cargo is called.
 
 use std::env;
 use std::ffi::OsStr;
@@ -9,14 +9,14 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// The checkout this chore works on.
+/// The checkout that the task works on.
 pub(crate) struct Workspace {
     root: PathBuf,
 }
 
 impl Workspace {
-    /// Finds the checkout from the directory of this package, as cargo names it at run time:
-    /// a build directory may serve several checkouts, so the compiled-in path may be another's.
+    /// Finds the checkout from the directory of this package as cargo names it at run time: a build
+    /// directory may serve several checkouts, so the compiled-in path may belong to another.
     pub(crate) fn find() -> Result<Workspace> {
         let package = env::var_os("CARGO_MANIFEST_DIR")
             .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
@@ -29,7 +29,7 @@ impl Workspace {
     }
 
     /// A cargo command at the root. The variables that `cargo run` sets for the xtask package are
-    /// removed: build scripts that watch them would run again for nothing.
+    /// removed, because build scripts that watch them would run again for nothing.
     pub(crate) fn cargo(&self) -> Command {
         let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.current_dir(&self.root).stdin(Stdio::null());
@@ -55,7 +55,7 @@ impl Workspace {
         serde_json::from_slice(&output.stdout).context("cargo metadata printed no JSON")
     }
 
-    /// Runs a cargo build and returns the binary of that name.
+    /// Runs a cargo build and returns the binary with this name.
     pub(crate) fn build_binary(&self, name: &str, arguments: &[&str]) -> Result<PathBuf> {
         let output = self
             .cargo()
@@ -103,7 +103,7 @@ fn user_cache() -> Option<PathBuf> {
         .or_else(|| absolute("LOCALAPPDATA"))
 }
 
-/// Reads the last binary of that name from cargo's messages, one JSON object per line.
+/// Reads the last binary with this name from cargo's messages, one JSON object per line.
 fn executable_in(messages: &str, name: &str) -> Option<PathBuf> {
     messages
         .lines()

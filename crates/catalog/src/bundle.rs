@@ -1,5 +1,6 @@
-//! Documents made of several files become one: what a reference leads to is taken in, and the
-//! reference is turned to it. Which files are read, and how, is for the caller to decide.
+//! Bundles a document that spans several files: each referenced file is embedded, and the
+//! references are rewritten to point at the embedded copy. The caller decides which files are read,
+//! and how.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +11,20 @@ use crate::document::{ParsedDocument, Unreadable};
 use crate::finding::{DocumentFinding, DocumentFindings, DocumentRule, part};
 use crate::limits;
 
-/// The key the other files are kept under.
+/// The key under which the other files are embedded.
 const FILES: &str = "x-milepost-files";
 
-/// What became of a file that a reference leads to.
+/// The result of fetching a referenced file.
 #[derive(Debug)]
 pub enum FetchedFile {
     Bytes(Vec<u8>),
-    /// It must not be read: the document as a whole is not trusted any more.
+    /// Reading the file is forbidden, which makes the whole document untrusted.
     Refused(String),
-    /// It could not be read, or nobody allowed it; what needs it is left out.
+    /// The file could not be read or was not permitted; whatever needs it is left out.
     Missing(String),
 }
 
-/// A document that is being put together.
+/// A bundle under construction.
 #[derive(Debug)]
 pub struct Bundle {
     main: ParsedDocument,
@@ -34,20 +35,20 @@ pub struct Bundle {
     violations: DocumentFindings,
 }
 
-/// A document that stands alone.
+/// A document without references to other files.
 #[derive(Debug)]
 pub struct Bundled {
     pub reading: ParsedDocument,
-    /// Whether other files went into it.
+    /// Whether other files were embedded.
     pub changed: bool,
-    /// References that lead nowhere.
+    /// References that could not be resolved.
     pub warnings: Vec<DocumentFinding>,
-    /// References that lead where they must not.
+    /// References to files that must not be read.
     pub violations: Vec<DocumentFinding>,
 }
 
 impl Bundle {
-    /// Looks for references out of the document.
+    /// Starts a bundle by finding the references that leave the document.
     pub fn new(main: ParsedDocument) -> Bundle {
         let wanted = outward(&main.document, "");
         Bundle {
@@ -65,7 +66,7 @@ impl Bundle {
         self.wanted.pop()
     }
 
-    /// What became of it.
+    /// Adds the result of fetching a file returned by [`Bundle::wanted`].
     pub fn add(&mut self, file: &str, fetched: FetchedFile) {
         let pointer = format!("/{FILES}/{}", part(file));
         let leads = |why| format!("a reference leads to `{file}`: {why}");
@@ -95,7 +96,7 @@ impl Bundle {
         }
     }
 
-    /// The whole document.
+    /// Assembles the bundled document.
     pub fn finish(self) -> Result<Bundled, Unreadable> {
         let (warnings, violations) = (self.warnings.into_list(), self.violations.into_list());
         if self.files.is_empty() {
@@ -116,10 +117,10 @@ impl Bundle {
     }
 }
 
-/// The files that the references of a document lead to, each once.
+/// The files that a document's references point to, without duplicates.
 fn outward(document: &JsonDocument, file: &str) -> Vec<String> {
     let mut found = Vec::new();
-    // Most documents stand alone, and a search through the text is enough to know it.
+    // Most documents are self-contained, and a text search is enough to tell.
     if file.is_empty() && !may_lead_out(document.text()) {
         return found;
     }
@@ -146,7 +147,7 @@ fn may_lead_out(text: &str) -> bool {
     })
 }
 
-/// The file and the fragment of a reference that leads out of its own file.
+/// The file and the fragment of a reference that leaves the main document.
 fn elsewhere(file: &str, reference: &str) -> Option<(String, String)> {
     let (target, fragment) = reference.split_once('#').unwrap_or((reference, ""));
     if target.is_empty() && file.is_empty() {
@@ -156,7 +157,7 @@ fn elsewhere(file: &str, reference: &str) -> Option<(String, String)> {
     Some((target, fragment.to_owned()))
 }
 
-/// A path or URL relative to a file.
+/// Resolves a path or URL relative to a file.
 fn joined(file: &str, target: &str) -> String {
     let is_url = |text: &str| text.contains("://") || text.starts_with("file:");
     if is_url(target) {
@@ -184,7 +185,7 @@ fn joined(file: &str, target: &str) -> String {
     parts.join("/")
 }
 
-/// A value with its references turned to where the files are kept.
+/// Copies a value, rewriting its references to point at the embedded files.
 fn turned(node: JsonNode<'_>, file: &str, files: &BTreeMap<String, ParsedDocument>) -> Value {
     if node.is_list() {
         return node.items().map(|item| turned(item, file, files)).collect();

@@ -1,6 +1,6 @@
-//! A command: one operation of an API with all that is needed to explain it, to check its
-//! arguments and to send it. Made on demand from the document; schemas are JSON Schema 2020-12
-//! whatever the document's version, with what they refer to beside them.
+//! A command: one operation of an API, with everything needed to explain it, to check its arguments
+//! and to send it. Commands are built from the document on demand. Their schemas are JSON Schema
+//! 2020-12 whatever the version of the document, and carry the definitions that they refer to.
 
 use std::sync::Arc;
 
@@ -12,37 +12,36 @@ use serde_json::{Map, Value, json};
 /// One operation of an API.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApiCommand {
-    /// `group name`.
+    /// Group and name, separated by a space.
     pub id: CommandId,
-    /// The method, in capitals as it goes on the wire.
+    /// The HTTP method, in uppercase as sent.
     pub method: Method,
-    /// The path template as the document has it: `/orders/{order_id}`.
+    /// The path template as written in the document: `/orders/{order_id}`.
     pub path: String,
     /// JSON pointer of the operation in its document.
     pub pointer: String,
-    /// The operation's id, cleaned.
+    /// The `operationId`, sanitized.
     pub operation_id: Option<String>,
-    /// One line, cleaned and capped.
+    /// A single line, sanitized and truncated.
     pub summary: String,
-    /// More, cleaned and capped.
+    /// The full description, sanitized and truncated.
     pub description: String,
     pub tags: Vec<String>,
-    /// Whether its authors advise against it.
     pub deprecated: bool,
-    /// Its parameters, in the order of the document; names are unique within a location.
+    /// The parameters in document order; names are unique within a location.
     pub parameters: Vec<ApiParameter>,
     pub body: Option<ApiBody>,
-    /// Its answers, in the order of the document.
+    /// The responses in document order.
     pub responses: Vec<Response>,
-    /// Ways to authenticate: any one of these; an empty one means that none is needed.
+    /// Alternative ways to authenticate, of which one is enough; an empty requirement means that no
+    /// authentication is needed.
     pub security: Vec<SecurityRequirement>,
-    /// Where it is reached, best first.
+    /// The servers of the API, most preferred first.
     pub servers: Vec<Server>,
-    /// What it does to the world.
     pub effect: Effect,
-    /// Whether it may be sent twice.
+    /// Whether the request is safe to send twice.
     pub may_repeat: bool,
-    /// Schemas that the schemas above refer to as `#/$defs/<name>`.
+    /// Schemas that the schemas above reference as `#/$defs/<name>`.
     pub defs: Arc<Map<String, Value>>,
 }
 
@@ -63,12 +62,12 @@ milepost_model::named_enum! {
 }
 
 impl Method {
-    /// Reads a name in any letters.
+    /// Parses a method name, ignoring case.
     pub fn parse(text: &str) -> Option<Method> {
         Method::ALL.iter().copied().find(|method| method.name().eq_ignore_ascii_case(text))
     }
 
-    /// What it does to the world, as HTTP defines it.
+    /// The effect of the method as HTTP defines it.
     pub fn effect(self) -> Effect {
         match self {
             Method::Get | Method::Head | Method::Options | Method::Trace | Method::Query => {
@@ -79,7 +78,7 @@ impl Method {
         }
     }
 
-    /// Whether sending it twice does no more than sending it once, as HTTP defines it.
+    /// Whether the method is idempotent as HTTP defines it.
     pub fn may_repeat(self) -> bool {
         !matches!(self, Method::Post | Method::Patch)
     }
@@ -89,20 +88,18 @@ milepost_model::named_enum! {
     /// Where a parameter travels, by the word of OpenAPI.
     #[derive(Serialize, Deserialize)]
     pub Location {
-        /// In the path.
         Path = "path",
-        /// Behind the `?`.
+        /// In the query, after the `?`.
         Query = "query",
-        /// As a header.
         Header = "header",
         /// In the `Cookie` header.
         Cookie = "cookie",
-        /// All that stands behind the `?` is this one value (`in: querystring` of OpenAPI 3.2).
+        /// The whole query string is this one value (`in: querystring` of OpenAPI 3.2).
         QueryString = "querystring",
     }
 }
 
-/// How a value becomes text.
+/// How a value is serialized to text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Style {
     Simple,
@@ -114,7 +111,7 @@ pub enum Style {
     DeepObject,
     /// `collectionFormat: tsv` of 2.0.
     TabDelimited,
-    /// `style: cookie` of 3.2: as `form`, nothing encoded, joined by `; `.
+    /// `style: cookie` of 3.2: like `form`, but unencoded and joined by `; `.
     Cookie,
 }
 
@@ -122,29 +119,27 @@ pub enum Style {
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "OpenAPI has these four, and each stands alone")]
 pub struct ApiParameter {
-    /// Its name as it goes on the wire.
+    /// The name as sent.
     pub name: String,
     pub location: Location,
-    /// Whether the command works without.
     pub required: bool,
-    /// Whether its authors advise against it.
     pub deprecated: bool,
-    /// What it is, cleaned and capped.
+    /// The description, sanitized and truncated.
     pub description: String,
-    /// How its value becomes text.
+    /// How the value is serialized.
     pub style: Style,
-    /// Whether each item or property stands alone.
+    /// Whether each item or property is written separately.
     pub explode: bool,
-    /// Whether reserved characters stay as they are.
+    /// Whether reserved characters are left unencoded.
     pub allow_reserved: bool,
-    /// The media type its value is written in, instead of a style.
+    /// The media type that the value is serialized in, instead of a style.
     pub content: Option<String>,
-    /// The schema of its value, `default`, `enum` and `examples` included.
+    /// The schema of the value, including `default`, `enum` and `examples`.
     pub schema: Value,
 }
 
 impl ApiParameter {
-    /// A placeholder of a path that the document does not describe: text.
+    /// A path placeholder that the document does not declare; it is treated as text.
     pub(crate) fn undeclared(name: &str) -> ApiParameter {
         ApiParameter {
             name: name.to_owned(),
@@ -164,108 +159,105 @@ impl ApiParameter {
 /// The body of a command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApiBody {
-    /// Whether the command works without.
     pub required: bool,
-    /// What it is, cleaned and capped.
+    /// The description, sanitized and truncated.
     pub description: String,
-    /// What it can be, in the order of the document.
+    /// The alternatives in document order, one per media type.
     pub contents: Vec<Content>,
 }
 
 /// A body in one media type.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Content {
-    /// The media type as the document has it, parameters included.
+    /// The media type as written in the document, including its parameters.
     pub media_type: String,
-    /// Its schema; `true` when nothing is said.
+    /// The schema; `true` if the document gives none.
     pub schema: Value,
-    /// How single properties are written, for forms.
+    /// How individual properties of a form are encoded.
     pub encoding: Vec<Encoding>,
-    /// An example, the first one there is.
+    /// The first example in the document.
     pub example: Option<Value>,
 }
 
-/// How one property of a form is written.
+/// How one property of a form is encoded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Encoding {
     pub property: String,
     pub content_type: Option<String>,
-    /// How its value becomes text, when a style is given.
+    /// How the value is serialized, if a style is given.
     pub style: Option<Style>,
-    /// Whether each item or property stands alone.
+    /// Whether each item or property is written separately.
     pub explode: Option<bool>,
-    /// Whether reserved characters stay as they are.
+    /// Whether reserved characters are left unencoded.
     pub allow_reserved: bool,
 }
 
-/// An answer of a command.
+/// A response of a command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Response {
     /// `200`, `2XX` or `default`.
     pub status: String,
-    /// What it means, cleaned and capped.
+    /// The description, sanitized and truncated.
     pub description: String,
-    /// What it can be.
+    /// The alternatives, one per media type.
     pub contents: Vec<Content>,
-    /// The names of its headers.
     pub headers: Vec<String>,
-    /// Operations that its values lead to.
+    /// Operations that can be called with values of this response.
     pub links: Vec<ResponseLink>,
 }
 
-/// An operation that values of an answer lead to.
+/// An operation that can be called with values of a response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResponseLink {
     pub name: String,
-    /// The id of the operation, or a reference to it.
+    /// The `operationId` of the operation, or a reference to it.
     pub operation: String,
-    /// Which parameter gets what: `id` ← `$response.body#/id`.
+    /// The parameters and the expressions that supply them: `id` ← `$response.body#/id`.
     pub parameters: Vec<(String, String)>,
 }
 
-/// Schemes that are needed together, with their scopes.
+/// Security schemes that must be used together, with their scopes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SecurityRequirement {
-    /// The names of the schemes and the scopes of each.
+    /// Each scheme's name and scopes.
     pub schemes: Vec<(String, Vec<String>)>,
 }
 
-/// A way to authenticate.
+/// An authentication scheme.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecurityScheme {
-    /// A key that is sent with each request.
+    /// A key that is sent with every request.
     ApiKey {
         /// The name of the header, parameter or cookie.
         name: String,
-        /// Where it travels: query, header or cookie.
+        /// The query, a header or a cookie.
         location: Location,
     },
-    /// Name and password.
+    /// User name and password.
     Basic,
     /// A token in the `Authorization` header.
     Bearer,
-    /// A token from a token server, for a client of its own.
+    /// An OAuth 2 access token that the client obtains with its own credentials.
     ClientCredentials {
-        /// Where tokens are given.
         token_url: String,
-        /// The scopes there are.
+        /// The available scopes.
         scopes: Vec<String>,
     },
-    /// A token from a server that is described elsewhere.
+    /// A token from an OpenID Connect provider.
     OpenIdConnect {
-        /// Where it is described.
+        /// The URL of the provider's discovery document.
         url: String,
     },
-    /// Another flow of OAuth 2, or a scheme that needs what we do not have: a token can be given.
+    /// Another OAuth 2 flow or an unsupported scheme; the user can still supply a token.
     Other {
-        /// What it is, in one word.
+        /// The kind in one word.
         kind: String,
     },
 }
 
-/// Where an API is reached.
+/// A server of an API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
-    /// The URL with its variables filled in by their defaults; may be relative to the source.
+    /// The URL with variables replaced by their defaults; may be relative to the document's source.
     pub url: String,
 }

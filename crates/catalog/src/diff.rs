@@ -1,4 +1,4 @@
-//! What changes when a document takes the place of another.
+//! The differences between two versions of a document.
 
 use std::collections::BTreeMap;
 
@@ -9,34 +9,32 @@ use crate::command::{ApiCommand, ApiParameter};
 use crate::openapi::Api;
 use crate::table::Row;
 
-/// What an import over an existing catalog changes.
+/// The changes that an import makes to an existing catalog.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct CatalogDiff {
-    /// Commands that are new.
     pub added: Vec<Row>,
-    /// Commands that are gone.
     pub removed: Vec<Row>,
-    /// Commands that are called or answer in another way.
+    /// Commands that are called or respond differently.
     pub changed: Vec<CommandChange>,
 }
 
-/// What is different in one command.
+/// How a command differs between the two documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandChange {
     pub name: String,
     /// Method and path.
     pub key: String,
-    /// What is different, one sentence each.
+    /// The differences, one sentence each.
     pub details: Vec<String>,
-    /// Whether a call that worked may fail now.
+    /// Whether a call that used to work may fail now.
     pub breaking: bool,
 }
 
-/// A side of the comparison.
+/// One side of the comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct DiffSide<'a> {
     pub api: &'a Api,
-    /// Its table, with names.
+    /// The rows of the catalog table, with names assigned.
     pub rows: &'a [Row],
 }
 
@@ -75,7 +73,7 @@ impl CatalogDiff {
         diff
     }
 
-    /// Whether nothing changes.
+    /// Whether there are no changes.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
     }

@@ -1,8 +1,8 @@
-//! A document as its JSON text and a flat list of the places in it: no tree of owned values is
-//! made, because the largest documents have a million of them and a command needs a few hundred.
+//! A document as its JSON text and a flat list of positions in it. No tree of owned values is
+//! built, because the largest documents have a million values and a command needs a few hundred.
 //!
-//! Reading decides what is JSON or YAML and what is neither. It never looks at what a document
-//! says, and it never opens anything.
+//! Reading decides whether the bytes are JSON, YAML or neither. It does not interpret the content
+//! and opens no files.
 
 use milepost_syntax::json::document::{JsonDocument, JsonKind};
 use milepost_syntax::json::scan::{Dialect, ScanError, ScanErrorKind};
@@ -11,55 +11,54 @@ use milepost_syntax::json::tape::{ReadWarnings, Tape};
 use crate::limits;
 use crate::yaml;
 
-/// A document, and what the reader has to say about it.
+/// A document with the reader's notes.
 #[derive(Debug)]
 pub struct ParsedDocument {
-    /// What was read.
     pub document: JsonDocument,
-    /// Warnings, in the order of the document.
+    /// Warnings in document order.
     pub notes: Vec<Note>,
-    /// The YAML it was turned from; none when it was JSON.
+    /// The YAML source that the document was converted from; `None` if it was JSON.
     pub written: Option<String>,
 }
 
-/// Something that is read in one way although it could be meant in another.
+/// A place in the document that could be read in more than one way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// The value it is about, as a JSON pointer.
+    /// JSON pointer of the value.
     pub pointer: String,
-    /// Line of the file, from 1.
+    /// Line in the file, starting at 1.
     pub line: u32,
-    /// Character of the line, from 1.
+    /// Column in characters, starting at 1.
     pub column: u32,
     /// The kind of note: `duplicate-key`, `number`, `lone-surrogate`, `control-characters`,
     /// `yaml-merge`, `yaml-key`, or `more-notes`.
     pub rule: &'static str,
-    /// What is the matter, and what was made of it.
+    /// The problem and how the reader resolved it.
     pub message: String,
 }
 
-/// Why bytes are no document.
+/// The reason why bytes could not be read as a document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
-    /// Nothing but white space and comments.
+    /// Nothing but whitespace and comments.
     #[error("the document is empty; give an OpenAPI document in JSON or YAML")]
     Empty,
-    /// More bytes than are read, as given or with its aliases written out.
+    /// Too many bytes, either as given or after expanding aliases.
     #[error("the document has more than {limit} bytes; import a part of it")]
     TooLarge {
-        /// The most bytes there may be.
+        /// The maximum number of bytes.
         limit: usize,
     },
-    /// A text in another encoding.
+    /// Text in another encoding.
     #[error("the document is not UTF-8 at byte {byte}; save it as UTF-8")]
     NotUtf8 {
-        /// The first byte that does not fit, from 0.
+        /// Offset of the first invalid byte, starting at 0.
         byte: usize,
     },
-    /// A text in UTF-16, as some editors save it.
+    /// UTF-16 text, as some editors save it.
     #[error("the document is UTF-16; save it as UTF-8")]
     Utf16,
-    /// A web page, which is what an address behind a login answers.
+    /// An HTML page, which is what a URL behind a login usually returns.
     #[error(
         "the document is an HTML page, not JSON or YAML; open the address in a browser: \
          it may want a login, or the page links to the raw file"
@@ -68,66 +67,66 @@ pub enum Unreadable {
     /// XML, such as a WSDL.
     #[error("the document is XML; give an OpenAPI document in JSON or YAML")]
     Xml,
-    /// Neither JSON nor YAML at this place.
+    /// A syntax error.
     #[error("line {line}, column {column}: {message}")]
     Syntax {
-        /// Line, from 1.
+        /// Line, starting at 1.
         line: u32,
-        /// Character of the line, from 1.
+        /// Column in characters, starting at 1.
         column: u32,
         /// What was found or expected.
         message: String,
     },
-    /// Lists and maps within lists and maps.
+    /// Lists and maps nested too deeply.
     #[error(
         "line {line}, column {column}: nested deeper than {} levels; \
          move the inner part to `components`",
         limits::DEPTH
     )]
     TooDeep {
-        /// Line, from 1.
+        /// Line, starting at 1.
         line: u32,
-        /// Character of the line, from 1.
+        /// Column in characters, starting at 1.
         column: u32,
     },
-    /// Aliases or merge keys that multiply the document.
+    /// Aliases or merge keys that make the document grow too much.
     #[error(
         "line {line}: aliases and merge keys add more than {limit} bytes to the document; \
          use `$ref` for what is repeated"
     )]
     TooManyAliases {
-        /// Line of the alias that was too much, from 1.
+        /// Line of the alias that exceeded the limit, starting at 1.
         line: u32,
-        /// The most bytes they may add to this document.
+        /// The maximum number of bytes that they may add to this document.
         limit: usize,
     },
-    /// More anchors than are kept.
+    /// More anchors than the limit.
     #[error("line {line}: more than {} anchors; use `$ref` for what is repeated", limits::ANCHORS)]
     TooManyAnchors {
-        /// Line of the anchor that was too much, from 1.
+        /// Line of the anchor that exceeded the limit, starting at 1.
         line: u32,
     },
-    /// A stream of YAML documents.
+    /// A stream of several YAML documents.
     #[error("line {line}: a second YAML document begins; import each from a file of its own")]
     SeveralDocuments {
-        /// Line of the second one, from 1.
+        /// Line of the second document, starting at 1.
         line: u32,
     },
-    /// A value that cannot have `openapi` and `paths`.
+    /// A root value that cannot contain `openapi` and `paths`.
     #[error("the document is {found}, not a map; an OpenAPI document begins with `openapi:`")]
     NotAMap {
-        /// What it is, such as `a list`.
+        /// The kind of value found, such as `a list`.
         found: &'static str,
     },
 }
 
 impl ParsedDocument {
-    /// Reads a document: JSON or YAML, by what it begins with.
+    /// Reads a document. Its first characters decide whether it is JSON or YAML.
     pub fn read(bytes: &[u8]) -> Result<ParsedDocument, Unreadable> {
         ParsedDocument::read_owned(bytes.to_vec())
     }
 
-    /// Reads a document that the caller does not need any more, without a copy of it.
+    /// Like [`ParsedDocument::read`], but takes ownership of the bytes to avoid a copy.
     pub fn read_owned(bytes: Vec<u8>) -> Result<ParsedDocument, Unreadable> {
         let text = decoded(bytes)?;
         let start = text.trim_start();
@@ -155,12 +154,13 @@ impl ParsedDocument {
     }
 }
 
-/// The text of the bytes, without its byte order mark.
+/// Decodes the bytes as UTF-8 and strips the byte order mark.
 fn decoded(bytes: Vec<u8>) -> Result<String, Unreadable> {
     if bytes.len() > limits::DOCUMENT_BYTES {
         return Err(Unreadable::TooLarge { limit: limits::DOCUMENT_BYTES });
     }
-    // With its mark, or without one: the first sign of a document is ASCII in any language.
+    // UTF-16 is recognized even without a byte order mark, because a document always starts with an
+    // ASCII character.
     let is_utf16 = matches!(bytes[..], [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..])
         || matches!(bytes[..], [0, 1..=0x7F, ..] | [1..=0x7F, 0, ..]);
     if is_utf16 {
@@ -184,7 +184,7 @@ fn refuse_markup(start: &str) -> Result<(), Unreadable> {
     }
 }
 
-/// A brace that neither a quote nor another brace follows begins a map of YAML.
+/// A `{` that is not followed by `"` or `}` starts a YAML flow map.
 fn is_json(start: &str) -> bool {
     if let Some(rest) = start.strip_prefix('{') {
         return matches!(rest.trim_start().as_bytes().first(), None | Some(b'"' | b'}'));
@@ -194,7 +194,7 @@ fn is_json(start: &str) -> bool {
 
 fn read_yaml(written: String) -> Result<ParsedDocument, Unreadable> {
     let (yaml::Written { text, places, mut warnings }, source) = yaml::write(&written)?;
-    // Keys are what is noted; a value is where its key is.
+    // Only keys are recorded; a value is located by its key.
     let origin = |at: usize| match places.partition_point(|(json, _)| *json as usize <= at) {
         0 => 0,
         after => places[after - 1].1 as usize,
@@ -207,8 +207,8 @@ fn read_yaml(written: String) -> Result<ParsedDocument, Unreadable> {
     ParsedDocument { document, notes, written: Some(written) }.with_map()
 }
 
-/// The notes of warnings, in the order of the file. `source` is the file, and `origin` says where
-/// in it a position of the JSON text comes from.
+/// Turns warnings into notes, in file order. `source` is the text of the file, and `origin` maps a
+/// position in the JSON text to a position in the file.
 fn notes(
     document: &JsonDocument,
     warnings: ReadWarnings,
@@ -241,7 +241,7 @@ fn refused(error: &ScanError, source: &str, origin: impl Fn(usize) -> usize) -> 
     }
 }
 
-/// Line and character of a place, both from 1.
+/// Line and column of a byte offset, both starting at 1.
 pub(crate) fn place(text: &str, at: usize) -> (u32, u32) {
     let before = &text.as_bytes()[..at.min(text.len())];
     let line = memchr::memchr_iter(b'\n', before).count();

@@ -1,8 +1,8 @@
-//! The part of a document that one command needs, cut out of its text without reading the rest.
+//! The part of a document that one command needs, extracted without reading the rest.
 //!
-//! A large document is parted once, into places that are kept beside it. An excerpt is a document
-//! of its own, with the same values at the same pointers as far as a command and the references in
-//! it lead: what is asked of both is answered alike. Where that cannot be told there is none.
+//! A large document is split once into places, which are stored beside it. An excerpt is a document
+//! of its own: everything that the command refers to, directly or indirectly, is at the same
+//! pointer as in the full document. If that cannot be guaranteed, there is no excerpt.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,23 +14,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits;
 
-/// Where the parts of a document are in its text.
+/// The positions of a document's parts in its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Places {
-    /// Bytes of the whole text.
+    /// Length of the whole text in bytes.
     length: u32,
     entries: Vec<Place>,
 }
 
-/// The key of an entry, where its value begins and ends, and the parts of a large map.
+/// The key of an entry, the start and end of its value, and the places within it if the value is a
+/// large map.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Place(String, u32, u32, Vec<Place>);
 
-/// Where the ways to authenticate are, which operations name without a reference.
+/// Where security schemes are declared; operations refer to them by name rather than by `$ref`.
 const SCHEMES: [&str; 2] = ["/components/securitySchemes", "/securityDefinitions"];
 
 impl Places {
-    /// The places of a document; `None` where reading all of it takes no longer.
+    /// Finds the places of a document; `None` if the document is small enough to be read whole.
     pub fn of(document: &JsonDocument) -> Option<Places> {
         let length = document.text().len();
         let large = length >= limits::EXCERPT_DOCUMENT_BYTES;
@@ -38,19 +39,19 @@ impl Places {
         Some(Places { length, entries: parts(document.root(), limits::EXCERPT_DEPTH) })
     }
 
-    /// Bytes of the text that these are places of.
+    /// Length in bytes of the text that these places belong to.
     pub fn length(&self) -> u64 {
         u64::from(self.length)
     }
 
-    /// The document without all that the value at a pointer does not need; for no pointer, what is
-    /// said of the API as a whole. `read` gives the part of the text at a range.
+    /// Extracts what the value at a pointer needs; without a pointer, only what applies to the API
+    /// as a whole. `read` returns the text in a range of bytes.
     pub fn excerpt(
         &self,
         pointer: Option<&str>,
         read: impl FnMut(Range<u64>) -> Option<String>,
     ) -> Option<String> {
-        // What stands at the top and is no large map is about every operation.
+        // Top-level entries that are not split apply to every operation.
         let open = self.entries.iter().filter(|place| place.3.is_empty()).collect();
         let mut cutting = Cutting { places: self, read, open, taken: BTreeMap::new(), bytes: 0 };
         SCHEMES.into_iter().chain(pointer).try_for_each(|pointer| cutting.want(pointer))?;
@@ -60,7 +61,7 @@ impl Places {
         Some(text)
     }
 
-    /// The part that a value is in, or the large map that it is.
+    /// The place that contains the value, or the large map that is the value.
     fn place(&self, pointer: &str) -> Option<&Place> {
         let (mut here, mut found) = (&self.entries, None);
         for token in pointer.strip_prefix('/')?.split('/') {
@@ -76,7 +77,7 @@ impl Places {
     }
 }
 
-/// The entries of a map; those that are large maps in parts.
+/// The places of a map's entries; large maps are split further.
 fn parts(map: JsonNode<'_>, depth: usize) -> Vec<Place> {
     let place = |(key, node): (std::borrow::Cow<'_, str>, JsonNode<'_>)| {
         let Range { start, end } = node.range();
@@ -87,20 +88,20 @@ fn parts(map: JsonNode<'_>, depth: usize) -> Vec<Place> {
     map.entries().map(place).collect()
 }
 
-/// An excerpt that is being made.
+/// An excerpt under construction.
 struct Cutting<'p, R> {
     places: &'p Places,
     read: R,
-    /// What is wanted and not looked at yet.
+    /// Places that still have to be read.
     open: Vec<&'p Place>,
-    /// The texts of the parts, by where they begin.
+    /// The text of the places read so far, by start offset.
     taken: BTreeMap<u32, String>,
     bytes: usize,
 }
 
 impl<R: FnMut(Range<u64>) -> Option<String>> Cutting<'_, R> {
-    /// Asks for what a pointer leads to. One that leads nowhere does so in the excerpt too; one to
-    /// the whole document cannot be followed in less than that.
+    /// Requests the value at a pointer. A dangling pointer is also dangling in the excerpt. Returns
+    /// `None` for the root pointer, because that takes the whole document.
     fn want(&mut self, pointer: &str) -> Option<()> {
         if pointer.is_empty() {
             return None;
@@ -109,7 +110,7 @@ impl<R: FnMut(Range<u64>) -> Option<String>> Cutting<'_, R> {
         Some(())
     }
 
-    /// Takes what is wanted, and what that refers to.
+    /// Reads all requested places, and everything that they refer to.
     fn take(&mut self) -> Option<()> {
         while let Some(Place(_, from, to, parts)) = self.open.pop() {
             self.open.extend(parts);
@@ -127,24 +128,26 @@ impl<R: FnMut(Range<u64>) -> Option<String>> Cutting<'_, R> {
         Some(())
     }
 
-    /// Asks for all that a text may refer to: every string in it that looks like a reference.
+    /// Requests everything that a text may refer to: every string in it that looks like a
+    /// reference.
     fn follow(&mut self, text: &str) -> Option<()> {
-        // Nobody writes the sign of a reference like this, and it would be overlooked.
+        // An escaped `#` would be missed by the search below. In practice nobody writes one.
         if memmem::find(text.as_bytes(), b"\\u0023").is_some() {
             return None;
         }
         for at in memmem::find_iter(text.as_bytes(), b"\"#") {
             let mut strings = serde_json::Deserializer::from_str(&text[at..]).into_iter();
-            // What begins within a string is none.
+            // A match inside a string does not parse and is not a reference.
             let Some(Ok(reference)) = strings.next() else { continue };
             let reference: String = reference;
             let fragment = reference.strip_prefix('#').unwrap_or_default();
             self.want(fragment)?;
             if fragment.contains('%') {
-                // As `Document::fragment` reads it: encoded as a whole or part by part.
+                // As in `Document::fragment`, the fragment may be encoded as a whole or segment by
+                // segment.
                 let decode = |token| percent_decode_str(token).decode_utf8_lossy();
                 self.want(&decode(fragment))?;
-                // A slash that was encoded is part of a key.
+                // An encoded slash belongs to the key.
                 let tokens = fragment.split('/').map(|token| decode(token).replace('/', "~1"));
                 self.open.extend(self.places.place(&tokens.collect::<Vec<_>>().join("/")));
             }
@@ -153,7 +156,7 @@ impl<R: FnMut(Range<u64>) -> Option<String>> Cutting<'_, R> {
     }
 }
 
-/// Writes what was taken, with the maps that it stands in.
+/// Writes the texts that were read, together with the maps that enclose them.
 fn write_map(out: &mut String, entries: &[Place], taken: &BTreeMap<u32, String>) {
     out.push('{');
     let mut first = true;
@@ -181,7 +184,7 @@ mod tests {
     use super::*;
     use crate::document::ParsedDocument;
 
-    /// A document that is large enough to be parted, around what a test is about.
+    /// A document that is large enough to be split, containing the given paths and schemas.
     fn document(paths: &str, schemas: &str) -> JsonDocument {
         let filler = "x".repeat(limits::EXCERPT_DOCUMENT_BYTES);
         let text = format!(
@@ -240,7 +243,7 @@ mod tests {
         ] {
             check(&path(reference), schemas, expected);
         }
-        // A mapping of a discriminator, and text that only looks like a reference.
+        // A discriminator mapping, and text that only looks like a reference.
         check(r##""/a": {"mapping": {"x": "#/components/schemas/other"}}"##, schemas, &["other"]);
         check(r##""/a": {"description": "say \"#/components/schemas/one\""}"##, schemas, &[]);
     }

@@ -1,4 +1,4 @@
-//! What is worth telling about a document: a place, a rule and a sentence.
+//! Findings about a document: a location, a rule and a message.
 
 use crate::limits;
 use crate::text;
@@ -31,17 +31,17 @@ impl DocumentRule {
     pub const CREDENTIALS: DocumentRule = DocumentRule("credentials");
 }
 
-/// One thing to tell about a document.
+/// A single finding about a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentFinding {
-    /// JSON pointer.
+    /// JSON pointer of the place in the document.
     pub path: String,
     pub rule: DocumentRule,
-    /// What is wrong and what was done about it, in one sentence.
+    /// What is wrong and how it was handled, in one sentence.
     pub message: String,
 }
 
-/// Findings so far. The same thing is told once, and no more than there is use for.
+/// Collects findings, without duplicates and up to a limit.
 #[derive(Debug, Default)]
 pub struct DocumentFindings {
     list: Vec<DocumentFinding>,
@@ -49,7 +49,7 @@ pub struct DocumentFindings {
 }
 
 impl DocumentFindings {
-    /// Adds one.
+    /// Adds a finding.
     pub fn add(&mut self, path: impl Into<String>, rule: DocumentRule, message: impl AsRef<str>) {
         if self.list.len() >= limits::FINDINGS {
             self.more += 1;
@@ -62,7 +62,7 @@ impl DocumentFindings {
         }
     }
 
-    /// What was found.
+    /// Returns the collected findings.
     pub fn into_list(mut self) -> Vec<DocumentFinding> {
         if self.more > 0 {
             let message = format!("{} more findings are not shown", self.more);
@@ -75,13 +75,13 @@ impl DocumentFindings {
         self.list
     }
 
-    /// Whether there are none.
+    /// Whether there are no findings.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 }
 
-/// A key or index as a part of a JSON pointer.
+/// Escapes a key or index for use in a JSON pointer.
 pub fn part(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }

@@ -1,4 +1,4 @@
-//! A document looked at as a whole: what it is, what can be used of it, and what is wrong.
+//! Inspects a whole document: what it is, which operations are usable and what is wrong with it.
 
 use std::collections::BTreeSet;
 
@@ -12,23 +12,22 @@ use crate::refs;
 use crate::table::Row;
 use crate::text::{self, WordList};
 
-/// What a look at the whole document found.
+/// The result of inspecting a document.
 #[derive(Debug)]
 pub struct Inspection {
-    /// Every usable operation, still without a name.
+    /// Every usable operation; names are assigned later.
     rows: Vec<Row>,
-    /// Of each row, whether it answers with a list.
+    /// For each row, whether the operation returns a list.
     lists: Vec<bool>,
-    /// How many operations the document has.
     pub operation_count: usize,
-    /// What was left out or guessed.
+    /// Parts that were left out or guessed.
     pub warnings: Vec<DocumentFinding>,
-    /// Why it cannot be imported.
+    /// Reasons why the document cannot be imported.
     pub violations: Vec<DocumentFinding>,
 }
 
 impl Inspection {
-    /// Looks at everything once.
+    /// Inspects the whole document in one pass.
     pub fn of(api: &Api) -> Inspection {
         let mut warnings = DocumentFindings::default();
         let mut violations = DocumentFindings::default();
@@ -56,13 +55,13 @@ impl Inspection {
         }
     }
 
-    /// The table, with names: those that were given before are kept.
+    /// Returns the table with names assigned, keeping previously assigned ones.
     pub fn into_rows(mut self, kept: &AssignedNames) -> Vec<Row> {
         naming::assign(&mut self.rows, &self.lists, kept);
         self.rows
     }
 
-    /// How many commands there will be.
+    /// The number of commands that the document yields.
     pub fn command_count(&self) -> usize {
         self.rows.len()
     }
@@ -118,13 +117,13 @@ fn same_ids(rows: &[Row], warnings: &mut DocumentFindings) {
     }
 }
 
-/// Names under which a list is often wrapped.
+/// Names of properties that often wrap a list.
 pub(crate) const WRAPPERS: WordList = WordList(
     "data items results values records entries content elements list rows objects resources \
      collection value response result",
 );
 
-/// Whether an operation answers with a list, bare or wrapped.
+/// Whether an operation returns a list, bare or wrapped.
 fn answers_list(api: &Api, operation: &Operation<'_>) -> bool {
     let last = operation.path.split('/').rfind(|part| !part.is_empty());
     let last = last.filter(|part| !part.contains('{')).map(without_format).and_then(text::kebab);
@@ -134,7 +133,7 @@ fn answers_list(api: &Api, operation: &Operation<'_>) -> bool {
     is_list(api, schema, last.as_deref().unwrap_or_default(), 0)
 }
 
-/// A part of a path without the format that some APIs want there: `Calls.json` are calls.
+/// Strips the format extension that some APIs put in a path: `Calls.json` becomes `Calls`.
 fn without_format(part: &str) -> &str {
     match part.rsplit_once('.') {
         Some((name, "json" | "xml" | "csv" | "yaml")) => name,
@@ -164,19 +163,19 @@ fn is_list(api: &Api, schema: JsonNode<'_>, last: &str, depth: usize) -> bool {
     })
 }
 
-/// Where a catalog is reached, and what is wrong with what the document says of it.
+/// The base URL of a catalog, and what is wrong with the servers in the document.
 #[derive(Debug, Default)]
 pub struct BaseUrl {
-    /// The URL; `None` when somebody has to say one.
+    /// The URL; `None` if the user has to supply one.
     pub url: Option<Url>,
-    /// What was left out.
+    /// Servers that were skipped.
     pub warnings: Vec<DocumentFinding>,
-    /// Why nothing can be used.
+    /// Reasons why no server is usable.
     pub violations: Vec<DocumentFinding>,
 }
 
 impl BaseUrl {
-    /// The URL given, else the first server of the document that can be used.
+    /// Uses the given URL, or else the first usable server of the document.
     pub fn of(api: &Api, given: Option<&str>, source: Option<&Url>) -> BaseUrl {
         let mut warnings = DocumentFindings::default();
         let mut violations = DocumentFindings::default();
@@ -219,38 +218,37 @@ impl BaseUrl {
     }
 }
 
-/// Why a server cannot be used.
+/// The reason why a server cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unusable {
-    /// It needs a URL to be relative to.
+    /// The URL is relative and there is no source URL to resolve it against.
     #[error("is relative: it needs a base URL")]
     Relative,
-    /// A variable in it has no value.
+    /// A variable in the URL has no value.
     #[error("has a variable without a value: it needs a base URL")]
     Template,
-    /// It is reached otherwise than by HTTP.
+    /// The URL is not an HTTP URL.
     #[error("is not an http or https URL")]
     Scheme,
-    /// It names a user or password.
+    /// The URL contains a user name or password.
     #[error("holds a user or password: give those as secrets")]
     Credentials,
-    /// It is no URL.
     #[error("is not a URL")]
     Malformed,
 }
 
-/// A URL as it may be shown: whoever wrote a password into it did not mean it to be read.
+/// Masks the user name and password in a URL, so that it can be shown.
 pub fn shown(text: &str) -> String {
     let Ok(mut url) = Url::parse(text) else { return text::line(text, 200) };
     if url.username().is_empty() && url.password().is_none() {
         return text::line(text, 200);
     }
-    // A URL that has a user has a host, so both can be set.
+    // A URL with a user name has a host, so both calls succeed.
     let _ = url.set_username("…").and_then(|()| url.set_password(None));
     text::line(url.as_str(), 200)
 }
 
-/// A server as a URL, without query and fragment.
+/// Parses a server URL, dropping query and fragment.
 pub fn usable(server: &str, source: Option<&Url>) -> Result<Url, Unusable> {
     if server.contains(['{', '}']) {
         return Err(Unusable::Template);
@@ -274,7 +272,7 @@ pub fn usable(server: &str, source: Option<&Url>) -> Result<Url, Unusable> {
     Ok(url)
 }
 
-/// The first parts of the names, each once: `orders`, `customers`.
+/// The distinct first segments of the names: `orders`, `customers`.
 pub fn prefixes(rows: &[Row]) -> Vec<String> {
     let prefixes = rows.iter().filter_map(|row| row.name.split(':').next());
     prefixes.collect::<BTreeSet<_>>().into_iter().map(str::to_owned).collect()

@@ -1,4 +1,4 @@
-//! OpenAPI documents as commands. Pure: bytes in, values out.
+//! Turns OpenAPI documents into commands. Pure: bytes in, values out.
 
 pub mod bundle;
 pub mod command;

@@ -1,5 +1,5 @@
-//! Names of commands: resource path and verb, `orders:refunds:create`. A name once given is kept;
-//! no two commands share one.
+//! Command names: resource path and verb, such as `orders:refunds:create`. A name is never
+//! reassigned, and no two commands share one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,10 +11,10 @@ use crate::limits::NAME_CHARS;
 use crate::table::Row;
 use crate::text::{self, TemplatePiece, WordList, template_pieces};
 
-/// Names that were given before, by method and path.
+/// Previously assigned names, by method and path.
 pub type AssignedNames = BTreeMap<String, String>;
 
-/// Words that begin the last part of a path when it is something to do, not something there is.
+/// Words that mark the last segment of a path as an action rather than a resource.
 const ACTIONS: WordList = WordList(
     "accept acknowledge activate add allocate apply approve archive assign attach authenticate \
         authorize autocomplete batch block bulk calculate cancel capture change check claim clear \
@@ -34,10 +34,11 @@ const ACTIONS: WordList = WordList(
         verify view void wait watch withdraw write",
 );
 
-/// Gives every row its name: those kept first, then the plain ones, then ties are broken by the
-/// operation's id, and by a short hash. Nothing depends on the order of the document.
+/// Assigns a name to every row. Previous names come first, then plain names; ties are broken by the
+/// `operationId` and then by a short hash. The result does not depend on document order.
 pub fn assign(rows: &mut [Row], lists: &[bool], kept: &AssignedNames) {
-    // A name stays with its operation even while that is gone, so that it never means another.
+    // The name of an operation that disappeared stays reserved, so that it never refers to another
+    // one.
     let mut taken: BTreeSet<String> = kept.values().cloned().collect();
     let mut open: Vec<usize> = Vec::new();
     let mut given: BTreeSet<String> = BTreeSet::new();
@@ -58,7 +59,7 @@ pub fn assign(rows: &mut [Row], lists: &[bool], kept: &AssignedNames) {
     }
 }
 
-/// The ids of operations as names, and how many have each.
+/// The operation ids as names, with the number of operations that use each.
 fn ids(rows: &[Row]) -> BTreeMap<String, usize> {
     let mut ids = BTreeMap::new();
     for id in rows.iter().filter_map(|row| text::kebab(row.operation_id.as_deref()?)) {
@@ -80,22 +81,22 @@ fn free_name(
     {
         candidates.push(format!("{resource}:replace"));
     }
-    // An id that several operations share names none of them.
+    // An id shared by several operations is ambiguous.
     let id = row.operation_id.as_deref().and_then(text::kebab);
     candidates.extend(id.filter(|id| ids.get(id) == Some(&1)));
     candidates.retain(|name| name.len() <= NAME_CHARS);
-    // The end of a long name says most, and a hash keeps it apart.
+    // The end of a long name is the most specific part; a hash makes it unique.
     candidates.extend((6..=40).map(|digits| hashed(&plain, row, digits)));
     candidates.into_iter().find(|name| !taken.contains(name)).unwrap_or_default()
 }
 
-/// Whether a text can be the name of a command.
+/// Whether a text is a valid command name.
 pub fn is_name(text: &str) -> bool {
     (1..=NAME_CHARS).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b":-".contains(&b))
 }
 
-/// A part of a path: what it says, and whether a value of the caller's is in it.
+/// A path segment: its text, and whether it contains a parameter.
 struct Part {
     word: Option<String>,
     value: bool,
@@ -119,7 +120,7 @@ fn plain_name(row: &Row, lists: bool) -> String {
         let verb = || verb(row.method, ends_in_value, lists, false);
         return id.unwrap_or_else(|| format!("root:{}", verb()));
     };
-    // The last part says what is done: `orders:cancel`.
+    // The last segment is the action: `orders:cancel`.
     if !ends_in_value && is_action(row.method, last) {
         return words.join(":");
     }
@@ -150,12 +151,12 @@ fn is_action(method: Method, word: &str) -> bool {
         && ACTIONS.contains(first)
 }
 
-/// Whether a word is something to do.
+/// Whether a word is an action.
 pub(crate) fn is_verb(word: &str) -> bool {
     ACTIONS.contains(word)
 }
 
-/// Whether a word means several things.
+/// Whether a word is a plural.
 pub(crate) fn is_plural(word: &str) -> bool {
     let last = word.rsplit('-').next().unwrap_or(word);
     let is_one = ["ss", "us", "is"].iter().any(|end| last.ends_with(end)) || last == "news";
@@ -164,7 +165,7 @@ pub(crate) fn is_plural(word: &str) -> bool {
 
 fn parts(path: &str) -> Vec<Part> {
     let path = path.split('?').next().unwrap_or(path);
-    // `/orders/{id}:cancel` is how some say `/orders/{id}/cancel`.
+    // Some APIs write `/orders/{id}:cancel` for `/orders/{id}/cancel`.
     let pieces: Vec<&str> = path.split(['/', ':']).filter(|piece| !piece.is_empty()).collect();
     let says_nothing = |at: usize, word: &str| {
         pieces.len() > 1 && (is_version(word) || at == 0 && matches!(word, "api" | "apis" | "rest"))
@@ -203,7 +204,7 @@ fn is_version(word: &str) -> bool {
     is_numbered || is_staged("alpha") || is_staged("beta")
 }
 
-/// The end of a name, and a hash of what it names.
+/// The end of a name, followed by a hash of the row's key.
 fn hashed(name: &str, row: &Row, digits: usize) -> String {
     let mut hash = hex(&Sha256::digest(row.key().as_bytes()));
     hash.truncate(digits);

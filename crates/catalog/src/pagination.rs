@@ -1,6 +1,6 @@
-//! Lists that come in pages: how an API pages, and how to ask for the next page. Pure: one answer
-//! in, the change of the next request out. Who fetches pages keeps a [`PageWalk`], which never goes in
-//! a circle and never goes on for ever.
+//! Paginated lists: how an API paginates and how to request the next page. Pure: a response goes
+//! in, the change to the next request comes out. The caller that fetches pages keeps a
+//! [`PageWalk`], which detects cycles and always terminates.
 
 mod detect;
 mod link;
@@ -18,101 +18,91 @@ use self::names::{MORE, TOTAL_PAGES, TOTALS};
 use crate::limits;
 use crate::request::Arguments;
 
-/// How an API pages.
+/// How an API paginates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PagingScheme {
     /// A `Link` header with `rel="next"`.
     Link,
-    /// The URL of the next page stands in the body.
+    /// The body contains the URL of the next page.
     NextUrl {
-        /// Where, as a JSON pointer.
+        /// JSON pointer of the URL.
         at: String,
     },
-    /// A value of the body is an argument of the next request.
+    /// A value from the body is an argument of the next request.
     Cursor {
         parameter: String,
-        /// Where the value stands, as a JSON pointer.
+        /// JSON pointer of the value.
         at: String,
-        /// Where it says whether there is more.
+        /// JSON pointer of the flag that says whether there are more pages.
         more: Option<String>,
     },
-    /// A value of the last item is an argument of the next request.
+    /// A value from the last item is an argument of the next request.
     LastItem {
         parameter: String,
-        /// The value of the item.
+        /// The field of the item.
         field: String,
-        /// Where it says whether there is more.
+        /// JSON pointer of the flag that says whether there are more pages.
         more: Option<String>,
     },
-    /// Pages are numbered.
-    Page {
-        parameter: String,
-        /// The number of the first page.
-        first: u64,
-        /// How many items a page has.
-        size: Option<PageSize>,
-    },
-    /// Items are numbered.
+    /// Requests select a page by number.
+    Page { parameter: String, first: u64, size: Option<PageSize> },
+    /// Requests select items by offset.
     Offset {
         parameter: String,
-        /// The number of the first item.
+        /// The offset of the first item.
         first: u64,
-        /// How many items a page has.
         size: Option<PageSize>,
     },
 }
 
-/// The argument that says how many items a page has.
+/// The argument that sets the number of items per page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageSize {
     pub parameter: String,
-    /// Its value unless given.
+    /// The page size if the argument is omitted.
     pub default: Option<u64>,
     pub maximum: Option<u64>,
 }
 
-/// An answer, as far as paging needs it.
+/// The parts of a response that pagination needs.
 #[derive(Debug, Clone, Copy)]
 pub struct PageResponse<'a> {
-    /// The URL of the request.
     pub url: &'a Url,
-    /// The headers of the answer.
     pub headers: &'a [(String, String)],
-    /// The body of the answer.
     pub body: &'a Value,
 }
 
-/// How to ask for the next page.
+/// How to request the next page.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NextPage {
-    /// The same request with this argument.
+    /// Repeat the request with this argument.
     With {
-        /// The argument, by the name it has in `with`.
+        /// The name of the argument in `with`.
         name: String,
         value: Value,
     },
-    /// A GET of this URL, which has the origin of the request.
+    /// GET this URL, which has the same origin as the request.
     Url(Url),
 }
 
-/// Why there is no next page although there should be.
+/// Why the next page cannot be requested.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PagingError {
-    /// The next page lies on another server.
+    /// The next page is on another server.
     #[error("the next page `{url}` is not on the server of the request")]
     Elsewhere { url: String },
-    /// What should be a URL is none.
+    /// The next-page link is not a URL.
     #[error("the next page `{text}` is not a URL")]
     NoUrl { text: String },
-    /// The server leads back to a page that was fetched already.
+    /// The server pointed back to a page that was already fetched.
     #[error("page {page} leads back to a page that was fetched already")]
     Circle {
-        /// The number of the page, from 1.
+        /// The number of the page, starting at 1.
         page: usize,
     },
 }
 
-/// The next page after an answer; nothing when it was the last one.
+/// The next page after a response; `None` after the last page.
 pub fn next(
     scheme: &PagingScheme,
     arguments: &Arguments,
@@ -159,7 +149,7 @@ fn cursor(
     match value {
         None | Some(Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => Ok(None),
         Some(Value::String(text)) if text.is_empty() => Ok(None),
-        // Some call a URL a cursor.
+        // Some APIs return a URL as the cursor.
         Some(Value::String(text))
             if text.starts_with("http://") || text.starts_with("https://") =>
         {
@@ -172,7 +162,7 @@ fn cursor(
     }
 }
 
-/// The name under which an argument was given, so that it is replaced and not given twice.
+/// The name under which an argument was given, so that it is replaced rather than given twice.
 fn given_name(parameter: &str, arguments: &Arguments) -> String {
     let qualified = |key: &&String| key.split_once('.').is_some_and(|(_, bare)| bare == parameter);
     if arguments.with.contains_key(parameter) {
@@ -181,7 +171,7 @@ fn given_name(parameter: &str, arguments: &Arguments) -> String {
     arguments.with.keys().find(qualified).map_or(parameter, String::as_str).to_owned()
 }
 
-/// Pages or items by number.
+/// Pagination by page number or by item offset.
 struct Count<'s> {
     parameter: &'s str,
     first: u64,
@@ -194,7 +184,7 @@ fn counted(
     arguments: &Arguments,
     answer: &PageResponse<'_>,
 ) -> Result<Option<NextPage>, PagingError> {
-    // A server that sends links knows best.
+    // If the server sends links, they are authoritative.
     if link::is_there(answer) {
         return link::next(answer).map(|next| next.map(NextPage::Url));
     }
@@ -207,7 +197,7 @@ fn counted(
     let current = given.unwrap_or(count.first);
     let following = current.saturating_add(if count.by_page { 1 } else { found });
     let total = detect::aside(answer.body, if count.by_page { TOTAL_PAGES } else { TOTALS });
-    // Numbers begin at 0 or at 1.
+    // Numbering starts at 0 or 1.
     let seen = total
         .and_then(Value::as_u64)
         .map(|total| following.saturating_sub(count.first.min(1)) >= total);
@@ -219,8 +209,8 @@ fn number(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }
 
-/// A page with fewer items than it could have is the last one. A server may give less than was
-/// asked for, so that only a size counts which the document promises.
+/// Whether a page is shorter than promised, and therefore the last. A server may return fewer items
+/// than requested, so only a size that the document guarantees counts.
 fn is_short(size: Option<&PageSize>, arguments: &Arguments, found: u64) -> bool {
     let Some(size) = size else { return false };
     let given = arguments.with.get(&given_name(&size.parameter, arguments)).and_then(number);
@@ -236,32 +226,32 @@ fn list(body: &Value) -> Option<&Vec<Value>> {
     body.pointer(&items(body)?)?.as_array()
 }
 
-/// What follows a page.
+/// What to do after a page.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PageStep {
-    /// It was the last one.
+    /// It was the last page.
     End,
-    /// There is another one.
+    /// There is another page.
     More(NextPage),
-    /// There is another one, but the caller wants no more.
+    /// There is another page, but a limit was reached.
     Full,
 }
 
-/// A walk through the pages of one list.
+/// Iterates over the pages of one list.
 #[derive(Debug, Default)]
 pub struct PageWalk {
     pages_max: usize,
     items_max: usize,
     pages: usize,
     items: usize,
-    /// What was asked for.
+    /// The next-page requests so far.
     asked: BTreeSet<String>,
-    /// The list of the page before.
+    /// Hash of the previous page's list.
     before: Option<[u8; 32]>,
 }
 
 impl PageWalk {
-    /// Begins. No walk is longer than [`limits::PAGES`] and [`limits::PAGED_ITEMS`].
+    /// Starts a walk. It never exceeds [`limits::PAGES`] or [`limits::PAGED_ITEMS`].
     pub fn new(pages_max: Option<usize>, items_max: Option<usize>) -> PageWalk {
         PageWalk {
             pages_max: pages_max.map_or(limits::PAGES, |max| max.min(limits::PAGES)),
@@ -270,12 +260,12 @@ impl PageWalk {
         }
     }
 
-    /// How many items are still wanted.
+    /// How many more items may be collected.
     pub fn wanted(&self) -> usize {
         self.items_max.saturating_sub(self.items)
     }
 
-    /// Notes a page and says what follows it.
+    /// Records a page and returns what to do next.
     pub fn step(
         &mut self,
         scheme: &PagingScheme,
@@ -287,7 +277,7 @@ impl PageWalk {
         self.items += items.map_or(0, Vec::len);
         let Some(next) = next(scheme, arguments, answer)? else { return Ok(PageStep::End) };
         let circle = PagingError::Circle { page: self.pages };
-        // A server that ignores the number of the page sends the first one again and again.
+        // A server that ignores the page number keeps sending the first page.
         let hash = items
             .filter(|items| !items.is_empty())
             .map(|items| Sha256::digest(Value::Array(items.clone()).to_string().as_bytes()).into());

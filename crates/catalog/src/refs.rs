@@ -1,4 +1,4 @@
-//! References: followed one hop at a time, never inlined.
+//! References, followed one hop at a time and never inlined.
 
 use std::collections::BTreeMap;
 
@@ -7,26 +7,25 @@ use milepost_syntax::json::document::{JsonDocument, JsonNode};
 use crate::finding::{DocumentFindings, DocumentRule, below};
 use crate::limits;
 
-/// Why a reference leads nowhere.
+/// Why a reference cannot be resolved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RefError {
-    /// It leads back to itself.
     #[error("the reference `{0}` leads back to itself")]
     Cycle(String),
-    /// There is nothing where it points.
+    /// The target does not exist.
     #[error("there is nothing at `{0}`")]
     Missing(String),
-    /// It leads to a file or URL that was not read.
+    /// The target is in a file or URL that was not read.
     #[error("`{0}` lies outside the document and was not read")]
     Outside(String),
 }
 
-/// The text of a reference, when the value is one.
+/// The target of a value that is a reference.
 pub fn target(node: JsonNode<'_>) -> Option<String> {
     node.get("$ref")?.text().map(std::borrow::Cow::into_owned)
 }
 
-/// The value behind any number of references.
+/// Follows references until a value is reached.
 pub fn resolve<'d>(
     document: &'d JsonDocument,
     node: JsonNode<'d>,
@@ -39,7 +38,7 @@ pub fn resolve<'d>(
     Err(RefError::Cycle(target(node).unwrap_or_default()))
 }
 
-/// The value one reference points at.
+/// The value that a single reference points to.
 pub fn follow<'d>(document: &'d JsonDocument, reference: &str) -> Result<JsonNode<'d>, RefError> {
     let Some(fragment) = reference.strip_prefix('#') else {
         return Err(RefError::Outside(reference.to_owned()));
@@ -47,8 +46,8 @@ pub fn follow<'d>(document: &'d JsonDocument, reference: &str) -> Result<JsonNod
     document.fragment(fragment).ok_or_else(|| RefError::Missing(reference.to_owned()))
 }
 
-/// Tells every reference within the document that leads nowhere. Most documents have none, and
-/// that is seen from the text, each reference looked up once.
+/// Reports every dangling reference within the document. The references are found by searching the
+/// text, and each distinct one is resolved once, so this is cheap for most documents.
 pub(crate) fn dangling(document: &JsonDocument, findings: &mut DocumentFindings) {
     let text = document.text();
     let key = memchr::memmem::Finder::new("\"$ref\"");

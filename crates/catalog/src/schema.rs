@@ -1,5 +1,5 @@
-//! JSON Schemas of commands: the types of a value, the properties of a body, what a schema refers
-//! to, and its compiled form.
+//! JSON Schemas of commands: the types of a value, the properties of a body, referenced
+//! definitions, and compilation.
 
 mod direction;
 pub(crate) mod size;
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 pub use self::direction::{Direction, one_way};
 use crate::limits;
 
-/// The schemas that others refer to as `#/$defs/<name>`.
+/// The schemas that other schemas reference as `#/$defs/<name>`.
 pub type Definitions = Map<String, Value>;
 
 /// Keywords whose value is data, not a schema.
@@ -26,7 +26,7 @@ pub(crate) fn definition_name(reference: &str) -> Option<String> {
     Some(decoded.replace("~1", "/").replace("~0", "~"))
 }
 
-/// The schema a reference leads to.
+/// The schema that a reference points to.
 pub fn follow<'s>(reference: &str, defs: &'s Definitions) -> Option<&'s Value> {
     let definition = defs.get(&definition_name(reference)?)?;
     match reference.strip_prefix("#/$defs/")?.split_once('/') {
@@ -38,7 +38,7 @@ pub fn follow<'s>(reference: &str, defs: &'s Definitions) -> Option<&'s Value> {
     }
 }
 
-/// The schema behind any number of references; one that leads nowhere stays.
+/// Follows references until a schema is reached; a dangling reference is returned as is.
 pub fn resolve<'s>(schema: &'s Value, defs: &'s Definitions) -> &'s Value {
     let mut schema = schema;
     for _ in 0..limits::REF_HOPS {
@@ -51,7 +51,7 @@ pub fn resolve<'s>(schema: &'s Value, defs: &'s Definitions) -> &'s Value {
     schema
 }
 
-/// The names of all definitions that a schema leads to.
+/// The names of all definitions that a schema references, directly or indirectly.
 pub fn reachable(schema: &Value, defs: &Definitions) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut open = vec![schema];
@@ -74,13 +74,13 @@ pub fn reachable(schema: &Value, defs: &Definitions) -> BTreeSet<String> {
     names
 }
 
-/// Compiles a schema of JSON Schema 2020-12, formats included.
+/// Compiles a JSON Schema 2020-12 schema, with format validation.
 pub fn compile(schema: &Value) -> Result<Validator, ValidationError<'static>> {
     options().should_validate_formats(true).build(schema)
 }
 
-/// How schemas of others are compiled: a pattern takes no more time and memory than we allow, and
-/// nothing is fetched.
+/// Options for compiling third-party schemas: the time and memory of regular expressions are
+/// bounded, and nothing is fetched.
 pub(crate) fn options() -> ValidationOptions<'static> {
     let patterns = PatternOptions::fancy_regex()
         .backtrack_limit(limits::PATTERN_STEPS)
@@ -88,8 +88,8 @@ pub(crate) fn options() -> ValidationOptions<'static> {
     jsonschema::options().offline().with_pattern_options(patterns)
 }
 
-/// Calls `visit` with every part of a schema that applies to the same value: the schema itself, what
-/// it refers to, and theirs in the `keywords` such as `allOf`.
+/// Calls `visit` with every subschema that applies to the same value: the schema itself, the
+/// schemas it references, and the schemas in `keywords` such as `allOf`.
 fn each_part_in<'s>(
     schema: &'s Value,
     defs: &'s Definitions,
@@ -115,7 +115,7 @@ fn each_part_in<'s>(
     }
 }
 
-/// Visits a schema and those it is made of: references, `allOf`, `anyOf`, `oneOf`.
+/// Visits a schema and the schemas it is composed of: references, `allOf`, `anyOf`, `oneOf`.
 pub(crate) fn each_part<'s>(
     schema: &'s Value,
     defs: &'s Definitions,
@@ -124,7 +124,8 @@ pub(crate) fn each_part<'s>(
     each_part_in(schema, defs, &["oneOf", "anyOf", "allOf"], visit);
 }
 
-/// The schema of each property, in the order of the document; the first one of a name.
+/// The schema of each property, in document order. If a property occurs more than once, the first
+/// schema wins.
 pub(crate) fn properties<'s>(
     schema: &'s Value,
     defs: &'s Definitions,
@@ -142,7 +143,7 @@ pub(crate) fn properties<'s>(
     found
 }
 
-/// The types a value can have; empty when any.
+/// The types that a value can have; empty if any type is allowed.
 pub(crate) fn types<'s>(schema: &'s Value, defs: &'s Definitions) -> Vec<&'s str> {
     let mut found = Vec::new();
     let mut add = |name: &'s str| {
@@ -162,7 +163,7 @@ pub(crate) fn types<'s>(schema: &'s Value, defs: &'s Definitions) -> Vec<&'s str
     found
 }
 
-/// The type of a value in the words of JSON Schema.
+/// The JSON Schema name of a value's type.
 pub(crate) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -175,7 +176,7 @@ pub(crate) fn type_of(value: &Value) -> &'static str {
     }
 }
 
-/// What a value is, for a person: `integer`, `array of string`, `string: open or closed`.
+/// Describes a value for people: `integer`, `array of string`, `string: open or closed`.
 pub(crate) fn describe(schema: &Value, defs: &Definitions) -> String {
     let types = types(schema, defs);
     if let ["array"] = types.as_slice() {
@@ -187,7 +188,7 @@ pub(crate) fn describe(schema: &Value, defs: &Definitions) -> String {
     if types.is_empty() { "any value".to_owned() } else { types.join(" or ") }
 }
 
-/// A property of a body that goes as bytes rather than as text.
+/// Whether a body property is sent as bytes rather than as text.
 pub(crate) fn is_binary(schema: &Value, defs: &Definitions) -> bool {
     let mut binary = false;
     each_part(schema, defs, &mut |part| {

@@ -1,5 +1,5 @@
-//! Where a document departs from the specification, by the schemas its authors publish. Such a
-//! document is read all the same: what is told here is a warning.
+//! Reports where a document deviates from the OpenAPI specification, using the published schemas.
+//! The document is read anyway: these are only warnings.
 
 use jsonschema::{ValidationError, Validator};
 
@@ -8,7 +8,7 @@ use crate::limits;
 use crate::openapi::{Api, OpenApiVersion};
 use crate::schema;
 
-/// Adds what departs from the specification, the first of it.
+/// Adds the first deviations from the specification.
 pub fn departures(api: &Api, findings: &mut DocumentFindings) {
     if api.document().text().len() > limits::SPECIFICATION_BYTES {
         let message = "the document is too large to be compared with the specification's schema";
@@ -21,7 +21,7 @@ pub fn departures(api: &Api, findings: &mut DocumentFindings) {
     }
 }
 
-/// The schema of a version, compiled. One that does not compile is a fault that tests find.
+/// The compiled schema of a version. Tests ensure that every schema compiles.
 fn validator(version: OpenApiVersion) -> Option<Validator> {
     let text = match version {
         OpenApiVersion::V2 => include_str!("../schemas/openapi-2.0.json"),
@@ -33,7 +33,7 @@ fn validator(version: OpenApiVersion) -> Option<Validator> {
     schema::options().build(&schema).ok()
 }
 
-/// The keyword that failed, without the values: they can be large, and are others' text.
+/// The failed keyword, without the offending values: they can be large and are third-party text.
 fn told(error: &ValidationError<'_>) -> String {
     let schema = error.schema_path().to_string();
     let keyword = schema.rsplit('/').find(|part| !part.bytes().all(|b| b.is_ascii_digit()));

@@ -1,55 +1,52 @@
-//! The table of a catalog: what lists, search and names need of each command, in short.
-//! Derived from the document and kept beside it, so that neither is read to find a command.
+//! The table of a catalog: a summary of each command for listing, search and naming. It is derived
+//! from the document and stored beside it, so that finding a command does not require reading the
+//! document.
 
 use serde::{Deserialize, Serialize};
 
 use crate::command::{Location, Method};
 
-/// A command in short.
+/// The summary of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
-    /// Its name in the catalog: `orders:list`.
+    /// The command's name in the catalog: `orders:list`.
     pub name: String,
     pub method: Method,
-    /// The path template as the document has it.
+    /// The path template as written in the document.
     pub path: String,
     /// JSON pointer of the operation in its document.
     pub pointer: String,
-    /// The operation's id, cleaned.
+    /// The `operationId`, sanitized.
     pub operation_id: Option<String>,
-    /// One line, cleaned and capped.
+    /// A single line, sanitized and truncated.
     pub summary: String,
-    /// The beginning of the description, cleaned; for search.
+    /// The start of the description, sanitized; used for search.
     pub description: String,
     pub tags: Vec<String>,
-    /// Its parameters in short.
     pub parameters: Vec<RowParameter>,
-    /// Whether it takes a body, and whether it needs one.
+    /// The request body, if the command takes one.
     pub body: Option<RowBody>,
-    /// Whether its authors advise against it.
     pub deprecated: bool,
 }
 
 impl Row {
-    /// What a record keeps its name under.
+    /// The key under which the row's name is recorded.
     pub fn key(&self) -> String {
         format!("{} {}", self.method.name(), self.path)
     }
 }
 
-/// A parameter in short.
+/// The summary of a parameter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowParameter {
-    /// Its name as it goes on the wire.
+    /// The name as sent.
     pub name: String,
     pub location: Location,
-    /// Whether the command works without.
     pub required: bool,
 }
 
-/// A body in short.
+/// The summary of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowBody {
-    /// Whether the command works without.
     pub required: bool,
 }

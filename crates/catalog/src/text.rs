@@ -1,9 +1,9 @@
-//! Third-party text made harmless: what people and models are shown of a document holds no
-//! character that changes how other text is read, and is as long as we say.
+//! Sanitizes third-party text: what people and models see of a document contains no character that
+//! changes how other text is displayed, and its length is bounded.
 
 use std::borrow::Cow;
 
-/// Words, those that are preferred first, written as one text.
+/// Words in order of preference, separated by spaces.
 #[derive(Debug, Clone, Copy)]
 pub struct WordList(pub &'static str);
 
@@ -17,13 +17,13 @@ impl WordList {
     }
 }
 
-/// Tags that documents put into their texts; anything else in angle brackets is left as it is.
+/// HTML tags that occur in documents; anything else in angle brackets is kept.
 const TAGS: WordList = WordList(
     "a b blockquote br code div em h1 h2 h3 h4 h5 h6 hr i img li ol p pre small span strong sub \
      sup table tbody td th thead tr u ul",
 );
 
-/// A text without the marks of HTML.
+/// Strips HTML markup from a text.
 pub fn without_html(text: &str) -> Cow<'_, str> {
     if !text.contains(['<', '&']) {
         return Cow::Borrowed(text);
@@ -60,7 +60,7 @@ fn is_tag(inside: &str) -> bool {
     ends && TAGS.contains(name.to_ascii_lowercase().as_str())
 }
 
-/// One line of at most `chars` characters.
+/// Sanitizes a text to one line of at most `chars` characters.
 pub fn line(text: &str, chars: usize) -> String {
     let mut clean = String::new();
     let mut count = 0;
@@ -83,7 +83,7 @@ pub fn line(text: &str, chars: usize) -> String {
     clean
 }
 
-/// Several lines of at most `chars` characters in all.
+/// Sanitizes a text to several lines of at most `chars` characters in total.
 pub fn block(text: &str, chars: usize) -> String {
     let mut clean = String::new();
     let mut count = 0;
@@ -103,7 +103,7 @@ pub fn block(text: &str, chars: usize) -> String {
     clean
 }
 
-/// Whole words up to the limit, and a sign that there was more.
+/// Truncates at a word boundary where possible and appends an ellipsis.
 fn cut(clean: &str, word: &str, chars: usize) -> String {
     let shown = if clean.is_empty() { word } else { clean };
     shown.chars().take(chars.saturating_sub(1)).chain(['…']).collect()
@@ -113,8 +113,8 @@ fn breaks(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// Characters that show nothing but change what is around them: controls, directions of writing,
-/// letters of no width, tags.
+/// Characters that are invisible but change the text around them: controls, bidirectional marks,
+/// zero-width characters, tags.
 pub fn hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -124,8 +124,8 @@ pub fn hidden(c: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
-/// `createPullRequest`, `Create pull_request` → `create-pull-request`. Other letters than ASCII
-/// ones are left out; `None` when nothing is left.
+/// `createPullRequest`, `Create pull_request` → `create-pull-request`. Non-ASCII letters are
+/// dropped; `None` if nothing is left.
 pub fn kebab(text: &str) -> Option<String> {
     let mut word = String::new();
     let mut before = ' ';
@@ -176,7 +176,8 @@ pub fn template_pieces(template: &str) -> Vec<TemplatePiece<'_>> {
     pieces
 }
 
-/// A name without signs and capitals, to compare by: `next_page_token` is `nextPageToken`.
+/// Normalizes a name for comparison by dropping punctuation and case: `next_page_token` equals
+/// `nextPageToken`.
 pub fn bare_word(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

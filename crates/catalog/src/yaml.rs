@@ -1,7 +1,8 @@
-//! The YAML reader: parser events are written as JSON text, in the core schema of YAML 1.2.
+//! The YAML reader: converts parser events to JSON text, using the core schema of YAML 1.2.
 //!
-//! Lenient where documents are careless: tags are ignored, keys of any kind become text, merge keys
-//! are applied. Aliases are written out, so what they add is bounded by the size of the document.
+//! It is lenient with careless documents: tags are ignored, keys of any kind become text, and merge
+//! keys are applied. Aliases are expanded, and the bytes they add are bounded by the size of the
+//! document.
 
 mod scalar;
 
@@ -16,15 +17,15 @@ use crate::document::{Unreadable, place};
 use crate::limits;
 use scalar::{Plain, plain};
 
-/// YAML as JSON.
+/// YAML converted to JSON.
 pub(crate) struct Written {
     pub(crate) text: String,
-    /// Where the keys are: in the JSON text, and in the YAML it comes from.
+    /// The position of each key in the JSON text and in the YAML source.
     pub(crate) places: Vec<(u32, u32)>,
     pub(crate) warnings: ReadWarnings,
 }
 
-/// Writes a YAML document as JSON; with it, the YAML that was read in the end.
+/// Converts a YAML document to JSON. Also returns the YAML that was actually parsed.
 pub(crate) fn write(source: &str) -> Result<(Written, Cow<'_, str>), Unreadable> {
     let error = match Writer::new(source).document() {
         Ok(written) => return Ok((written, Cow::Borrowed(source))),
@@ -42,7 +43,7 @@ pub(crate) fn write(source: &str) -> Result<(Written, Cow<'_, str>), Unreadable>
     Ok((written, Cow::Owned(clean)))
 }
 
-/// Characters that no YAML may have, except as an escape.
+/// Characters that YAML forbids unless they are escaped.
 fn is_refused(sign: char) -> bool {
     sign.is_control() && !matches!(sign, '\t' | '\n' | '\r' | '\u{85}')
 }
@@ -52,45 +53,45 @@ struct Writer<'t> {
     parser: Parser<'t, StrInput<'t>>,
     out: String,
     open: Vec<Open>,
-    /// Where the keys of the open maps are in `out`, those of the innermost last.
+    /// Positions in `out` of the keys of all open maps, innermost last.
     keys: Vec<(u32, u32)>,
-    /// What is anchored, by the parser's number; `None` while it is being written.
+    /// Anchored values by the parser's anchor id; `None` while a value is still being written.
     anchors: Vec<Option<Anchor>>,
     places: Vec<(u32, u32)>,
     warnings: ReadWarnings,
-    /// Bytes that aliases and merge keys have added, and may add.
+    /// Bytes that aliases and merge keys have added so far.
     added: usize,
     may_add: usize,
 }
 
-/// A list or map that is being written.
+/// A list or map that is still being written.
 struct Open {
-    /// Its bracket in `out`.
+    /// Offset of its opening bracket in `out`.
     start: usize,
     anchor: usize,
-    /// Where its keys begin in `keys`.
+    /// Index in `keys` of its first key.
     keys: usize,
-    /// Maps to merge into it, the one that wins first.
+    /// Maps to merge into this one, in order of precedence.
     merged: Vec<String>,
     awaits: Awaits,
 }
 
-/// What the next value is for an open list or map.
+/// What an open list or map expects next.
 #[derive(Clone, Copy)]
 enum Awaits {
     Item,
     Key,
     Value,
-    /// The value of `<<`, which is taken out of `out` again.
+    /// The value of `<<`, which is cut from `out` afterwards.
     Merge(Cut),
-    /// The end of a key that is a list or map, which is taken out of `out` again.
+    /// The end of a key that is a list or map, which is cut from `out` afterwards.
     KeyEnd(Cut),
 }
 
-/// The state to go back to when a part of `out` is taken out.
+/// The state to restore when the end of `out` is cut.
 #[derive(Clone, Copy)]
 struct Cut {
-    /// Where what is taken out begins, in the source.
+    /// The start of the cut part in the source.
     at: usize,
     out: usize,
     anchors: usize,
@@ -103,7 +104,7 @@ enum Anchor {
         start: u32,
         end: u32,
     },
-    /// It was taken out.
+    /// The value was cut from `out`.
     Apart(String),
 }
 
@@ -140,7 +141,7 @@ impl<'t> Writer<'t> {
             let at = span.byte_range().map_or(0, |range| range.start).min(self.source.len());
             match event {
                 Event::DocumentStart(..) if !self.out.is_empty() => second = Some(at),
-                // A `---` at the end of a file begins a document with nothing in it.
+                // A trailing `---` starts an empty document.
                 Event::Scalar(..) if second.is_some() && span.is_empty() => {}
                 Event::Scalar(..)
                 | Event::SequenceStart(..)
@@ -206,7 +207,7 @@ impl<'t> Writer<'t> {
         Cut { at, out: self.out.len(), anchors, places }
     }
 
-    /// Before a value: the comma of a list, and the note that a key is not a scalar.
+    /// Called before a value: writes the comma of a list and handles keys that are not scalars.
     fn begin(&mut self, at: usize) {
         let cut = self.cut(at);
         let Some(open) = self.open.last_mut() else { return };
@@ -217,7 +218,7 @@ impl<'t> Writer<'t> {
         }
     }
 
-    /// After a value: what the list or map around it makes of it.
+    /// Called after a value: updates the enclosing list or map.
     fn end(&mut self, at: usize) -> Outcome {
         let Some(open) = self.open.last_mut() else { return Ok(()) };
         match open.awaits {
@@ -274,7 +275,7 @@ impl<'t> Writer<'t> {
         self.remember(anchor, start, at)
     }
 
-    /// Writes a key with its colon, and says where it begins.
+    /// Writes a key with its colon and returns its start offset.
     fn key(&mut self, text: &str, at: usize) -> usize {
         let Some(open) = self.open.last_mut() else { return 0 };
         open.awaits = Awaits::Value;
@@ -285,7 +286,7 @@ impl<'t> Writer<'t> {
         self.places.push((start as u32, at as u32));
         write_string(&mut self.out, text);
         self.keys.push((start as u32, self.out.len() as u32));
-        // The anchor of a key ends before the colon: it is remembered after this.
+        // The anchor of a key ends before the colon, so the key is recorded after this.
         self.out.push(':');
         start
     }
@@ -337,7 +338,7 @@ impl<'t> Writer<'t> {
             self.key(&text, at);
             return Ok(());
         }
-        // What is merged is charged when it is.
+        // Merged aliases are charged in `merge`.
         if !matches!(self.open.last(), Some(Open { awaits: Awaits::Merge(_), .. })) {
             self.charge(length, at)?;
         }
@@ -361,7 +362,7 @@ impl<'t> Writer<'t> {
         Err(Unreadable::TooManyAliases { line, limit: self.may_add })
     }
 
-    /// Takes out what was written since, and keeps what is anchored in it.
+    /// Cuts everything written since `cut`, preserving the anchored values in it.
     fn take(&mut self, cut: Cut) -> String {
         for anchor in self.anchors.iter_mut().skip(cut.anchors).flatten() {
             if let Anchor::Written { start, end } = *anchor {
@@ -375,7 +376,7 @@ impl<'t> Writer<'t> {
         self.out.split_off(cut.out)
     }
 
-    /// The value of `<<`: a map or a list of maps, to be merged when the map around it ends.
+    /// Handles the value of `<<`: a map or a list of maps, merged when the enclosing map ends.
     fn merge(&mut self, cut: Cut, at: usize) -> Outcome {
         let text = self.take(cut);
         self.charge(text.len(), at)?;
@@ -397,7 +398,7 @@ impl<'t> Writer<'t> {
         self.end(at)
     }
 
-    /// The merged entries whose keys a map does not have itself, each after a comma.
+    /// The merged entries whose keys the map does not have itself, each preceded by a comma.
     fn merged(&self, open: &Open) -> String {
         let own = self.keys[open.keys..].iter();
         let mut seen: HashSet<&str> =
@@ -444,14 +445,14 @@ fn refused(error: &ScanError, source: &str) -> Unreadable {
     Unreadable::Syntax { line, column, message }
 }
 
-/// Writes a text as a JSON string.
+/// Writes a text as a JSON string literal.
 fn write_string(out: &mut String, text: &str) {
     out.push('"');
     escape(text, |part| out.push_str(part));
     out.push('"');
 }
 
-/// The items or entries of a list or map that was written here, and so has no white space.
+/// The items or entries of a list or map written by this module, which has no whitespace.
 fn members(text: &str) -> Vec<&str> {
     let bytes = text.as_bytes();
     let mut members = Vec::new();
@@ -478,7 +479,7 @@ fn members(text: &str) -> Vec<&str> {
     members
 }
 
-/// Where the string that begins at `pos` ends.
+/// The end of the string that begins at `pos`.
 fn string_end(bytes: &[u8], pos: usize) -> usize {
     let mut end = pos + 1;
     loop {

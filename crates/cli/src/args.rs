@@ -58,7 +58,7 @@ impl CliArgs {
     }
 }
 
-/// Ends the process with what is wrong with its arguments, as JSON if that was one of them.
+/// Exits with a message about invalid arguments, as JSON if `--json` was among them.
 fn refuse(error: &clap::Error) -> ! {
     let wants_json = || std::env::args_os().skip(1).take_while(|word| word != "--");
     if !error.use_stderr() || !wants_json().any(|word| word == "--json") {
@@ -68,7 +68,7 @@ fn refuse(error: &clap::Error) -> ! {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default();
     let first = first.strip_prefix("error: ").unwrap_or(first);
-    // The message may go on below its first line, up to the usage.
+    // The message may continue below its first line, up to the usage.
     let rest = lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("tip:"));
     let message = std::iter::once(first).chain(rest).collect::<Vec<_>>().join(" ");
     let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
@@ -107,10 +107,10 @@ pub(crate) enum CliCommand {
     /// Show what is waiting for you
     #[command(after_help = "Example: milepost inbox")]
     Inbox,
-    /// Approve what a run asks, at this terminal
+    /// Approve a step of a run at this terminal
     #[command(after_help = "Example: milepost approve run_0f4 -m 'checked the order'")]
     Approve(Deferred<run::ApprovalArgs>),
-    /// Reject what a run asks, at this terminal
+    /// Reject a step of a run at this terminal
     #[command(after_help = "Example: milepost reject run_0f4 -m 'the amount is wrong'")]
     Reject(Deferred<run::ApprovalArgs>),
     /// Record the outcome of a request that was interrupted

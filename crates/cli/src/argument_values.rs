@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 
-/// Standard input up to a limit, and one byte more.
+/// Reads standard input up to a limit plus one byte, so that an excess is noticed.
 pub(crate) fn stdin_bytes(limit: usize) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(limit as u64 + 1).read_to_end(&mut bytes).map_err(|error| {
@@ -25,7 +25,7 @@ pub(crate) fn stdin_bytes(limit: usize) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// All of standard input, as text.
+/// Reads all of standard input as text.
 pub(crate) fn stdin_text(limit: usize) -> Result<String, Failure> {
     let bytes = stdin_bytes(limit)?;
     let wrong = |message: &str| Problem::new(Code::InputInvalid, message, "pass a file instead");
@@ -35,7 +35,7 @@ pub(crate) fn stdin_text(limit: usize) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|_| wrong("standard input is not UTF-8 text").into())
 }
 
-/// The text of a file, or of standard input for `-`.
+/// Reads the text of a file, or of standard input for `-`.
 pub(crate) fn file_text(path: &OsStr, limit: usize) -> Result<String, Failure> {
     let bytes = match path == "-" {
         true => stdin_bytes(limit)?,
@@ -46,7 +46,7 @@ pub(crate) fn file_text(path: &OsStr, limit: usize) -> Result<String, Failure> {
     })
 }
 
-/// A JSON object: the object itself, or a file that holds it.
+/// Parses a JSON object, given directly or as the path of a file.
 pub(crate) fn object_or_file(
     flag: &str,
     given: &str,
@@ -58,12 +58,12 @@ pub(crate) fn object_or_file(
     }
 }
 
-/// The JSON object in some bytes.
+/// Parses bytes as a JSON object.
 pub(crate) fn object(flag: &str, bytes: &[u8], code: Code) -> Result<Map<String, Value>, Failure> {
     let message = match serde_json::from_slice(bytes) {
         Ok(Value::Object(object)) => return Ok(object),
         Ok(_) => format!("`{flag}` is not a JSON object"),
-        // The position, and never the text there: it may be a secret.
+        // Report the position but not the text there, which may be a secret.
         Err(error) => {
             let (line, column) = (error.line(), error.column());
             format!("`{flag}` is not valid JSON at line {line}, column {column}")
@@ -72,7 +72,7 @@ pub(crate) fn object(flag: &str, bytes: &[u8], code: Code) -> Result<Map<String,
     Err(Problem::new(code, message, "give one JSON object, or a file that holds one").into())
 }
 
-/// Any JSON value.
+/// Parses any JSON value.
 pub(crate) fn value(text: &str) -> Result<Value, Failure> {
     serde_json::from_str(text).map_err(|error| {
         let message = format!("`{text}` is not valid JSON: {error}");
@@ -80,7 +80,7 @@ pub(crate) fn value(text: &str) -> Result<Value, Failure> {
     })
 }
 
-/// `name=value`, split.
+/// Splits `name=value`.
 pub(crate) fn pair<'p>(
     pair: &'p str,
     code: Code,
@@ -107,19 +107,20 @@ impl InputArgs {
         self.input.is_empty() && self.all.is_none()
     }
 
-    /// The given values; those named one by one win.
+    /// The given values; individual inputs take precedence.
     pub(crate) fn read(&self, workflow: &Workflow) -> Result<Map<String, Value>, Failure> {
         let mut inputs = self.all()?;
         inputs.extend(typed_inputs::read(workflow, &self.input)?);
         Ok(inputs)
     }
 
-    /// The same without knowing the types: a value that is valid JSON is JSON, else text.
+    /// Like [`read`](Self::read), but without types: a value that is valid JSON is parsed as JSON,
+    /// anything else is text.
     pub(crate) fn read_untyped(&self) -> Result<Map<String, Value>, Failure> {
         let mut inputs = self.all()?;
         for pair in &self.input {
             let Some((name, text)) = pair.split_once('=') else {
-                // Without the text, which may be a secret.
+                // The text is omitted because it may be a secret.
                 let hint = "write it as `-i name=value`";
                 return Err(Problem::new(Code::InputInvalid, "`-i` is not an input", hint).into());
             };

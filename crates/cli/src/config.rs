@@ -30,7 +30,7 @@ fn paths(terminal: &mut Terminal) -> CommandResult {
             vec![place.name.to_owned(), from, exists.to_owned(), place.path.clone()]
         };
         let rows: Vec<Vec<String>> = places.iter().map(row).collect();
-        // A path that is cut is of no use.
+        // A truncated path would be useless.
         terminal.line(table::render(&["what", "from", "exists", "path"], &rows, usize::MAX));
     })
 }
@@ -62,7 +62,7 @@ fn set(args: &ConfigSetArgs, terminal: &mut Terminal) -> CommandResult {
     })
 }
 
-/// A value as it is typed: text without quotes, several with commas.
+/// A value as a user would type it: text without quotes, lists separated by commas.
 fn shown(value: &Value) -> String {
     match value {
         Value::Null => "no limit".to_owned(),

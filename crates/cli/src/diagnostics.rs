@@ -9,7 +9,7 @@ use milepost_syntax::source::Source;
 use crate::limits;
 use crate::terminal::{safe, wrap_words};
 
-/// Renders one violation in colour; the stream drops colours if they are not wanted.
+/// Renders a violation in color; the stream strips colors if they are unwanted.
 pub(crate) fn render(
     violation: &Violation,
     name: &str,
@@ -55,13 +55,14 @@ pub(crate) fn render(
     }
 }
 
-/// The renderer marks a second file where there is none: between the origin and the cut line.
+/// Removes the separator that the renderer draws between the origin and a truncated line, as if
+/// there were a second file.
 fn without_gap(drawing: &str) -> String {
     let gap = |line: &&str| anstream::adapter::strip_str(line).to_string().trim() == ":::";
     drawing.lines().filter(|line| !gap(line)).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether the suggestion already says what was expected.
+/// Whether the suggestion already states what was expected.
 fn suggestion_covers_expected(violation: &Violation) -> bool {
     match (&violation.expected, &violation.suggestion) {
         (Some(expected), Some(suggestion)) => suggestion.contains(expected.as_str()),
@@ -89,7 +90,7 @@ fn help<'a>(
         })
         .collect();
     match patches {
-        // A change of other lines is only described; `--fix` makes it.
+        // Changes to other lines are only described; `--fix` applies them.
         Some(patches) if !patches.is_empty() => {
             title.element(Snippet::source(window.text).line_start(window.line).patches(patches))
         }
@@ -97,13 +98,13 @@ fn help<'a>(
     }
 }
 
-/// The line of a violation, cut out so that a large document is not rendered again and again.
+/// The line of a violation, extracted so that a large document is not rendered over and over.
 struct Window<'s> {
     text: &'s str,
     start: usize,
     line: usize,
     related: Option<(std::ops::Range<usize>, &'static str)>,
-    /// Only a part of a very long line.
+    /// Whether the text is only part of a very long line.
     cut: bool,
 }
 
@@ -137,7 +138,7 @@ impl<'s> Window<'s> {
     fn snippet(&self, violation: &Violation) -> Snippet<'s, annotate_snippets::Annotation<'s>> {
         let limit = self.text.len();
         let start = (violation.at.start as usize - self.start).min(limit);
-        // A violation of a whole map points at its first line only.
+        // If a violation covers a whole map, only its first line is marked.
         let line_end = self.text[start..].find('\n').map_or(limit, |newline| start + newline);
         let end = (violation.at.end as usize).saturating_sub(self.start).clamp(start, line_end);
         let snippet = Snippet::source(self.text)

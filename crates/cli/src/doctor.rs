@@ -1,4 +1,4 @@
-//! `milepost doctor`: what is wrong, where, and how to fix it.
+//! `milepost doctor`: reports problems with the installation and how to fix them.
 
 use milepost_ops::doctor::{self, Check, Report, State};
 

@@ -1,4 +1,4 @@
-//! The workflow that a command is about: a file, standard input, or an entry of the library.
+//! The workflow that a command operates on: a file, standard input, or an entry of the library.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -25,13 +25,13 @@ use crate::terminal::Terminal;
 /// The name of a document from standard input.
 const STDIN: &str = "<stdin>";
 
-/// A document and where it came from.
+/// A document and its origin.
 pub(crate) struct LoadedDocument {
-    /// Its path, or [`STDIN`].
+    /// The path of the file, or [`STDIN`].
     pub(crate) name: String,
-    /// The file, if there is one that may be written.
+    /// The file, if it exists and may be written.
     pub(crate) file: Option<PathBuf>,
-    /// Its id, if it was named by its id and its directory keeps earlier versions.
+    /// The workflow id, if the user gave the id and its directory keeps earlier versions.
     pub(crate) versioned: Option<WorkflowId>,
     pub(crate) document: Arc<Document>,
 }
@@ -41,12 +41,12 @@ impl LoadedDocument {
         self.name == STDIN
     }
 
-    /// The workflow in the document; if there is none, its errors are printed.
+    /// The workflow in the document. If there is none, prints the errors.
     pub(crate) fn workflow(&self, terminal: &mut Terminal) -> Result<&Workflow, Failure> {
         self.document.workflow.as_ref().ok_or_else(|| self.invalid(terminal))
     }
 
-    /// The workflow in a document that has no errors; otherwise they are printed.
+    /// The workflow in the document if it is valid. Otherwise prints the errors.
     pub(crate) fn valid_workflow(&self, terminal: &mut Terminal) -> Result<&Workflow, Failure> {
         match self.document.is_valid() {
             true => self.workflow(terminal),
@@ -54,7 +54,7 @@ impl LoadedDocument {
         }
     }
 
-    /// A session whose library also holds this workflow.
+    /// Opens a session whose library includes this workflow.
     pub(crate) fn open_session(
         &self,
         workflow: &Workflow,
@@ -72,7 +72,7 @@ impl LoadedDocument {
 
     fn invalid(&self, terminal: &mut Terminal) -> Failure {
         let (name, violations) = (&self.name, &self.document.violations);
-        // As JSON they are part of the problem itself.
+        // As JSON, they are part of the problem itself.
         let shown: &[_] = if terminal.is_json() { &[] } else { violations };
         for violation in shown {
             let source = self.document.source.as_ref();
@@ -88,7 +88,7 @@ impl LoadedDocument {
     }
 }
 
-/// The text of the named file, if there is one and it is UTF-8.
+/// The text of the given file, if it exists and is valid UTF-8.
 pub(crate) fn file_text(target: &OsStr) -> Option<String> {
     let bytes = read_document(Path::new(target), DOCUMENT_BYTES).ok()?;
     String::from_utf8(bytes).ok()
@@ -143,14 +143,14 @@ fn from_library(target: &str) -> Result<LoadedDocument, Failure> {
         None => None,
     };
     let listing = library.listing(world())?;
-    // The beginning of an id is enough if it is unique.
+    // A unique prefix of an id is enough.
     let mut matching = listing.items.iter().filter(|item| item.id.starts_with(target));
     if let (Some(sole), None) = (matching.next(), matching.next())
         && let Some(LibraryMatch::Workflow(entry)) = library.get(&sole.id, world())?
     {
         return Ok(of_entry(&entry));
     }
-    // If a file with this id is invalid, its errors are the answer.
+    // If the file with this id is invalid, report its errors.
     match invalid {
         Some(invalid) => of_invalid(target, &invalid),
         None => Err(not_found(target, &listing).into()),

@@ -1,5 +1,5 @@
-//! What this process works with: the directories of the user and the working directory, the
-//! variables of the environment, and the operations over them.
+//! The environment of this process: the directories of the user and the project, environment
+//! variables, and the operations that use them.
 
 use std::sync::OnceLock;
 
@@ -13,7 +13,7 @@ use milepost_store::{Config, LibraryEntry, Locations};
 use crate::failure::Failure;
 use crate::wording;
 
-/// The directories of this user and working directory.
+/// The directories for this user and working directory.
 pub(crate) fn locations() -> Result<Locations, Failure> {
     let working = std::env::current_dir().map_err(|error| {
         let message = format!("there is no working directory: {error}");
@@ -22,23 +22,23 @@ pub(crate) fn locations() -> Result<Locations, Failure> {
     Ok(Locations::resolve(&variable, &working))
 }
 
-/// A variable of the environment, if it is text.
+/// An environment variable, if it is valid text.
 pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// All variables, for those that may hold secrets.
+/// All environment variables, because any of them may hold a secret.
 pub(crate) fn variables() -> Environment {
     Environment::from_variables(std::env::vars_os())
 }
 
-/// What validation can look up here: the catalogs, the other workflows, and the variables that may
-/// be read.
+/// What validation can look up: catalogs, other workflows, and the environment variables that
+/// workflows may read.
 pub(crate) fn world() -> World<'static> {
     static KNOWN: OnceLock<Option<(CatalogCommands, Option<Vec<String>>)>> = OnceLock::new();
     let known = KNOWN.get_or_init(|| {
         let locations = locations().ok()?;
-        // Whoever needs the configuration reports that it cannot be read.
+        // An unreadable configuration is reported by the code that needs it.
         let allowed = Config::read(&locations).ok().map(|config| config.env_allow);
         Some((CatalogCommands::of(Reader::open(locations)), allowed))
     });
@@ -48,7 +48,7 @@ pub(crate) fn world() -> World<'static> {
     }
 }
 
-/// What operations work with, and one more workflow if the user named its file.
+/// The context for operations, plus a workflow that the user named by its file, if any.
 pub(crate) fn writer(given: Option<LibraryEntry>) -> Result<Writer, Failure> {
     let reader = Reader::open(locations()?);
     let reader = match given {

@@ -1,8 +1,8 @@
-//! Exit codes: one meaning each, the same for every command.
+//! Exit codes. Each has one meaning that is the same for every command.
 
 use milepost_model::problem::{Category, Code, Problem};
 
-/// How a command ended, as the shell sees it.
+/// The exit code of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Exit(u8);
 
@@ -25,12 +25,12 @@ impl Exit {
         self.0
     }
 
-    /// The exit of another process of this program; one that a signal ended has none.
+    /// The exit code of a child process of this program; a process ended by a signal has none.
     pub(crate) fn of_process(code: Option<i32>) -> Exit {
         code.and_then(|code| u8::try_from(code).ok()).map_or(Exit::FAILED, Exit)
     }
 
-    /// The exit of a command that a problem ended.
+    /// The exit code for a problem.
     pub(crate) fn of(problem: &Problem) -> Exit {
         match problem.code {
             Code::WorkflowInvalid | Code::CriteriaInvalid => Exit::WORKFLOW_INVALID,
@@ -41,7 +41,7 @@ impl Exit {
             | Code::PresenceRequired => Exit::DENIED,
             Code::UpstreamFailed | Code::UpstreamRejected => Exit::UPSTREAM,
             Code::UpstreamTimeout => Exit::TIMEOUT,
-            // A server that responds with an error may do better later; a file will not.
+            // A server that returned an error may recover; a file will not.
             Code::SourceUnreadable if problem.context.contains_key("status") => Exit::UPSTREAM,
             Code::SourceUnreadable => Exit::USAGE,
             Code::StorageFailed => Exit::STORAGE_FAILED,

@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::terminal::{Terminal, safe};
 use crate::wording;
 
-/// How every command ends.
+/// The result of every command.
 pub(crate) type CommandResult = Result<Exit, Failure>;
 
 /// Why a command did not finish.
@@ -49,7 +49,7 @@ impl Failure {
         }
     }
 
-    /// For a document that the user named: the hint shows the command that lists all its errors.
+    /// Makes the hint name the command that lists all errors of the given document.
     pub(crate) fn about(mut self, target: &OsStr) -> Failure {
         if let Failure::Problem(problem) = &mut self
             && problem.code == Code::WorkflowInvalid
@@ -61,7 +61,7 @@ impl Failure {
         self
     }
 
-    /// Prints it, and returns the exit of the command.
+    /// Prints the failure and returns the exit code.
     pub(crate) fn show(self, terminal: &mut Terminal) -> Exit {
         match self {
             Failure::Output(error) => {
@@ -83,7 +83,7 @@ impl Failure {
     }
 }
 
-/// The one place that words a problem for people: what happened, details, the next action, and
+/// The only place that formats a problem for people: what happened, details, the next action, and
 /// where to read more.
 pub(crate) fn show_problem(
     code: &str,
@@ -100,7 +100,7 @@ pub(crate) fn show_problem(
     terminal.notice(format!("more: milepost docs {code}"));
 }
 
-/// What is wrong with the arguments, unless the message says it all.
+/// The argument errors, unless the message already covers them.
 fn details(problem: &Problem) -> &[Argument] {
     match problem.arguments.as_slice() {
         [only] if problem.message.contains(&only.message) => &[],

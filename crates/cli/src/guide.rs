@@ -24,8 +24,8 @@ pub(crate) fn run(command: &GuideCommand, terminal: &mut Terminal) -> CommandRes
     }
 }
 
-/// Calls an operation on the workflow that the user named by its id or its file; with `--json` its
-/// response is printed as it is.
+/// Calls an operation on the workflow that the user named by id or file. With `--json`, the
+/// response is printed as is.
 fn call<T: DeserializeOwned>(
     operation: &str,
     target: &OsStr,
@@ -89,7 +89,7 @@ fn next(args: &GuideNextArgs, terminal: &mut Terminal) -> CommandResult {
     Ok(if waits { Exit::WAITING_ON_AGENT } else { Exit::DONE })
 }
 
-/// The steps that are done; empty names in the list are ignored.
+/// The completed steps; empty names in the list are ignored.
 fn done(args: &GuideNextArgs) -> Vec<&str> {
     args.done.iter().map(|step| step.trim()).filter(|step| !step.is_empty()).collect()
 }
@@ -123,7 +123,7 @@ fn show_next(next: &NextStep, args: &GuideNextArgs, terminal: &mut Terminal) {
         done.push(key);
         let context = args.context.as_ref();
         let context = context.map(|given| format!(" --context '{}'", given.to_string_lossy()));
-        // Never wrapped: it is there to be copied.
+        // Never wrapped, because it is meant to be copied.
         terminal.remark(format!(
             "\nwhen it is done: milepost guide next {} --done {}{}",
             args.target.to_string_lossy(),

@@ -14,11 +14,11 @@ use crate::terminal::{Terminal, safe, shell_quoted};
 
 /// The workflow of a new project.
 const WORKFLOW: &str = "order-report";
-/// The catalog that it calls.
+/// The catalog that the sample workflow calls.
 const CATALOG: &str = "shop-api";
-/// The folder of a project, below its own.
+/// The folder of a project's files, within the project.
 const FOLDER: &str = ".milepost";
-/// The document of the catalog, below that.
+/// The OpenAPI document of the catalog, within that folder.
 const DOCUMENT: &str = "shop.yaml";
 
 /// The files of a project, in the order in which they are written.
@@ -35,11 +35,11 @@ const FILES: &[(&str, &str)] = &[
 struct NewProject {
     /// The folder of the project.
     project: String,
-    /// Files that are new.
+    /// New files.
     made: Vec<String>,
-    /// Files that existed, and were not changed.
+    /// Files that already existed and were left unchanged.
     kept: Vec<String>,
-    /// What to type next.
+    /// The command to type next.
     next: String,
 }
 
@@ -68,8 +68,8 @@ pub(crate) fn run(args: &InitArgs, terminal: &mut Terminal) -> CommandResult {
     })
 }
 
-/// Writes the files that do not exist yet, the configuration last: a folder without it is no project.
-/// Returns the new paths, and those that were kept.
+/// Writes the files that do not exist yet. The configuration comes last, because a folder without
+/// it is not a project. Returns the new paths and the kept ones.
 fn write_files(folder: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Failure> {
     let root = folder.join(FOLDER);
     let (mut made, mut kept) = (Vec::new(), Vec::new());
@@ -89,9 +89,9 @@ fn names(paths: &[PathBuf]) -> Vec<String> {
     paths.iter().map(|path| path.display().to_string()).collect()
 }
 
-/// Imports the API of the sample into the project, and returns the path of its record.
+/// Imports the sample's API into the project and returns the path of its record.
 fn import_sample(folder: &Path) -> Result<PathBuf, Failure> {
-    // Into the project, even if variables point elsewhere.
+    // Always import into the project, even if environment variables point elsewhere.
     let variable = |name: &str| match name.starts_with("REGISTRY_") {
         true => None,
         false => environment::variable(name),
@@ -113,7 +113,7 @@ fn import_sample(folder: &Path) -> Result<PathBuf, Failure> {
     Ok(PathBuf::from(imported.catalog_path))
 }
 
-/// Variables may keep the project from being used.
+/// Warns about environment variables that override the project.
 fn warn_of_overrides(terminal: &mut Terminal) {
     for name in ["REGISTRY_CONFIG_PATH", "REGISTRY_WORKFLOWS_PATH"] {
         if environment::variable(name).is_some_and(|value| !value.is_empty()) {

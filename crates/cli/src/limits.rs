@@ -1,61 +1,61 @@
-//! Every limit of the command line.
+//! All limits of the command line.
 
 use std::time::Duration;
 
 // Waiting.
 
-/// How often the spinner turns.
+/// How often the spinner is redrawn.
 pub(crate) const SPINNER_TICK: Duration = Duration::from_millis(100);
-/// How long something takes before a spinner is shown for it.
+/// How long an operation runs before a spinner is shown.
 pub(crate) const SPINNER_DELAY: Duration = Duration::from_millis(200);
-/// How long releasing runs may take before the user is told what it waits for.
+/// How long releasing runs may take before the user is told what is being waited for.
 pub(crate) const LEAVE_DELAY: Duration = Duration::from_millis(200);
-/// Seconds that one request for the events of a run waits for new ones: the longest that the
+/// Seconds that one request for a run's events waits for new ones, which is the maximum that the
 /// operation allows.
 pub(crate) const FOLLOW_WAIT_S: u64 = 25;
-/// Events within this time are shown together: nobody reads faster.
+/// Events within this time are shown together, because nobody reads faster.
 pub(crate) const FOLLOW_GATHER_MS: u64 = 25;
 
-// Columns of a terminal.
+// Terminal columns.
 
-/// Columns that the text of a spinner leaves for the spinner, the time, and the spaces between.
+/// Columns reserved for the spinner, the time and the spaces between them.
 pub(crate) const SPINNER_RESERVED_COLUMNS: usize = 16;
-/// Terminals narrower than this are not wrapped for.
+/// Text is not wrapped for terminals narrower than this.
 pub(crate) const PROSE_COLUMNS_MIN: usize = 20;
-/// The minimum width of a column of a table, however narrow the terminal.
+/// The minimum width of a table column, however narrow the terminal.
 pub(crate) const TABLE_COLUMN_MIN: usize = 10;
 
-// What is shown; of more, how many there are.
+// How much is shown; beyond these limits, only the number of further items.
 
-/// Lines of each kind in the overview; the commands it names list all.
+/// Lines of each kind in the overview; the commands it names list everything.
 pub(crate) const STATUS_LINES: usize = 10;
-/// Warnings about a catalog that are shown one by one.
+/// Catalog warnings that are shown individually.
 pub(crate) const REMARKS: usize = 20;
 /// Commands in the summary of a catalog.
 pub(crate) const CATALOG_COMMANDS: usize = 10;
-/// Parameters in one row of a table of providers.
+/// Parameters in one row of the provider table.
 pub(crate) const PROVIDER_PARAMETERS: usize = 3;
-/// Fields or values that are named in one cell of a command's tables.
+/// Fields or values listed in one cell of a command's tables.
 pub(crate) const CELL_NAMES: usize = 8;
-/// Bytes of source that are shown on either side of a finding in a very long line.
+/// Bytes of source shown on either side of a finding in a very long line.
 pub(crate) const SOURCE_AROUND_BYTES: usize = 512;
 
 // Installing into clients.
 
-/// Bytes of a client's configuration. Some clients keep years of history in it.
+/// Bytes of a client's configuration file. Some clients keep years of history in it.
 pub(crate) const CLIENT_CONFIG_BYTES: usize = 64 * 1024 * 1024;
-/// Characters of the name that a server is installed under.
+/// Characters in the name that a server is installed under.
 pub(crate) const SERVER_NAME_CHARS: usize = 64;
-/// Bytes of the receipt of an install: a path, and what was around the entry.
+/// Bytes of an install receipt: a path, and the text around the entry.
 pub(crate) const RECEIPT_BYTES: usize = 256 * 1024;
-/// Arrays and objects inside each other in a client's configuration.
+/// Nesting depth of arrays and objects in a client's configuration.
 pub(crate) const JSONC_DEPTH: usize = 128;
-/// Seconds that goose waits for a response: its own default.
+/// Seconds that goose waits for a response; the same as its own default.
 pub(crate) const GOOSE_TIMEOUT_S: u64 = 300;
 
 // Traces.
 
-/// How long sending the last spans to a collector may take when the process ends.
+/// How long sending the last spans to a collector may take when the process exits.
 #[cfg(feature = "otlp")]
 pub(crate) const OTLP_FLUSH: Duration = Duration::from_secs(5);
 /// Bytes of a collector's response.
@@ -64,14 +64,14 @@ pub(crate) const OTLP_ANSWER_BYTES: usize = 64 << 10;
 
 // Servers.
 
-/// Threads of a server that work on calls at a time: one that waits for a disk must not keep others
-/// waiting.
+/// Worker threads of a server; there are several so that a call waiting for the disk does not block
+/// others.
 pub(crate) const SERVER_WORKERS: usize = 4;
-/// How often a server without runs checks whether there are any.
+/// How often a server without runs checks for new ones.
 pub(crate) const TEND_EVERY: Duration = Duration::from_secs(2);
-/// Bytes per token of English and JSON, roughly.
+/// Approximate bytes per token of English text and JSON.
 pub(crate) const BYTES_A_TOKEN: usize = 4;
-/// Bytes of a file with the keys of an issuer.
+/// Bytes of a file with an issuer's keys.
 pub(crate) const JWKS_FILE_BYTES: usize = 256 << 10;
 
 // Runs.

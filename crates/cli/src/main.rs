@@ -1,5 +1,5 @@
-//! `milepost`: parses arguments, calls operations, prints their results. Decisions are made in the
-//! crates below.
+//! `milepost`: parses arguments, calls operations and prints their results. Decisions are made in
+//! the crates below.
 
 mod args;
 mod argument_values;
@@ -41,14 +41,14 @@ use crate::args::{CliArgs, CliCommand};
 use crate::failure::CommandResult;
 use crate::terminal::Terminal;
 
-/// A server allocates on one thread and frees on another all day: mimalloc is made for that, and
-/// behaves the same on every system, static builds included.
+/// A server constantly allocates on one thread and frees on another. mimalloc is designed for that
+/// and behaves the same on every system, including static builds.
 #[global_allocator]
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let args = CliArgs::from_command_line();
-    // Lets tests see what happens to runs whose texts break a rule of a later version.
+    // Lets tests check runs whose workflows violate a rule that a later version added.
     #[cfg(debug_assertions)]
     if std::env::var_os("MILEPOST_ADDED_RULE").is_some() {
         milepost_model::check::added_rule::add();
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
         terminal::set_quiet();
     }
     let mut terminal = Terminal::new(args.global.json);
-    // Held to the end: dropping it writes what was logged last.
+    // Kept until the end: dropping it flushes the log.
     let (_log, result) = match log::begin(&args.global.log) {
         Ok(log) => (log, dispatch(&args, &mut terminal)),
         Err(failure) => (None, Err(failure)),

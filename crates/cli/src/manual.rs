@@ -36,7 +36,7 @@ fn page(command: &Command) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Writes the page of a command and of all its subcommands, over those of earlier versions.
+/// Writes the page of a command and of all its subcommands, overwriting those of earlier versions.
 fn write(command: &Command, folder: &Path, pages: &mut Vec<String>) -> Result<(), Failure> {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name());
     let file = format!("{name}.1");

@@ -10,9 +10,9 @@ use crate::args::{SchemaArgs, SchemaKind};
 use crate::failure::{CommandResult, Failure};
 use crate::terminal::Terminal;
 
-/// Outputs that no operation has, or that combine several responses.
+/// Outputs that do not come from an operation, or that combine several responses.
 const OWN: &str = include_str!("outputs.json");
-/// Commands that print an event per line, and the run when it ends or waits.
+/// Commands that print one event per line, and then the run when it ends or waits.
 const STREAMS: [&str; 5] = ["run", "resume", "approve", "reject", "decide"];
 
 pub(crate) fn run(args: &SchemaArgs, terminal: &mut Terminal) -> CommandResult {
@@ -45,7 +45,7 @@ fn of(command: &str) -> Result<Value, Failure> {
     Err(Problem::new(Code::ParamsInvalid, message, hint).into())
 }
 
-/// The schema of what each command prints, by the command as typed.
+/// The schema of each command's output, by the command as typed.
 fn outputs() -> Map<String, Value> {
     let mut all = Map::new();
     for operation in OPERATIONS {
@@ -70,7 +70,7 @@ fn outputs() -> Map<String, Value> {
         either.extend(all.get(dry).filter(|own| **own != run).cloned());
         all.insert(command.to_owned(), json!({"description": described, "anyOf": either}));
     }
-    // A flag that changes the output has no command of its own.
+    // An output that a flag changes is merged into that of the plain command.
     let (flagged, mut all): (Map<_, _>, Map<_, _>) =
         all.into_iter().partition(|(command, _)| command.contains(" --"));
     for (command, other) in flagged {

@@ -59,7 +59,7 @@ pub(crate) fn run(command: &SecretCommand, terminal: &mut Terminal) -> CommandRe
 fn set(args: &SetSecretArgs, terminal: &mut Terminal) -> CommandResult {
     let writer = environment::writer(None)?;
     let secrets = SecretOperations::of(&writer);
-    // An invalid name is refused before anybody types a value.
+    // An invalid name is rejected before the user types a value.
     SecretOperations::check(&args.name, args.origin.as_deref())?;
     let value = value(&args.name)?;
     secrets.set(&args.name, value, args.origin.as_deref())?;
@@ -77,7 +77,7 @@ fn set(args: &SetSecretArgs, terminal: &mut Terminal) -> CommandResult {
     })
 }
 
-/// The value, typed or piped in, without its line end.
+/// The value, typed or piped in, without its trailing line break.
 fn value(name: &str) -> Result<Secret, Failure> {
     if io::stdin().is_terminal() {
         return tty::secret(&format!("Value of {}: ", safe(name)));

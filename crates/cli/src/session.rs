@@ -1,4 +1,4 @@
-//! Runs operations for the person who typed the command. The one place that blocks.
+//! Runs operations for the user who typed the command. This is the only place that blocks.
 
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::{Caller, Operation, Operations, Reader, Writer};
@@ -12,14 +12,14 @@ use crate::limits;
 use crate::terminal::Terminal;
 use crate::terminal_user::TerminalUser;
 
-/// The operations of one command, and who called it.
+/// The operations of one command, and the user who called it.
 pub(crate) struct CliSession {
     pub(crate) operations: Operations,
     pub(crate) user: TerminalUser,
     runtime: Runtime,
 }
 
-/// Runs one operation that asks nothing and drives no runs.
+/// Runs a single operation that asks no questions and drives no runs.
 pub(crate) fn call<T: Operation>(
     request: T::Request,
     terminal: &Terminal,
@@ -28,18 +28,18 @@ pub(crate) fn call<T: Operation>(
 }
 
 impl CliSession {
-    /// Over the directories of this user and working directory.
+    /// Opens a session for this user and working directory.
     pub(crate) fn open(terminal: &Terminal) -> Result<CliSession, Failure> {
         CliSession::open_confirmed(false, terminal)
     }
 
-    /// The same; with `yes`, every question is answered with yes.
+    /// Like [`open`](Self::open); with `yes`, every question is answered with yes.
     pub(crate) fn open_confirmed(yes: bool, terminal: &Terminal) -> Result<CliSession, Failure> {
         let user = TerminalUser::new(yes, terminal.is_json());
         CliSession::new(user, environment::operations()?, Builder::new_current_thread())
     }
 
-    /// The same with one more workflow, which the user named by its file.
+    /// Like [`open`](Self::open), plus a workflow that the user named by its file.
     pub(crate) fn open_with(
         entry: LibraryEntry,
         terminal: &Terminal,
@@ -49,7 +49,7 @@ impl CliSession {
         CliSession::new(user, operations, Builder::new_current_thread())
     }
 
-    /// Over other directories, with threads for a server beside it.
+    /// Opens a session for other directories, with threads for a server.
     pub(crate) fn open_at(
         locations: Locations,
         environment: Environment,
@@ -59,7 +59,7 @@ impl CliSession {
         CliSession::new(user, Operations::new(writer), Builder::new_multi_thread())
     }
 
-    /// For a server, which answers several requests at once.
+    /// Opens a session for a server, which handles several requests at once.
     pub(crate) fn open_server(terminal: &Terminal) -> Result<CliSession, Failure> {
         let user = TerminalUser::new(false, terminal.is_json());
         CliSession::new(user, environment::operations()?, Builder::new_multi_thread())
@@ -73,12 +73,12 @@ impl CliSession {
         Ok(CliSession { operations, user, runtime: runtime(&mut builder)? })
     }
 
-    /// Runs an operation to its end.
+    /// Runs an operation to completion.
     pub(crate) fn run<T: Operation>(&self, request: T::Request) -> Result<T::Response, Failure> {
         self.run_as::<T>(&self.user, request)
     }
 
-    /// The same for another caller.
+    /// Like [`run`](Self::run), for another caller.
     pub(crate) fn run_as<T: Operation>(
         &self,
         call: &dyn Caller,
@@ -87,7 +87,7 @@ impl CliSession {
         Ok(self.wait(self.operations.run::<T>(call, request))?)
     }
 
-    /// The same for a user who may interrupt it; nothing if they did.
+    /// Like [`run`](Self::run), but the user may interrupt it; `None` if they did.
     pub(crate) fn watch<T: Operation>(
         &self,
         request: T::Request,
@@ -101,8 +101,8 @@ impl CliSession {
         Ok(self.wait(watched).transpose()?)
     }
 
-    /// Releases all runs after an interrupt: nothing new starts, and a request that must not be sent
-    /// again is waited for, unless that is interrupted as well.
+    /// Releases all runs after an interrupt. Nothing new starts. A request that must not be
+    /// repeated is waited for, unless the user interrupts that too.
     pub(crate) fn release_runs(&self, terminal: &mut Terminal) -> Result<(), Failure> {
         let released = async {
             let mut finished = std::pin::pin!(self.operations.finish_runs());
@@ -131,8 +131,8 @@ impl CliSession {
 }
 
 impl Drop for CliSession {
-    /// A run that this command sent a message to continues, and so may its parent run: they are not
-    /// left halfway because the command itself is done.
+    /// Lets a run that this command sent a message to continue, and its parent run as well, so that
+    /// they are not left halfway when the command is done.
     fn drop(&mut self) {
         if std::thread::panicking() {
             return;
@@ -146,16 +146,16 @@ impl Drop for CliSession {
     }
 }
 
-/// Completes when the user ends the command: by Ctrl-C, a signal, or closing the terminal.
+/// Completes when the user ends the command by Ctrl-C, a signal, or closing the terminal.
 async fn interrupted() {
     match crate::server::http::stopped() {
         Ok(stopped) => stopped.await,
-        // Without signals, only the system can end it.
+        // Without signal handling, only the system can end the process.
         Err(_) => std::future::pending().await,
     }
 }
 
-/// Waits for something that needs no session.
+/// Blocks on a future that needs no session.
 pub(crate) fn block_on<F: Future>(work: F) -> Result<F::Output, Failure> {
     Ok(runtime(&mut Builder::new_current_thread())?.block_on(work))
 }

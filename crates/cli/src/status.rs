@@ -1,4 +1,4 @@
-//! `milepost` without a command: open runs, what waits, and the command to type next.
+//! `milepost` without a command: open runs, pending questions, and the command to type next.
 
 use milepost_ops::Reader;
 use milepost_ops::run::overview::{RunOverview, WaitingItem, WaitingItemKind, overview};

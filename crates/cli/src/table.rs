@@ -1,4 +1,4 @@
-//! Plain tables: columns as wide as needed; if they do not fit, the widest ones shrink.
+//! Plain tables. Columns are as wide as needed; if they do not fit, the widest ones shrink.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -13,8 +13,8 @@ pub(crate) fn render(headings: &[&str], rows: &[Vec<String>], width: usize) -> S
     laid_out(headings, &rows, &columns, width)
 }
 
-/// The same, but only column `gives` shrinks, and those of `drops` are left out one after the other.
-/// All others are never cut, whatever the width.
+/// Like [`render`], but only the column `gives` shrinks, and the columns in `drops` are omitted one
+/// after another. All others are never truncated, whatever the width.
 pub(crate) fn render_whole(
     headings: &[&str],
     rows: &[Vec<String>],
@@ -46,7 +46,7 @@ pub(crate) fn render_whole(
     laid_out(&headings, &rows, &columns, usize::MAX)
 }
 
-/// Cells as one safe line each.
+/// Sanitizes cells to one line each.
 fn clean(rows: &[Vec<String>]) -> Vec<Vec<String>> {
     let cell = |cell: &String| safe(cell).replace('\n', " ");
     rows.iter().map(|row| row.iter().map(cell).collect()).collect()
@@ -67,14 +67,14 @@ fn laid_out(headings: &[&str], rows: &[Vec<String>], columns: &[usize], width: u
     lines.join("\n")
 }
 
-/// Shrinks the widest columns, but never the first, which names the rows.
+/// Shrinks the widest columns, except the first, which identifies the rows.
 fn fit(columns: &mut [usize], width: usize) {
     let mut total: usize = columns.iter().map(|column| column + GAP).sum::<usize>() - GAP;
     while total > width {
         let widest = columns.iter_mut().skip(1).max_by_key(|column| **column);
         match widest.filter(|column| **column > limits::TABLE_COLUMN_MIN) {
             Some(column) => *column -= 1,
-            // What is left is cut at the edge.
+            // The rest is cut off at the edge.
             None => return,
         }
         total -= 1;
@@ -94,7 +94,7 @@ fn line(cells: &[String], columns: &[usize], width: usize) -> String {
     cut(line.trim_end(), width)
 }
 
-/// Cuts a text to a width, with an ellipsis.
+/// Truncates a text to a width, with an ellipsis.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -129,7 +129,7 @@ mod tests {
             let table = runs(width);
             let row = table.lines().nth(1).expect("a row");
             assert!(row.starts_with(RUN) && row.ends_with("  interrupted"), "{width}: {row}");
-            // The two alone are 43 columns.
+            // These two columns alone take 43.
             assert!(table.lines().all(|line| line.chars().count() <= width.max(43)), "{table}");
         }
     }

@@ -1,4 +1,5 @@
-//! Standard output for results, standard error for the rest, and what the terminal can show.
+//! Standard output for results, standard error for everything else, and the capabilities of the
+//! terminal.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -18,21 +19,21 @@ use crate::{table, wording, wrap};
 pub(crate) struct Terminal {
     out: anstream::AutoStream<io::StdoutLock<'static>>,
     err: Remarks,
-    /// Results are printed as JSON.
+    /// Whether results are printed as JSON.
     json: bool,
-    /// Nobody reads the result any more, or writing it failed. The command still does its work: the
+    /// Whether the reader is gone or writing failed. The command still does its work, because the
     /// exit code must not depend on how much was read.
     closed: bool,
-    /// Why the result could not be written.
+    /// The error from writing the result.
     output_error: Option<io::Error>,
-    /// Remarks are omitted.
+    /// Whether remarks are omitted.
     quiet: bool,
     width: usize,
-    /// Whether results and remarks go to a terminal, where prose is wrapped.
+    /// Whether standard output and standard error are terminals, where prose is wrapped.
     wraps: (bool, bool),
 }
 
-/// Whether `--quiet` was given: set once, before anything is printed.
+/// Whether `--quiet` was given. Set once, before anything is printed.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn set_quiet() {
@@ -43,16 +44,16 @@ pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// The variable that tells a command that it runs within a demo.
+/// The environment variable that marks a command as part of a demo.
 pub(crate) const WITHIN_DEMO: &str = "MILEPOST_WITHIN_DEMO";
 
-/// Whether this command runs within a demo, whose runs are not the user's.
+/// Whether this command is part of a demo, whose runs are not the user's own.
 static IN_DEMO: LazyLock<bool> = LazyLock::new(|| std::env::var_os(WITHIN_DEMO).is_some());
 
 /// Where remarks go.
 enum Remarks {
     Stderr(anstream::AutoStream<io::Stderr>),
-    /// Among the results, for those who watch both.
+    /// Interleaved with the results.
     Stdout,
 }
 
@@ -66,16 +67,16 @@ impl Terminal {
             output_error: None,
             quiet: is_quiet(),
             width: width(),
-            is_terminal: (io::stdout().is_terminal(), io::stderr().is_terminal()),
+            wraps: (io::stdout().is_terminal(), io::stderr().is_terminal()),
         }
     }
 
-    /// The same streams for text, with the remarks among the results.
+    /// The same streams in text mode, with remarks on standard output.
     pub(crate) fn merged(&self) -> Terminal {
         Terminal { err: Remarks::Stdout, closed: self.closed, ..Terminal::new(false) }
     }
 
-    /// One that prints nothing.
+    /// A terminal that prints nothing.
     pub(crate) fn silent() -> Terminal {
         Terminal { err: Remarks::Stdout, closed: true, ..Terminal::new(false) }
     }
@@ -85,7 +86,7 @@ impl Terminal {
         self.json
     }
 
-    /// Prints the result of a command: as JSON if that was asked for, else as `show` does it.
+    /// Prints the result of a command: as JSON if requested, otherwise with `show`.
     pub(crate) fn answer<T: Serialize>(
         &mut self,
         response: &T,
@@ -98,7 +99,7 @@ impl Terminal {
         Ok(Exit::DONE)
     }
 
-    /// Prints one JSON value in a line.
+    /// Prints a JSON value on one line.
     pub(crate) fn print_json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
         let json = wording::scoped(|| serde_json::to_string(value)).map_err(|error| {
             let message = format!("cannot serialize the result: {error}");
@@ -123,7 +124,7 @@ impl Terminal {
         self.write(|terminal| writeln!(terminal.out, "{text}"));
     }
 
-    /// Writes paragraphs, as part of the result.
+    /// Writes paragraphs as part of the result.
     pub(crate) fn page(&mut self, text: &str) {
         match self.wraps.0 {
             true => self.line(wrap::page(text, self.width)),
@@ -131,9 +132,10 @@ impl Terminal {
         }
     }
 
-    /// Writes foreign bytes as they are, for a pipe or a file.
+    /// Writes third-party bytes unchanged, for a pipe or a file.
     pub(crate) fn raw(&mut self, bytes: &[u8]) {
-        // Past the filter for colours. The lock is ours, and may be taken again.
+        // Bypasses the color filter. This thread holds the reentrant lock, so it can be taken
+        // again.
         self.write(|_| io::stdout().write_all(bytes));
     }
 
@@ -143,19 +145,19 @@ impl Terminal {
         }
         if let Err(error) = write(self) {
             self.closed = true;
-            // The reader has what it wanted: `milepost … | head` is no failure.
+            // A reader that stops early, as in `milepost … | head`, is not a failure.
             self.output_error = Some(error).filter(|e| e.kind() != io::ErrorKind::BrokenPipe);
         }
     }
 
-    /// Fails if a part of the result could not be written.
+    /// Fails if part of the result could not be written.
     pub(crate) fn check_output(&mut self) -> Result<(), Failure> {
         self.output_error.take().map_or(Ok(()), |error| Err(Failure::Output(error)))
     }
 
-    /// Prints what nobody may miss: errors, and what a question is about.
+    /// Prints what the user must not miss: errors, and the subject of a question.
     pub(crate) fn notice(&mut self, text: impl AsRef<str>) {
-        // A closed standard error leaves nobody to tell.
+        // If standard error is closed, there is nobody to notify.
         let text = typeable(text.as_ref(), *IN_DEMO);
         let is_terminal = match self.err {
             Remarks::Stderr(_) => self.wraps.1,
@@ -163,39 +165,39 @@ impl Terminal {
         };
         let text = &*if is_terminal { wrap::remark(&text, self.width) } else { text };
         match &mut self.err {
-            // In one piece: several processes may share a terminal.
+            // In a single write, because several processes may share a terminal.
             Remarks::Stderr(err) => drop(err.write_all(format!("{text}\n").as_bytes())),
             Remarks::Stdout => self.line(text),
         }
     }
 
-    /// Prints anything else: progress, what is worth knowing, what to do next. `--quiet` omits it.
+    /// Prints anything else: progress, additional information, what to do next. `--quiet` omits it.
     pub(crate) fn remark(&mut self, text: impl AsRef<str>) {
         if !(self.quiet && matches!(self.err, Remarks::Stderr(_))) {
             self.notice(text);
         }
     }
 
-    /// Remarks about what was done all the same.
+    /// Prints warnings about a command that succeeded anyway.
     pub(crate) fn warnings(&mut self, warnings: &[String]) {
         for warning in warnings {
             self.remark(format!("warning: {}", safe(warning)));
         }
     }
 
-    /// Columns of the terminal, or a usual number of them.
+    /// Columns of the terminal, or a default.
     pub(crate) fn width(&self) -> usize {
         self.width
     }
 }
 
-/// How the line about what to do next begins.
+/// The start of the line that says what to do next.
 const NEXT: &str = "next: ";
-/// Commands that mean the same inside and outside of a demo, or that lead out of it.
+/// Commands that work the same inside and outside a demo, or that lead out of it.
 const EVERYWHERE: [&str; 4] = ["demo", "docs", "init", "mcp"];
 
-/// Rewrites the commands that a text names so that they work where the user is: within a demo, only
-/// `milepost demo -- …` reaches its runs.
+/// Rewrites the commands in a text so that they work for the user: the runs of a demo are only
+/// reachable through `milepost demo -- …`.
 fn typeable(text: &str, in_demo: bool) -> Cow<'_, str> {
     const PROGRAM: &str = "milepost ";
     if !in_demo || !text.contains(PROGRAM) {
@@ -215,32 +217,32 @@ fn typeable(text: &str, in_demo: bool) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Columns of the terminal, or a usual number of them.
+/// Columns of the terminal, or a default.
 pub(crate) fn width() -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let asked = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     columns.or_else(asked).filter(|width| (20..=400).contains(width)).unwrap_or(100)
 }
 
-/// Whether a character would make a terminal act, or mislead its reader.
+/// Whether a character could control the terminal or mislead the reader.
 fn is_unsafe(c: char) -> bool {
-    // Direction marks, and the one without any width.
+    // Bidirectional marks and the zero-width character.
     let turns = matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}');
     c.is_control() || turns || matches!(c, '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// The same JSON with unsafe characters escaped: they can only be in strings.
+/// Escapes unsafe characters in JSON, where they can only occur in strings.
 pub(crate) fn safe_json(json: &str) -> String {
     if !json.contains(is_unsafe) {
         return json.to_owned();
     }
-    // All of them have codes of four digits.
+    // All of them have four-digit code points.
     let code = |c: char| format!("\\u{:04x}", u32::from(c));
     let parts = json.chars().map(|c| if is_unsafe(c) { code(c) } else { c.to_string() });
     parts.collect()
 }
 
-/// Foreign text with unsafe characters escaped.
+/// Escapes unsafe characters in third-party text.
 pub(crate) fn safe(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -259,7 +261,7 @@ pub(crate) fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, noun: &
     format!("{number} {noun}{plural}")
 }
 
-/// A word quoted for a shell, if it needs that.
+/// Quotes a word for a shell if necessary.
 pub(crate) fn shell_quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
@@ -268,7 +270,7 @@ pub(crate) fn shell_quoted(word: &str) -> String {
     }
 }
 
-/// Wraps text between words, at a width.
+/// Wraps text at word boundaries.
 pub(crate) fn wrap_words(text: &str, width: usize) -> String {
     let mut wrapped = String::with_capacity(text.len());
     let mut used = 0;

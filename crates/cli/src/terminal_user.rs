@@ -1,4 +1,5 @@
-//! The person at the terminal, as an operation sees them: shown progress, asked for confirmation.
+//! The person at the terminal, as operations see them: progress is shown to them, and they are
+//! asked for confirmation.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,9 +16,9 @@ use crate::tty;
 use crate::wrap;
 
 pub(crate) struct TerminalUser {
-    /// `--yes` was given.
+    /// Whether the user confirmed everything in advance with `--yes`.
     yes: bool,
-    /// Shows progress, if somebody watches.
+    /// Shows progress in interactive use.
     spinner: Option<Spinner>,
 }
 
@@ -30,14 +31,14 @@ impl TerminalUser {
         self.spinner.is_some()
     }
 
-    /// Sets what is shown while something is waited for.
+    /// Sets the message shown while something is waited for.
     pub(crate) fn show_progress(&self, what: &str) {
         if let Some(spinner) = &self.spinner {
             spinner.say(what);
         }
     }
 
-    /// Waits; after a moment the spinner is shown.
+    /// Waits for a future; the spinner appears after a short delay.
     pub(crate) async fn wait<F: Future>(&self, work: F) -> F::Output {
         let Some(spinner) = &self.spinner else { return work.await };
         spinner.begin();
@@ -60,7 +61,7 @@ impl TerminalUser {
     }
 }
 
-/// Whether a typed answer, or none, means yes.
+/// Whether the user answered yes; `None` if there is no terminal to ask on.
 fn is_yes(answer: Result<String, PromptError>) -> Option<bool> {
     match answer {
         Ok(answer) => Some(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")),
@@ -78,7 +79,7 @@ impl Caller for TerminalUser {
         if is_quiet() {
             return;
         }
-        // A closed standard error leaves nobody to tell.
+        // If standard error is closed, there is nobody to notify.
         let warning = wrapped(&format!("warning: {}", safe(message)));
         let print = || drop(writeln!(io::stderr(), "{warning}"));
         match &self.spinner {
@@ -115,12 +116,12 @@ impl Caller for TerminalUser {
     }
 }
 
-/// A line typed on the terminal of this process; nothing if there is none.
+/// Asks for a line on this process's terminal; `None` if there is no terminal or no answer.
 pub(crate) fn ask_line(question: &str) -> Option<String> {
     ask_tty(&safe(question), Echo::On).ok()
 }
 
-/// Whether somebody can be asked.
+/// Whether there is a terminal to ask on.
 #[cfg(unix)]
 pub(crate) fn has_terminal() -> bool {
     std::fs::OpenOptions::new().read(true).write(true).open("/dev/tty").is_ok()
@@ -131,7 +132,7 @@ pub(crate) fn has_terminal() -> bool {
     false
 }
 
-/// A question or a warning, wrapped if it goes to a terminal.
+/// Wraps a question or a warning if it goes to a terminal.
 fn wrapped(text: &str) -> String {
     match io::stderr().is_terminal() {
         true => wrap::remark(text, width()).into_owned(),
@@ -146,7 +147,7 @@ enum Echo {
     Off,
 }
 
-/// The typed line, unless the user left.
+/// The typed line, unless the user left the prompt.
 fn typed(line: io::Result<String>) -> Result<String, PromptError> {
     line.map_err(|error| match error.kind() {
         io::ErrorKind::Interrupted => tty::interrupted(),
@@ -155,7 +156,7 @@ fn typed(line: io::Result<String>) -> Result<String, PromptError> {
     })
 }
 
-/// Asks on the terminal that controls this process: not on standard input, which anything may
+/// Asks on the controlling terminal of this process, not on standard input, which any program may
 /// write to.
 #[cfg(unix)]
 fn ask_tty(question: &str, echo: Echo) -> Result<String, PromptError> {
@@ -181,11 +182,11 @@ struct Spinner {
 }
 
 struct SpinnerState {
-    /// The message in full, and as it fits the line.
+    /// The full message. `shown` is the part that fits the line.
     message: String,
     shown: String,
     since: Instant,
-    /// When waiting began, while it lasts.
+    /// When waiting began; `None` while nothing is waited for.
     waiting_since: Option<Instant>,
     bar: Option<ProgressBar>,
 }
@@ -226,7 +227,7 @@ impl Spinner {
                 bar.reset_elapsed();
             }
         }
-        // Work that never yields has no other occasion to show it.
+        // Work that never yields gives the spinner no other chance to appear.
         let is_late =
             state.waiting_since.is_some_and(|since| since.elapsed() >= limits::SPINNER_DELAY);
         drop(state);

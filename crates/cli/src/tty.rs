@@ -1,5 +1,5 @@
-//! Lines typed on a terminal, visible or not. Ctrl-C is read like any other key: whoever leaves a
-//! question is told that nothing changed, and gets the terminal back as it was.
+//! Reads lines from a terminal, with or without echo. Ctrl-C is read like any other key: a user who
+//! leaves a prompt is told that nothing changed, and the terminal is restored.
 
 use std::io::{self, Read, Write};
 use std::sync::OnceLock;
@@ -11,12 +11,12 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 
-/// The command that asks the same question again, if a decision is asked for.
+/// The command that asks the same question again, if a decision is pending.
 static RETRY_COMMAND: OnceLock<String> = OnceLock::new();
 
 /// Sets the command that asks the same question again.
 pub(crate) fn set_retry_command(command: String) {
-    // A command asks for one decision.
+    // A command asks for only one decision.
     drop(RETRY_COMMAND.set(command));
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn secret(question: &str) -> Result<Secret, Failure> {
     Ok(Secret::new(line))
 }
 
-/// Ends the process as Ctrl-C does elsewhere: here it is a character that was read.
+/// Exits like Ctrl-C does elsewhere; here it was read as a character.
 pub(crate) fn interrupted() -> ! {
     let message = match RETRY_COMMAND.get() {
         Some(command) => format!("nothing was decided; come back with: {command}"),
@@ -47,7 +47,7 @@ pub(crate) fn interrupted() -> ! {
     std::process::exit(i32::from(Exit::INTERRUPTED.code()))
 }
 
-/// Reads a visible line. The terminal itself handles backspace.
+/// Reads a line with echo. The terminal itself handles backspace.
 #[cfg(unix)]
 pub(crate) fn read_line(
     terminal: impl std::os::fd::AsFd,
@@ -92,7 +92,7 @@ pub(crate) fn read_line<T>(
 #[cfg(unix)]
 const CTRL_C: u8 = 0x03;
 
-/// Reads a line without showing it.
+/// Reads a line without echo.
 #[cfg(unix)]
 pub(crate) fn read_hidden_line(
     terminal: impl std::os::fd::AsFd,
@@ -103,13 +103,13 @@ pub(crate) fn read_hidden_line(
     use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
     let before = tcgetattr(&terminal)?;
     let mut silent = before.clone();
-    // Key by key, and without the signal of Ctrl-C, which would leave the terminal without echo.
+    // Read key by key and without the Ctrl-C signal, which would leave the terminal without echo.
     silent.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
-    // Before the question: early keys must not be visible either.
+    // Before the question, because keys typed early must not be visible either.
     tcsetattr(&terminal, OptionalActions::Flush, &silent)?;
     drop(writer.write_all(question.as_bytes()).and_then(|()| writer.flush()));
     let read = read_keys(reader, CTRL_C);
-    // Whatever was read, the terminal echoes again.
+    // Restore echo, whatever was read.
     tcsetattr(&terminal, OptionalActions::Flush, &before)?;
     drop(writer.write_all(b"\n"));
     read
@@ -132,7 +132,7 @@ fn read_keys(reader: impl Read, interrupt: u8) -> io::Result<String> {
     for byte in io::BufReader::new(reader).bytes() {
         match byte? {
             key if key == interrupt => return Err(io::ErrorKind::Interrupted.into()),
-            // Ctrl-D before anything was typed.
+            // Ctrl-D on an empty line.
             4 if line.is_empty() => return Err(io::ErrorKind::UnexpectedEof.into()),
             b'\n' | b'\r' | 4 => {
                 ended = true;

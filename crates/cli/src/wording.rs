@@ -1,4 +1,5 @@
-//! Words hints for the command line: operations as commands, arguments as words and flags.
+//! Formats hints for the command line: operations become commands, arguments become words and
+//! flags.
 
 use std::sync::{Arc, LazyLock};
 
@@ -18,12 +19,12 @@ pub(crate) fn shared() -> Arc<dyn Wording> {
     Arc::clone(&SHARED)
 }
 
-/// Runs work that serializes hints, worded for the command line.
+/// Runs code that serializes hints, formatted for the command line.
 pub(crate) fn scoped<T>(work: impl FnOnce() -> T) -> T {
     wording::scoped(&SHARED, work)
 }
 
-/// A hint as a person reads it.
+/// A hint as shown to people.
 pub(crate) fn hint_text(hint: &Hint) -> String {
     hint.worded(&CommandLine)
 }
@@ -33,13 +34,13 @@ pub(crate) fn command_text(next: &NextAction) -> String {
     CommandLine.call(&next.0)
 }
 
-/// The command of an operation.
+/// How an operation is typed as a command.
 struct CommandSpec {
     operation: &'static str,
     command: &'static str,
-    /// The arguments that are positional, in order.
+    /// The positional arguments, in order.
     positional: &'static [&'static str],
-    /// The argument that its name implies.
+    /// An argument whose value the command name implies.
     implied: Option<(&'static str, bool)>,
 }
 
@@ -56,7 +57,8 @@ const fn switch(command: &'static str, enabled: bool) -> CommandSpec {
     CommandSpec { operation, command, positional, implied: Some(("enabled", enabled)) }
 }
 
-/// Every operation that hints may name. Of two commands for one, the first whose arguments are given.
+/// Every operation that hints may name. If an operation has two commands, the first one whose
+/// arguments are given is used.
 const COMMANDS: &[CommandSpec] = &[
     typed_as("workflow.list", "workflow list", &[]),
     typed_as("workflow.get", "workflow show", &["workflow_id"]),
@@ -115,19 +117,19 @@ const COMMANDS: &[CommandSpec] = &[
 
 /// How an argument is typed.
 enum Flag {
-    /// A flag alone, for `true`.
+    /// A flag without a value, for `true`.
     Switch(&'static str),
-    /// A flag alone, for one of several values.
+    /// A flag without a value, for one of several values.
     Choice(&'static str, &'static str),
-    /// A flag and its value; several values repeat it.
+    /// A flag with a value; it is repeated for several values.
     Value(&'static str),
-    /// A flag and `name=value`, for each member.
+    /// A flag with `name=value`, for each member.
     Pairs(&'static str),
-    /// A flag and an object.
+    /// A flag with a JSON object.
     Object(&'static str),
     /// A flag for each member.
     Names,
-    /// Nothing: the command does it anyway.
+    /// Nothing, because the command does it anyway.
     Silent,
 }
 
@@ -170,7 +172,7 @@ impl Wording for CommandLine {
         };
         let mut fitting = COMMANDS.iter().filter(fits);
         let first = fitting.next();
-        // Without its argument, use the other command.
+        // If its argument is missing, use the other command.
         let other = fitting.next().filter(|other| other.positional.is_empty());
         let lacks = first.is_some_and(|first| !first.positional.iter().all(|word| given(word)));
         let Some(typed) = other.filter(|_| lacks).or(first) else { return Neutral.call(call) };
@@ -184,7 +186,7 @@ impl Wording for CommandLine {
         let words =
             typed.positional.iter().filter_map(|name| Some((*name, call.arguments.get(*name)?)));
         let mut words: Vec<String> = words.filter_map(|(name, value)| word(name, value)).collect();
-        // What it is about has yet to be filled in.
+        // The subject still has to be filled in by the user.
         if words.is_empty() && !typed.positional.is_empty() && !flags.is_empty() {
             words.push("…".to_owned());
         }
@@ -216,7 +218,7 @@ fn word(name: &str, value: &Value) -> Option<String> {
     }
 }
 
-/// An argument as flags, each with its value.
+/// Formats an argument as flags with their values.
 fn flag(name: &str, value: &Value) -> Vec<String> {
     let Some((_, flag)) = FLAGS.iter().find(|(known, _)| *known == name) else {
         return vec![name.to_owned()];
@@ -251,7 +253,7 @@ fn flag(name: &str, value: &Value) -> Vec<String> {
     }
 }
 
-/// A value as it is typed; a placeholder stays as it is.
+/// A value as typed; a placeholder is kept as it is.
 fn shown(value: &Value) -> String {
     match value {
         Value::String(text) if text.contains('…') || text.starts_with('<') => text.clone(),
@@ -359,7 +361,7 @@ mod tests {
         assert_eq!(text(again), "--overwrite --base-url https://…");
     }
 
-    /// Every command in the table exists.
+    /// Every command in the table must exist.
     #[test]
     fn every_command_exists() {
         let mut root = CliArgs::command();
@@ -386,7 +388,7 @@ mod tests {
         }
     }
 
-    /// Every operation that a hint names has a command.
+    /// Every operation that a hint names must have a command.
     #[test]
     fn every_operation_that_hints_name_can_be_typed() {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -1,5 +1,5 @@
-//! Wraps prose for a terminal: between words, and never inside a command that somebody may copy.
-//! Tables, drawings, JSON and diffs have their own layout, and are left alone.
+//! Wraps prose for a terminal at word boundaries, but never inside a command that a user may copy.
+//! Tables, drawings, JSON and diffs have their own layout and are left alone.
 
 use std::borrow::Cow;
 
@@ -7,11 +7,11 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::limits;
 
-/// Later lines that are prose too begin with one of these.
+/// Labels that mark a later line as prose too.
 const LABELS: [&str; 6] = ["error", "hint: ", "issue: ", "next: ", "note: ", "warning"];
-/// The marks before the name of a step.
+/// The symbols before the name of a step.
 const MARKS: &str = "→↻?✓✗–…!·";
-/// How a command at the end of a line begins.
+/// The text before a command at the end of a line.
 const COMMAND: &str = ": milepost ";
 /// Indentation of the lines after the first.
 const HANG: usize = 2;
@@ -60,7 +60,7 @@ fn is_marked(line: &str) -> bool {
 fn wrap_line(line: &str, width: usize, hang: usize) -> String {
     let text = line.trim_start_matches(' ');
     let indent = line.len() - text.len();
-    // Lines of a list item are indented below its text, not below its mark.
+    // Continuation lines of a list item are indented to its text, not to its marker.
     let number = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let hang = indent
         + match (text.starts_with("- "), number.starts_with(". ")) {
@@ -78,7 +78,7 @@ fn wrap_line(line: &str, width: usize, hang: usize) -> String {
             shown.push_str(&" ".repeat(hang));
             (used, fresh) = (hang, true);
         }
-        // Blanks between columns vanish at a line break.
+        // Padding between columns is dropped at a line break.
         if fresh && word.is_empty() {
             continue;
         }
@@ -92,7 +92,7 @@ fn wrap_line(line: &str, width: usize, hang: usize) -> String {
     shown
 }
 
-/// Parts of a line that stay whole: words, text in backticks, and a command at the end with the word
+/// The unbreakable parts of a line: words, text in backticks, and a trailing command with the word
 /// before it.
 fn words(text: &str) -> Vec<&str> {
     let command = text.find(COMMAND).map(|at| text[..at].rfind(' ').map_or(0, |blank| blank + 1));
@@ -101,7 +101,7 @@ fn words(text: &str) -> Vec<&str> {
     let (mut start, mut quoted) = (0, false);
     for (at, c) in text[..whole].char_indices() {
         match c {
-            // An unclosed backtick quotes nothing.
+            // An unclosed backtick is an ordinary character.
             '`' => quoted = !quoted && text[at + 1..whole].contains('`'),
             ' ' if !quoted => {
                 words.push(&text[start..at]);
@@ -110,7 +110,7 @@ fn words(text: &str) -> Vec<&str> {
             _ => {}
         }
     }
-    // A question ends with a blank: the answer is typed after it.
+    // A question ends with a space, after which the answer is typed.
     words.push(&text[start..]);
     words
 }

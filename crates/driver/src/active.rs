@@ -1,4 +1,4 @@
-//! A run that this process drives, as those see it who look.
+//! A run that this process drives, as readers see it.
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
@@ -14,14 +14,14 @@ use tokio::sync::Notify;
 use crate::limits;
 use crate::snapshot::{RunProgress, Snapshot};
 
-/// A run as far as it is in the journal.
+/// A run as recorded in the journal.
 #[derive(Debug, Clone)]
 pub(crate) struct WrittenRun {
     pub(crate) run: RunId,
     pub(crate) flow: Flow,
     pub(crate) state: Arc<State>,
     pub(crate) durability: Durability,
-    /// The last events, of a run that is driven here.
+    /// The most recent events, for runs driven by this process.
     recent: VecDeque<Arc<JournalEntry>>,
 }
 
@@ -30,7 +30,7 @@ impl WrittenRun {
         WrittenRun { run, flow, state: Arc::new(state), durability, recent: VecDeque::new() }
     }
 
-    /// With the events that led to it.
+    /// Adds the events that led to this state.
     pub(crate) fn with(mut self, entries: Vec<JournalEntry>) -> WrittenRun {
         self.keep(entries.into_iter().map(Arc::new));
         self
@@ -42,22 +42,22 @@ impl WrittenRun {
         self.recent.drain(..over);
     }
 
-    /// Applies the last of the events that are kept.
+    /// Applies the last of the kept events to the state.
     fn catch_up(&mut self, last: usize) {
         let known = self.recent.len().saturating_sub(last);
         let state = Arc::make_mut(&mut self.state);
         for entry in self.recent.iter().skip(known) {
-            // They were applied before they were written: they fit.
+            // This cannot fail: the events were applied before they were written.
             drop(state.apply(entry));
         }
     }
 
-    /// Another process wrote since: what is kept of the events here has no end any more.
+    /// Drops the kept events, because another process has written newer ones.
     pub(crate) fn forget_events(&mut self) {
         self.recent.clear();
     }
 
-    /// The events behind one of them; `None` when not all of them are kept.
+    /// The events after `seq`; `None` if not all of them are kept.
     pub(crate) fn behind(&self, seq: u64) -> Option<Vec<Arc<JournalEntry>>> {
         let first = self.recent.front().map_or(self.state.seq + 1, |entry| entry.seq);
         let known = usize::try_from((seq + 1).checked_sub(first)?).ok()?;
@@ -79,28 +79,28 @@ impl WrittenRun {
 /// A run that this process drives.
 #[derive(Debug)]
 pub(crate) struct ActiveRun {
-    /// There is something in its inbox.
+    /// Notified when there may be a message in the inbox.
     pub(crate) told: Notify,
-    /// It went on.
+    /// Notified when the run has made progress.
     pub(crate) moved: Notify,
-    /// Its status changed, or it is driven no longer.
+    /// Notified when the status changes, or the run is released.
     pub(crate) turned: Notify,
-    /// It stands still because there is no room on the disk.
+    /// Whether the run is stalled because the disk is full.
     pub(crate) stalled: AtomicBool,
-    /// Held while something is written down and not shown yet.
+    /// Held while events are written to the journal but not yet visible to readers.
     pub(crate) writing: tokio::sync::Mutex<()>,
     shown: Mutex<Shown>,
 }
 
-/// A driven run as it is shown. Most of those who follow it only want to know its status, so its
-/// events are not applied to a state of their own before somebody looks.
+/// A driven run as readers see it. Most followers only need the status, so events are applied to
+/// this copy of the state only when somebody reads it.
 #[derive(Debug)]
 struct Shown {
     written: WrittenRun,
-    /// How many of the last events are not applied to its state yet.
+    /// How many of the last events have not been applied to the state yet.
     unseen: usize,
     progress: RunProgress,
-    /// Its driver is done with it, and this is all that is in the journal.
+    /// Whether the driver has released the run, so that this is everything in the journal.
     left: bool,
 }
 
@@ -117,7 +117,7 @@ impl ActiveRun {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks at all that was written down.
+    /// Gives access to everything that has been written.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&WrittenRun) -> T) -> T {
         let mut shown = self.shown();
         let unseen = std::mem::take(&mut shown.unseen);
@@ -131,19 +131,19 @@ impl ActiveRun {
         self.shown().progress.clone()
     }
 
-    /// The events behind one of them, if they are kept, and how far the run was with the last.
+    /// The events after `seq`, if they are kept, and the progress after the last of them.
     pub(crate) fn news(&self, seq: u64) -> (Option<Vec<Arc<JournalEntry>>>, String, RunProgress) {
         let shown = self.shown();
         let nonce = shown.written.state.head.nonce.clone();
         (shown.written.behind(seq), nonce, shown.progress.clone())
     }
 
-    /// Shows what was written down, and how far the run is since.
+    /// Publishes written events and the progress after them.
     pub(crate) fn show(&self, flow: &Flow, state: &State, entries: Vec<JournalEntry>) {
         let mut shown = self.shown();
         shown.progress = RunProgress::of(flow, state);
         shown.written.flow = flow.clone();
-        // What would no longer be kept has to be applied now.
+        // Events that would no longer be kept must be applied now.
         if shown.unseen + entries.len() > limits::RECENT_EVENTS {
             let unseen = std::mem::take(&mut shown.unseen);
             shown.written.catch_up(unseen);
@@ -157,7 +157,7 @@ impl ActiveRun {
         shown.written.keep(entries.into_iter().map(Arc::new));
     }
 
-    /// Takes over what the driver had of the run, which is driven no longer.
+    /// Takes over the driver's state of a run that is no longer driven.
     pub(crate) fn hand_over(&self, flow: Flow, state: State) {
         let mut shown = self.shown();
         shown.progress = RunProgress::of(&flow, &state);
@@ -165,7 +165,7 @@ impl ActiveRun {
         (shown.unseen, shown.left) = (0, true);
     }
 
-    /// The run at its end, once its driver is done with it.
+    /// The final snapshot of an ended run, once its driver has released it.
     pub(crate) fn end(&self) -> Option<Snapshot> {
         let shown = self.shown();
         let ended = shown.left && shown.progress.status.has_ended();

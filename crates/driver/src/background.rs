@@ -1,5 +1,5 @@
-//! What a driver does beside driving: it says that it is alive, wakes runs whose time has come, and
-//! takes up those that nobody drives.
+//! The background work of a driver: sends heartbeats, wakes runs when they are due, and acquires
+//! orphaned ones.
 
 use std::sync::{Arc, PoisonError};
 
@@ -12,8 +12,8 @@ use crate::sleepers::DueRun;
 use crate::{RunError, limits};
 
 impl Driver {
-    /// The right to begin something now. Where the last sign of life has run out, another one is
-    /// acknowledged first.
+    /// Returns a permit to begin something now. If the last heartbeat has expired, sends a new one
+    /// first.
     pub(crate) async fn permit(&self) -> Result<HeartbeatPermit, JournalError> {
         self.announce().await?;
         loop {
@@ -24,7 +24,7 @@ impl Driver {
         }
     }
 
-    /// Says that this process is alive, and waits until that is known.
+    /// Sends a heartbeat and waits for its acknowledgment.
     async fn beat(&self) -> Result<(), JournalError> {
         let DriverInner { heartbeat, journal, holder, .. } = &*self.inner;
         let sent = heartbeat.sends();
@@ -33,7 +33,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Lets others know of this process, and listens for them, from the first run on.
+    /// Announces this process and subscribes to wake-ups, once it drives its first run.
     async fn announce(&self) -> Result<(), JournalError> {
         let first = || async {
             let DriverInner { heartbeat, journal, holder, .. } = &*self.inner;
@@ -48,14 +48,14 @@ impl Driver {
         self.inner.announced.get_or_try_init(first).await.map(drop)
     }
 
-    /// Says that this process is alive for as long as it drives something, and notices when it was
-    /// away.
+    /// Sends heartbeats for as long as this process drives something, and detects when it was
+    /// suspended.
     fn go_on_beating(&self) {
         let weak = Arc::downgrade(&self.inner);
         let heartbeat = Arc::clone(&self.inner.heartbeat);
         heartbeat.looks();
         tokio::spawn(async move {
-            // The first sign of life has just been given.
+            // Announcing this process was the first heartbeat.
             let mut period = heartbeat.period();
             loop {
                 tokio::time::sleep(period).await;
@@ -76,19 +76,21 @@ impl Driver {
             heartbeat.rests();
         }
         if !watcher.is_empty() {
-            // One that cannot be written is missed; what may not begin without it waits for one.
+            // A heartbeat that cannot be written is skipped; anything that needs a permit sends its
+            // own.
             let _ = self.beat().await;
         }
         if heartbeat.has_returned() {
             let _nobody = acquiring.write().await;
-            // Whatever is held and not driven was taken by a request whose answer was lost.
+            // A lease that is held without its run being driven was taken by a request whose answer
+            // was lost.
             if journal.disown(holder, watcher.driven_runs()).await.is_err() {
                 heartbeat.returns_again();
             }
         }
     }
 
-    /// Wakes runs when their time comes: one timer for all of them.
+    /// Wakes runs when they are due, with one timer for all of them.
     fn go_on_waking(&self) {
         let weak = Arc::downgrade(&self.inner);
         let watcher = Arc::clone(&self.inner.watcher);
@@ -112,7 +114,7 @@ impl Driver {
         });
     }
 
-    /// Wakes the runs whose time has come.
+    /// Wakes the runs that are due.
     async fn wake_due(&self) {
         let (due, others) = self.inner.watcher.sleepers.due(self.now_ms());
         for DueRun { run, wake_ms } in due {
@@ -120,7 +122,7 @@ impl Driver {
             let delivery = self.inner.watcher.deliver();
             let driver = self.clone();
             tokio::spawn(async move {
-                // One that another process woke first is that one's.
+                // If another process woke the run first, it stays with that process.
                 if let Err(error) = driver.acquire_at(&run, wake_ms).await
                     && error.passes()
                 {
@@ -131,16 +133,16 @@ impl Driver {
             });
         }
         if others {
-            // Looked for again with the next sweep.
+            // If this fails, the next sweep tries again.
             let _ = self.adopt().await;
         }
     }
 
-    /// Takes up those of the sleeping runs that somebody told something, so that who tells them
-    /// need not stay until they wake.
+    /// Acquires sleeping runs that have received messages, so that the sender does not have to wait
+    /// for them to wake.
     async fn hear_sleepers(&self) {
         let DriverInner { journal, watcher, .. } = &*self.inner;
-        // What cannot be found out now is done by whoever told them.
+        // On an error, the sender of the message acquires the run itself.
         let found = journal.orphaned(None, limits::LEFT_ALONE, Takeover::Free).await;
         for run in found.unwrap_or_default() {
             if watcher.sleepers.contains(&run) {
@@ -149,16 +151,16 @@ impl Driver {
         }
     }
 
-    /// Wakes a run a little later than at its time, because it could not be done then.
+    /// Reschedules a run that could not be woken on time.
     fn wake_later(&self, run: &RunId, wake_ms: u64) {
         let later = u64::try_from(limits::WRITE_AGAIN.as_millis()).unwrap_or(u64::MAX);
         let now_ms = wake_ms.saturating_sub(later);
         self.inner.watcher.sleepers.add(run, wake_ms, now_ms, self.now_ms());
     }
 
-    /// Drives whatever nobody drives, and learns when the next run is due. Runs that this process
-    /// cannot drive, because their world is not here or a later version wrote them, take no others'
-    /// turn: the next look goes on behind them.
+    /// Acquires orphaned runs, and finds out when the next run is due. Runs that this process
+    /// cannot drive, because their world is missing or a newer version wrote them, do not hold up
+    /// the others: the next sweep continues after them.
     pub(crate) async fn adopt(&self) -> Result<(), RunError> {
         if self.ends() {
             return Ok(());
@@ -181,21 +183,21 @@ impl Driver {
         if heartbeat.was_set_back() {
             for run in journal.dated_ahead(limits::LEFT_ALONE).await? {
                 if !watcher.sleepers.contains(&run) {
-                    // One that cannot be acquired is due once the clock has come so far again.
+                    // If it cannot be acquired, it is due when the clock reaches its time again.
                     let _ = self.acquire_run(&run).await;
                 }
             }
         }
         let next_wake = journal.next_wake().await?;
         if next_wake.is_some() {
-            // Others can see that somebody is there to wake what sleeps.
+            // Lets other processes see that somebody is here to wake sleeping runs.
             self.announce().await?;
         }
         watcher.sleepers.watch(next_wake);
         Ok(())
     }
 
-    /// Listens for wake-ups. Without it, messages are found by looking now and then.
+    /// Subscribes to wake-ups. Without a subscription, messages are found by polling.
     async fn subscribe(&self) {
         let inner = &self.inner;
         let weak = Arc::downgrade(&inner.watcher);

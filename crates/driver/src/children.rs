@@ -1,4 +1,4 @@
-//! The runs that steps of other runs start: how they begin, go on, and tell their end.
+//! Child runs, which the steps of other runs start: how they begin, continue, and report their end.
 
 use std::collections::BTreeMap;
 
@@ -17,27 +17,27 @@ use crate::active::WrittenRun;
 use crate::heartbeat::HeartbeatPermit;
 use crate::{Driver, RunError, limits};
 
-/// A workflow that a step runs.
+/// A child run of a step.
 pub(crate) struct Child {
     pub(crate) parent: RunId,
     pub(crate) key: StepKey,
     pub(crate) run: RunId,
     pub(crate) workflow: String,
     pub(crate) inputs: serde_json::Map<String, serde_json::Value>,
-    /// What it may spend from now on.
+    /// The budget that remains for it.
     pub(crate) rest: BTreeMap<Budget, u64>,
-    /// The run did not succeed and is to go on: how often its step was begun again.
+    /// Set if the run did not succeed and is to be continued: the generation of its step.
     pub(crate) again: Option<u32>,
-    /// Without it, the run is looked for and not begun.
+    /// Without a permit, an existing run is looked up, but none is started.
     pub(crate) permit: Option<HeartbeatPermit>,
 }
 
-/// Why a run could not be begun or gone on with for its step.
+/// Why a child run could not be started or continued.
 #[derive(Debug)]
 enum Hindrance {
-    /// It may be possible later, here or in another process: it is looked after again.
+    /// It may be possible later, here or in another process; it will be tried again.
     NotNow,
-    /// Nobody can tell what it did.
+    /// The run cannot be read, so its effects are unknown.
     Unreadable(String),
     /// The step has failed.
     Failed(Failure),
@@ -47,7 +47,7 @@ impl From<RunError> for Hindrance {
     fn from(error: RunError) -> Hindrance {
         match &error {
             _ if error.passes() => Hindrance::NotNow,
-            // Another process may have its world, or be of the version that wrote it.
+            // Another process may have the world, or be of the version that wrote the run.
             RunError::WorldMissing { .. }
             | RunError::NewerLanguage { .. }
             | RunError::TextReadOtherwise { .. }
@@ -71,7 +71,7 @@ impl From<Failure> for Hindrance {
     }
 }
 
-/// The end of a run that a step started.
+/// How a child run ended.
 #[derive(Debug)]
 pub(crate) struct ChildEnd {
     outcome: ChildOutcome,
@@ -98,7 +98,7 @@ impl ChildEnd {
         ))
     }
 
-    /// Of a run whose end cannot be found out here.
+    /// The end of a run whose outcome cannot be determined here.
     fn untold(message: String) -> ChildEnd {
         let hint = "find out at its API what it did, then say whether the step happened";
         let failure = Failure::new(Code::OutcomeUnknown, message, hint);
@@ -114,12 +114,12 @@ impl From<ChildOutcome> for ChildEnd {
 }
 
 impl Driver {
-    /// Starts the run of a step, or goes on with it, or tells its end.
+    /// Starts a child run, continues it, or reports its end.
     pub(crate) async fn child(&self, child: Child) {
         let done = match self.inner.journal.run(&child.run).await {
             Ok(_) => self.go_on(&child).await,
-            // One that had ended before was recorded: what it did is unknown, and doing it again
-            // could be doing it twice.
+            // The run existed before and its end was recorded. Its effects are unknown now, so
+            // running it again could repeat them.
             Err(JournalError::NotFound { .. }) if child.again.is_some() => {
                 return self.child_ended(&child, 0, ChildEnd::gone(&child.run)).await;
             }
@@ -139,7 +139,7 @@ impl Driver {
     async fn go_on(&self, child: &Child) -> Result<(), Hindrance> {
         let written = self.inner.watcher.written(&child.run).await?;
         let Some(end) = ChildEnd::of(&written.state) else {
-            // One that sleeps is woken in time.
+            // A sleeping run will be woken when it is due.
             if !self.inner.watcher.sleepers.contains(&child.run) {
                 self.acquire_run(&child.run).await?;
             }
@@ -148,7 +148,7 @@ impl Driver {
         let succeeded = matches!(end.outcome, ChildOutcome::Succeeded { .. });
         if let Some(generation) = child.again.filter(|_| !succeeded) {
             let id = message(&format!("again:{}:{generation}", child.run))?;
-            // Who has gone on already has ended anew since.
+            // If it has already been continued, this is its new end.
             if self.inner.journal.answer(&id).await.map_err(RunError::from)?.is_none() {
                 return self.continue_child(child, &written, id).await;
             }
@@ -157,8 +157,8 @@ impl Driver {
         Ok(())
     }
 
-    /// Lets the run of a step go on at what failed in it. What only a person may decide about it is
-    /// decided there.
+    /// Continues a child run from where it failed. Decisions that only a person can make must be
+    /// made on the child run itself.
     async fn continue_child(
         &self,
         child: &Child,
@@ -169,7 +169,7 @@ impl Driver {
         let world = self.world(run, &state.head).await?;
         let planned = plan_continuation(&*world.sender, flow, state, &child.rest, self.now_ms())?;
         let mut resumption = planned.resumption;
-        // One that was started without a world gets it before anything is sent.
+        // A run that was started without a world is pinned to one before anything is sent.
         if let Some(pin) = world.pin {
             let pinned = self.keep_world(pin).await?;
             resumption.world = Some(Box::new(pinned));
@@ -187,8 +187,8 @@ impl Driver {
         }
     }
 
-    /// Brings the run of a step to what the run above it wants, should it not have heard of it:
-    /// that it pauses, or that it goes on after it was paused from there.
+    /// Makes a child run follow its parent, in case it missed a message: pauses it, or resumes it
+    /// if the parent had paused it.
     async fn align(&self, child: &Child, state: &State) -> Result<(), RunError> {
         let above = self.inner.watcher.written(&child.parent).await?.state;
         let by = engine_actor("parent");
@@ -197,7 +197,7 @@ impl Driver {
             (false, true) if state.paused_by.as_ref() == Some(&by) => Signal::Unpause { by },
             _ => return Ok(()),
         };
-        // In the same state, the same message.
+        // The same states give the same message id, so repeating this has no effect.
         let Ok(id) = message(&format!("align:{}:{}:{}", child.run, above.seq, state.seq)) else {
             return Ok(());
         };
@@ -207,7 +207,7 @@ impl Driver {
         self.tell(&child.run, &id, &signal, limits::CHILD_TOLD).await.map(drop)
     }
 
-    /// Pauses the runs of a run's steps, at once; those that have not said within the time that
+    /// Pauses all child runs of a run at once; returns those that did not confirm in time that
     /// nothing new begins in them.
     pub(crate) async fn pause_children(&self, parent: &RunId) -> Vec<RunId> {
         let Ok(above) = self.inner.watcher.written(parent).await else { return Vec::new() };
@@ -227,18 +227,18 @@ impl Driver {
         told.into_iter().filter(|(_, paused)| !paused).map(|(run, _)| run).collect()
     }
 
-    /// Pauses the run of a step; whether it has it.
+    /// Pauses a child run; returns whether it is paused.
     async fn pause_child(&self, run: &RunId, seq: u64) -> Result<bool, RunError> {
         let last = match self.inner.journal.run(run).await {
             Ok(record) => record.last_seq,
-            // It is not begun before the run above it goes on.
+            // It will not be started before its parent continues.
             Err(JournalError::NotFound { .. }) => return Ok(true),
             Err(error) => return Err(error.into()),
         };
         let Ok(id) = message(&format!("pause:{run}:{seq}:{last}")) else { return Ok(false) };
         let signal = Signal::Pause { by: engine_actor("parent") };
         let told = self.tell(run, &id, &signal, limits::CHILD_TOLD).await?;
-        // One that has ended refuses, and nothing begins in it either.
+        // A run that has ended refuses, and nothing begins in it either.
         Ok(matches!(told, Some(Reply::Done | Reply::Refused { .. })))
     }
 
@@ -265,16 +265,16 @@ impl Driver {
             above: context(&child.parent, &above.flow, &above.state),
         });
         let prepared = prepared.await?;
-        // One that is not begun is begun when the run above is driven on.
+        // Without a permit, it is started when the parent is next driven.
         if child.permit.as_ref().is_some_and(HeartbeatPermit::holds) {
             self.start_run(prepared).await?;
         }
         Ok(())
     }
 
-    /// Tells a run that the run of one of its steps has ended.
+    /// Tells a parent that one of its child runs has ended.
     pub(crate) async fn child_ended(&self, child: &Child, seq: u64, end: ChildEnd) {
-        // The same end is news to a step that was begun again.
+        // If the step was started again, the same end is a new message.
         let again = child.again.map(|again| format!(":{again}")).unwrap_or_default();
         let Ok(id) = message(&format!("child:{}:{seq}{again}", child.run)) else { return };
         let run = child.run.as_str().to_owned();
@@ -285,7 +285,7 @@ impl Driver {
     }
 }
 
-/// What a sender has to know of a run.
+/// The information about a run that a request sender needs.
 pub(crate) fn context(run: &RunId, flow: &Flow, state: &State) -> RunContext {
     let head = &state.head;
     RunContext {
@@ -297,7 +297,7 @@ pub(crate) fn context(run: &RunId, flow: &Flow, state: &State) -> RunContext {
     }
 }
 
-/// What going on with the run of a step would do.
+/// Plans how a child run would continue.
 pub fn plan_continuation(
     world: &dyn WorldView,
     flow: &Flow,
@@ -307,7 +307,7 @@ pub fn plan_continuation(
 ) -> Result<ResumePlan, Failure> {
     let mut wanted = ResumeRequest::of(state, engine_actor("parent"));
     wanted.deadline_ms = now_ms + flow.allowed_ms();
-    // What is left above may have become less; whether it may spend more, a person decides.
+    // The parent's remaining budget may have shrunk; only a person may decide to spend more.
     let left = rest.iter().map(|(budget, rest)| (*budget, state.spent.of(*budget) + rest));
     wanted.budget = left.collect();
     let own = &state.head.budget;
@@ -319,7 +319,7 @@ fn message(text: &str) -> Result<MessageId, Failure> {
     MessageId::parse(text).map_err(|error| Failure::new(Code::Internal, error.to_string(), ""))
 }
 
-/// Why the run of a step could not be begun, as its step remembers it.
+/// Why a child run could not be started, as recorded in its step.
 pub(crate) fn failure_of(error: &RunError) -> Failure {
     let code = match error {
         RunError::Refused { failure, .. } => return (**failure).clone(),

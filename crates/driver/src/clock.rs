@@ -1,11 +1,11 @@
-//! The time as a run sees it: it follows the clock of the machine, and never goes back.
+//! The time as a run sees it: it follows the system clock, but never goes back.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tokio::time::Instant;
 
-/// The time, in milliseconds since 1970.
+/// The current time, in milliseconds since 1970.
 pub fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let now = millis(since);
@@ -14,23 +14,24 @@ pub fn now_ms() -> u64 {
     now
 }
 
-/// By how much tests want the clock to be wrong; no release build asks.
+/// The clock skew that tests set; not part of release builds.
 #[cfg(debug_assertions)]
 fn skew_ms() -> i64 {
     let text = std::env::var("MILEPOST_CLOCK").unwrap_or_default();
     text.parse().unwrap_or(0)
 }
 
-/// A clock in milliseconds since 1970: the system's, or that of a test.
+/// A clock in milliseconds since 1970: the system's, or a test's.
 pub type WallClock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
-/// A clock that only ever goes on, also while the machine sleeps; where it begins does not matter.
+/// A clock that never goes back and does not stop while the machine sleeps; its starting point is
+/// arbitrary.
 pub type MonotonicClock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
-/// The system's clock that only ever goes on.
+/// The system's monotonic clock.
 ///
-/// That of `Instant` stands still on Linux while the machine sleeps: a laptop that is opened again
-/// after a night would believe that its last sign of life is fresh.
+/// On Linux, `Instant` stops while the machine sleeps: a laptop opened after a night would take its
+/// last heartbeat for a recent one.
 pub fn monotonic() -> Duration {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
@@ -47,18 +48,18 @@ pub fn monotonic() -> Duration {
 
 /// The clock of one run while it is driven.
 ///
-/// A machine whose clock is set back would wait for the time it has been to come again. What a
-/// run has seen of the time is the least there is, and from there on it goes on.
+/// If the system clock is set back, a run must not wait for the same time to come around again. So
+/// a run's time never goes below the latest time it has seen, and advances from there.
 pub(crate) struct RunClock {
     wall: WallClock,
-    /// By how much the run is ahead of the machine.
+    /// How far the run is ahead of the system clock.
     ahead_ms: u64,
     began_ms: u64,
     began: Instant,
 }
 
 impl RunClock {
-    /// For a run whose last event was at this time.
+    /// The clock for a run whose last event was at this time.
     pub(crate) fn of(wall: &WallClock, last_ms: u64) -> RunClock {
         let now = wall();
         let ahead_ms = last_ms.saturating_sub(now);
@@ -66,8 +67,8 @@ impl RunClock {
         RunClock { wall, ahead_ms, began_ms: now + ahead_ms, began: Instant::now() }
     }
 
-    /// The time. A machine that slept has lost some of what passed, one whose clock was set back
-    /// has lost the rest: the later one is right.
+    /// The run's current time. The monotonic clock may have stopped while the machine slept, and
+    /// the wall clock may have been set back, so the later of the two is right.
     pub(crate) fn now_ms(&self) -> u64 {
         let passed = self.began_ms.saturating_add(millis(self.began.elapsed()));
         (self.wall)().saturating_add(self.ahead_ms).max(passed)

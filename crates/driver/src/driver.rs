@@ -1,5 +1,5 @@
-//! The driver of this process: it acquires runs, drives each in a task of its own, and tells those
-//! of other processes.
+//! The driver of this process: it acquires runs, drives each in its own task, and sends messages to
+//! those of other processes.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -32,25 +32,25 @@ use crate::run_task::{RunHold, RunTask};
 use crate::service::{RunFuture, RunService, SignalRequest};
 use crate::{RunError, RunWatcher, ids, limits, load, trace};
 
-/// The runs of a journal, as one process drives them. A clone is the same.
+/// Drives the runs of a journal in this process. Clones share the driver.
 #[derive(Debug, Clone)]
 pub struct Driver {
     pub(crate) inner: Arc<DriverInner>,
 }
 
-/// What a driver stands on.
+/// The dependencies of a driver.
 pub struct DriverPorts {
-    /// Where runs are kept.
+    /// Where runs are stored.
     pub journal: Arc<dyn Journal>,
     /// How other processes are woken.
     pub dispatch: Arc<dyn Dispatch>,
     /// How requests are sent.
     pub sender: Arc<dyn RequestSender>,
-    /// Where those look who follow runs, over the same journal.
+    /// The reader of runs, over the same journal.
     pub watcher: Arc<RunWatcher>,
-    /// The time.
+    /// The wall clock.
     pub clock: WallClock,
-    /// A clock that only ever goes on, and does so while the machine sleeps.
+    /// A monotonic clock that does not stop while the machine sleeps.
     pub monotonic: MonotonicClock,
 }
 
@@ -61,28 +61,29 @@ pub(crate) struct DriverInner {
     pub(crate) watcher: Arc<RunWatcher>,
     pub(crate) clock: WallClock,
     pub(crate) holder: HolderId,
-    /// Whether others know of this process.
+    /// Initialized once this process has announced itself to others.
     pub(crate) announced: OnceCell<()>,
-    /// Whether this process is about to end, so that nothing new begins in it.
+    /// Whether this process is shutting down, so that nothing new begins in it.
     ends: AtomicBool,
-    /// Whether it may still begin something.
+    /// Whether this process may still begin something.
     pub(crate) heartbeat: Arc<Heartbeat>,
-    /// Read while a lease is on its way to a task: what is held and not driven then is not lost.
+    /// Read-locked while a lease is being handed to a task, so that it is not mistaken for a lost
+    /// one.
     pub(crate) acquiring: RwLock<()>,
-    /// Held while one run is acquired: two requests for one lease would take it from each other.
+    /// Held while a run is acquired: two requests for the same lease would take it from each other.
     claims: [tokio::sync::Mutex<()>; limits::CLAIMS],
-    /// Runs that may be woken at the same time.
+    /// Limits how many runs are woken at the same time.
     pub(crate) waking: Arc<Semaphore>,
-    /// How far the last look for runs that nobody drives came.
+    /// Where the last sweep for orphaned runs stopped.
     pub(crate) swept: tokio::sync::Mutex<Option<RunId>>,
     pub(crate) subscription: Mutex<Option<Subscription>>,
 }
 
-/// What is known of a run before its lease is asked for.
+/// What is known about a run before its lease is requested.
 struct Known {
     head: RunCreated,
     world: OpenWorld,
-    /// Its world is not here, and it is only taken to be canceled.
+    /// Its world is missing, and it is only acquired to be canceled or moved.
     lacks_world: bool,
 }
 
@@ -93,7 +94,7 @@ impl fmt::Debug for DriverInner {
 }
 
 impl Drop for DriverInner {
-    /// A process that ends in an orderly way leaves nothing behind that others have to look at.
+    /// A process that exits in an orderly way leaves nothing behind for others to check.
     fn drop(&mut self) {
         if self.announced.initialized() {
             self.journal.withdraw(&self.holder);
@@ -102,8 +103,7 @@ impl Drop for DriverInner {
 }
 
 impl Driver {
-    /// A driver over these ports. Nothing is opened, and nobody hears of it, before the first run
-    /// is driven.
+    /// Creates a driver. It opens nothing and announces nothing before the first run is driven.
     pub fn new(ports: DriverPorts) -> Result<Driver, RunError> {
         let DriverPorts { journal, dispatch, sender, watcher, clock, monotonic } = ports;
         let heartbeat = Arc::new(Heartbeat::new(monotonic, Arc::clone(&clock)));
@@ -181,13 +181,13 @@ impl Driver {
         Ok(prepared.id)
     }
 
-    /// Drives a run if nobody does; whether this process drives it now.
+    /// Drives a run unless another process does; returns whether this process drives it now.
     pub(crate) async fn acquire_run(&self, run: &RunId) -> Result<bool, RunError> {
         self.acquire_at(run, 0).await
     }
 
-    /// The same at a time that it is for the run at the least: the wall clock may have been set
-    /// back while it slept.
+    /// Like [`Driver::acquire_run`], with a lower bound for the run's time: the wall clock may have
+    /// been set back while it slept.
     pub(crate) async fn acquire_at(&self, run: &RunId, least_ms: u64) -> Result<bool, RunError> {
         if self.active(run).is_some() {
             return Ok(true);
@@ -199,7 +199,7 @@ impl Driver {
         if self.ends() {
             return Ok(false);
         }
-        // A run whose world is not here is left to others: its lease is not even asked for.
+        // A run whose world is missing is left to others, without even requesting its lease.
         let head = self.inner.watcher.head(run).await?;
         let (world, lacks_world) = match self.world(run, &head).await {
             Err(error) => (self.without_world(run, error).await?, true),
@@ -207,7 +207,7 @@ impl Driver {
         };
         let _acquiring = self.inner.acquiring.read().await;
         let least_ms = self.inner.watcher.sleepers.time_of(run).unwrap_or(0).max(least_ms);
-        // What follows from the lease may begin for as long as this holds, which is before it.
+        // Obtained before the lease, because it limits what may begin under the lease.
         let permit = self.permit().await?;
         let takeover = self.inner.heartbeat.takeover();
         let lease = self.inner.journal.take(run, &self.inner.holder, takeover).await?;
@@ -221,7 +221,7 @@ impl Driver {
                 Ok(true)
             }
             Err(error) => {
-                // A lease that is not given back runs out.
+                // A lease that is not released expires.
                 let _ = self.inner.journal.release(lease).await;
                 Err(error)
             }
@@ -234,7 +234,7 @@ impl Driver {
         &self.inner.claims[hasher.finish() as usize % limits::CLAIMS]
     }
 
-    /// A run whose lease this process has now, with what follows from that.
+    /// Loads a run whose lease this process now holds, and decides what follows from that.
     async fn take_over(
         &self,
         run: &RunId,
@@ -245,20 +245,21 @@ impl Driver {
         let written = self.inner.watcher.current(run, &record).await?;
         let head = &written.state.head;
         if head.world != known.head.world {
-            // Somebody moved it to another world before it was ours.
+            // Somebody moved it to another world before it was acquired.
             (known.world, known.lacks_world) = (self.world(run, head).await?, false);
         }
         let mut interpreter = Interpreter::load(written.flow.clone(), (*written.state).clone());
         let now = self.clock_of(written.state.now_ms).now_ms().max(least_ms);
         let sender = &*known.world.sender;
         let mut entries = Vec::new();
-        // One that has ended gets its world with the event that lets it go on.
+        // An ended run is pinned to its world by the event that continues it.
         if let Some(pin) = known.world.pin.take_if(|_| written.state.end.is_none()) {
             let pin = self.keep_world(pin).await?;
             entries = interpreter.pin_world(pin, now, sender)?.entries;
         }
         if known.lacks_world {
-            // What is lost is lost, and it is canceled next: nothing else is decided in between.
+            // Requests in flight are lost, and the cancellation comes next: nothing else is decided
+            // in between.
             interpreter.hold();
         }
         let mut decision = interpreter.declare_lost(now, sender)?;
@@ -270,7 +271,7 @@ impl Driver {
         Ok((interpreter, decision, written, known))
     }
 
-    /// Keeps what a world refers to that a run is about to be pinned to.
+    /// Stores the texts of a world before a run is pinned to it.
     pub(crate) async fn keep_world(&self, pin: WorldPin) -> Result<RunWorld, RunError> {
         for PinnedText { text, .. } in pin.texts {
             self.inner.journal.keep_text(text.to_string()).await?;
@@ -278,8 +279,8 @@ impl Driver {
         Ok(pin.world)
     }
 
-    /// What a run is canceled with whose world is not here, or moved to another one; the error for
-    /// one that is to go on as it is.
+    /// The world for a run whose own is missing, if it is being canceled or moved to another one;
+    /// otherwise the error.
     async fn without_world(&self, run: &RunId, error: RunError) -> Result<OpenWorld, RunError> {
         let pending = self.inner.journal.pending(run).await?;
         if !pending.iter().any(leaves_world) {
@@ -289,7 +290,7 @@ impl Driver {
         Ok(OpenWorld { sender: Arc::new(MissingWorldSender { failure, sender }), pin: None })
     }
 
-    /// The world that a run has, or is to get.
+    /// Opens the world of a run.
     pub(crate) async fn world(
         &self,
         run: &RunId,
@@ -328,7 +329,7 @@ impl Driver {
         self.inner.watcher.active(run)
     }
 
-    /// Tells a run something and waits for its answer, at most for a time. The message is durable
+    /// Sends a message to a run and waits for its answer, up to a timeout. The message is durable
     /// before anything else happens.
     pub(crate) async fn tell(
         &self,
@@ -346,8 +347,7 @@ impl Driver {
         }
         loop {
             if let Some(answer) = journal.answer(id).await? {
-                // What was answered is in the journal; whoever looks next is to see what came of
-                // it.
+                // The answer is in the journal; the next reader must also see its effects.
                 if let Some(active) = self.active(run) {
                     let _ = tokio::time::timeout(limits::SHOWN, active.writing.lock()).await;
                 }
@@ -359,8 +359,8 @@ impl Driver {
                     let moved = active.moved.notified();
                     let _ = tokio::time::timeout(limits::ANSWER_POLL, moved).await;
                 }
-                // A run that was released without an answer gives it once it goes on: taking it up
-                // at once would only release it again.
+                // A run that was released without an answer gives it when it continues: acquiring
+                // it immediately would only release it again.
                 None if Instant::now() >= again && self.acquire_run(run).await? => {
                     again = Instant::now() + limits::RUN_POLL;
                 }
@@ -378,7 +378,7 @@ impl Driver {
         }
     }
 
-    /// Whether a run waits for a time, and another process may be about to wake it.
+    /// Whether a run is sleeping, and another process may be about to wake it.
     async fn sleeps_elsewhere(&self, run: &RunId) -> Result<bool, RunError> {
         let watcher = &self.inner.watcher;
         if watcher.active(run).is_some() || watcher.sleepers.contains(run) {
@@ -387,12 +387,12 @@ impl Driver {
         Ok(self.inner.journal.run(run).await?.standing.is_asleep())
     }
 
-    /// Whether nothing new is to begin here.
+    /// Whether this process is shutting down.
     pub(crate) fn ends(&self) -> bool {
         self.inner.ends.load(Ordering::SeqCst)
     }
 
-    /// Does something that leads from one run to another, beside both.
+    /// Runs work that leads from one run to another, outside of both.
     pub(crate) fn deliver(&self, work: impl Future<Output = ()> + Send + 'static) {
         let delivery = self.inner.watcher.deliver();
         tokio::spawn(async move {
@@ -402,7 +402,7 @@ impl Driver {
     }
 }
 
-/// Whether a message ends a run, or moves it to another world.
+/// Whether a message cancels a run, or moves it to another world.
 pub(crate) fn leaves_world(message: &InboxMessage) -> bool {
     match &message.signal {
         Ok(Signal::Cancel { .. }) => true,
@@ -453,7 +453,7 @@ impl RunService for Driver {
             self.inner.watcher.wake();
             let released = self.inner.watcher.emptied();
             if tokio::time::timeout(grace, released).await.is_err() {
-                // Whoever comes next need not wait until this process is known to be gone.
+                // The next process need not wait until this one is known to be gone.
                 self.inner.journal.leave(&self.inner.holder).await?;
             }
             Ok(())

@@ -1,4 +1,4 @@
-//! Why something could not be done with a run, as data.
+//! Why an action on a run failed, as data.
 
 use milepost_engine::Failure;
 use milepost_engine::ports::JournalError;
@@ -6,13 +6,13 @@ use milepost_engine::state::IllegalEvent;
 use milepost_engine::world::MissingWorld;
 use milepost_model::id::RunId;
 
-/// Why something could not be done with a run; each variant is another thing to do about it.
+/// Why an action on a run failed; each variant calls for a different response.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum RunError {
-    /// The journal refused.
+    /// The journal returned an error.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The run cannot be written any further. Nothing of it is lost, and it goes on from there.
+    /// The run cannot be written any further. Nothing is lost, and it continues once it can be.
     #[error("{error}")]
     Stalled { run: RunId, error: JournalError },
     /// No run has this id, or begins with it; `none_at_all` where there have never been any.
@@ -21,35 +21,35 @@ pub enum RunError {
     /// Several runs begin with it, of which these are some.
     #[error("several runs begin with `{named}`")]
     Ambiguous { named: String, some: Vec<RunId> },
-    /// The journal of the run is not one that this program could have written.
+    /// This program could not have written the run's journal.
     #[error("run `{run}` cannot be read: {reason}")]
     Damaged { run: RunId, reason: String },
-    /// A later version of this program started it.
+    /// The run was started by a newer version of this program.
     #[error(
         "run `{run}` was started by a newer version of this program: its workflow is written in \
          version {found} of the language, and this program knows {known}"
     )]
     NewerLanguage { run: RunId, found: u32, known: u32 },
-    /// The text of the run is sound, and this version reads something else out of it than the one
+    /// The text of the run is intact, but this version interprets it differently from the version
     /// that pinned it.
     #[error("this version does not read the workflow of run `{run}` as the one that pinned it did")]
     TextReadOtherwise { run: RunId },
-    /// This process cannot give the run the world that it runs in, and leaves it alone.
+    /// The run's world is not available to this process, so it leaves the run alone.
     #[error("run `{run}` cannot go on here: {missing}")]
     WorldMissing { run: RunId, missing: MissingWorld },
-    /// The run does not take it in.
+    /// The run refused the message.
     #[error("{}", failure.message())]
     Refused { run: RunId, failure: Box<Failure> },
-    /// What was decided does not fit the run: a bug of this program.
+    /// A decision does not fit the run, which is a bug in this program.
     #[error(transparent)]
     Illegal(#[from] IllegalEvent),
-    /// The system gives no random numbers.
+    /// The system provides no random numbers.
     #[error("the system gives no random numbers")]
     NoRandomness,
 }
 
 impl RunError {
-    /// Whether the same may be possible a little later.
+    /// Whether a retry may succeed a little later.
     pub(crate) fn passes(&self) -> bool {
         let of_journal = |error: &JournalError| {
             matches!(

@@ -1,9 +1,9 @@
-//! Whether this process may still begin something: it says that it is alive, and from the moment at
-//! which it last said so, others leave its runs alone for a time. Once that time is over, nothing
-//! that was decided before it begins any more, however short the delay.
+//! Whether this process may still begin something. It sends heartbeats, and for some time after
+//! each one, other processes leave its runs alone. Once that time is over, nothing that was decided
+//! before may begin, however short the delay.
 //!
-//! A process is stopped without noticing. All it can do is to look at a clock that goes on
-//! meanwhile, directly before it acts.
+//! A process does not notice when it is suspended. All it can do is check a clock that keeps
+//! running, immediately before it acts.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use milepost_engine::ports::{SendPermit, Takeover};
 use crate::clock::{MonotonicClock, WallClock};
 use crate::limits;
 
-/// The signs of life of this process, as far as they were acknowledged.
+/// The acknowledged heartbeats of this process.
 pub(crate) struct Heartbeat {
     clock: MonotonicClock,
     wall: WallClock,
@@ -22,23 +22,24 @@ pub(crate) struct Heartbeat {
 
 #[derive(Debug, Default)]
 struct Beating {
-    /// How often this process came back after it was away.
+    /// How often this process has returned after being suspended.
     incarnation: u64,
-    /// Until when others leave its runs alone; nothing while it drives none.
+    /// Until when others leave its runs alone; `None` while it drives no runs.
     valid_until: Option<Duration>,
-    /// For how long a sign of life counts.
+    /// How long a heartbeat is valid.
     counts_for: Duration,
-    /// Both clocks when it last looked at them.
+    /// Both clocks at the last check.
     seen: Option<Moment>,
-    /// It takes nothing from those it has not heard of before this.
+    /// Until this time, it takes no runs from other processes, because it has not had time to hear
+    /// from them.
     judges_from: Duration,
-    /// It was away since somebody last asked.
+    /// Whether this process has returned since the last call of `has_returned`.
     returned: bool,
-    /// The wall clock has not been set back since somebody last asked.
+    /// Whether the wall clock has not been set back since the last call of `was_set_back`.
     steady: bool,
 }
 
-/// Both clocks at one moment.
+/// Both clocks at the same moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moment {
     at: Duration,
@@ -46,7 +47,7 @@ pub(crate) struct Moment {
 }
 
 impl Beating {
-    /// Nothing that was decided so far begins any more.
+    /// Invalidates everything that was decided so far.
     fn lapse(&mut self, at: Duration) {
         self.incarnation += 1;
         self.valid_until = None;
@@ -68,27 +69,28 @@ impl Heartbeat {
         self.beating.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The moment at which a sign of life is sent: it counts from here, not from its answer.
+    /// The moment at which a heartbeat is sent: it is valid from here on, not from its
+    /// acknowledgment.
     pub(crate) fn sends(&self) -> Moment {
         Moment { at: (self.clock)(), wall_ms: (self.wall)() }
     }
 
-    /// A sign of life was acknowledged.
+    /// Records that a heartbeat was acknowledged.
     pub(crate) fn acknowledged(&self, sent: Moment, counts_for: Duration) {
         let mut beating = self.beating();
         beating.counts_for = counts_for;
-        // Late is late, also for a sign that was sent in time and acknowledged afterwards.
+        // If the previous heartbeat has expired, a late acknowledgment does not revive its permits.
         let now = (self.clock)();
         if beating.is_late(now) {
             beating.lapse(now);
         }
-        // Answers may come in another order than what they answer.
+        // Acknowledgments may arrive out of order.
         let until = sent.at + counts_for;
         beating.valid_until = Some(beating.valid_until.map_or(until, |last| last.max(until)));
     }
 
-    /// Looks at the clocks, again and again: a process that was stopped, slept with its machine, or
-    /// whose wall clock jumped has been away.
+    /// Checks the clocks, periodically: detects that the process was suspended, that the machine
+    /// slept, or that the wall clock jumped.
     pub(crate) fn looks(&self) {
         let now = self.sends();
         let mut beating = self.beating();
@@ -103,17 +105,18 @@ impl Heartbeat {
         }
     }
 
-    /// This process drives nothing: that it says nothing from here on is no absence.
+    /// Records that this process drives nothing: sending no heartbeats from here on does not count
+    /// as an absence.
     pub(crate) fn rests(&self) {
         self.beating().valid_until = None;
     }
 
-    /// How often a sign of life is due.
+    /// The interval between heartbeats.
     pub(crate) fn period(&self) -> Duration {
         (self.beating().counts_for / 3).max(limits::BEAT_LEAST)
     }
 
-    /// The right to begin something, unless a sign of life has to be acknowledged first.
+    /// Returns a permit to begin something, or `None` if a heartbeat must be acknowledged first.
     pub(crate) fn permit(self: &Arc<Heartbeat>) -> Option<HeartbeatPermit> {
         let beating = self.beating();
         let valid = beating.valid_until.is_some_and(|until| (self.clock)() < until);
@@ -121,7 +124,7 @@ impl Heartbeat {
         valid.then(|| HeartbeatPermit { heartbeat: Arc::clone(self), incarnation })
     }
 
-    /// From whom this process may take runs now.
+    /// Which runs this process may take over now.
     pub(crate) fn takeover(&self) -> Takeover {
         let now = (self.clock)();
         let beating = self.beating();
@@ -131,24 +134,24 @@ impl Heartbeat {
         if away { Takeover::Free } else { Takeover::Silent }
     }
 
-    /// Whether the wall clock may have been set back since the last time that it was asked: it may
-    /// have been before this process was there.
+    /// Whether the wall clock may have been set back since the last call. The first call returns
+    /// true, because it may have happened before this process started.
     pub(crate) fn was_set_back(&self) -> bool {
         !std::mem::replace(&mut self.beating().steady, true)
     }
 
-    /// Whoever asks next whether this process was away is to be told so once more.
+    /// Makes the next call of [`Heartbeat::has_returned`] return true again.
     pub(crate) fn returns_again(&self) {
         self.beating().returned = true;
     }
 
-    /// Whether this process was away since the last time that it was asked.
+    /// Whether this process has returned from an absence since the last call.
     pub(crate) fn has_returned(&self) -> bool {
         std::mem::take(&mut self.beating().returned)
     }
 }
 
-/// The right to begin what was decided in one incarnation of this process.
+/// A permit to begin what was decided in one incarnation of this process.
 #[derive(Clone)]
 pub(crate) struct HeartbeatPermit {
     heartbeat: Arc<Heartbeat>,
@@ -157,7 +160,7 @@ pub(crate) struct HeartbeatPermit {
 
 impl HeartbeatPermit {
     pub(crate) fn holds(&self) -> bool {
-        // Read first: what passes after this is at most what the caller needs to act.
+        // Lock first: any delay after reading the clock is only what the caller needs to act.
         let beating = self.heartbeat.beating();
         let now = (self.heartbeat.clock)();
         beating.incarnation == self.incarnation
@@ -178,7 +181,7 @@ mod tests {
 
     const TTL: Duration = Duration::from_secs(6);
 
-    /// A heartbeat whose clocks a test sets: the monotonic one and the wall's, in milliseconds.
+    /// A heartbeat with test clocks: monotonic and wall clock, in milliseconds.
     fn heartbeat() -> (Arc<Heartbeat>, Arc<AtomicU64>, Arc<AtomicU64>) {
         let (at, wall) = (Arc::new(AtomicU64::new(1_000)), Arc::new(AtomicU64::new(500_000)));
         let (read_at, read_wall) = (Arc::clone(&at), Arc::clone(&wall));
@@ -202,7 +205,7 @@ mod tests {
         assert!(heartbeat.permit().is_some_and(|permit| permit.holds()));
     }
 
-    /// What counts is when it was sent: an answer that comes late says nothing about now.
+    /// The time of sending counts: a late acknowledgment says nothing about the present.
     #[test]
     fn a_sign_of_life_counts_from_its_sending() {
         let (heartbeat, at, wall) = heartbeat();
@@ -262,7 +265,7 @@ mod tests {
         }
     }
 
-    /// Who drives nothing says nothing, and is not away for that.
+    /// A process that drives nothing sends no heartbeats, which does not count as an absence.
     #[test]
     fn who_rests_is_not_away() {
         let (heartbeat, at, wall) = heartbeat();

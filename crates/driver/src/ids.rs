@@ -1,16 +1,16 @@
-//! Ids that nobody else has.
+//! Unique ids.
 
 use milepost_engine::ports::{HolderId, MessageId};
 use milepost_model::id::RunId;
 
 use crate::error::RunError;
 
-/// An id that no run has.
+/// A new, random run id.
 pub fn new_run_id() -> Result<RunId, RunError> {
     random().map(RunId::from_bytes)
 }
 
-/// A word that nobody outside can know, which the placeholders for a run's secrets are made with.
+/// A random string that outsiders cannot know, used to make the placeholders for a run's secrets.
 pub fn new_nonce() -> Result<String, RunError> {
     Ok(new_run_id()?.as_str().trim_start_matches("run_").to_owned())
 }
@@ -25,7 +25,7 @@ fn random<const N: usize>() -> Result<[u8; N], RunError> {
     Ok(bytes)
 }
 
-/// The id of a message that is new.
+/// A new message id.
 pub(crate) fn new_message() -> Result<MessageId, RunError> {
     let text = format!("message:{}", new_run_id()?);
     MessageId::parse(&text).map_err(|_| RunError::NoRandomness)

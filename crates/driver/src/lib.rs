@@ -1,8 +1,8 @@
-//! Drives runs: all that the rest of the product knows about them is [`RunService`].
+//! Drives runs: [`RunService`] is everything that the rest of the product knows about them.
 //!
-//! One task drives a run while this process holds the run's lease. A run that waits for somebody is
-//! released, so that waiting costs a row and nothing else; whoever tells it something acquires it
-//! again. What is written where, and how requests are sent, is behind the ports of the engine.
+//! One task drives a run while this process holds the run's lease. A run that is waiting for
+//! somebody is released, so that waiting costs only a row in the journal; whoever sends it a
+//! message acquires it again. Storage and sending requests are behind the ports of the engine.
 
 mod active;
 mod background;

@@ -1,4 +1,4 @@
-//! Reading a run out of a journal.
+//! Loads runs from a journal.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use milepost_model::pinned::{self, LANGUAGE_VERSION, PinnedError};
 
 use crate::{RunError, limits};
 
-/// A run as its journal has it.
+/// A run as recorded in its journal.
 #[derive(Debug, Clone)]
 pub struct LoadedRun {
-    /// Its record in the index.
+    /// Its index record.
     pub record: RunRecord,
-    /// What its events have come to.
+    /// The state after its last event.
     pub state: State,
-    /// The workflow it is pinned to.
+    /// The workflow that it is pinned to.
     pub flow: Flow,
 }
 
-/// Reads a run.
+/// Loads a run.
 pub async fn load(journal: &dyn Journal, run: &RunId) -> Result<LoadedRun, RunError> {
     let record = journal.run(run).await?;
     let entries = entries(journal, run, 0).await?;
@@ -35,7 +35,7 @@ pub async fn load(journal: &dyn Journal, run: &RunId) -> Result<LoadedRun, RunEr
     Ok(LoadedRun { record, state, flow })
 }
 
-/// The events of a run behind a number.
+/// The events of a run after a sequence number.
 pub(crate) async fn entries(
     journal: &dyn Journal,
     run: &RunId,
@@ -52,7 +52,7 @@ pub(crate) async fn entries(
     }
 }
 
-/// What a run is pinned to.
+/// The workflow text and plan that a run is pinned to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pin {
     text_hash: String,
@@ -61,29 +61,28 @@ pub(crate) struct Pin {
 }
 
 impl Pin {
-    /// As a run stands.
+    /// The current pin of a run.
     pub(crate) fn of(head: &RunCreated) -> Pin {
         let (text_hash, plan_hash) = (head.text_hash.clone(), head.plan_hash.clone());
         Pin { text_hash, plan_hash, language: language(head) }
     }
 
-    /// As a resumption wants it: another text is written in the language of now.
+    /// The pin after a resumption: a new text is in the current version of the language.
     pub(crate) fn after(resumption: &Resumption) -> Pin {
         let (text_hash, plan_hash) = (resumption.text_hash.clone(), resumption.plan_hash.clone());
         Pin { text_hash, plan_hash, language: LANGUAGE_VERSION }
     }
 }
 
-/// The version of the language that a run's text is written in. Runs without a world were started
-/// when there was only one.
+/// The language version of a run's text. Runs without a world were started when there was only one.
 fn language(head: &RunCreated) -> u32 {
     head.world.as_ref().map_or(FIRST_LANGUAGE_VERSION, |world| world.language)
 }
 
-/// The language of the first release.
+/// The language version of the first release.
 const FIRST_LANGUAGE_VERSION: u32 = 1;
 
-/// The workflow that a run is pinned to.
+/// Loads the workflow that a run is pinned to.
 pub(crate) async fn flow(journal: &dyn Journal, run: &RunId, pin: &Pin) -> Result<Flow, RunError> {
     let digest = Digest::parse(&pin.text_hash);
     let digest = digest.ok_or_else(|| damaged(run, "its text has no hash".to_owned()))?;
@@ -106,7 +105,7 @@ pub(crate) fn standing(interpreter: &Interpreter) -> RunSummary {
     let (state, status) = (interpreter.state(), interpreter.status());
     RunSummary {
         status: match status {
-            // Nobody has to drive it before its time comes.
+            // Nobody has to drive a sleeping run before it is due.
             Status::Running if interpreter.is_asleep() => RunStatus::Waiting,
             Status::Running => RunStatus::Running,
             Status::Waiting | Status::Paused => RunStatus::Waiting,
@@ -125,7 +124,7 @@ pub(crate) fn standing(interpreter: &Interpreter) -> RunSummary {
     }
 }
 
-/// What a run waits for, in a few words.
+/// What a run is waiting for, in a few words.
 fn waits(flow: &Flow, state: &State) -> String {
     let words = view::waiting(flow, state).into_iter().map(|waiting| {
         let kind = waiting.kind();

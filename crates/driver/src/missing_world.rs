@@ -1,5 +1,5 @@
-//! For runs whose world is gone: they can be canceled or moved to another one, and nothing is sent
-//! in theirs.
+//! Runs whose world is missing: they can be canceled or moved to another world, but send no
+//! requests.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use milepost_engine::ports::{
 use milepost_engine::{Failure, FailureKind};
 use milepost_model::id::RunId;
 
-/// Sends nothing: every request fails with what is missing.
+/// Sends nothing: every request fails with the reason why the world is missing.
 #[derive(Debug)]
 pub(crate) struct MissingWorldSender {
     pub(crate) failure: Failure,

@@ -1,4 +1,4 @@
-//! Driving one run: what was decided is written down, then done; what comes back is decided on.
+//! Drives one run: decisions are recorded, then carried out; their results lead to new decisions.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use crate::heartbeat::HeartbeatPermit;
 use crate::load::Pin;
 use crate::{limits, load, trace};
 
-/// The world of a run, with what requests are sent with in it.
+/// A run's world, and the request sender for it.
 type World = (Option<Box<RunWorld>>, Arc<dyn RequestSender>);
 
 /// A run that is being driven.
@@ -36,51 +36,52 @@ pub(crate) struct RunTask {
     driver: Driver,
     lease: Lease,
     interpreter: Interpreter,
-    /// Of the world that the run has.
+    /// The sender for the run's world.
     requests: Arc<dyn RequestSender>,
     durability: Durability,
     lacks_world: bool,
     active: Arc<ActiveRun>,
     clock: RunClock,
-    /// The status that was last told.
+    /// The status that was last reported.
     told: Option<Status>,
-    /// Requests in flight, each with its attempt.
+    /// Requests in flight, each with its attempt number.
     calls: HashMap<StepKey, (u64, AbortHandle)>,
     sender: mpsc::Sender<Ended>,
     outcomes: mpsc::Receiver<Ended>,
-    /// The disk is full: what is under way is taken in, and nothing new begins until there is room.
+    /// Whether the disk is full: outcomes of requests in flight are still recorded, but nothing new
+    /// begins until there is room.
     full: bool,
-    /// Messages that are answered once the runs of its steps have heard of them.
+    /// Messages that are answered once all child runs have been told.
     postponed: HashSet<String>,
     acknowledge: mpsc::Sender<(String, Reply)>,
     acknowledged: mpsc::Receiver<(String, Reply)>,
-    /// Written while the runs of its steps are paused: what is begun or told before that has
+    /// Write-locked while child runs are paused, so that anything started or sent earlier has
     /// arrived by then.
     telling: Arc<RwLock<()>>,
 }
 
-/// What a run is driven with.
+/// What a task needs to drive a run.
 pub(crate) struct RunHold {
     pub(crate) lease: Lease,
-    /// What follows from the lease may begin for as long as this holds.
+    /// Limits what may begin under the lease.
     pub(crate) permit: HeartbeatPermit,
     pub(crate) sender: Arc<dyn RequestSender>,
     pub(crate) durability: Durability,
-    /// The least time it can be: it has been so late already.
+    /// A lower bound for the run's time, which it has already reached.
     pub(crate) least_ms: u64,
-    /// Its world is not here: it can be canceled, or moved to another one.
+    /// Whether its world is missing: it can only be canceled, or moved to another one.
     pub(crate) lacks_world: bool,
 }
 
-/// A run that is driven no longer, as it is on disk.
+/// A run that is no longer driven, as it is on disk.
 pub(crate) struct ReleasedRun {
     pub(crate) flow: Flow,
     pub(crate) state: State,
-    /// When it goes on by itself, and the time that it is for the run.
+    /// If it is sleeping: when it continues, and the run's current time.
     pub(crate) sleeps: Option<(u64, u64)>,
 }
 
-/// A request that came to its end.
+/// A request that has completed.
 struct Ended {
     key: StepKey,
     attempt: u64,
@@ -119,8 +120,8 @@ impl RunTask {
         }
     }
 
-    /// Drives until the run ends, waits for somebody, or belongs to another process. What is
-    /// returned is the run as it is on disk, unless it is another's now.
+    /// Drives the run until it ends, waits for somebody, or belongs to another process. Returns the
+    /// run as it is on disk, or `None` if it belongs to another process now.
     pub(crate) async fn drive(
         mut self,
         permit: HeartbeatPermit,
@@ -168,7 +169,7 @@ impl RunTask {
         self.handle(Input::Called { key, attempt, outcome }).await
     }
 
-    /// Whether nothing is left to do here for now.
+    /// Whether there is nothing left to do here for now.
     fn is_done(&self) -> bool {
         let status = self.interpreter.status();
         if status.has_ended() || (self.lacks_world && self.calls.is_empty()) {
@@ -181,7 +182,8 @@ impl RunTask {
         idle && !soon && !self.has_children()
     }
 
-    /// Begins nothing new. What may be sent again is given up: whoever goes on sends it.
+    /// Begins nothing new. Requests that may be repeated are aborted: whoever continues the run
+    /// sends them again.
     fn hold(&mut self) {
         self.interpreter.hold();
         let state = self.interpreter.state();
@@ -194,7 +196,7 @@ impl RunTask {
         });
     }
 
-    /// How long until something happens by itself.
+    /// How long until something happens without outside input.
     fn nap(&self) -> Duration {
         if self.full {
             return limits::WRITE_AGAIN;
@@ -244,10 +246,10 @@ impl RunTask {
         Child { parent, key, run, workflow, inputs, rest, again, permit }
     }
 
-    /// Takes in what others told the run.
+    /// Handles the messages in the run's inbox.
     async fn hear(&mut self) -> Result<(), JournalError> {
         if self.full {
-            // They stay in the inbox.
+            // The messages stay in the inbox.
             return Ok(());
         }
         let mut pending = self.driver.inner.journal.pending(&self.lease.run).await?;
@@ -256,7 +258,7 @@ impl RunTask {
         }
         for message in pending {
             if self.lacks_world && !self.has_ended() && !leaves_world(&message) {
-                // They stay in the inbox.
+                // The other messages stay in the inbox.
                 break;
             }
             let id = message.id.as_str().to_owned();
@@ -278,7 +280,8 @@ impl RunTask {
         self.interpreter.status().has_ended()
     }
 
-    /// Takes in one message. A run that does not go on as it says stays what and where it was.
+    /// Handles one message. If the run does not accept it, its workflow and world stay as they
+    /// were.
     async fn told(&mut self, id: String, signal: Signal) -> Result<(), JournalError> {
         let before = match self.moves(&signal).await {
             Ok(before) => before,
@@ -303,7 +306,7 @@ impl RunTask {
         self.answer(id, Reply::Refused { failure }).await
     }
 
-    /// Opens the world that a resumption names, where that is another one; returns the one before.
+    /// Opens the world that a resumption names, if it is a different one; returns the previous one.
     async fn moves(&mut self, signal: &Signal) -> Result<Option<World>, crate::RunError> {
         let state = self.interpreter.state();
         let Signal::Resume { seq, resumption } = signal else { return Ok(None) };
@@ -316,7 +319,7 @@ impl RunTask {
         Ok(Some((state.head.world.clone(), before)))
     }
 
-    /// Stays in the world before where the run did not go on in the other one.
+    /// Returns to the previous world if the run did not continue in the new one.
     fn settle_world(&mut self, before: Option<World>) {
         let Some((world, sender)) = before else { return };
         match self.interpreter.state().head.world == world {
@@ -325,8 +328,8 @@ impl RunTask {
         }
     }
 
-    /// Compiles the text that a resumption names, where that is another one; returns the one
-    /// before, with its hash.
+    /// Compiles the text that a resumption names, if it is a different one; returns the previous
+    /// flow with its hash.
     async fn pins_text(
         &mut self,
         signal: &Signal,
@@ -354,14 +357,15 @@ impl RunTask {
                 }
                 self.commit(permit, decision).await
             }
-            // What the interpreter decides always fits; a run that disagrees is not driven on.
+            // The interpreter's decisions always fit; if one does not, the run is not driven any
+            // further.
             Err(_) => Err(JournalError::Quarantined { run: self.lease.run.clone() }),
         }
     }
 
-    /// The right to begin what is written down from now on: it belongs to this incarnation of the
-    /// process, whenever it would begin. Nothing when the disk is full: no sign of life can be
-    /// written, and so nothing begins.
+    /// Returns a permit for what is recorded from now on: it is tied to this incarnation of the
+    /// process, whenever the work would begin. `None` if the disk is full: no heartbeat can be
+    /// written, so nothing may begin.
     async fn permit(&self) -> Result<Option<HeartbeatPermit>, JournalError> {
         loop {
             match self.driver.permit().await {
@@ -372,16 +376,16 @@ impl RunTask {
         }
     }
 
-    /// Whether the request of a step is under way, or about to be, and only reads.
+    /// Whether a step has a read-only request in flight or about to be sent.
     fn reads(&self, key: &StepKey) -> bool {
         let phase = self.interpreter.state().phase(key);
         matches!(phase, Phase::Calling(one) if one.repeatable && !one.write)
     }
 
-    /// In a relaxed run, sends what only reads while what led to it is written down, when that is
-    /// the answer of a request that only read as well. Should the process end before it is, nothing
-    /// is lost but two requests that are sent again. They are not counted then, which no budget
-    /// would allow.
+    /// In a relaxed run, sends read-only requests while the decision that led to them is still
+    /// being written, if that decision follows from the answer to another read-only request. If the
+    /// process ends before the write, nothing is lost: both requests are sent again. Runs with a
+    /// budget are excluded, because the lost requests would not be counted.
     async fn send_reads(&mut self, permit: &HeartbeatPermit, decision: &mut Decision) {
         let relaxed = self.durability == Durability::Relaxed && decision.answers.is_empty();
         if !relaxed || !self.interpreter.state().head.budget.is_empty() {
@@ -394,13 +398,13 @@ impl RunTask {
         let reads: Vec<RunEffect> = decision.effects.extract_if(.., reads).collect();
         if !reads.is_empty() {
             reads.into_iter().for_each(|effect| self.perform(permit, effect));
-            // They are on their way before this thread has something else to do.
+            // Lets the requests start before this thread does anything else.
             tokio::task::yield_now().await;
         }
     }
 
-    /// Writes down what was decided, then does it. Without a permit only what has happened is
-    /// written.
+    /// Records a decision, then carries it out. Without a permit, only what has already happened is
+    /// recorded.
     async fn commit(
         &mut self,
         permit: Option<HeartbeatPermit>,
@@ -413,11 +417,12 @@ impl RunTask {
             let _writing = active.writing.lock().await;
             let nothing = entries.is_empty() && answers.is_empty();
             if permit.is_none() || (!nothing && !self.write(&entries, &answers).await?) {
-                // What had happened is written; what was decided on it is decided again later.
+                // What has happened is recorded; the decisions that follow from it are made again
+                // later.
                 let happened = entries.iter().rposition(|entry| is_outcome(&entry.event));
                 entries.truncate(happened.map_or(0, |last| last + 1));
                 effects.clear();
-                // A pause that is not written is heard again.
+                // A pause that was not recorded is handled again.
                 for id in told.take().into_iter().flatten() {
                     self.postponed.remove(&id);
                 }
@@ -445,8 +450,8 @@ impl RunTask {
         Ok(())
     }
 
-    /// Whom a pause is acknowledged to once the runs of its steps have it; nothing when this is no
-    /// pause, or there are none.
+    /// The messages that are acknowledged once all child runs are paused; `None` if this is not a
+    /// pause, or there are no child runs.
     fn postpone(
         &mut self,
         answers: &mut Vec<(String, Reply)>,
@@ -462,7 +467,7 @@ impl RunTask {
         })
     }
 
-    /// Pauses the runs of its steps, then acknowledges it.
+    /// Pauses all child runs, then acknowledges the pause.
     fn pause_children(&self, told: Vec<String>) {
         let (driver, parent) = (self.driver.clone(), self.lease.run.clone());
         let (telling, acknowledge) = (Arc::clone(&self.telling), self.acknowledge.clone());
@@ -474,7 +479,7 @@ impl RunTask {
             for id in told {
                 let runs: Vec<String> = runs.iter().map(ToString::to_string).collect();
                 let reply = if runs.is_empty() { Reply::Done } else { Reply::Pausing { runs } };
-                // Without a receiver nobody drives the run here any more: the next one answers.
+                // Without a receiver, the run is no longer driven here: its next driver answers.
                 let _ = acknowledge.send((id, reply)).await;
             }
         });
@@ -482,7 +487,7 @@ impl RunTask {
 
     fn append(&self, entries: &[JournalEntry], answers: &[(String, Reply)]) -> Append {
         let answers = answers.iter().filter_map(|(id, reply)| {
-            // An id that is none was never sent to the run.
+            // A malformed id was never sent to the run.
             Some((MessageId::parse(id).ok()?, reply.clone()))
         });
         let first = entries.first().map(|entry| entry.seq - 1);
@@ -497,7 +502,7 @@ impl RunTask {
         }
     }
 
-    /// Writes down what was decided; not when the disk is full.
+    /// Writes a decision to the journal; returns false if the disk is full.
     async fn write(
         &self,
         entries: &[JournalEntry],
@@ -513,12 +518,12 @@ impl RunTask {
         }
     }
 
-    /// Writes how requests ended although the disk is full. Should there be no reserve left, nobody
-    /// is told that they are written, and it is tried until they are.
+    /// Writes the outcomes of requests even though the disk is full. If the reserve is used up,
+    /// retries until they are written, and reports nothing before that.
     async fn write_outcomes(&self, entries: &[JournalEntry]) -> Result<(), JournalError> {
         while !entries.is_empty() {
             let mut append = self.append(entries, &[]);
-            // What follows from it is not decided yet.
+            // What follows from the outcomes has not been decided yet.
             let standing = &mut append.standing;
             (standing.status, standing.waiting) = (RunStatus::Running, None);
             (standing.wake_ms, standing.ended_ms) = (None, None);
@@ -542,7 +547,7 @@ impl RunTask {
         Ok(())
     }
 
-    /// Goes back to the run as it is written, and begins nothing.
+    /// Goes back to the run as it is on disk, and begins nothing.
     async fn fall_back(&mut self) -> Result<(), JournalError> {
         self.reload().await?;
         self.interpreter.hold();
@@ -551,8 +556,8 @@ impl RunTask {
         Ok(())
     }
 
-    /// Goes on once there is room: once everything that was under way is written, and a write that
-    /// says nothing is taken.
+    /// Continues once there is room: when all outcomes of requests in flight are written, and an
+    /// empty write succeeds.
     async fn find_room(&mut self) -> Result<(), JournalError> {
         if !self.calls.is_empty() {
             return Ok(());
@@ -568,7 +573,7 @@ impl RunTask {
         self.hear().await
     }
 
-    /// Whether the run stands still because nothing more can be written.
+    /// Reports whether the run is stalled because nothing more can be written.
     fn say_stalled(&self, stalled: bool) {
         self.active.stalled.store(stalled, Ordering::Relaxed);
         self.active.moved.notify_waiters();
@@ -621,7 +626,8 @@ impl RunTask {
                 let signal = Signal::Unpause { by: engine_actor("parent") };
                 self.tell_child(permit, &run, &format!("resume:{run}:{seq}"), signal);
             }
-            // All of them together, before it is acknowledged.
+            // Child runs are paused all together by `pause_children`, before the pause is
+            // acknowledged.
             RunEffect::PauseChild { resume: false, .. } => {}
         }
     }
@@ -636,14 +642,14 @@ impl RunTask {
                 false => AttemptOutcome::lapsed(),
             };
             trace::called(&outcome, mock);
-            // Without a receiver nobody drives the run here any more.
+            // Without a receiver, the run is no longer driven here.
             let _ = sender.send(Ended { key: own, attempt, outcome }).await;
         };
         let task = tokio::spawn(task.instrument(span));
         self.calls.insert(key, (attempt, task.abort_handle()));
     }
 
-    /// Tells the run of a step something; the same message is taken in once.
+    /// Sends a message to a child run; repeating the same message has no effect.
     fn tell_child(&self, permit: &HeartbeatPermit, run: &str, message: &str, signal: Signal) {
         let (Ok(run), Ok(id)) = (RunId::parse(run), MessageId::parse(message)) else { return };
         let (driver, telling) = (self.driver.clone(), Arc::clone(&self.telling));
@@ -651,14 +657,14 @@ impl RunTask {
         self.driver.deliver(async move {
             let _telling = telling.read().await;
             if !permit.holds() {
-                // Whoever drives the run now says what it wants of those below.
+                // The current driver of the run sends its own messages to the child runs.
                 return;
             }
             let _ = driver.tell(&run, &id, &signal, limits::CHILD_TOLD).await;
         });
     }
 
-    /// Releases a run that has ended or waits, and tells the run above it.
+    /// Releases a run that has ended or is waiting, and tells its parent if it has ended.
     async fn leave(mut self) -> ReleasedRun {
         let sleeps = self.falls_asleep().await;
         let state = self.interpreter.state();
@@ -667,7 +673,7 @@ impl RunTask {
         if self.interpreter.status().has_ended() {
             self.requests.forget(&self.lease.run);
         }
-        // A lease that is not given back runs out.
+        // A lease that is not released expires.
         let _ = self.driver.inner.journal.release(self.lease.clone()).await;
         if let Some((parent, end)) = above
             && let Ok(run) = RunId::parse(&parent.run)
@@ -681,8 +687,8 @@ impl RunTask {
         ReleasedRun { flow, state, sleeps }
     }
 
-    /// When the run goes on by itself, where it only waits for a time, and the time that it is.
-    /// The index is told where it does not know yet: a driver that begins nothing could not say.
+    /// If the run is only waiting for a time, returns when it continues and the run's current time.
+    /// Updates the index if it does not know this yet, because a held interpreter cannot tell.
     async fn falls_asleep(&mut self) -> Option<(u64, u64)> {
         let now_ms = self.clock.now_ms();
         if self.interpreter.is_held() && !self.full {
@@ -696,25 +702,25 @@ impl RunTask {
         let wake_ms = self.interpreter.wakes_at().filter(|_| self.interpreter.is_asleep())?;
         let record = self.driver.inner.journal.run(&self.lease.run).await.ok()?;
         if !record.standing.is_asleep() {
-            // One that cannot be told takes the run up again, and releases it.
+            // If this fails, another driver acquires the run again and releases it.
             let _ = self.write(&[], &[]).await;
         }
         Some((wake_ms, now_ms))
     }
 
-    /// Another process drives it now, or it cannot be written: nothing more is done here. Whoever
-    /// can is to go on with it.
+    /// Stops driving a run that belongs to another process now, or that cannot be written. Another
+    /// process may continue it.
     async fn give_up(self, error: &JournalError) -> Option<ReleasedRun> {
         self.calls.values().for_each(|(_, call)| call.abort());
         if !matches!(error, JournalError::Fenced { .. } | JournalError::Failed) {
-            // A lease that is not given back runs out.
+            // A lease that is not released expires.
             let _ = self.driver.inner.journal.release(self.lease).await;
         }
         None
     }
 }
 
-/// Whether an event says how a request ended, which nobody can find out once it is forgotten.
+/// Whether an event records how a request ended, which cannot be found out again once it is lost.
 fn is_outcome(event: &Event) -> bool {
     matches!(
         event,

@@ -13,22 +13,22 @@ use milepost_model::id::RunId;
 
 use crate::{RunError, Snapshot};
 
-/// What a service answers.
+/// The result of a service call.
 pub type RunFuture<'a, T> = BoxFuture<'a, Result<T, RunError>>;
 
-/// Runs, for those who only look: nothing here starts, changes or acquires one.
+/// Read-only access to runs: nothing here starts, changes or acquires one.
 pub trait RunReader: Send + Sync + fmt::Debug {
-    /// A run by its id or a prefix of it.
+    /// Finds a run by its id or a prefix of it.
     fn find<'a>(&'a self, named: &'a str) -> RunFuture<'a, RunId>;
 
-    /// A run as it is in the journal now.
+    /// The current state of a run in the journal.
     fn snapshot<'a>(&'a self, run: &'a RunId) -> RunFuture<'a, Snapshot>;
 
     /// Waits until a run has changed.
     fn wait<'a>(&'a self, run: &'a RunId, wait: WaitOptions) -> RunFuture<'a, ()>;
 
-    /// A run once it has ended or waits for somebody, at most after a time. Until then `told` hears
-    /// of the step it is at.
+    /// Waits until a run has ended or is waiting for somebody, up to a timeout, and returns it.
+    /// Until then, `told` is called for each step that it reaches.
     fn follow<'a>(
         &'a self,
         run: &'a RunId,
@@ -36,92 +36,90 @@ pub trait RunReader: Send + Sync + fmt::Debug {
         told: &'a (dyn Fn(&StepKey, StepStatus) + Sync),
     ) -> RunFuture<'a, Snapshot>;
 
-    /// What happened in a run behind an event.
+    /// The events of a run after a sequence number.
     fn events<'a>(&'a self, run: &'a RunId, after: u64) -> RunFuture<'a, RunUpdates>;
 
-    /// Runs, newest first.
+    /// Lists runs, newest first.
     fn list<'a>(&'a self, filter: &'a RunFilter, limit: usize) -> RunFuture<'a, RunPage>;
 
-    /// Whether a run has something to do and no living process drives it.
+    /// Whether a run has something to do but is not driven by any live process.
     fn is_orphaned<'a>(&'a self, run: &'a RunId) -> RunFuture<'a, bool>;
 
-    /// How many runs there are, from the index alone.
+    /// The number of runs, from the index alone.
     fn tally(&self) -> RunFuture<'_, RunCounts>;
 
-    /// Whether the journal answers.
+    /// Checks that the journal responds.
     fn health(&self) -> RunFuture<'_, ()>;
 }
 
-/// All that the rest of the product can do with runs. A process has at most one.
+/// Everything that the rest of the product can do with runs. A process has at most one.
 pub trait RunService: RunReader {
-    /// Starts a run. When this resolves it is durable, and driven by this process. A run with this
-    /// id that exists already stays as it is.
+    /// Starts a run. When this resolves, the run is durable and driven by this process. If a run
+    /// with this id already exists, it is left as it is.
     fn start(&self, run: PreparedRun) -> RunFuture<'_, RunId>;
 
-    /// Tells a run something. The message is durable before anything else happens; the answer is
-    /// `None` when the run has not taken it in before the patience ran out.
+    /// Sends a message to a run. The message is durable before anything else happens; the answer is
+    /// `None` if the run has not accepted it within the timeout.
     fn send<'a>(&'a self, run: &'a RunId, what: SignalRequest) -> RunFuture<'a, Option<Reply>>;
 
-    /// Drives a run if nobody does; whether this process drives it now.
+    /// Drives a run unless another process does; returns whether this process drives it now.
     fn acquire<'a>(&'a self, run: &'a RunId) -> RunFuture<'a, bool>;
 
-    /// Drives runs that have something to do and that nobody drives.
+    /// Drives orphaned runs that have something to do.
     fn adopt_orphans(&self) -> RunFuture<'_, ()>;
 
-    /// Waits until no run that this process drives goes on by itself.
+    /// Waits until no run of this process can continue on its own.
     fn idle(&self) -> BoxFuture<'_, ()>;
 
-    /// Waits until whatever one run tells another has arrived.
+    /// Waits until all messages between runs have arrived.
     fn delivered(&self) -> BoxFuture<'_, ()>;
 
-    /// Releases every run, for a process that ends: nothing new begins, and a request that must not
-    /// be sent again is seen through, for as long as the grace allows. After that, the leases are
-    /// given back at once.
+    /// Releases every run before the process exits: nothing new begins, and requests that must not
+    /// be repeated are completed, up to the grace period. After that, the leases are given up
+    /// immediately.
     fn shutdown(&self, grace: Duration) -> RunFuture<'_, ()>;
 }
 
-/// Something that is told to a run.
+/// A message for a run.
 #[derive(Debug, Clone)]
 pub struct SignalRequest {
-    /// What.
     pub signal: Signal,
-    /// Its identity: telling it twice is telling it once. A new one where there is none.
+    /// The message id: sending it twice has the same effect as sending it once. `None` generates a
+    /// new one.
     pub id: Option<MessageId>,
     /// A text that the signal refers to by its hash.
     pub text: Option<String>,
-    /// How long the run has to take it in.
+    /// How long to wait for the run to accept the message.
     pub patience: Duration,
 }
 
-/// What is waited for.
 #[derive(Debug, Clone, Copy)]
 pub struct WaitOptions {
-    /// The last event that is known.
+    /// The last known event.
     pub after: u64,
     /// What ends the wait besides a later event.
     pub until: Until,
-    /// How long at most.
+    /// The timeout.
     pub patience: Duration,
-    /// Once something happened, how much longer to gather what follows at once.
+    /// How much longer to wait after an event, to collect the ones that follow immediately.
     pub gather: Duration,
 }
 
-/// What ends a wait besides a later event and the time.
+/// What ends a wait besides a later event and the timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Until {
-    /// Nothing.
+    /// Nothing else.
     NextEvent,
-    /// The run has come to rest, also where that is no event of its own.
+    /// The run comes to rest, even if that is not an event of its own.
     Rest,
 }
 
-/// What happened in a run behind an event, and its status after that.
+/// New events of a run, and its status after them.
 #[derive(Debug)]
 pub struct RunUpdates {
-    /// The events.
     pub entries: Vec<Arc<JournalEntry>>,
-    /// What the placeholders for the run's secrets are made with.
+    /// The nonce in the placeholders for the run's secrets.
     pub nonce: String,
-    /// The status of the run after them.
+    /// The status of the run after these events.
     pub status: Status,
 }

@@ -1,5 +1,6 @@
-//! Runs that this process released because they only wait for a time: it wakes them, and whichever
-//! process is there for all runs does so too. One timer serves the earliest of them.
+//! Runs that this process released because they are only waiting for a time. It wakes them when
+//! they are due, and so does any process that looks after all runs. One timer serves the earliest
+//! of them.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,28 +12,29 @@ use tokio::time::Instant;
 
 use crate::limits;
 
-/// The runs that sleep, by the time at which they wake.
+/// The sleeping runs, by the time at which they wake.
 #[derive(Debug, Default)]
 pub(crate) struct Sleepers {
     sleeping: Mutex<Sleeping>,
-    /// There is an earlier one.
+    /// Notified when the next wake-up time may have changed.
     pub(crate) changed: Notify,
-    /// One of them may have been told something.
+    /// Notified when one of them may have received a message.
     pub(crate) told: Notify,
 }
 
 #[derive(Debug, Default)]
 struct Sleeping {
     by_run: HashMap<RunId, Alarm>,
-    /// Those whose time has come, until somebody drives them.
+    /// Runs that are due, until the attempt to wake them is over.
     waking: HashSet<RunId>,
-    /// By the time of the wall clock.
+    /// Sorted by wall-clock time.
     order: BTreeSet<(u64, RunId)>,
-    /// When somebody else's run is due that no other process may be there to wake.
+    /// When a run that this process did not release is due, in case no other process is there to
+    /// wake it.
     others_ms: Option<u64>,
 }
 
-/// When a run wakes: by the wall clock, or when so much time has passed although that was set back.
+/// When a run wakes: at a wall-clock time, or after the same duration if the clock was set back.
 #[derive(Debug, Clone, Copy)]
 struct Alarm {
     wall_ms: u64,
@@ -40,7 +42,7 @@ struct Alarm {
     deadline: Instant,
 }
 
-/// A run whose time has come, and the time that it is for the run, at the least.
+/// A run that is due, with a lower bound for the run's time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DueRun {
     pub(crate) run: RunId,
@@ -52,7 +54,7 @@ impl Sleepers {
         self.sleeping.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A run wakes at this time of its own, which may be ahead of the wall clock.
+    /// Adds a run that wakes at this time on its own clock, which may be ahead of the wall clock.
     pub(crate) fn add(&self, run: &RunId, wake_ms: u64, now_ms: u64, wall_now_ms: u64) {
         let left_ms = wake_ms.saturating_sub(now_ms);
         let wall_ms = wall_now_ms.saturating_add(left_ms);
@@ -66,26 +68,26 @@ impl Sleepers {
         self.changed.notify_one();
     }
 
-    /// A run does not sleep any more.
+    /// Removes a run that is no longer sleeping.
     pub(crate) fn remove(&self, run: &RunId) {
         self.sleeping().remove(run);
     }
 
-    /// A run of others is due at this time.
+    /// Sets when the next run of another process is due.
     pub(crate) fn watch(&self, others_ms: Option<u64>) {
         self.sleeping().others_ms = others_ms;
         self.changed.notify_one();
     }
 
-    /// The time that it is for a run that sleeps: what has passed since counts, whatever became of
-    /// the wall clock.
+    /// The current time of a sleeping run: elapsed time counts, even if the wall clock was set
+    /// back.
     pub(crate) fn time_of(&self, run: &RunId) -> Option<u64> {
         let alarm = self.sleeping().by_run.get(run).copied()?;
         let left = alarm.deadline.saturating_duration_since(Instant::now());
         Some(alarm.wake_ms.saturating_sub(u64::try_from(left.as_millis()).unwrap_or(u64::MAX)))
     }
 
-    /// Whether this process wakes a run, or is about to.
+    /// Whether this process will wake a run, or is waking it.
     pub(crate) fn contains(&self, run: &RunId) -> bool {
         let sleeping = self.sleeping();
         sleeping.by_run.contains_key(run) || sleeping.waking.contains(run)
@@ -96,19 +98,19 @@ impl Sleepers {
         sleeping.by_run.is_empty() && sleeping.waking.is_empty()
     }
 
-    /// It was tried to wake a run.
+    /// Records that an attempt to wake a run is over.
     pub(crate) fn tried(&self, run: &RunId) {
         self.sleeping().waking.remove(run);
     }
 
-    /// All of them, when they are few.
+    /// All sleeping runs, if there are only a few.
     pub(crate) fn few(&self) -> Option<Vec<RunId>> {
         let sleeping = self.sleeping();
         let few = sleeping.by_run.len() <= limits::SLEEPERS_SEEN;
         few.then(|| sleeping.by_run.keys().cloned().collect())
     }
 
-    /// How long until something is due; nothing when nothing sleeps.
+    /// How long until something is due; `None` if nothing is sleeping.
     pub(crate) fn nap(&self, wall_now_ms: u64) -> Option<Duration> {
         let sleeping = self.sleeping();
         let own = sleeping.order.first().map(|(wall_ms, run)| {
@@ -123,8 +125,8 @@ impl Sleepers {
         Some(next.min(limits::ALARM_POLL))
     }
 
-    /// Takes out the runs whose time has come, and whether one of others is due. Each of them is to
-    /// be [tried](Sleepers::tried).
+    /// Takes out the runs that are due, and returns whether a run of another process is due. Each
+    /// run must then be marked as [tried](Sleepers::tried).
     pub(crate) fn due(&self, wall_now_ms: u64) -> (Vec<DueRun>, bool) {
         let mut sleeping = self.sleeping();
         let mut due = Vec::new();

@@ -7,30 +7,30 @@ use milepost_engine::view::{self, StepBrief, Waiting};
 use milepost_engine::{Flow, StepKey};
 use milepost_model::id::RunId;
 
-/// A run at one moment: its workflow, its state, and what only its surroundings tell.
+/// A run at one moment: its workflow, its state, and what can only be told from its surroundings.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
-    /// The run.
     pub run: RunId,
-    /// The workflow it is pinned to.
+    /// The workflow that it is pinned to.
     pub flow: Flow,
-    /// What its events have come to.
+    /// The state after its last event.
     pub state: Arc<State>,
-    /// It need not survive a loss of power.
+    /// Whether it need not survive a power failure.
     pub relaxed: bool,
-    /// It has something to do, and no living process drives it.
+    /// Whether it has something to do but is not driven by any live process.
     pub orphaned: bool,
-    /// The runs of its steps, when all that goes on in it is that these wait for somebody.
+    /// The child runs, if the run is only waiting for them and all of them are waiting for
+    /// somebody.
     pub below: Vec<Snapshot>,
 }
 
 impl Snapshot {
-    /// Its status, taken by itself: whether it waits only for the runs of its steps is in `below`.
+    /// The status of the run by itself: whether it is only waiting for child runs is in `below`.
     pub fn status(&self) -> Status {
         view::status(&self.flow, &self.state)
     }
 
-    /// Who has to act before it goes on.
+    /// Who has to act before the run continues.
     pub fn waiting(&self) -> Vec<Waiting> {
         view::waiting(&self.flow, &self.state)
     }
@@ -40,10 +40,10 @@ impl Snapshot {
         view::briefs(&self.flow, &self.state)
     }
 
-    /// Whether it waits for somebody, itself or by the runs of its steps.
+    /// Whether the run is waiting for somebody, itself or through its child runs.
     pub(crate) fn waits_for_somebody(&self) -> bool {
         match self.status() {
-            // Of one that is paused, too, somebody has to say that it goes on.
+            // A paused run also needs somebody to resume it.
             Status::Waiting | Status::Paused => true,
             Status::Running => !self.below.is_empty(),
             _ => false,
@@ -51,16 +51,16 @@ impl Snapshot {
     }
 }
 
-/// How far a run is, in short.
+/// A summary of a run's progress.
 #[derive(Debug, Clone)]
 pub(crate) struct RunProgress {
     pub(crate) seq: u64,
     pub(crate) status: Status,
-    /// The runs of its steps, when nothing else goes on.
+    /// The child runs, if nothing else is going on.
     pub(crate) children: Vec<RunId>,
-    /// Whether a request is in flight: in a paused run there may be one too.
+    /// Whether a request is in flight, which is possible even in a paused run.
     pub(crate) calls: bool,
-    /// The first step that is open.
+    /// The first open step.
     pub(crate) at: Option<(StepKey, StepStatus)>,
 }
 
@@ -73,7 +73,7 @@ impl RunProgress {
     }
 }
 
-/// The runs of a run's steps, when nothing else goes on.
+/// The child runs of a run, if nothing else is going on.
 pub(crate) fn children(state: &State) -> Vec<RunId> {
     let mut children = Vec::new();
     for (_, step) in state.open() {

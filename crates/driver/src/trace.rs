@@ -1,5 +1,5 @@
-//! What runs leave in the log and in the counters. Ids, words and numbers alone: what a run was
-//! given, sends and gets back is in its journal, and nowhere else.
+//! What is logged and counted about runs: only ids, names and numbers. The inputs, requests and
+//! responses of a run are in its journal and nowhere else.
 
 use milepost_engine::StepKey;
 use milepost_engine::event::JournalEntry;
@@ -10,19 +10,19 @@ use tracing::Span;
 
 const TARGET: &str = "milepost::run";
 
-/// All that is done for a run while this process drives it.
+/// The span of a run while this process drives it.
 pub(super) fn run(run: &RunId, workflow: &str) -> Span {
-    // It outlives the call that started it.
+    // No parent, because the run outlives the call that started it.
     tracing::info_span!(target: TARGET, parent: None, "run", run_id = run.as_str(),
         workflow_id = workflow)
 }
 
-/// One try of a step.
+/// The span of one attempt of a step.
 pub(super) fn step(key: &StepKey, command: &str, attempt: u32) -> Span {
     tracing::info_span!(target: TARGET, "step", step_id = key.as_str(), command, attempt)
 }
 
-/// A run is on disk, as the operation that is under way wanted it.
+/// Records that a run has been created, also in the span of the current operation.
 pub(super) fn started(run: &RunId, workflow: &str, already: bool) {
     let operation = Span::current();
     operation.record("run_id", run.as_str());
@@ -34,13 +34,13 @@ pub(super) fn started(run: &RunId, workflow: &str, already: bool) {
     }
 }
 
-/// A run stands otherwise than before.
+/// Logs a change of a run's status.
 pub(super) fn stands(before: Option<Status>, status: Status) {
     let (before, status) = (before.map(Status::name), status.name());
     tracing::info!(target: TARGET, before, status, "run status");
 }
 
-/// A try has ended.
+/// Logs the outcome of an attempt.
 pub(super) fn called(outcome: &AttemptOutcome, mock: bool) {
     match outcome {
         AttemptOutcome::Answered { answer, duration_ms } => {
@@ -54,7 +54,7 @@ pub(super) fn called(outcome: &AttemptOutcome, mock: bool) {
     }
 }
 
-/// What was written down: the name of each event and whose it is.
+/// Logs and counts written events: their names and steps.
 pub(super) fn happened(entries: &[JournalEntry]) {
     for entry in entries {
         let (event, seq) = (entry.event.name(), entry.seq);

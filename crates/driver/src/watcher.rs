@@ -1,7 +1,7 @@
-//! Runs for those who look: a run that this process drives is looked at where it is, and of others
-//! no more is read than what is new since the last look.
+//! Read access to runs: a run driven by this process is read from memory, and for others only the
+//! events since the last read are loaded.
 //!
-//! What is seen is in the journal: a driven run is shown as far as it was written down.
+//! Readers only see what is in the journal: of a driven run, only what has been written.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -27,7 +27,7 @@ use crate::sleepers::Sleepers;
 use crate::snapshot::{RunProgress, Snapshot, children};
 use crate::{RunError, limits};
 
-/// The runs of a journal, for those who look.
+/// Read access to the runs of a journal.
 #[derive(Debug)]
 pub struct RunWatcher {
     journal: Arc<dyn Journal>,
@@ -36,22 +36,22 @@ pub struct RunWatcher {
     /// same, neither of them shows that there is more to do.
     sent: AtomicU64,
     arrived: AtomicU64,
-    /// Runs that this process wakes.
+    /// Runs that this process will wake.
     pub(crate) sleepers: Sleepers,
-    /// This process drives another run.
+    /// Notified when this process begins to drive a run.
     begun: Notify,
-    /// A run was released, or something arrived at one.
+    /// Notified when a run is released, or a delivery has arrived.
     done: Notify,
-    /// Runs that were looked at, the last one last.
+    /// Recently read runs, the latest one last.
     recent: Mutex<VecDeque<(RunId, Recent)>>,
 }
 
 /// A run that this process does not drive.
 #[derive(Debug)]
 enum Recent {
-    /// As it was when somebody looked.
+    /// The run as it was last read.
     Written(Box<WrittenRun>),
-    /// As its driver left it. Those who followed it have it too, and it is copied for nobody.
+    /// The run as its driver released it. Followers share it, so it is not copied.
     Left(Arc<ActiveRun>),
 }
 
@@ -67,7 +67,7 @@ impl Recent {
     }
 }
 
-/// Something on its way between two runs; it has arrived when this is dropped.
+/// A delivery between two runs, which has arrived when this is dropped.
 #[derive(Debug)]
 pub(crate) struct DeliveryGuard(Arc<RunWatcher>);
 
@@ -79,14 +79,14 @@ impl Drop for DeliveryGuard {
 }
 
 impl RunWatcher {
-    /// Over a journal. Nothing is read yet.
+    /// Creates a watcher for a journal, without reading anything yet.
     pub fn new(journal: Arc<dyn Journal>) -> RunWatcher {
         let (driven, recent, sleepers) = (Mutex::default(), Mutex::default(), Sleepers::default());
         let (sent, arrived, begun, done) = Default::default();
         RunWatcher { journal, driven, sent, arrived, sleepers, begun, done, recent }
     }
 
-    /// A run by its id or a prefix of it.
+    /// Finds a run by its id or a prefix of it.
     async fn find_run(&self, named: &str) -> Result<RunId, RunError> {
         if let Ok(run) = RunId::parse(named) {
             return Ok(run);
@@ -121,11 +121,11 @@ impl RunWatcher {
         })
     }
 
-    /// The runs of a run's steps, when all of them wait for somebody.
+    /// The child runs, if all of them are waiting for somebody; otherwise none.
     async fn waiting(&self, children: &[RunId]) -> Result<Vec<Snapshot>, RunError> {
         let mut all = Vec::new();
         for child in children {
-            // One that is not there yet is about to begin.
+            // A child run that does not exist yet is about to start.
             let Ok(record) = self.journal.run(child).await else { return Ok(Vec::new()) };
             if !matches!(record.standing.status, RunStatus::Waiting | RunStatus::Running) {
                 return Ok(Vec::new());
@@ -147,7 +147,7 @@ impl RunWatcher {
     }
 
     async fn news(&self, run: &RunId, seq: u64) -> Result<RunUpdates, RunError> {
-        // The status is of no later moment than the events.
+        // Read together, so that the status is not newer than the events.
         let (kept, nonce, progress) = if let Some(active) = self.active(run) {
             active.news(seq)
         } else {
@@ -177,7 +177,7 @@ impl RunWatcher {
         let deadline = Instant::now() + patience;
         let (mut last, mut followed) = (None, None);
         loop {
-            // Many may end at once, and only few of those are kept: this one is held on to.
+            // Keep a handle on the run: many may end at once, and only a few ended runs are cached.
             followed = self.active(run).or(followed);
             if let Some(end) = followed.as_ref().and_then(|active| active.end()) {
                 return Ok(end);
@@ -204,8 +204,8 @@ impl RunWatcher {
         }
     }
 
-    /// Waits until the driver of a run that has ended hands over what it knows of it: that is all
-    /// there is to see, and nobody has to put it together again.
+    /// Waits until the driver of an ended run hands over its state, so that nobody has to load it
+    /// again.
     async fn released(&self, run: &RunId) {
         let Some(active) = self.active(run) else { return };
         let mut moved = std::pin::pin!(active.moved.notified());
@@ -222,13 +222,13 @@ impl RunWatcher {
         }
     }
 
-    /// Whether a run waits for what the runs of its steps wait for.
+    /// Whether a run is only waiting for child runs that are waiting for somebody.
     async fn waits_below(&self, run: &RunId) -> Result<bool, RunError> {
         let children = self.progress(run).await?.children;
         Ok(!self.waiting(&children).await?.is_empty())
     }
 
-    /// Waits until a run has gone beyond an event, or comes to rest.
+    /// Waits until a run has an event after `seq`, or comes to rest.
     async fn until(
         &self,
         run: &RunId,
@@ -249,12 +249,12 @@ impl RunWatcher {
             if last > seq || Instant::now() >= deadline {
                 return Ok(());
             }
-            // What the runs of its steps wait for is no event of its own.
+            // A child run that begins to wait is not an event of this run.
             let below = until == Until::Rest && !self.progress(run).await?.children.is_empty();
             if below && self.waits_below(run).await? {
                 return Ok(());
             }
-            // Whoever drove it elsewhere may be gone: then nothing more comes.
+            // The process that drove it may be gone, in which case nothing more will happen.
             if active.is_none() {
                 let standing = self.journal.run(run).await?.standing;
                 let goes_on = standing.status.is_moving() || standing.is_asleep();
@@ -268,7 +268,7 @@ impl RunWatcher {
                     let poll = if below { deadline.min(poll) } else { deadline };
                     let _ = tokio::time::timeout_at(poll, moved).await;
                 }
-                // It is woken here, unless another process does something with it before.
+                // This process will wake it, unless another one acts on it first.
                 None if self.sleepers.contains(run) => {
                     let woken = self.begun.notified();
                     let poll = deadline.min(Instant::now() + limits::SLEEPER_POLL);
@@ -279,8 +279,8 @@ impl RunWatcher {
         }
     }
 
-    /// Waits for a moment while a run goes on here: who follows one that is quick need not be told
-    /// of each step by itself.
+    /// Waits briefly while a run continues here, so that followers of a fast run are not notified
+    /// about each step separately.
     async fn gather(&self, run: &RunId, moment: Duration) {
         let Some(active) = self.active(run).filter(|_| !moment.is_zero()) else { return };
         let mut turned = std::pin::pin!(active.turned.notified());
@@ -290,7 +290,7 @@ impl RunWatcher {
         }
     }
 
-    /// Whether what happens can be written down: waiting for more would be waiting for nothing.
+    /// Checks that events can be written; otherwise there is no point in waiting for more.
     fn writes(&self, active: Option<&ActiveRun>) -> Result<(), JournalError> {
         if self.journal.has_failed() {
             return Err(JournalError::Failed);
@@ -299,7 +299,7 @@ impl RunWatcher {
         if stalled { Err(JournalError::Full) } else { Ok(()) }
     }
 
-    /// Looks at a run as it is in the journal.
+    /// Reads a run as it is in the journal.
     async fn look<T>(
         &self,
         run: &RunId,
@@ -315,24 +315,25 @@ impl RunWatcher {
         Ok(found)
     }
 
-    /// What a run began with, as far as it has not been changed since.
+    /// The head of a run: how it was created, including later changes.
     pub(crate) async fn head(&self, run: &RunId) -> Result<RunCreated, RunError> {
         self.look(run, |written| written.state.head.clone()).await
     }
 
-    /// A run as it is in the journal, without what only its surroundings tell.
+    /// A run as it is in the journal, without information from its surroundings.
     pub(crate) async fn written(&self, run: &RunId) -> Result<WrittenRun, RunError> {
         self.look(run, WrittenRun::clone).await
     }
 
-    /// A run with all that its record says is in the journal. What was read before is not read
-    /// again.
+    /// Returns a run with all events that its record counts. Events that were read before are not
+    /// read again.
     pub(crate) async fn current(
         &self,
         run: &RunId,
         record: &RunRecord,
     ) -> Result<WrittenRun, RunError> {
-        // What is behind the journal was taken back: by a loss of power, or a backup.
+        // A cached state that is ahead of the journal is stale: a power failure or a restored
+        // backup took events back.
         let known = self.recall(run).filter(|written| written.state.seq <= record.last_seq);
         let Some(mut written) = known else {
             let loaded = load::load(&*self.journal, run).await?;
@@ -375,7 +376,7 @@ impl RunWatcher {
         let oldest = if full { recent.pop_front() } else { None };
         recent.push_back((run.clone(), last));
         drop(recent);
-        // Dropping a run takes a while.
+        // Outside the lock, because dropping a run takes a while.
         drop(oldest);
     }
 
@@ -388,7 +389,7 @@ impl RunWatcher {
         self.driven().get(run).cloned()
     }
 
-    /// Whether this process drives nothing.
+    /// Whether this process drives no runs.
     pub(crate) fn is_empty(&self) -> bool {
         self.driven().is_empty()
     }
@@ -398,21 +399,21 @@ impl RunWatcher {
         self.driven().keys().cloned().collect()
     }
 
-    /// Something is on its way to a run, until the delivery is dropped.
+    /// Registers a delivery to a run, which lasts until the guard is dropped.
     pub(crate) fn deliver(self: &Arc<RunWatcher>) -> DeliveryGuard {
         self.sent.fetch_add(1, Ordering::SeqCst);
         DeliveryGuard(Arc::clone(self))
     }
 
-    /// Waits until nothing that this process drives goes on by itself: every run has ended, waits
-    /// for somebody, or cannot be written down any further.
+    /// Waits until no run of this process can continue on its own: each one has ended, is waiting
+    /// for somebody, or cannot be written any further.
     pub(crate) async fn idle(&self) {
         loop {
             let done = self.done.notified();
             if self.is_idle().await {
                 return;
             }
-            // What a run waits for may change without anything being done here.
+            // What a run is waiting for may change without any activity in this process.
             let poll = match self.sleepers.is_empty() {
                 true => limits::IDLE_POLL,
                 false => limits::SLEEPER_POLL,
@@ -421,12 +422,12 @@ impl RunWatcher {
         }
     }
 
-    /// Waits until whatever one run tells another has arrived.
+    /// Waits until all messages between runs have arrived.
     pub(crate) async fn delivered(&self) {
         self.until_quiet(|watcher| watcher.deliveries().is_some()).await;
     }
 
-    /// Waits until this process drives nothing.
+    /// Waits until this process drives no runs.
     pub(crate) async fn emptied(&self) {
         self.until_quiet(RunWatcher::is_empty).await;
     }
@@ -441,7 +442,7 @@ impl RunWatcher {
         }
     }
 
-    /// How many deliveries there have been, when none is under way.
+    /// The number of deliveries so far, if none is in flight.
     fn deliveries(&self) -> Option<u64> {
         let sent = self.sent.load(Ordering::SeqCst);
         (self.arrived.load(Ordering::SeqCst) == sent).then_some(sent)
@@ -457,17 +458,17 @@ impl RunWatcher {
         for (run, active) in &driven {
             let RunProgress { status, calls, .. } = active.progress();
             let goes_on = status == Status::Running && !self.waits_below(run).await.unwrap_or(true);
-            // One that has ended is about to tell the run above it.
+            // A run that has ended is about to tell its parent.
             let moves = goes_on || calls || status.has_ended();
             if moves && self.writes(Some(active)).is_ok() {
                 return false;
             }
         }
-        // What began meanwhile may have come from a run that was looked at too early.
+        // A delivery that began meanwhile may come from a run that was checked too early.
         self.deliveries() == Some(begun)
     }
 
-    /// Whether no run is left that this process has to wake. Another one may have ended it.
+    /// Whether this process has no runs left to wake. Another process may have ended some.
     async fn are_awake(&self) -> bool {
         for run in self.sleepers.few().unwrap_or_default() {
             let record = self.journal.run(&run).await;
@@ -478,7 +479,7 @@ impl RunWatcher {
         self.sleepers.is_empty()
     }
 
-    /// Says to all that are driven that there may be something in their inbox.
+    /// Notifies all driven runs that there may be a message in their inbox.
     pub(crate) fn wake(&self) {
         self.driven().values().for_each(|active| active.told.notify_one());
         if !self.sleepers.is_empty() {
@@ -486,17 +487,17 @@ impl RunWatcher {
         }
     }
 
-    /// This process drives a run from now on.
+    /// Records that this process now drives a run.
     pub(crate) fn begin(&self, run: RunId, active: Arc<ActiveRun>) {
         self.sleepers.remove(&run);
         self.driven().insert(run, active);
         self.begun.notify_waiters();
     }
 
-    /// This process has released a run, unless it acquired it again meanwhile. What its driver knew
-    /// is all that is in the journal, or nothing when it was taken away.
-    /// One that sleeps is woken at its time, which is given with the run's and the wall's: nobody
-    /// sees it neither driven nor asleep.
+    /// Records that this process has released a run, unless it has acquired it again in the
+    /// meantime. `last` is the driver's state, which matches the journal, or `None` if the run was
+    /// taken away. `sleeps` has the wake time, the run's time and the wall-clock time: the run is
+    /// added to the sleepers first, so that nobody sees it as neither driven nor asleep.
     pub(crate) fn leave(
         &self,
         run: &RunId,
@@ -528,7 +529,7 @@ impl AsRef<RunWatcher> for RunWatcher {
     }
 }
 
-/// Whoever may drive runs may look at them too, through the same watcher.
+/// Anything that drives runs can also read them, through the same watcher.
 impl<T: AsRef<RunWatcher> + fmt::Debug + Send + Sync> RunReader for T {
     fn find<'a>(&'a self, named: &'a str) -> RunFuture<'a, RunId> {
         Box::pin(self.as_ref().find_run(named))

@@ -1,4 +1,4 @@
-//! Whether what an agent hands in, or a person decides, is taken.
+//! Decides whether a submission from an agent or a decision from a person is accepted.
 
 use milepost_model::output_check as rules;
 use milepost_model::problem::Code;
@@ -14,17 +14,17 @@ use crate::signal::{DecisionSignal, Reply, SubmissionSignal};
 use crate::state::{Phase, State, StepState};
 use crate::{Cause, Failure, Flow, StepKey, view};
 
-/// What becomes of a submission.
+/// How a submission is handled.
 pub(crate) enum Admission {
-    /// It is answered at once, and changes nothing.
+    /// Replied to immediately; the run does not change.
     Answer(Reply),
-    /// It is being checked already.
+    /// The same submission is already being checked; the sender waits for that verdict.
     Wait(Submission),
-    /// It is taken in.
+    /// It is recorded as this event.
     Take(Event),
 }
 
-/// Looks at what an agent hands in.
+/// Decides how to handle a submission from an agent.
 pub(crate) fn submission(flow: &Flow, state: &State, submitted: SubmissionSignal) -> Admission {
     match read(flow, state, submitted) {
         Ok(read) => read,
@@ -50,14 +50,14 @@ fn read(flow: &Flow, state: &State, submitted: SubmissionSignal) -> Result<Admis
         false => target(flow, state, submitted.step.as_deref(), &wanted)?,
     };
     let step = state.step(&key).ok_or_else(|| Cause::not_due(key.as_str(), None))?;
-    // The same submission has the same answer, however often it is made.
+    // Resubmitting the same output gets the same reply, however often it happens.
     if let Some(judged) = step.judged.iter().rev().find(|judged| {
         let same = submitted.attempt.is_none_or(|attempt| attempt == judged.attempt);
         same && judged.digest == wanted
     }) {
         let current = matches!(step.phase, Phase::Offered(attempt) if attempt > judged.attempt);
-        // Rules judge the same thing in the same way. The world may have changed, and who goes
-        // back wants the step done again.
+        // Rules always give the same verdict on the same output. But a check against the world may
+        // turn out differently, and after going back the step is meant to be done again.
         let may_differ = judged.issues.is_empty() || judged.checked;
         let meant_anew = submitted.attempt.is_none() && current && may_differ;
         if !meant_anew {
@@ -123,7 +123,7 @@ fn judged(
         let rejected = Event::SubmissionRejected { key, attempt, digest, issues, counted };
         return Ok(Admission::Take(rejected));
     }
-    // What fits a schema is data for the steps behind it, not a text.
+    // Output that matches a schema is structured data for the steps after it, not text.
     if prompt.output_schema.is_some()
         && let Ok(parsed) = serde_json::from_str(&text)
     {
@@ -135,7 +135,7 @@ fn judged(
     }))
 }
 
-/// The execution a submission is for.
+/// The step execution that a submission is for.
 fn target(
     flow: &Flow,
     state: &State,
@@ -150,7 +150,8 @@ fn target(
             _ => Err(Cause::SeveralDue { due }.into()),
         };
     };
-    // An id stands for its execution that is due, or else for the one that took this very text.
+    // A step id refers to the execution that is due, or else to the one that already judged this
+    // exact output.
     let of_name = |key: &&StepKey| key.as_str() == named || key.step() == named;
     let done = || took(state, Some(named), wanted);
     if let Some(key) = due.iter().find(of_name).cloned().or_else(done) {
@@ -165,7 +166,7 @@ fn target(
     Err(Cause::NoStep { step: named.to_owned(), near }.into())
 }
 
-/// The execution that took this very text before.
+/// The execution that already judged this exact output.
 fn took(state: &State, named: Option<&str>, wanted: &str) -> Option<StepKey> {
     let of_name =
         |key: &StepKey| named.is_none_or(|name| key.as_str() == name || key.step() == name);
@@ -174,7 +175,7 @@ fn took(state: &State, named: Option<&str>, wanted: &str) -> Option<StepKey> {
     all.next().map(|(key, _)| key.clone())
 }
 
-/// The executions an agent may work on now.
+/// The executions that an agent may work on now.
 pub(crate) fn due(flow: &Flow, state: &State) -> Vec<StepKey> {
     let open = state.open().filter(|(key, step)| {
         let prompt = flow.of_key(key).is_some_and(|def| matches!(def.action, Action::Prompt(_)));
@@ -183,7 +184,7 @@ pub(crate) fn due(flow: &Flow, state: &State) -> Vec<StepKey> {
     open.map(|(key, _)| key.clone()).collect()
 }
 
-/// The verdict that an event is, and what is wrong.
+/// The verdict that an event carries: the execution, and its issues (empty if accepted).
 pub(crate) fn verdict(event: &Event) -> Option<(StepKey, Vec<SubmissionIssue>)> {
     match event {
         Event::SubmissionAccepted(submission) => Some((submission.key.clone(), Vec::new())),
@@ -192,7 +193,7 @@ pub(crate) fn verdict(event: &Event) -> Option<(StepKey, Vec<SubmissionIssue>)> 
     }
 }
 
-/// The answer to a submission.
+/// The reply to a submission.
 pub(crate) fn reply(
     flow: &Flow,
     state: &State,
@@ -206,7 +207,7 @@ pub(crate) fn reply(
     Reply::Rejected { key: key.clone(), issues, attempts_left }
 }
 
-/// Looks at what a person decided.
+/// Checks a person's decision and returns the event to record, or `None` if it was recorded before.
 pub(crate) fn decision(
     flow: &Flow,
     state: &State,
@@ -214,7 +215,7 @@ pub(crate) fn decision(
     decided: DecisionSignal,
 ) -> Result<Option<Event>, Failure> {
     let key = &decided.key;
-    // The same decision again is the same decision.
+    // Repeating a decision changes nothing.
     let told = state.step(key).and_then(|step| Some((step.verdict.as_ref()?, &step.phase)));
     if let Some((verdict, phase)) = told {
         let same = verdict.digest == decided.digest && verdict.by == decided.by;
@@ -233,7 +234,7 @@ pub(crate) fn decision(
         return Err(Cause::NoPerson.into());
     }
     let proof = Proof { presence: decided.presence, signature: decided.signature.clone() };
-    // A question may be answered where it is asked, in a client too.
+    // An approval may also be answered in the client that shows it.
     let text = decided.signed_text(&state.head.run);
     proven_by(state, world, Presence::Elicitation, Some(&proof), &text)?;
     if let Some(Action::Approve(approve)) = flow.of_key(key).map(|step| &step.action) {
@@ -252,8 +253,8 @@ pub(crate) fn decision(
     Ok(Some(if approve { Event::Approved(verdict) } else { Event::Rejected(verdict) }))
 }
 
-/// Whether a person showed to be there as the run demands it, and at a terminal at least. A
-/// configuration that approves unattended answers no other question.
+/// Checks that a person proved their presence the way the run requires, and at least at a terminal.
+/// Unattended approval by configuration covers approvals only, nothing else.
 pub(crate) fn proven(
     state: &State,
     world: &dyn WorldView,
@@ -263,7 +264,7 @@ pub(crate) fn proven(
     proven_by(state, world, Presence::Terminal, proof, text)
 }
 
-/// The same, with what has to be shown in any case.
+/// Like [`proven`], with the minimum presence to require.
 fn proven_by(
     state: &State,
     world: &dyn WorldView,
@@ -282,8 +283,8 @@ fn proven_by(
     }
 }
 
-/// Whether the user's configuration answers a question. It fills in no form, and it is nobody that
-/// an author could have named.
+/// Whether the user's configuration approves this step unattended. It cannot fill in a form, and it
+/// cannot stand in for approvers that the author named.
 pub(crate) fn is_unattended(flow: &Flow, state: &State, key: &StepKey) -> bool {
     let plain = match flow.of_key(key).map(|step| &step.action) {
         Some(Action::Approve(approve)) => approve.form.is_none() && approve.by.is_empty(),
@@ -298,7 +299,7 @@ fn fits(form: &milepost_model::json_schema::JsonSchema, answer: &Value) -> Resul
     misfit.map_or(Ok(()), |misfit| Err(misfit.into()))
 }
 
-/// Whether a person may say what became of a step.
+/// Checks that a person may decide the outcome of a step.
 pub(crate) fn settlement(
     flow: &Flow,
     state: &State,
@@ -315,7 +316,7 @@ pub(crate) fn settlement(
     Err(Cause::NotUnknown { key: key.clone() }.into())
 }
 
-/// Whether no submission was good enough, and no tries are left.
+/// Whether the last submission was rejected and no attempts are left.
 pub(crate) fn is_exhausted(flow: &Flow, state: &State, key: &StepKey) -> bool {
     *state.phase(key) == Phase::Rejected && attempts_left(flow, state, key) == 0
 }
@@ -328,7 +329,7 @@ fn attempts_left(flow: &Flow, state: &State, key: &StepKey) -> u32 {
     state.step(key).map_or(0, |step| step.tries_left(limit))
 }
 
-/// The engine itself as an actor.
+/// An actor that stands for the engine itself; `name` says in which role.
 pub fn engine_actor(name: &str) -> Actor {
     Actor { kind: ActorKind::Engine, name: name.to_owned() }
 }

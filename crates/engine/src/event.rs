@@ -1,7 +1,7 @@
-//! What a run remembers. A run's state is the fold of its events and nothing else.
+//! The events of a run. A run's state is the fold of its events and nothing else.
 //!
-//! Events are facts and decisions, never progress. An old event is never edited: a field that is
-//! added later has a default, and one whose meaning changes becomes another event.
+//! Events are facts and decisions, never progress. Recorded events are never edited: a field added
+//! later has a default, and a field whose meaning changes becomes a new event.
 
 pub(crate) mod cause;
 pub(crate) mod failure;
@@ -20,223 +20,248 @@ use crate::world::RunWorld;
 use crate::{BudgetUsage, Failure, StepKey};
 pub use sent_request::SentRequest;
 
-/// An event with its place in the journal.
+/// An event with its position in the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JournalEntry {
-    /// Its number in the run, from 1.
+    /// Sequence number within the run, starting at 1.
     pub seq: u64,
-    /// When it happened, in milliseconds since 1970; never before the one in front of it.
+    /// When it happened, in milliseconds since the Unix epoch; never earlier than the previous
+    /// entry.
     pub at_ms: u64,
-    /// What happened.
     pub event: Event,
 }
 
-/// What happened in a run.
+/// Something that happened in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// It is on disk, so it is started.
+    /// The run has been created and is on disk.
     RunCreated(Box<RunCreated>),
-    /// A run that was started without a world got one, before anything was sent in it.
-    WorldPinned { world: Box<RunWorld> },
-    /// The list of a step over a list, evaluated once: what it runs over is settled.
-    StepScheduled { key: StepKey, items: Vec<Value> },
+    /// A run that was created without a world got one, before anything was sent in it.
+    WorldPinned {
+        world: Box<RunWorld>,
+    },
+    /// The list that a step runs over was evaluated. This happens once: the items are fixed from
+    /// now on.
+    StepScheduled {
+        key: StepKey,
+        items: Vec<Value>,
+    },
     /// A request is about to be sent.
     AttemptStarted(Attempt),
-    /// It was answered.
-    AttemptSucceeded { key: StepKey, answer: CallAnswer, duration_ms: u64 },
-    /// It was not, or the answer says no.
-    AttemptFailed {
-        /// The step.
+    /// The request was answered.
+    AttemptSucceeded {
         key: StepKey,
-        /// Why.
+        answer: CallAnswer,
+        duration_ms: u64,
+    },
+    /// The request was not answered, or the answer is an error.
+    AttemptFailed {
+        key: StepKey,
         failure: Failure,
-        /// When it is tried again; never means the step fails.
+        /// When it is retried; `None` means the step fails.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_at_ms: Option<u64>,
-        /// The process ended while it was under way: this try does not count.
+        /// The process ended while the request was in flight: this attempt does not count.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         interrupted: bool,
     },
-    /// Nobody knows whether it took effect, and it must not be repeated.
-    AttemptUnknown { key: StepKey, failure: Failure },
-    /// A person said what became of it.
-    OutcomeDecided {
-        /// The step.
+    /// Nobody knows whether the request took effect, and it must not be repeated.
+    AttemptUnknown {
         key: StepKey,
-        /// Who.
+        failure: Failure,
+    },
+    /// A person decided the outcome of a step.
+    OutcomeDecided {
+        key: StepKey,
         by: Actor,
-        /// What.
         decision: Settlement,
-        /// How they showed to be there.
+        /// How the person proved their presence.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         proof: Option<Proof>,
     },
-    /// Its condition does not hold, or what it needs was skipped.
+    /// The step's condition does not hold, or a step it needs was skipped.
     StepSkipped {
-        /// The step.
         key: StepKey,
-        /// Why.
         reason: String,
-        /// The values that decided.
+        /// The values that decided it.
         #[serde(default, skip_serializing_if = "Map::is_empty")]
         values: Map<String, Value>,
     },
-    /// It is done.
     StepSucceeded {
-        /// The step.
         key: StepKey,
-        /// Its output, unless the answer of the last attempt or the submission is it.
+        /// The output, unless it is the answer of the last attempt or the submission.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<Value>,
     },
-    /// It is over without success.
-    StepFailed { key: StepKey, failure: Failure },
-    /// It was under way, or due, when the run was canceled.
-    StepCanceled { key: StepKey },
-    /// An agent may work on it: which try, from 1.
-    PromptOffered { key: StepKey, attempt: u32 },
-    /// Something that meets the rules and is still to be checked against the world.
-    SubmissionReceived(Submission),
-    /// It was looked at and will not do.
-    SubmissionRejected {
-        /// The step.
+    StepFailed {
         key: StepKey,
-        /// Which try.
+        failure: Failure,
+    },
+    /// The step was in progress or due when the run was canceled.
+    StepCanceled {
+        key: StepKey,
+    },
+    /// An agent may work on it: which try, from 1.
+    PromptOffered {
+        key: StepKey,
         attempt: u32,
-        /// What was submitted, as a digest.
+    },
+    /// A submission that meets the rules but has not been checked against the world yet.
+    SubmissionReceived(Submission),
+    /// The submission was judged and is not good enough.
+    SubmissionRejected {
+        key: StepKey,
+        attempt: u32,
+        /// A digest of what was submitted.
         digest: String,
-        /// Everything that is wrong with it.
         issues: Vec<SubmissionIssue>,
-        /// Whether it uses up one of the tries.
+        /// Whether it uses up one of the attempts.
         counted: bool,
     },
-    /// It will do.
+    /// The submission is good enough.
     SubmissionAccepted(Submission),
-    /// Variables of a guide that somebody added.
-    ContextAdded { by: Actor, values: Map<String, Value> },
-    /// A person is asked.
+    /// Somebody added variables to the context of a guide.
+    ContextAdded {
+        by: Actor,
+        values: Map<String, Value>,
+    },
+    /// A person is asked for approval.
     ApprovalRequested(Box<ApprovalRequest>),
-    /// A person said yes.
+    /// A person approved.
     Approved(Box<ApprovalDecision>),
-    /// A person said no, or nobody answered in time.
+    /// A person rejected, or nobody answered in time.
     Rejected(Box<ApprovalDecision>),
     /// What was approved with the question `key` is no longer what would be done.
-    ApprovalVoided { key: StepKey, changes: Vec<ApprovalChange> },
+    ApprovalVoided {
+        key: StepKey,
+        changes: Vec<ApprovalChange>,
+    },
     /// A rejection of the question `from` goes back to the step `to`: the steps in `reset` are
     /// forgotten and run again. `reason` is what the person said.
-    WentBack { from: StepKey, to: StepKey, reason: String, reset: Vec<StepKey> },
-    /// Something happens at a time.
-    TimerSet { key: StepKey, at_ms: u64 },
-    /// The time has come.
-    TimerFired { key: StepKey },
-    /// Another workflow was started.
-    ChildStarted {
-        /// The step.
+    WentBack {
+        from: StepKey,
+        to: StepKey,
+        reason: String,
+        reset: Vec<StepKey>,
+    },
+    /// The step continues at a later time.
+    TimerSet {
         key: StepKey,
-        /// The run.
+        at_ms: u64,
+    },
+    /// The time of a timer has come.
+    TimerFired {
+        key: StepKey,
+    },
+    /// A step started another run.
+    ChildStarted {
+        key: StepKey,
+        /// The id of the child run.
         run: String,
-        /// A digest of what it was given.
+        /// A digest of the child's workflow and inputs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         given: Option<String>,
-        /// What it may spend.
+        /// The budget that the child may use.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         rest: BTreeMap<Budget, u64>,
     },
-    /// It ended.
+    /// The child run ended.
     ChildFinished {
-        /// The step.
         key: StepKey,
-        /// How.
         outcome: ChildOutcome,
-        /// What it spent from its beginning on.
+        /// What the child has spent in total.
         #[serde(default, skip_serializing_if = "BudgetUsage::is_nothing")]
         spent: BudgetUsage,
     },
-    /// Most of a budget is spent.
-    BudgetWarned { budget: Budget, used: u64, limit: u64 },
-    /// All of it is: a person decides.
-    BudgetReached { budget: Budget, limit: u64 },
-    /// Somebody wants it to end.
+    /// A budget is nearly used up.
+    BudgetWarned {
+        budget: Budget,
+        used: u64,
+        limit: u64,
+    },
+    /// A budget is used up: a person decides what happens next.
+    BudgetReached {
+        budget: Budget,
+        limit: u64,
+    },
+    /// Somebody asked to cancel the run.
     CancelRequested {
-        /// Who.
         by: Actor,
-        /// Why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// Nothing new begins.
-    Paused { by: Actor },
-    /// It goes on.
-    Resumed { by: Actor },
-    /// A run that had ended, or waits, goes on from somewhere.
+    /// Nothing new is started.
+    Paused {
+        by: Actor,
+    },
+    /// The run continues after a pause.
+    Resumed {
+        by: Actor,
+    },
+    /// A run that had ended or was waiting continues from some step.
     RunResumedFrom(Box<Resumption>),
-    /// Its end: it did what it should.
+    /// The run ended successfully.
     RunSucceeded {
-        /// The final output.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<Value>,
     },
-    /// Its end: it could not.
+    /// The run ended in failure.
     RunFailed {
-        /// Why.
         failure: Failure,
-        /// The step that failed.
+        /// The step that failed, if it was a step.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<StepKey>,
     },
-    /// Its end: somebody stopped it.
+    /// The run ended because it was canceled.
     RunCanceled,
 }
 
-/// The first event.
+/// The first event of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunCreated {
-    /// The run.
     pub run: String,
-    /// The workflow.
+    /// The id of the workflow.
     pub workflow: String,
-    /// The hash of the text it was pinned from.
+    /// The hash of the pinned workflow text.
     pub text_hash: String,
-    /// The meaning of the text.
+    /// The hash of the plan: equal for texts with the same meaning.
     pub plan_hash: String,
-    /// Its inputs; secret ones as sentinels.
+    /// The inputs, with placeholders in place of secrets.
     pub inputs: Map<String, Value>,
-    /// Random and secret, so that nobody outside can forge a placeholder for a secret.
+    /// Random and secret, so that nobody outside can forge the placeholder of a secret.
     #[serde(rename = "seal")]
     pub nonce: String,
-    /// The inputs that are secrets.
+    /// The names of the inputs that are secrets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,
-    /// Those of them whose value came from their default: whoever drives the run reads it again.
+    /// The secret inputs whose value came from their default: the driver of the run reads it again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub defaulted: Vec<String>,
-    /// The variables of the environment that expressions of the workflow read; sentinels in the
-    /// place of secrets.
+    /// The environment variables that the workflow's expressions read, with placeholders in place
+    /// of secrets.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub env: Map<String, Value>,
-    /// Who started it.
     pub actor: Actor,
-    /// The project it belongs to.
+    /// The project that the run belongs to.
     pub workspace: String,
-    /// The run and the step it was started by.
+    /// The run and the step that started this run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Parent>,
-    /// What it may spend.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub budget: BTreeMap<Budget, u64>,
-    /// How presence must be shown to decide in it, at least.
+    /// The minimum proof of presence for decisions in this run.
     #[serde(default)]
     pub presence: Presence,
-    /// The key that decisions of a person are signed with, when there is one.
+    /// The key that verifies a person's decisions, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person: Option<String>,
-    /// When it is too late.
+    /// When the run is canceled for taking too long.
     pub deadline_ms: u64,
-    /// Every call is answered by the mock of its catalog.
+    /// Whether every call is answered by the mock of its catalog.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mock: bool,
-    /// What its requests are made with, wherever it is driven. Runs of 0.1.0 have none.
+    /// The world that its requests are made in, wherever it is driven. Runs of 0.1.0 have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub world: Option<Box<RunWorld>>,
 }
@@ -244,237 +269,216 @@ pub struct RunCreated {
 /// The run and the step that started another run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parent {
-    /// The run.
     pub run: String,
-    /// The step.
     pub key: StepKey,
-    /// How many runs are above.
+    /// How many ancestors the run has.
     pub depth: u32,
 }
 
-/// Who did something.
+/// Who caused an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Actor {
-    /// A person, an agent, or the engine itself.
     pub kind: ActorKind,
-    /// A name: of a user, or of a client.
+    /// The name of a user or a client.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
 }
 
-/// Who may do something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActorKind {
-    /// A person.
     Person,
     /// A model.
     Agent,
-    /// The engine: a timeout, a parent.
+    /// The engine itself, for example for a timeout or on behalf of a parent run.
     Engine,
 }
 
-/// How a person showed to be there, least first.
+/// How a person proved their presence, weakest first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Presence {
     /// The user's configuration approves this workflow unattended.
     Policy,
-    /// Asked by the client, answered by the person.
+    /// The client asked, and the person answered.
     Elicitation,
-    /// Typed on a terminal.
+    /// Typed at a terminal.
     #[default]
     Terminal,
-    /// With the person's PIN.
+    /// Confirmed with the person's PIN.
     Pin,
 }
 
-/// How a person showed to be there when they decided something.
+/// Proof that a person was present when they decided something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proof {
-    /// In which way.
-    pub presence: Presence,
-    /// The signature over what was decided.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signature: Option<String>,
-}
-
-impl Proof {
-    /// A word at a terminal.
-    pub fn at_terminal() -> Proof {
-        Proof { presence: Presence::Terminal, signature: None }
-    }
-}
-
-/// One try of a request.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Attempt {
-    /// The step.
-    pub key: StepKey,
-    /// Which try of this execution, from 1.
-    pub attempt: u32,
-    /// What tells a server that two requests are one.
-    pub idempotency_key: String,
-    /// A digest of the request.
-    pub request_digest: String,
-    /// The request in short: `POST /refunds`.
-    pub request: String,
-    /// Whether it changes something.
-    pub write: bool,
-    /// Whether it may be sent again.
-    pub repeatable: bool,
-    /// How long it may take; runs of earlier versions do not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout_ms: Option<u64>,
-    /// The request itself, as it may be shown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sent: Option<Box<SentRequest>>,
-}
-
-/// What came back.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct CallAnswer {
-    /// The body.
-    pub output: Value,
-    /// The status.
-    #[serde(default)]
-    pub status: u16,
-    /// Headers that say something.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub headers: Map<String, Value>,
-    /// What is worth knowing: cut, or numbers kept as text.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
-}
-
-/// What a person says about an unknown outcome, or a step nobody gets right.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "decision", rename_all = "snake_case")]
-pub enum Settlement {
-    /// It happened; this is what came of it.
-    Happened {
-        /// The output.
-        #[serde(default)]
-        output: Value,
-    },
-    /// It did not: it is done again.
-    DidNot,
-    /// The step has failed.
-    GiveUp,
-}
-
-/// What an agent hands in.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Submission {
-    /// The step.
-    pub key: StepKey,
-    /// Which try.
-    pub attempt: u32,
-    /// A digest of it.
-    pub digest: String,
-    /// What it is.
-    pub output: Value,
-    /// Variables it adds.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub context: Map<String, Value>,
-    /// Who.
-    pub by: Actor,
-    /// Messages whose senders wait for the verdict.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub messages: Vec<String>,
-}
-
-/// What is wrong with a submission.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SubmissionIssue {
-    /// What.
-    pub message: String,
-    /// What to do.
-    pub suggestion: Hint,
-}
-
-/// What a person is asked.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ApprovalRequest {
-    /// The step.
-    pub key: StepKey,
-    /// The question.
-    pub message: String,
-    /// What will be done after a yes, as far as it is known.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub shown: Vec<ShownCall>,
-    /// Steps that will send something after a yes of which it was not known what.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unshown: Vec<StepKey>,
-    /// A digest of all that was shown.
-    pub digest: String,
-    /// When it lapses.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_at_ms: Option<u64>,
-    /// What differs from what was approved before.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<ApprovalChange>,
-}
-
-impl ApprovalRequest {
-    /// Whether it was known that a step would send something.
-    pub(crate) fn names(&self, key: &StepKey) -> bool {
-        let listed = key.list().is_some_and(|(list, _)| self.unshown.contains(&list));
-        listed || self.unshown.contains(key) || self.shown.iter().any(|shown| shown.key == *key)
-    }
-}
-
-/// A request that depends on an approval.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ShownCall {
-    /// The step.
-    pub key: StepKey,
-    /// A digest of the request.
-    pub digest: String,
-    /// The request in short.
-    pub request: String,
-    /// The same with where it goes to.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub target: String,
-    /// Its arguments.
-    pub arguments: Value,
-}
-
-/// Something that differs from what was approved.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ApprovalChange {
-    /// The step.
-    pub key: StepKey,
-    /// What was shown.
-    pub before: Value,
-    /// What it would be.
-    pub after: Value,
-}
-
-/// What a person decided.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ApprovalDecision {
-    /// The question.
-    pub key: StepKey,
-    /// The digest of what was shown.
-    pub digest: String,
-    /// Who.
-    pub by: Actor,
-    /// What they said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub comment: Option<String>,
-    /// Their answer, when there is a form.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Value>,
-    /// How they showed to be there.
     pub presence: Presence,
     /// The signature over the decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
 }
 
+impl Proof {
+    /// Proof of a decision typed at a terminal, without a signature.
+    pub fn at_terminal() -> Proof {
+        Proof { presence: Presence::Terminal, signature: None }
+    }
+}
+
+/// One attempt at a request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    pub key: StepKey,
+    /// The number of the attempt at this execution, starting at 1.
+    pub attempt: u32,
+    /// Lets a server recognize a repeated request.
+    pub idempotency_key: String,
+    pub request_digest: String,
+    /// A short form of the request, such as `POST /refunds`.
+    pub request: String,
+    /// Whether the request changes something.
+    pub write: bool,
+    /// Whether the request may be sent again.
+    pub repeatable: bool,
+    /// How long the attempt may take; absent in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// The request as it may be shown, without secrets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<Box<SentRequest>>,
+}
+
+/// The answer to a request.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CallAnswer {
+    /// The body.
+    pub output: Value,
+    /// The HTTP status.
+    #[serde(default)]
+    pub status: u16,
+    /// The headers worth keeping.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub headers: Map<String, Value>,
+    /// What a reader should know about the body, such as that it was truncated or that numbers were
+    /// kept as text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// A person's decision about a request with an unknown outcome, or about a step whose submissions
+/// were all rejected.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "decision", rename_all = "snake_case")]
+pub enum Settlement {
+    /// It happened, with this output.
+    Happened {
+        #[serde(default)]
+        output: Value,
+    },
+    /// It did not happen, so it is done again.
+    DidNot,
+    /// Give up: the step fails.
+    GiveUp,
+}
+
+/// What an agent submitted for a step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Submission {
+    pub key: StepKey,
+    pub attempt: u32,
+    /// A digest of the output and the variables.
+    pub digest: String,
+    pub output: Value,
+    /// Variables to add to the context.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub context: Map<String, Value>,
+    pub by: Actor,
+    /// The messages whose senders wait for the verdict.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<String>,
+}
+
+/// One thing that is wrong with a submission.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubmissionIssue {
+    pub message: String,
+    /// How to correct it.
+    pub suggestion: Hint,
+}
+
+/// A question to a person.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ApprovalRequest {
+    pub key: StepKey,
+    pub message: String,
+    /// The requests that approval allows, where they are already known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shown: Vec<ShownCall>,
+    /// Steps that will send something after approval, but whose requests are not known yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unshown: Vec<StepKey>,
+    /// A digest of everything that was shown.
+    pub digest: String,
+    /// When the question expires.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at_ms: Option<u64>,
+    /// What differs from an earlier approval.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<ApprovalChange>,
+}
+
+impl ApprovalRequest {
+    /// Whether the request shows or lists a step as one that sends something.
+    pub(crate) fn names(&self, key: &StepKey) -> bool {
+        let listed = key.list().is_some_and(|(list, _)| self.unshown.contains(&list));
+        listed || self.unshown.contains(key) || self.shown.iter().any(|shown| shown.key == *key)
+    }
+}
+
+/// A request that an approval covers, as shown to the person.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ShownCall {
+    pub key: StepKey,
+    pub digest: String,
+    /// A short form of the request, such as `POST /refunds`.
+    pub request: String,
+    /// The request with its full URL.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub target: String,
+    pub arguments: Value,
+}
+
+/// A difference from what was approved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ApprovalChange {
+    pub key: StepKey,
+    /// What was shown.
+    pub before: Value,
+    /// What it would be now.
+    pub after: Value,
+}
+
+/// A person's answer to an approval.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ApprovalDecision {
+    pub key: StepKey,
+    /// The digest of what was shown.
+    pub digest: String,
+    pub by: Actor,
+    /// What the person said about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
+    /// The person's answer, if there is a form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Value>,
+    /// How the person proved their presence.
+    pub presence: Presence,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
+}
+
 impl ApprovalDecision {
-    /// A decision that the engine makes without a person.
+    /// A decision that the engine makes instead of a person.
     pub(crate) fn by_engine(request: &ApprovalRequest, name: &str) -> Box<ApprovalDecision> {
         Box::new(ApprovalDecision {
             key: request.key.clone(),
@@ -488,87 +492,87 @@ impl ApprovalDecision {
     }
 }
 
-/// How a run that another one started ended.
+/// How a child run ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum ChildOutcome {
-    /// It did what it should.
-    Succeeded { output: Value },
-    /// It could not.
-    Failed { failure: Failure },
-    /// Somebody stopped it.
+    Succeeded {
+        output: Value,
+    },
+    Failed {
+        failure: Failure,
+    },
     Canceled,
-    /// It was there and is gone: what it did is for a person to find out.
-    Gone { failure: Failure },
+    /// The run existed but can no longer be found: a person has to find out what it did.
+    Gone {
+        failure: Failure,
+    },
 }
 
 named_enum! {
-    /// What a run can spend; named as in a manifest.
+    /// What a run can spend, named as in a manifest.
     #[derive(PartialOrd, Ord)]
     Budget {
         /// Requests.
         HttpCalls = "http_calls",
         /// Requests that change something.
         Writes = "writes",
-        /// Tries of all kinds, submissions included.
+        /// Attempts of all kinds, including submissions.
         Attempts = "attempts",
     }
 }
 
-/// Where and how a run goes on.
+/// How a run is resumed, and from where.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Resumption {
-    /// Who.
     pub by: Actor,
-    /// What was asked for: `failed`, `start`, or a step.
+    /// What was requested: `failed`, `start`, or a step.
     pub from: String,
-    /// The steps that are forgotten and run again.
+    /// The steps whose results are discarded and which run again.
     pub reset: Vec<StepKey>,
-    /// Lists and loops that go on where they broke off: what succeeded of them is kept.
+    /// Lists and loops that continue where they stopped: the items that succeeded are kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reopen: Vec<StepKey>,
-    /// Outputs that a person put in the place of a step's own.
+    /// Outputs that a person supplied in place of the steps' own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub overrides: BTreeMap<StepKey, Value>,
-    /// Inputs that differ from now on.
+    /// Inputs whose values change.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub inputs: Map<String, Value>,
-    /// Variables of the environment that the text reads from now on.
+    /// Environment variables that the text reads from now on.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub env: Map<String, Value>,
-    /// The text from now on.
+    /// The hash of the text from now on.
     pub text_hash: String,
-    /// Its meaning.
     pub plan_hash: String,
-    /// Budgets from now on.
+    /// The budgets that change.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub budget: BTreeMap<Budget, u64>,
-    /// Only the named step runs.
+    /// Whether only the named step runs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub only: bool,
-    /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// When it is too late.
+    /// When the run is canceled for taking too long.
     pub deadline_ms: u64,
-    /// Secret inputs that were given anew: their defaults are not read again.
+    /// Secret inputs that were supplied again: their defaults are not read again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub given: Vec<String>,
-    /// Its world from now on, where that is another one.
+    /// The run's world from now on, if it changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub world: Option<Box<RunWorld>>,
-    /// How the person showed to be there, where this is theirs to decide.
+    /// How the person proved their presence, if the resumption needs a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
 }
 
 impl Resumption {
-    /// What `from` says when the run goes on at its beginning.
+    /// The value of `from` when the run resumes from the beginning.
     pub const START: &str = "start";
 }
 
 impl Event {
-    /// The world that a run has from this event on.
+    /// The world that the run has from this event on.
     pub fn world(&self) -> Option<&RunWorld> {
         match self {
             Event::RunCreated(created) => created.world.as_deref(),
@@ -578,7 +582,7 @@ impl Event {
         }
     }
 
-    /// Why something failed: its own failure, or that of the run of a step.
+    /// The failure that the event carries: its own, or the failure of a child run.
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Event::AttemptFailed { failure, .. }
@@ -592,7 +596,7 @@ impl Event {
         }
     }
 
-    /// The execution it is about; those that put several back are about the run.
+    /// The execution that the event is about; `None` for events about the whole run.
     pub fn key(&self) -> Option<&StepKey> {
         match self {
             Event::StepScheduled { key, .. }
@@ -634,7 +638,7 @@ impl Event {
     }
 }
 
-/// The name of each kind of event, as it stands in the journal.
+/// Defines the name of each kind of event, as written in the journal.
 macro_rules! event_names {
     ($($variant:ident = $name:literal),* $(,)?) => {
         impl Event {

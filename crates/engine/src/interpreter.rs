@@ -1,12 +1,11 @@
-//! The decisions of whoever drives a run, without the effects: what to write down, and what to do
-//! once that is on disk.
+//! The decisions of a run's driver, without the effects: what to record, and what to do once that
+//! is on disk.
 //!
-//! A driver feeds what happens and does what it is told, in this order: entries are made durable,
-//! then answers are given and effects begin. Nothing is done that is not written down, so a crash
-//! anywhere loses nothing but the knowledge of how an effect ended; the next driver declares it
-//! lost.
+//! A driver feeds in what happened and carries out the decision in this order: entries are made
+//! durable, then replies are sent and effects begin. Nothing is done before it is recorded, so a
+//! crash loses at most the knowledge of how an effect ended; the next driver declares it lost.
 //!
-//! Length: every input of a run and what follows from it; the order of these is what matters.
+//! Length: every input of a run and its consequences are here, because their order is what matters.
 
 pub(crate) mod budget;
 pub mod command;
@@ -47,12 +46,12 @@ use crate::{
     secret_placeholder,
 };
 
-/// What the interpreter asks of the world. Both are pure as far as a run is concerned.
+/// What the interpreter asks about the world. The methods are pure from a run's point of view.
 pub trait WorldView {
-    /// A request as it would be sent, or why it cannot be.
+    /// Builds a request as it would be sent, or says why it cannot be built.
     fn prepare(&self, call: &StepCall, mock: bool) -> Result<PreparedCall, Failure>;
 
-    /// Whether a command changes something, whatever its arguments; nothing when that is not known.
+    /// Whether a command changes something, whatever its arguments; `None` if that is not known.
     fn writes(&self, command: &str, mock: bool) -> Option<bool> {
         let bare = StepCall {
             command: command.to_owned(),
@@ -62,38 +61,39 @@ pub trait WorldView {
         self.prepare(&bare, mock).ok().map(|prepared| prepared.write)
     }
 
-    /// How long after it was recorded a request may still take effect, whatever has become of the
-    /// process that sends it.
+    /// How long after it was recorded a request may still take effect, even if the process that
+    /// sends it has died.
     fn arrives_within_ms(&self, timeout_ms: u64) -> u64 {
         timeout_ms.saturating_add(limits::ARRIVAL_MARGIN_MS)
     }
 
-    /// A digest of the text of another workflow and of all that it runs; nothing without one.
+    /// A digest of the text of another workflow and of every workflow it runs, or `None` if there
+    /// is none.
     fn text_of(&self, workflow: &str) -> Option<String>;
 
-    /// Whether a signature of a person is right.
+    /// Whether a person's signature is valid.
     fn is_signed(&self, person: &str, text: &str, signature: &str) -> bool;
 }
 
 /// A request as it would be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreparedCall {
-    /// A digest of all of it.
+    /// A digest of the whole request.
     pub digest: String,
-    /// It in short: `POST /refunds`.
+    /// A short form of the request, such as `POST /refunds`.
     pub request: String,
-    /// The same with where it goes to: `POST https://api.example/refunds`.
+    /// The request with its full URL, such as `POST https://api.example/refunds`.
     pub target: String,
-    /// Whether it changes something.
+    /// Whether the request changes something.
     pub write: bool,
-    /// Whether it may be sent again.
+    /// Whether the request may be sent again.
     pub repeatable: bool,
-    /// The request itself, with sentinels in the place of its secrets; nothing for what is no
-    /// request to an API.
+    /// The request itself, with placeholders in place of secrets; `None` if it does not go to an
+    /// API.
     pub sent: Option<Box<SentRequest>>,
 }
 
-/// Something that happened.
+/// Something that happened, as input to the interpreter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "input", rename_all = "snake_case")]
 pub enum Input {
@@ -106,11 +106,11 @@ pub enum Input {
     Signal { id: String, signal: Signal },
 }
 
-/// How a request came to its end.
+/// How a request ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum AttemptOutcome {
-    /// With an answer that is no error.
+    /// With an answer that is not an error.
     Answered { answer: CallAnswer, duration_ms: u64 },
     /// Without one. `unsent` says that it certainly had no effect, `retry_after_ms` what the server
     /// asked for.
@@ -118,7 +118,7 @@ pub enum AttemptOutcome {
 }
 
 impl AttemptOutcome {
-    /// Of a request that was not sent, because its process was away for too long.
+    /// The outcome of a request that was not sent because its process was suspended for too long.
     pub fn lapsed() -> AttemptOutcome {
         let message = "the request was not sent: this process had been stopped for too long";
         let failure = Failure::new(Code::UpstreamFailed, message, "it is sent again by itself");
@@ -127,60 +127,54 @@ impl AttemptOutcome {
     }
 }
 
-/// Something to do once what was decided is on disk.
+/// Something to do once the decision is on disk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "snake_case")]
 pub enum RunEffect {
     /// Send a request.
     Call {
-        /// The execution.
         key: StepKey,
-        /// The attempt, which its outcome names: the number of the event that began it.
+        /// The sequence number of the event that started the attempt; its outcome must name it.
         attempt: u64,
-        /// Which try of the execution it is, from 1.
+        /// The number of the attempt at this execution, starting at 1.
         number: u32,
-        /// The request.
         call: StepCall,
-        /// What tells a server that two requests are one.
+        /// Lets a server recognize a repeated request.
         idempotency_key: String,
-        /// The digest of the request that was recorded: nothing else may be sent.
+        /// The recorded digest of the request: nothing else may be sent.
         digest: String,
     },
-    /// Give a request up; its end is still to be told.
+    /// Give up on a request; its outcome must still be reported.
     Abort { key: StepKey, attempt: u64 },
-    /// Start another run, or go on with it.
+    /// Start a child run, or continue it.
     StartChild {
-        /// The execution.
         key: StepKey,
-        /// The run.
         run: String,
-        /// Its workflow.
         workflow: String,
-        /// Its inputs.
         inputs: Map<String, Value>,
-        /// What it may spend from now on.
+        /// The budget that the child may use from now on.
         rest: BTreeMap<Budget, u64>,
     },
-    /// Cancel another run.
+    /// Cancel a child run.
     CancelChild { run: String },
     /// Let nothing new begin in another run, or let it go on; `seq` is the event after which it is
     /// told.
     PauseChild { run: String, resume: bool, seq: u64 },
 }
 
-/// What follows from something that happened.
+/// What the interpreter decided after an input.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
-    /// What to write down.
+    /// What to record.
     pub entries: Vec<JournalEntry>,
-    /// What to answer, to whom.
+    /// The replies, each with the id of the message it answers.
     pub answers: Vec<(String, Reply)>,
     /// What to do after that.
     pub effects: Vec<RunEffect>,
 }
 
-/// Decides what a run does next. All it knows is the run's workflow and state; the frontier only
-/// saves work.
+/// Decides what a run does next. It knows only the run's workflow and state; the frontier is a
+/// cache.
 #[derive(Debug, Clone)]
 pub struct Interpreter {
     flow: Flow,
@@ -191,15 +185,17 @@ pub struct Interpreter {
 }
 
 impl Interpreter {
-    /// A run as its journal has it. Nothing is decided: a new run begins with the first
-    /// [`Input::Tick`], and one whose driver is gone goes on with [`Interpreter::declare_lost`].
+    /// Loads a run from its journal. This decides nothing yet: a new run starts with the first
+    /// [`Input::Tick`], and a run whose driver is gone continues with
+    /// [`Interpreter::declare_lost`].
     pub fn load(flow: Flow, state: State) -> Interpreter {
         let frontier = Frontier::of(&flow, &state);
         Interpreter { flow, state, frontier, held: false }
     }
 
-    /// Takes a run over whose driver is gone: the outcomes of its requests in flight will never be
-    /// told. Those that may be sent again are; of the others a person says what became of them.
+    /// Takes over a run whose driver is gone: nobody will report the outcomes of its requests in
+    /// flight. Requests that may be repeated are sent again; for the others, a person decides the
+    /// outcome.
     pub fn declare_lost(
         &mut self,
         now_ms: u64,
@@ -210,7 +206,8 @@ impl Interpreter {
         turn.go_on()
     }
 
-    /// Gives a run its world that was started without one. Nothing is sent before that is recorded.
+    /// Pins the world of a run that was started without one. Nothing is sent before this is
+    /// recorded.
     pub fn pin_world(
         &mut self,
         pinned: RunWorld,
@@ -222,39 +219,37 @@ impl Interpreter {
         Ok(turn.decision)
     }
 
-    /// The run.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// Its workflow.
     pub fn flow(&self) -> &Flow {
         &self.flow
     }
 
-    /// Both, for those who look at the run once nobody drives it.
+    /// The workflow and the state, for reading the run once nobody drives it.
     pub fn into_parts(self) -> (Flow, State) {
         (self.flow, self.state)
     }
 
-    /// Another text, which a resumption of the run names.
+    /// Replaces the workflow, when a resumption of the run changes its text.
     pub fn set_flow(&mut self, flow: Flow) {
         self.flow = flow;
         self.frontier = Frontier::of(&self.flow, &self.state);
     }
 
-    /// Sends and starts nothing from now on, for a driver that ends: what happens is still taken
-    /// in, and whoever opens the run next goes on from there.
+    /// Stops sending and starting anything, for a driver that is shutting down. Inputs are still
+    /// handled, and whoever opens the run next continues from there.
     pub fn hold(&mut self) {
         self.held = true;
     }
 
-    /// Whether nothing is sent or started.
+    /// Whether [`Interpreter::hold`] was called.
     pub fn is_held(&self) -> bool {
         self.held
     }
 
-    /// Takes in what happened.
+    /// Handles an input.
     pub fn handle(
         &mut self,
         input: Input,
@@ -270,19 +265,19 @@ impl Interpreter {
         turn.go_on()
     }
 
-    /// Whether a message was taken in and its answer is still to come.
+    /// Whether a message was accepted and its reply is still pending.
     pub fn is_waited_for(&self, id: &str) -> bool {
         self.state.open().any(|(_, step)| step.awaiting.iter().any(|awaiting| awaiting == id))
     }
 
-    /// What the run wants of the runs of its steps, as it stands: that they begin, go on, or end.
-    /// It follows from the state alone, so whoever drives the run derives it again. What is wanted
-    /// twice is done once.
+    /// What the run's children should be doing now: start, continue or end. This follows from the
+    /// state alone, so every driver of the run derives it again, and repeating an effect does no
+    /// harm.
     pub fn children(&self) -> Vec<RunEffect> {
         let mut effects = Vec::new();
         for (key, step, run) in self.state.children() {
             let Some(ChildStart { workflow, inputs, .. }) = self.starting(key) else {
-                // It was started by a text that can no longer be told: its end is still awaited.
+                // The current text no longer starts this child, but its end is still awaited.
                 continue;
             };
             let rest = step.child.as_ref().map(|child| child.rest.clone()).unwrap_or_default();
@@ -305,7 +300,7 @@ impl Interpreter {
         }
     }
 
-    /// When the run goes on by itself.
+    /// When the run next continues on its own.
     pub fn wakes_at(&self) -> Option<u64> {
         let state = &self.state;
         if state.end.is_some() {
@@ -318,12 +313,11 @@ impl Interpreter {
         timers.chain(lapses).chain(deadline).min()
     }
 
-    /// How the run stands.
     pub fn status(&self) -> Status {
         crate::view::status(&self.flow, &self.state)
     }
 
-    /// Whether the run goes on by itself and has nothing to do before a time.
+    /// Whether the run is only waiting for a timer, with no request in flight and no child running.
     pub fn is_asleep(&self) -> bool {
         let any = |is: fn(&Phase) -> bool| self.state.open().any(|(_, step)| is(&step.phase));
         !self.held
@@ -333,12 +327,12 @@ impl Interpreter {
     }
 }
 
-/// One turn: an input and all that follows from it.
+/// One turn: an input and everything that follows from it.
 struct Turn<'t> {
     interpreter: &'t mut Interpreter,
     world: &'t dyn WorldView,
     decision: Decision,
-    /// Messages that wait for the verdict on a submission, and have no answer yet.
+    /// Messages that wait for the verdict on a submission and have not been answered yet.
     awaited: Vec<(StepKey, String)>,
     now_ms: u64,
 }
@@ -355,7 +349,7 @@ impl<'t> Turn<'t> {
 }
 
 impl Turn<'_> {
-    /// Does whatever is due, and all that follows.
+    /// Does whatever is due and everything that follows from it.
     fn go_on(mut self) -> Result<Decision, IllegalEvent> {
         self.tick()?;
         self.settle()?;
@@ -370,7 +364,7 @@ impl Turn<'_> {
         RunEvaluator::of(&self.interpreter.flow, &self.interpreter.state)
     }
 
-    /// The time of the run. The clock of a machine may be set back; that of a run is not.
+    /// The run's time. A machine's clock may be set back; the run's time never goes back.
     fn now(&self) -> u64 {
         self.now_ms.max(self.state().now_ms)
     }
@@ -389,7 +383,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// What was on its way when nobody was there to see how it ended.
+    /// Settles the requests that were in flight when the previous driver died.
     fn recover(&mut self) -> Result<(), IllegalEvent> {
         let now = self.now();
         lost(self.state(), now).into_iter().try_for_each(|event| self.record(event))?;
@@ -401,7 +395,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// What happens because of the time.
+    /// Does what is due because time has passed.
     fn tick(&mut self) -> Result<(), IllegalEvent> {
         if self.state().end.is_some() {
             return Ok(());
@@ -422,11 +416,12 @@ impl Turn<'_> {
         RunEvaluator::with(flow, state, frontier).next()
     }
 
-    /// Does whatever follows, until the run has to wait for something.
+    /// Does whatever comes next, until the run has to wait for something.
     fn settle(&mut self) -> Result<(), IllegalEvent> {
         while let Some(command) = self.next() {
             match command {
-                // An agent does not act on a yes to something else, no more than a request does.
+                // Like a request, a prompt is not offered on the strength of an approval that no
+                // longer applies.
                 NextCommand::Record(event) if matches!(*event, Event::PromptOffered { .. }) => {
                     let Event::PromptOffered { key, attempt } = *event else { continue };
                     let tries = |budget| budget == Budget::Attempts;
@@ -454,7 +449,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Answers those who wait for a verdict that will not come.
+    /// Answers the senders who wait for a verdict that will not come.
     fn dismiss(&mut self) {
         let state = &self.interpreter.state;
         let waits = |key: &StepKey, id: &String| {
@@ -467,7 +462,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Answers those who wait for the verdict on a submission.
+    /// Answers the senders who wait for the verdict on a submission.
     fn tell(&mut self, key: &StepKey, issues: Vec<SubmissionIssue>) {
         let reply = admission::reply(&self.interpreter.flow, &self.interpreter.state, key, issues);
         for (_, id) in self.awaited.extract_if(.., |(of, _)| of == key) {
@@ -513,7 +508,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Warns of budgets that come to their end.
+    /// Warns about budgets that are nearly used up.
     fn warn(&mut self) -> Result<(), IllegalEvent> {
         for (budget, used, limit) in budget::near(self.state()) {
             self.record(Event::BudgetWarned { budget, used, limit })?;
@@ -521,7 +516,8 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Whether an approval above an execution no longer holds; then it is asked again.
+    /// Whether an approval that an execution depends on no longer holds; if so, it is requested
+    /// again.
     fn voided(&mut self, key: &StepKey) -> Result<bool, IllegalEvent> {
         let Interpreter { flow, state, .. } = &*self.interpreter;
         let approved = state.approved();
@@ -539,7 +535,7 @@ impl Turn<'_> {
         Ok(false)
     }
 
-    /// What differs from what a person approved, when something is about to be sent.
+    /// What differs from what a person approved, now that something is about to be sent.
     fn changes(&self, approval: &StepKey, sending: &StepKey) -> Vec<ApprovalChange> {
         let state = self.state();
         let look = self.look();
@@ -549,7 +545,7 @@ impl Turn<'_> {
         let names = look.names(approval);
         let asking = match look.act(&Execution { key: approval, step, names }) {
             NextCommand::Ask(asking) => *asking,
-            // A confirmation shows what an agent handed in, and what hangs on it.
+            // A confirmation shows an agent's submission and the requests that depend on it.
             _ => ApprovalDraft {
                 key: approval.clone(),
                 message: before.message.clone(),
@@ -572,8 +568,8 @@ impl Turn<'_> {
             changes.push(ApprovalChange { key, before, after: json!(after.message) });
         }
         for shown in &before.shown {
-            // What has begun since was sent as it was shown, or it would not have begun. What is
-            // sent again has to be that too.
+            // A request that has started since then was sent as shown, or it would not have
+            // started. A request that is sent again still has to match what was shown.
             let begun = self.state().has_begun(&shown.key) && sending != Some(&shown.key);
             let now = after.shown.iter().find(|now| now.key == shown.key);
             if begun || now.is_some_and(|now| now.digest == shown.digest) {
@@ -581,7 +577,7 @@ impl Turn<'_> {
             }
             let (mut before, mut after) = (side(shown), now.map_or(Value::Null, side));
             if let Some(now) = now.filter(|_| before == after) {
-                // What differs is nothing that is shown: two digests at least are not the same.
+                // None of the visible parts differ, so show the digests, which do.
                 before = json!([before, {"digest": shown.digest}]);
                 after = json!([after, {"digest": now.digest}]);
             }
@@ -591,7 +587,7 @@ impl Turn<'_> {
         changes
     }
 
-    /// Steps that would send something and were not there when a person was asked.
+    /// Steps that would send something but were not listed when the person was asked.
     fn unseen(&self, before: &ApprovalRequest, after: &ApprovalRequest) -> Vec<ApprovalChange> {
         let senders = self.look().senders_below(&before.key).into_iter();
         let unseen = senders.filter(|key| !before.names(key) && !self.state().has_begun(key));
@@ -653,7 +649,8 @@ impl Turn<'_> {
         }
         let given = digest(&json!({"workflow": workflow, "inputs": inputs}));
         let step = self.state().step(&key);
-        // A run that did not succeed goes on where it stands, unless it is given something else.
+        // A child that did not succeed continues where it stopped, unless its workflow or inputs
+        // have changed.
         let left = step.and_then(StepState::leaves);
         let left = left.filter(|left| left.given.as_deref() == Some(given.as_str()));
         let run = match left {
@@ -679,7 +676,7 @@ impl Turn<'_> {
     ) -> Result<(), IllegalEvent> {
         let current = self.state().step(key).filter(|step| step.attempt_seq == Some(of));
         let Some(Phase::Calling(attempt)) = current.map(|step| step.phase.clone()) else {
-            // Somebody settled it meanwhile: what comes late changes nothing.
+            // The step was settled in the meantime: a late outcome changes nothing.
             return Ok(());
         };
         let key = key.clone();
@@ -701,7 +698,7 @@ impl Turn<'_> {
                     FailureKind::Status(status) => {
                         step.is_none_or(|step| !retry::is_ambiguous(step, status))
                     }
-                    // An answer that cannot be used says nothing about the effect either.
+                    // An unusable answer does not tell whether the request took effect either.
                     FailureKind::Unsendable | FailureKind::Network | FailureKind::Timeout => unsent,
                 };
                 if !attempt.repeatable && !certain {
@@ -714,7 +711,8 @@ impl Turn<'_> {
         }
     }
 
-    /// Nothing was sent, and nobody failed: the run stands still until somebody gives what lacks.
+    /// Nothing was sent and nothing failed: the run is paused until somebody supplies the missing
+    /// secret.
     fn withheld(&mut self, key: StepKey, failure: Failure) -> Result<(), IllegalEvent> {
         let canceled = self.state().canceling.is_some();
         let retry_at_ms = (!canceled).then_some(self.now());
@@ -804,7 +802,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Whether a person says what became of a step, of this try of it, and can know it.
+    /// Checks that a person may decide the outcome of this attempt at a step, and can know it yet.
     fn settled(
         &self,
         key: &StepKey,
@@ -814,7 +812,7 @@ impl Turn<'_> {
     ) -> Result<(), Failure> {
         admission::settlement(&self.interpreter.flow, self.state(), key, by)?;
         let current = self.state().step(key).and_then(|step| step.asked);
-        // A signed word is about one try, and says which.
+        // A signed decision is about one attempt and names it.
         let signed = self.state().head.person.is_some();
         if (asked.is_some() || signed) && asked != current {
             return Err(Cause::AskedAgain { key: key.clone() }.into());
@@ -825,13 +823,14 @@ impl Turn<'_> {
         }
     }
 
-    /// Whether no request of an execution, or of those below it, may still take effect.
+    /// Checks that no request of an execution, or of the executions below it, may still take
+    /// effect.
     fn has_all_arrived(&self, key: &StepKey) -> Result<(), Failure> {
         let below = self.state().below(key).map(|(below, _)| below);
         std::iter::once(key).chain(below).try_for_each(|key| self.has_arrived(key))
     }
 
-    /// Whether a request that nobody saw the end of can no longer take effect: before that, nobody
+    /// Checks that a request with an unknown outcome can no longer take effect: until then, nobody
     /// can know that it did not happen.
     fn has_arrived(&self, key: &StepKey) -> Result<(), Failure> {
         let step = self.state().step(key);
@@ -845,7 +844,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Whether what only a person decides about how a run goes on is a person's word.
+    /// Checks that a resumption comes from a person, with proof, if it needs one.
     fn proven(&self, seq: u64, resumption: &Resumption) -> Result<(), Failure> {
         let is_person = resumption.by.kind == ActorKind::Person;
         match resume::needs(&self.interpreter.flow, self.state(), resumption) {
@@ -864,15 +863,15 @@ impl Turn<'_> {
         Ok(Reply::Done)
     }
 
-    /// Whether a pause ends by this word: what somebody paused by itself stays so when the run
-    /// above goes on.
+    /// Whether this actor may end the pause: a run that was paused on its own stays paused when its
+    /// parent resumes.
     fn may_go_on(&self, by: &Actor) -> bool {
         let state = self.state();
         let theirs = *by == engine_actor("parent") && state.paused_by.as_ref() != Some(by);
         state.paused && !theirs
     }
 
-    /// Lets nothing new begin, or lets the run go on, and the runs of its steps with it.
+    /// Pauses or resumes the run and its children.
     fn pauses(&mut self, changes: bool, event: Event) -> Result<Reply, IllegalEvent> {
         if self.state().end.is_some() {
             return Ok(Reply::Refused { failure: Cause::HasEnded.into() });
@@ -880,12 +879,12 @@ impl Turn<'_> {
         if changes {
             self.record(event)?;
         }
-        // Also where nothing changes here: whether those below have heard of it is not known.
+        // Even if nothing changes here, the children may not have received the message yet.
         self.tell_children(!self.state().paused);
         Ok(Reply::Done)
     }
 
-    /// Tells the runs of its steps to pause, or to go on.
+    /// Tells the child runs to pause or to resume.
     fn tell_children(&mut self, resume: bool) {
         let Interpreter { state, .. } = &*self.interpreter;
         let (children, seq) = (state.children(), state.seq);
@@ -916,8 +915,8 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Records who waits for the verdict on a submission, so that whoever drives the run when it
-    /// comes knows whom to answer.
+    /// Records who waits for the verdict on a submission, so that whoever drives the run by then
+    /// knows whom to answer.
     fn await_verdict(&mut self, id: String, submission: Submission) -> Result<(), IllegalEvent> {
         self.awaited.push((submission.key.clone(), id.clone()));
         let submission = Submission { messages: vec![id], ..submission };
@@ -941,8 +940,8 @@ impl Turn<'_> {
     }
 }
 
-/// What became of the requests that were under way when a process ended: those that may be sent
-/// again are, and of the others a person says it.
+/// The events for requests that were in flight when a process died: requests that may be repeated
+/// are sent again, and a person decides the outcome of the others.
 pub(crate) fn lost(state: &State, now_ms: u64) -> Vec<Event> {
     let calling = state.open().filter_map(|(_, step)| match &step.phase {
         Phase::Calling(attempt) => Some(attempt),
@@ -962,7 +961,7 @@ pub(crate) fn lost(state: &State, now_ms: u64) -> Vec<Event> {
     lost.collect()
 }
 
-/// The questions that nobody answered in time.
+/// The events for questions that nobody answered in time.
 pub(crate) fn lapsed(state: &State, now_ms: u64) -> Vec<Event> {
     let asking = state.open().filter(|(_, step)| step.phase == Phase::Asking);
     let asked = asking.filter_map(|(_, step)| step.request.as_deref());
@@ -972,14 +971,14 @@ pub(crate) fn lapsed(state: &State, now_ms: u64) -> Vec<Event> {
     rejected.collect()
 }
 
-/// A request as a person compares it with another one.
+/// A request as shown to a person who compares two of them.
 fn side(shown: &ShownCall) -> Value {
     let request = if shown.target.is_empty() { &shown.request } else { &shown.target };
     json!({request.clone(): shown.arguments})
 }
 
-/// What tells a server that two requests are one: the same over all tries of one execution, and
-/// another for every pass of polling and whenever somebody wants it done again.
+/// The idempotency key of a request: the same for all attempts at one execution, and a new one for
+/// every polling pass and whenever somebody has the step done again.
 fn idempotency_key(run: &str, key: &StepKey, step: Option<&StepState>) -> String {
     let generation = step.map_or(0, |step| step.generation);
     let pass = step.map_or(0, |step| step.passes);
@@ -988,8 +987,8 @@ fn idempotency_key(run: &str, key: &StepKey, step: Option<&StepState>) -> String
     format!("{run}/{key}{again}{pass}")
 }
 
-/// The run that a step starts: the same however often it is started, and another for every pass of
-/// polling and whenever somebody wants it done again.
+/// The id of the run that a step starts: the same however often it is started, and a new one for
+/// every polling pass and whenever somebody has the step done again.
 fn child_run(run: &str, key: &StepKey, step: Option<&StepState>) -> String {
     let digest = Sha256::digest(idempotency_key(run, key, step));
     let mut id = [0; 16];
@@ -997,7 +996,7 @@ fn child_run(run: &str, key: &StepKey, step: Option<&StepState>) -> String {
     milepost_model::id::RunId::from_bytes(id).to_string()
 }
 
-/// A digest of a value, as text.
+/// The SHA-256 digest of a value, in hex.
 pub(crate) fn digest(value: &Value) -> String {
     hex(&Sha256::digest(value.to_string()))
 }

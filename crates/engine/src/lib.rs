@@ -1,11 +1,13 @@
-//! Durable runs of workflows, as pure code: no clock, no randomness, no I/O, no hash map order.
+//! Durable runs of workflows, as pure code: no clock, no randomness, no I/O, no dependence on hash
+//! map order.
 //!
-//! - [`event`]: what the journal of a run holds, and how events of earlier versions are read.
-//! - [`state`]: what a run has come to, as the fold of its events.
-//! - [`interpreter`]: turns what happens into events to record and effects to carry out after that;
-//!   what to do next is a function of the workflow and the state ([`next()`]).
-//! - [`signal`]: messages to a run and its replies; `admission` decides which messages are accepted.
-//! - [`resume`]: how a run that has ended or stands still goes on, and what that costs.
+//! - [`event`]: the contents of a run's journal, and how events of earlier versions are read.
+//! - [`state`]: the current state of a run, as the fold of its events.
+//! - [`interpreter`]: turns what happens into events to record and effects to carry out afterwards;
+//!   the next step is a function of the workflow and the state ([`next()`]).
+//! - [`signal`]: messages to a run and its replies; `admission` decides which messages are
+//!   accepted.
+//! - [`resume`]: how a run that has ended or stopped continues, and what that costs.
 //! - [`view`]: a run as people and agents see it.
 //! - [`ports`]: what a driver needs from the world, such as a journal and a sender of requests.
 
@@ -38,5 +40,5 @@ pub use secret_placeholder::{
     secret_placeholder,
 };
 
-/// The name of the engine as the actor that ends a run which takes too long.
+/// The engine's actor name when it cancels a run or rejects a question because time is up.
 pub(crate) const DEADLINE: &str = "deadline";

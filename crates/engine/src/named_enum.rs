@@ -1,4 +1,4 @@
-//! Enumerations whose words are serialised, kept in the index and shown to people.
+//! Enums whose names are serialized, stored in the index and shown to people.
 
 #[macro_export]
 #[doc(hidden)]
@@ -14,7 +14,7 @@ macro_rules! named_enum {
         impl $name {
             pub const ALL: &[$name] = &[$($name::$variant),*];
 
-            /// The word, as it is serialised and shown.
+            /// The name, as it is serialized and shown.
             pub fn name(self) -> &'static str {
                 match self { $($name::$variant => $word),* }
             }

@@ -1,9 +1,9 @@
-//! How a run goes on that has ended, is paused, or has spent its budget: what is kept, what runs
+//! How a run continues that has ended, is paused or has used up its budget: what is kept, what runs
 //! again, and what that will cost.
 //!
-//! A plan comes first and changes nothing. It holds the one event that carries it out, and it must
-//! never promise less than what then happens: a write that may be done twice is named, and what
-//! cannot be known before is a range.
+//! Planning comes first and changes nothing. A plan holds the one event that carries it out, and it
+//! must never promise less than what will happen: a write that may be repeated is named, and a cost
+//! that cannot be known in advance is a range.
 
 mod authority;
 mod forecast;
@@ -30,53 +30,49 @@ pub use forecast::{Forecast, ForecastRange, SavedCost};
 use forecast::{Outlook, StepFate};
 use selection::StepSelection;
 
-/// Where a run goes on.
+/// Where a run continues from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Origin {
-    /// At the steps that failed or were canceled.
+    /// The steps that failed or were canceled.
     #[default]
     Failed,
-    /// At a step.
+    /// The step with this id.
     Step(String),
-    /// At the beginning.
+    /// The beginning.
     Start,
 }
 
-/// What somebody wants of a run.
+/// A request to resume a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResumeRequest {
-    /// Where it goes on.
     pub origin: Origin,
-    /// Only the step that is named, or the one that failed; else all that depends on it as well.
+    /// Run only the named or failed step, instead of everything that depends on it as well.
     pub only: bool,
-    /// On the newest text instead of the pinned one.
+    /// Use the newest text instead of the pinned one.
     pub latest: bool,
-    /// Inputs with another value.
+    /// Inputs to change.
     pub inputs: Map<String, Value>,
-    /// Variables of the environment that the run did not read before.
+    /// Environment variables that the run has not read before.
     pub env: Map<String, Value>,
-    /// Steps that are done again though they succeeded.
+    /// Steps to repeat although they succeeded.
     pub redo: Vec<String>,
-    /// Outputs in the place of a step's own.
+    /// Outputs to use in place of the steps' own.
     pub overrides: BTreeMap<String, Value>,
-    /// Limits from now on.
+    /// Budgets to change.
     pub budget: BTreeMap<Budget, u64>,
-    /// Who.
     pub by: Actor,
-    /// Why.
     pub reason: Option<String>,
-    /// The text from now on.
+    /// The hash of the text from now on.
     pub text_hash: String,
-    /// Its meaning.
     pub plan_hash: String,
-    /// When it is too late.
+    /// When the run is canceled for taking too long.
     pub deadline_ms: u64,
-    /// The world from now on, where that is another one.
+    /// The world from now on, if it changes.
     pub world: Option<Box<RunWorld>>,
 }
 
 impl ResumeRequest {
-    /// The plainest wish: go on where it failed, as it was.
+    /// The simplest request: continue where the run failed, and change nothing.
     pub fn of(state: &State, by: Actor) -> ResumeRequest {
         ResumeRequest {
             origin: Origin::Failed,
@@ -97,56 +93,53 @@ impl ResumeRequest {
     }
 }
 
-/// What would be done.
+/// What resuming a run would do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResumePlan {
-    /// The event that carries it out, on the state it was worked out on.
+    /// The event that carries out the plan, valid for the state that the plan was made from.
     pub resumption: Resumption,
-    /// The steps of the top level in order.
+    /// The top-level steps, in order.
     pub steps: Vec<StepPlan>,
-    /// What it costs, and what is saved.
+    /// What resuming costs, and what it saves.
     pub forecast: Forecast,
 }
 
-/// What would become of a step.
+/// What would happen to a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepPlan {
-    /// The step.
     pub key: StepKey,
-    /// The key that says what it does: `run`, `prompt` and so on.
+    /// The kind of action: `run`, `prompt` and so on.
     pub kind: ActionKind,
-    /// What becomes of it.
     pub verdict: StepOutlook,
-    /// The write that may be repeated, in short: `POST /refunds`.
+    /// The write that may be repeated, such as `POST /refunds`.
     pub repeats: Option<String>,
-    /// Why.
     pub why: String,
 }
 
 named_enum! {
-    /// What becomes of a step.
+    /// What will happen to a step.
     StepOutlook {
-        /// What it came to stays.
+        /// Its result is kept.
         Kept = "kept",
         WillRun = "will run",
-        /// It runs if its condition, or what it depends on, lets it.
+        /// It runs if its condition and its dependencies allow it.
         MayRun = "may run",
-        /// It runs, and a write that took effect, or may have, would be done once more.
+        /// It runs, and repeats a write that took effect or may have done so.
         MayRepeatWrite = "may repeat a write",
-        /// It keeps the output that a person gives.
+        /// It gets the output that a person supplies.
         Overridden = "overridden",
-        /// Its condition, or what it depends on, leaves it out.
+        /// Its condition or its dependencies rule it out.
         WillSkip = "will be skipped",
-        /// It cannot be done: it reads what will not be there.
+        /// It cannot run: it reads values that will not exist.
         WillFail = "will fail",
         /// It is not reached this time.
         Left = "left",
-        /// A person has to say first what became of a request.
+        /// A person first has to decide the outcome of a request.
         WillAsk = "will ask a person",
     }
 }
 
-/// Works out how a run would go on; `new` is `old` unless the newest text is wanted.
+/// Plans how a run would resume; `new` equals `old` unless the newest text is requested.
 pub fn plan(
     old: &Flow,
     new: &Flow,
@@ -171,8 +164,8 @@ pub fn plan(
     Ok(ResumePlan { resumption, steps, forecast })
 }
 
-/// Works out what a run does that only lacks somebody who drives it: nothing is begun again. What
-/// its last process left is settled first, as whoever takes the run up settles it.
+/// Plans what a run does once a driver picks it up: nothing is restarted. The requests that the
+/// last process left in flight are settled first, as a new driver would settle them.
 pub fn ahead(
     flow: &Flow,
     state: &State,
@@ -192,14 +185,14 @@ pub fn ahead(
     Ok(teller.tell(world))
 }
 
-/// A request with its steps found.
+/// A resume request whose steps have been looked up.
 pub(crate) struct ResolvedRequest<'r> {
     pub(crate) request: &'r ResumeRequest,
-    /// Steps that were named, by id.
+    /// The steps that were named, by id.
     pub(crate) asked: Vec<String>,
-    /// Inputs whose value differs.
+    /// The inputs whose values change.
     pub(crate) changed: Vec<&'r str>,
-    /// The only step that runs.
+    /// The step that runs alone.
     pub(crate) only: Option<StepKey>,
 }
 
@@ -228,7 +221,7 @@ impl<'r> ResolvedRequest<'r> {
     }
 }
 
-/// A step of the top level by its name.
+/// Finds a top-level step by its id.
 fn find<'f>(flow: &'f Flow, named: &str) -> Result<&'f Step, Failure> {
     match (flow.index(named), flow.step(StepKey::of_walk(named).step())) {
         (Some(_), Some(step)) => Ok(step),
@@ -243,7 +236,7 @@ fn find<'f>(flow: &'f Flow, named: &str) -> Result<&'f Step, Failure> {
     }
 }
 
-/// Whether an output may stand in the place of a step's own.
+/// Checks that an output may replace the step's own.
 fn fits(flow: &Flow, named: &str, output: &Value) -> Result<(), Failure> {
     let (step, key) = (find(flow, named)?, StepKey::of_walk(named));
     let schema = match &step.action {
@@ -262,7 +255,7 @@ fn fits(flow: &Flow, named: &str, output: &Value) -> Result<(), Failure> {
     }
 }
 
-/// The one step that is wanted.
+/// The one step that is to run.
 fn only(flow: &Flow, state: &State, request: &ResumeRequest) -> Result<StepKey, Failure> {
     if !request.redo.is_empty() || !request.overrides.is_empty() {
         return Err(refusal::only_one());
@@ -334,7 +327,7 @@ fn resumption(
     }
 }
 
-/// The run as it will be when it has been resumed.
+/// The state of the run after the resumption.
 fn after(state: &State, resumption: &Resumption) -> Result<State, Failure> {
     let mut after = state.clone();
     happens(&mut after, state.now_ms, Event::RunResumedFrom(Box::new(resumption.clone())))?;
@@ -346,7 +339,7 @@ fn happens(state: &mut State, at_ms: u64, event: Event) -> Result<(), Failure> {
     state.apply(&entry).map_err(|illegal| refusal::illegal(&illegal))
 }
 
-/// Says of each step what becomes of it.
+/// Decides for each step what will happen to it.
 struct StepPlanner<'t> {
     flow: &'t Flow,
     before: &'t State,
@@ -389,7 +382,7 @@ impl StepPlanner<'_> {
         Some(StepPlan { key, kind, verdict, repeats, why })
     }
 
-    /// What a person has to say of it, where nobody knows whether a request took effect.
+    /// The failure of a request that may have taken effect, which a person has to settle first.
     fn unknown(&self, key: &StepKey) -> Option<String> {
         let mut within = self.after.open().filter(|(other, _)| other.is_within(key));
         within.find_map(|(_, step)| match &step.phase {

@@ -1,26 +1,25 @@
-//! What stands in the place of a secret until it is sent, and how it is found again.
+//! Placeholders that stand for secrets until they are sent, and how they are found again.
 //!
-//! Nobody outside knows the nonce of a run, so no answer of an API can make the engine put a secret
-//! somewhere.
+//! Nobody outside knows a run's nonce, so no API response can make the engine insert a secret
+//! anywhere.
 
 use milepost_model::secret;
 use serde_json::{Map, Value};
 
-/// What stands in the place of a secret.
 pub fn secret_placeholder(nonce: &str, name: &str) -> String {
     format!("{}{name}{CLOSE}", open(nonce))
 }
 
 const CLOSE: char = ')';
-/// What every sentinel begins with.
+/// The prefix of every placeholder.
 const NAME: &str = "milepost-secret";
 
 fn open(nonce: &str) -> String {
     format!("{NAME}({nonce}:")
 }
 
-/// A text with something else in the place of every sentinel, by the name of its secret; one for
-/// which there is nothing stays.
+/// Replaces every placeholder in a text; `with` maps the name of a secret to its replacement, and
+/// `None` leaves the placeholder in place.
 fn replace_in_text(open: &str, text: &str, with: &mut dyn FnMut(&str) -> Option<String>) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -41,7 +40,7 @@ fn replace_in_text(open: &str, text: &str, with: &mut dyn FnMut(&str) -> Option<
     out
 }
 
-/// A value with something else in the place of every sentinel in its texts.
+/// Replaces every placeholder in the strings of a value.
 pub fn replace_secrets(
     nonce: &str,
     value: &Value,
@@ -50,7 +49,7 @@ pub fn replace_secrets(
     replace_in_value(&open(nonce), value, with)
 }
 
-/// The same for the values of a map; its keys are nobody's secret.
+/// Replaces every placeholder in the values of a map; keys never contain secrets.
 pub fn replace_secrets_in_map(
     nonce: &str,
     map: &Map<String, Value>,
@@ -60,7 +59,7 @@ pub fn replace_secrets_in_map(
     map.iter().map(|(name, value)| (name.clone(), replace_in_value(&open, value, with))).collect()
 }
 
-/// The names of the secrets whose sentinels stand in a value.
+/// The names of the secrets whose placeholders occur in a value.
 pub fn secret_names_in(nonce: &str, value: &Value) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     replace_in_value(&open(nonce), value, &mut |name| {
@@ -91,21 +90,21 @@ fn replace_in_value(
     }
 }
 
-/// A value as it may be shown: marks in the place of sentinels.
+/// A value as it may be shown, with marks in place of the secrets' placeholders.
 pub fn mask_secrets(nonce: &str, value: &Value) -> Value {
     replace_secrets(nonce, value, &mut |name| Some(secret::mark(name)))
 }
 
-/// A text as it may be shown.
+/// A text as it may be shown, with marks in place of the secrets' placeholders.
 pub fn mask_text(nonce: &str, text: &str) -> String {
     replace_in_text(&open(nonce), text, &mut |name| Some(secret::mark(name)))
 }
 
-/// What stands in the place of a sentinel that was cut before its name was told.
+/// Shown in place of a placeholder that was truncated before the end of its name.
 const CUT: &str = "[secret]";
 
-/// A part of a request as it may be shown. Sentinels may be percent-encoded there, and the last one
-/// may have been cut with what came behind it; nothing of the nonce is left.
+/// A part of a request as it may be shown. Placeholders may be percent-encoded there, and
+/// truncation may have cut off the end of the last one; nothing of the nonce is left.
 pub(crate) fn mask_request(nonce: &str, text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -131,13 +130,13 @@ pub(crate) fn mask_request(nonce: &str, text: &str) -> String {
     out
 }
 
-/// What follows the first word of a sentinel.
+/// What follows [`NAME`] in a text.
 enum Sentinel<'t> {
-    /// The rest of one: the name of its secret, and what comes behind it.
+    /// The rest of a placeholder: the name of its secret, and the text after it.
     Named(String, &'t str),
-    /// The rest of one whose end is missing.
+    /// The rest of a placeholder whose end is missing.
     Cut,
-    /// Something else.
+    /// Something that is not a placeholder.
     None,
 }
 
@@ -152,7 +151,7 @@ fn encoded<'t>(nonce: &str, text: &'t str) -> Sentinel<'t> {
         if let Some(after) = past(inner, CLOSE) {
             return Sentinel::Named(name, after);
         }
-        // The name of a secret has a prefix that ends so.
+        // The name itself contains a colon, after its prefix: `input:key`.
         if let Some(after) = past(inner, ':') {
             name.push(':');
             inner = after;
@@ -164,7 +163,7 @@ fn encoded<'t>(nonce: &str, text: &'t str) -> Sentinel<'t> {
     }
 }
 
-/// What comes behind an ASCII character, as it is or percent-encoded.
+/// The text after an ASCII character, which may be percent-encoded.
 fn past(text: &str, mark: char) -> Option<&str> {
     text.strip_prefix(mark).or_else(|| {
         let code = text.strip_prefix('%')?.get(..2)?;

@@ -1,4 +1,4 @@
-//! What others tell a run, and what it answers.
+//! Messages to a run, and its replies.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -6,103 +6,91 @@ use serde_json::{Map, Value};
 use crate::event::{Actor, Presence, Proof, Resumption, Settlement, SubmissionIssue};
 use crate::{Failure, StepKey};
 
-/// Something that somebody tells a run.
+/// A message to a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "signal", rename_all = "snake_case")]
 pub enum Signal {
-    /// An agent hands in what it did, or adds variables, or both.
+    /// An agent submits its output, adds variables, or both.
     Submit(SubmissionSignal),
-    /// A person decides on a question.
+    /// A person answers an approval.
     Decide(DecisionSignal),
-    /// A person says what became of a step.
+    /// A person decides the outcome of a step.
     Settle {
-        /// The step.
         key: StepKey,
-        /// The event that left it open, so that a word that comes late or twice does not settle
-        /// what became of the next try.
+        /// The sequence number of the event that left the outcome open, so that a late or repeated
+        /// message does not settle the next attempt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         asked: Option<u64>,
-        /// Who.
         by: Actor,
-        /// What.
         decision: Settlement,
-        /// How they showed to be there.
+        /// How the person proved their presence.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         proof: Option<Proof>,
     },
-    /// Somebody wants it to end.
+    /// Cancels the run.
     Cancel {
-        /// Who.
         by: Actor,
-        /// Why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// Nothing new begins.
+    /// Stops the run from starting anything new.
     Pause { by: Actor },
-    /// It goes on.
+    /// Ends a pause.
     Unpause { by: Actor },
-    /// It goes on from somewhere; worked out by whoever asked, on the state after `seq`.
+    /// Resumes the run; the sender planned the resumption on the state after `seq`.
     Resume { seq: u64, resumption: Box<Resumption> },
-    /// A run that this one started has ended.
+    /// A child run has ended.
     ChildEnded {
-        /// The step.
         key: StepKey,
-        /// The run.
         run: String,
-        /// How.
         outcome: crate::event::ChildOutcome,
-        /// What it spent from its beginning on.
+        /// What the child has spent in total.
         #[serde(default, skip_serializing_if = "crate::BudgetUsage::is_nothing")]
         spent: crate::BudgetUsage,
     },
 }
 
-/// What an agent hands in.
+/// What an agent submits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SubmissionSignal {
-    /// The step; the one that is due unless given.
+    /// The step; if absent, the one that is due.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// Which try; the one that is open unless given.
+    /// The number of the attempt; if absent, the current one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
-    /// What was done; nothing when only variables are added.
+    /// The agent's output; absent if only variables are added.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
-    /// Variables.
+    /// Variables to add to the context.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub context: Map<String, Value>,
-    /// Who.
     pub by: Actor,
 }
 
-/// A person's yes or no.
+/// A person's answer to an approval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DecisionSignal {
-    /// The question.
     pub key: StepKey,
     /// The digest of what was shown.
     pub digest: String,
-    /// Yes or no.
+    /// Whether the person approves.
     pub approve: bool,
-    /// Who.
     pub by: Actor,
-    /// What they say.
+    /// What the person says about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
-    /// Their answer, when there is a form.
+    /// The person's answer, if there is a form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Value>,
-    /// How they showed to be there.
+    /// How the person proved their presence.
     pub presence: Presence,
-    /// The signature over the decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
 }
 
 impl DecisionSignal {
-    /// What is signed: this decision on this question of this run, and on nothing else.
+    /// The text to sign: valid for this decision on this question of this run only.
     pub fn signed_text(&self, run: &str) -> String {
         let word = if self.approve { "approve" } else { "reject" };
         let answer = self.answer.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -112,39 +100,40 @@ impl DecisionSignal {
     }
 }
 
-/// What is signed when a person says what became of a step: this word on this try of this run.
+/// The text to sign when a person decides the outcome of a step: valid for this decision on this
+/// attempt of this run only.
 pub fn settled_text(run: &str, key: &StepKey, asked: Option<u64>, decision: &Settlement) -> String {
     let asked = asked.map(|seq| seq.to_string()).unwrap_or_default();
     let word = serde_json::to_string(decision).unwrap_or_default();
     signed("settlement", &[run, key.as_str(), &asked, &word])
 }
 
-/// What is signed when a person decides how a run goes on: this resumption of the run as it stands
-/// after this event.
+/// The text to sign when a person decides how a run resumes: valid for this resumption of the run,
+/// as it is after event `seq`, only.
 pub fn resumed_text(run: &str, seq: u64, resumption: &Resumption) -> String {
     let bare = Resumption { proof: None, ..resumption.clone() };
     let word = serde_json::to_string(&bare).unwrap_or_default();
     signed("resumption", &[run, &seq.to_string(), &word])
 }
 
-/// A text of parts none of which runs into the next.
+/// Joins the parts unambiguously, so that no part can run into the next.
 fn signed(kind: &str, parts: &[&str]) -> String {
     let lengths: Vec<String> = parts.iter().map(|part| format!("{}:{part}", part.len())).collect();
     format!("milepost {kind}\n{}", lengths.join("\n"))
 }
 
-/// What a run answers.
+/// A run's reply to a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "snake_case")]
 pub enum Reply {
-    /// It was taken in.
+    /// The message was accepted.
     Done,
-    /// What was submitted will do.
+    /// The submission is good enough.
     Accepted { key: StepKey },
-    /// What was submitted will not do.
+    /// The submission is not good enough.
     Rejected { key: StepKey, issues: Vec<SubmissionIssue>, attempts_left: u32 },
-    /// Nothing new begins in the run itself; runs of its steps have not said the same yet.
+    /// The run itself starts nothing new, but some of its child runs have not confirmed yet.
     Pausing { runs: Vec<String> },
-    /// It is not taken in.
+    /// The message was refused and changed nothing.
     Refused { failure: Failure },
 }

@@ -1,4 +1,4 @@
-//! What a run has come to: the fold of its events.
+//! The current state of a run: the fold of its events.
 //!
 //! | event | from | to |
 //! |---|---|---|
@@ -19,12 +19,12 @@
 //! | `approval_voided` | succeeded | voided |
 //! | `child_started` | pending | child |
 //! | `child_finished` | child | answered, or failing |
-//! | `step_succeeded`, `step_failed`, `step_skipped`, `step_canceled` | what is open | closed |
+//! | `step_succeeded`, `step_failed`, `step_skipped`, `step_canceled` | any open phase | closed |
 //! | `went_back`, `run_resumed_from` | any | pending again |
 //!
-//! An event that does not fit is refused when it is written and when it is read.
+//! An event that does not fit the state is refused, both when it is written and when it is read.
 //!
-//! Length: the table above in code, one arm for each event; parted, it would be read in two places.
+//! Length: the table above as code, one arm per event; it would be harder to read in two files.
 
 mod index;
 mod step;
@@ -46,26 +46,25 @@ use index::StepIndex;
 pub use step::{ChildState, JudgedSubmission, Phase, StepState, StepStatus};
 use step::{ITEMS, is_closable, misfit};
 
-/// An event that cannot have happened.
+/// An event that cannot have happened in this state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("event {seq} `{event}` does not fit: {why}")]
 pub struct IllegalEvent {
-    /// Its number.
+    /// The sequence number of the event.
     pub seq: u64,
-    /// Its name.
+    /// The name of the event.
     pub event: &'static str,
-    /// Why it does not fit.
     pub why: String,
 }
 
 named_enum! {
     /// The status of a run.
     Status {
-        /// Something is under way, or due.
+        /// Something is in progress or due.
         Running = "running",
         /// A person or an agent has to act.
         Waiting = "waiting",
-        /// Nothing new begins until it is resumed.
+        /// Nothing new is started until it is resumed.
         Paused = "paused",
         Succeeded = "succeeded",
         Failed = "failed",
@@ -79,51 +78,51 @@ impl Status {
     }
 }
 
-/// A run.
+/// The state of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct State {
-    /// How it began; inputs, text and budget as they are now.
+    /// The first event, with inputs, text and budget as they are now.
     pub head: RunCreated,
-    /// The last event.
+    /// The sequence number of the last event.
     pub seq: u64,
-    /// When that was.
+    /// The time of the last event.
     pub now_ms: u64,
-    /// When the run began.
+    /// When the run started.
     pub began_ms: u64,
-    /// Executions that have begun, or were forgotten.
+    /// Executions that have started, including those that were reset since.
     pub steps: BTreeMap<StepKey, StepState>,
-    /// Variables that were added to a guide's.
+    /// Variables that were added to a guide's context.
     pub context: Map<String, Value>,
-    /// What has been spent.
+    /// What the run has spent.
     pub spent: BudgetUsage,
-    /// Budgets that have been warned of.
+    /// The budgets for which a warning was recorded.
     pub warned: Vec<Budget>,
-    /// A budget that is used up.
+    /// The budget that is used up, if any.
     pub parked: Option<Budget>,
-    /// Who wants it to end.
+    /// Who asked to cancel the run.
     pub canceling: Option<Actor>,
-    /// Nothing new begins.
+    /// Whether nothing new is started.
     pub paused: bool,
-    /// Who paused it last, for as long as it is.
+    /// Who paused the run; `None` unless it is paused.
     pub paused_by: Option<Actor>,
-    /// Only this step runs.
+    /// The only step that runs, if a resumption asked for that.
     pub only: Option<StepKey>,
-    /// How it ended.
+    /// How the run ended, if it has.
     pub end: Option<End>,
-    /// What expressions see: `inputs`, `steps`, `env` and `run`.
+    /// The names that expressions can use: `inputs`, `steps`, `env` and `run`.
     names: Map<String, Value>,
-    /// Executions that are found without a look at all of them.
+    /// Finds executions without scanning all of them.
     found: StepIndex,
 }
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum End {
-    /// With an output.
+    /// The run succeeded with this output.
     Succeeded(Option<Value>),
-    /// With a failure.
+    /// The run failed.
     Failed(Box<Failure>),
-    /// By request.
+    /// The run was canceled.
     Canceled,
 }
 
@@ -158,7 +157,7 @@ impl State {
         })
     }
 
-    /// The state after all of these.
+    /// The state after all of these events; `None` if there are none.
     pub fn fold<'e>(
         entries: impl IntoIterator<Item = &'e JournalEntry>,
     ) -> Result<Option<State>, IllegalEvent> {
@@ -169,28 +168,28 @@ impl State {
         Ok(Some(state))
     }
 
-    /// One execution, if it has begun.
+    /// The state of an execution, if it has started.
     pub fn step(&self, key: &StepKey) -> Option<&StepState> {
         self.steps.get(key)
     }
 
-    /// Where an execution stands.
+    /// The phase of an execution.
     pub fn phase(&self, key: &StepKey) -> &Phase {
         static PENDING: Phase = Phase::Pending;
         self.steps.get(key).map_or(&PENDING, |step| &step.phase)
     }
 
-    /// How often an execution was begun again.
+    /// How often an execution was reset.
     pub fn generation(&self, key: &StepKey) -> u32 {
         self.steps.get(key).map_or(0, |step| step.generation)
     }
 
-    /// What expressions see.
+    /// The names that expressions can use.
     pub fn names(&self) -> &Map<String, Value> {
         &self.names
     }
 
-    /// Executions that have begun and are not over.
+    /// Executions that have started and not ended.
     pub fn open(&self) -> impl Iterator<Item = (&StepKey, &StepState)> {
         self.of(&self.found.open)
     }
@@ -200,7 +199,7 @@ impl State {
         self.of(&self.found.failed)
     }
 
-    /// Executions that are over, and that a person said yes to.
+    /// Executions that have ended with a person's approval.
     pub(crate) fn approved(&self) -> &BTreeSet<StepKey> {
         &self.found.approved
     }
@@ -230,12 +229,12 @@ impl State {
         self.steps.get_key_value(key).into_iter().chain(self.below(key))
     }
 
-    /// Executions below another one.
+    /// The executions below another one.
     pub fn below(&self, key: &StepKey) -> impl Iterator<Item = (&StepKey, &StepState)> {
         key.below().into_iter().flat_map(|range| self.steps.range(range))
     }
 
-    /// Notes how an execution stands now.
+    /// Updates the index after an execution has changed.
     fn note(&mut self, key: &StepKey) {
         self.found.note(key, self.steps.get(key));
     }
@@ -244,7 +243,7 @@ impl State {
         self.names.get_mut("steps").and_then(Value::as_object_mut)
     }
 
-    /// Takes in what happened next.
+    /// Applies the next event.
     pub fn apply(&mut self, entry: &JournalEntry) -> Result<(), IllegalEvent> {
         let (seq, event) = (entry.seq, entry.event.name());
         let illegal = |why: String| IllegalEvent { seq, event, why };
@@ -362,7 +361,7 @@ impl State {
                 step.phase = match step.phase {
                     Phase::Answered => {
                         step.passes += 1;
-                        // Every pass of polling has its tries.
+                        // Every polling pass gets a full set of attempts.
                         step.attempts = 0;
                         Phase::Between(*at_ms)
                     }
@@ -412,7 +411,7 @@ impl State {
                 if let Some(child) = self.begun(key, at).child.as_mut() {
                     child.counted = counted;
                 }
-                // What it did not spend is left again.
+                // Whatever the child did not spend is available again.
                 let parked = self.parked;
                 self.parked = parked.filter(|budget| !budget::is_left(self, *budget));
             }
@@ -441,10 +440,10 @@ impl State {
     fn decided(&mut self, key: &StepKey, at: u64, decision: &Settlement) -> Result<(), String> {
         let fits = |phase: &Phase| matches!(phase, Phase::Unknown(_) | Phase::Rejected);
         let step = self.from(key, at, fits)?;
-        // An agent has no tries left.
+        // The agent has no attempts left.
         let exhausted = step.phase == Phase::Rejected;
         step.unsettled = false;
-        // That nobody wants to know does not end the doubt.
+        // Giving up does not settle whether the request took effect.
         step.in_doubt = step.in_doubt.take().filter(|_| *decision == Settlement::GiveUp);
         step.phase = match decision {
             Settlement::Happened { output } => {
@@ -455,7 +454,7 @@ impl State {
                 step.refused = 0;
                 Phase::Rejected
             }
-            // The very same request, with the very same key.
+            // Sends the very same request again, with the same idempotency key.
             Settlement::DidNot => {
                 step.attempts = step.attempts.saturating_sub(1);
                 step.unwrite();
@@ -492,7 +491,7 @@ impl State {
                 let (issues, checked) = (Vec::new(), false);
                 step.judged.push(JudgedSubmission { attempt, digest, issues, checked });
                 step.submission = Some(submission.clone());
-                // A person's word was about an earlier one.
+                // An earlier decision was about an earlier submission.
                 step.verdict = None;
                 step.awaiting.clear();
                 step.phase = Phase::Accepted;
@@ -526,7 +525,7 @@ impl State {
         let step = self.submitted(submission, at)?;
         let own = step.submission.as_ref().filter(|_| step.phase == Phase::Verifying);
         match own.map(|own| own.digest == submission.digest) {
-            // The same once more: another sender waits for the verdict.
+            // The same submission again: another sender waits for the verdict.
             Some(true) => step.awaiting.extend(submission.messages.iter().cloned()),
             Some(false) => return Err("another submission is being checked".to_owned()),
             None => {
@@ -558,7 +557,7 @@ impl State {
                 let fits = |phase: &Phase| {
                     matches!(phase, Phase::Pending | Phase::Accepted | Phase::Voided)
                 };
-                // What was shown was written out before this event.
+                // What is shown was assembled before this event.
                 let shown = self.now_ms;
                 let step = self.from(&request.key, at, fits)?;
                 step.asked_ms = Some(shown);
@@ -639,7 +638,7 @@ impl State {
     fn resumed(&mut self, resumption: &Resumption) {
         resumption.reset.iter().for_each(|key| self.forget(key));
         if resumption.from == Resumption::START {
-            // Whoever begins at the beginning wants all of it again.
+            // Restarting from the beginning must not continue earlier child runs.
             self.steps.values_mut().for_each(|step| step.left = None);
         }
         resumption.reopen.iter().for_each(|key| self.reopen(key));
@@ -674,13 +673,14 @@ impl State {
         self.only = resumption.only.then(|| StepKey::of_walk(&resumption.from));
     }
 
-    /// Lets a list or a loop go on, with what succeeded of it.
+    /// Reopens a list or a loop and keeps the items or passes that succeeded.
     fn reopen(&mut self, key: &StepKey) {
         let Some(step) = self.steps.get_mut(key) else { return };
         (step.phase, step.ended_ms) = (Phase::Listed, None);
         (step.output, step.failure) = (None, None);
         self.hide(key);
-        // A name inside a loop stands for its last pass that is over: it may be an earlier one now.
+        // Inside a loop, a name refers to the last pass that has ended, which may now be an earlier
+        // one.
         self.note(key);
         let mut kept: Vec<(Option<u64>, StepKey)> = self
             .below(key)
@@ -699,7 +699,7 @@ impl State {
         Ok(())
     }
 
-    /// The execution, begun now if it has not.
+    /// The execution, marked as started now if it has not started before.
     fn begun(&mut self, key: &StepKey, at: u64) -> &mut StepState {
         let step = self.steps.entry(key.clone()).or_default();
         step.began_ms.get_or_insert(at);
@@ -728,7 +728,8 @@ impl State {
         self.count(key);
     }
 
-    /// Notes with a list that one of its items is over, so that nobody has to look at all of them.
+    /// Records in the list that one of its items has ended, so that callers do not have to scan all
+    /// items.
     fn count(&mut self, key: &StepKey) {
         let Some((list, index)) = key.list() else { return };
         let Some(stands) = self.steps.get(&list) else { return };
@@ -743,7 +744,7 @@ impl State {
         }
     }
 
-    /// Notes that an item of a list is to be done again.
+    /// Records in the list that one of its items is to be done again.
     fn uncount(&mut self, key: &StepKey) {
         let Some((list, index)) = key.list() else { return };
         let of_list = |other: &StepKey| other.list().is_some_and(|(of, _)| of == list);
@@ -755,13 +756,14 @@ impl State {
         }
     }
 
-    /// Whether something is on its way, here or below, whose end is still to be told.
+    /// Whether this execution, or one below it, has a request or a child run in flight.
     pub fn is_busy(&self, key: &StepKey) -> bool {
         let mut within = self.open().filter(|(other, _)| other.is_within(key));
         within.any(|(_, step)| step.phase.is_busy())
     }
 
-    /// What is on its way cannot be forgotten: its end would be taken for that of the next try.
+    /// Checks that nothing is in flight: otherwise its outcome would be taken for that of the next
+    /// attempt.
     fn forgettable<'k>(&self, keys: impl IntoIterator<Item = &'k StepKey>) -> Result<(), String> {
         match keys.into_iter().find(|key| self.is_busy(key)) {
             Some(key) => Err(misfit(key, self.phase(key))),
@@ -769,7 +771,7 @@ impl State {
         }
     }
 
-    /// Puts an execution back to where it has not begun, with all that is below it.
+    /// Resets an execution and everything below it, as if it had not started.
     fn forget(&mut self, key: &StepKey) {
         let within: Vec<StepKey> = self.within(key).map(|(within, _)| within.clone()).collect();
         for key in within {
@@ -833,7 +835,7 @@ impl State {
     }
 }
 
-/// What expressions see at the beginning.
+/// The names that expressions can use when the run starts.
 fn names(created: &RunCreated, at_ms: u64) -> Map<String, Value> {
     let run = json!({
         "id": created.run,

@@ -1,6 +1,6 @@
-//! Milliseconds since 1970 as people write them.
+//! Converts between milliseconds since the Unix epoch and RFC 3339 text.
 
-/// A moment in RFC 3339, in UTC.
+/// Formats a time as RFC 3339, in UTC.
 pub fn rfc3339(at_ms: u64) -> String {
     let (seconds, millis) = (at_ms / 1000, at_ms % 1000);
     let (day, rest) = (seconds / 86_400, seconds % 86_400);
@@ -9,7 +9,7 @@ pub fn rfc3339(at_ms: u64) -> String {
     format!("{year:04}-{month:02}-{date:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
-/// A moment in RFC 3339 as milliseconds since 1970; what lies before is 1970.
+/// Parses an RFC 3339 time into milliseconds since the Unix epoch; earlier times become 0.
 pub fn parse(text: &str) -> Option<u64> {
     let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
     let day = days(number(0, 4)?, number(5, 7)?, number(8, 10)?);
@@ -33,7 +33,8 @@ pub fn parse(text: &str) -> Option<u64> {
     Some(u64::try_from(at).unwrap_or(0))
 }
 
-/// The date of a day since 1970. Years begin in March, so that the odd day is the last.
+/// The date of a day counted from the Unix epoch. Years start in March here, so that a leap day
+/// comes last.
 fn civil(day: u64) -> (u64, u64, u64) {
     let shifted = day + 719_468;
     let (era, of_era) = (shifted / 146_097, shifted % 146_097);
@@ -45,7 +46,7 @@ fn civil(day: u64) -> (u64, u64, u64) {
     (era * 400 + year + after, month, date)
 }
 
-/// The day since 1970 of a date.
+/// The day number of a date, counted from the Unix epoch.
 fn days(year: i64, month: i64, date: i64) -> i64 {
     let year = if month > 2 { year } else { year - 1 };
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));

@@ -12,26 +12,26 @@ use crate::named_enum::named_enum;
 use crate::state::{End, Phase, State, Status};
 use crate::{Failure, Flow, StepKey, admission, limits};
 
-/// Who has to do what before a run goes on.
+/// Who has to do what before a run can continue.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Waiting {
-    /// A person decides.
+    /// A person answers an approval.
     Approval(Box<ApprovalRequest>),
-    /// A person says what became of a request.
+    /// A person decides the outcome of a request.
     Unknown { key: StepKey, failure: Failure },
     /// A person decides what becomes of a step that no submission was good enough for; `issues`
     /// were wrong with the last one.
     Exhausted { key: StepKey, issues: Vec<SubmissionIssue> },
-    /// A person gives more, or gives up.
+    /// A person raises the budget or gives up.
     Budget(crate::event::Budget),
-    /// An agent works on a step.
+    /// An agent has to work on a step.
     Agent(StepKey),
     /// An agent gives a variable that a step needs; `expected` are the values it may have.
     Variable { step: String, variable: String, expected: Option<Vec<Value>> },
 }
 
 impl Waiting {
-    /// What kind of thing is waited for.
+    /// The kind of thing that is waited for.
     pub fn kind(&self) -> WaitingKind {
         match self {
             Waiting::Approval(_) => WaitingKind::Approval,
@@ -45,24 +45,24 @@ impl Waiting {
 }
 
 named_enum! {
-    /// What kind of thing a run waits for.
+    /// The kind of thing that a run waits for.
     WaitingKind {
-        /// A person answers a question.
+        /// A person answers an approval.
         Approval = "approval",
-        /// The time to answer a question has passed. Nothing drove the run then, so its journal
-        /// does not say so yet.
+        /// The time to answer an approval has passed. Nothing was driving the run at that moment,
+        /// so its journal does not say so yet.
         Lapsed = "lapsed",
-        /// A person says what became of a request.
+        /// A person decides the outcome of a request.
         Decision = "decision",
-        /// A person decides what becomes of a step for which no submission was good enough.
+        /// A person decides how to continue with a step whose submissions were all rejected.
         Person = "person",
         /// A person raises a limit.
         Budget = "budget",
-        /// A process has to drive the run: none does.
+        /// No process is driving the run.
         Adrift = "adrift",
         /// An agent works on a step.
         Agent = "agent",
-        /// An agent gives a variable.
+        /// An agent supplies a variable.
         Variable = "variable",
     }
 }
@@ -73,14 +73,14 @@ impl WaitingKind {
         matches!(self, WaitingKind::Agent | WaitingKind::Variable)
     }
 
-    /// Whether a person has to answer before the run goes on.
+    /// Whether a person has to answer before the run continues.
     pub fn is_question(self) -> bool {
         use WaitingKind::{Approval, Budget, Decision, Person};
         matches!(self, Approval | Decision | Person | Budget)
     }
 }
 
-/// How a run stands.
+/// The status of a run.
 pub fn status(flow: &Flow, state: &State) -> Status {
     match &state.end {
         Some(End::Succeeded(_)) => return Status::Succeeded,
@@ -94,7 +94,7 @@ pub fn status(flow: &Flow, state: &State) -> Status {
     if runs { Status::Running } else { Status::Waiting }
 }
 
-/// Who has to do what.
+/// Who has to do what before the run can continue.
 pub fn waiting(flow: &Flow, state: &State) -> Vec<Waiting> {
     if state.end.is_some() {
         return Vec::new();
@@ -125,7 +125,7 @@ pub fn waiting(flow: &Flow, state: &State) -> Vec<Waiting> {
     all
 }
 
-/// Conditions of a guide, or of a loop, that wait for a variable.
+/// The conditions of a guide or a loop that wait for a variable.
 fn blocked(flow: &Flow, state: &State) -> Vec<BlockedStep> {
     let look = RunEvaluator::of(flow, state);
     let variables = Value::Object(context(state));
@@ -158,7 +158,7 @@ fn blocked(flow: &Flow, state: &State) -> Vec<BlockedStep> {
         .collect()
 }
 
-/// The variables of a guide as an execution sees them, those of the loops around included.
+/// A guide's variables as an execution sees them, including those of the enclosing loops.
 pub(crate) fn variables(flow: &Flow, state: &State, key: &StepKey) -> Value {
     let look = RunEvaluator::of(flow, state);
     let variables = Value::Object(context(state));
@@ -181,34 +181,32 @@ pub(crate) fn variables(flow: &Flow, state: &State, key: &StepKey) -> Value {
     }
 }
 
-/// What an agent is told of a step.
+/// What an agent is told about a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepBrief {
-    /// The execution.
     pub key: StepKey,
-    /// Its name for people.
+    /// The title for people.
     pub title: Option<String>,
-    /// What to do.
+    /// What the agent should do.
     pub prompt: String,
-    /// Who to be.
+    /// The role that the agent should take.
     pub role: Option<String>,
-    /// Hints.
     pub guidance: Vec<String>,
-    /// What will be checked.
+    /// The checks that the output has to pass.
     pub checks: Vec<String>,
-    /// The schema of the output.
+    /// The schema that the output must match.
     pub output_schema: Option<Value>,
-    /// Which try it is.
+    /// The number of the attempt.
     pub attempt: u32,
-    /// Tries that are left, this one included.
+    /// Attempts that are left, including this one.
     pub attempts_left: u32,
-    /// What was wrong with the last one.
+    /// What was wrong with the previous attempt.
     pub issues: Vec<SubmissionIssue>,
-    /// What a person said when it was sent back.
+    /// What a person said when they sent the step back.
     pub feedback: Option<String>,
 }
 
-/// The steps an agent may work on now, with all it needs; nothing of any later one.
+/// The steps that an agent may work on now, with everything it needs; later steps are not revealed.
 pub fn briefs(flow: &Flow, state: &State) -> Vec<StepBrief> {
     let due = admission::due(flow, state);
     due.iter().filter_map(|key| brief(flow, state, key)).collect()
@@ -255,7 +253,7 @@ fn told(state: &State, step: &Step, prompt: &Prompt, key: &StepKey, variables: &
         }
         PromptText::Template(text) => {
             let mut names = RunScope::of(state);
-            // What a run is given may have any name; these always mean the same.
+            // Variables may have any name, but these four always keep their own meaning.
             let own = |name: &str| !matches!(name, "inputs" | "steps" | "env" | "run");
             let variables = variables.as_object().into_iter().flatten();
             for (name, value) in variables.filter(|(name, _)| own(name)) {
@@ -270,19 +268,19 @@ fn told(state: &State, step: &Step, prompt: &Prompt, key: &StepKey, variables: &
     }
 }
 
-/// The item of an execution over a list.
+/// The list item that an execution is for, with its index.
 pub(crate) fn item(state: &State, key: &StepKey) -> Option<(usize, Value)> {
     let (list, index) = key.list()?;
     Some((index, state.step(&list)?.items.as_ref()?.get(index)?.clone()))
 }
 
-/// Variables and inputs as they may be shown.
+/// The inputs as they may be shown, with secrets masked.
 pub fn shown_inputs(state: &State) -> Map<String, Value> {
     let shown = crate::mask_secrets(&state.head.nonce, &Value::Object(state.head.inputs.clone()));
     shown.as_object().cloned().unwrap_or_default()
 }
 
-/// Who did it, in a few words.
+/// A short description of an actor.
 pub fn who(actor: &Actor) -> String {
     let kind = match actor.kind {
         ActorKind::Person => "person",

@@ -1,7 +1,7 @@
 //! The world of a run: what its requests are made with, wherever it is driven.
 //!
-//! A run pins versions by their hashes. Whoever drives it uses these and no others; what is not
-//! pinned, such as whether a catalog is enabled, is read from the run's own workspace and can only
+//! A run pins versions by their hashes, and every driver uses exactly these. Settings that are not
+//! pinned, such as whether a catalog is enabled, are read from the run's own workspace and can only
 //! stop the run.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,20 +14,21 @@ use crate::named_enum::named_enum;
 /// The layout of [`RunWorld`] that this program writes, and the newest one it can read.
 pub const WORLD_VERSION: u32 = 1;
 
-/// What a run is pinned to, beside the text of its workflow.
+/// What a run is pinned to, besides the text of its workflow.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RunWorld {
-    /// The layout of this record.
+    /// The layout version of this record.
     pub version: u32,
-    /// The version of the language that its texts are written in.
+    /// The version of the workflow language that the texts are written in.
     pub language: u32,
-    /// The configuration file of its workspace.
+    /// The configuration file of the run's workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<String>,
-    /// The workflows that its steps run, and those that these run: the hash of each text by id.
+    /// The hash of each workflow text that the run's steps use, directly or indirectly, by workflow
+    /// id.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub workflows: BTreeMap<String, String>,
-    /// The catalogs that it, or a workflow that it runs, may call.
+    /// The catalogs that the run, or a workflow it runs, may call.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub catalogs: BTreeMap<String, PinnedCatalog>,
 }
@@ -35,30 +36,31 @@ pub struct RunWorld {
 /// The version of a catalog that a run is pinned to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PinnedCatalog {
-    /// The hash of its record, which holds all that a request is made with beside the document.
+    /// The hash of the catalog's record, which holds everything needed for a request except the
+    /// document.
     pub record: String,
-    /// The hash of its document.
+    /// The hash of the catalog's document.
     pub document: String,
-    /// The environment whose addresses and credentials it uses.
+    /// The environment whose addresses and credentials are used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<String>,
-    /// Where its API is reached.
+    /// The base URL of the API.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
-    /// The names of the credentials that it is called with.
+    /// The names of the credentials that are sent.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub credentials: BTreeSet<String>,
 }
 
 impl RunWorld {
-    /// The hashes of everything it refers to.
+    /// The hashes of everything that the world refers to.
     pub fn hashes(&self) -> impl Iterator<Item = Digest> {
         let catalogs = self.catalogs.values();
         let catalogs = catalogs.flat_map(|catalog| [&catalog.record, &catalog.document]);
         self.workflows.values().chain(catalogs).filter_map(|hash| Digest::parse(hash))
     }
 
-    /// What is different in another one, by name.
+    /// What differs in another world, by name.
     pub fn changes(&self, other: &RunWorld) -> Vec<WorldChange> {
         let mut changes = Vec::new();
         for name in self.catalogs.keys().chain(other.catalogs.keys()).collect::<BTreeSet<_>>() {
@@ -85,49 +87,48 @@ impl RunWorld {
     }
 }
 
-/// Something that is different in another world.
+/// A difference between two worlds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorldChange {
-    /// The catalog, or the workflow.
+    /// The name of a catalog or workflow.
     pub name: String,
-    /// What is different about it.
+    /// The part that differs.
     pub part: WorldPart,
-    /// What it was; nothing where it was not there.
+    /// The old value; `None` if it did not exist.
     pub before: Option<String>,
-    /// What it is.
+    /// The new value; `None` if it no longer exists.
     pub after: Option<String>,
 }
 
 impl WorldChange {
-    /// Whether requests would go elsewhere, or with other credentials, than before.
+    /// Whether requests would go to another address, or carry other credentials, than before.
     pub fn redirects(&self) -> bool {
         let moves = matches!(self.part, WorldPart::Address | WorldPart::Credentials);
-        // What was not there before was called by nobody.
+        // A catalog that is new has not been called before.
         moves && self.before.is_some()
     }
 }
 
 named_enum! {
-    /// A part of a world.
     WorldPart {
-        /// Where the API of a catalog is reached.
+        /// The base URL of a catalog's API.
         Address = "address",
-        /// The names of the credentials of a catalog.
+        /// The names of a catalog's credentials.
         Credentials = "credentials",
-        /// The document of a catalog, by its hash.
+        /// The hash of a catalog's document.
         Document = "document",
-        /// The text of a workflow that a step runs, by its hash.
+        /// The hash of a workflow that a step runs.
         Workflow = "workflow",
     }
 }
 
-/// Why a process cannot give a run its world; each variant is another thing to do about it.
+/// Why a process cannot provide a run's world; each variant calls for a different remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MissingWorld {
     /// The folder that the run belongs to is gone.
     #[error("its folder `{path}` is not there")]
     Workspace { path: String },
-    /// The text of a workflow that it runs is gone.
+    /// The text of a workflow that the run uses is gone.
     #[error("the text of workflow `{workflow}` that it is pinned to is not there")]
     Workflow { workflow: String },
     /// The record of a catalog is gone, or cannot be read.
@@ -136,10 +137,10 @@ pub enum MissingWorld {
     /// The document of a catalog is gone.
     #[error("the document of catalog `{catalog}` that it is pinned to is not there")]
     Document { catalog: String },
-    /// A later version of the program started it.
+    /// A later version of the program started the run.
     #[error("it was started by a later version of the program")]
     Newer,
-    /// What it needs cannot be read.
+    /// Something that the run needs cannot be read.
     #[error("what it is pinned to cannot be read: {reason}")]
     Unreadable { reason: String },
 }
@@ -168,7 +169,7 @@ mod tests {
             [("address", Some("https://b.example")), ("credentials", Some("KEY, OTHER"))];
         assert_eq!(told, expected);
         assert!(changes.iter().all(WorldChange::redirects));
-        // What was not there before was called by nobody.
+        // A catalog that is new has not been called before.
         let added = RunWorld::default().changes(&before);
         assert!(!added.is_empty() && !added.iter().any(WorldChange::redirects));
     }

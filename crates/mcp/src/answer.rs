@@ -1,4 +1,4 @@
-//! Answers as bytes, appended to a buffer. No answer holds a line end.
+//! Answers as bytes, appended to a buffer. An answer never contains a line break.
 
 use milepost_ops::Response;
 use milepost_syntax::escape;
@@ -6,19 +6,19 @@ use milepost_syntax::escape;
 use crate::message::Id;
 use crate::rpc_error::RpcError;
 
-/// What a request is answered with when it is not a fault.
+/// The result of a request that succeeded, or that failed inside a tool.
 pub(crate) enum RpcResult<'c> {
-    /// JSON text that does not change.
+    /// Constant JSON text.
     Fixed(&'static str),
-    /// JSON text that was made for this answer.
+    /// JSON text built for this answer.
     Made(String),
-    /// The contract's tools.
+    /// The contract's list of tools.
     Tools(&'c str),
-    /// What a tool gave.
+    /// A tool's result, sent as is.
     Plain(Response),
-    /// What a tool gave, in the wrapping of `tools/call`.
+    /// A tool's result, wrapped as a `tools/call` result.
     Gave(Response),
-    /// Why a tool gave nothing, for the model to read.
+    /// Why a tool failed, as a result that the model can read.
     Failed(RpcError),
 }
 
@@ -58,7 +58,8 @@ fn begin(out: &mut Vec<u8>, id: Id<'_>) {
     out.extend_from_slice(id.as_json().as_bytes());
 }
 
-/// A tool's result, once as text and once as it is: older clients know only the text.
+/// Writes a tool's result twice, as text and as structured content: older clients read only the
+/// text.
 fn content(out: &mut Vec<u8>, result: &Response) {
     let text = result.json();
     out.reserve(2 * text.len() + text.len() / 4 + 128);
@@ -74,7 +75,8 @@ fn content(out: &mut Vec<u8>, result: &Response) {
     json(out, text);
 }
 
-/// JSON text of somebody else. A line end in it can only be white space, and would end our line.
+/// Appends JSON text from elsewhere. A line break in it can only be whitespace, but would end our
+/// line, so it becomes a space.
 fn json(out: &mut Vec<u8>, text: &str) {
     let start = out.len();
     out.extend_from_slice(text.as_bytes());
@@ -85,7 +87,7 @@ fn json(out: &mut Vec<u8>, text: &str) {
     }
 }
 
-/// A text as the inside of a JSON string.
+/// Appends text escaped for use inside a JSON string.
 fn escape(out: &mut Vec<u8>, text: &str) {
     escape::escape(text, |part| out.extend_from_slice(part.as_bytes()));
 }

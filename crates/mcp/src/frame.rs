@@ -1,34 +1,35 @@
-//! From bytes to lines: a value that is fed chunks and never reads by itself.
+//! From bytes to lines. The framer is fed chunks and does no I/O itself.
 //!
-//! A line that lies in one chunk is handed on without a copy. Only the beginning of a line whose
-//! end has not come yet is kept, and never more of it than a line may be long.
+//! A line that lies within one chunk is passed on without copying. Only the start of an unfinished
+//! line is buffered, and never more than the maximum line length.
 
 use std::mem;
 
 use crate::limits;
 
-/// What stands between two line ends.
+/// The content between two line breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Frame<'a> {
-    /// A line without its line end; perhaps no UTF-8.
+    /// A line without its line break; not necessarily UTF-8.
     Line(&'a [u8]),
-    /// A line of more than [`limits::LINE_BYTES`] bytes; they are gone.
+    /// A line of more than [`limits::LINE_BYTES`] bytes; its content was discarded.
     Oversized,
 }
 
-/// Cuts chunks of any size into lines.
+/// Splits chunks of any size into lines.
 #[derive(Debug, Default)]
 pub struct Framer {
-    /// The beginning of a line whose end has not come yet.
+    /// The start of a line whose end has not arrived yet.
     partial: Vec<u8>,
-    /// The line in `partial` was handed out; the next call starts anew.
+    /// Whether the line in `partial` has been returned; the next call clears it.
     spent: bool,
-    /// The current line is too long: everything up to its end is dropped.
+    /// Whether the current line is too long: everything up to its end is discarded.
     skipping: bool,
 }
 
 impl Framer {
-    /// The next line that ends in `chunk`, which loses what was used. `None`: the chunk is used up.
+    /// Returns the next line that ends in `chunk` and advances `chunk` past it. `None` means that
+    /// the chunk is used up.
     pub fn next<'a, 'c: 'a>(&'a mut self, chunk: &mut &'c [u8]) -> Option<Frame<'a>> {
         self.forget_spent();
         let Some(end) = memchr::memchr(b'\n', chunk) else {
@@ -44,7 +45,7 @@ impl Framer {
         Some(self.take())
     }
 
-    /// The last line, when the input ended without a line end.
+    /// Returns the last line if the input ended without a line break.
     pub fn finish(&mut self) -> Option<Frame<'_>> {
         self.forget_spent();
         if self.skipping || !self.partial.is_empty() { Some(self.take()) } else { None }
@@ -57,7 +58,8 @@ impl Framer {
     }
 
     fn keep(&mut self, part: &[u8]) {
-        // One byte more than a line may have: it may be the carriage return of the line end.
+        // One byte more than a line may have, because it may be the carriage return before the
+        // newline.
         if self.skipping || self.partial.len() + part.len() > limits::LINE_BYTES + 1 {
             self.skipping = true;
             self.partial = Vec::new();
@@ -73,7 +75,7 @@ impl Framer {
     }
 }
 
-/// Empties a buffer and keeps its memory only where that is little.
+/// Clears a buffer, and frees its memory if it has grown large.
 pub(crate) fn give_back(buffer: &mut Vec<u8>) {
     if buffer.capacity() > limits::KEPT_BYTES {
         *buffer = Vec::new();
@@ -91,7 +93,7 @@ fn frame(line: &[u8]) -> Frame<'_> {
 mod tests {
     use super::*;
 
-    /// The lines of some chunks: their text, or their kind when they are too long.
+    /// Returns the lines of some chunks: their text, or the kind of frame if they are too long.
     fn lines(chunks: &[&[u8]]) -> Vec<String> {
         fn shown(frame: Frame<'_>) -> String {
             match frame {

@@ -17,21 +17,21 @@ use serde_json::{Map, Value, json};
 use crate::lock::lock;
 use crate::rpc_error::{self, RpcError};
 
-/// A set of tools. The edge knows no tool by name; a contract knows nothing of JSON-RPC.
+/// A set of tools. The protocol layer knows no tool by name; a contract knows nothing of JSON-RPC.
 pub trait Contract: Send + Sync {
     /// The `tools` array of `tools/list`, as JSON text.
     fn tools(&self) -> &str;
 
-    /// How a model uses the tools; empty when they need no words.
+    /// Instructions to the model on how to use the tools; empty if there are none.
     fn instructions(&self) -> &'static str {
         ""
     }
 
-    /// Every tool's name. Each is a method of its own as well.
+    /// The names of all tools. Each one can also be called as a JSON-RPC method.
     fn names(&self) -> &[&str];
 
-    /// Calls a tool that [`names`](Contract::names) has; the result is the JSON text of an object.
-    /// What the people who run the server should know is appended to `log`, line by line.
+    /// Calls one of the tools in [`names`](Contract::names); the result is the JSON text of an
+    /// object. Messages for the operator are appended to `log`, one per line.
     fn call(
         &self,
         tool: &str,
@@ -46,23 +46,23 @@ pub struct Guides {
     operations: Operations,
     names: Vec<&'static str>,
     tools: OnceLock<String>,
-    /// Warnings of the last call that had any: what is known is not logged again.
+    /// Warnings of the last call that had any, so that the same warning is not logged again.
     warned: Mutex<HashSet<String>>,
 }
 
 impl Guides {
-    /// The tools of these operations.
+    /// Serves the guide operations as tools.
     pub fn new(operations: Operations) -> Guides {
         let names = OPERATIONS.iter().filter_map(OperationSpec::guide_tool).collect();
         Guides { operations, names, tools: OnceLock::new(), warned: Mutex::default() }
     }
 
-    /// What the tools are tools of.
+    /// The operations that the tools call.
     pub fn operations(&self) -> &Operations {
         &self.operations
     }
 
-    /// The tools as values.
+    /// The tool definitions as JSON values.
     pub(crate) fn listed(&self) -> Vec<Value> {
         serde_json::from_str(self.tools()).unwrap_or_default()
     }
@@ -114,7 +114,7 @@ impl Contract for Guides {
     }
 }
 
-/// A client of the contract: it cannot be asked, and warnings go to the log.
+/// A client of this contract: it cannot be asked questions, and warnings go to the log.
 #[derive(Default)]
 struct GuideCaller(Mutex<Vec<String>>);
 
@@ -124,8 +124,8 @@ impl Caller for GuideCaller {
     }
 }
 
-/// An operation as a tool of the contract. Its example is a call that anybody can make, with the
-/// answer they will get: it is about what comes with the program.
+/// Describes an operation as a tool. Its example is a call that works everywhere, with its actual
+/// response, because it uses only built-in workflows.
 fn tool(operation: &OperationSpec, builtin: &Operations) -> Option<Value> {
     let name = operation.guide_tool()?;
     let request = (operation.example)();
@@ -148,7 +148,8 @@ fn tool(operation: &OperationSpec, builtin: &Operations) -> Option<Value> {
     }))
 }
 
-/// The schema of a result or of a fault: clients check the structured content of failed calls too.
+/// Extends a result schema to also allow an error: clients check the structured content of failed
+/// calls too.
 fn or_fault(mut schema: Value) -> Value {
     let required = schema["required"].take();
     if let Some(object) = schema.as_object_mut() {
@@ -164,7 +165,7 @@ fn or_fault(mut schema: Value) -> Value {
     schema
 }
 
-/// The number and the fixed text of each kind of problem, as the contract prints them.
+/// The error number and fixed text of each problem code, as the contract defines them.
 fn number(code: Code) -> (i32, &'static str) {
     match code {
         Code::WorkflowNotFound => (-32001, "Workflow not found"),
@@ -179,12 +180,12 @@ fn number(code: Code) -> (i32, &'static str) {
         Code::RequestInvalid => (rpc_error::INVALID_REQUEST, "Invalid Request"),
         Code::MethodNotFound => (rpc_error::METHOD_NOT_FOUND, "Method not found"),
         Code::Internal => (rpc_error::INTERNAL_ERROR, "Internal error"),
-        // None of the others is one that a guide can end with.
+        // No guide operation fails with any of the other codes.
         _ => (rpc_error::SERVER_ERROR, "Server error"),
     }
 }
 
-/// A problem as a fault of the contract: the text is fixed, the specifics are data.
+/// Turns a problem into an error of the contract: the text is fixed, the specifics are data.
 fn fault(problem: &Problem, wording: &dyn Wording) -> RpcError {
     let (code, message) = number(problem.code);
     let mut data = Map::new();
@@ -197,7 +198,7 @@ fn fault(problem: &Problem, wording: &dyn Wording) -> RpcError {
         data.insert(key.into(), value.clone());
     }
     match problem.code {
-        // What was not found says it all.
+        // The id of what was not found is enough.
         Code::WorkflowNotFound | Code::StepNotFound => {}
         Code::ParamsInvalid => {
             data.insert("details".into(), problem.message.as_str().into());

@@ -1,9 +1,9 @@
 //! The MCP door: everything between bytes and a contract.
 //!
-//! [`frame`] cuts bytes into lines and [`message`] reads a line. A pipe is served by
-//! [`serve_stdio`], HTTP by [`http`]; both answer from the same two tables, the guides and the
-//! workflows of one [`WorkflowServer`](workflows::WorkflowServer). Nothing but answers ever goes
-//! to the client.
+//! [`frame`] splits bytes into lines and [`message`] parses a line. [`serve_stdio`] serves a pipe
+//! and [`http`] serves HTTP; both answer from the same two sets of tools, the guides and the
+//! workflows of one [`WorkflowServer`](workflows::WorkflowServer). Nothing but answers ever goes to
+//! the client.
 
 mod answer;
 pub mod frame;

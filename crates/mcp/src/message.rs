@@ -1,7 +1,8 @@
-//! From a line to messages: what JSON-RPC 2.0 and MCP say about the envelope, and nothing about
-//! what is in it.
+//! From a line to messages: what JSON-RPC 2.0 and MCP say about the envelope, and nothing about its
+//! content.
 //!
-//! Nothing is built but what must be: an id and `params` stay the text they were sent as.
+//! Nothing is allocated unless it has to be: an id and `params` stay slices of the text that was
+//! sent.
 
 use std::borrow::Cow;
 use std::str;
@@ -13,50 +14,47 @@ use serde_json::{Map, Value};
 use crate::limits;
 use crate::rpc_error::RpcError;
 
-/// What a line holds.
+/// The content of a line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Incoming<'a> {
-    /// White space.
+    /// Only whitespace.
     Nothing,
     /// One message.
     One(RpcMessage<'a>),
     /// An array of messages, at least one.
     Batch(Vec<RpcMessage<'a>>),
-    /// No message at all.
+    /// Not a message at all.
     Unreadable(RpcError),
 }
 
 /// One message from the client.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RpcMessage<'a> {
-    /// Wants an answer.
+    /// Expects an answer.
     Request(Request<'a>),
     /// Wants none, whatever is wrong with it; the text of the message.
     Notification(&'a str),
-    /// Answers a request of ours; the text of the message.
+    /// A response to one of our requests; the text of the message.
     Response(&'a str),
-    /// Is none of these; the answer says why.
+    /// Not a valid message; the answer says why.
     Bad {
-        /// The id, where it could be read.
+        /// The id, if it could be read.
         id: Id<'a>,
-        /// What is wrong.
         fault: RpcError,
     },
 }
 
-/// What wants an answer.
+/// A message that expects an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request<'a> {
-    /// What the answer repeats.
+    /// The id that the answer repeats.
     pub id: Id<'a>,
-    /// What is asked for.
     pub method: Cow<'a, str>,
-    /// With what.
     pub params: Params<'a>,
 }
 
 impl Request<'_> {
-    /// How long what it asks with is.
+    /// The length of the parameters.
     pub(crate) fn bytes(&self) -> usize {
         match self.params {
             Params::None => 0,
@@ -65,12 +63,13 @@ impl Request<'_> {
     }
 }
 
-/// An id as it was written: `1.0`, `"\u0061"` and integers of any length come back unchanged.
+/// An id exactly as it was written: `1.0`, `"\u0061"` and integers of any length come back
+/// unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Id<'a>(&'a str);
 
 impl<'a> Id<'a> {
-    /// The id of an answer to what has none that could be read.
+    /// The id of an answer to a message whose id could not be read.
     pub const NULL: Id<'static> = Id("null");
 
     /// The JSON text of the id.
@@ -86,7 +85,7 @@ pub enum Params<'a> {
     None,
     /// The JSON text of an object.
     Object(&'a str),
-    /// The JSON text of an array that is not empty.
+    /// The JSON text of a non-empty array.
     Array(&'a str),
 }
 
@@ -103,7 +102,8 @@ impl Params<'_> {
             Ok(Strict(Value::Object(map))) => Ok(map),
             Ok(_) => Err(RpcError::not_an_object("params")),
             Err(error) => {
-                // The place is counted from the beginning of `params`: it would only mislead.
+                // Remove the position: it is relative to the start of `params` and would only
+                // mislead.
                 let place = format!(" at line {} column {}", error.line(), error.column());
                 let details = error.to_string();
                 Err(RpcError::invalid_params(details.strip_suffix(&place).unwrap_or(&details)))
@@ -112,7 +112,7 @@ impl Params<'_> {
     }
 }
 
-/// Reads one line.
+/// Parses one line.
 pub fn read(line: &[u8]) -> Incoming<'_> {
     match str::from_utf8(line) {
         Ok(text) if text.starts_with('\u{feff}') => {
@@ -140,7 +140,7 @@ fn description(error: ScanError) -> String {
 }
 
 fn unreadable(before: &str, description: &str) -> Incoming<'static> {
-    // Only what came over HTTP has more than one line.
+    // Only messages received over HTTP can span several lines.
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
     let details = format!("{description} at line {line}, column {column}");
@@ -208,9 +208,9 @@ struct Envelope<'a> {
     id: Option<&'a str>,
     method: Option<&'a str>,
     params: Option<&'a str>,
-    /// There is a `result` or an `error`.
+    /// Whether there is a `result` or an `error`.
     answers: bool,
-    /// A member that is there twice: which of the two is meant cannot be known.
+    /// A member that occurs twice: there is no way to know which one is meant.
     twice: Option<&'static str>,
 }
 
@@ -236,10 +236,11 @@ impl<'a> Envelope<'a> {
                 self.answers = true;
                 return;
             }
-            // What newer revisions add is not ours to refuse.
+            // Members added by newer revisions are ignored, not refused.
             _ => return,
         };
-        // Of several the id counts: an answer must not repeat one of two.
+        // If several members are duplicated, report the id: the answer must not repeat either of
+        // the two ids.
         if slot.replace(value).is_some() && (name == "id" || self.twice.is_none()) {
             self.twice = Some(name);
         }

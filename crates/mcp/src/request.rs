@@ -1,7 +1,7 @@
-//! From a request to what `rmcp` understands, or why it does not: the same on every transport.
+//! Turns a request into one that `rmcp` understands, or into an error; the same on every transport.
 //!
-//! `rmcp` answers wrong parameters as an unknown method, names no unknown method, and has only the
-//! tasks of the extension. Nothing here reads, writes or remembers.
+//! `rmcp` reports invalid parameters as an unknown method, does not name unknown methods, and
+//! supports only the tasks of the extension. Nothing here does I/O or keeps state.
 
 use rmcp::model::{
     CallToolRequest, ClientRequest, CustomResult, InitializeResult, JsonObject, JsonRpcMessage,
@@ -15,7 +15,7 @@ use crate::rpc_error::RpcError;
 use crate::session;
 use crate::version::{Revision, SessionOptions};
 
-/// The methods whose parameters `rmcp` knows: one it does not understand has wrong ones.
+/// The methods that `rmcp` knows: if it does not understand one of these, the parameters are wrong.
 const STANDARD: &[&str] = &[
     "ping",
     "initialize",
@@ -36,33 +36,34 @@ const STANDARD: &[&str] = &[
     "tasks/update",
     "tasks/cancel",
 ];
-/// Methods that the era without a handshake has no more, whatever their parameters.
+/// Methods that were removed in the stateless era, whatever their parameters.
 const GONE: &[&str] =
     &["ping", "initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
-/// The method that opens the era without a handshake.
+/// The method that opens the stateless era.
 pub(crate) const DISCOVER: &str = "server/discover";
-/// Where a request of that era says its version.
+/// The key in `_meta` that holds the protocol version of a stateless request.
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-/// What stands before the name of a method that is answered as 2025-11-25 wants it: `rmcp` hands
-/// on what it does not know, and would answer the name alone in the shape of another era.
+/// The prefix of methods that are answered as 2025-11-25 requires: `rmcp` passes on methods it does
+/// not know, but would answer the plain name in the form of another era.
 pub(crate) const OLDER: &str = "milepost/2025-11-25/";
 
-/// How the contract spells a call that is a task.
+/// The contract's method for a call that becomes a task.
 const CREATE: &str = "tasks/create";
 
-/// What may be asked, and in which shape it is answered.
+/// Which methods exist, and which form their answers have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Era {
-    /// Every request says who asks.
+    /// Every request carries its own protocol version and client.
     Stateless,
-    /// Clients shake hands, and there are no tasks.
+    /// Clients open with a handshake, and there are no tasks.
     Handshake,
-    /// They shake hands, and follow calls as the tasks of 2025-11-25.
+    /// Clients open with a handshake, and follow calls as the tasks of 2025-11-25.
     OlderTasks,
 }
 
 impl Era {
-    /// The era of a revision; `has_tasks`: the handler answers the methods behind [`OLDER`].
+    /// The era of a revision; `has_tasks` says whether the handler answers the methods with the
+    /// [`OLDER`] prefix.
     pub(crate) fn of(revision: Revision, has_tasks: bool) -> Era {
         match has_tasks && revision == Revision::V20251125 {
             true => Era::OlderTasks,
@@ -70,7 +71,7 @@ impl Era {
         }
     }
 
-    /// Whether a call is answered as 2025-11-25 alone does.
+    /// Whether a call is answered in the form that only 2025-11-25 has.
     fn is_older(self, method: &str, params: &JsonObject) -> bool {
         self == Era::OlderTasks
             && match method {
@@ -80,8 +81,8 @@ impl Era {
             }
     }
 
-    /// Whether a method belongs to another era. A client that shook hands must not be shown the
-    /// tasks of the extension.
+    /// Whether a method does not exist in this era. A client that opened with a handshake must not
+    /// see the tasks of the extension.
     fn lacks(self, method: &str) -> bool {
         match self {
             Era::Stateless => GONE.contains(&method),
@@ -91,12 +92,12 @@ impl Era {
     }
 }
 
-/// Whether a request says in itself which revision it speaks.
+/// Whether a request carries its own protocol version.
 pub(crate) fn stands_alone(params: &JsonObject) -> bool {
     params.get("_meta").is_some_and(|meta| meta.get(VERSION).is_some())
 }
 
-/// The request as `rmcp` takes it.
+/// Converts the request to the type that `rmcp` expects.
 pub(crate) fn understood(
     method: &str,
     params: JsonObject,
@@ -120,7 +121,8 @@ pub(crate) fn understood(
     }
 }
 
-/// A task as the contract makes one, which no revision has: a call that says it is one.
+/// Turns the contract's `tasks/create`, which is in no revision, into a call with a `task`
+/// parameter.
 fn created(mut params: JsonObject) -> JsonObject {
     let ttl = params.remove("ttl");
     let task = ttl.map_or_else(|| json!({}), |ttl| json!({"ttl": ttl}));
@@ -142,7 +144,7 @@ fn read(method: &str, params: JsonObject) -> serde_json::Result<ClientRequest> {
     }
 }
 
-/// Checks a handshake, so that `rmcp` sees only one that it will accept.
+/// Checks a handshake, so that `rmcp` only sees one that it accepts.
 pub(crate) fn handshake(
     mut params: JsonObject,
     options: SessionOptions,
@@ -153,7 +155,7 @@ pub(crate) fn handshake(
     Ok((revision, params))
 }
 
-/// An id as `rmcp` has it: MCP allows strings and integers.
+/// Converts an id to the type of `rmcp`: MCP allows strings and integers.
 pub(crate) fn id(id: Id<'_>) -> Result<NumberOrString, RpcError> {
     let number = match serde_json::from_str(id.as_json()) {
         Ok(Value::String(text)) => return Ok(NumberOrString::String(text.into())),
@@ -164,8 +166,8 @@ pub(crate) fn id(id: Id<'_>) -> Result<NumberOrString, RpcError> {
     number.ok_or_else(|| RpcError::invalid_request("id must be a string or an integer"))
 }
 
-/// The answer to `initialize` with the tasks of its era in the place of those of the next; every
-/// other message as it is.
+/// Replaces the tasks in the answer to `initialize` with those of the client's era; returns every
+/// other message unchanged.
 pub(crate) fn greeted(
     mut message: TxJsonRpcMessage<RoleServer>,
     has_tasks: bool,
@@ -194,7 +196,7 @@ fn greeting(result: &InitializeResult, has_tasks: bool) -> Option<Value> {
 mod tests {
     use super::*;
 
-    /// What becomes of a request: the method that is handed on, or the code of its fault.
+    /// The outcome of a request: the method that is passed on, or the error code.
     fn check(method: &str, params: &Value, era: Era) -> Result<String, i32> {
         let params = params.as_object().cloned().unwrap_or_default();
         let understood = understood(method, params, era).map_err(|fault| fault.code)?;
@@ -237,7 +239,7 @@ mod tests {
         assert_eq!(made, Ok(format!("{OLDER}tools/call")));
         assert_eq!(check("tasks/create", &json!({}), Era::OlderTasks), Err(-32602));
         assert_eq!(check("tasks/create", &create, Era::Stateless), Err(-32601));
-        // What is ours to write is nobody's to send.
+        // Clients must not send our internal method names.
         let ours = format!("{OLDER}tools/call");
         assert_eq!(check(&ours, &call, Era::OlderTasks), Err(-32601));
     }

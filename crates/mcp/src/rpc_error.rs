@@ -1,4 +1,4 @@
-//! A JSON-RPC error as data, and the faults that the edge itself finds.
+//! JSON-RPC errors as data, and the errors that the protocol layer itself detects.
 
 use std::borrow::Cow;
 
@@ -6,37 +6,37 @@ use serde_json::{Value, json};
 
 use crate::limits;
 
-/// The line is no JSON.
+/// The line is not JSON.
 pub const PARSE_ERROR: i32 = -32700;
-/// The JSON is no message that may be sent here and now.
+/// The JSON is not a message that may be sent here and now.
 pub const INVALID_REQUEST: i32 = -32600;
-/// There is no such method.
+/// The method does not exist.
 pub const METHOD_NOT_FOUND: i32 = -32601;
-/// The method is there, and its parameters are wrong.
+/// The method exists, but its parameters are wrong.
 pub const INVALID_PARAMS: i32 = -32602;
-/// The fault is ours.
+/// The server failed.
 pub const INTERNAL_ERROR: i32 = -32603;
 /// The session is not in the state that the request needs.
 pub const SERVER_ERROR: i32 = -32000;
 
-/// Why a request has no result.
+/// Why a request failed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RpcError {
-    /// The number by which programs tell faults apart.
+    /// The number by which programs tell errors apart.
     pub code: i32,
-    /// One fixed text per code: what is special about this case is in `data`.
+    /// One fixed text per code; the specifics are in `data`.
     pub message: Cow<'static, str>,
-    /// What is special about this case; null for nothing.
+    /// The specifics of this case, or null.
     pub data: Value,
 }
 
 impl RpcError {
-    /// A fault with the fixed text of its code.
+    /// Creates an error with the fixed text of its code.
     pub fn new(code: i32, message: impl Into<Cow<'static, str>>, data: Value) -> RpcError {
         RpcError { code, message: message.into(), data }
     }
 
-    /// The object of it.
+    /// The error as a JSON object.
     pub fn to_value(&self) -> Value {
         let mut value = json!({"code": self.code, "message": self.message});
         if !self.data.is_null() {
@@ -45,7 +45,7 @@ impl RpcError {
         value
     }
 
-    /// Parameters that a method cannot work with.
+    /// The error for parameters that a method cannot use.
     pub fn invalid_params(details: impl Into<Value>) -> RpcError {
         RpcError::new(INVALID_PARAMS, "Invalid params", json!({ "details": details.into() }))
     }

@@ -1,4 +1,4 @@
-//! The life of a connection that the guides answer: a line in, answer bytes out.
+//! The life cycle of a connection that is served by the guides: a line in, answer bytes out.
 //!
 //! ```text
 //! state       message                             next
@@ -9,7 +9,7 @@
 //! any         shutdown                            over (SessionFlow::Exit)
 //! ```
 //!
-//! A session reads nothing and writes nothing by itself: whoever owns the pipe drives it.
+//! A session does no I/O itself: whoever owns the pipe drives it.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,42 +30,42 @@ use crate::stdio::WorkflowBackend;
 use crate::trace::{self, RequestOutcome};
 use crate::version::{Revision, SessionOptions, Surface};
 
-/// What a request of the era without a handshake has in its `_meta`.
+/// The key that stateless requests have in their `_meta`.
 const STANDS_ALONE: &str = "io.modelcontextprotocol/protocolVersion";
 
-/// Whether more lines are wanted.
+/// What to do after a line.
 #[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SessionFlow {
-    /// The next line may come.
+    /// Read the next line.
     Continue,
-    /// What is in the output is the last there is.
+    /// Send the output and stop.
     Exit,
-    /// The client is one of the other table, and the line was not answered.
+    /// Hand the client over to the workflow contract; the line has not been answered.
     HandOver,
 }
 
-/// What a session has to say; its owner sends it and empties it.
+/// The output of a session; its owner sends it and clears it.
 #[derive(Debug, Default)]
 pub(crate) struct SessionOutput {
-    /// Whole lines for the client.
+    /// Complete lines for the client.
     pub(crate) answers: Vec<u8>,
-    /// Whole lines for the people who run the server.
+    /// Complete lines for the operator of the server.
     pub(crate) log: String,
 }
 
 /// One connection.
 pub(crate) struct GuideSession<'c> {
     contract: &'c dyn Contract,
-    /// The table of everything that is no guide, where there is one.
+    /// The tools that are not guides, if they are served.
     workflows: Option<&'c WorkflowBackend>,
     options: SessionOptions,
-    /// The revision that a handshake settled.
+    /// The revision agreed in the handshake.
     agreed: Option<Revision>,
 }
 
 impl<'c> GuideSession<'c> {
-    /// A connection on which nothing was said yet.
+    /// A connection on which nothing has been sent yet.
     pub(crate) fn new(
         contract: &'c dyn Contract,
         workflows: Option<&'c WorkflowBackend>,
@@ -74,7 +74,7 @@ impl<'c> GuideSession<'c> {
         GuideSession { contract, workflows, options, agreed: None }
     }
 
-    /// Answers one line, in full, before it returns.
+    /// Answers one line, in full, before returning.
     pub(crate) fn line(&mut self, frame: Frame<'_>, output: &mut SessionOutput) -> SessionFlow {
         let incoming = match frame {
             Frame::Line(line) => message::read(line),
@@ -102,7 +102,7 @@ impl<'c> GuideSession<'c> {
     }
 
     /// Whether a client opens in a way that this contract does not serve: with a revision of the
-    /// other one, or as one of the era without a handshake.
+    /// other contract, or without a handshake.
     fn is_for_another(&self, request: &Request<'_>) -> bool {
         let is_only = self.options.surface == Surface::Workflowlookup || self.workflows.is_none();
         if self.agreed.is_some() || is_only {
@@ -129,7 +129,7 @@ impl<'c> GuideSession<'c> {
         let first = output.answers.len();
         for message in messages {
             let before = output.answers.len();
-            // Opens the array before the first answer and parts the others.
+            // Opens the array before the first answer and separates the others.
             output.answers.push(if before == first { b'[' } else { b',' });
             let opened = output.answers.len();
             if self.member(message, first, output) == SessionFlow::Exit {
@@ -145,7 +145,7 @@ impl<'c> GuideSession<'c> {
         flow
     }
 
-    /// One message of a batch whose answers begin at `first`.
+    /// Answers one message of a batch whose answers begin at `first`.
     fn member(
         &mut self,
         message: &RpcMessage<'_>,
@@ -167,7 +167,7 @@ impl<'c> GuideSession<'c> {
 
     fn message(&mut self, message: &RpcMessage<'_>, output: &mut SessionOutput) -> SessionFlow {
         let request = match message {
-            // There is none yet that would change anything, and we ask clients nothing.
+            // No notification changes anything here, and we send clients no requests.
             RpcMessage::Notification(_) | RpcMessage::Response(_) => return SessionFlow::Continue,
             RpcMessage::Bad { id, fault } => {
                 answer::fault(&mut output.answers, *id, fault);
@@ -195,7 +195,7 @@ impl<'c> GuideSession<'c> {
         }
     }
 
-    /// What a method is counted as: those of the contract are tools as well.
+    /// The name that a method is counted under: the contract's own methods are counted together.
     fn method<'m>(&self, request: &'m Request<'_>) -> &'m str {
         let method = request.method.as_ref();
         if self.contract.names().contains(&method) { trace::GUIDE } else { method }
@@ -210,7 +210,8 @@ impl<'c> GuideSession<'c> {
         match method {
             "ping" => return Ok(RpcResult::Fixed("{}")),
             "initialize" => return self.initialize(params),
-            // The stateless era opens with it; that it is unknown tells a client to shake hands.
+            // This opens the stateless era; an unknown method tells the client to use a handshake
+            // instead.
             "server/discover" => return Err(RpcError::method_not_found(method)),
             _ if self.agreed.is_none() => return Err(RpcError::not_initialized()),
             _ => {}
@@ -251,8 +252,8 @@ impl<'c> GuideSession<'c> {
         )))
     }
 
-    /// How to use the tools, for the model. The first revision is answered exactly as its contract
-    /// prints it, which has no such field.
+    /// Instructions on how to use the tools, for the model. The first revision is answered exactly
+    /// as its contract specifies, without this field.
     fn instructions(&self, revision: Revision) -> String {
         match (revision, self.contract.instructions()) {
             (Revision::V20241105, _) | (_, "") => String::new(),
@@ -284,14 +285,15 @@ impl<'c> GuideSession<'c> {
             let nearest = suggest::nearest(tool, names.iter().copied());
             return Err(RpcError::unknown_tool(tool, nearest));
         }
-        // A failure of the tool is a result: a model reads results, and mends its arguments.
+        // A failure of the tool is a result: models read results, and correct their arguments.
         Ok(match self.call(tool, arguments, log)? {
             Ok(result) => RpcResult::Gave(result),
             Err(fault) => RpcResult::Failed(fault),
         })
     }
 
-    /// What the contract says; the outer fault is ours, in whatever style the call was made.
+    /// Calls a tool of the contract. The outer error is an internal one, whichever way the call was
+    /// made.
     fn call(
         &self,
         tool: &str,
@@ -317,28 +319,29 @@ pub(crate) fn requested(
     options.negotiate(requested)
 }
 
-/// What comes of a tool's work; the outer fault is ours: a panic, or what the tool says of itself.
+/// Runs a tool and catches panics. The inner result is the tool's; the outer error is an internal
+/// one: a panic, or one that the tool reports itself.
 pub(crate) fn guarded<T>(
     tool: &str,
     log: &mut String,
     work: impl FnOnce(&mut String) -> Result<T, RpcError>,
 ) -> Result<Result<T, RpcError>, RpcError> {
-    // The contract promises nothing about its state after a panic but that it is `Sync`: what
-    // it shares between calls is behind locks, which say for themselves that they are poisoned.
+    // The only guarantee about the contract's state after a panic is that it is `Sync`: state
+    // shared between calls is behind locks, which report that they are poisoned.
     let called = catch_unwind(AssertUnwindSafe(|| work(log)));
     let cause = match called {
         Ok(Err(fault)) if fault.code == rpc_error::INTERNAL_ERROR => fault.data.to_string(),
         Ok(result) => return Ok(result),
         Err(panic) => said(&*panic),
     };
-    // The client is told a number; what it stands for is for those who run the server.
+    // The client gets a correlation id; the details are for the operator only.
     let id = correlation::id();
     trace::internal(&id, tool);
     log.extend(["internal error ", &id, ": tool `", tool, "`: ", &cause, "\n"]);
     Err(RpcError::internal(&id))
 }
 
-/// A list that fits one page: nobody was ever given a cursor into it.
+/// Answers a list that fits on one page: no cursor into it was ever handed out.
 fn one_page<'c>(params: Params<'_>, reply: RpcResult<'c>) -> Result<RpcResult<'c>, RpcError> {
     match params.object()?.get("cursor") {
         None | Some(Value::Null) => Ok(reply),
@@ -351,7 +354,7 @@ fn required<'m>(params: &'m Map<String, Value>, name: &str) -> Result<&'m Value,
     given.ok_or_else(|| RpcError::invalid_params(format!("{name} is required")))
 }
 
-/// What a panic said, as one line.
+/// The message of a panic, on one line.
 fn said(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));

@@ -1,25 +1,26 @@
-//! A signal is the end of the input: what has arrived before it is answered first.
+//! A signal ends the input: everything that arrived before it is answered first.
 //!
-//! The input waits for its pipe and for a signal at once. After a signal it still gives what is in
-//! the pipe, and ends when the pipe is empty: nothing that was sent before the signal is lost, and
-//! the loop that reads knows nothing of signals.
+//! The input waits for its pipe and for a signal at once. After a signal it still returns what is
+//! in the pipe, and ends when the pipe is empty: nothing sent before the signal is lost, and the
+//! loop that reads knows nothing of signals.
 
 use std::io::{self, Read, Write};
 
 /// The standard input of this process, which SIGTERM, SIGINT and SIGHUP end.
 ///
-/// To be called once. A process that is still at work [`limits::GRACE`](crate::limits::GRACE) after
-/// the signal (nobody reads its answers, or a call hangs) ends then, with a failure.
+/// Must be called only once. If the process is still running
+/// [`limits::GRACE`](crate::limits::GRACE) after the signal (nobody reads its answers, or a call
+/// hangs), it exits with a failure code.
 pub fn stdin_until_signal() -> io::Result<impl Read + Send + 'static> {
     #[cfg(unix)]
     return unix::stdin_until_signal();
-    // Elsewhere a client ends us by closing the pipe, and Ctrl+C by ending the process.
+    // On other systems, clients stop the server by closing the pipe, and Ctrl+C ends the process.
     #[cfg(not(unix))]
     return Ok(io::stdin().lock());
 }
 
-/// The standard output of this process as a file of its own: a lock that somebody else holds on
-/// the usual one does not matter, and no buffer stands between.
+/// The standard output of this process as a separate, unbuffered file: locks on the usual handle do
+/// not affect it.
 pub fn raw_stdout() -> io::Result<impl Write + Send + 'static> {
     #[cfg(unix)]
     {
@@ -57,31 +58,31 @@ mod unix {
                 process::exit(1);
             }
         })?;
-        // Not `Stdin`, whose own buffer would hide from `poll` what has been read already.
+        // Not `Stdin`, because `poll` cannot see what is already in its buffer.
         let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
         Ok(UntilStopped::new(input, stop, limits::LAST_INPUT))
     }
 
-    /// An input that ends when it is stopped and holds nothing more.
+    /// An input that ends once it has been stopped and is empty.
     #[derive(Debug)]
     pub struct UntilStopped<R> {
         input: R,
         /// Becomes readable, or hangs up, when the input is to end.
         stop: PipeReader,
-        /// How long the input is given after it was stopped, if it does not fall quiet.
+        /// How long the input may go on after it was stopped, if it does not fall quiet.
         patience: Duration,
-        /// When that time is over; set when the input was stopped.
+        /// When that time is over; set when the input is stopped.
         deadline: Option<Instant>,
     }
 
     impl<R: Read + AsFd> UntilStopped<R> {
-        /// `stop` stops the input when its other end is closed; an input that never falls quiet
-        /// ends `patience` later.
+        /// Closing the other end of `stop` stops the input; an input that never falls quiet ends
+        /// `patience` later.
         pub fn new(input: R, stop: PipeReader, patience: Duration) -> UntilStopped<R> {
             UntilStopped { input, stop, patience, deadline: None }
         }
 
-        /// Waits for bytes or the end of the input; `false`: it was stopped, and is empty.
+        /// Waits for bytes or the end of the input; `false` means that it was stopped and is empty.
         fn is_ready(&mut self) -> io::Result<bool> {
             let quiet = Timespec::try_from(limits::QUIET).map_err(io::Error::other)?;
             loop {

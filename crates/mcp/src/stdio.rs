@@ -1,12 +1,12 @@
-//! The server of a pipe: it reads every line once, and answers it from one of two tables.
+//! The server for a pipe: it reads every line once, and answers it from one of two contracts.
 //!
 //! ```text
 //! stdin -> frames -> GuideSession (guides): answered here, in order
 //!             \----> pipe (workflows): rmcp behind its framing
 //! ```
 //!
-//! The way in which a client opens decides, and the line it opens with is answered by whoever
-//! serves it. A client of the guides costs no thread and no runtime.
+//! The first line of a client decides which contract serves it, and that contract answers the line.
+//! A client of the guides needs no thread and no runtime.
 
 use std::io::{self, Read, Write};
 
@@ -25,18 +25,18 @@ use crate::workflows::WorkflowServer;
 /// Why serving ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Nothing more can be read.
+    /// Reading the input failed.
     #[error("cannot read from the client: {0}")]
     Read(#[source] io::Error),
-    /// Nothing more can be answered.
+    /// Writing an answer failed.
     #[error("cannot write to the client: {0}")]
     Write(#[source] io::Error),
-    /// What has to wait cannot be done.
+    /// The threads for waiting calls could not be started.
     #[error("cannot start the threads of a server: {0}")]
     Threads(#[source] io::Error),
 }
 
-/// The tables that a pipe is served from.
+/// The contracts that a pipe is served from.
 pub struct Contracts<'s> {
     guides: &'s dyn Contract,
     workflows: Option<WorkflowBackend>,
@@ -46,7 +46,7 @@ pub struct Contracts<'s> {
 pub(crate) struct WorkflowBackend {
     pub(crate) server: WorkflowServer,
     pub(crate) runtime: LazyRuntime,
-    /// The same server, where names that both contracts have are those of the guides.
+    /// The same server, except that tool names in both contracts refer to the guides.
     beside_guides: WorkflowServer,
 }
 
@@ -57,12 +57,13 @@ impl std::fmt::Debug for Contracts<'_> {
 }
 
 impl<'s> Contracts<'s> {
-    /// One contract, for every client.
+    /// Serves one contract to every client.
     pub fn guides(guides: &'s dyn Contract) -> Contracts<'s> {
         Contracts { guides, workflows: None }
     }
 
-    /// Both tables of a server: the guides, and everything else as soon as a client calls for it.
+    /// Serves both contracts of a server: the guides, and everything else as soon as a client needs
+    /// it.
     pub fn both(server: &'s WorkflowServer, runtime: LazyRuntime) -> Contracts<'s> {
         let (own, beside_guides) = (server.clone(), server.beside_guides());
         let workflows = WorkflowBackend { server: own, runtime, beside_guides };
@@ -71,8 +72,8 @@ impl<'s> Contracts<'s> {
 }
 
 impl WorkflowBackend {
-    /// Calls a tool for a client of the guides, whose table does not have it; `None` when this one
-    /// does not either. The result is the JSON text of a whole result.
+    /// Calls a tool that the guides do not have, for a client of the guides; returns `None` if this
+    /// contract does not have it either. The result is the JSON text of a complete tool result.
     pub(crate) fn call(
         &self,
         tool: &str,
@@ -98,9 +99,10 @@ fn internal(error: &dyn std::error::Error) -> RpcError {
     RpcError::new(rpc_error::INTERNAL_ERROR, "Internal error", data)
 }
 
-/// Serves one client until it closes its end, asks for `shutdown`, or cannot be reached.
+/// Serves one client until it closes its end, sends `shutdown`, or cannot be reached.
 ///
-/// An error is on the log already when it is returned: the caller turns it into an exit code.
+/// An error has already been logged when it is returned; the caller only turns it into an exit
+/// code.
 pub fn serve_stdio(
     tables: &Contracts<'_>,
     options: SessionOptions,
@@ -110,7 +112,7 @@ pub fn serve_stdio(
 ) -> Result<(), ServeError> {
     let outcome = serve(tables, options, stdin, stdout, &mut log);
     if let Err(error) = &outcome {
-        // Nobody is left to tell when the log is gone too.
+        // If the log is gone too, there is nobody left to tell.
         let _ = writeln!(log, "error: {error}");
     }
     outcome
@@ -141,7 +143,8 @@ fn serve(
     }
 }
 
-/// Answers lines in order, until nothing follows or one is not for the guides, which is returned.
+/// Answers lines in order, until the input ends or a line is not for the guides; such a line is
+/// returned.
 fn answered(
     session: &mut GuideSession<'_>,
     frames: &mut FrameReader<impl Read>,
@@ -167,12 +170,12 @@ fn answered(
     Ok(None)
 }
 
-/// The lines of a client, in the order in which they came.
+/// The lines of a client, in order of arrival.
 pub(crate) struct FrameReader<R> {
     stdin: R,
     framer: Framer,
     chunk: Vec<u8>,
-    /// What of the chunk was read and not yet cut into lines.
+    /// The part of the chunk that has been read but not yet split into lines.
     unread: std::ops::Range<usize>,
     has_ended: bool,
 }
@@ -183,7 +186,8 @@ impl<R: Read> FrameReader<R> {
         FrameReader { stdin, framer: Framer::default(), chunk, unread: 0..0, has_ended: false }
     }
 
-    /// Waits for more, once every line of what is there was taken. `false`: nothing follows.
+    /// Reads more input; to be called once every line of the current chunk has been taken. `false`
+    /// means that the input has ended.
     pub(crate) fn fill(&mut self) -> Result<bool, ServeError> {
         if self.has_ended {
             return Ok(false);
@@ -201,7 +205,7 @@ impl<R: Read> FrameReader<R> {
         }
     }
 
-    /// The next line of what was read; the last one may lack its line end.
+    /// The next line in what was read; the last line of the input may lack a line break.
     pub(crate) fn next(&mut self) -> Option<Frame<'_>> {
         if self.has_ended {
             return self.framer.finish();
@@ -214,7 +218,7 @@ impl<R: Read> FrameReader<R> {
     }
 }
 
-/// Where the answers of a session go.
+/// Where a session's output goes.
 struct Answers<W, L> {
     stdout: W,
     log: L,

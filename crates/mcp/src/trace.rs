@@ -1,5 +1,5 @@
-//! What requests leave in the log and in the counters: the method, how it ended, how long it took.
-//! Parameters, answers and headers are nobody's to read there.
+//! What is logged and counted about requests: the method, the outcome and the duration. Parameters,
+//! answers and headers are never logged.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -13,17 +13,17 @@ use tracing::Instrument;
 
 const TARGET: &str = "milepost::mcp";
 
-/// A method of the guide contract that is called by its bare name.
+/// The name under which methods of the guide contract are counted when they are called directly.
 pub(crate) const GUIDE: &str = "guide";
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RequestOutcome {
-    /// With what was asked for.
+    /// It succeeded.
     Ok,
-    /// With why that could not be done.
+    /// It was valid but could not be done.
     Failed,
-    /// It is not one that could be done.
+    /// It was not a valid request.
     RpcError,
 }
 
@@ -38,7 +38,8 @@ impl RequestOutcome {
 }
 
 tokio::task_local! {
-    /// Whether what is under way has failed: the answer to say so is one like any other.
+    /// Whether the current request has failed: an answer that reports a failure looks like any
+    /// other.
     static FAILED: Arc<AtomicBool>;
 }
 
@@ -67,7 +68,7 @@ pub(crate) fn request<T, E, F: Future<Output = Result<T, E>> + Send>(
     })
 }
 
-/// Tells of a request that has its answer.
+/// Logs and counts an answered request.
 pub(crate) fn answered(method: &str, outcome: RequestOutcome, began: Instant) {
     milepost_metrics::MCP.add(method, outcome.name());
     let (method, outcome) = (known(method), outcome.name());
@@ -75,7 +76,7 @@ pub(crate) fn answered(method: &str, outcome: RequestOutcome, began: Instant) {
     tracing::debug!(target: TARGET, method, outcome, duration_us, "request answered");
 }
 
-/// Tells of a failure under the id that the client is told.
+/// Logs a failure under the correlation id that the client gets.
 pub(crate) fn failed(correlation_id: &str, operation: Option<&str>, problem: &Problem) {
     declined();
     let (error_code, category) = (problem.code.name(), problem.code.category().name());
@@ -88,17 +89,17 @@ pub(crate) fn failed(correlation_id: &str, operation: Option<&str>, problem: &Pr
     }
 }
 
-/// Tells of a fault of ours under the id that the client is told.
+/// Logs an internal error under the correlation id that the client gets.
 pub(crate) fn internal(correlation_id: &str, tool: &str) {
     tracing::error!(target: TARGET, correlation_id, tool, "internal error");
 }
 
-/// What is under way comes to nothing. What is no request of `rmcp` is told of elsewhere.
+/// Marks the current request as failed. Does nothing outside a request of `rmcp`.
 pub(crate) fn declined() {
     let _ = FAILED.try_with(|failed| failed.store(true, Ordering::Relaxed));
 }
 
-/// A method that there is; whatever else a client sends is its own text.
+/// The name of a known method; anything else that a client sends is mapped to a fixed name.
 pub(crate) fn known(method: &str) -> &'static str {
     milepost_metrics::MCP.row(method)
 }

@@ -1,5 +1,5 @@
-//! A handler with an eye on what it is asked and how that ends. Everything else is as it was: what
-//! is not told of is handed on as it is.
+//! A handler that records which requests it gets and how they end. Everything else is passed on
+//! unchanged.
 
 #![expect(deprecated, reason = "methods of older revisions are handed on like all others")]
 
@@ -22,7 +22,7 @@ use rmcp::service::{NotificationContext, RequestContext, RoleServer, Subscriptio
 use crate::request::OLDER;
 use crate::trace;
 
-/// A handler that is watched.
+/// A handler whose requests are recorded.
 #[derive(Debug, Clone)]
 pub(crate) struct TracedHandler<S>(pub(crate) S);
 

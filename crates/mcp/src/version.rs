@@ -7,24 +7,20 @@ use crate::rpc_error::{RpcError, SERVER_ERROR};
 /// A revision of MCP, named by its date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Revision {
-    /// 2024-11-05.
     V20241105,
-    /// 2025-03-26.
     V20250326,
-    /// 2025-06-18.
     V20250618,
-    /// 2025-11-25.
     V20251125,
 }
 
 impl Revision {
-    /// All of them, oldest first.
+    /// All revisions, oldest first.
     pub const ALL: [Revision; 4] =
         [Revision::V20241105, Revision::V20250326, Revision::V20250618, Revision::V20251125];
-    /// The one that a client from the future gets.
+    /// The revision offered to clients that are newer than this server.
     pub const NEWEST: Revision = Revision::V20251125;
 
-    /// The revision of a date, if we speak it.
+    /// The revision with this date, if it is supported.
     pub fn parse(date: &str) -> Option<Revision> {
         Revision::ALL.into_iter().find(|revision| revision.as_str() == date)
     }
@@ -39,7 +35,7 @@ impl Revision {
         }
     }
 
-    /// Whether a line may hold an array of messages.
+    /// Whether a line may contain an array of messages.
     pub fn has_batches(self) -> bool {
         match self {
             Revision::V20241105 | Revision::V20250326 => true,
@@ -48,26 +44,26 @@ impl Revision {
     }
 }
 
-/// What is served to whom.
+/// Which tools are served to which clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Surface {
-    /// The handshake decides; a client newer than we are is answered with our newest revision.
+    /// Depends on the handshake; a client newer than this server gets our newest revision.
     #[default]
     Auto,
     /// The five guide tools, whatever the revision; an unknown revision is refused.
     Workflowlookup,
     /// The tools for writing and running workflows, whatever the revision.
     Workflows,
-    /// Both.
+    /// Both sets of tools.
     All,
 }
 
 /// How a session behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SessionOptions {
-    /// What is served to whom.
+    /// Which tools are served to which clients.
     pub surface: Surface,
-    /// The one revision that is spoken; all of them when there is none.
+    /// The only revision to accept; `None` accepts all of them.
     pub protocol: Option<Revision>,
 }
 
@@ -91,7 +87,7 @@ impl SessionOptions {
 }
 
 impl Surface {
-    /// Whether a client of a revision is served by the guide contract alone.
+    /// Whether a client with this revision is served only the guide contract.
     pub(crate) fn is_guide(self, revision: Revision) -> bool {
         match self {
             Surface::Workflowlookup => true,
@@ -107,7 +103,7 @@ fn unsupported(spoken: &[Revision], requested: &str) -> RpcError {
     RpcError::new(SERVER_ERROR, "Unsupported protocol version", data)
 }
 
-/// Whether a version is a date after that of our newest revision.
+/// Whether a version is a date later than our newest revision.
 fn is_later(version: &str) -> bool {
     let is_date = version.len() == 10
         && version.bytes().enumerate().all(|(index, byte)| match index {
@@ -116,7 +112,7 @@ fn is_later(version: &str) -> bool {
         })
         && ("01"..="12").contains(&&version[5..7])
         && ("01"..="31").contains(&&version[8..]);
-    // Dates of this form sort as text.
+    // Dates in this format sort as text.
     is_date && version > Revision::NEWEST.as_str()
 }
 

@@ -1,11 +1,11 @@
-//! Numbers that only ever grow.
+//! Counters that never decrease.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::text::MetricsText;
 
-/// Upper ends of the buckets of [`Durations`], in microseconds and as they are written.
+/// Upper bounds of the buckets of [`Durations`], in microseconds and as text in seconds.
 const BUCKETS: [(u64, &str); 12] = [
     (5_000, "0.005"),
     (10_000, "0.01"),
@@ -21,7 +21,7 @@ const BUCKETS: [(u64, &str); 12] = [
     (30_000_000, "30"),
 ];
 
-/// One number.
+/// A single counter.
 #[derive(Debug)]
 pub struct Counter(AtomicU64);
 
@@ -30,18 +30,17 @@ impl Counter {
         Counter(AtomicU64::new(0))
     }
 
-    /// Counts so many more.
     pub fn add(&self, more: u64) {
         self.0.fetch_add(more, Ordering::Relaxed);
     }
 
-    /// How many there were.
+    /// The current value.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// A number for each word of a label.
+/// A counter for each value of a label.
 #[derive(Debug)]
 pub struct Counts<const N: usize> {
     words: [&'static str; N],
@@ -53,12 +52,12 @@ impl<const N: usize> Counts<N> {
         Counts { words, counts: [const { Counter::new() }; N] }
     }
 
-    /// Counts one more.
+    /// Increments the count of a label value.
     pub fn add(&self, word: &str) {
         self.counts[place(&self.words, word)].add(1);
     }
 
-    /// How many of a word there were.
+    /// The count of a label value.
     pub fn get(&self, word: &str) -> u64 {
         self.counts[place(&self.words, word)].get()
     }
@@ -71,7 +70,7 @@ impl<const N: usize> Counts<N> {
     }
 }
 
-/// A number for each pair of words of two labels.
+/// A counter for each combination of two labels.
 #[derive(Debug)]
 pub struct Grid<const R: usize, const C: usize> {
     rows: [&'static str; R],
@@ -84,22 +83,22 @@ impl<const R: usize, const C: usize> Grid<R, C> {
         Grid { rows, columns, counts: [const { [const { Counter::new() }; C] }; R] }
     }
 
-    /// Counts one more.
+    /// Increments the count of a combination.
     pub fn add(&self, row: &str, column: &str) {
         self.counts[place(&self.rows, row)][place(&self.columns, column)].add(1);
     }
 
-    /// How many of a pair there were.
+    /// The count of a combination.
     pub fn get(&self, row: &str, column: &str) -> u64 {
         self.counts[place(&self.rows, row)][place(&self.columns, column)].get()
     }
 
-    /// The word that a row is counted as.
+    /// The label value that a row is counted under.
     pub fn row(&self, row: &str) -> &'static str {
         self.rows[place(&self.rows, row)]
     }
 
-    /// Pairs that never were are left out: most never will be.
+    /// Combinations with a count of zero are omitted, because most never occur.
     pub(crate) fn write(&self, text: &mut MetricsText, name: &str, labels: [&str; 2], help: &str) {
         text.family(name, "counter", help);
         for (row, counts) in self.rows.iter().zip(&self.counts) {
@@ -112,16 +111,16 @@ impl<const R: usize, const C: usize> Grid<R, C> {
     }
 }
 
-/// Where a word stands; the last place is that of all others.
+/// The index of a label value; unknown values share the last index.
 fn place(words: &[&'static str], word: &str) -> usize {
     let found = words.iter().position(|known| *known == word);
     found.unwrap_or(words.len() - 1)
 }
 
-/// How long things took.
+/// A histogram of durations.
 #[derive(Debug)]
 pub struct Durations {
-    /// The last one is of what took longer than any bucket has room for.
+    /// The last counter is for durations beyond the largest bucket.
     counts: [Counter; BUCKETS.len() + 1],
     sum_us: Counter,
 }
@@ -131,7 +130,7 @@ impl Durations {
         Durations { counts: [const { Counter::new() }; _], sum_us: Counter::new() }
     }
 
-    /// Counts one that took so long.
+    /// Adds a duration.
     pub fn add(&self, took: Duration) {
         let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let bucket = BUCKETS.iter().position(|(end, _)| us <= *end).unwrap_or(BUCKETS.len());
@@ -150,7 +149,7 @@ impl Durations {
         }
         let sum = Duration::from_micros(self.sum_us.get()).as_secs_f64();
         text.sample(&format!("{name}_sum"), &[], sum);
-        // Of the same look at the counts: it must be what the last bucket says.
+        // From the same snapshot of the counters, because it must equal the last bucket.
         text.sample(&format!("{name}_count"), &[], below);
     }
 }

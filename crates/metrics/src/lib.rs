@@ -1,8 +1,8 @@
-//! What a process counts, and the text in which a monitor reads it (Prometheus 0.0.4).
+//! The counters of a process, and their text format for monitoring (Prometheus 0.0.4).
 //!
-//! There is one set of counters a process, here: a count is the same whoever asks. Every label has
-//! its words written down in this file, and what is none of them is counted as the last one: no id
-//! and no value of anybody can become a label, and there are never more lines than these.
+//! There is one set of counters per process, defined here. The values of every label are listed in
+//! this file, and anything else is counted under the last one: no id and no user value can become a
+//! label, and the number of lines is bounded.
 
 mod counts;
 mod text;
@@ -16,20 +16,20 @@ use text::MetricsText;
 /// The content type of [`text`].
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Runs that this process started.
+/// Runs started by this process.
 pub static RUNS_STARTED: Counter = Counter::new();
 
-/// Runs that ended while this process drove them.
+/// Runs that ended while this process was driving them.
 pub static RUNS_ENDED: Counts<3> = Counts::of(["succeeded", "failed", "canceled"]);
 
-/// Steps that ended while this process drove their run.
+/// Steps that ended while this process was driving their run.
 pub static STEPS: Counts<4> = Counts::of(["succeeded", "failed", "skipped", "canceled"]);
 
-/// Requests that were sent, each try for itself, by what came back.
+/// Requests sent, by outcome; each attempt counts separately.
 pub static CALLS: Counts<7> =
     Counts::of(["2xx", "3xx", "4xx", "5xx", "timeout", "refused", "unanswered"]);
 
-/// How long those took.
+/// The duration of the requests in [`CALLS`].
 pub static CALL_SECONDS: Durations = Durations::new();
 
 /// Requests to the server.
@@ -41,8 +41,7 @@ pub static HTTP: Grid<5, 16> = Grid::of(
     ],
 );
 
-/// Requests of MCP clients: answered, answered with a failure of what was asked for, or with a
-/// fault of the request itself.
+/// Requests of MCP clients: answered, failed while executing, or invalid.
 pub static MCP: Grid<24, 3> = Grid::of(
     [
         "initialize",
@@ -73,37 +72,36 @@ pub static MCP: Grid<24, 3> = Grid::of(
     ["ok", "failed", "fault"],
 );
 
-/// Transactions of the journal that were committed.
+/// Committed journal transactions.
 pub static COMMITS: Counter = Counter::new();
 
-/// Events that were written to the journal.
+/// Events written to the journal.
 pub static EVENTS: Counter = Counter::new();
 
-/// What is known only at the moment somebody asks.
+/// Values that are determined when the metrics are read.
 #[derive(Debug, Clone, Default)]
 pub struct ProcessMetrics {
-    /// The version of the program.
     pub version: &'static str,
-    /// How long the server has been there.
+    /// How long the server has been running.
     pub uptime: Duration,
-    /// Clients that shook hands and did not end.
+    /// Clients with an open session.
     pub sessions: usize,
-    /// The journal, unless it cannot be read.
+    /// `None` if the journal cannot be read.
     pub journal: Option<JournalMetrics>,
 }
 
-/// What the journal of all processes holds.
+/// The contents of the journal that all processes share.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JournalMetrics {
-    /// Runs by how they stand.
+    /// The number of runs in each state.
     pub runs: Vec<(&'static str, u64)>,
-    /// Runs that wait, by whom they wait for.
+    /// The number of waiting runs, by what they wait for.
     pub waiting: Vec<(&'static str, u64)>,
-    /// Messages to runs that no run has taken in yet.
+    /// Messages to runs that have not been received yet.
     pub inbox: u64,
 }
 
-/// Everything there is to read.
+/// All metrics as text.
 pub fn text(now: &ProcessMetrics) -> String {
     let mut text = MetricsText::default();
     let gauge = "gauge";

@@ -1,8 +1,8 @@
-//! The text format of Prometheus, version 0.0.4.
+//! The Prometheus text format, version 0.0.4.
 
 use std::fmt::{Display, Write};
 
-/// A text that grows by whole families.
+/// A text built from whole metric families.
 #[derive(Debug, Default)]
 pub(crate) struct MetricsText(String);
 

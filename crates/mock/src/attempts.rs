@@ -1,6 +1,6 @@
-//! What was tried at each place of an answer, and what the validator said of it. A place that does
-//! not fit is made in another way; one that never fits is left out; when it cannot be left out, the
-//! place above it is made in another way.
+//! Which attempts were made at each location of a response, and what the validator reported. A
+//! location that does not validate is generated differently; one that never validates is left out;
+//! if it cannot be left out, its parent is generated differently.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use milepost_catalog::finding::below;
 
 use crate::limits;
 
-/// Tries so far, by JSON pointer.
+/// Failed attempts by JSON pointer.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Attempts {
     tries: BTreeMap<String, u32>,
@@ -17,30 +17,30 @@ pub(crate) struct Attempts {
 }
 
 impl Attempts {
-    /// How often a place failed.
+    /// How often a location failed.
     pub(crate) fn at(&self, place: &str) -> u32 {
         self.tries.get(place).copied().unwrap_or_default()
     }
 
-    /// Whether nothing at or below a place failed: only then are examples trusted.
+    /// Whether nothing at or below a location failed; only then are examples trusted.
     pub(crate) fn is_clean(&self, place: &str) -> bool {
         let first = self.tries.range(place.to_owned()..).next();
         first.is_none_or(|(failed, _)| !is_within(failed, place))
     }
 
-    /// Whether a place has to go.
+    /// Whether a location must be left out.
     pub(crate) fn is_left_out(&self, place: &str) -> bool {
         self.left_out.contains(place)
     }
 
-    /// Whether something directly below a place had to go.
+    /// Whether anything directly below a location was left out.
     pub(crate) fn lost_child(&self, place: &str) -> bool {
         let from = format!("{place}/");
         let first = self.left_out.range(from.clone()..).next();
         first.is_some_and(|gone| gone.starts_with(&from))
     }
 
-    /// Learns from what a validator says.
+    /// Records the errors that a validator reported.
     pub(crate) fn learn<'e>(&mut self, errors: impl Iterator<Item = ValidationError<'e>>) {
         let mut places = BTreeSet::new();
         for error in errors.take(limits::TRY_FAULTS) {

@@ -1,4 +1,4 @@
-//! Bodies of requests, read by their media type.
+//! Parses request bodies according to their media type.
 
 use milepost_catalog::request::media::{MediaKind, essence};
 use serde_json::Value;
@@ -12,7 +12,7 @@ pub(crate) enum DecodedBody {
     Value(Value),
     /// Bytes that no schema describes.
     Opaque,
-    /// It is not what its media type says; why.
+    /// Not valid for its media type, with the reason.
     Broken(String),
 }
 
@@ -42,7 +42,8 @@ pub(crate) fn decode(bytes: &[u8], content_type: &str, schema: &CompiledSchema) 
     }
 }
 
-/// Names and texts of a multipart form. Files are texts too: a schema knows no bytes.
+/// The names and values of a multipart form. Files are read as text too, because schemas do not
+/// describe bytes.
 fn parts(bytes: &[u8], content_type: &str) -> Option<Vec<(String, String)>> {
     let boundary = parameter(content_type, "boundary")?;
     let text = String::from_utf8_lossy(bytes);

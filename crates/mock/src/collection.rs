@@ -1,5 +1,6 @@
-//! Operations on collections: what is created can be read, listed, changed and deleted. Whatever is
-//! remembered, an answer still fits its schema; where it cannot, the answer is made up as a whole.
+//! Operations on collections: what is created can be read, listed, changed and deleted. Responses
+//! always fit their schema, whatever is stored; where that is impossible, the whole response is
+//! generated.
 
 use milepost_catalog::command::Method;
 use serde_json::{Map, Value};
@@ -17,9 +18,9 @@ use crate::{Call, Mock, MockResponse};
 #[derive(Debug, Clone)]
 struct Subject<'b> {
     collection: usize,
-    /// Its path with the values of its parameters.
+    /// Its path with parameters filled in.
     key: String,
-    /// The parameter that an item's path ends with.
+    /// The parameter at the end of an item's path.
     parameter: Option<String>,
     /// The id in the path, for an item.
     id: Option<String>,
@@ -28,7 +29,7 @@ struct Subject<'b> {
 }
 
 impl Mock {
-    /// The answer of an operation on a collection; nothing when it has to do with none.
+    /// The response of an operation on a collection; `None` if the operation does not concern one.
     pub(crate) fn stateful(
         &mut self,
         call: &Call<'_>,
@@ -62,7 +63,7 @@ impl Mock {
         }
     }
 
-    /// Fills a collection that is used for the first time. `None` when its resources have no id.
+    /// Populates a collection on first use. `None` if its resources have no id.
     fn furnish(&mut self, call: &Call<'_>, subject: &Subject<'_>) -> Option<()> {
         if self.store.has(&subject.key) {
             return Some(());
@@ -85,7 +86,7 @@ impl Mock {
         Some(())
     }
 
-    /// Makes up a resource from the fullest response that shows one.
+    /// Generates a resource from the most complete response that contains one.
     fn make_resource(
         &mut self,
         call: &Call<'_>,
@@ -151,7 +152,7 @@ impl Mock {
         Some(answer)
     }
 
-    /// A resource with a new id and the fields that were given.
+    /// A resource with a new id and the given fields.
     fn new_resource(&mut self, call: &Call<'_>, subject: &Subject<'_>) -> Option<Resource> {
         for round in 0..limits::ID_TRIES {
             let salt = format!("{}+{}.{round}", subject.key, self.store.at(&subject.key).made);
@@ -175,7 +176,7 @@ impl Mock {
             }
             resource
         } else {
-            // What PUT puts is there afterwards, where the document says that it can be new.
+            // PUT creates the resource if the document allows it, by declaring 201.
             let makes = call.command.method == Method::Put
                 && call.command.responses.iter().any(|response| response.status == "201");
             if !makes {
@@ -204,7 +205,7 @@ impl Mock {
         collection.position(subject.id.as_deref()?).map(|at| collection.items[at].clone())
     }
 
-    /// The response for an id that is not there; `None` to make one up.
+    /// The response for an unknown id; `None` to generate one instead.
     fn unknown(&mut self, call: &Call<'_>, subject: &Subject<'_>) -> Option<MockResponse> {
         let id = subject.id.as_deref()?;
         let documented = of_first(&call.command, &[404, 410], None).is_some();
@@ -216,7 +217,7 @@ impl Mock {
         Some(self.with_status(call, &[404, 410], &words))
     }
 
-    /// The response of an operation, showing a resource.
+    /// The response of an operation, containing the resource.
     fn show(
         &mut self,
         call: &Call<'_>,
@@ -246,14 +247,15 @@ impl<'b> Subject<'b> {
             return Some(body);
         };
         let inner = only.get(0).unwrap_or(only);
-        // A resource may have a `data` of its own.
+        // The resource may have a field of that name itself, such as `data`.
         let is_own = resource.value.get(name).is_some();
         let wraps = inner.is_object() && !is_own && is_wrapper(name, &self.key);
         Some(if wraps { inner } else { body })
     }
 }
 
-/// Whether a member of that name is the resource of a collection: `data`, `order` for `/orders`.
+/// Whether a member of that name wraps a resource of the collection: `data`, or `order` for
+/// `/orders`.
 fn is_wrapper(name: &str, collection: &str) -> bool {
     let last = collection.rsplit('/').next().unwrap_or(collection);
     let last = last.split('.').next().unwrap_or(last);

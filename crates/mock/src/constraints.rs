@@ -1,5 +1,5 @@
-//! All that applies to one place of an answer, gathered from schemas, what they refer to, their
-//! parts (`allOf`) and the choices made among their branches (`oneOf`, `anyOf`, `if`).
+//! Everything that applies to one location of a response, collected from schemas, their references,
+//! their parts (`allOf`) and the chosen branches (`oneOf`, `anyOf`, `if`).
 
 use milepost_catalog::schema::{Definitions, follow, resolve};
 use serde_json::{Map, Value};
@@ -7,29 +7,29 @@ use serde_json::{Map, Value};
 use crate::json_types::JsonTypes;
 use crate::limits;
 
-/// Schemas that all apply to one place.
+/// Schemas that all apply to one location.
 pub(crate) type SchemaRefs<'s> = Vec<&'s Value>;
 
-/// What applies to one place.
+/// The constraints on one location.
 #[derive(Debug, Default)]
 pub(crate) struct Constraints<'s> {
-    /// The types it can have.
+    /// The allowed types.
     pub(crate) types: JsonTypes,
-    /// Whether a schema said `type`.
+    /// Whether a schema sets `type`.
     pub(crate) typed: bool,
-    /// The values it can have, when they are listed.
+    /// The allowed values, if they are enumerated.
     pub(crate) values: Option<Vec<&'s Value>>,
-    /// Values it cannot have.
+    /// Disallowed values.
     pub(crate) banned: Vec<&'s Value>,
-    /// Values that people gave as examples or defaults.
+    /// Values given as examples or defaults.
     pub(crate) examples: Vec<&'s Value>,
-    /// Properties with their schemas, in the order of the document.
+    /// Properties with their schemas, in document order.
     pub(crate) properties: Vec<(&'s str, SchemaRefs<'s>)>,
     pub(crate) required: Vec<&'s str>,
-    /// Properties that must not be there.
+    /// Properties that must be absent.
     pub(crate) absent: Vec<&'s str>,
     pub(crate) pattern_properties: Vec<(&'s str, &'s Value)>,
-    /// Schemas of properties without a name.
+    /// Schemas for properties that are not declared by name.
     pub(crate) additional: SchemaRefs<'s>,
     /// The properties of each part that allows no others.
     pub(crate) closed: Vec<Vec<&'s str>>,
@@ -52,30 +52,30 @@ pub(crate) struct Constraints<'s> {
     pub(crate) above: Option<f64>,
     pub(crate) under: Option<f64>,
     pub(crate) multiples: Vec<f64>,
-    /// The property that names the branch, and the name.
+    /// The discriminator property and its value for the chosen branch.
     pub(crate) tag: Option<(&'s str, &'s str)>,
-    /// Branches that were not chosen where exactly one may hold.
+    /// Branches that were not chosen where exactly one must match.
     pub(crate) others: SchemaRefs<'s>,
-    /// Whether nothing fits.
+    /// Whether no value can satisfy the constraints.
     pub(crate) impossible: bool,
 }
 
-/// Which branches of `oneOf`, `anyOf` and `if` are taken at a place.
+/// Which branches of `oneOf`, `anyOf` and `if` to take at a location.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Branches {
-    /// Which combination of them.
+    /// The index of the combination.
     pub(crate) number: usize,
-    /// Whether plain ones go first, to come to an end.
+    /// Whether to prefer simple branches, so that generation terminates.
     pub(crate) plain_first: bool,
 }
 
 impl<'s> Constraints<'s> {
-    /// What applies to a place, the first of all branches taken.
+    /// The constraints on a location, taking the first of all branches.
     pub(crate) fn of(schemas: &[&'s Value], defs: &'s Definitions) -> Constraints<'s> {
         Constraints::gather(schemas, defs, Branches::default())
     }
 
-    /// What applies to a place.
+    /// The constraints on a location.
     pub(crate) fn gather(
         schemas: &[&'s Value],
         defs: &'s Definitions,
@@ -85,7 +85,7 @@ impl<'s> Constraints<'s> {
         let mut seen: Vec<&'s Value> = Vec::new();
         let mut open: Vec<&'s Value> = schemas.iter().rev().copied().collect();
         while let Some(schema) = open.pop() {
-            // Schemas that refer to themselves add nothing the second time.
+            // A schema that refers to itself adds nothing the second time.
             if seen.iter().any(|seen| std::ptr::eq(*seen, schema)) {
                 continue;
             }
@@ -109,7 +109,7 @@ struct Gathering<'s> {
     found: Constraints<'s>,
     defs: &'s Definitions,
     branches: Branches,
-    /// How many combinations the branches so far have.
+    /// The number of combinations of the branches so far.
     stride: usize,
 }
 
@@ -131,7 +131,7 @@ impl<'s> Gathering<'s> {
                 _ => open.extend(map.get("else")),
             }
         }
-        // The document's order: what stands first is popped first.
+        // Reversed so that schemas are popped in document order.
         open[at..].reverse();
         self.found.values(map);
         self.found.object(map);
@@ -140,7 +140,7 @@ impl<'s> Gathering<'s> {
         self.found.number(map);
     }
 
-    /// Which of some ways is taken here.
+    /// Picks one of several alternatives according to the combination's index.
     fn pick(&mut self, ways: usize) -> usize {
         let picked = (self.branches.number / self.stride) % ways.max(1);
         self.stride = self.stride.saturating_mul(ways.max(1));
@@ -166,7 +166,8 @@ impl<'s> Gathering<'s> {
     }
 }
 
-/// How much a branch leads to: nulls last when there is room, first of all when there is not.
+/// How much output a branch leads to. Null comes last normally, and first if the output must stay
+/// small.
 fn cost(branch: &Value, defs: &Definitions, plain_first: bool) -> u8 {
     let schema = resolve(branch, defs);
     if schema == &Value::Bool(false) {
@@ -186,7 +187,7 @@ fn cost(branch: &Value, defs: &Definitions, plain_first: bool) -> u8 {
     }
 }
 
-/// The name that a discriminator has for a branch.
+/// The discriminator value for a branch.
 fn tag<'s>(discriminator: &'s Value, branch: &'s Value) -> Option<(&'s str, &'s str)> {
     let property = discriminator.get("propertyName")?.as_str()?;
     let target = branch.get("$ref")?.as_str()?;
@@ -211,13 +212,13 @@ fn members(keyword: Option<&Value>) -> impl Iterator<Item = (&str, &Value)> {
     map.into_iter().flatten().map(|(name, value)| (name.as_str(), value))
 }
 
-/// The smaller of two bounds, as far as there are any.
+/// The smaller of two optional bounds.
 fn least<T: PartialOrd>(one: Option<T>, other: Option<T>) -> Option<T> {
     let bounds = one.into_iter().chain(other);
     bounds.reduce(|one, other| if other < one { other } else { one })
 }
 
-/// The larger of two bounds, as far as there are any.
+/// The larger of two optional bounds.
 fn most(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     one.into_iter().chain(other).reduce(f64::max)
 }

@@ -1,4 +1,4 @@
-//! Faults that a mock plays on request: slow answers, errors, connections that break.
+//! Faults that a mock injects on request: slow responses, errors, broken connections.
 
 use milepost_catalog::command::ApiCommand;
 
@@ -6,34 +6,33 @@ use crate::MockRequest;
 use crate::limits;
 use crate::random::Random;
 
-/// The header that asks for a status.
+/// The header that requests a status.
 const STATUS: &str = "x-milepost-mock-status";
-/// The header that asks for a delay in milliseconds.
+/// The header that requests a delay in milliseconds.
 const DELAY: &str = "x-milepost-mock-delay";
-/// The header that asks to break the connection.
+/// The header that requests a broken connection.
 const DROP: &str = "x-milepost-mock-drop";
 
-/// Faults for all requests.
+/// Faults that apply to all requests.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MockFaults {
-    /// Milliseconds that every answer waits.
+    /// The delay of every response, in milliseconds.
     pub latency_ms: u64,
-    /// The share of requests that fail with 503, from 0 to 1. Which ones is decided by the seed.
+    /// The share of requests that fail with 503, from 0 to 1. The seed determines which ones.
     pub error_rate: f64,
-    /// Operations that fail once, the next time they are called, with a status. An operation goes
-    /// by its command name, its operation id, or method and path: `GET /orders/{id}`.
+    /// Operations that fail on their next call, once, with the given status. An operation is named
+    /// by its command, its operation id, or its method and path: `GET /orders/{id}`.
     pub fail_next: Vec<(String, u16)>,
 }
 
 impl MockFaults {
-    /// How long an answer waits.
+    /// How long to delay a response, in milliseconds.
     pub(crate) fn delay_ms(&self, request: &MockRequest<'_>) -> u64 {
         let asked = request.header(DELAY).and_then(|text| text.trim().parse::<u64>().ok());
         asked.unwrap_or(self.latency_ms).min(limits::DELAY_MS)
     }
 
-    /// The status that an operation fails with this time. A failure that was ordered once is used
-    /// up.
+    /// The status that an operation fails with this time, if any. A one-time failure is used up.
     pub(crate) fn status(
         &mut self,
         command: &ApiCommand,
@@ -58,7 +57,7 @@ impl MockFaults {
     }
 }
 
-/// Whether the connection breaks instead of a response.
+/// Whether to break the connection instead of responding.
 pub(crate) fn drops(request: &MockRequest<'_>) -> bool {
     request.header(DROP).is_some_and(|value| matches!(value.trim(), "1" | "true"))
 }

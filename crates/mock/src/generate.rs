@@ -1,5 +1,5 @@
-//! Values made from a schema: seeded, bounded, and checked before they leave. What the validator
-//! says of one try decides how the next one is made.
+//! Generates values from a schema: seeded, bounded, and validated before they are returned. What
+//! the validator reports about one attempt determines how the next one is made.
 
 use milepost_catalog::finding::below;
 use milepost_catalog::schema::Definitions;
@@ -15,25 +15,24 @@ use crate::resource::is_id_like;
 use crate::schema::CompiledSchema;
 use crate::{number, text};
 
-/// What a value is made for: the same recipe always yields the same value.
+/// The parameters of a generated value. The same recipe always yields the same value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Recipe<'r> {
-    /// The seed of the mock.
+    /// The mock's seed.
     pub(crate) seed: u64,
-    /// What tells this value from others of the same schema.
+    /// Distinguishes this value from others of the same schema.
     pub(crate) salt: &'r str,
-    /// Which examples may be taken.
+    /// Which examples may be used.
     pub(crate) examples: Examples,
 }
 
-/// Which examples of a schema are taken for values.
+/// Which examples of a schema may be used as values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Examples {
-    /// Any.
     All,
-    /// None that would give two resources the same id.
+    /// Examples that could not give two resources the same id.
     NoIds,
-    /// None: values must differ.
+    /// No examples, because values must differ.
     None,
 }
 
@@ -44,7 +43,7 @@ pub(crate) struct Generated {
     pub(crate) verified: bool,
 }
 
-/// Makes a value of a schema.
+/// Generates a value for a schema.
 pub(crate) fn generate(schema: &CompiledSchema, recipe: Recipe<'_>) -> Generated {
     let mut attempts = Attempts::default();
     let mut best: Option<(usize, Value)> = None;
@@ -54,7 +53,7 @@ pub(crate) fn generate(schema: &CompiledSchema, recipe: Recipe<'_>) -> Generated
             recipe,
             attempts: &attempts,
             nodes: 0,
-            // Leaner from try to try: what is not there cannot be wrong.
+            // Each round fills in fewer optional parts: a missing value cannot be invalid.
             rich_depth: limits::RICH_DEPTH.saturating_sub(round / 12),
         };
         let value = generator.value(&[&schema.value], Spot::default()).unwrap_or(Value::Null);
@@ -93,19 +92,19 @@ struct Spot<'a> {
     depth: usize,
 }
 
-/// How an object is filled.
+/// How to fill an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fill {
-    /// With all that is known.
+    /// With all known properties.
     Rich,
-    /// With what is required.
+    /// With required properties only.
     Lean,
-    /// As `Rich`, and with what the other branches of a choice refuse.
+    /// Like `Rich`, plus properties that make the other branches of a choice fail.
     Apart,
 }
 
 impl<'s> Generator<'_, 's> {
-    /// A value for a place; nothing when there can be none.
+    /// A value for a location; `None` if there can be none.
     fn value(&mut self, schemas: &[&'s Value], spot: Spot<'_>) -> Option<Value> {
         let Spot { at, name, depth } = spot;
         self.nodes += 1;
@@ -130,7 +129,7 @@ impl<'s> Generator<'_, 's> {
         let says_nothing =
             !constraints.typed && constraints.format.is_none() && constraints.patterns.is_empty();
         Some(match constraints.kind() {
-            // A whole answer that nothing is said about is an empty object rather than a word.
+            // A whole response without any constraints becomes an empty object rather than a word.
             JsonTypes::STRING if depth == 0 && says_nothing => Value::Object(Map::new()),
             JsonTypes::OBJECT => {
                 let fill = match tries % 3 {
@@ -154,7 +153,7 @@ impl<'s> Generator<'_, 's> {
         Random::new(self.recipe.seed, &[self.recipe.salt, at, &tries.to_string()])
     }
 
-    /// What applies to a place where the plainest of all branches are taken.
+    /// The constraints on a location if the simplest branches are taken.
     fn plainest(&self, schemas: &[&'s Value]) -> Constraints<'s> {
         Constraints::gather(schemas, self.defs, Branches { number: 0, plain_first: true })
     }
@@ -166,7 +165,8 @@ impl<'s> Generator<'_, 's> {
     fn listed(&self, constraints: &Constraints<'s>, at: &str, tries: u32) -> Option<Value> {
         let mut fitting: Vec<&Value> = constraints.values.iter().flatten().copied().collect();
         fitting.retain(|one| constraints.types.allow(one) && !constraints.banned.contains(one));
-        // A null among the values says that it may be missing; show what it looks like.
+        // A null in an enum means that the value is optional; prefer a value that shows what it
+        // looks like.
         if fitting.iter().any(|value| !value.is_null()) && tries % 4 != 3 {
             fitting.retain(|value| !value.is_null());
         }
@@ -174,7 +174,7 @@ impl<'s> Generator<'_, 's> {
         fitting.get(index).map(|value| (*value).clone())
     }
 
-    /// An example that its authors gave, while nothing speaks against it.
+    /// An example from the document, as long as nothing at this location has failed.
     fn example(&self, constraints: &Constraints<'s>, at: &str, name: &str) -> Option<Value> {
         let no_ids = self.recipe.examples == Examples::NoIds;
         let barred = self.recipe.examples == Examples::None || (no_ids && is_id_like(name));
@@ -243,7 +243,8 @@ impl<'s> Generator<'_, 's> {
         Some(tag.filter(fits).unwrap_or(value))
     }
 
-    /// Adds what the whole asks for: properties that others entail, enough of them, not too many.
+    /// Adds what the object as a whole requires: dependent properties, and a property count within
+    /// the bounds.
     fn complete(
         &mut self,
         constraints: &Constraints<'s>,
@@ -308,7 +309,7 @@ impl<'s> Generator<'_, 's> {
         }
     }
 
-    /// A name for a property that the schema has no name for.
+    /// A name for a property that the schema does not declare.
     fn new_name(&self, constraints: &Constraints<'s>, at: &str, index: usize) -> Option<String> {
         let mut random = self.random(&format!("{at}?{index}"), self.attempts.at(at));
         if !constraints.names.is_empty() {
@@ -324,7 +325,7 @@ impl<'s> Generator<'_, 's> {
         Some(text::text(&self.plainest(&[]), "", 1, &mut random))
     }
 
-    /// Adds properties that branches refuse which must not hold as well.
+    /// Adds properties that invalidate the other branches, which must not match as well.
     fn set_apart(&self, constraints: &Constraints<'s>, object: &mut Map<String, Value>) {
         if !constraints.closed.is_empty() {
             return;
@@ -375,7 +376,7 @@ impl<'s> Generator<'_, 's> {
         Some(items)
     }
 
-    /// An item, one that differs from those before it when they must differ.
+    /// An item; distinct from the earlier ones if items must be unique.
     fn item(
         &mut self,
         schemas: &[&'s Value],
@@ -402,7 +403,7 @@ impl<'s> Generator<'_, 's> {
     }
 }
 
-/// The schemas of a property that the schema has no name for.
+/// The schemas for a property that is not declared by name.
 fn unnamed<'s>(constraints: &Constraints<'s>, name: &str) -> SchemaRefs<'s> {
     let by_pattern = constraints.pattern_properties.iter().filter(|(pattern, _)| {
         fancy_regex::Regex::new(pattern).is_ok_and(|regex| regex.is_match(name).unwrap_or(false))

@@ -1,8 +1,8 @@
-//! The types of JSON as a set: what `type` allows.
+//! A set of JSON types, as allowed by `type`.
 
 use serde_json::Value;
 
-/// A set of JSON's types.
+/// A set of JSON types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct JsonTypes(u8);
 
@@ -28,7 +28,7 @@ impl JsonTypes {
         [T::OBJECT, T::ARRAY, T::STRING, T::NUMBER, T::INTEGER, T::BOOLEAN, T::NULL]
     };
 
-    /// What the keyword `type` says; all when it says nothing that is known.
+    /// Reads the keyword `type`; an unknown value allows all types.
     pub(crate) fn of_keyword(keyword: &Value) -> JsonTypes {
         let one = |name: &Value| match name.as_str() {
             Some("null") => JsonTypes::NULL.0,
@@ -47,22 +47,21 @@ impl JsonTypes {
         if bits == 0 { JsonTypes::ALL } else { JsonTypes(bits) }
     }
 
-    /// What both allow.
+    /// The intersection of two sets.
     pub(crate) fn and(self, other: JsonTypes) -> JsonTypes {
         JsonTypes(self.0 & other.0)
     }
 
-    /// Whether it allows all of another.
+    /// Whether it includes all of another set.
     pub(crate) fn has(self, other: JsonTypes) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether it allows nothing.
     pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether a value is of one of its types.
+    /// Whether the type of a value is in the set.
     pub(crate) fn allow(self, value: &Value) -> bool {
         self.has(match value {
             Value::Null => JsonTypes::NULL,

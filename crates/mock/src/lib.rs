@@ -1,7 +1,7 @@
-//! A mock of any catalog: a request in, a response out, as the document says. Responses come from
-//! examples, else from schemas; resources that were created are there until they are deleted;
-//! faults are played on request. Everything is decided by the seed and the requests so far: no
-//! clock, no network, no randomness of its own.
+//! A mock of any catalog: a request in, a response out, as the document describes. Responses come
+//! from examples, or else from schemas; created resources exist until they are deleted; faults are
+//! injected on request. The seed and the requests so far determine everything: there is no clock,
+//! no network and no other randomness.
 
 mod attempts;
 mod body;
@@ -66,29 +66,29 @@ impl MockSource {
 /// How a mock behaves.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MockSettings {
-    /// What everything made up depends on.
+    /// Determines everything that is generated.
     pub seed: u64,
-    /// Faults for all requests.
+    /// Faults that apply to all requests.
     pub faults: MockFaults,
-    /// Whether operations that ask for a credential refuse requests without one.
+    /// Whether operations that require a credential reject requests without one.
     pub strict_auth: bool,
-    /// The catalog's ways to authenticate, by name; for `strict_auth`.
+    /// The catalog's security schemes by name, for `strict_auth`.
     pub schemes: Vec<(String, SecurityScheme)>,
-    /// Whether an unknown id is answered with a made-up resource where the operation documents no
-    /// status for it. Without, it is a 404 in any case.
+    /// Whether an unknown id yields a generated resource if the operation documents no status for
+    /// that case. Otherwise it always yields a 404.
     pub lenient_ids: bool,
 }
 
-/// A request as it arrives.
+/// An incoming request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MockRequest<'r> {
     pub method: Method,
-    /// The path, percent-encoded as it came.
+    /// The path, still percent-encoded.
     pub path: &'r str,
-    /// Names and values behind the `?`, decoded.
+    /// The decoded query parameters.
     pub query: Vec<(String, String)>,
     pub headers: Vec<(String, String)>,
-    /// The body; empty when there is none.
+    /// The body; empty if there is none.
     pub body: &'r [u8],
 }
 
@@ -97,7 +97,7 @@ impl MockRequest<'_> {
         header(&self.headers, name)
     }
 
-    /// What tells this request from others of its operation.
+    /// Distinguishes this request from others of the same operation.
     fn salt(&self) -> String {
         let mut query = self.query.clone();
         query.sort();
@@ -106,14 +106,14 @@ impl MockRequest<'_> {
     }
 }
 
-/// An answer as it goes back.
+/// An outgoing response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MockResponse {
     pub status: u16,
-    /// Headers, their names in small letters.
+    /// Headers, with lowercase names.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
-    /// Milliseconds to wait before it is sent.
+    /// Milliseconds to wait before sending it.
     pub delay_ms: u64,
     /// Whether to break the connection instead of sending it.
     pub drop: bool,
@@ -131,18 +131,18 @@ fn header<'h>(headers: &'h [(String, String)], name: &str) -> Option<&'h str> {
     headers.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
 }
 
-/// A catalog that answers by itself.
+/// A mocked catalog.
 pub struct Mock {
     source: MockSource,
     settings: MockSettings,
     router: Router,
     collections: Vec<Collection>,
-    /// What each route does to which collection.
+    /// For each route, what it does to which collection.
     actions: Vec<Option<(usize, CollectionAction)>>,
     commands: BTreeMap<usize, Arc<ApiCommand>>,
     schemas: SchemaCache,
     store: Store,
-    /// Requests so far.
+    /// The number of requests so far.
     served: u64,
 }
 
@@ -301,7 +301,7 @@ impl Mock {
         }
     }
 
-    /// The response of the first status that is documented, else of the first, with the reason.
+    /// The response for the first documented status, or else for the first status, with the reason.
     fn with_status(&mut self, call: &Call<'_>, statuses: &[u16], words: &str) -> MockResponse {
         let Some(choice) = of_first(&call.command, statuses, call.request.header("accept")) else {
             let status = statuses.first().copied().unwrap_or(400);

@@ -1,14 +1,14 @@
-//! Numbers within bounds, believable by the name of their property where the bounds let them.
+//! Numbers within bounds, and plausible for the name of their property where the bounds allow it.
 
 use serde_json::{Number, Value};
 
 use crate::constraints::Constraints;
 use crate::random::Random;
 
-/// The largest whole number that a float holds exactly.
+/// The largest integer up to which a float represents all integers exactly.
 const EXACT: f64 = 9_007_199_254_740_991.0;
 
-/// A whole number.
+/// Generates an integer.
 pub(crate) fn integer(constraints: &Constraints<'_>, name: &str, random: &mut Random) -> Value {
     let (format_low, format_high) = match constraints.format {
         Some("int32") => (f64::from(i32::MIN), f64::from(i32::MAX)),
@@ -32,7 +32,7 @@ pub(crate) fn integer(constraints: &Constraints<'_>, name: &str, random: &mut Ra
     Value::from(picked as i64)
 }
 
-/// A number that need not be whole.
+/// Generates a number that need not be an integer.
 pub(crate) fn number(constraints: &Constraints<'_>, name: &str, random: &mut Random) -> Value {
     let step = constraints.multiples.iter().copied().reduce(common_multiple);
     let low = constraints.minimum.unwrap_or(-EXACT).max(constraints.above.unwrap_or(-EXACT));
@@ -57,7 +57,8 @@ pub(crate) fn number(constraints: &Constraints<'_>, name: &str, random: &mut Ran
     Number::from_f64(picked).map_or(Value::from(0), Value::Number)
 }
 
-/// The part of what is allowed that is also usual; near its lower end when they do not meet.
+/// The part of the allowed range that is also plausible; if they do not overlap, the end of the
+/// allowed range that is closer.
 fn window((low, high): (f64, f64), (usual_low, usual_high): (f64, f64)) -> (f64, f64) {
     let (from, to) = (low.max(usual_low), high.min(usual_high));
     if from <= to {
@@ -80,7 +81,7 @@ fn common_multiple(one: f64, other: f64) -> f64 {
     if big < 1e-9 { one } else { one / big * other }
 }
 
-/// Numbers that one expects under a name.
+/// The plausible range for a property name.
 fn usual(name: &str) -> (f64, f64) {
     let name = name.to_ascii_lowercase();
     let has = |part: &str| name.contains(part);

@@ -1,5 +1,5 @@
-//! What is remembered laid over what is made up, as far as the schema lets it: the validator says
-//! which members do not fit, and those stay as they were.
+//! Lays stored values over generated ones where the schema allows it: members that the validator
+//! rejects keep their generated values.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::schema::CompiledSchema;
 /// JSON pointer of an object in an answer, and the members that belong there.
 pub(crate) type Layer<'f> = (String, &'f Map<String, Value>);
 
-/// An answer with layers; nothing when it would not fit whatever is taken back.
+/// A response with layers applied; `None` if it stays invalid even after members are dropped.
 pub(crate) fn overlay(
     schema: &CompiledSchema,
     base: &Value,
@@ -43,7 +43,7 @@ pub(crate) fn overlay(
     None
 }
 
-/// Takes back the member that a fault is in, or, for a fault of the whole, all that are new.
+/// Drops the member that contains a fault, or all new members if the object itself is at fault.
 fn take_back(
     place: &str,
     base: &Value,
@@ -68,7 +68,7 @@ fn take_back(
     }
 }
 
-/// Merges a value into another: objects member by member, all else as it is.
+/// Merges a value into another: objects member by member, anything else by replacement.
 pub(crate) fn merge(target: &mut Value, from: &Value) {
     match (target, from) {
         (Value::Object(target), Value::Object(from)) => {

@@ -1,4 +1,4 @@
-//! Pages of a list: which part a request asks for, and what a response says about the rest.
+//! Pagination of lists: which part a request asks for, and what a response says about the rest.
 
 use milepost_catalog::command::{ApiCommand, Location};
 use milepost_catalog::finding::below;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::schema::CompiledSchema;
 use crate::{Call, MockRequest, limits};
 
-/// Fields that hold the URL of the page before.
+/// Fields that hold the URL of the previous page.
 const PREVIOUS_URLS: &[&str] =
     &["previous", "prev", "previouspageuri", "prevurl", "previousurl", "prevpage"];
 
@@ -21,12 +21,12 @@ pub(crate) struct Page {
     pub(crate) start: usize,
     pub(crate) end: usize,
     total: usize,
-    /// The parameter that leads to the next page, and its value there.
+    /// The parameter that selects the next page, and its value.
     next: Option<(String, String)>,
     last_id: String,
 }
 
-/// The query parameter of a command that goes by one of some names.
+/// The query parameter of a command that has one of the given names.
 fn parameter(command: &ApiCommand, names: WordList) -> Option<&str> {
     let mut own = command.parameters.iter();
     let is = |name: &str| names.contains(&bare_word(name));
@@ -34,7 +34,7 @@ fn parameter(command: &ApiCommand, names: WordList) -> Option<&str> {
 }
 
 impl Page {
-    /// The page that a request asks for, of a list of ids.
+    /// The page of a list of ids that a request asks for.
     pub(crate) fn requested(call: &Call<'_>, ids: &[&str]) -> Page {
         let given = |names: WordList| {
             let name = parameter(&call.command, names)?;
@@ -48,7 +48,7 @@ impl Page {
         let (offset, page) = (given(OFFSETS), given(PAGES));
         let start = match (cursor, page, offset) {
             (Some((_, Some(""))), ..) => 0,
-            // A cursor that leads nowhere ends the walk; beginning again would never end.
+            // An unknown cursor ends the iteration; starting over would never end.
             (Some((_, Some(cursor))), ..) => {
                 ids.iter().position(|id| *id == cursor).map_or(total, |at| at + 1)
             }
@@ -82,7 +82,7 @@ impl Page {
         Some(format!("{host}{}?{}", request.path, query.finish()))
     }
 
-    /// The `Link` header that leads on, for operations that document it.
+    /// The `Link` header to the next page, for operations that document it.
     pub(crate) fn link(&self, call: &Call<'_>) -> Option<String> {
         let mut headers = call.command.responses.iter().flat_map(|response| &response.headers);
         let documented = headers.any(|name| name.eq_ignore_ascii_case("link"));
@@ -90,8 +90,7 @@ impl Page {
         Some(format!("<{url}>; rel=\"next\""))
     }
 
-    /// Makes a response say which page it is, as far as it has places for that and its schema lets
-    /// it.
+    /// Updates the pagination fields of a response, where it has any and its schema allows it.
     pub(crate) fn describe(
         &self,
         body: &mut Value,
@@ -122,7 +121,7 @@ impl Page {
         }
     }
 
-    /// What a member should say, best first; `None` removes it.
+    /// Candidate values for a member, best first; `None` removes it.
     fn replacements(
         &self,
         name: &str,

@@ -1,5 +1,5 @@
-//! Values read back from the texts they travel as: parameters in their styles, and forms. The texts
-//! do not say what they are, so a schema is asked, and what fits it is what was meant.
+//! Parses values from the text they are sent as: parameters in their various styles, and forms.
+//! Text carries no type, so the reading that fits the schema is taken as the intended one.
 
 use milepost_catalog::command::{ApiParameter, Location, Style};
 use serde_json::{Map, Value};
@@ -10,16 +10,16 @@ use crate::limits;
 use crate::schema::CompiledSchema;
 use crate::{Call, MockRequest};
 
-/// What a parameter's texts can mean, as they travel.
+/// The raw text of a parameter, before it is typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Texts {
-    /// One text, or the same name several times.
+    /// A single text, or one for each repetition of the name.
     Many(Vec<String>),
-    /// Named texts.
+    /// Texts by name.
     Named(Vec<(String, Texts)>),
 }
 
-/// A parameter's value; `None` when it was not sent.
+/// A parameter's value; `None` if it was not sent.
 pub(crate) fn read(
     parameter: &ApiParameter,
     schema: &CompiledSchema,
@@ -56,7 +56,7 @@ fn sent(parameter: &ApiParameter, schema: &CompiledSchema, call: &Call<'_>) -> O
     (!texts.is_empty()).then(|| unstyled(parameter, schema, &texts))
 }
 
-/// Lists and objects in a query: `ids[]=1`, `filter[a]=1`, or each property by its own name.
+/// Lists and objects in a query: `ids[]=1`, `filter[a]=1`, or each property under its own name.
 fn query_object(
     parameter: &ApiParameter,
     schema: &CompiledSchema,
@@ -81,7 +81,7 @@ fn query_object(
     (!own.is_empty()).then(|| tree(own.into_iter()))
 }
 
-/// Takes a style off.
+/// Removes the parameter's style.
 fn unstyled(parameter: &ApiParameter, schema: &CompiledSchema, texts: &[String]) -> Texts {
     let constraints = Constraints::of(&[&schema.value], &schema.defs);
     let wants_list = constraints.kind() == JsonTypes::ARRAY;
@@ -135,7 +135,7 @@ fn cookies(headers: &[(String, String)]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Named texts as a tree: `a[b][c]=1`, `a[]=1`, `a=1&a=2`.
+/// Builds a tree from named texts: `a[b][c]=1`, `a[]=1`, `a=1&a=2`.
 pub(crate) fn tree(pairs: impl Iterator<Item = (String, String)>) -> Texts {
     let mut root: Vec<(String, Texts)> = Vec::new();
     for (name, value) in pairs {
@@ -162,7 +162,7 @@ fn put(within: &mut Vec<(String, Texts)>, steps: &[&str], value: String) {
     }
 }
 
-/// The value that texts stand for: the first reading that fits the schema, else the first reading.
+/// The value of the texts: the first reading that fits the schema, or else the first reading.
 pub(crate) fn typed(texts: &Texts, schema: &CompiledSchema) -> Value {
     let by_branches = |number: usize| read_by(texts, &[&schema.value], schema, number);
     let as_text = first(texts).map(Value::from);
@@ -178,7 +178,7 @@ fn first(texts: &Texts) -> Option<&str> {
     }
 }
 
-/// What a text looks like by itself.
+/// The value that a text looks like without a schema.
 fn guess(text: &str) -> Value {
     if text.is_empty() {
         return Value::Null;

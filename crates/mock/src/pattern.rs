@@ -1,6 +1,5 @@
-//! Texts that match a pattern: a walk through the pattern's parts. What such a walk cannot see
-//! (looking ahead or behind, back references) is left to chance and a matcher: texts are made until
-//! one matches.
+//! Generates texts that match a pattern by walking through the parsed pattern. Lookaround and back
+//! references are beyond such a walk, so texts are generated until one matches.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -11,10 +10,10 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 use crate::limits;
 use crate::random::Random;
 
-/// Lengths in characters that a text must have.
+/// The allowed length of a text, in characters.
 pub(crate) type Lengths = RangeInclusive<usize>;
 
-/// A text that matches every one of some patterns; nothing when none was found.
+/// A text that matches all patterns; `None` if none was found.
 pub(crate) fn matching(
     patterns: &[&str],
     lengths: &Lengths,
@@ -25,7 +24,7 @@ pub(crate) fn matching(
     for pattern in patterns {
         let Some(parts) = parse(pattern) else { continue };
         for round in 0..limits::PATTERN_TRIES {
-            // Short repetitions first: they read best. Later rounds reach for longer texts.
+            // Short repetitions first, because they read best; later rounds allow longer texts.
             let reach = [2, 6, 1, 16, 0, 40, 4, (*lengths.start()).min(400)][(round % 8) as usize];
             let mut text = String::new();
             write(&parts, reach, random, &mut text);
@@ -40,7 +39,7 @@ pub(crate) fn matching(
     best
 }
 
-/// Makes a text longer or shorter, which helps patterns that are not anchored.
+/// Pads or truncates a text, which helps with unanchored patterns.
 fn fit(mut text: String, lengths: &Lengths) -> String {
     let count = text.chars().count();
     if count < *lengths.start() {
@@ -66,13 +65,13 @@ fn parse(pattern: &str) -> Option<Hir> {
     parser.parse(&translate(&without_looks(pattern))).ok()
 }
 
-/// A pattern of ECMA 262 in the dialect of the parser, as far as it has one.
+/// Translates an ECMA 262 pattern to the parser's dialect where possible.
 fn translate(pattern: &str) -> String {
     let pattern = pattern.replace("\\Z", "\\z");
     jsonschema_regex::to_rust_regex(&pattern).map_or_else(|()| pattern.clone(), Cow::into_owned)
 }
 
-/// Takes out groups that look ahead or behind, and possessive marks, which the parser refuses.
+/// Removes lookaround groups and possessive quantifiers, which the parser rejects.
 fn without_looks(pattern: &str) -> String {
     const LOOKS: [&str; 4] = ["(?=", "(?!", "(?<=", "(?<!"];
     let mut out = String::with_capacity(pattern.len());
@@ -92,7 +91,7 @@ fn without_looks(pattern: &str) -> String {
     out
 }
 
-/// Where the group ends that a text begins with.
+/// The end of the group at the start of the text.
 fn group_end(text: &str) -> usize {
     let (mut depth, mut in_class, mut escaped) = (0_usize, false, false);
     for (at, character) in text.char_indices() {
@@ -114,7 +113,7 @@ fn group_end(text: &str) -> usize {
     text.len()
 }
 
-/// Writes a text for a part; open repetitions go up to `reach` beyond their least.
+/// Writes a text for a part; open-ended repetitions exceed their minimum by up to `reach`.
 fn write(part: &Hir, reach: usize, random: &mut Random, out: &mut String) {
     if out.len() > limits::TEXT_CHARS {
         return;
@@ -140,7 +139,7 @@ fn write(part: &Hir, reach: usize, random: &mut Random, out: &mut String) {
     }
 }
 
-/// A character of a class: a letter or digit when it has one, else a visible one, else the first.
+/// A character of a class: preferably a letter or digit, else a visible character, else the first.
 fn member(class: &Class, random: &mut Random) -> Option<char> {
     let class = match class {
         Class::Unicode(class) => class.clone(),

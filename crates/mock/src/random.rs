@@ -1,16 +1,16 @@
-//! Numbers that look random and are the same for the same seed and place. Every place of an answer
-//! draws from its own stream, so that a change in one place leaves the others as they are.
+//! Pseudorandom numbers that depend only on the seed and the location. Every location of a response
+//! has its own stream, so that a change in one leaves the others alone.
 
-/// A stream of numbers.
+/// A stream of pseudorandom numbers.
 #[derive(Debug, Clone)]
 pub(crate) struct Random {
     state: u64,
 }
 
 impl Random {
-    /// The stream of a seed and a place.
+    /// The stream for a seed and a location.
     pub(crate) fn new(seed: u64, place: &[&str]) -> Random {
-        // FNV-1a, with a mark behind each part so that `ab`, `c` and `a`, `bc` differ.
+        // FNV-1a, with a separator after each part so that `ab`, `c` and `a`, `bc` differ.
         let mut state = seed ^ 0xcbf2_9ce4_8422_2325;
         for part in place {
             for byte in part.bytes().chain([0xff]) {
@@ -29,7 +29,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below a bound; 0 when the bound is 0.
+    /// A number below `bound`; 0 if `bound` is 0.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         if bound == 0 { 0 } else { (self.next() % bound as u64) as usize }
     }
@@ -39,23 +39,23 @@ impl Random {
         low + self.below(high - low + 1)
     }
 
-    /// One of some texts; empty when there are none.
+    /// One of the given texts; empty if there are none.
     pub(crate) fn pick<'t>(&mut self, from: &[&'t str]) -> &'t str {
         let index = self.below(from.len());
         from.get(index).copied().unwrap_or_default()
     }
 
-    /// Some hexadecimal digits.
+    /// The given number of hexadecimal digits.
     pub(crate) fn hex(&mut self, digits: usize) -> String {
         self.chars(b"0123456789abcdef", digits)
     }
 
-    /// Some characters of an alphabet.
+    /// The given number of characters from an alphabet.
     pub(crate) fn chars(&mut self, alphabet: &[u8], count: usize) -> String {
         (0..count).map(|_| char::from(alphabet[self.below(alphabet.len())])).collect()
     }
 
-    /// A number from 0 to 1, 1 excluded.
+    /// A number from 0 (inclusive) to 1 (exclusive).
     #[expect(clippy::cast_precision_loss, reason = "53 bits are what a float holds")]
     pub(crate) fn fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64

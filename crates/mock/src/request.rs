@@ -1,4 +1,4 @@
-//! Requests checked as a strict server would: every fault at once.
+//! Checks requests as a strict server would, reporting every fault at once.
 
 use milepost_catalog::command::{
     ApiParameter, Content, Location, SecurityRequirement, SecurityScheme,
@@ -15,18 +15,18 @@ use crate::{Call, MockRequest};
 /// Where in a request something is wrong, and what.
 pub(crate) type RequestFault = (String, String);
 
-/// Why a request is refused.
+/// Why a request is rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RequestRefusal {
-    /// Parameters or body do not fit.
+    /// Parameters or body are invalid.
     Invalid(Vec<RequestFault>),
-    /// The body is of a media type that the operation does not take.
+    /// The operation does not accept the media type of the body.
     MediaType { sent: String, taken: Vec<String> },
-    /// No credential came along.
+    /// No credential was sent.
     Unauthenticated,
 }
 
-/// Checks a call; its body as a value, when it is one.
+/// Checks a call and returns its parsed body, if there is one.
 pub(crate) fn check(
     schemas: &mut SchemaCache,
     call: &Call<'_>,
@@ -39,7 +39,7 @@ pub(crate) fn check(
 }
 
 fn parameters(schemas: &mut SchemaCache, call: &Call<'_>, faults: &mut Vec<RequestFault>) {
-    // OpenAPI says that header parameters of these names are ignored.
+    // OpenAPI requires header parameters with these names to be ignored.
     const IGNORED: [&str; 3] = ["accept", "content-type", "authorization"];
     for (index, parameter) in call.command.parameters.iter().enumerate() {
         let lower = parameter.name.to_ascii_lowercase();
@@ -54,7 +54,8 @@ fn parameters(schemas: &mut SchemaCache, call: &Call<'_>, faults: &mut Vec<Reque
             None if parameter.required => {
                 faults.push((place, "is required".to_owned()));
             }
-            // `?pretty=` says that a parameter is there, for whoever allows it without a value.
+            // `?pretty=` only states that an optional parameter is present, so its empty value is
+            // not checked.
             Some(value) if !is_bare(parameter, call.request) && !is_whole_query => {
                 let found = schema.faults(&value).into_iter();
                 faults.extend(found.map(|(at, message)| (place.clone() + &at, message)));
@@ -64,7 +65,7 @@ fn parameters(schemas: &mut SchemaCache, call: &Call<'_>, faults: &mut Vec<Reque
     }
 }
 
-/// Whether an optional parameter of a query came without a value.
+/// Whether an optional query parameter was sent without a value.
 fn is_bare(parameter: &ApiParameter, request: &MockRequest<'_>) -> bool {
     let mut values = request.query.iter().filter(|(name, _)| *name == parameter.name).peekable();
     let optional = parameter.location == Location::Query && !parameter.required;
@@ -109,7 +110,7 @@ fn body(
     }
 }
 
-/// The content for a request's media type; without one, the first that is JSON.
+/// The content for the media type of a request; without one, the first JSON content.
 fn content<'c>(
     contents: &'c [Content],
     request: &'c MockRequest<'_>,
@@ -126,7 +127,7 @@ fn content<'c>(
     found.map(|(index, content)| (index, content, sent))
 }
 
-/// Whether a request has the credentials of one of some requirements.
+/// Whether a request carries the credentials of at least one of the requirements.
 pub(crate) fn is_authenticated(
     requirements: &[SecurityRequirement],
     schemes: &[(String, SecurityScheme)],

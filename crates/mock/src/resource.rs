@@ -1,4 +1,5 @@
-//! Which paths are collections and which are their items, and where ids and lists stand in answers.
+//! Determines which paths are collections and which are items, and where ids and lists are located
+//! in responses.
 
 use milepost_catalog::command::Method;
 use milepost_catalog::finding::below;
@@ -8,19 +9,19 @@ use serde_json::{Map, Value};
 
 use crate::router::MockRoute;
 
-/// Names that ids go by when nothing else tells, best first.
+/// Names of id properties, best first, when nothing else identifies the id.
 const IDS: &[&str] = &["id", "gid", "sid", "uuid", "guid", "uid", "key"];
-/// Names that are ids when there is none of those.
+/// Fallback names, if there is no property with one of those.
 const WEAK_IDS: &[&str] = &["name", "slug", "code", "number", "login"];
-/// What can stand behind the last segment of a path: `/Messages/{Sid}.json`.
+/// Suffixes that may follow the last path segment: `/Messages/{Sid}.json`.
 const SUFFIXES: &[&str] = &[".json", ".xml"];
 
-/// A collection: its path and the operations on it and on its items, by index of their route.
+/// A collection: its path, and the operations on it and its items by route index.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Collection {
-    /// The template of the collection.
+    /// The collection's path template.
     pub(crate) path: String,
-    /// The parameter that an item's path ends with.
+    /// The parameter at the end of an item's path.
     pub(crate) parameter: Option<String>,
     pub(crate) list: Option<usize>,
     pub(crate) create: Option<usize>,
@@ -35,12 +36,12 @@ pub(crate) enum CollectionAction {
     Create,
     Clear,
     Read,
-    /// Of an item; made when it is not there, for methods that can.
+    /// Changes an item, or creates it if the method allows that.
     Update,
     Delete,
 }
 
-/// The collections of some routes, and what each route does to which.
+/// The collections among some routes, and for each route what it does to which collection.
 pub(crate) fn collections(
     routes: &[MockRoute],
 ) -> (Vec<Collection>, Vec<Option<(usize, CollectionAction)>>) {
@@ -101,7 +102,7 @@ fn action(route: &MockRoute, found: &[Collection]) -> Option<(usize, CollectionA
     Some((at, action))
 }
 
-/// The collection of an item's path, and the parameter at its end.
+/// The collection path for an item path, and the parameter at the end.
 fn item_path(path: &str) -> Option<(String, String)> {
     let path = path.strip_suffix('/').unwrap_or(path);
     let suffix = SUFFIXES.iter().find(|suffix| path.ends_with(*suffix)).copied().unwrap_or("");
@@ -114,7 +115,7 @@ fn item_path(path: &str) -> Option<(String, String)> {
     Some((format!("{above}{suffix}"), name.to_owned()))
 }
 
-/// A template with the values of its parameters.
+/// A template with its parameters filled in.
 pub(crate) fn filled(template: &str, values: &[(String, String)]) -> String {
     let mut path = template.to_owned();
     for (name, value) in values {
@@ -123,13 +124,13 @@ pub(crate) fn filled(template: &str, values: &[(String, String)]) -> String {
     path
 }
 
-/// Whether a property of that name tells resources apart.
+/// Whether a property of that name identifies a resource.
 pub(crate) fn is_id_like(name: &str) -> bool {
     let name = bare_word(name);
     IDS.iter().chain(WEAK_IDS).any(|id| name.ends_with(id))
 }
 
-/// JSON pointer of the id of an object: a property, or one of `metadata`.
+/// JSON pointer to the id of an object: one of its properties, or one in `metadata`.
 pub(crate) fn id_pointer(object: &Value, parameter: Option<&str>) -> Option<String> {
     let object = object.as_object()?;
     strong_id(object, parameter).or_else(|| weak_id(object))
@@ -155,7 +156,7 @@ fn weak_id(object: &Map<String, Value>) -> Option<String> {
     WEAK_IDS.iter().find(|id| object.get(**id).is_some_and(is_scalar)).map(|id| below("", id))
 }
 
-/// Pointer of the scalar member of a name, whichever way that is spelt.
+/// Pointer to the scalar member with a name, regardless of its spelling.
 fn named(object: &Map<String, Value>, name: &str) -> Option<String> {
     let mut members = object.iter();
     let found = members.find(|(key, value)| is_scalar(value) && bare_word(key) == name);
@@ -166,12 +167,12 @@ fn is_scalar(value: &Value) -> bool {
     value.is_string() || value.is_number()
 }
 
-/// A value as text without quotes, to compare it with what stands in a path.
+/// A value as text without quotes, for comparison with path segments.
 pub(crate) fn plain_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Where the resource stands in an answer: the whole of it, a member, or the first of a list.
+/// Where the resource is in a response: the whole response, a member, or the first item of a list.
 pub(crate) fn find_item(answer: &Value, parameter: Option<&str>) -> Option<String> {
     let has = |value: &Value| value.as_object().is_some_and(|o| strong_id(o, parameter).is_some());
     if has(answer) {
@@ -187,8 +188,8 @@ pub(crate) fn find_item(answer: &Value, parameter: Option<&str>) -> Option<Strin
     weak_id(members).map(|_| String::new())
 }
 
-/// Where the list stands in an answer: the whole of it, or a member that goes by the name of a list
-/// or of the collection, or the only one that can be.
+/// Where the list is in a response: the whole response, a member named like a list or like the
+/// collection, or the only candidate.
 pub(crate) fn find_list(answer: &Value, collection: &str) -> Option<String> {
     if answer.is_array() {
         return Some(String::new());
@@ -206,7 +207,7 @@ pub(crate) fn find_list(answer: &Value, collection: &str) -> Option<String> {
     if let Some(name) = named.or_else(usual).or_else(only) {
         return Some(below("", name));
     }
-    // `{data: {items: […]}}` and the like.
+    // For example `{data: {items: […]}}`.
     members.iter().find_map(|(name, value)| {
         let mut inner = value.as_object()?.iter();
         let (key, _) = inner.find(|(key, value)| {

@@ -1,4 +1,4 @@
-//! Which of an operation's responses is given, in which media type, and its bytes.
+//! Chooses one of an operation's responses and its media type, and renders it as bytes.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use crate::resource::plain_text;
 use crate::schema::{CompiledSchema, SchemaSlot};
 use crate::xml;
 
-/// The header that tells of answers that could not be made to fit.
+/// The header that marks responses that could not be verified against their schema.
 pub(crate) const MARK: &str = "x-milepost-mock";
-/// The header that tells why, when an answer has no room for it.
+/// The header that gives the reason when the body has no field for it.
 const REASON: &str = "x-milepost-mock-reason";
-/// The smallest picture there is.
+/// A minimal image.
 const PNG: &[u8] = &[
     0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, b'I', b'H', b'D', b'R', 0, 0, 0,
     1, 0, 0, 0, 1, 8, 6, 0, 0, 0, 0x1f, 0x15, 0xc4, 0x89, 0, 0, 0, 13, b'I', b'D', b'A', b'T',
@@ -24,16 +24,16 @@ const PNG: &[u8] = &[
     b'D', 0xae, 0x42, 0x60, 0x82,
 ];
 
-/// Which response is given.
+/// The response to give.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ResponseChoice {
     pub(crate) status: u16,
-    /// Which response of the command, and which content of it.
+    /// The index of the command's response; `content` is an index into its contents.
     pub(crate) response: Option<usize>,
     pub(crate) content: Option<usize>,
 }
 
-/// The answer of an operation that went well.
+/// The response of a successful operation.
 pub(crate) fn success(command: &ApiCommand, accept: Option<&str>) -> ResponseChoice {
     let preferred: &[u16] = match command.method {
         Method::Post => &[201, 200, 202, 204],
@@ -54,7 +54,7 @@ pub(crate) fn success(command: &ApiCommand, accept: Option<&str>) -> ResponseCho
     }
 }
 
-/// The answer of a status: documented by number, by range, or as the default.
+/// The response for a status: documented by number, by range, or as the default.
 pub(crate) fn of_status(
     command: &ApiCommand,
     status: u16,
@@ -66,7 +66,8 @@ pub(crate) fn of_status(
     Some(with_content(command, status, response, accept))
 }
 
-/// The answer of the first status that is documented by number, else by range or as the default.
+/// The response for the first status documented by number, or else the first one's by range or
+/// default.
 pub(crate) fn of_first(
     command: &ApiCommand,
     statuses: &[u16],
@@ -91,14 +92,14 @@ fn with_content(
     response: usize,
     accept: Option<&str>,
 ) -> ResponseChoice {
-    // These have no body, whatever a document says.
+    // These never have a body, even if a document says so.
     let bare = matches!(status, 100..=199 | 204 | 205 | 304);
     let contents = &command.responses[response].contents;
     let content = if bare { None } else { preferred(contents, accept) };
     ResponseChoice { status, response: Some(response), content }
 }
 
-/// The content that a client likes best; JSON when it does not care.
+/// The content that the client prefers; JSON if it has no preference.
 fn preferred(contents: &[Content], accept: Option<&str>) -> Option<usize> {
     let ranges: Vec<(String, f32)> = accept.unwrap_or("*/*").split(',').map(range).collect();
     let liking = |content: &Content| {
@@ -122,7 +123,7 @@ fn range(text: &str) -> (String, f32) {
     (essence(text), quality.and_then(|q| q.trim().parse().ok()).unwrap_or(1.0))
 }
 
-/// A media type that the answers of a command have, JSON first.
+/// A media type used in the command's responses, preferably JSON.
 fn any_media_type(command: &ApiCommand) -> Option<&str> {
     let contents = command.responses.iter().flat_map(|response| &response.contents);
     let mut kinds = contents.map(|content| content.media_type.as_str());
@@ -130,11 +131,11 @@ fn any_media_type(command: &ApiCommand) -> Option<&str> {
     kinds.find(|kind| MediaKind::of(kind).is_json()).or(first)
 }
 
-/// A chosen response with its value.
+/// The chosen response with its value.
 #[derive(Debug)]
 pub(crate) struct ResponseDraft {
     pub(crate) choice: ResponseChoice,
-    /// The value and the schema it has to fit; `None` for a response without body.
+    /// The value, and the schema that it must fit; `None` for a response without a body.
     pub(crate) body: Option<(Generated, Arc<CompiledSchema>)>,
 }
 
@@ -148,7 +149,7 @@ impl ResponseChoice {
 }
 
 impl ResponseDraft {
-    /// As it goes on the wire.
+    /// Renders it for the wire.
     pub(crate) fn response(self, command: &ApiCommand) -> MockResponse {
         let mut answer = MockResponse::empty(self.choice.status);
         if let Some((generated, _)) = self.body {
@@ -161,7 +162,8 @@ impl ResponseDraft {
                 answer.set_header(MARK, "unverified");
             }
         } else if answer.status == 204 {
-            // Documents of 2.0 promise one media type for all responses, those without body too.
+            // OpenAPI 2.0 documents declare one media type for all responses, even those without a
+            // body.
             let media_type = any_media_type(command).unwrap_or("application/json");
             answer.set_header("content-type", media_type);
         }
@@ -174,7 +176,7 @@ impl ResponseDraft {
         answer
     }
 
-    /// Puts words into an answer where it has a place for them.
+    /// Puts an explanation into the response if it has a suitable field.
     pub(crate) fn explain(&mut self, text: &str) {
         const PLACES: &[&str] =
             &["detail", "message", "error_description", "description", "error", "title", "reason"];
@@ -196,12 +198,12 @@ impl ResponseDraft {
 }
 
 impl MockResponse {
-    /// An answer without body.
+    /// A response without a body.
     pub(crate) fn empty(status: u16) -> MockResponse {
         MockResponse { status, headers: Vec::new(), body: Vec::new(), delay_ms: 0, drop: false }
     }
 
-    /// A problem in JSON that the document does not describe; `more` is an object.
+    /// A JSON problem that the document does not describe; `more` must be an object.
     pub(crate) fn problem(status: u16, title: &str, mut more: Value) -> MockResponse {
         let mut body = json!({"type": "about:blank", "title": title, "status": status});
         if let (Some(body), Some(more)) = (body.as_object_mut(), more.as_object_mut()) {
@@ -217,14 +219,14 @@ impl MockResponse {
         self.headers.push((name.to_owned(), value.into()));
     }
 
-    /// Says why in a header.
+    /// Gives the reason in a header.
     pub(crate) fn set_reason(&mut self, reason: &str) {
         let visible = |c: char| if c.is_ascii_graphic() || c == ' ' { c } else { '?' };
         self.set_header(REASON, reason.chars().take(300).map(visible).collect::<String>());
     }
 }
 
-/// A value in a media type: the header and the bytes.
+/// Renders a value in a media type; returns the content type and the bytes.
 fn render(media_type: &str, value: &Value) -> (String, Vec<u8>) {
     if matches!(essence(media_type).as_str(), "image/*" | "image/png") {
         return ("image/png".to_owned(), PNG.to_vec());

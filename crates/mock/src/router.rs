@@ -1,4 +1,4 @@
-//! Which operation a request is for: path templates against paths.
+//! Finds the operation for a request by matching its path against templates.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use crate::limits;
 #[derive(Debug)]
 pub(crate) struct Router {
     pub(crate) routes: Vec<MockRoute>,
-    /// Paths of servers, the longest first; the empty one is always there.
+    /// Base paths of the servers, longest first; always includes the empty one.
     bases: Vec<String>,
 }
 
@@ -22,10 +22,10 @@ pub(crate) struct Router {
 #[derive(Debug)]
 pub(crate) struct MockRoute {
     pub(crate) method: Method,
-    /// The template as the document has it.
+    /// The template as written in the document.
     pub(crate) path: String,
     segments: Vec<Segment>,
-    /// What must stand behind the `?` or in headers, for templates that tell operations apart so:
+    /// Required query or header values, for templates that distinguish operations by them:
     /// `/act?do=stop`, `/#X-Target=Stop`.
     conditions: Vec<(String, String)>,
 }
@@ -38,14 +38,14 @@ enum Piece {
     Name(String),
 }
 
-/// What a request is for.
+/// The result of routing a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Routed {
-    /// An operation, with the values of its path parameters, decoded.
+    /// An operation, with its decoded path parameters.
     Operation { route: usize, values: Vec<(String, String)> },
-    /// There is something, for other methods.
+    /// The path exists, but only for other methods.
     OtherMethods(BTreeSet<Method>),
-    /// There is nothing; these are near.
+    /// Nothing matches; `near` holds similar paths.
     Nothing { near: Vec<String> },
 }
 
@@ -63,7 +63,7 @@ impl Router {
         Router { routes, bases }
     }
 
-    /// Finds the operation for a request, as if its method were another.
+    /// Finds the operation for a request as if it had the given method.
     pub(crate) fn find(&self, method: Method, request: &MockRequest<'_>) -> Routed {
         let path = request.path;
         let mut others = BTreeSet::new();
@@ -89,7 +89,7 @@ impl Router {
         Routed::OtherMethods(others)
     }
 
-    /// Templates that begin or end as a path does.
+    /// Templates that resemble a path.
     fn near(&self, path: &str) -> Vec<String> {
         let asked: Vec<String> = split(path).map(decode).collect();
         let score = |route: &MockRoute| {
@@ -106,7 +106,7 @@ impl Router {
 impl MockRoute {
     fn new(method: Method, path: String) -> MockRoute {
         let (plain, rest) = path.split_once(['?', '#']).unwrap_or((&path, ""));
-        // `?id={id}` is a parameter like others.
+        // `?id={id}` is an ordinary parameter, not a condition.
         let named = rest.split('&').filter(|part| part.contains('=') && !part.contains('{'));
         let conditions = named.map(pair).collect();
         let segments = split(plain).map(pieces).collect();
@@ -131,7 +131,7 @@ impl MockRoute {
         values.map(|values| values.concat())
     }
 
-    /// Smaller is more particular: literal segments before mixed ones before parameters.
+    /// Lower ranks are more specific: literal segments before mixed ones before parameters.
     fn rank(&self) -> Vec<u8> {
         let rank = |segment: &Segment| match segment.as_slice() {
             [Piece::Name(_)] => 2,
@@ -150,7 +150,7 @@ impl MockRoute {
     }
 }
 
-/// The path of a server's URL, without a slash at its end.
+/// The path of a server's URL, without a trailing slash.
 fn base_path(server: &str) -> String {
     let path = match server.split_once("://") {
         Some((_, rest)) => rest.find('/').map_or("", |at| &rest[at..]),
@@ -160,7 +160,7 @@ fn base_path(server: &str) -> String {
     if path.is_empty() || path == "." { String::new() } else { format!("/{path}") }
 }
 
-/// The segments of a path; a slash at its end makes no difference.
+/// The segments of a path; a trailing slash makes no difference.
 fn split(path: &str) -> impl Iterator<Item = &str> {
     let inner = path.strip_prefix('/').unwrap_or(path);
     inner.strip_suffix('/').unwrap_or(inner).split('/')
@@ -183,8 +183,8 @@ fn pieces(segment: &str) -> Segment {
     template_pieces(segment).into_iter().map(piece).collect()
 }
 
-/// The values of a segment's parameters; nothing when the text does not match. A parameter takes as
-/// little as it can, and at least one character.
+/// The parameter values of a segment; `None` if the text does not match. A parameter matches as
+/// little as possible, but at least one character.
 fn fill(pieces: &[Piece], text: &str) -> Option<Vec<(String, String)>> {
     match pieces {
         [] => text.is_empty().then(Vec::new),

@@ -1,4 +1,4 @@
-//! Schemas of a command, ready to make values from and to check them.
+//! The schemas of a command, compiled for generating and validating values.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use serde_json::{Map, Value, json};
 
 use crate::limits;
 
-/// A schema that values are made from and checked against.
+/// A schema for generating and validating values.
 #[derive(Debug)]
 pub(crate) struct CompiledSchema {
     pub(crate) value: Value,
-    /// What it refers to.
+    /// The definitions that it refers to.
     pub(crate) defs: Definitions,
-    /// `None` when the schema does not compile.
+    /// `None` if the schema does not compile.
     pub(crate) validator: Option<Validator>,
 }
 
@@ -30,7 +30,7 @@ impl CompiledSchema {
         one_way(&mut value, &all, direction);
         defs.values_mut().for_each(|definition| one_way(definition, &all, direction));
         let validator = validator(&value, &defs).or_else(|| {
-            // One bad pattern must not leave a whole response unchecked.
+            // One bad pattern must not leave a whole response unvalidated.
             drop_bad_patterns(&mut value);
             defs.values_mut().for_each(drop_bad_patterns);
             validator(&value, &defs)
@@ -38,12 +38,12 @@ impl CompiledSchema {
         CompiledSchema { value, defs, validator }
     }
 
-    /// Whether a value fits; true when the schema does not compile.
+    /// Whether a value is valid; always true if the schema does not compile.
     pub(crate) fn fits(&self, value: &Value) -> bool {
         self.validator.as_ref().is_none_or(|validator| validator.is_valid(value))
     }
 
-    /// What is wrong with a value: JSON pointers and messages.
+    /// The faults of a value, as JSON pointers and messages.
     pub(crate) fn faults(&self, value: &Value) -> Vec<(String, String)> {
         let Some(validator) = &self.validator else { return Vec::new() };
         let errors = validator.iter_errors(value).take(limits::FAULTS);
@@ -75,12 +75,12 @@ fn drop_bad_patterns(schema: &mut Value) {
     }
 }
 
-/// Which schema of a command.
+/// Identifies a schema of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SchemaSlot {
     Parameter(usize),
     Body(usize),
-    /// The index of the response, and of its content.
+    /// The index of the response, and that of its content.
     Response(usize, usize),
 }
 
@@ -88,12 +88,12 @@ pub(crate) enum SchemaSlot {
 #[derive(Debug, Default)]
 pub(crate) struct SchemaCache {
     schemas: BTreeMap<(usize, SchemaSlot), Arc<CompiledSchema>>,
-    /// How much JSON the cached schemas are.
+    /// The total size of the cached schemas as JSON.
     bytes: usize,
 }
 
 impl SchemaCache {
-    /// A schema of the command of a route, ready.
+    /// A compiled schema of a route's command.
     pub(crate) fn get(
         &mut self,
         route: usize,

@@ -1,4 +1,4 @@
-//! What a mock remembers: the resources of each collection.
+//! The state of a mock: the resources of each collection.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,26 +7,25 @@ use serde_json::Value;
 use crate::resource::{id_pointer, plain_text};
 use crate::{limits, overlay};
 
-/// A resource.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Resource {
-    /// Its id as it stands in paths.
+    /// Its id as it appears in paths.
     pub(crate) id: String,
     pub(crate) value: Value,
-    /// Where in the value the id stands.
+    /// JSON pointer to the id in the value.
     id_at: String,
 }
 
 impl Resource {
-    /// A resource from its value; `None` when that holds no id.
+    /// Creates a resource from its value; `None` if the value contains no id.
     pub(crate) fn new(value: Value, parameter: Option<&str>) -> Option<Resource> {
         let id_at = id_pointer(&value, parameter)?;
         let id = plain_text(value.pointer(&id_at)?);
         Some(Resource { id, value, id_at })
     }
 
-    /// Merges fields in. The id stays unless it may change and they have one in the same place;
-    /// whether that is so is returned.
+    /// Merges fields into the value. The id changes only if `own_id` points to the same location;
+    /// returns whether it does.
     pub(crate) fn merge(&mut self, fields: &Value, own_id: Option<String>) -> bool {
         let own = own_id.filter(|at| *at == self.id_at);
         let id = own.as_ref().map_or(&self.value, |_| fields).pointer(&self.id_at).cloned();
@@ -42,7 +41,7 @@ impl Resource {
         }
     }
 
-    /// Gives it the id of a path.
+    /// Sets the id to the one from a path.
     pub(crate) fn rename(&mut self, id: &str) {
         let is_number = self.value.pointer(&self.id_at).is_some_and(Value::is_number);
         self.set_id(match id.parse::<i64>() {
@@ -58,7 +57,7 @@ impl Resource {
 pub(crate) struct StoredCollection {
     pub(crate) items: Vec<Resource>,
     gone: VecDeque<String>,
-    /// How many were ever made here.
+    /// The number of resources ever created here.
     pub(crate) made: usize,
     touched: u64,
 }
@@ -68,7 +67,7 @@ impl StoredCollection {
         self.items.iter().position(|item| item.id == id)
     }
 
-    /// Adds a resource, in place of one with the same id.
+    /// Adds a resource, replacing any with the same id.
     pub(crate) fn put(&mut self, resource: Resource) {
         self.made += 1;
         self.gone.retain(|id| *id != resource.id);
@@ -90,13 +89,13 @@ impl StoredCollection {
         resource
     }
 
-    /// Whether a resource was there and was deleted.
+    /// Whether a resource existed and was deleted.
     pub(crate) fn is_gone(&self, id: &str) -> bool {
         self.gone.iter().any(|gone| gone == id)
     }
 }
 
-/// All collections, by path with the values of its parameters.
+/// All collections, by path with parameters filled in.
 #[derive(Debug, Default)]
 pub(crate) struct Store {
     collections: BTreeMap<String, StoredCollection>,
@@ -108,7 +107,7 @@ impl Store {
         self.collections.contains_key(key)
     }
 
-    /// A collection, made when it is not there.
+    /// The collection with this key, created if necessary.
     pub(crate) fn at(&mut self, key: &str) -> &mut StoredCollection {
         self.clock += 1;
         if !self.has(key) && self.collections.len() >= limits::COLLECTIONS {
@@ -122,7 +121,7 @@ impl Store {
         collection
     }
 
-    /// Forgets what stands below a resource that is gone.
+    /// Removes everything below a deleted resource.
     pub(crate) fn forget_below(&mut self, key: &str, id: &str) {
         let below = format!("{key}/{}/", id.replace('/', "%2F"));
         self.collections.retain(|key, _| !key.starts_with(&below));

@@ -1,5 +1,5 @@
-//! Texts that look like what they stand for: by format, by the name of the property, or plain
-//! words. Names, hosts and addresses are those that are kept free for examples.
+//! Plausible texts: by format, by property name, or plain words. Names, hosts and addresses are
+//! those reserved for examples.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -24,8 +24,8 @@ const CURRENCIES: &[&str] = &["EUR", "USD", "GBP", "CHF"];
 const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz";
 const MIXED: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
-/// A text that fits. `tries` tells how often this place failed: what is only believable gives way
-/// to what is asked for.
+/// A text that fits. `tries` is how often this location has failed: after failures, plausibility
+/// gives way to what the schema requires.
 pub(crate) fn text(
     constraints: &Constraints<'_>,
     name: &str,
@@ -38,8 +38,8 @@ pub(crate) fn text(
     let format = constraints.format;
     let formatted = format.and_then(|format| by_format(format, random));
     if !constraints.patterns.is_empty() {
-        // A text of the format may match the pattern too; a text of the pattern may not be of the
-        // format. Take turns, the pattern first.
+        // A text in the format may match the pattern too, but a text made from the pattern may not
+        // have the format. Alternate between them, starting with the pattern.
         if let Some(formatted) = formatted.clone().filter(|_| tries % 2 == 1) {
             return formatted;
         }
@@ -53,12 +53,12 @@ pub(crate) fn text(
     formatted.or_else(named).unwrap_or_else(|| filled(&lengths, random))
 }
 
-/// Whether a text of another length would not be of the format.
+/// Whether changing the length of a text would violate the format.
 fn is_strict(format: Option<&str>) -> bool {
     !matches!(format, Some("byte" | "base64" | "base64url" | "binary" | "password" | "phone"))
 }
 
-/// Plain words of a length.
+/// Plain words of the required length.
 fn filled(lengths: &Lengths, random: &mut Random) -> String {
     let mut text = random.pick(WORDS).to_owned();
     while text.chars().count() < *lengths.start() {
@@ -66,7 +66,7 @@ fn filled(lengths: &Lengths, random: &mut Random) -> String {
         text.push_str(random.pick(WORDS));
     }
     let text: String = text.chars().take(*lengths.end()).collect();
-    // A cut can leave a blank at the end, which some patterns and people dislike.
+    // Truncation can leave a trailing space, which some patterns reject.
     if text.ends_with(' ') { format!("{}x", text.trim_end()) } else { text }
 }
 
@@ -123,7 +123,7 @@ fn phone(random: &mut Random) -> String {
     format!("+1555{}", random.chars(b"0123456789", 7))
 }
 
-/// What one expects under a name, whichever way it is spelt.
+/// A plausible text for a property name, regardless of its spelling.
 fn by_name(name: &str, random: &mut Random) -> Option<String> {
     let plain = bare_word(name);
     let ends = |end: &str| plain.ends_with(end);

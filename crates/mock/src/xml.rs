@@ -1,8 +1,8 @@
-//! Values as XML, for answers that a document offers in nothing else.
+//! Renders values as XML, for responses that a document offers in no other format.
 
 use serde_json::Value;
 
-/// A document.
+/// Renders a document.
 pub(crate) fn document(value: &Value) -> String {
     if let Value::String(text) = value
         && text.trim_start().starts_with('<')

@@ -1,4 +1,4 @@
-//! A document from bytes to a workflow, with every finding on the way.
+//! Reads a document from bytes into a workflow and collects every finding along the way.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -27,16 +27,16 @@ use crate::workflow::{GuideFields, Spelling, Workflow};
 /// A document that has been read and checked.
 #[derive(Debug, Default)]
 pub struct Document {
-    /// Its text; none when the bytes are no text.
+    /// The decoded text; `None` if the bytes are not text.
     pub source: Option<Source>,
-    /// Its spelling, when it could be told.
+    /// The spelling, if it could be detected.
     pub spelling: Option<Spelling>,
-    /// Its id, when one could be read.
+    /// The workflow id, if it could be read.
     pub id: Option<String>,
-    /// The workflow, unless there are errors. Those in the validation criteria of a guide do not
-    /// count: only the steps that have them cannot be judged.
+    /// The workflow, unless there are errors. Errors in a guide's validation criteria do not count:
+    /// they only keep the affected steps from being checked.
     pub workflow: Option<Workflow>,
-    /// Everything that was found, in the order of the text.
+    /// All violations, in document order.
     pub violations: Vec<Violation>,
     /// Commands that could not be checked.
     pub unchecked: Vec<Unchecked>,
@@ -44,7 +44,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// Reads and checks bytes. A format that is not given is told by the first character.
+    /// Reads and checks bytes. If no format is given, it is detected from the first character.
     pub fn read(bytes: &[u8], format: Option<Format>, world: World<'_>) -> Document {
         match Source::decode(bytes, format) {
             Ok(source) => Document::of(source, None, world),
@@ -52,7 +52,7 @@ impl Document {
         }
     }
 
-    /// Reads and checks the JSON text of a guide: it is judged as one whatever its keys are.
+    /// Reads and checks the JSON text of a guide. It is treated as a guide whatever its keys are.
     pub fn read_guide(text: &str, world: World<'_>) -> Document {
         match Source::decode(text.as_bytes(), Some(Format::Json)) {
             Ok(source) => Document::of(source, Some(Spelling::Guide), world),
@@ -60,7 +60,7 @@ impl Document {
         }
     }
 
-    /// The answer for a document that is larger than any may be, without reading it.
+    /// The result for a document that exceeds the size limit, without reading it.
     pub fn too_large(bytes: Option<usize>) -> Document {
         Document::unreadable(*milepost_syntax::source::too_large(bytes))
     }
@@ -69,7 +69,7 @@ impl Document {
         Document::invalid(violation::resolve(fault.into(), None, None, &[]), None)
     }
 
-    /// A document without a tree.
+    /// The result for a document that has no tree.
     fn invalid(violation: Violation, source: Option<Source>) -> Document {
         Document { source, violations: vec![violation], ..Document::default() }
     }
@@ -79,7 +79,7 @@ impl Document {
         let root = match tree(&source, &mut report) {
             Ok(root) => root,
             Err(fault) => {
-                // Earlier findings are about a tree that does not exist.
+                // Earlier findings refer to a tree that does not exist.
                 let violation = violation::resolve((*fault).into(), Some(&source), None, &[]);
                 return Document::invalid(violation, Some(source));
             }
@@ -108,7 +108,8 @@ impl Document {
         }
     }
 
-    /// The workflow and the tree of a text, whatever is wrong with it: no rule is applied.
+    /// Decodes the workflow and the tree of a document. No rules are applied, so the document may
+    /// contain errors.
     pub(crate) fn decoded(source: &Source) -> Option<(Workflow, SyntaxNode)> {
         let mut report = Report::of_text(source.text());
         let root = tree(source, &mut report).ok()?;
@@ -117,12 +118,13 @@ impl Document {
         Some((draft.workflow, root))
     }
 
-    /// No errors; warnings may be there.
+    /// Whether there are no errors. Warnings are allowed.
     pub fn is_valid(&self) -> bool {
         self.violations.iter().all(|violation| violation.severity != Severity::Error)
     }
 
-    /// The errors in the validation criteria of a step, which make that it cannot be judged.
+    /// The errors in a step's validation criteria. While there are any, the step's output cannot be
+    /// checked.
     pub fn criteria_faults(&self, step: &Step) -> Vec<&Violation> {
         if self.is_valid() {
             return Vec::new();
@@ -132,28 +134,28 @@ impl Document {
         errors.filter(|one| is_within(&one.path, &owner)).collect()
     }
 
-    /// The document's data without places, once it parses.
+    /// The document's data without positions; `None` if it does not parse.
     pub fn parsed(&self) -> Option<serde_json::Value> {
         self.root.as_ref().map(SyntaxNode::to_value)
     }
 
-    /// How many steps its author wrote at the top level.
+    /// The number of steps written at the top level.
     pub fn step_count(&self) -> usize {
         self.root.as_ref().and_then(|root| root.get("steps")).map_or(0, |node| node.items().len())
     }
 
-    /// What stands at a place, as its author wrote it: a step, for those who show steps whole.
+    /// The value at a position as the author wrote it, for callers that show complete steps.
     pub fn authored(&self, at: milepost_syntax::span::Span) -> Option<serde_json::Value> {
         self.root.as_ref()?.node_at(at).map(SyntaxNode::to_value)
     }
 
-    /// The JSON pointer of a place.
+    /// The JSON pointer of a position.
     pub fn pointer(&self, at: milepost_syntax::span::Span) -> String {
         self.root.as_ref().map_or_else(String::new, |root| root.pointer(at))
     }
 
-    /// The bytes of the same document under another id, with every other byte as it is; none when
-    /// the id is written in a way that gives no hold, or is read elsewhere in the document as well.
+    /// The same document under another id, with every other byte unchanged. `None` if the id cannot
+    /// be replaced in place, for example because an alias repeats it elsewhere in the document.
     pub fn with_id(&self, id: &WorkflowId) -> Option<Vec<u8>> {
         let source = self.source.as_ref()?;
         let key = id_key(self.spelling?);
@@ -174,8 +176,8 @@ impl Document {
         (again.parsed()? == expected).then_some(bytes)
     }
 
-    /// The text with every certain fix of an error applied that does not touch another; none when
-    /// there is nothing to fix.
+    /// The text with every certain, non-overlapping fix of an error applied; `None` if there is
+    /// nothing to fix.
     pub fn fixed(&self) -> Option<String> {
         let source = self.source.as_ref()?;
         let errors = self.violations.iter().filter(|one| one.severity == Severity::Error);
@@ -187,7 +189,7 @@ impl Document {
     }
 }
 
-/// The data of a text with their places.
+/// Parses a document into a tree with positions.
 fn tree(source: &Source, report: &mut Report) -> Result<SyntaxNode, Box<SyntaxFault>> {
     let mut faults = Faults::default();
     let root = match (source.fence(), source.format()) {
@@ -205,7 +207,7 @@ pub fn version(bytes: &[u8]) -> String {
     Digest::of(bytes).to_string()
 }
 
-/// Bytes as hexadecimal digits.
+/// Encodes bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
@@ -229,7 +231,7 @@ fn is_usable(violations: &[Violation], spelling: Option<Spelling>, root: &Syntax
     errors.all(|error| criteria.iter().any(|owner| is_within(&error.path, owner)))
 }
 
-/// The pointers of all validation criteria of a guide.
+/// Collects the pointers of all validation criteria of a guide.
 fn collect_criteria(steps: Option<&SyntaxNode>, pointer: &str, found: &mut Vec<String>) {
     for (index, step) in steps.map_or(&[] as &[SyntaxNode], SyntaxNode::items).iter().enumerate() {
         let here = format!("{pointer}/{index}");
@@ -244,7 +246,7 @@ fn is_within(path: &str, owner: &str) -> bool {
     path.strip_prefix(owner).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// A document that has to be a guide; a manifest is told where it belongs.
+/// Checks that a document can be a guide. A manifest is rejected with a hint where to validate it.
 fn as_guide(root: &SyntaxNode, report: &mut Report) -> Option<Spelling> {
     if !matches!(root.kind, SyntaxKind::Map(_) | SyntaxKind::Bad) {
         let message = format!("expected an object, found {}", root.noun());
@@ -265,7 +267,7 @@ fn as_guide(root: &SyntaxNode, report: &mut Report) -> Option<Spelling> {
 fn resolve(mut report: Report, source: &Source, root: &SyntaxNode) -> Vec<Violation> {
     if report.left_out > 0 {
         let message = format!("{} more findings are not shown", report.left_out);
-        // Warnings, however many, do not make a workflow unusable.
+        // Warnings never make a workflow unusable, however many there are.
         let fault = if report.left_out_error {
             Finding::error(root.at, Rule::TooMany, message)
         } else {
@@ -273,7 +275,7 @@ fn resolve(mut report: Report, source: &Source, root: &SyntaxNode) -> Vec<Violat
         };
         report.findings.push(fault.suggest("mend these first"));
     }
-    // Only a fix asks where a value is repeated, and most documents need none.
+    // Aliases matter only for fixes, and most documents need none.
     let mended = report.findings.iter().any(|finding| finding.mend.is_some());
     let aliases = if mended { fix::aliases(source, root) } else { Vec::new() };
     let findings = report.findings.into_iter();
@@ -281,7 +283,7 @@ fn resolve(mut report: Report, source: &Source, root: &SyntaxNode) -> Vec<Violat
         .map(|finding| violation::resolve(finding, Some(source), Some(root), &aliases))
         .collect();
     violations.sort_by_key(|violation| (violation.at.start, violation.severity));
-    // What stands under an anchor is read again for each alias and still is one fault.
+    // A value under an anchor is read again for each alias, but each fault is reported once.
     let mut seen = HashSet::new();
     violations.retain(|one| seen.insert((one.at, one.rule, one.message.clone())));
     violations
@@ -292,7 +294,7 @@ fn authored_id(root: &SyntaxNode, spelling: Spelling) -> Option<String> {
     Some(text.chars().take(limits::ID_CHARS).collect())
 }
 
-/// The key at the top that holds the id.
+/// The top-level key that holds the id.
 fn id_key(spelling: Spelling) -> &'static str {
     match spelling {
         Spelling::Manifest => "workflow",
@@ -300,7 +302,7 @@ fn id_key(spelling: Spelling) -> &'static str {
     }
 }
 
-/// An id where none stood in quotes: in YAML it gets them if it could be read as something else.
+/// The id as it replaces an unquoted one. In YAML it is quoted if it could be read as another type.
 fn plain_id(id: &WorkflowId, format: Format) -> String {
     let word = id.as_str();
     let is_letter = |c: char| c.is_ascii_lowercase();
@@ -308,7 +310,7 @@ fn plain_id(id: &WorkflowId, format: Format) -> String {
     if format == Format::Yaml && other { format!("\"{id}\"") } else { id.to_string() }
 }
 
-/// Which spelling a document is in, by the keys at its top.
+/// Detects a document's spelling from its top-level keys.
 fn detect(root: &SyntaxNode, report: &mut Report) -> Option<Spelling> {
     let SyntaxKind::Map(entries) = &root.kind else {
         if root.kind != SyntaxKind::Bad {

@@ -1,10 +1,10 @@
-//! Something worked out from its neighbours at most once: a compiled pattern, a compiled schema.
+//! A value computed at most once from the fields next to it, such as a compiled pattern or schema.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// A value that is worked out when it is first asked for. It follows from the fields beside it, so
-/// it takes no part in comparing or printing them.
+/// A value that is computed on first use. It is derived from the fields next to it, so it is
+/// ignored when they are compared or printed.
 pub(crate) struct Lazy<T>(OnceLock<Arc<T>>);
 
 impl<T> Lazy<T> {

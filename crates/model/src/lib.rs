@@ -4,10 +4,11 @@
 //! through [`document::Document::read`]; a [`workflow::Workflow`] and every
 //! [`violation::Violation`] come out.
 //!
-//! The way of a document: `milepost-syntax` reads bytes to a tree, `decode` turns the tree into the
-//! types of `language`, `check` applies the rules that need the whole workflow, and `findings` words
-//! what they found. [`plan`] orders the steps of a workflow, [`graph`] draws them, [`expr`] evaluates
-//! their expressions, and `agent` serves those who work them off step by step.
+//! The path of a document: `milepost-syntax` parses bytes into a tree, `decode` turns the tree into
+//! the types of `language`, `check` applies the rules that need the whole workflow, and `findings`
+//! turns the results into messages. [`plan`] orders the steps of a workflow, [`graph`] draws them,
+//! [`expr`] evaluates their expressions, and `agent` serves callers that work through them step by
+//! step.
 
 mod agent;
 pub mod check;

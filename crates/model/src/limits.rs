@@ -1,61 +1,61 @@
-//! Every bound of the workflow language, named once.
+//! Every limit of the workflow language, defined in one place.
 //!
-//! A limit is inclusive: the value itself is accepted, one more is refused.
+//! Limits are inclusive: the value itself is accepted, one more is rejected.
 
-/// Findings kept for one document; more are counted, not kept.
+/// Findings kept for one document; any others are only counted.
 pub const FINDINGS: usize = 1_000;
-/// Findings kept for one text, which may hold very many expressions.
+/// Findings kept for one string, which may contain a great many expressions.
 pub const FINDINGS_IN_TEXT: usize = 50;
-/// Characters of a message; of a longer one the middle is left out.
+/// Characters of a message; a longer one is shortened in the middle.
 pub const MESSAGE_CHARS: usize = 400;
-/// Rings of steps that are reported at once.
+/// Cycles of steps that are reported at once.
 pub const RINGS: usize = 20;
 /// Steps of one workflow, loop bodies included.
 pub const STEPS: usize = 1_000;
 /// Inputs of one workflow.
 pub const INPUTS: usize = 200;
-/// Objections to the value of one input that are told.
+/// Problems reported for the value of one input.
 pub const OBJECTIONS: usize = 20;
 /// Bytes of a regular expression.
 pub const PATTERN_BYTES: usize = 4 * 1024;
 /// Bytes of a compiled regular expression.
 pub const PATTERN_COMPILED_BYTES: usize = 1024 * 1024;
-/// Steps a pattern with look-around or back-references may take on one text.
+/// Backtracking steps that one match with look-around or back-references may take.
 pub const PATTERN_STEPS: usize = 1_000_000;
-/// Violations of a JSON Schema that are told of one value.
+/// JSON Schema violations reported for one value.
 pub const MISFITS: usize = 20;
-/// Bytes of an output that is judged.
+/// Bytes of an output that is checked.
 pub const OUTPUT_BYTES: usize = 1024 * 1024;
-/// Bytes of a caller's context, serialised.
+/// Bytes of a caller's context, serialized.
 pub const CONTEXT_BYTES: usize = 256 * 1024;
-/// Steps a caller may name as completed.
+/// Steps that a caller may report as completed.
 pub const COMPLETED_STEPS: usize = 100_000;
-/// Steps and loops, pass by pass, that are looked at to find the one that is due.
+/// Steps and loops, counted per pass, that a walk visits to find the step that is due.
 pub const WALK_STEPS: usize = 2_000_000;
-/// Conditions that wait for a variable, told at once.
+/// Conditions reported as waiting for a variable.
 pub const BLOCKED: usize = 100;
-/// Remarks on one walk.
+/// Warnings reported for one walk.
 pub const REMARKS: usize = 20;
 /// Characters between the braces of a variable in a prompt.
 pub const REFERENCE_CHARS: usize = 256;
-/// Variables of one text that are told to be missing.
+/// Missing variables reported for one prompt.
 pub const MISSING: usize = 100;
-/// Bytes of an output that is searched by a pattern with look-around or back-references that may
-/// begin anywhere: each beginning may cost as much as the output is long.
+/// Bytes of an output that is searched with an unanchored pattern that has look-around or
+/// back-references: each start position may cost time proportional to the length of the output.
 pub const UNANCHORED_BYTES: usize = 16 * 1024;
-/// Parts a JSON Schema unfolds to when its references are followed.
+/// Nodes of a JSON Schema once its references are expanded.
 pub const SCHEMA_UNFOLDED: usize = 20_000;
-/// Bytes of an output in which other letters are looked for.
+/// Bytes of an output that is searched again ignoring case.
 pub const OTHER_LETTERS_BYTES: usize = 64 * 1024;
-/// Patterns too large to compile that are tried in one document: finding out takes a while.
+/// Oversized patterns that are compiled in one document: finding out that one is too large is slow.
 pub const LARGE_PATTERNS: usize = 5;
-/// Bytes of a JSON Schema, serialised.
+/// Bytes of a JSON Schema, serialized.
 pub const SCHEMA_BYTES: usize = 256 * 1024;
 /// Keys and values of a JSON Schema.
 pub const SCHEMA_NODES: usize = 10_000;
 /// Characters of an identifier.
 pub const ID_CHARS: usize = 64;
-/// Steps that may run at once in one run.
+/// Steps of one run that may run at the same time.
 pub const CONCURRENCY: i64 = 64;
 /// Passes of a loop.
 pub const ITERATIONS: i64 = 1_000;
@@ -63,48 +63,47 @@ pub const ITERATIONS: i64 = 1_000;
 pub const GUIDE_PROMPT_CHARS: usize = 8_192;
 /// Expressions of one document.
 pub const EXPRESSIONS: usize = 20_000;
-/// Candidates that a "did you mean" looks at.
+/// Candidates that a "did you mean" considers.
 pub const SUGGESTION_CANDIDATES: usize = 2_000;
-/// Characters of the shortest secret that is looked for in texts.
+/// Characters of the shortest secret that is masked in text.
 pub const MASKED_CHARS_MIN: usize = 4;
-/// Bytes of the shortest secret that is looked for in base64, where four characters mean little.
+/// Bytes of the shortest secret that is masked in base64, where four characters mean little.
 pub const MASKED_BASE64_BYTES_MIN: usize = 6;
-/// The longest period of time that a document may write: a year, leap years included.
+/// The longest duration that a document may contain: a year, leap years included.
 pub const PERIOD_MS: u64 = 366 * 86_400_000;
-/// Tries of a call that may be repeated, the first one included, unless the author says otherwise.
+/// Attempts of a repeatable call, including the first, unless the author sets another number.
 pub const RETRY_ATTEMPTS: u32 = 3;
-/// Characters of a text that is quoted in a message; the rest is cut off.
+/// Characters of a value quoted in a message; the rest is cut off.
 pub(crate) const EXCERPT_CHARS: usize = 120;
-/// Room that is set aside for the key of a step: most keys fit, so that few of them are copied as
-/// they grow.
+/// Initial capacity for the key of a step. Most keys fit, so few need to be reallocated.
 pub(crate) const WALK_KEY_CAPACITY_BYTES: usize = 128;
 
-// Estimates of how large a compiled regular expression gets, all on the safe side.
+// Conservative estimates of the size of a compiled regular expression.
 
-/// Bytes of one state, its links to the next ones included.
+/// Bytes of one state, including its transitions.
 pub(crate) const PATTERN_STATE_BYTES: usize = 64;
-/// States of a letter whose case is ignored: it has up to three other forms.
+/// States of a case-insensitive letter, which has up to three other forms.
 pub(crate) const PATTERN_CASE_STATES: usize = 8;
-/// States of a range that has characters of every length in UTF-8.
+/// States of a range that covers UTF-8 characters of every length.
 pub(crate) const PATTERN_RANGE_STATES: usize = 27;
 
-// Drawings of a workflow.
+// Limits for drawings of a workflow.
 
-/// Loops inside loops that are drawn as such; a deeper one is drawn in the last that fits.
+/// Nested loops that are drawn as nested; deeper ones are drawn inside the last that fits.
 pub(crate) const GRAPH_NESTING: usize = 16;
-/// Boxes and place holders of one level; past it, long links are drawn straight.
+/// Boxes and placeholders of one level; beyond it, long links are drawn straight.
 pub(crate) const GRAPH_CELLS: usize = 4_000;
-/// A trunk that serves at least this many boxes of a row does so by a bus: one horizontal line.
+/// A trunk that leads to at least this many boxes of a row is drawn as a bus: one horizontal line.
 pub(crate) const GRAPH_BUS_BRANCHES_MIN: usize = 3;
-/// Rounds in which crossings of links are reduced.
+/// Passes that reduce the crossings of links.
 pub(crate) const GRAPH_CROSSING_ROUNDS: usize = 6;
-/// Rounds in which boxes are moved towards their neighbours.
+/// Passes that move boxes towards their neighbours.
 pub(crate) const GRAPH_POSITION_ROUNDS: usize = 6;
-/// Width of a row, in units of the drawing; what does not fit goes into the next row.
+/// Width of a row in drawing units; boxes that do not fit move to the next row.
 pub(crate) const GRAPH_ROW_WIDTH: f64 = 1240.0;
-/// Width of the label of a link, in units of the drawing.
+/// Width of a link's label in drawing units.
 pub(crate) const GRAPH_LABEL_WIDTH: f64 = 150.0;
-/// Lanes take at most one part in this many of a text's width.
+/// Divisor for the share of a text drawing's width that lanes may take: 4 means a quarter.
 pub(crate) const GRAPH_LANES_SHARE: usize = 4;
-/// Names of steps that are listed as they are; a longer list begins with their number.
+/// The longest list of step names shown without its count.
 pub(crate) const GRAPH_UNCOUNTED_NAMES: usize = 3;

@@ -1,8 +1,8 @@
-//! Values that must not be seen, and taking them out of what is.
+//! Secret values, and masking them in everything that is shown.
 //!
-//! A [`Mask`] knows every secret that a call uses and replaces each one wherever it stands in a
-//! text, however it is written there: plain, percent-encoded, escaped as JSON or in base64. It is
-//! applied where a text is *built* and before the text is cut: half a secret is not found.
+//! A [`Mask`] knows every secret that a call uses and replaces it wherever it appears, however it
+//! is written: plain, percent-encoded, escaped as JSON or in base64. It is applied where output is
+//! *built*, before it is truncated: half a secret would not be found.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,12 +13,12 @@ use serde_json::Value;
 
 use crate::limits::{MASKED_BASE64_BYTES_MIN, MASKED_CHARS_MIN};
 
-/// A value that is shown to nobody but whom it is for.
+/// A value that must only be shown to its recipient.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes a value out of sight.
+    /// Wraps a value so that it is not shown.
     pub fn new(value: impl Into<String>) -> Secret {
         Secret(value.into())
     }
@@ -35,23 +35,23 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// The secrets that are to be taken out of what people and models see.
+/// The secrets to mask in everything that people and models see.
 ///
-/// A secret of fewer than [`MASKED_CHARS_MIN`] characters is not looked for: it would be found in
-/// every ordinary text, and the marks would tell more about it than the text did.
+/// A secret of fewer than [`MASKED_CHARS_MIN`] characters is not masked: it would be found in any
+/// ordinary text, and the marks would give away more about it than the text did.
 #[derive(Clone, Default)]
 pub struct Mask {
     needles: Vec<Needle>,
 }
 
-/// One way to write a secret.
+/// One encoding of a secret.
 #[derive(Clone, PartialEq)]
 struct Needle {
     name: String,
     units: Vec<Unit>,
-    /// A character before it belongs to it in part, as in base64.
+    /// Whether the character before a match may encode part of the secret, as in base64.
     shares_first: bool,
-    /// A character behind it does.
+    /// Whether the character after a match may encode part of the secret.
     shares_last: bool,
 }
 
@@ -59,17 +59,17 @@ struct Needle {
 #[derive(Clone, Copy, PartialEq)]
 enum Unit {
     Char(char),
-    /// As many as there are: every level of escaping doubles them.
+    /// A run of backslashes of any length: every level of escaping doubles them.
     Backslashes,
 }
 
 impl Mask {
-    /// A mask that hides nothing yet.
+    /// A mask without secrets.
     pub fn new() -> Mask {
         Mask::default()
     }
 
-    /// Hides a value; a mark with this name stands in its place.
+    /// Adds a secret, which is replaced by a mark with this name.
     pub fn add(&mut self, name: &str, secret: &Secret) {
         let value = secret.reveal();
         self.add_value(name, value);
@@ -77,27 +77,27 @@ impl Mask {
         self.add_value(name, value.trim());
     }
 
-    /// Hides what another mask hides as well.
+    /// Adds all secrets of another mask.
     pub fn extend(&mut self, other: &Mask) {
         other.needles.iter().for_each(|needle| self.push(needle.clone()));
     }
 
-    /// Whether nothing is hidden.
+    /// Whether the mask has no secrets.
     pub fn is_empty(&self) -> bool {
         self.needles.is_empty()
     }
 
-    /// Whether a secret stands in a text.
+    /// Whether the text contains a secret.
     pub fn finds(&self, text: &str) -> bool {
         self.finds_bytes(text.as_bytes())
     }
 
-    /// Whether a secret stands in some bytes.
+    /// Whether the bytes contain a secret.
     pub fn finds_bytes(&self, bytes: &[u8]) -> bool {
         self.next(bytes, 0, &self.begins()).is_some()
     }
 
-    /// A text without secrets.
+    /// The text with its secrets masked.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.bytes(text.as_bytes()) {
             Cow::Borrowed(_) => Cow::Borrowed(text),
@@ -105,7 +105,7 @@ impl Mask {
         }
     }
 
-    /// Bytes without secrets.
+    /// The bytes with their secrets masked.
     pub fn bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         let begins = self.begins();
         let mut out = Vec::new();
@@ -122,7 +122,7 @@ impl Mask {
         Cow::Owned(out)
     }
 
-    /// A value without secrets, in names, texts and numbers.
+    /// The value with secrets masked in its keys, strings and numbers.
     pub fn json(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(text).into_owned()),
@@ -138,7 +138,7 @@ impl Mask {
         }
     }
 
-    /// Headers without secrets.
+    /// The headers with their secrets masked.
     pub fn headers(&self, headers: &[(String, String)]) -> Vec<(String, String)> {
         let hide = |text: &String| self.text(text).into_owned();
         headers.iter().map(|(name, value)| (hide(name), hide(value))).collect()
@@ -162,7 +162,8 @@ impl Mask {
         }
     }
 
-    /// The first secret at or behind a place; of several at one place the longest.
+    /// The first secret at or after an offset. If several start at the same offset, the longest
+    /// wins.
     fn next(&self, text: &[u8], from: usize, begins: &Begins) -> Option<Found<'_>> {
         if self.needles.is_empty() {
             return None;
@@ -173,7 +174,7 @@ impl Mask {
         })
     }
 
-    /// Which bytes a secret can begin with, so that all others are passed over.
+    /// The bytes that a secret can start with, so that all others can be skipped.
     fn begins(&self) -> Begins {
         let mut begins = [false; 256];
         let escapes = [b'%', b'\\', b'+'];
@@ -193,7 +194,7 @@ impl fmt::Debug for Mask {
     }
 }
 
-/// What stands where a secret stood.
+/// The mark that replaces a secret.
 pub fn mark(name: &str) -> String {
     format!("[secret:{name}]")
 }
@@ -217,8 +218,8 @@ impl Needle {
         Needle { name: name.to_owned(), units, shares_first: false, shares_last: false }
     }
 
-    /// The characters of base64 that are the secret's alone when so many bytes stand before it in
-    /// its group of three.
+    /// The base64 characters that encode only the secret when `offset` bytes come before it in its
+    /// group of three.
     fn base64(name: &str, value: &str, offset: usize) -> Vec<Needle> {
         let mut bytes = vec![0; offset];
         bytes.extend_from_slice(value.as_bytes());
@@ -241,7 +242,7 @@ impl Needle {
     }
 
     fn at(&self, text: &[u8], at: usize, from: usize) -> Option<Found<'_>> {
-        // Some characters can be read in two ways, so several places are followed at once.
+        // Some characters can be read in two ways, so several offsets are followed at once.
         let mut places = vec![at];
         for unit in &self.units {
             let mut next = Vec::with_capacity(1);
@@ -269,7 +270,8 @@ impl Needle {
 }
 
 impl Unit {
-    /// Where this unit ends when it begins at a place, for every way to write it.
+    /// Collects the offsets where this unit ends if it starts at `at`, one for each way to write
+    /// it.
     fn ends(self, text: &[u8], at: usize, ends: &mut Vec<usize>) {
         match self {
             Unit::Backslashes => {
@@ -299,8 +301,8 @@ impl Unit {
     }
 }
 
-/// The end of a character as the one byte it is in a header, and of what becomes of that byte when
-/// somebody takes it for UTF-8.
+/// The end of a character written as one Latin-1 byte, as in a header, or as the replacement
+/// character that such a byte becomes when it is decoded as UTF-8.
 fn as_latin_1(text: &[u8], at: usize, char: char) -> Option<usize> {
     let byte = u8::try_from(char).ok().filter(|byte| !byte.is_ascii())?;
     if text[at..].starts_with(UNREADABLE) {
@@ -310,7 +312,7 @@ fn as_latin_1(text: &[u8], at: usize, char: char) -> Option<usize> {
     literal.or_else(|| percent(text, at, byte))
 }
 
-/// What stands for bytes that are no UTF-8.
+/// The replacement character for bytes that are not valid UTF-8.
 const UNREADABLE: &[u8] = "\u{fffd}".as_bytes();
 
 fn backslash(text: &[u8], at: usize) -> Option<usize> {
@@ -320,7 +322,7 @@ fn backslash(text: &[u8], at: usize) -> Option<usize> {
     })
 }
 
-/// The end of a byte as `%XX`, encoded once or more often: `%2525XX`.
+/// The end of a byte written as `%XX`, possibly encoded several times: `%2525XX`.
 fn percent(text: &[u8], at: usize, byte: u8) -> Option<usize> {
     if text.get(at) != Some(&b'%') {
         return None;
@@ -334,7 +336,7 @@ fn percent(text: &[u8], at: usize, byte: u8) -> Option<usize> {
     (found == byte).then_some(digits + 2)
 }
 
-/// The end of a character that is escaped as in JSON, once or more often.
+/// The end of a character escaped as in JSON, possibly several times.
 fn escaped(text: &[u8], at: usize, char: char) -> Option<usize> {
     let after = after_backslashes(text, at)?;
     let letter = match char {

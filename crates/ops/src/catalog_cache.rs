@@ -1,5 +1,5 @@
-//! The catalogs that are there, loaded as far as somebody asked: the table at once, of the document
-//! what one command needs when that is looked at closely, and all of it when nothing less will do.
+//! The catalogs, loaded on demand: the table first, then the part of the document that a command
+//! needs, and the whole document only when nothing less will do.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -25,22 +25,23 @@ use crate::catalog_client::CatalogClient;
 use crate::catalog_pin::{CatalogPin, pinned_document};
 use crate::prelude::*;
 
-/// The layout of derived data; another number makes what is there unreadable, and so made anew.
+/// The layout version of derived data. Data with another version counts as unreadable and is
+/// rebuilt.
 const DERIVED_VERSION: u32 = 2;
 
-/// Versions of catalogs.
+/// Pinned versions by catalog.
 pub(crate) type PinsById = BTreeMap<CatalogId, Arc<CatalogPin>>;
 
-/// Every catalog of a process.
+/// All catalogs of a process.
 #[derive(Debug, Clone)]
 pub(crate) struct CatalogCache {
     pub(crate) catalogs: Arc<Catalogs>,
     pub(crate) derived: Arc<DerivedCache>,
     pub(crate) documents: KeptDocuments,
     loaded: Arc<Mutex<HashMap<CatalogId, Arc<LoadedCatalog>>>>,
-    /// The versions that the next runs are pinned to, by catalog.
+    /// The versions that new runs are pinned to, by catalog.
     pub(crate) newest: Arc<Mutex<PinsById>>,
-    /// The versions that a run is pinned to; commands of these catalogs are found nowhere else.
+    /// The versions that a run is pinned to; commands of these catalogs are looked up nowhere else.
     pins: PinsById,
 }
 
@@ -51,19 +52,19 @@ pub(crate) struct LoadedCatalog {
     pub(crate) table: Arc<CommandTable>,
     catalogs: Arc<Catalogs>,
     derived: Arc<DerivedCache>,
-    /// Of a version that runs are pinned to: its document, whatever the catalog has now.
+    /// For a pinned version: its own document, regardless of the catalog's current one.
     pub(crate) pinned: Option<(Digest, KeptDocuments)>,
     api: OnceLock<Arc<Api>>,
-    /// What the document says of the API as a whole, without its operations.
+    /// The API-wide part of the document, without its operations.
     face: OnceLock<Arc<Api>>,
     cuts: Option<Arc<DocumentIndex>>,
     prepared: Mutex<HashMap<String, Arc<PreparedCommand>>>,
     pub(crate) sender: OnceLock<Arc<CatalogClient>>,
-    /// What the requests of runs are sent with, and what it was made for.
+    /// The client for the requests of runs, and what it was built from.
     pub(crate) run_sender: Mutex<Option<RunSender>>,
 }
 
-/// What sends the requests of runs, for as long as what is read live stays the same.
+/// The client for the requests of runs, valid while the live settings stay the same.
 #[derive(Debug)]
 pub(crate) struct RunSender {
     pub(crate) live: Arc<CatalogRecord>,
@@ -71,18 +72,19 @@ pub(crate) struct RunSender {
     pub(crate) sender: Arc<CatalogClient>,
 }
 
-/// What is derived from a document and kept beside it.
+/// Data derived from a document and stored next to it.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct CommandTable {
     pub(crate) rows: Vec<Row>,
     pub(crate) providers: Vec<InferredProvider>,
-    /// Where the parts of the document are. Kept behind the rest: few that load a table need it.
+    /// Byte ranges of the document's parts. Stored after the rest, because few users of a table
+    /// need them.
     #[serde(skip)]
     places: Option<Places>,
 }
 
 impl CommandTable {
-    /// Everything that can be known without asking anybody.
+    /// Derives the table from the document alone.
     pub(crate) fn of(
         api: &Api,
         inspection: Inspection,
@@ -94,16 +96,16 @@ impl CommandTable {
     }
 }
 
-/// How a document that nobody touched is read in part.
+/// What is needed to read parts of an unmodified document.
 #[derive(Debug)]
 pub(crate) struct DocumentIndex {
-    /// The places, as they are kept.
+    /// The byte ranges, in their stored form.
     places: String,
     mark: Option<DocumentMark>,
 }
 
 impl DocumentIndex {
-    /// Reads what is kept: a line each for the table, the places and the mark.
+    /// Parses the stored form: one line each for the table, the byte ranges and the mark.
     fn read(kept: Vec<u8>) -> Option<(CommandTable, Option<DocumentIndex>)> {
         let kept = String::from_utf8(kept).ok()?;
         let (table, rest) = kept.split_once('\n')?;
@@ -114,7 +116,7 @@ impl DocumentIndex {
         Some((table, cuts))
     }
 
-    /// The same with what the document is known by now.
+    /// The same index with the document's current mark.
     pub(crate) fn marked(
         self: Arc<DocumentIndex>,
         mark: Option<DocumentMark>,
@@ -130,23 +132,23 @@ impl DocumentIndex {
         format: Format,
         mark: Option<DocumentMark>,
     ) -> serde_json::Result<String> {
-        // Places are those of JSON, which a document in YAML has to be turned into first.
+        // The byte ranges refer to JSON; a YAML document would have to be converted first.
         let places = table.places.as_ref().filter(|_| format == Format::Json);
         let (places, mark) = (serde_json::to_string(&places)?, serde_json::to_string(&mark)?);
         Ok([serde_json::to_string(table)?, places, mark].join("\n"))
     }
 }
 
-/// A document that was read whole.
+/// A document that was read in full.
 pub(crate) struct WholeDocument {
     pub(crate) api: Arc<Api>,
-    /// Somebody changed it after it was imported.
+    /// Whether it was changed after the import.
     edited: bool,
     mark: Option<DocumentMark>,
 }
 
 impl CatalogCache {
-    /// The catalogs of the directories. Nothing is read yet.
+    /// The catalogs of the given directories. Reads nothing yet.
     pub(crate) fn open(locations: &Locations) -> CatalogCache {
         CatalogCache {
             catalogs: Arc::new(Catalogs::open(locations)),
@@ -158,17 +160,17 @@ impl CatalogCache {
         }
     }
 
-    /// The same catalogs, with the versions that a run is pinned to in the place of the newest.
+    /// The same catalogs, with the versions that a run is pinned to instead of the newest.
     pub(crate) fn pinned(&self, pins: PinsById) -> CatalogCache {
         CatalogCache { pins, ..self.clone() }
     }
 
-    /// Every record, and every file that should be one.
+    /// Every record, and every file that should be one but is unreadable.
     pub(crate) fn listing(&self) -> Result<CatalogListing> {
         self.catalogs.list().or_problem()
     }
 
-    /// The record of an id, of a title, or of the only id that begins like this.
+    /// Finds a record by id, title, or unique prefix of an id.
     pub(crate) fn record(&self, text: &str) -> Result<Arc<CatalogRecord>> {
         if let Some(record) = self.exact(text)? {
             return Ok(record);
@@ -177,13 +179,13 @@ impl CatalogCache {
         found.flatten().ok_or_else(|| self.no_group(text))
     }
 
-    /// The record of an id or title as it is.
+    /// Finds a record by exact id or title.
     pub(crate) fn exact(&self, text: &str) -> Result<Option<Arc<CatalogRecord>>> {
         self.catalogs.find(text).or_problem()
     }
 
-    /// The only id that begins like this. A record that cannot be read is one of those that may be
-    /// meant: nobody gets another one for it.
+    /// Finds the only id with this prefix. Unreadable records count as matches, so that nobody gets
+    /// another catalog instead.
     pub(crate) fn begun(&self, text: &str) -> Result<Option<CatalogId>> {
         let listing = self.listing()?;
         let broken = listing.unreadable.iter().filter_map(|file| file.id.as_ref());
@@ -198,12 +200,12 @@ impl CatalogCache {
         }
     }
 
-    /// The record of an id, when there is one that can be read.
+    /// The record with this id, if it exists and is readable.
     pub(crate) fn known(&self, id: &CatalogId) -> Result<Option<Arc<CatalogRecord>>> {
         self.catalogs.get(id).or_problem()
     }
 
-    /// Whether there is a record of this id that cannot be read.
+    /// Succeeds if there is an unreadable record with this id.
     pub(crate) fn is_unreadable(&self, id: &CatalogId) -> bool {
         let listing = self.catalogs.list().unwrap_or_default();
         listing.unreadable.iter().any(|file| file.id.as_ref() == Some(id))
@@ -213,11 +215,11 @@ impl CatalogCache {
     pub(crate) fn enabled(&self) -> Result<Vec<Arc<LoadedCatalog>>> {
         let listing = self.listing()?;
         let enabled = listing.records.iter().filter(|record| record.enabled);
-        // One that is broken is told by `catalog.list`, and takes nothing from the others.
+        // A broken catalog is reported by `catalog.list` and does not affect the others.
         Ok(enabled.filter_map(|record| self.load(record).ok()).collect())
     }
 
-    /// A catalog as it is on disk now.
+    /// Loads a catalog as it is on disk now.
     pub(crate) fn load(&self, record: &Arc<CatalogRecord>) -> Result<Arc<LoadedCatalog>> {
         let mut loaded = locked(&self.loaded);
         if let Some(there) =
@@ -238,11 +240,11 @@ impl CatalogCache {
         } else {
             let whole = whole(record, self.catalogs.document(&record.id).or_problem()?)?;
             let table = CommandTable::of(&whole.api, Inspection::of(&whole.api), &record.names);
-            // What is derived is found again by the document that was imported.
+            // Derived data is keyed by the document that was imported.
             if !whole.edited {
                 self.keep(record, &table, whole.mark);
             }
-            // It was just set up, and by nobody else.
+            // Cannot fail: the cell was just created.
             let _ = api.set(whole.api);
             (table, None)
         };
@@ -271,7 +273,7 @@ impl CatalogCache {
         }
     }
 
-    /// What is derived from a record and the document it was imported with, as far as it is known.
+    /// The data derived from a record and its imported document, if available.
     pub(crate) fn derived_parts(
         &self,
         record: &Arc<CatalogRecord>,
@@ -288,13 +290,13 @@ impl CatalogCache {
         Some((Arc::new(table), cuts.map(Arc::new)))
     }
 
-    /// The file of what is derived from a catalog, when it is damaged.
+    /// The path of a catalog's derived data, if it is damaged.
     pub(crate) fn damaged(&self, record: &CatalogRecord) -> Option<std::path::PathBuf> {
         let key = key(record);
         self.derived.is_damaged(&key).then(|| self.derived.path_of(&key))
     }
 
-    /// Keeps what was derived. That it could not be kept costs time, and nothing else.
+    /// Stores derived data. Best effort: a failure only costs time later.
     pub(crate) fn keep(
         &self,
         record: &CatalogRecord,
@@ -306,7 +308,7 @@ impl CatalogCache {
         }
     }
 
-    /// The command of `group name`, of `group operationId`, or of an operationId that is clear.
+    /// Finds a command by `group name`, `group operationId`, or an unambiguous operationId.
     pub(crate) fn command(&self, text: &str) -> Result<(Arc<LoadedCatalog>, usize)> {
         let text = text.trim();
         if let Some((group, name)) = text.split_once(' ')
@@ -314,7 +316,7 @@ impl CatalogCache {
         {
             let found = self.catalogs.get(&id).or_problem()?;
             let Some(record) = found else { return Err(self.no_group(group)) };
-            // A run that is pinned to another version is stopped by this as well.
+            // This also stops runs that are pinned to another version.
             if !record.enabled {
                 return Err(problems::catalog_disabled(&record.id));
             }
@@ -327,8 +329,8 @@ impl CatalogCache {
         self.bare(text)
     }
 
-    /// The command of a version that a run is pinned to, whether its catalog is enabled or not:
-    /// what a request would be does not depend on that. `None` for a catalog that is not pinned.
+    /// Finds a command in the version that a run is pinned to, even if its catalog is disabled:
+    /// that does not affect what the request would be. `None` if the catalog is not pinned.
     pub(crate) fn pinned_command(&self, text: &str) -> Option<Result<(Arc<LoadedCatalog>, usize)>> {
         let (group, name) = text.trim().split_once(' ')?;
         let pin = self.pins.get(&CatalogId::parse(group).ok()?)?;
@@ -358,7 +360,7 @@ impl CatalogCache {
     }
 }
 
-/// What to say of a name that no catalog alone has.
+/// The problem for a name that does not identify one command.
 fn nowhere(text: &str, enabled: &[Arc<LoadedCatalog>]) -> Problem {
     let has = |loaded: &&Arc<LoadedCatalog>| {
         loaded.table.rows.iter().any(|row| row.operation_id.as_deref() == Some(text))
@@ -375,7 +377,7 @@ fn key(record: &CatalogRecord) -> DerivedKey {
     DerivedKey::of(record, record.source_sha256, DERIVED_VERSION)
 }
 
-/// Keeps by what the document is known again, beside what is kept of it.
+/// Stores the document's mark along with the derived data.
 pub(crate) fn keep_mark(derived: &DerivedCache, record: &CatalogRecord, mark: DocumentMark) {
     let (key, mark) = (key(record), serde_json::to_string(&mark));
     let Some((mut kept, mark)) = derived.read(&key).zip(mark.ok()) else { return };
@@ -386,7 +388,7 @@ pub(crate) fn keep_mark(derived: &DerivedCache, record: &CatalogRecord, mark: Do
     }
 }
 
-/// A document, understood.
+/// Parses a stored document.
 pub(crate) fn whole(record: &CatalogRecord, stored: StoredDocument) -> Result<WholeDocument> {
     let broken = |why: String| {
         let again = Invocation::of("catalog.import_openapi").with("overwrite", true);
@@ -401,7 +403,7 @@ pub(crate) fn whole(record: &CatalogRecord, stored: StoredDocument) -> Result<Wh
 }
 
 impl LoadedCatalog {
-    /// The row of a name or operationId.
+    /// The row with this name or operationId.
     pub(crate) fn find(&self, text: &str) -> Option<usize> {
         let rows = &self.table.rows;
         let named = rows.iter().position(|row| row.name == text);
@@ -436,12 +438,12 @@ impl LoadedCatalog {
         format!("{} {}", self.record.id, self.table.rows[row].name)
     }
 
-    /// What its document is known by again without reading it.
+    /// The mark that identifies its document without reading it.
     pub(crate) fn mark(&self) -> Option<DocumentMark> {
         self.cuts.as_ref()?.mark
     }
 
-    /// The document.
+    /// The whole document.
     pub(crate) fn api(&self) -> Result<Arc<Api>> {
         if let Some(api) = self.api.get() {
             return Ok(Arc::clone(api));
@@ -460,7 +462,7 @@ impl LoadedCatalog {
         Ok(Arc::clone(self.api.get_or_init(|| whole.api)))
     }
 
-    /// What the document says of the API as a whole: servers and ways to authenticate.
+    /// The API-wide part of the document: servers and security schemes.
     pub(crate) fn face(&self) -> Result<Arc<Api>> {
         if let Some(face) = self.api.get().or_else(|| self.face.get()) {
             return Ok(Arc::clone(face));
@@ -471,23 +473,23 @@ impl LoadedCatalog {
         }
     }
 
-    /// As much of the document as an operation needs, without reading the rest. `None` unless it
-    /// is the document that was imported, and has not been touched since it was last read whole.
+    /// Reads only the part of the document that an operation needs. `None` unless it is the
+    /// imported document, untouched since it was last read in full.
     fn excerpt(&self, operation: Option<&str>) -> Option<Api> {
         let DocumentIndex { places, mark } = self.cuts.as_deref()?;
         let mut parts = self.catalogs.parts(&self.record, (*mark)?)?;
         let places: Places = serde_json::from_str(places).ok()?;
-        // A byte order mark, which is not in the text, would move all of them.
+        // A byte order mark, which is not part of the text, would shift all ranges.
         if places.length() != parts.length() {
             return None;
         }
-        // The path of an operation says what all its operations have in common.
+        // The path item holds what its operations have in common.
         let path = operation.and_then(|pointer| pointer.rsplit_once('/')).map(|(path, _)| path);
         let text = places.excerpt(path, |range| parts.read(range))?;
         Api::new(ParsedDocument::read_owned(text.into_bytes()).ok()?).ok()
     }
 
-    /// A command, ready to be called; made once.
+    /// A command, ready to be called; prepared once.
     pub(crate) fn prepared(&self, row: usize) -> Result<Arc<PreparedCommand>> {
         let name = &self.table.rows[row].name;
         let known = locked(&self.prepared).get(name).cloned();
@@ -499,7 +501,7 @@ impl LoadedCatalog {
         Ok(Arc::clone(all.entry(name.clone()).or_insert(prepared)))
     }
 
-    /// A command with all that is known of it.
+    /// A command in full.
     pub(crate) fn whole(&self, row: usize) -> Result<ApiCommand> {
         let (spelling, row) = (self.spelling(row), &self.table.rows[row]);
         let excerpt = match self.api.get() {
@@ -508,7 +510,7 @@ impl LoadedCatalog {
         };
         let api = excerpt.map_or_else(|| self.api(), Ok)?;
         let command = CommandId::parse(&spelling).and_then(|id| api.command(id, row));
-        // The table and the document belong together: then there is always one.
+        // Cannot fail as long as the table matches the document.
         command.ok_or_else(|| problems::no_command(&spelling, None))
     }
 }

@@ -1,5 +1,4 @@
-//! Sending the commands of a catalog: its client, its credentials, and the answer as it may be
-//! shown.
+//! Sends the commands of a catalog: its client, its credentials, and previews of its requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +22,7 @@ use url::{Origin, Url};
 use crate::catalog_cache::LoadedCatalog;
 use crate::prelude::*;
 
-/// What sends the commands of one catalog under one profile.
+/// The client for the commands of one catalog with one profile.
 pub(crate) struct CatalogClient {
     api: ApiClient,
     pub(crate) base: Url,
@@ -35,7 +34,7 @@ impl std::fmt::Debug for CatalogClient {
     }
 }
 
-/// The secrets of a vault, for one origin.
+/// The secrets of a vault for one origin.
 struct Bound {
     vault: Vault,
     origin: Origin,
@@ -54,7 +53,7 @@ impl SecretSource for Bound {
     }
 }
 
-/// No secrets at all: what is shown has their names only.
+/// A source without secrets: previews show only their names.
 struct Unread;
 
 impl SecretSource for Unread {
@@ -77,7 +76,7 @@ impl CatalogClient {
         CatalogClient::with(loaded, live, config, profile, secrets)
     }
 
-    /// What shows the requests of a catalog and has no secrets to send them with.
+    /// A client that can preview the requests of a catalog but has no secrets to send them.
     pub(crate) fn unread(
         loaded: &LoadedCatalog,
         config: &Config,
@@ -97,7 +96,7 @@ impl CatalogClient {
         let base = base(record)?;
         let mut policy = Policy::public();
         for host in config.allow_private.iter().chain(&live.allow_private) {
-            // Both were parsed when they were read.
+            // Cannot fail: both lists were parsed when they were read.
             let _ = policy.allow_private(&host.to_string());
         }
         if record.base_url.as_ref().is_some_and(|base| base.by == GivenBy::User) {
@@ -133,7 +132,7 @@ impl CatalogClient {
         Ok(self.api.auth.secrets_of(&choice))
     }
 
-    /// The request as it would be sent, with marks in the place of secrets.
+    /// The request as it would be sent, with placeholders for secrets.
     pub(crate) fn preview(&self, command: &ApiCommand, request: &Outgoing) -> Result<Outgoing> {
         let auth = &self.api.auth;
         let choice = auth.choose(&command.security).unwrap_or_default();
@@ -141,13 +140,13 @@ impl CatalogClient {
     }
 }
 
-/// The base URL of a catalog; without one nothing can be sent.
+/// The base URL of a catalog; nothing can be sent without one.
 pub(crate) fn base(record: &CatalogRecord) -> Result<Url> {
     let url = record.base_url.as_ref().and_then(|base| Url::parse(&base.url).ok());
     url.ok_or_else(|| problems::no_base_url(&record.id))
 }
 
-/// Where a command is reached: at servers of its own, unless a person said where the API is.
+/// The base URL of a command: one of its own servers, unless a person has set the URL of the API.
 pub(crate) fn base_of(loaded: &LoadedCatalog, command: &ApiCommand) -> Result<Url> {
     let base = base(&loaded.record)?;
     let said = loaded.record.base_url.as_ref();
@@ -192,7 +191,7 @@ fn of_record(credential: &milepost_store::catalogs::CatalogCredential) -> Option
     Some(Credential::Key { secret })
 }
 
-/// A request as the client takes it; files were read before.
+/// Converts a request for the client; its files must have been read before.
 pub(crate) fn outgoing(request: &Request) -> Outgoing {
     let headers = request.all_headers();
     Outgoing {
@@ -208,7 +207,7 @@ fn bytes(payload: &Payload) -> Bytes {
     for piece in payload.pieces() {
         match piece {
             Piece::Bytes(part) => bytes.extend_from_slice(&part),
-            // They were read before; one that is left is shown by its name.
+            // Files have been read by now; any that is left is shown by its path.
             Piece::File(path) => bytes.extend_from_slice(format!("<the file {path}>").as_bytes()),
         }
     }

@@ -1,4 +1,4 @@
-//! What validation asks of the catalogs: whether a command is there, and what it takes.
+//! Answers validation's questions about catalogs: whether a command exists, and what it takes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -22,33 +22,33 @@ pub struct CatalogCommands {
     consulted: Mutex<ConsultedCatalogs>,
 }
 
-/// What the answers were taken from.
+/// The catalogs that lookups have used.
 #[derive(Debug, Default)]
 struct ConsultedCatalogs {
     catalogs: Vec<Arc<LoadedCatalog>>,
-    /// There was something else than commands of catalogs.
+    /// Whether a lookup used anything other than catalog commands.
     more: bool,
 }
 
 impl CatalogCommands {
-    /// Those that a reader sees.
+    /// The catalogs and workflows that a reader sees.
     pub fn of(reader: Reader) -> CatalogCommands {
         CatalogCommands { reader, consulted: Mutex::default() }
     }
 
-    /// The catalogs that all answers were taken from; nothing when there was anything else.
+    /// The catalogs that all lookups used; `None` if any lookup used something else.
     pub(crate) fn consulted(self) -> Option<Vec<Arc<CatalogRecord>>> {
         let ConsultedCatalogs { catalogs, more } =
             self.consulted.into_inner().unwrap_or_else(PoisonError::into_inner);
         (!more).then(|| catalogs.iter().map(|loaded| Arc::clone(&loaded.record)).collect())
     }
 
-    /// What every document is checked against, whoever brings it.
+    /// What every document is checked against, regardless of the caller.
     pub fn world(&self) -> World<'_> {
         World { commands: self, env_allow: None }
     }
 
-    /// A workflow may be written before its catalog is imported; a slip is told.
+    /// A workflow may be written before its catalog is imported, so only a likely typo is reported.
     fn no_catalog(&self, id: &CommandId) -> Lookup {
         let Ok(listing) = self.reader.shelf.listing() else { return Lookup::Unchecked };
         let enabled = listing.records.iter().filter(|record| record.enabled);
@@ -60,10 +60,10 @@ impl CatalogCommands {
         }
     }
 
-    /// The catalog of a command, or what is known without one. A document is checked at one
-    /// moment: a catalog that has answered is not looked for again.
+    /// The catalog of a command, or the lookup result without one. A document is checked against
+    /// one point in time: a catalog is looked up only once.
     fn catalog(&self, id: &CommandId) -> Result<Arc<LoadedCatalog>, Lookup> {
-        // What runs of ours do themselves is not for others.
+        // Built-in commands are reserved for orchestrations.
         if id.group().as_str() == crate::author::builtin_command::GROUP {
             return Err(Lookup::NoCatalog(Vec::new()));
         }
@@ -107,7 +107,7 @@ impl Commands for CatalogCommands {
         if listing.items.iter().any(|item| item.id == id.as_str()) {
             let entry = self.reader.workflow(id.as_str()).ok();
             let workflow = entry.as_ref().and_then(|entry| entry.document.workflow.as_ref());
-            // A guide takes any context.
+            // A guide accepts any context.
             let manifest = workflow.filter(|one| one.spelling == Spelling::Manifest);
             return manifest
                 .map_or(Lookup::Unchecked, |one| Lookup::Known(Box::new(of_inputs(one))));
@@ -117,7 +117,7 @@ impl Commands for CatalogCommands {
         let words = names.iter().map(String::as_str);
         match suggest::nearest(&format!("workflow {id}"), words) {
             Some(_) => Lookup::NoCommand(names),
-            // One that is saved later, or elsewhere.
+            // It may be saved later, or elsewhere.
             None => Lookup::Unchecked,
         }
     }
@@ -141,7 +141,7 @@ fn of_loaded(loaded: &LoadedCatalog, id: &CommandId) -> Lookup {
     }
 }
 
-/// A workflow that is run as a step takes its inputs as arguments.
+/// A workflow that runs as a step takes its inputs as arguments.
 fn of_inputs(workflow: &Workflow) -> CommandInfo {
     let parameters = workflow.inputs.0.iter().map(|(name, input)| {
         let kind = if input.takes_several() { "array" } else { input.input_type().name() };
@@ -155,7 +155,7 @@ fn of_inputs(workflow: &Workflow) -> CommandInfo {
         parameters: parameters.collect(),
         body: None,
         response: None,
-        // What it does is judged where it does it.
+        // The effects of its steps are checked where they occur.
         effect: Effect::Read,
         may_repeat: true,
     }
@@ -164,7 +164,7 @@ fn of_inputs(workflow: &Workflow) -> CommandInfo {
 fn info(command: &ApiCommand) -> CommandInfo {
     let twice = |name: &str| command.parameters.iter().filter(|one| one.name == name).count() > 1;
     let parameters = command.parameters.iter().map(|parameter| Parameter {
-        // A name that is used in several places is written with its place.
+        // A name that occurs in several locations is prefixed with its location.
         name: match twice(&parameter.name) {
             true => format!("{}.{}", parameter.location.name(), parameter.name),
             false => parameter.name.clone(),
@@ -199,7 +199,7 @@ fn plainest(contents: &[Content]) -> Option<&Content> {
     json.or(contents.first())
 }
 
-/// A schema whose own references are followed, so that its type is at hand.
+/// A schema with its immediate references resolved, so that its type is visible.
 fn at_hand(schema: &Value, defs: &Map<String, Value>) -> Value {
     let mut schema = resolve(schema, defs).clone();
     if let Value::Object(map) = &mut schema

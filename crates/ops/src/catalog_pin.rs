@@ -1,5 +1,5 @@
-//! Versions of catalogs that runs are pinned to: a record and a document that stay as they were,
-//! whatever becomes of the catalog. Whether it is enabled is not part of a version.
+//! Catalog versions that runs are pinned to: a record and a document that stay the same, whatever
+//! happens to the catalog. Whether it is enabled is not part of a version.
 
 use std::sync::{Arc, OnceLock};
 
@@ -21,9 +21,9 @@ use crate::prelude::*;
 pub(crate) struct CatalogPin {
     pub(crate) record: Arc<CatalogRecord>,
     pub(crate) document: Digest,
-    /// The record as it is kept for runs.
+    /// The record in the form stored for runs.
     pub(crate) text: PinnedText,
-    /// What its document is known by again, where it is that of the catalog.
+    /// The document's mark, if it is still the catalog's document.
     mark: Option<DocumentMark>,
     loaded: OnceLock<Arc<LoadedCatalog>>,
 }
@@ -35,14 +35,14 @@ impl CatalogPin {
         CatalogPin { record, document, text, mark, loaded: OnceLock::new() }
     }
 
-    /// The version of a record that was kept; `None` when it is none.
+    /// The version of a stored record; `None` if the text is not a record.
     pub(crate) fn of_kept(text: &str, document: Digest) -> Option<CatalogPin> {
         let record = Arc::new(CatalogRecord::of_pinned(text)?);
         let text = PinnedText { hash: Digest::of(text.as_bytes()), text: text.into() };
         Some(CatalogPin { record, document, text, mark: None, loaded: OnceLock::new() })
     }
 
-    /// What a run writes down of it.
+    /// What a run records about it.
     pub(crate) fn pinned(&self) -> PinnedCatalog {
         let profile = ProfileName::default();
         let names = self.record.credentials(&profile);
@@ -57,8 +57,8 @@ impl CatalogPin {
 }
 
 impl CatalogCache {
-    /// The version that a catalog has now, with its document kept for runs. What was found out at
-    /// the last call counts for as long as nobody touches the files.
+    /// The current version of a catalog, whose document is then kept for runs. The previous result
+    /// is reused as long as the files are untouched.
     pub(crate) fn newest_pin(&self, record: &Arc<CatalogRecord>) -> Result<Arc<CatalogPin>> {
         let known = locked(&self.newest).get(&record.id).cloned();
         let known = known.filter(|pin| Arc::ptr_eq(&pin.record, record));
@@ -83,7 +83,7 @@ impl CatalogCache {
         record: &Arc<CatalogRecord>,
     ) -> Result<(Digest, Option<DocumentMark>)> {
         let (catalogs, kept) = (&self.catalogs, &self.documents);
-        // One that was read whole before need not be read for its hash.
+        // A document that has been read in full before need not be read again for its hash.
         let mark = self.load(record)?.mark();
         let mark = mark.filter(|mark| catalogs.is_untouched(record, *mark));
         if mark.is_some() && kept.renew(record.source_sha256) {
@@ -100,7 +100,7 @@ impl CatalogCache {
         Ok((now.sha256, now.mark))
     }
 
-    /// A version in memory; loaded once.
+    /// Loads a version into memory, once.
     pub(crate) fn load_pinned(&self, pin: &CatalogPin) -> Result<Arc<LoadedCatalog>> {
         if let Some(loaded) = pin.loaded.get() {
             return Ok(Arc::clone(loaded));
@@ -112,7 +112,7 @@ impl CatalogCache {
     fn read_pinned(&self, pin: &CatalogPin) -> Result<LoadedCatalog> {
         let CatalogPin { record, document, .. } = pin;
         let pinned = Some((*document, self.documents.clone()));
-        // What is derived belongs to the document that was imported.
+        // Derived data belongs to the document that was imported.
         if *document == record.source_sha256
             && let Some((table, cuts)) = self.derived_parts(record)
         {
@@ -125,7 +125,7 @@ impl CatalogCache {
     }
 }
 
-/// The document that runs are pinned to: as it is kept for them, or where it still is.
+/// The document that runs are pinned to: the copy kept for them, or wherever it still exists.
 pub(crate) fn pinned_document(
     catalogs: &Catalogs,
     record: &CatalogRecord,

@@ -1,5 +1,5 @@
-//! Choices that were fetched: a moment ago, since forms ask for the same ones again and again, and
-//! the last good ones, which serve when the provider cannot be asked.
+//! Caches fetched choices: recent ones, because forms request the same ones repeatedly, and the
+//! last good ones, as a fallback when the provider is unavailable.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use crate::prelude::*;
 use crate::provider::values::FetchedItems;
 use crate::recent::Recent;
 
-/// What was fetched, and when.
+/// Fetched items with the time they were fetched.
 #[derive(Debug)]
 pub(crate) struct ChoiceCache {
     kept: Recent<String, (Instant, Arc<FetchedItems>)>,
@@ -18,20 +18,20 @@ pub(crate) struct ChoiceCache {
 }
 
 impl ChoiceCache {
-    /// Those of a process, and those on disk.
+    /// Opens the cache: in memory, and on disk.
     pub(crate) fn open(locations: &Locations) -> ChoiceCache {
         let disk = milepost_store::ChoiceCache::open(locations);
         ChoiceCache { kept: Recent::new(limits::CHOICES_KEPT), disk }
     }
 
-    /// What this process fetched for a key, unless that is longer ago than it may be.
+    /// Items that this process fetched within the TTL.
     pub(crate) fn recent(&self, key: &str, ttl: Duration) -> Option<Arc<FetchedItems>> {
         let (_, fetched) =
             self.kept.find(|known, (when, _)| known == key && when.elapsed() < ttl)?;
         Some(fetched)
     }
 
-    /// What any process fetched for a key, unless that is longer ago than it may be.
+    /// Items that any process fetched within the TTL.
     pub(crate) fn fresh(&self, key: &str, ttl: Duration) -> Option<Arc<FetchedItems>> {
         self.recent(key, ttl).or_else(|| {
             let kept = self.disk.read(key).filter(|kept| kept.age < ttl)?;
@@ -39,21 +39,21 @@ impl ChoiceCache {
         })
     }
 
-    /// What was fetched last for a key, however long ago.
+    /// The last items fetched, regardless of their age.
     pub(crate) fn last(&self, key: &str) -> Option<Arc<FetchedItems>> {
         self.fresh(key, Duration::MAX)
     }
 
-    /// Keeps what was fetched in this process.
+    /// Caches items in this process.
     pub(crate) fn put(&self, key: String, fetched: FetchedItems) -> Arc<FetchedItems> {
         let fetched = Arc::new(fetched);
         self.kept.keep(key, (Instant::now(), Arc::clone(&fetched)));
         fetched
     }
 
-    /// Keeps what was fetched for other processes as well.
+    /// Caches items for other processes as well.
     pub(crate) fn keep(&self, key: String, fetched: FetchedItems) -> Arc<FetchedItems> {
-        // That it could not be kept costs a question to the API, and nothing else.
+        // Best effort: a failure only costs another request to the API.
         if let Ok(bytes) = serde_json::to_vec(&fetched) {
             let _ = self.disk.write(&key, &bytes);
         }

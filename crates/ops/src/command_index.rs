@@ -1,4 +1,4 @@
-//! Finding commands and workflows by what they do, over everything that is enabled.
+//! Finds commands and workflows by what they do, among everything that is enabled.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use milepost_catalog::search::{Filter, SearchEntry, SearchIndex};
 
 use crate::catalog_cache::LoadedCatalog;
 
-/// The index over everything that is enabled, with what it was made from.
+/// The index of everything that is enabled, and what it was built from.
 #[derive(Debug)]
 pub(crate) struct CommandIndex {
     pub(crate) loaded: Vec<Arc<LoadedCatalog>>,
@@ -45,7 +45,7 @@ impl CommandIndex {
         CommandIndex { loaded, workflows, places, index }
     }
 
-    /// Whether it still stands for these.
+    /// Whether it is still up to date for these.
     pub(crate) fn is_of(
         &self,
         loaded: &[Arc<LoadedCatalog>],
@@ -56,7 +56,7 @@ impl CommandIndex {
             && self.workflows == workflows
     }
 
-    /// What fits, best first; everything, in order of names, without a query.
+    /// The matches, best first; without a query everything, sorted by name.
     pub(crate) fn find(
         &self,
         query: Option<&str>,

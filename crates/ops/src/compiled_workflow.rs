@@ -1,8 +1,7 @@
-//! Workflows that were read lately, ready to run: a text is not read and checked again for every
-//! run of it.
+//! Recently compiled workflows, so that a text is not parsed and checked again for every run.
 //!
-//! What is kept counts only while everything stands that the text was checked against. A text that
-//! was checked against anything but commands of catalogs is not kept.
+//! An entry is valid only as long as everything that the text was checked against is unchanged. A
+//! text that was checked against anything other than catalog commands is not cached.
 
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ use milepost_syntax::source::Format;
 use crate::prelude::*;
 use crate::recent::Recent;
 
-/// A workflow without errors, and what a run is pinned to.
+/// A workflow without errors, and what its runs are pinned to.
 #[derive(Debug)]
 pub(crate) struct CompiledWorkflow {
     pub(crate) workflow: Arc<Workflow>,
@@ -29,14 +28,15 @@ pub(crate) struct CompiledWorkflow {
 }
 
 impl CompiledWorkflow {
-    /// Of a document; nothing when it is no workflow.
+    /// Compiles a document; `None` if it contains no workflow.
     pub(crate) fn of(document: Document) -> Option<CompiledWorkflow> {
         let plan_hash = plan::hash(&document).unwrap_or_default();
         let workflow = document.workflow?;
         Some(CompiledWorkflow::new(workflow, document.source?.text(), plan_hash))
     }
 
-    /// Of a text that a run is pinned to. It was checked when it was pinned, and is not again.
+    /// Compiles a text that a run is pinned to. It was checked when it was pinned, and is not
+    /// checked again.
     pub(crate) fn pinned(text: &str, language: u32) -> Option<CompiledWorkflow> {
         let Pinned { workflow, plan_hash } = pinned::decode(text, language).ok()?;
         Some(CompiledWorkflow::new(workflow, text, plan_hash))
@@ -62,7 +62,7 @@ struct CheckedWorkflow {
     compiled: Arc<CompiledWorkflow>,
 }
 
-/// A text as it is given, before it is decoded.
+/// A text as given, before decoding.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct GivenText {
     pub(crate) bytes: Vec<u8>,
@@ -76,7 +76,7 @@ impl Default for CompiledCache {
 }
 
 impl CompiledCache {
-    /// The workflow of a text, if it was read lately and nothing has changed since.
+    /// The compiled workflow of a text, if cached and still valid.
     pub(crate) fn find(
         &self,
         reader: &Reader,
@@ -92,7 +92,7 @@ impl CompiledCache {
         stands.then(|| Arc::clone(&checked.compiled))
     }
 
-    /// Keeps a workflow for the next run of the same text.
+    /// Caches a workflow for the next run of the same text.
     pub(crate) fn keep(
         &self,
         given: GivenText,

@@ -6,39 +6,36 @@ use milepost_store::{ConfigFile, KeyError, LocationOrigin, Locations};
 use crate::prelude::*;
 use crate::run::person::untyped;
 
-/// What lets workflows approve by themselves.
+/// The key that lets workflows approve on their own.
 const UNATTENDED: &str = "approvals.unattended";
 
-/// A place of the user's, and what decided on it.
+/// A location on the user's machine, and what determined it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Place {
-    /// What it is for.
     pub name: &'static str,
-    /// Where it is.
     pub path: String,
     /// `environment`, `project`, `user` or `default`.
     pub from: &'static str,
-    /// The variable of the environment, where it was one.
+    /// The environment variable, if one determined it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variable: Option<&'static str>,
-    /// Whether there is something.
     pub exists: bool,
 }
 
-/// A key and what it says.
+/// A key and its value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Setting {
-    /// The key, with the table it is in.
+    /// The key, including its table.
     pub key: &'static str,
-    /// What counts; nothing where there is no bound.
+    /// The effective value; null if there is no limit.
     pub value: Value,
-    /// `project`, `user` or `environment` as the file is chosen, or `default`.
+    /// `project`, `user` or `environment`, depending on the file, or `default`.
     pub from: &'static str,
-    /// The file that says it, or would.
+    /// The file that sets it, or would.
     pub path: String,
 }
 
-/// Every place there is. `variable` reads the environment.
+/// All locations. `variable` reads the environment.
 pub fn places(locations: &Locations, variable: &dyn Fn(&str) -> Option<String>) -> Vec<Place> {
     let explained = locations.explained(variable).into_iter();
     let places = explained.map(|one| Place {
@@ -51,7 +48,7 @@ pub fn places(locations: &Locations, variable: &dyn Fn(&str) -> Option<String>) 
     places.collect()
 }
 
-/// The configuration file that counts.
+/// The effective configuration file.
 #[derive(Debug)]
 pub struct Configuration {
     file: ConfigFile,
@@ -59,7 +56,7 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// Reads it. `variable` reads the environment.
+    /// Reads the configuration. `variable` reads the environment.
     pub fn open(
         locations: &Locations,
         variable: &dyn Fn(&str) -> Option<String>,
@@ -70,18 +67,18 @@ impl Configuration {
         Ok(Configuration { file, from: chosen.map_or(LocationOrigin::Default, |one| one.from) })
     }
 
-    /// Every key there is.
+    /// All keys.
     pub fn all(&self) -> Vec<Setting> {
         self.file.all().into_iter().map(|one| self.setting(one)).collect()
     }
 
-    /// One key.
+    /// Returns one key.
     pub fn get(&self, key: &str) -> Result<Setting> {
         Ok(self.setting(self.file.get(key).or_problem()?))
     }
 
-    /// Says something else in the file for whoever calls. What lets workflows approve by themselves
-    /// is a person's decision: where a PIN is set, it is signed with it.
+    /// Changes a key on behalf of a caller. Letting workflows approve on their own is a person's
+    /// decision: if a PIN is set, it must be signed with it.
     pub fn set_for(
         &mut self,
         call: &dyn Caller,
@@ -100,7 +97,7 @@ impl Configuration {
         self.set(key, value)
     }
 
-    /// Says something else in the file, or nothing any more.
+    /// Changes a key in the file, or removes it.
     pub fn set(&mut self, key: &str, value: Option<&str>) -> Result<Setting> {
         let set = self.file.set(key, value).or_problem()?;
         Ok(self.setting(set))

@@ -1,9 +1,9 @@
-//! Every operation of the product, once: its name, its safety, its request and response types, the
-//! function that does it, its documentation, and the doors it is offered at.
+//! Every operation of the product, defined once: its name, its safety, its request and response
+//! types, its function, its documentation, and the doors that offer it.
 //!
-//! The doors (MCP, the command line) hold no logic of their own: they turn what they were given
-//! into a request, call [`Operations::call`], and show the result or the [`Problem`]. Errors of the
-//! crates below become problems here and nowhere else.
+//! The doors (MCP, the command line) have no logic of their own: they turn their input into a
+//! request, call [`Operations::call`], and show the result or the [`Problem`]. Errors of lower
+//! crates become problems here and nowhere else.
 
 #![allow(
     clippy::unused_async,

@@ -1,4 +1,4 @@
-//! What nearly every operation uses.
+//! What nearly every operation imports.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,4 +1,4 @@
-//! Errors of the crates below as problems.
+//! Converts errors of lower crates into problems.
 
 use milepost_catalog::command::ApiCommand;
 use milepost_catalog::request::Misuse;
@@ -24,12 +24,12 @@ use crate::config;
 use crate::prelude::*;
 use crate::run::{errors as run_errors, person};
 
-/// An error of a crate below, as whoever called is told it.
+/// Converts an error of a lower crate into the problem that the caller sees.
 pub(crate) trait ToProblem {
     fn to_problem(&self) -> Problem;
 }
 
-/// A result of a crate below, its error as a problem.
+/// Converts the error of a result into a problem.
 pub(crate) trait OrProblem<T> {
     fn or_problem(self) -> Result<T>;
 }
@@ -68,7 +68,7 @@ to_problem! {
     PersonError => person::of_person,
 }
 
-/// What is wrong with a file, for whoever named it.
+/// Converts an error about a file.
 pub fn of_file(error: &FileError) -> Problem {
     let mut message = error.to_string();
     let (code, hint, path) = match error {
@@ -98,7 +98,7 @@ pub(crate) fn no_workflow(id: &str, broken: usize, near: Option<&str>) -> Proble
     suggesting(Problem::new(Code::WorkflowNotFound, message, hint).context("workflow_id", id), near)
 }
 
-/// What is wrong with the only file that has an id.
+/// The problem when the only file with an id is invalid.
 pub fn of_invalid(id: &str, invalid: &InvalidFile) -> Problem {
     let (path, reason) = (invalid.path.display(), invalid.reason.clone());
     let mut problem = match invalid.cause {
@@ -159,7 +159,7 @@ pub(crate) fn no_operation(name: &str, names: impl Iterator<Item = &'static str>
     Problem::new(Code::MethodNotFound, format!("there is no operation `{name}`"), hint)
 }
 
-/// What is wrong with the configuration.
+/// Converts an error about the configuration.
 pub(crate) fn of_config(error: &ConfigError) -> Problem {
     match error {
         ConfigError::File(error) => of_file(error),
@@ -171,7 +171,7 @@ pub(crate) fn of_config(error: &ConfigError) -> Problem {
     }
 }
 
-/// Why a document that somebody named was not read.
+/// Converts an error about reading a document that the caller named.
 pub(crate) fn of_source(error: &SourceError) -> Problem {
     match error {
         SourceError::File(FileError::TooLarge { path, .. }) => {
@@ -196,7 +196,7 @@ pub(crate) fn of_source(error: &SourceError) -> Problem {
     }
 }
 
-/// Why a catalog could not be had.
+/// Converts an error about loading a catalog.
 pub(crate) fn of_catalog(error: &CatalogError) -> Problem {
     match error {
         CatalogError::NotFound { id } => no_catalog(id.as_str(), None),
@@ -209,7 +209,7 @@ pub(crate) fn of_catalog(error: &CatalogError) -> Problem {
     }
 }
 
-/// Why a catalog was not written.
+/// Converts an error about saving a catalog.
 pub(crate) fn of_save(error: &SaveError) -> Problem {
     match error {
         SaveError::Exists { id, title, by } => {
@@ -254,7 +254,7 @@ pub(crate) fn suggesting(problem: Problem, near: Option<&str>) -> Problem {
     }
 }
 
-/// The hint where something of a similar name is there.
+/// A hint that suggests a similar name.
 pub(crate) fn meant(near: &str) -> Hint {
     Hint::text(format!("did you mean `{near}`?"))
 }
@@ -266,7 +266,7 @@ pub(crate) fn no_catalog(text: &str, near: Option<&str>) -> Problem {
     suggesting(Problem::new(Code::CatalogNotFound, message, hint).context("catalog_id", text), near)
 }
 
-/// A beginning that several ids have.
+/// The problem for a prefix that several ids share.
 pub(crate) fn ambiguous_catalog(text: &str, ids: &[&CatalogId]) -> Problem {
     let some: Vec<String> =
         ids.iter().take(limits::CATALOGS_OFFERED).map(|id| format!("`{id}`")).collect();
@@ -304,7 +304,7 @@ pub(crate) fn no_base_url(id: &CatalogId) -> Problem {
     Problem::new(Code::BaseUrlMissing, message, hint).context("catalog_id", id.as_str())
 }
 
-/// What is wrong with the arguments of a command, every fault at once.
+/// The problem with the arguments of a command, including every fault.
 pub(crate) fn of_misuse(command: &ApiCommand, faults: &[Misuse]) -> Problem {
     let first = faults.first();
     let message = first.map(ToString::to_string).unwrap_or_default();
@@ -328,7 +328,7 @@ pub(crate) fn and_more(count: usize) -> String {
     if count > 1 { format!(" (and {} more)", count - 1) } else { String::new() }
 }
 
-/// Why a call has no answer.
+/// Converts an error of a call that got no response.
 pub(crate) fn of_call(error: &CallError) -> Problem {
     match error {
         CallError::Auth(error) => of_auth(error),
@@ -376,7 +376,7 @@ fn how_to_authenticate(error: &AuthError) -> Hint {
     }
 }
 
-/// Why a request has no answer.
+/// Converts an error of a request that got no response.
 pub(crate) fn of_send(error: &SendError) -> Problem {
     let (code, hint) = match &error.fault {
         SendFault::Refused(refusal) if refusal.rule() == "scheme" => {
@@ -424,7 +424,7 @@ pub(crate) fn upstream_status(command: &str, status: u16, body: Option<&Value>) 
     }
 }
 
-/// Why a secret could not be had or kept.
+/// Converts an error about reading or storing a secret.
 pub(crate) fn of_secret(error: &SecretError) -> Problem {
     match error {
         SecretError::NotFound { name } => {
@@ -443,7 +443,7 @@ fn set_secret(name: &str) -> Hint {
     Hint::text("set it with ").call(Invocation::of("secret.set").with("name", name))
 }
 
-/// An operation that cannot be done here and now.
+/// The problem for an operation that cannot complete without waiting.
 pub(crate) fn has_to_wait(name: &str) -> Problem {
     let message = format!("`{name}` is not offered here");
     Problem::new(Code::MethodNotFound, message, "use the command line for it")

@@ -1,4 +1,4 @@
-//! What a safe operation may use: it can look at everything and write nothing.
+//! What a safe operation may use: it can read everything and write nothing.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -23,18 +23,18 @@ use crate::run::ports::RunPorts;
 #[derive(Debug, Clone)]
 pub struct Reader {
     library: Arc<Library>,
-    /// A workflow from elsewhere that counts as one of the library, and wins.
+    /// A workflow from outside the library that takes precedence over those in it.
     given: Option<Arc<LibraryEntry>>,
     /// The directories of the process.
     pub(crate) locations: Arc<Locations>,
     pub(crate) shelf: Arc<CatalogCache>,
     finder: Arc<Mutex<Option<Arc<CommandIndex>>>>,
-    /// The variables of the process; which of them may be read is for the configuration to say.
+    /// The environment variables of the process; the configuration decides which ones may be read.
     pub(crate) environment: Arc<Environment>,
     past: Arc<dyn PastRuns>,
-    /// What runs are kept in, for those who may change it.
+    /// The storage of runs, for writers.
     pub(crate) ports: RunPorts,
-    /// The workflows that were read lately.
+    /// The recently compiled workflows.
     pub(crate) lately: Arc<CompiledCache>,
     live_config: Arc<LiveConfig>,
 }
@@ -43,7 +43,7 @@ pub struct Reader {
 pub(crate) const WORLD: World<'static> = World { commands: &NoCommands, env_allow: None };
 
 impl Reader {
-    /// Over the directories of a process. Nothing is read yet.
+    /// Creates a reader for the directories of a process. Reads nothing yet.
     pub fn open(locations: Locations) -> Reader {
         Reader {
             library: Arc::new(Library::open(locations.clone())),
@@ -59,51 +59,51 @@ impl Reader {
         }
     }
 
-    /// Over the directories of another workspace, with the same runs and variables.
+    /// A reader for another workspace, with the same runs and variables.
     pub(crate) fn of_workspace(&self, locations: Locations) -> Reader {
         let fresh = Reader::open(locations);
         let environment = Arc::clone(&self.environment);
         Reader { ports: self.ports.clone(), environment, past: Arc::clone(&self.past), ..fresh }
     }
 
-    /// The same with the versions of catalogs that a run is pinned to.
+    /// The same reader with the catalog versions that a run is pinned to.
     pub(crate) fn pinned(&self, pins: PinsById) -> Reader {
         Reader { shelf: Arc::new(self.shelf.pinned(pins)), ..self.clone() }
     }
 
-    /// The same with what earlier runs left behind.
+    /// The same reader with access to values from earlier runs.
     #[must_use]
     pub fn with_past(self, past: Arc<dyn PastRuns>) -> Reader {
         Reader { past, ..self }
     }
 
-    /// The same with the variables of the process.
+    /// The same reader with the environment variables of the process.
     pub(crate) fn with_environment(self, environment: Environment) -> Reader {
         Reader { environment: Arc::new(environment), ..self }
     }
 
-    /// What earlier runs left behind.
+    /// Values from earlier runs.
     pub(crate) fn past(&self) -> &dyn PastRuns {
         &*self.past
     }
 
-    /// The runs, for those who look.
+    /// Read-only access to runs.
     pub(crate) fn runs(&self) -> &dyn RunReader {
         &*self.ports.watcher
     }
 
-    /// What runs belong to: the project, else the working directory.
+    /// The workspace that runs belong to: the project, or else the working directory.
     pub(crate) fn workspace(&self) -> &Path {
         self.locations.project.as_deref().unwrap_or(&self.locations.working)
     }
 
-    /// The same with one more workflow: a file that somebody named.
+    /// The same reader with one more workflow: a file that the caller named.
     #[must_use]
     pub fn with(self, entry: LibraryEntry) -> Reader {
         Reader { given: Some(Arc::new(entry)), ..self }
     }
 
-    /// The workflow of an id.
+    /// Finds a workflow by id.
     pub fn workflow(&self, id: &str) -> Result<Arc<LibraryEntry>> {
         match self.found(id)? {
             Some(LibraryMatch::Workflow(entry)) => Ok(entry),
@@ -112,7 +112,7 @@ impl Reader {
         }
     }
 
-    /// What there is under an id, a workflow or a file that is none.
+    /// What an id refers to: a workflow, or an invalid file.
     pub(crate) fn found(&self, id: &str) -> Result<Option<LibraryMatch>> {
         if let Some(given) = self.given.as_ref().filter(|given| given.id == id) {
             return Ok(Some(LibraryMatch::Workflow(Arc::clone(given))));
@@ -120,34 +120,36 @@ impl Reader {
         self.library.get(id, WORLD).or_problem()
     }
 
-    /// The kind of source that a file is in.
+    /// The kind of source that contains a file.
     pub(crate) fn source_of(&self, path: &Path) -> SourceKind {
         let mut sources = self.locations.directories.iter().rev();
         let source = sources.find(|(_, directory)| path.starts_with(directory));
         source.map_or(SourceKind::BuiltIn, |(kind, _)| *kind)
     }
 
-    /// Another one when a workflow came or went.
+    /// Changes when a workflow is added or removed.
     pub(crate) fn stamp(&self) -> u64 {
         self.library.stamp()
     }
 
-    /// Every workflow and every file that is none.
+    /// Every workflow and every invalid file.
     pub fn listing(&self) -> Result<Arc<Listing>> {
         self.library.listing(WORLD).or_problem()
     }
 
-    /// What the configuration says now.
+    /// The current configuration.
     pub(crate) fn config(&self) -> Result<Config> {
         Config::read(&self.locations).or_problem()
     }
 
-    /// The same, read only if somebody touched the file: every request of a run asks.
+    /// The current configuration, read again only if the file has changed: every request of a run
+    /// needs it.
     pub(crate) fn live_config(&self) -> Result<Arc<Config>> {
         self.live_config.read(&self.locations).or_problem()
     }
 
-    /// A file that arguments of a command name; who called decides what may be read.
+    /// Reads a file that a command's argument names; the kind of caller determines which files may
+    /// be read.
     pub(crate) fn file(&self, path: &str, call: &dyn Caller) -> Result<Vec<u8>> {
         let trust = match call.kind() {
             CallerKind::Person => Trust::user(&self.locations),
@@ -157,7 +159,7 @@ impl Reader {
         opened.map(|opened| opened.bytes).or_problem()
     }
 
-    /// The index over all that can be found now.
+    /// The index of everything that can be found now.
     pub(crate) fn finder(&self) -> Result<Arc<CommandIndex>> {
         let loaded = self.shelf.enabled()?;
         let listing = self.listing()?;
@@ -175,7 +177,7 @@ impl Reader {
         Ok(finder)
     }
 
-    /// The problem of an id that nothing has.
+    /// The problem for an unknown id.
     pub(crate) fn no_workflow(&self, id: &str) -> Problem {
         let listing = self.library.listing(WORLD).ok();
         let ids = listing.iter().flat_map(|listing| listing.items.iter().map(|item| &*item.id));

@@ -1,4 +1,4 @@
-//! How all runs stand, in numbers: for whoever watches over a server.
+//! The state of all runs in numbers, for monitoring a server.
 
 use milepost_driver::RunReader;
 use milepost_engine::ports::{RunCounts, RunStatus};
@@ -6,10 +6,10 @@ use milepost_metrics::JournalMetrics;
 
 use crate::prelude::*;
 
-/// Whom a run can wait for.
+/// What a run can wait for.
 const WHOM: [&str; 5] = ["person", "agent", "time", "paused", "other"];
 
-/// The numbers of now; all of them zero where there have never been runs.
+/// The current numbers; all zero if there have never been runs.
 pub(crate) async fn of(runs: &dyn RunReader) -> Result<JournalMetrics> {
     let tally = runs.tally().await.or_problem()?;
     Ok(journal(&tally))
@@ -26,7 +26,7 @@ fn sum(counts: &[(String, u64)], wanted: impl Fn(&str) -> bool) -> u64 {
     counts.iter().filter(|(word, _)| wanted(word)).map(|(_, count)| count).sum()
 }
 
-/// Whom a run waits for, from the first word of what the index says about it.
+/// What a run waits for, from the first word of its entry in the index.
 fn waits_for(word: &str) -> &'static str {
     match word {
         "approval" | "decision" | "person" | "budget" => "person",

@@ -1,4 +1,4 @@
-//! Operations on secrets: names are shown, values never. None of them is offered to models.
+//! Operations on secrets: names are shown, values never. None of them is available to models.
 
 use milepost_model::secret::Secret;
 use milepost_model::suggest;
@@ -7,33 +7,33 @@ use url::{Origin, Url};
 
 use crate::prelude::*;
 
-/// A secret by name.
+/// A secret, without its value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SecretItem {
     /// Its name.
     pub name: String,
-    /// Where it is kept: `file`, `keyring` or `env`.
+    /// Where it is stored: `file`, `keyring` or `env`.
     pub from: String,
-    /// Whether a variable of the environment stands before one that is kept.
+    /// Whether an environment variable hides a stored secret.
     pub shadowed: bool,
-    /// The only origin it is sent to, when it is bound to one.
+    /// The only origin that it is sent to, if it is bound to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
 }
 
-/// The secrets of a process, for a person.
+/// Operations on the secrets of a process, for a person.
 #[derive(Debug)]
 pub struct SecretOperations<'w> {
     writer: &'w Writer,
 }
 
 impl<'w> SecretOperations<'w> {
-    /// Those of the process.
+    /// Creates the operations for a writer.
     pub fn of(writer: &'w Writer) -> SecretOperations<'w> {
         SecretOperations { writer }
     }
 
-    /// Every secret by name.
+    /// Lists every secret by name.
     pub fn list(&self) -> Result<Vec<SecretItem>> {
         let entries = self.writer.vault()?.list().or_problem()?;
         let item = |entry: SecretEntry| SecretItem {
@@ -45,20 +45,20 @@ impl<'w> SecretOperations<'w> {
         Ok(entries.into_iter().map(item).collect())
     }
 
-    /// Whether a name is one, and an origin: what can be known before there is a value.
+    /// Checks a name and an origin, before there is a value.
     pub fn check(name: &str, origin: Option<&str>) -> Result<()> {
         parsed(name)?;
         origin.map(origin_of).transpose().map(drop)
     }
 
-    /// Keeps a secret, for one origin alone if one is given.
+    /// Stores a secret, bound to an origin if one is given.
     pub fn set(&self, name: &str, value: Secret, origin: Option<&str>) -> Result<()> {
         let name = parsed(name)?;
         let origin = origin.map(origin_of).transpose()?;
         self.writer.vault()?.set(&name, value, origin.as_ref()).or_problem()
     }
 
-    /// Lets go of a secret.
+    /// Removes a secret.
     pub fn remove(&self, name: &str) -> Result<()> {
         let removed = self.writer.vault()?.remove(&parsed(name)?);
         removed.map_err(|error| match error {
@@ -67,7 +67,8 @@ impl<'w> SecretOperations<'w> {
         })
     }
 
-    /// Nobody wants to set what they want to remove.
+    /// The problem when the secret to remove does not exist. Unlike elsewhere, the hint must not
+    /// suggest setting it.
     fn none_to_remove(&self, name: &str, error: &SecretError) -> Problem {
         let all = self.list().unwrap_or_default();
         let meant = suggest::closest(name, all.iter().map(|item| item.name.as_str()));

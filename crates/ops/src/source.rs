@@ -1,5 +1,5 @@
-//! Reading the document somebody named: a file or a URL, and the files it is made of. Who named
-//! it decides what may be read.
+//! Reads a document that the caller named: a file or a URL, and the files it refers to. The kind of
+//! caller determines what may be read.
 
 use milepost_catalog::bundle::{Bundle, Bundled, FetchedFile};
 use milepost_catalog::document::ParsedDocument;
@@ -22,34 +22,34 @@ pub enum SourceType {
     Url,
 }
 
-/// A document that somebody named, and how it may be read.
+/// A document that the caller named, and how it may be read.
 #[derive(Debug, Clone)]
 pub(crate) struct DocumentSource<'a> {
     pub(crate) source: &'a str,
     pub(crate) source_type: Option<SourceType>,
-    /// Hosts that references may lead to.
+    /// Hosts that references may point to.
     pub(crate) allow_refs: &'a [String],
-    /// The folder below which references stay; a person's word.
+    /// The folder that references must stay in; only a person can set it.
     pub(crate) refs_root: Option<&'a str>,
 }
 
-/// A document that was read.
+/// A document that has been read.
 #[derive(Debug)]
 pub(crate) struct SourceDocument {
-    /// The document, standing alone.
+    /// The document, with everything it refers to.
     pub(crate) bundled: Bundled,
-    /// What a record says of where it came from.
+    /// Its source, for the catalog's record.
     pub(crate) origin: CatalogSource,
-    /// Where it was found in the end, when it is a URL.
+    /// The URL that it was read from, if any.
     pub(crate) url: Option<Url>,
 }
 
-/// Why there is no document: not every reason is a fault of the caller's.
+/// Why there is no document. Not every reason is the caller's fault.
 #[derive(Debug)]
 pub(crate) enum SourceFailure {
-    /// It cannot be had.
+    /// It cannot be read.
     Problem(Problem),
-    /// It was read and is no document.
+    /// It was read, but is not an OpenAPI document.
     NotADocument(DocumentFinding),
 }
 
@@ -60,7 +60,7 @@ impl From<Problem> for SourceFailure {
 }
 
 impl DocumentSource<'_> {
-    /// Reads it, and everything it is made of.
+    /// Reads the document, and everything it refers to.
     pub(crate) async fn read(
         &self,
         reader: &Reader,
@@ -100,7 +100,7 @@ impl DocumentSource<'_> {
         finish(bundle, origin, Some(url))
     }
 
-    /// A file that a document at a URL refers to.
+    /// Fetches a file that a document at a URL refers to.
     async fn follow(&self, client: &Client, from: &Url, file: &str) -> FetchedFile {
         let Ok(url) = from.join(file) else {
             return FetchedFile::Missing("it is not a URL".to_owned());
@@ -137,7 +137,7 @@ impl DocumentSource<'_> {
         finish(bundle, CatalogSource::File(path), None)
     }
 
-    /// A file that a local document refers to.
+    /// Fetches a file that a local document refers to.
     async fn follow_file(
         &self,
         client: &Client,
@@ -174,11 +174,11 @@ fn not_allowed(url: &Url) -> String {
     format!("references to {host} are not followed unless `allow_refs` names it")
 }
 
-/// Where documents may be read from: a URL that a person typed may lead anywhere.
+/// Where documents may be read from: a URL that a person typed may point anywhere.
 fn policy(config: &Config, call: &dyn Caller, url: Option<&Url>) -> Policy {
     let mut policy = Policy::public();
     for host in &config.allow_private {
-        // It was parsed when the configuration was read.
+        // Cannot fail: it was parsed when the configuration was read.
         let _ = policy.allow_private(&host.to_string());
     }
     if let (CallerKind::Person, Some(url)) = (call.kind(), url) {
@@ -187,7 +187,7 @@ fn policy(config: &Config, call: &dyn Caller, url: Option<&Url>) -> Policy {
     policy
 }
 
-/// A URL as it is kept: parameters that look like credentials are not written down.
+/// A URL as it is stored: without parameters that look like credentials.
 fn without_tokens(url: &Url) -> Url {
     let words = ["token", "key", "secret", "sig", "auth", "password", "credential"];
     let is_secret = |name: &str| words.iter().any(|word| name.to_ascii_lowercase().contains(word));
@@ -243,7 +243,7 @@ fn finish(
     Ok(SourceDocument { bundled, origin, url })
 }
 
-/// The API of a document that was read.
+/// The API described by a document, with its findings.
 pub(crate) fn api(
     bundled: Bundled,
 ) -> Result<(Api, Vec<DocumentFinding>, Vec<DocumentFinding>), DocumentFinding> {

@@ -1,4 +1,4 @@
-//! JSON in which no key is there twice.
+//! JSON without duplicate keys.
 
 use std::fmt;
 
@@ -6,8 +6,7 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Se
 use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
-/// Any JSON value without two equal keys. `serde_json` alone keeps the last of them and says
-/// nothing.
+/// Any JSON value without duplicate keys. `serde_json` by itself silently keeps the last one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Strict(pub Value);
 

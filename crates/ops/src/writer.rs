@@ -17,7 +17,7 @@ use crate::prelude::*;
 use crate::run::person::UnsignedRuns;
 use crate::run::request_sender::CatalogSender;
 
-/// The write side of the product, with the read side beside it.
+/// The write side of the product, together with the read side.
 #[derive(Debug, Clone)]
 pub struct Writer {
     pub(crate) reader: Reader,
@@ -27,13 +27,13 @@ pub struct Writer {
     pub(crate) workflows: Arc<WorkflowStore>,
     blobs: Blobs,
     environment: Environment,
-    /// The service of runs, from its first use on: a process has one.
+    /// The run service, created on first use; a process has only one.
     service: Arc<OnceLock<Service>>,
-    /// Runs that are known to need no signature.
+    /// Runs known to require no signature.
     pub(crate) unsigned: Arc<UnsignedRuns>,
 }
 
-/// The service of runs, and what it sends with.
+/// The run service, and the sender of its requests.
 #[derive(Debug)]
 struct Service {
     runs: Driver,
@@ -41,7 +41,7 @@ struct Service {
 }
 
 impl Writer {
-    /// Over the directories of a process. Nothing is read yet.
+    /// Creates a writer for the directories of a process. Reads nothing yet.
     pub fn open(reader: Reader, environment: Environment) -> Writer {
         Writer {
             catalogs: Arc::clone(&reader.shelf.catalogs),
@@ -56,31 +56,31 @@ impl Writer {
         }
     }
 
-    /// What acts for the runs of another workspace: its catalogs, workflows and configuration.
+    /// A writer for the runs of another workspace, with its catalogs, workflows and configuration.
     pub(crate) fn of_workspace(&self, locations: Locations) -> Writer {
         let reader = self.reader.of_workspace(locations);
         let unsigned = Arc::clone(&self.unsigned);
         Writer { unsigned, ..Writer::open(reader, self.environment.clone()) }
     }
 
-    /// The same with the versions of catalogs that a run is pinned to.
+    /// The same writer with the catalog versions that a run is pinned to.
     pub(crate) fn pinned(&self, pins: PinsById) -> Writer {
-        // It must not keep the service alive that has it at hand.
+        // Must not keep alive the service that caches it.
         Writer { reader: self.reader.pinned(pins), service: Arc::default(), ..self.clone() }
     }
 
-    /// Where secrets are kept.
+    /// The store of secrets.
     pub(crate) fn vault(&self) -> Result<Vault> {
         let config = self.reader.config()?;
         Vault::open(&self.reader.locations, config.secrets, self.environment.clone()).or_problem()
     }
 
-    /// The service of runs.
+    /// The run service.
     pub(crate) fn runs(&self) -> Result<&dyn RunService> {
         Ok(&self.service()?.runs)
     }
 
-    /// What the requests of runs are sent with.
+    /// The sender for the requests of runs.
     pub(crate) fn sender(&self) -> Result<&CatalogSender> {
         Ok(&self.service()?.sender)
     }
@@ -89,7 +89,7 @@ impl Writer {
         if let Some(service) = self.service.get() {
             return Ok(service);
         }
-        // What it sends with must not keep it alive.
+        // The sender must not keep the service alive.
         let hands = Writer { service: Arc::default(), ..self.clone() };
         let sender = Arc::new(CatalogSender::new(hands));
         let ports = &self.reader.ports;
@@ -105,17 +105,17 @@ impl Writer {
         Ok(self.service.get_or_init(|| Service { runs, sender }))
     }
 
-    /// The service of runs, if it was needed already.
+    /// The run service, if it has been created.
     pub(crate) fn opened_runs(&self) -> Option<&dyn RunService> {
         self.service.get().map(|service| &service.runs as &dyn RunService)
     }
 
-    /// A variable of the environment.
+    /// An environment variable.
     pub(crate) fn variable(&self, name: &str) -> Option<String> {
         self.environment.variable(name).map(|value| value.reveal().to_owned())
     }
 
-    /// Keeps bytes that are no text, and says where.
+    /// Stores bytes that are not text, and returns their path.
     pub(crate) fn keep_blob(&self, bytes: &[u8]) -> Result<PathBuf> {
         self.blobs.keep(bytes).or_problem()
     }

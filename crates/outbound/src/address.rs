@@ -1,6 +1,6 @@
-//! Which addresses belong to the internet. Everything that leads back to this machine, its
-//! network, or nowhere has a rule of its own; addresses that carry an IPv4 address inside are
-//! judged by that one too.
+//! Classifies IP addresses as public or not. Every range that leads back to this machine or its
+//! network, or nowhere, has its own variant; an address with an embedded IPv4 address is also
+//! judged by that.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -13,9 +13,9 @@ milepost_model::named_enum! {
         Loopback = "loopback",
         /// `10/8`, `172.16/12`, `192.168/16`.
         Private = "private",
-        /// `169.254/16`, `fe80::/10`: also the metadata services of clouds.
+        /// `169.254/16`, `fe80::/10`; includes the metadata services of cloud providers.
         LinkLocal = "link-local",
-        /// `100.64/10`: carriers' networks.
+        /// `100.64/10`, carrier-grade NAT.
         Shared = "shared (CGNAT)",
         /// `fc00::/7`.
         UniqueLocal = "unique-local",
@@ -27,7 +27,7 @@ milepost_model::named_enum! {
         Broadcast = "broadcast",
         /// `240/4`.
         Reserved = "reserved",
-        /// `192.0.0/24`, `192.88.99/24`, `198.18/15`, `100::/64`, `2001::/23` and the like.
+        /// `192.0.0/24`, `192.88.99/24`, `198.18/15`, `100::/64`, `2001::/23` and similar ranges.
         Special = "special-purpose",
         /// `192.0.2/24`, `198.51.100/24`, `203.0.113/24`, `2001:db8::/32`, `3fff::/20`.
         Documentation = "documentation",
@@ -37,14 +37,14 @@ milepost_model::named_enum! {
         SixToFour = "6to4",
         /// `2001::/32`.
         Teredo = "Teredo",
-        /// `::ffff:0:0/96`, `::/96` and their relatives.
+        /// `::ffff:0:0/96`, `::/96` and related ranges.
         Mapped = "IPv4-in-IPv6",
-        /// Outside of `2000::/3`, the only part of IPv6 that is given out.
+        /// Outside `2000::/3`, the only part of IPv6 that has been allocated.
         NotGlobal = "non-global",
     }
 }
 
-/// Why an address is no address of the internet; `None` when it is one.
+/// Why an address is not public; `None` if it is.
 pub fn not_public(address: IpAddr) -> Option<AddressRange> {
     match address {
         IpAddr::V4(address) => not_public_v4(address),
@@ -60,7 +60,7 @@ fn not_public_v4(address: Ipv4Addr) -> Option<AddressRange> {
         [169, 254, ..] => AddressRange::LinkLocal,
         [100, 64..=127, ..] => AddressRange::Shared,
         [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _] => AddressRange::Documentation,
-        // Protocol assignments, the old 6to4 relays, AS112, AMT, and the networks for benchmarks.
+        // Protocol assignments, the old 6to4 relays, AS112, AMT and the benchmarking networks.
         [192, 0, 0, _]
         | [192, 88, 99, _]
         | [192, 31, 196, _]
@@ -79,8 +79,9 @@ fn not_public_v6(address: Ipv6Addr) -> Option<AddressRange> {
     let range = match address.segments() {
         [0, 0, 0, 0, 0, 0, 0, 0] => AddressRange::Unspecified,
         [0, 0, 0, 0, 0, 0, 0, 1] => AddressRange::Loopback,
-        // Mapped, translated (SIIT) and compatible: the kernel connects to the IPv4 address. No
-        // server is reached that way alone, so none of them is needed, whatever is inside.
+        // Mapped, translated (SIIT) and compatible addresses: the kernel connects to the IPv4
+        // address inside. No server is reachable only this way, so all of them are refused whatever
+        // is inside.
         [0, 0, 0, 0, 0, 0xffff | 0, ..] | [0, 0, 0, 0, 0xffff, 0, ..] => {
             return embedded(address).or(Some(AddressRange::Mapped));
         }
@@ -99,8 +100,9 @@ fn not_public_v6(address: Ipv6Addr) -> Option<AddressRange> {
     Some(range)
 }
 
-/// The same for an address that a name server gave. In networks that have IPv6 only, it writes
-/// every IPv4 address as one of `64:ff9b::/96`: such an address is judged by what is inside.
+/// Like [`not_public`], for an address returned by a DNS lookup. In IPv6-only networks the resolver
+/// maps every IPv4 address into `64:ff9b::/96`, so such an address is judged by the IPv4 address
+/// inside.
 pub fn not_public_answer(address: IpAddr) -> Option<AddressRange> {
     match address {
         IpAddr::V6(v6) if matches!(v6.segments(), [0x64, 0xff9b, 0, 0, 0, 0, ..]) => embedded(v6),
@@ -190,7 +192,7 @@ mod tests {
     }
 
     proptest! {
-        /// The standard library knows some ranges: none of them is public here.
+        /// No range that the standard library classifies as local may count as public.
         #[test]
         fn what_the_library_calls_local_is_not_public(bits in any::<u32>()) {
             let v4 = Ipv4Addr::from_bits(bits);

@@ -1,5 +1,4 @@
-//! An API as its catalog uses it: one client, its credentials, and as many tries as a request may
-//! have.
+//! The API of one catalog: a client, its credentials and retries.
 
 use milepost_catalog::command::SecurityRequirement;
 use milepost_model::secret::Mask;
@@ -17,33 +16,34 @@ pub struct ApiClient {
     pub auth: Authenticator,
 }
 
-/// A request with all that decides how it is sent.
+/// A request and the options for sending it.
 pub struct ApiCall<'a> {
     /// The request, without credentials.
     pub request: &'a Outgoing,
-    /// Ways to authenticate, as the command has them.
+    /// The security requirements of the command.
     pub security: &'a [SecurityRequirement],
     pub retry: &'a Retry,
-    /// Its limits, and the secrets that stand in it.
+    /// Limits, and the secrets that the request contains.
     pub sending: SendOptions,
-    /// Is told of every try when it has ended.
+    /// Called after every attempt.
     pub watch: &'a (dyn Fn(&HttpAttempt) + Sync),
 }
 
-/// An answer, with what has to be hidden before it is shown.
+/// A response, with the secrets to mask before it is shown.
 #[derive(Debug)]
 pub struct ApiResponse {
-    /// The answer of the last try, whatever its status: the body of an error is worth reading.
+    /// The response of the last attempt, whatever its status: the body of an error is worth
+    /// reading.
     pub response: Response,
-    /// Every secret that was sent: APIs do repeat them in their answers.
+    /// All secrets that were sent, because APIs may echo them.
     pub mask: Mask,
     pub attempts: u32,
 }
 
-/// Why a call has no answer.
+/// Why a call has no response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
-    /// It cannot be said who is asking. Nothing was sent to the API itself.
+    /// Authentication failed before anything was sent to the API itself.
     #[error(transparent)]
     Auth(#[from] AuthError),
     #[error(transparent)]
@@ -61,7 +61,7 @@ impl CallError {
 }
 
 impl ApiClient {
-    /// Sends a request, as often as it may be. A token that is refused is replaced once.
+    /// Sends a request, with retries. A rejected token is replaced once.
     pub async fn call(&self, call: ApiCall<'_>) -> Result<ApiResponse, CallError> {
         let choice = self.auth.choose(call.security)?;
         let mut mask = call.sending.mask.clone();
@@ -94,7 +94,7 @@ impl ApiClient {
         let ready = self.auth.ready(&self.client, call.request, choice, timeout).await?;
         mask.extend(&ready.credentials.mask);
         let credentials = Some(ready.credentials);
-        // Tries of a run are the run's: of those this is the first and only one.
+        // Attempts of a run are counted by the run; for those, this one is the first and only.
         let attempt = call.sending.attempt.max(attempt);
         let sending = SendOptions { credentials, attempt, ..call.sending.clone() };
         Ok((self.client.send(call.request, &sending).await, ready.tokens))

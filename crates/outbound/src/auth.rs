@@ -1,7 +1,7 @@
-//! Who is asking: which of an API's ways to authenticate is used, and what it puts on a request.
+//! Authentication: which of an API's schemes is used, and what it adds to a request.
 //!
-//! Credentials are given by the *names* of secrets. A secret is read at the moment it is sent, and
-//! goes to the catalog's own origin and no other.
+//! Credentials refer to secrets by *name*. A secret is read at the moment it is sent, and only goes
+//! to the catalog's own origin.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,39 +20,40 @@ use crate::oauth::{Grant, TokenCache, TokenId};
 use crate::outgoing::{self, CredentialPlace, Credentials, Outgoing, PlacedCredential};
 use crate::secrets::{SecretSource, SecretSourceError};
 
-/// What the user gave for one scheme.
+/// What the user configured for a scheme.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credential {
-    /// A key or token.
-    Key { secret: String },
-    /// A name and a password.
+    Key {
+        secret: String,
+    },
+    /// User name and password.
     Basic {
-        /// The user; some APIs take their key here.
+        /// The user name; some APIs expect their key here.
         user: CredentialValue,
-        /// The name of the secret that is the password; none is an empty one.
+        /// The name of the secret that holds the password; `None` for an empty password.
         password: Option<String>,
     },
-    /// What a token server gives tokens for.
+    /// A client of a token server.
     Client(ClientCredential),
 }
 
-/// A client of a token server.
+/// The credentials of a client at a token server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientCredential {
     pub id: CredentialValue,
-    /// The name of the secret that is its secret.
+    /// The name of the secret that holds the client secret.
     pub secret: String,
     pub style: ClientStyle,
-    /// The scopes it asks for; those of the command when not given.
+    /// The scopes to request; by default, those that the command needs.
     pub scopes: Option<Vec<String>>,
-    /// Whom the token is for, where a server wants to know.
+    /// The intended recipient of the token, for servers that require it.
     pub audience: Option<String>,
-    /// The token server that the user trusts: its token URL, or where it is described.
-    /// A document alone cannot send the client's secret to another origin than the catalog's.
+    /// The token server that the user trusts: its token URL or its discovery URL. Without it, a
+    /// document cannot cause the client secret to be sent to any origin other than the catalog's.
     pub authority: Option<Url>,
 }
 
-/// How a client says who it is to a token server.
+/// How a client authenticates to a token server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ClientStyle {
     /// `client_secret_basic`: in the `Authorization` header.
@@ -62,7 +63,7 @@ pub enum ClientStyle {
     Post,
 }
 
-/// A value that is a secret or not.
+/// A value that may be a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CredentialValue {
     /// The value itself.
@@ -71,7 +72,7 @@ pub enum CredentialValue {
     Secret(String),
 }
 
-/// Whether a scheme needs more than a token that is given: digests and signatures of requests.
+/// Whether a scheme needs more than a given token, such as digests or request signatures.
 fn is_beyond(scheme: &SecurityScheme) -> bool {
     matches!(scheme, SecurityScheme::Other { kind } if kind.starts_with("http "))
 }
@@ -85,35 +86,35 @@ impl CredentialValue {
     }
 }
 
-/// Why a request cannot say who is asking.
+/// Why a request cannot be authenticated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuthError {
     #[error("no credentials for {}", ticked(schemes))]
     NoCredentials {
         catalog: CatalogId,
-        /// The ways there are; the schemes of one way are joined by ` + `.
+        /// The alternatives; schemes that are needed together are joined by ` + `.
         schemes: Vec<String>,
         scheme: String,
         takes: &'static [&'static str],
     },
-    /// Credentials of another kind than the scheme takes.
+    /// The credentials are of a kind that the scheme does not accept.
     #[error("the scheme `{scheme}` takes {wants}")]
     WrongKind { catalog: CatalogId, scheme: String, wants: &'static str },
     #[error(transparent)]
     Secret(#[from] SecretSourceError),
-    /// The request goes to another origin than the credentials are for.
+    /// The request goes to a different origin than the credentials belong to.
     #[error(
         "the credentials of `{catalog}` are for `{bound}` and are not sent to `{asked}`: \
          set the base URL of the catalog if that is meant"
     )]
     OtherOrigin { catalog: CatalogId, bound: String, asked: String },
-    /// The document names a token server that the user did not.
+    /// The token server is named only by the document, not by the user.
     #[error("the client's secret is not sent to `{url}`, which only the document names")]
     UntrustedAuthority { catalog: CatalogId, url: String },
-    /// A token server without TLS, outside of this machine and what the user named.
+    /// The token server does not use TLS and is not a host that the user allowed.
     #[error("the client's secret is not sent to `{url}` without TLS")]
     ClearText { url: String },
-    /// The token server or its description cannot be reached.
+    /// The token server or its discovery document cannot be reached.
     #[error("no token for `{scheme}`: {source}")]
     Unreachable { scheme: String, source: Box<SendError> },
     #[error("no token for `{scheme}`: `{url}` answered {status}{}", colon(reason))]
@@ -121,10 +122,10 @@ pub enum AuthError {
         scheme: String,
         url: String,
         status: u16,
-        /// What it says, cleaned and capped, or what is missing in its answer.
+        /// The server's message, sanitized and truncated, or what is missing in its response.
         reason: String,
     },
-    /// What the document says about the token server is no URL.
+    /// The token server in the document is not a URL.
     #[error("the document's token server for `{scheme}` is not a URL")]
     BadUrl { scheme: String },
 }
@@ -139,20 +140,20 @@ pub struct Authenticator {
     tokens: TokenCache,
 }
 
-/// The way to authenticate that was chosen: schemes, with the scopes of each.
+/// The chosen security requirement: schemes with their scopes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AuthChoice {
     schemes: Vec<(String, Vec<String>)>,
 }
 
-/// Credentials and the tokens among them, to be replaced when they are refused.
+/// Credentials with the tokens among them, which are replaced if they are rejected.
 pub(crate) struct ReadyCredentials {
     pub(crate) credentials: Credentials,
     pub(crate) tokens: Vec<TokenId>,
 }
 
 impl Authenticator {
-    /// The credentials of a catalog whose requests go to this base URL.
+    /// Creates the credentials of a catalog whose requests go to this base URL.
     pub fn new(
         catalog: CatalogId,
         base: Url,
@@ -170,7 +171,8 @@ impl Authenticator {
         }
     }
 
-    /// The first way all of whose schemes have credentials; none when none is needed.
+    /// Chooses the first requirement with credentials for all of its schemes; the choice is empty
+    /// if none are needed.
     pub fn choose(&self, ways: &[SecurityRequirement]) -> Result<AuthChoice, AuthError> {
         let has = |(name, _): &(String, Vec<String>)| {
             let known = self.schemes.get(name).filter(|scheme| !is_beyond(scheme));
@@ -218,8 +220,8 @@ impl Authenticator {
         names.flatten().cloned().collect()
     }
 
-    /// The request as it would be sent, with the names of the secrets in place of their values.
-    /// Nothing is read and nothing is sent.
+    /// The request as it would be sent, with the names of secrets instead of their values. Nothing
+    /// is read or sent.
     pub fn preview(&self, request: &Outgoing, choice: &AuthChoice) -> Result<Outgoing, AuthError> {
         self.check_origin(request, choice)?;
         let mut shown = request.clone();
@@ -238,7 +240,7 @@ impl Authenticator {
         Ok(shown)
     }
 
-    /// Reads the secrets, gets the tokens, and makes credentials for a request.
+    /// Reads the secrets, fetches tokens and builds the credentials for a request.
     pub(crate) async fn ready(
         &self,
         client: &Client,
@@ -287,7 +289,7 @@ impl Authenticator {
         Ok(())
     }
 
-    /// A secret, without the line break that files end in, and known to the mask from here on.
+    /// Reads a secret, strips the trailing line break that files have and adds it to the mask.
     pub(crate) fn secret(&self, name: &str, mask: &mut Mask) -> Result<Secret, SecretSourceError> {
         let secret = self.secrets.secret(name)?;
         let secret = Secret::new(secret.reveal().trim_end_matches(['\r', '\n']));
@@ -317,12 +319,13 @@ impl Authenticator {
         let password = password.map(|name| self.secret(name, mask)).transpose()?;
         let password = password.as_ref().map_or("", Secret::reveal);
         let value = STANDARD.encode(format!("{user}:{password}"));
-        // As a whole as well: pieces of base64 are found, but one mark reads better than three.
+        // Also mask the whole value: the parts would be found in base64, but one mark is easier to
+        // read than three.
         mask.add(shown, &Secret::new(value.as_str()));
         Ok(Secret::new(format!("Basic {value}")))
     }
 
-    /// A scheme and what was given for it, when they fit.
+    /// A scheme and its credential, if they match.
     fn both(&self, name: &str) -> Result<(&SecurityScheme, &Credential), AuthError> {
         let pair = self.schemes.get(name).zip(self.credentials.get(name));
         let (scheme, credential) =

@@ -1,4 +1,4 @@
-//! Sending one request, once: through the guard, within the limits, along its redirects.
+//! Sends a request once: through the guard, within the limits, following redirects.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -34,31 +34,31 @@ pub struct Client {
     in_flight: Semaphore,
 }
 
-/// Connections to addresses of the internet, and those to hosts that the user named: kept apart,
-/// so that none is used where it would not have been made. Those with TLS are apart as well,
-/// because reading the system's certificates takes time that others need not spend.
+/// Connections to public addresses and connections to hosts that the user allowed are kept apart,
+/// so that none is reused where it could not have been opened. Connections with TLS are separate as
+/// well, because loading the system's certificates takes time that the others need not spend.
 type Lanes = [OnceCell<reqwest::Client>; 4];
 
-/// How one request is sent.
+/// How a request is sent.
 #[derive(Debug, Clone)]
 pub struct SendOptions {
-    /// How long it may take in all, redirects and body included.
+    /// The total time limit, including redirects and the body.
     pub timeout: Duration,
-    /// Bytes of the answer's body, unpacked.
+    /// The maximum size of the decompressed response body.
     pub body_bytes: usize,
-    /// What to do with a larger one.
+    /// What to do with a larger body.
     pub oversize: Oversize,
-    /// Credentials that are placed on it, where they belong.
+    /// Credentials to add, if the request goes to their origin.
     pub credentials: Option<Credentials>,
-    /// Secrets that stand in the request itself.
+    /// Secrets contained in the request itself.
     pub mask: Mask,
-    /// What its path is called where it is told of: the template, which holds nobody's values.
+    /// The path in logs and metrics: the template, which contains no values.
     pub route: Option<String>,
-    /// Which try it is, from 1.
+    /// The number of the attempt, starting at 1.
     pub attempt: u32,
-    /// Nothing is told of it: what carries the log away must not fill it.
+    /// Disables logging and metrics, because exporting the log must not add to it.
     pub untold: bool,
-    /// Whether it may still be sent; it may, unless somebody is to be asked.
+    /// Asked whether the request may still be sent; `None` means always.
     pub permit: Option<SendPermit>,
 }
 
@@ -79,7 +79,7 @@ impl Default for SendOptions {
 }
 
 impl SendOptions {
-    /// Every secret that this request knows.
+    /// All secrets of this request.
     fn all_secrets(&self) -> Mask {
         let mut mask = self.mask.clone();
         if let Some(credentials) = &self.credentials {
@@ -89,40 +89,40 @@ impl SendOptions {
     }
 }
 
-/// What to do with a body that is too large.
+/// What to do with a body that exceeds the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Oversize {
-    /// It is an error.
+    /// Return an error.
     Fail,
-    /// It is cut and marked as such.
+    /// Truncate it and mark the response.
     Cut,
 }
 
-/// An answer.
+/// An HTTP response.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Response {
     pub status: u16,
-    /// Its headers in order, names in small letters.
+    /// The headers in order, with lowercase names.
     pub headers: Vec<(String, String)>,
-    /// Its body, unpacked.
+    /// The decompressed body.
     pub body: Bytes,
     pub truncated: bool,
-    /// The URL that answered: the last one, after redirects. May hold secrets of the request's
-    /// own URL, never a placed credential.
+    /// The final URL after redirects. It may contain secrets from the request URL, but never an
+    /// added credential.
     pub url: Url,
     pub redirects: usize,
     pub elapsed: Duration,
 }
 
 impl Response {
-    /// The first header of a name, in any letters.
+    /// The first header with this name, ignoring case.
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str())
     }
 }
 
-/// No values: what an API answers may hold secrets, such as a token.
+/// Omits all values, because a response may contain secrets such as a token.
 impl fmt::Debug for Response {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let headers: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
@@ -136,19 +136,19 @@ impl fmt::Debug for Response {
     }
 }
 
-/// How far a request has come, for the moment it fails or its time is up.
+/// How far a request has progressed, for reporting a failure or timeout.
 struct Progress {
     asked: Option<Url>,
     delivery: Delivery,
 }
 
 impl Client {
-    /// A client with this policy.
+    /// Creates a client with this policy.
     pub fn new(policy: Policy) -> Client {
         Client::with_lookup(policy, Arc::new(SystemLookup))
     }
 
-    /// A client that finds addresses in another way.
+    /// Creates a client with its own DNS lookup.
     pub fn with_lookup(policy: Policy, lookup: Arc<dyn DnsLookup>) -> Client {
         Client {
             policy,
@@ -158,12 +158,12 @@ impl Client {
         }
     }
 
-    /// Where its requests may go.
+    /// Where requests may go.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// Sends a request once and reads its answer. An answer of any status is one.
+    /// Sends a request once and reads its response, whatever the status.
     pub async fn send(
         &self,
         request: &Outgoing,
@@ -187,7 +187,7 @@ impl Client {
         result
     }
 
-    /// The request and every redirect from there.
+    /// Sends the request and follows its redirects.
     async fn exchange(
         &self,
         request: &Outgoing,
@@ -266,19 +266,19 @@ impl Client {
     }
 }
 
-/// Connections with TLS. On a system without certificates they trust nobody.
+/// A client with TLS. On a system without certificates it trusts no server.
 fn with_tls(lookup: impl Fn() -> GuardedResolver) -> Result<reqwest::Client, SendFault> {
     builder(lookup()).build().or_else(|_| without_tls(&lookup))
 }
 
-/// Connections that trust nobody, for those who need not.
+/// A client without certificates, for connections without TLS.
 fn without_tls(lookup: impl Fn() -> GuardedResolver) -> Result<reqwest::Client, SendFault> {
     let built = builder(lookup()).tls_certs_only([]).build();
     built.map_err(|error| setup(&error.without_url()))
 }
 
 fn builder(lookup: GuardedResolver) -> reqwest::ClientBuilder {
-    // Fails only when one is installed already, which is as good.
+    // Fails only if a provider is already installed, which is just as good.
     drop(rustls::crypto::ring::default_provider().install_default());
     let builder = reqwest::Client::builder();
     #[cfg(any(target_os = "android", target_os = "linux"))]
@@ -300,8 +300,8 @@ fn setup(error: &dyn std::error::Error) -> SendFault {
     SendFault::Setup { detail: error.to_string() }
 }
 
-/// What a failure means for the whole when redirects were followed before: the first request did
-/// arrive, and a place that is refused is the redirect's fault.
+/// Adjusts a failure after redirects: the first request did arrive, and a refused target is the
+/// fault of the redirect.
 fn after_redirects(failure: SendFailure, request: &Outgoing, redirects: usize) -> SendFailure {
     match failure {
         failure if redirects == 0 => failure,
@@ -337,8 +337,8 @@ fn build(request: &Outgoing) -> Result<reqwest::Request, InvalidRequest> {
     Ok(built)
 }
 
-/// Headers that decide where a request ends or who reads it; given by a document they could
-/// smuggle another request past a server in between.
+/// Headers that determine where a request ends or who reads it. If a document could set them, it
+/// could smuggle another request past an intermediary.
 fn is_reserved(name: &HeaderName, value: &str, body_bytes: usize) -> bool {
     match name.as_str() {
         "content-length" => value.trim().parse() != Ok(body_bytes),
@@ -348,7 +348,7 @@ fn is_reserved(name: &HeaderName, value: &str, body_bytes: usize) -> bool {
     }
 }
 
-/// Reads an answer within the limits. The body is counted as it comes out of its packing.
+/// Reads a response within the limits. The body is measured after decompression.
 async fn read(
     mut answer: reqwest::Response,
     sending: &SendOptions,
@@ -386,7 +386,7 @@ async fn read(
     })
 }
 
-/// A header's value: UTF-8 as servers write it today, else Latin-1 as they once did.
+/// The value of a header, as UTF-8 if valid, otherwise as Latin-1.
 fn text(value: &HeaderValue) -> String {
     let bytes = value.as_bytes();
     let latin = || bytes.iter().map(|byte| char::from(*byte)).collect();

@@ -1,6 +1,6 @@
-//! What can go wrong on the way to an answer, and whether the request can have arrived.
+//! Send failures, and whether the request may have arrived.
 //!
-//! Errors of libraries are read here and dropped: they quote URLs, and URLs may hold secrets.
+//! Library errors are inspected here and dropped: they quote URLs, and URLs may contain secrets.
 
 use std::error::Error;
 use std::io;
@@ -13,12 +13,12 @@ use crate::limits;
 use crate::redirect::UnfollowedRedirect;
 use crate::resolver::NoAddress;
 
-/// A request without an answer.
+/// A request that failed without a response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{method} {url}: {fault}")]
 pub struct SendError {
     pub method: Box<str>,
-    /// The URL that was asked last, secrets masked.
+    /// The last URL requested, with secrets masked.
     pub url: Box<str>,
     pub fault: SendFault,
     pub delivery: Delivery,
@@ -35,22 +35,22 @@ impl SendError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
     NotSent,
-    /// It may have.
+    /// The request may have arrived.
     Unknown,
-    /// Certainly: there is an answer, but not a whole or usable one.
+    /// The request arrived: there was a response, but it was incomplete or unusable.
     Answered,
 }
 
 /// What went wrong with a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SendFault {
-    /// The guard does not let it go there.
+    /// The guard refused the target.
     #[error("not sent: {0}")]
     Refused(GuardRefusal),
-    /// The server points to somewhere that is not followed.
+    /// The redirect target was refused.
     #[error("the redirect to `{target}` is not followed: {why}")]
     RedirectRefused {
-        /// Where it points, without its query.
+        /// The target without its query.
         target: String,
         why: RedirectRefusal,
     },
@@ -63,23 +63,23 @@ pub enum SendFault {
     Dns { name: String, detail: String },
     #[error("cannot connect{}", colon(detail))]
     Connect { kind: io::ErrorKind, detail: String },
-    /// The other side could not prove who it is, or does not speak TLS.
+    /// The server could not prove its identity, or does not speak TLS.
     #[error("no secure connection{}", colon(detail))]
     Tls { detail: String },
     #[error("no whole answer within {} ms", after.as_millis())]
     Timeout { after: Duration },
-    /// The connection ended before the answer did.
+    /// The connection was lost before the response was complete.
     #[error("the connection was lost{}", colon(detail))]
     Lost { detail: String },
-    /// The answer is larger than it may be.
+    /// The response exceeds a size limit.
     #[error("the {part} of the answer are larger than {limit} bytes")]
     TooLarge { part: AnswerPart, limit: usize },
     #[error("the answer is not HTTP{}", colon(detail))]
     Protocol { detail: String },
-    /// The body is not packed as its header says.
+    /// The body is not compressed in the way its header says.
     #[error("the body cannot be unpacked{}", colon(detail))]
     Unpack { detail: String },
-    /// Nobody may send it any more: its process was away for too long.
+    /// The permit to send expired because the process was suspended for too long.
     #[error("not sent: this process had been stopped for too long")]
     Lapsed,
     /// The client could not be set up.
@@ -88,7 +88,7 @@ pub enum SendFault {
 }
 
 impl SendFault {
-    /// Whether another try could end otherwise.
+    /// Whether another attempt could succeed.
     pub fn is_passing(&self) -> bool {
         matches!(
             self,
@@ -99,9 +99,9 @@ impl SendFault {
         )
     }
 
-    /// The same with the texts that come from the request or the server masked.
+    /// Masks the texts that come from the request or the server.
     pub(crate) fn masked(mut self, mask: &Mask) -> SendFault {
-        // Cut after masking: half a secret would not be found.
+        // Truncate after masking: a partial secret would not be recognized.
         let hide = |text: &mut String| {
             *text = mask.text(text).chars().take(limits::DETAIL_CHARS).collect();
         };
@@ -143,17 +143,17 @@ fn hide_refusal(refusal: &mut GuardRefusal, hide: impl Fn(&mut String)) {
     }
 }
 
-/// A part of an answer.
+/// A part of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerPart {
     #[error("headers")]
     Headers,
-    /// Its body, unpacked.
+    /// The decompressed body.
     #[error("bytes")]
     Body,
 }
 
-/// Why a redirect is not followed.
+/// Why a redirect was not followed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RedirectRefusal {
     #[error("{0}")]
@@ -167,18 +167,18 @@ pub enum RedirectRefusal {
 pub enum InvalidRequest {
     #[error("`{method}` is not a method that can be sent")]
     Method { method: String },
-    /// A header's name or value has characters that no header can have.
+    /// A header name or value contains invalid characters.
     #[error("the header `{name}` cannot be sent: its name or value has forbidden characters")]
     Header { name: String },
-    /// A header that the connection needs for itself.
+    /// A header that is reserved for the connection.
     #[error("the header `{name}` cannot be given: it belongs to the connection")]
     Reserved { name: String },
 }
 
-/// A fault, and whether the request arrived all the same.
+/// A fault, and whether the request may have arrived.
 pub(crate) type SendFailure = (SendFault, Delivery);
 
-/// What a failed request means.
+/// Classifies a failed request.
 pub(crate) fn of_request(error: &reqwest::Error) -> SendFailure {
     let delivery = if error.is_connect() || error.is_builder() {
         Delivery::NotSent
@@ -205,7 +205,7 @@ pub(crate) fn of_request(error: &reqwest::Error) -> SendFailure {
     (fault, delivery)
 }
 
-/// What a body that broke off means.
+/// Classifies a failure while reading the body.
 pub(crate) fn of_body(error: &reqwest::Error) -> SendFailure {
     let detail = detail(error);
     let fault = match find::<hyper::Error>(error) {
@@ -215,7 +215,8 @@ pub(crate) fn of_body(error: &reqwest::Error) -> SendFailure {
     (fault, Delivery::Answered)
 }
 
-/// The first error of a type in a chain. What an `io::Error` wraps is not its source but itself.
+/// Finds the first error of a type in a chain of sources. The error that an `io::Error` wraps is
+/// skipped by `source`, so it is checked separately.
 fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
     let mut errors = std::iter::successors(Some(error), |&error| {
         match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
@@ -226,7 +227,7 @@ fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a 
     errors.find_map(|error| error.downcast_ref())
 }
 
-/// The words of the innermost error: those above it only say that there is one.
+/// The message of the innermost error; those above it only say that there is one.
 fn detail(error: &reqwest::Error) -> String {
     let sources = std::iter::successors(error.source(), |&error| error.source());
     sources.last().map(ToString::to_string).unwrap_or_default()

@@ -1,5 +1,5 @@
-//! Where requests may go. Pure decisions: the client asks them for the URL before it sends, for
-//! every address that a name stands for, and for every redirect.
+//! Decides where requests may go. Pure: the client consults it for a URL before sending, for every
+//! address that a name resolves to, and for every redirect.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -8,24 +8,24 @@ use url::{Host, Url};
 
 use crate::address::{AddressRange, not_public, not_public_answer};
 
-/// Where requests of one client may go.
+/// Where the requests of a client may go.
 ///
-/// Nothing is read from the environment: proxies are not used, because a proxy finds the addresses
-/// of names itself and would lead round every check made here.
+/// Nothing is read from the environment. Proxies are not used, because a proxy resolves names
+/// itself and would bypass every check made here.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Policy {
     private: BTreeSet<Allowed>,
 }
 
-/// A host that may be reached wherever it is.
+/// A host that may be reached at any address.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Allowed {
     host: String,
-    /// `None`: any port.
+    /// `None` allows any port.
     port: Option<u16>,
 }
 
-/// A text that names no host.
+/// A text that is not a valid host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a valid host: write `name`, `name:port`, an address, or `[ipv6]:port`")]
 pub struct InvalidHost {
@@ -33,12 +33,12 @@ pub struct InvalidHost {
 }
 
 impl Policy {
-    /// The internet and nothing else.
+    /// A policy that only allows public addresses.
     pub fn public() -> Policy {
         Policy::default()
     }
 
-    /// Allows a host that the user named, `host` or `host:port`, also where it is private.
+    /// Allows a host that the user named, as `host` or `host:port`, even if its address is private.
     pub fn allow_private(&mut self, text: &str) -> Result<(), InvalidHost> {
         let no_host = || InvalidHost { text: text.to_owned() };
         let (host, port) = split_port(text).ok_or_else(no_host)?;
@@ -47,8 +47,8 @@ impl Policy {
         Ok(())
     }
 
-    /// Allows the host and port of a URL that the user typed. One that a document brought must not
-    /// be given here.
+    /// Allows the host and port of a URL that the user typed. Must not be called with a URL from a
+    /// document.
     pub fn allow_url(&mut self, url: &Url) {
         if let Some(host) = url.host_str() {
             let port = url.port_or_known_default();
@@ -56,7 +56,7 @@ impl Policy {
         }
     }
 
-    /// Whether a request may be sent to a URL, and to which of its addresses.
+    /// Whether a request may be sent to a URL, and which addresses it may use.
     pub fn check(&self, url: &Url) -> Result<Reach, GuardRefusal> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(GuardRefusal::Scheme { scheme: url.scheme().to_owned() });
@@ -94,15 +94,15 @@ impl Policy {
 /// Which addresses a request may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// Those of the internet.
+    /// Only public addresses.
     Public,
-    /// All: the user named this host.
+    /// All addresses, because the user named this host.
     Anywhere,
 }
 
 impl Reach {
-    /// Whether a name may stand for these addresses. One that is not of the internet refuses all:
-    /// whoever mixes them wants the wrong one to be taken.
+    /// Whether a name may resolve to these addresses. A single non-public address refuses them all:
+    /// mixing them is an attack that relies on the wrong one being picked.
     pub fn check(self, name: &str, addresses: &[IpAddr]) -> Result<(), GuardRefusal> {
         if self == Reach::Anywhere {
             return Ok(());
@@ -114,19 +114,19 @@ impl Reach {
     }
 }
 
-/// Why a request may not go somewhere.
+/// Why a request may not be sent to a target.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GuardRefusal {
     #[error("`{scheme}` is neither http nor https")]
     Scheme { scheme: String },
-    /// A name or password before the host, which hides where a URL leads.
+    /// User name or password in the URL, which can disguise where it leads.
     #[error("a URL must not carry a user name or password: give credentials by name")]
     UserInfo,
     #[error("the URL has no host")]
     NoHost,
     #[error("`{name}` is this machine; allow the host in the configuration if that is meant")]
     Name { name: String },
-    /// An address that is not of the internet.
+    /// An address that is not public.
     #[error(
         "{}; allow the host in the configuration if that is meant",
         described(*address, *range, name.as_deref())
@@ -134,13 +134,13 @@ pub enum GuardRefusal {
     Address {
         address: IpAddr,
         range: AddressRange,
-        /// The name that stands for it, when it was asked for by name.
+        /// The name that resolved to the address, if there was one.
         name: Option<String>,
     },
 }
 
 impl GuardRefusal {
-    /// The rule, in one word.
+    /// The name of the rule.
     pub fn rule(&self) -> &'static str {
         match self {
             GuardRefusal::Scheme { .. } => "scheme",
@@ -157,7 +157,7 @@ fn described(address: IpAddr, range: AddressRange, name: Option<&str>) -> String
     format!("{stands_for}`{address}`, which is not a public address ({})", range.name())
 }
 
-/// `host:port`, where a host of IPv6 stands in brackets.
+/// Splits `host:port`; an IPv6 host is written in brackets.
 fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
     let bare_v6 = text.parse::<std::net::Ipv6Addr>().is_ok();
     match text.rsplit_once(':') {
@@ -169,7 +169,7 @@ fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
     }
 }
 
-/// A name with one dot at its end is the same name.
+/// Normalizes a host name: a single trailing dot is insignificant.
 fn plain_name(host: &str) -> String {
     host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase()
 }

@@ -1,10 +1,10 @@
-//! The one HTTP client: its guards, limits, authentication and redaction.
+//! The HTTP client: guards, limits, authentication and redaction.
 //!
-//! Everything that Milepost sends goes through [`Client::send`]: the URL, every address its name
-//! stands for and every redirect pass the [`guard`]; the answer is bounded in bytes and time.
-//! [`ApiClient`] adds what a catalog needs: credentials bound to its origin, and retries.
+//! Everything that Milepost sends goes through [`Client::send`]: the URL, every address that its
+//! name resolves to and every redirect pass the [`guard`], and the response is bounded in size and
+//! time. [`ApiClient`] adds what a catalog needs: credentials bound to its origin, and retries.
 //!
-//! Nothing that this crate returns as an error or prints for debugging holds a secret.
+//! No error or debug output of this crate contains a secret.
 
 pub mod address;
 mod api;

@@ -1,6 +1,6 @@
 //! Tokens from token servers: OAuth 2 client credentials, from a server that the scheme names or
-//! that `OpenID` Connect describes. A token is kept until shortly before it ends; callers that
-//! need one at the same moment share one request.
+//! that `OpenID` Connect discovery returns. A token is kept until shortly before it expires;
+//! concurrent callers share one request.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,24 +24,24 @@ use crate::limits;
 use crate::outgoing::{Credentials, Outgoing, PlacedCredential, masked_url};
 use crate::retry::{Retry, Tries};
 
-/// What a token is asked for with.
+/// The parameters of a token request.
 pub(crate) struct Grant<'a> {
     pub(crate) scheme_name: &'a str,
     pub(crate) scheme: &'a SecurityScheme,
     pub(crate) credential: &'a ClientCredential,
     pub(crate) scopes: &'a [String],
-    /// How long one request to the token server may take.
+    /// Time limit for one request to the token server.
     pub(crate) timeout: Duration,
 }
 
-/// A token that was used.
+/// Identifies a token that was used.
 pub(crate) struct TokenId {
     slot: Arc<TokenSlot>,
     pub(crate) token: Secret,
 }
 
 impl TokenId {
-    /// Forgets a token that was refused, unless another one took its place already.
+    /// Discards a rejected token, unless it was already replaced.
     pub(crate) async fn forget(&self) {
         let mut state = self.slot.state.lock().await;
         if state.token.as_ref().is_some_and(|token| token.value == self.token) {
@@ -61,9 +61,9 @@ pub(crate) struct TokenCache {
 
 #[derive(Default)]
 struct TokenSlot {
-    /// Requests that ended, well or not.
+    /// The number of completed token requests, successful or not.
     rounds: AtomicU64,
-    /// Held while a token is asked for: that is how others come to wait for it.
+    /// Locked while a token is being fetched, so that other callers wait for it.
     state: tokio::sync::Mutex<State>,
 }
 
@@ -79,7 +79,7 @@ struct Token {
 }
 
 impl TokenCache {
-    /// A token that is good for a while.
+    /// Returns a token that stays valid for a while, fetching one if necessary.
     pub(crate) async fn token(
         &self,
         auth: &Authenticator,
@@ -94,7 +94,7 @@ impl TokenCache {
         if let Some(token) = state.token.as_ref().filter(|token| token.renew_at > Instant::now()) {
             return Ok(found(token));
         }
-        // Whoever waited for a request that failed shares its failure, instead of asking again.
+        // A caller that waited for a failed request shares its failure instead of repeating it.
         let waited = slot.rounds.load(Ordering::Acquire) != before;
         if let Some(failure) = state.failure.as_ref().filter(|_| waited) {
             return Err(failure.clone());
@@ -114,7 +114,7 @@ impl TokenCache {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (grant.scheme_name.to_owned(), scopes);
         if slots.len() >= limits::TOKENS && !slots.contains_key(&key) {
-            // Whoever uses one of these holds on to it; others will ask once more.
+            // Slots in use are kept alive by their users; other callers fetch a new token.
             slots.clear();
         }
         Arc::clone(slots.entry(key).or_default())
@@ -136,8 +136,8 @@ async fn fetch(
     read_token(grant, &request.url, &response, mask)
 }
 
-/// Where tokens are given. The client's secret goes to the catalog's own origin or to the server
-/// that the user named: a document must not be able to send it anywhere else.
+/// The token URL. The client secret only goes to the catalog's own origin or to the server that the
+/// user named: a document must not be able to send it anywhere else.
 async fn token_url(
     auth: &Authenticator,
     client: &Client,
@@ -177,7 +177,7 @@ fn check_secure(client: &Client, url: &Url) -> Result<(), AuthError> {
     Err(AuthError::ClearText { url: url.to_string() })
 }
 
-/// The token server that a description of `OpenID` Connect names.
+/// Looks up the token endpoint in an `OpenID` Connect discovery document.
 async fn discover(client: &Client, grant: &Grant<'_>, mut url: Url) -> Result<Url, AuthError> {
     if !url.path().contains("/.well-known/") {
         let path = format!("{}/.well-known/openid-configuration", url.path().trim_end_matches('/'));
@@ -207,7 +207,7 @@ async fn ask(
         mask: mask.clone(),
         ..SendOptions::default()
     };
-    // Asking twice for a token gives two tokens and does no harm.
+    // Requesting a token twice yields two tokens and does no harm.
     let retry = Retry::of(true);
     let mut tries = Tries::new(&retry, &|_| {});
     loop {
@@ -280,16 +280,16 @@ fn read_token(
     Ok(Token { value: Secret::new(token), renew_at })
 }
 
-/// Whether a text can stand in a header.
+/// Whether a text can be sent in a header.
 fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// How long a token is used. One without an end is used until it is refused.
+/// How long a token is used. A token without an expiry is used until it is rejected.
 fn kept_for(expires_in: &Value) -> Duration {
     let seconds = match expires_in {
         Value::Number(number) => number.as_f64(),
-        // Some servers write it as a text.
+        // Some servers send the number as a string.
         Value::String(text) => text.parse().ok(),
         _ => None,
     };
@@ -299,7 +299,7 @@ fn kept_for(expires_in: &Value) -> Duration {
     life.saturating_sub(limits::TOKEN_MARGIN.min(life / 10))
 }
 
-/// What a token server says, as far as it may be quoted.
+/// The error message of a token server, made safe to quote.
 fn reason(answer: &Value, mask: &Mask) -> String {
     let parts = ["error", "error_description"].map(|name| answer[name].as_str());
     let parts: Vec<_> = parts.into_iter().flatten().collect();
@@ -309,7 +309,7 @@ fn reason(answer: &Value, mask: &Mask) -> String {
     plain.take(limits::DETAIL_CHARS).collect()
 }
 
-/// Characters that turn the direction of what stands behind them.
+/// Characters that change the direction of the text after them.
 fn is_direction(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -1,4 +1,4 @@
-//! A request as plain parts, without credentials: those are placed on it at the moment it is sent.
+//! A request as plain parts, without credentials: those are added at the moment it is sent.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,15 +8,14 @@ use milepost_catalog::command::Location;
 use milepost_model::secret::{Mask, Secret};
 use url::{Origin, Url};
 
-/// A request.
+/// A request to send.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Outgoing {
-    /// The method, in capitals as it goes on the wire.
+    /// The method, in uppercase as sent.
     pub method: String,
     pub url: Url,
-    /// Its headers, in order.
     pub headers: Vec<(String, String)>,
-    /// Its body; empty when it has none.
+    /// The body; empty if there is none.
     pub body: Bytes,
 }
 
@@ -26,7 +25,7 @@ impl Outgoing {
         Outgoing { method: "GET".to_owned(), url, headers: Vec::new(), body: Bytes::new() }
     }
 
-    /// With one more header.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Outgoing {
         self.headers.push((name.to_owned(), value.to_owned()));
@@ -34,7 +33,7 @@ impl Outgoing {
     }
 }
 
-/// Names only: a value may be a secret, and nobody says here which ones are.
+/// Shows header names only: a value may be a secret, and nothing here says which ones are.
 impl fmt::Debug for Outgoing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let query: Vec<_> = self.url.query_pairs().map(|(name, _)| name.into_owned()).collect();
@@ -49,7 +48,7 @@ impl fmt::Debug for Outgoing {
     }
 }
 
-/// The request as it may be shown.
+/// A copy of the request that is safe to show.
 pub fn masked(request: &Outgoing, mask: &Mask) -> Outgoing {
     Outgoing {
         method: mask.text(&request.method).into_owned(),
@@ -59,11 +58,12 @@ pub fn masked(request: &Outgoing, mask: &Mask) -> Outgoing {
     }
 }
 
-/// A URL as it may be shown.
+/// A URL that is safe to show.
 pub fn masked_url(url: &Url, mask: &Mask) -> Url {
     let shown = mask.text(url.as_str());
     Url::parse(&shown).unwrap_or_else(|_| {
-        // A secret in the host or port: what is left of the URL shows that it is wrong, no more.
+        // The host or port contains a secret, so the masked URL does not parse. Show only the part
+        // before the path, or nothing at all.
         let mut bare = url.clone();
         bare.set_path("");
         bare.set_query(None);
@@ -73,7 +73,7 @@ pub fn masked_url(url: &Url, mask: &Mask) -> Url {
     })
 }
 
-/// A credential that is ready to be sent, to one origin.
+/// A credential that is ready to be sent to one origin.
 #[derive(Debug, Clone)]
 pub(crate) struct PlacedCredential {
     pub(crate) place: CredentialPlace,
@@ -83,18 +83,18 @@ pub(crate) struct PlacedCredential {
 /// A header, a parameter behind the `?` or a cookie, and its name.
 pub(crate) type CredentialPlace = (Location, String);
 
-/// Credentials that are ready to be sent. They are bound to the origin they were made for: a
-/// request or redirect to any other goes without them.
+/// Credentials that are ready to be sent. They are bound to one origin: a request or redirect to
+/// any other origin is sent without them.
 #[derive(Debug, Clone)]
 pub struct Credentials {
     pub(crate) origin: Origin,
     pub(crate) placed: Vec<PlacedCredential>,
-    /// What these would show if they were not masked.
+    /// A mask for the values of these credentials.
     pub(crate) mask: Mask,
 }
 
 impl Credentials {
-    /// The request with these on it, when it goes where they belong.
+    /// Adds the credentials to a request, if it goes to their origin.
     pub(crate) fn placed_on<'r>(&self, request: &'r Outgoing) -> Cow<'r, Outgoing> {
         if self.placed.is_empty() || request.url.origin() != self.origin {
             return Cow::Borrowed(request);
@@ -107,7 +107,7 @@ impl Credentials {
     }
 }
 
-/// Writes a credential into a request, in place of what stands there under the same name.
+/// Writes a credential into a request, replacing any value under the same name.
 pub(crate) fn put(request: &mut Outgoing, (location, name): &CredentialPlace, value: &str) {
     match location {
         Location::Query | Location::QueryString => {
@@ -121,7 +121,7 @@ pub(crate) fn put(request: &mut Outgoing, (location, name): &CredentialPlace, va
     }
 }
 
-/// The same with a text that stands for the credential and is to be read, not sent.
+/// Like [`put`], but with a placeholder text that is shown and never sent.
 pub(crate) fn put_shown(request: &mut Outgoing, place: &CredentialPlace, text: &str) {
     match place {
         (Location::Query, name) => put_query(&mut request.url, name, text),
@@ -129,7 +129,7 @@ pub(crate) fn put_shown(request: &mut Outgoing, place: &CredentialPlace, text: &
     }
 }
 
-/// Only the pair itself is touched: the bytes of all others stay as they were written.
+/// Changes only this pair; the bytes of all others stay as written.
 fn put_query(url: &mut Url, name: &str, value: &str) {
     let is_name = |pair: &str| {
         url::form_urlencoded::parse(pair.as_bytes()).next().is_some_and(|(found, _)| found == name)
@@ -142,7 +142,7 @@ fn put_query(url: &mut Url, name: &str, value: &str) {
 }
 
 fn encoded(text: &str) -> String {
-    // `+` means a space only in forms; `%20` means it everywhere.
+    // `+` means a space only in forms; `%20` means a space everywhere.
     let form: String = url::form_urlencoded::byte_serialize(text.as_bytes()).collect();
     form.replace('+', "%20")
 }

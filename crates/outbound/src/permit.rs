@@ -1,8 +1,8 @@
-//! Whether a request may still be sent, asked as late as there is somebody to ask.
+//! Checks as late as possible whether a request may still be sent.
 //!
-//! A process can be stopped anywhere, and finds itself minutes later in the middle of a request. So
-//! the question is asked before a connection is used, once more when the first byte of the body is
-//! about to leave, and between the parts of a large body.
+//! A process can be suspended at any point and resume minutes later in the middle of a request. The
+//! check is therefore made before a connection is used, again when the first byte of the body is
+//! about to be sent, and between the parts of a large body.
 
 use std::fmt;
 use std::pin::Pin;
@@ -17,7 +17,7 @@ use crate::limits;
 
 type Question = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// Whether a request may begin, and whether one that has begun may go on.
+/// Decides whether a request may start, and whether one in progress may continue.
 #[derive(Clone)]
 pub struct SendPermit {
     begins: Question,
@@ -25,7 +25,7 @@ pub struct SendPermit {
 }
 
 impl SendPermit {
-    /// Asked again each time.
+    /// Creates a permit. Both functions are called at every check.
     pub fn new(
         begins: impl Fn() -> bool + Send + Sync + 'static,
         goes_on: impl Fn() -> bool + Send + Sync + 'static,
@@ -33,12 +33,13 @@ impl SendPermit {
         SendPermit { begins: Arc::new(begins), goes_on: Arc::new(goes_on) }
     }
 
-    /// Whether a request may begin now.
+    /// Whether a request may start now.
     pub(crate) fn begins(&self) -> bool {
         (self.begins)() && (self.goes_on)()
     }
 
-    /// A body that asks before it is sent, and what tells afterwards whether it was not begun.
+    /// Wraps a body so that the permit is checked before it is sent. The returned [`Withheld`]
+    /// reports whether sending was refused before it began.
     pub(crate) fn guarded(&self, rest: Bytes) -> (reqwest::Body, Arc<AtomicBool>) {
         let (permit, withheld) = (self.clone(), Arc::default());
         let refused = Arc::clone(&withheld);

@@ -1,5 +1,5 @@
-//! What to do with an answer that points elsewhere. Pure: the client asks, then guards the new URL
-//! as it guarded the first one.
+//! Handles redirects. Pure: the client applies the result and guards the new URL like the first
+//! one.
 
 use bytes::Bytes;
 use milepost_catalog::text::WordList;
@@ -19,12 +19,12 @@ pub enum UnfollowedRedirect {
     CarriesSecret,
 }
 
-/// Whether this status asks for another request.
+/// Whether this status is a redirect.
 pub(crate) fn is_redirect(status: u16) -> bool {
     matches!(status, 301 | 302 | 303 | 307 | 308)
 }
 
-/// The request that a redirect asks for.
+/// The request that a redirect leads to.
 pub(crate) fn follow(
     request: &Outgoing,
     status: u16,
@@ -52,7 +52,7 @@ pub(crate) fn follow(
     Ok(next)
 }
 
-/// As browsers do: a form that was taken is not sent again.
+/// Whether the method changes to `GET`. As in browsers, a form that was accepted is not sent again.
 fn becomes_get(method: &str, status: u16) -> bool {
     match status {
         301 | 302 => method == "POST",
@@ -61,8 +61,8 @@ fn becomes_get(method: &str, status: u16) -> bool {
     }
 }
 
-/// Headers that say nothing about who is asking. All others stay behind at another origin: which
-/// of them are credentials is known to the API alone.
+/// Whether a header is known not to identify the caller. All others are dropped for another origin,
+/// because only the API knows which of them are credentials.
 fn may_cross(name: &str) -> bool {
     const NAMES: WordList = WordList(
         "accept accept-language content-type content-language range user-agent if-none-match \
@@ -71,7 +71,7 @@ fn may_cross(name: &str) -> bool {
     NAMES.contains(&name.to_ascii_lowercase())
 }
 
-/// The part of a URL that may be told when the redirect there is refused.
+/// The part of a refused redirect target that may be shown.
 pub(crate) fn target(from: &Url, location: &str) -> String {
     match from.join(location) {
         Ok(mut url) => {

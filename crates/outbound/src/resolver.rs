@@ -1,5 +1,5 @@
-//! Finding the addresses of names, with the guard in between: what is checked here is what the
-//! connection is made to, because nothing is asked a second time.
+//! Resolves names through the guard. The addresses checked here are the ones connected to, because
+//! the name is not resolved a second time.
 
 use std::future::Future;
 use std::io;
@@ -12,16 +12,16 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use crate::guard::Reach;
 use crate::limits;
 
-/// Addresses on their way.
+/// A pending lookup.
 pub type Addresses = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
 
-/// Where the addresses of names come from.
+/// A source of addresses for names.
 pub trait DnsLookup: Send + Sync {
-    /// The addresses a name stands for.
+    /// The addresses of a name.
     fn lookup(&self, name: &str) -> Addresses;
 }
 
-/// What the operating system knows.
+/// The resolver of the operating system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemLookup;
 
@@ -35,17 +35,17 @@ impl DnsLookup for SystemLookup {
     }
 }
 
-/// No address was found.
+/// The lookup found no address.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot find the address of `{name}`")]
 pub(crate) struct NoAddress {
     pub(crate) name: String,
-    /// What the system says.
+    /// The error from the system.
     #[source]
     pub(crate) source: Option<io::Error>,
 }
 
-/// A lookup that gives only addresses that may be connected to.
+/// A resolver that returns only addresses that may be connected to.
 pub(crate) struct GuardedResolver {
     pub(crate) lookup: Arc<dyn DnsLookup>,
     pub(crate) reach: Reach,
@@ -62,7 +62,7 @@ impl Resolve for GuardedResolver {
             if addresses.is_empty() {
                 return Err(no_address(None).into());
             }
-            // All are looked at, and only then are those beyond the limit left out.
+            // All addresses are checked before those beyond the limit are dropped.
             reach.check(name, &addresses)?;
             let sockets = addresses.into_iter().take(limits::ADDRESSES);
             let sockets: Vec<_> = sockets.map(|address| SocketAddr::new(address, 0)).collect();

@@ -1,6 +1,6 @@
-//! When a request of a caller who waits is tried again; those of a run have the engine's rules,
-//! which wait longer. Deciding is pure; waiting uses the timer of the runtime, so that a test can
-//! stop it.
+//! Retries of requests for which a caller is waiting. Requests of a run follow the engine's rules,
+//! which wait longer. The decision is pure; waiting uses the runtime's timer, so that tests can
+//! pause it.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime};
@@ -12,31 +12,32 @@ use crate::client::Response;
 use crate::fault::{Delivery, SendError, SendFault};
 use crate::limits;
 
-/// When a request is tried again: pauses double, and vary by half so that many callers spread out.
+/// When a request is retried. Delays double, and are randomized by up to half so that many callers
+/// spread out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retry {
-    /// Tries in all, the first one included.
+    /// Total number of attempts, including the first.
     pub max_attempts: u32,
-    /// The first pause.
+    /// The first delay.
     pub first: Duration,
 }
 
 impl Retry {
-    /// Three tries of what may be repeated, one of the rest.
+    /// Three attempts if the request may be repeated, otherwise one.
     pub fn of(may_repeat: bool) -> Retry {
         let max_attempts = if may_repeat { RETRY_ATTEMPTS } else { 1 };
         Retry { max_attempts, first: limits::BACKOFF_FIRST }
     }
 
-    /// One try.
+    /// A single attempt.
     pub fn never() -> Retry {
         Retry::of(false)
     }
 
-    /// How long to wait for the next try after this many; `None` when there is none.
+    /// The delay before the next attempt after `tried` attempts; `None` if there is none.
     ///
-    /// A server that asks for a longer pause than [`limits::RETRY_AFTER_MAX`] is not asked again:
-    /// an earlier try would only be refused too.
+    /// If a server asks for a longer delay than [`limits::RETRY_AFTER_MAX`], the request is not
+    /// retried: an earlier attempt would only be rejected too.
     pub fn next(&self, tried: u32, outcome: &AttemptOutcome, chance: f64) -> Option<Duration> {
         if tried >= self.max_attempts.min(limits::ATTEMPTS_MAX) || !outcome.is_passing() {
             return None;
@@ -45,31 +46,31 @@ impl Retry {
             return (*asked <= limits::RETRY_AFTER_MAX).then_some(*asked);
         }
         let pause = self.first.saturating_mul(2_u32.saturating_pow(tried.saturating_sub(1)));
-        // Half of it is certain: a pause of nothing would be no pause.
+        // At least half of the delay is kept, so that it is never zero.
         Some(pause.min(limits::BACKOFF_MAX).mul_f64(0.5 + chance.clamp(0.0, 1.0) / 2.0))
     }
 }
 
-/// What a try came to, as far as another one depends on it.
+/// The outcome of an attempt, as relevant for a retry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AttemptOutcome {
-    /// An answer.
+    /// There was a response.
     Answered {
         status: u16,
-        /// How long the server asks to be left alone.
+        /// The delay that the server asked for.
         retry_after: Option<Duration>,
     },
-    /// None.
+    /// There was no response.
     Failed { fault: SendFault, delivery: Delivery },
 }
 
 impl AttemptOutcome {
-    /// Whether another try could end otherwise.
+    /// Whether another attempt could succeed.
     fn is_passing(&self) -> bool {
         match self {
             AttemptOutcome::Answered { status, .. } => retry::STATUSES.contains(status),
-            // Time that ran out while connecting is a matter of the network; later, the server may
-            // be at work.
+            // A timeout while connecting is a network problem; after that, the server may be
+            // processing the request.
             AttemptOutcome::Failed { fault: SendFault::Timeout { .. }, delivery } => {
                 *delivery == Delivery::NotSent
             }
@@ -77,7 +78,7 @@ impl AttemptOutcome {
         }
     }
 
-    /// What a try came to.
+    /// The outcome of an attempt.
     pub fn of(result: &Result<Response, SendError>) -> AttemptOutcome {
         match result {
             Ok(response) => AttemptOutcome::Answered {
@@ -95,16 +96,16 @@ impl AttemptOutcome {
     }
 }
 
-/// A try, for whoever watches.
+/// An attempt, as reported to an observer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpAttempt {
-    /// Its number, from 1.
+    /// The number of the attempt, starting at 1.
     pub number: u32,
     pub outcome: AttemptOutcome,
     pub next_in: Option<Duration>,
 }
 
-/// The tries of one request.
+/// The attempts of one request.
 pub(crate) struct Tries<'a> {
     retry: &'a Retry,
     watch: &'a (dyn Fn(&HttpAttempt) + Sync),
@@ -118,7 +119,7 @@ impl<'a> Tries<'a> {
         Tries { retry, watch, chance, number: 1 }
     }
 
-    /// Tells of a try that ended, and waits for the next one. Whether there is one.
+    /// Reports a finished attempt and waits for the next one. Returns whether there is one.
     pub(crate) async fn again(&mut self, result: &Result<Response, SendError>) -> bool {
         let outcome = AttemptOutcome::of(result);
         let next_in = self.retry.next(self.number, &outcome, (self.chance)());
@@ -130,8 +131,8 @@ impl<'a> Tries<'a> {
     }
 }
 
-/// How long a server asks to be left alone. A date is compared with the server's own clock when
-/// it shows it, because ours may be wrong.
+/// The delay that a server asks for. A date is compared with the server's own clock if the response
+/// includes it, because the local clock may be wrong.
 fn retry_after(value: Option<&str>, date: Option<&str>, now: SystemTime) -> Option<Duration> {
     let value = value?.trim();
     if let Ok(seconds) = value.parse() {
@@ -142,7 +143,8 @@ fn retry_after(value: Option<&str>, date: Option<&str>, now: SystemTime) -> Opti
     Some(parse(value)?.duration_since(now).unwrap_or_default())
 }
 
-/// A number from 0 to 1 that spreads the tries of many callers. It need not be a good one.
+/// A random number from 0 to 1 that spreads the attempts of many callers. Its quality does not
+/// matter.
 fn chance() -> f64 {
     let bits = RandomState::new().hash_one(()) >> 11;
     #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]

@@ -1,19 +1,19 @@
-//! The port through which secrets come: by name, at the moment they are sent.
+//! The interface for reading secrets: by name, at the moment they are sent.
 
 use milepost_model::secret::Secret;
 
-/// Where secrets are kept.
+/// A store of secrets.
 pub trait SecretSource: Send + Sync {
-    /// The secret of this name.
+    /// The secret with this name.
     fn secret(&self, name: &str) -> Result<Secret, SecretSourceError>;
 }
 
-/// Why a secret cannot be had. Says its name, never its value.
+/// Why a secret cannot be read. Contains its name, never its value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SecretSourceError {
     #[error("there is no secret `{name}`")]
     Missing { name: String },
-    /// It is kept somewhere that is not open.
+    /// The store that holds the secret cannot be opened.
     #[error("the secret `{name}` cannot be read: {why}")]
     Unreadable { name: String, why: String },
 }

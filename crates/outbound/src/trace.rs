@@ -1,7 +1,7 @@
-//! What is told of a request after it was sent: to those who count, and to those who read logs.
+//! Metrics and logs of sent requests.
 //!
-//! No value of the request is among it: no query, no header, no body, and of the path only the
-//! template, because arguments and tokens stand in paths too.
+//! They contain no value of the request: no query, no header, no body, and only the template of the
+//! path, because paths contain arguments and tokens too.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::client::{Response, SendOptions};
 use crate::fault::{SendError, SendFault};
 use crate::outgoing::Outgoing;
 
-/// Tells of one try.
+/// Records one attempt.
 pub(crate) fn sent(
     request: &Outgoing,
     sending: &SendOptions,
@@ -25,7 +25,7 @@ pub(crate) fn sent(
     tracing::info!(
         target: "milepost::call",
         method = &*mask.text(&request.method),
-        // A secret in a host is one that somebody put there: it is masked as everywhere.
+        // Someone may have put a secret into the host, so it is masked like everything else.
         origin = &*mask.text(&request.url.origin().ascii_serialization()),
         path = sending.route.as_deref(),
         attempt = sending.attempt,
@@ -36,7 +36,7 @@ pub(crate) fn sent(
     );
 }
 
-/// What came back, in a word that there are only a few of.
+/// The outcome, as one of a small set of words.
 fn outcome(result: &Result<Response, SendError>) -> &'static str {
     match result {
         Ok(response) => match response.status {

@@ -1,6 +1,6 @@
-//! Workflows that come with the program.
+//! Workflows that ship with the program.
 
-/// Name and text of each.
+/// The file name and text of each workflow.
 pub(crate) const WORKFLOWS: &[(&str, &str)] = &[
     ("bug-investigation.json", include_str!("../../../examples/guides/bug-investigation.json")),
     ("code-review.json", include_str!("../../../examples/guides/code-review.json")),

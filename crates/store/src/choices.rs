@@ -1,5 +1,5 @@
-//! Choices that providers yielded, kept for when they cannot be asked. In the cache: they may be
-//! deleted at any time, and what is damaged is not there.
+//! A cache of the choices that providers returned, for when a provider cannot be reached. Its files
+//! may be deleted at any time, and a damaged one is treated as missing.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -7,31 +7,30 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::file::{self, FileError};
 use crate::{Digest, Directory, Locations, limits};
 
-/// The choices of all providers.
+/// The cached choices of all providers.
 #[derive(Debug)]
 pub struct ChoiceCache {
     path: PathBuf,
 }
 
-/// Choices as they were kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CachedChoices {
-    /// How long ago. A clock that was set back makes them new.
+    /// The time since they were written; zero if the clock was set back since then.
     pub age: Duration,
     pub bytes: Vec<u8>,
 }
 
-/// Stands in front of every file, with the time and the checksum of what follows behind it.
+/// The start of every file. The time and the checksum of the content follow.
 const MAGIC: &[u8; 8] = b"mpchoic1";
 const HEAD: usize = MAGIC.len() + 8 + 32;
 
 impl ChoiceCache {
-    /// Those in the cache. Looks at nothing yet.
+    /// The choices in the cache directory. Does not touch the disk.
     pub fn open(locations: &Locations) -> ChoiceCache {
         ChoiceCache { path: locations.cache.join("choices") }
     }
 
-    /// What was kept under a key; `None` whenever it is not there whole.
+    /// The choices cached under a key; `None` if they are missing or damaged.
     pub fn read(&self, key: &str) -> Option<CachedChoices> {
         let directory = Directory::open(&self.path).ok()??;
         let limit = limits::CHOICES_BYTES + HEAD;
@@ -48,10 +47,10 @@ impl ChoiceCache {
         Some(CachedChoices { age, bytes })
     }
 
-    /// Keeps choices instead of those that were kept under the same key.
+    /// Stores choices, replacing any that are cached under the same key.
     ///
     /// # Errors
-    /// When they are too large, or the system refuses.
+    /// If the choices are too large, or the system refuses.
     pub fn write(&self, key: &str, bytes: &[u8]) -> Result<(), FileError> {
         let path = self.path.join(file_name(key));
         file::check_size(&path, bytes.len(), limits::CHOICES_BYTES)?;
@@ -62,7 +61,7 @@ impl ChoiceCache {
         file::write_cache(&path, &[&MAGIC[..], &when, checksum.bytes(), bytes].concat())
     }
 
-    /// Lets go of the oldest when there are as many as may be.
+    /// Removes the oldest files once the cache is full.
     fn make_room(&self) {
         let Ok(entries) = std::fs::read_dir(&self.path) else { return };
         let mut files: Vec<(SystemTime, PathBuf)> = entries
@@ -72,13 +71,14 @@ impl ChoiceCache {
         files.sort();
         let over = (files.len() + 1).saturating_sub(limits::CHOICES);
         for (_, path) in files.iter().take(over) {
-            // One that cannot be removed is tried again with the next write.
+            // If removing a file fails, the next write tries again.
             let _ = file::remove(path);
         }
     }
 }
 
-/// A key may hold the arguments of a call; its digest tells nothing of them.
+/// The name is a digest because a key may contain the arguments of a call, which must not be
+/// visible.
 fn file_name(key: &str) -> String {
     format!("{}.bin", Digest::of(key.as_bytes()))
 }

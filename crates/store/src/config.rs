@@ -1,4 +1,4 @@
-//! The configuration file. Everything in it is optional, and so is the file.
+//! The configuration file. The file and everything in it is optional.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,35 +12,35 @@ use crate::settings::{self, TomlError, TomlField, TomlTable, UnknownKey};
 use crate::stamp::{FileStamp, ObservedStamp};
 use crate::{Locations, PrivateHost, limits};
 
-/// What the configuration says.
+/// The contents of the configuration file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Config {
     pub allow_private: Vec<PrivateHost>,
-    /// Directories that a model may name documents in, beside the project and the working
+    /// Directories in which a model may name documents, in addition to the project and the working
     /// directory.
     pub source_roots: Vec<PathBuf>,
     pub env_allow: Vec<String>,
     pub secrets: SecretsBackend,
-    /// Days that the secret inputs of a run are kept for, sealed; none at all when 0.
+    /// Number of days to keep a run's secret inputs, encrypted; with 0 they are not kept at all.
     pub secret_inputs_days: Option<u64>,
     pub approvals: Approvals,
-    /// What agents are asked to confirm, and who may carry the yes.
+    /// Which calls by agents need confirmation, and who may confirm them.
     pub confirm: Confirm,
-    /// What a run may spend whose workflow does not say.
+    /// The budget of runs whose workflow sets none.
     pub budget: Budgets,
     pub warnings: Vec<UnknownKey>,
 }
 
 named_enum! {
-    /// What is confirmed when an agent calls, where its client cannot ask the person.
+    /// Which calls by an agent need confirmation when its client cannot ask the person.
     #[derive(Default)]
     Confirm {
-        /// What destroys; the agent may carry the person's yes.
+        /// Destructive calls; the agent may pass on the person's confirmation.
         #[default]
         Token = "token",
-        /// What changes something as well.
+        /// Destructive calls and all other writes.
         Writes = "writes",
-        /// What destroys; only the person can do it, with the command line.
+        /// Destructive calls; only the person can make them, on the command line.
         Person = "person",
     }
 }
@@ -48,27 +48,27 @@ named_enum! {
 /// How runs are approved.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Approvals {
-    /// Workflows whose questions are answered with yes while nobody is there.
+    /// Workflows whose approvals are granted automatically when nobody is present.
     pub unattended: Vec<WorkflowId>,
-    /// What a person has to do at least to decide.
+    /// The weakest proof of presence that is accepted for a decision.
     pub presence: LeastPresence,
 }
 
 named_enum! {
-    /// What a person has to do at least to decide.
+    /// The weakest proof of presence that is accepted when a person decides.
     #[derive(Default)]
     LeastPresence {
-        /// Answer in the client that asks them, or type it on a terminal.
+        /// Answering in the client that asks, or typing at a terminal.
         #[default]
         Elicitation = "elicitation",
-        /// Type it on a terminal.
+        /// Typing at a terminal.
         Terminal = "terminal",
-        /// Give the PIN.
+        /// Entering the PIN.
         Pin = "pin",
     }
 }
 
-/// What a run may spend; no bound where nothing is said.
+/// Limits on what a run may use; `None` means unlimited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Budgets {
     pub http_calls: Option<u64>,
@@ -77,25 +77,25 @@ pub struct Budgets {
 }
 
 named_enum! {
-    /// Where secrets are kept. The environment is asked first whatever is chosen here.
+    /// Where secrets are stored. The environment is always consulted first.
     #[derive(Default)]
     SecretsBackend {
-        /// In an encrypted file.
+        /// An encrypted file.
         #[default]
         File = "file",
-        /// With the operating system.
+        /// The keyring of the operating system.
         Keyring = "keyring",
-        /// Nowhere: the environment is all there is.
+        /// Nowhere: secrets come from the environment only.
         Env = "env",
     }
 }
 
-/// Why there is no configuration.
+/// Why the configuration could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error(transparent)]
     File(#[from] FileError),
-    /// The file says what it must not.
+    /// The file is malformed or contains an invalid value.
     #[error("`{}`: {fault}", path.display())]
     Fault { path: PathBuf, fault: TomlError },
 }
@@ -104,15 +104,15 @@ const CONFIRM: &str = "`token`, `writes` or `person`";
 const PRESENCE: &str = "`elicitation`, `terminal` or `pin`";
 const BACKEND: &str = "`file`, `keyring` or `env`";
 
-/// The configuration of a process that asks for it again and again: read only if somebody touched
-/// the file.
+/// The configuration for a long-running process, which reads it often: the file is read again only
+/// after it was touched.
 #[derive(Debug, Default)]
 pub struct LiveConfig {
     known: Mutex<Option<(ObservedStamp, Arc<Config>)>>,
 }
 
 impl LiveConfig {
-    /// What the configuration says now.
+    /// The current configuration.
     pub fn read(&self, locations: &Locations) -> Result<Arc<Config>, ConfigError> {
         let clock = SystemTime::now();
         let stamp = std::fs::metadata(&locations.config).ok().map(FileStamp::of_file);
@@ -123,7 +123,8 @@ impl LiveConfig {
             return Ok(Arc::clone(config));
         }
         let read = Config::read(locations)?;
-        // What says the same is the same: what was made with it stays.
+        // If the contents are equal, the old `Arc` is kept, so whatever was built from it stays
+        // valid.
         let same = known.take().map(|(_, config)| config).filter(|config| **config == read);
         let config = same.unwrap_or_else(|| Arc::new(read));
         let seen = stamp.unwrap_or_else(FileStamp::nothing).seen(clock);
@@ -133,13 +134,13 @@ impl LiveConfig {
 }
 
 impl Config {
-    /// Reads the configuration; without a file everything is as it is by default.
+    /// Reads the configuration; a missing file means all defaults.
     pub fn read(locations: &Locations) -> Result<Config, ConfigError> {
         let config = Config::read_at(&locations.config, locations.home.as_deref())?;
         Ok(config.unwrap_or_default())
     }
 
-    /// Reads a file, which need not be the one that counts; `None` when there is none.
+    /// Reads a configuration file, which need not be the active one; `None` if it does not exist.
     pub fn read_at(path: &Path, home: Option<&Path>) -> Result<Option<Config>, ConfigError> {
         let bytes = file::if_present(file::read_document(path, limits::CONFIG_BYTES))?;
         let Some(bytes) = bytes else { return Ok(None) };
@@ -215,14 +216,14 @@ impl Budgets {
     }
 }
 
-/// A name that a variable of the environment can have. The credentials of the program itself are
-/// for no workflow.
+/// A valid name of an environment variable. Milepost's own credentials are not available to
+/// workflows.
 fn variable(text: &str) -> Option<String> {
     let plain = !text.is_empty() && !text.contains(['=', '\0', ' ']);
     (plain && !text.starts_with("MILEPOST_SECRET")).then(|| text.to_owned())
 }
 
-/// `~` is the home; a relative directory lies beside the configuration.
+/// `~` is the home directory; a relative path is relative to the configuration file.
 fn source_root(text: &str, folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
     match text.strip_prefix('~') {
         _ if text.is_empty() => None,

@@ -1,4 +1,4 @@
-//! One directory as a capability: nothing outside it can be reached through it.
+//! A directory as a capability: nothing outside the directory can be reached through it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,27 +13,28 @@ use cap_std::fs::{Dir, DirEntry, File, Metadata, OpenOptions};
 use crate::file::{self, FileError};
 use crate::stamp::{FileStamp, ObservedStamp};
 
-/// A directory that can only be read below itself: no `..`, no link out, regular files only.
+/// A directory that gives access only to what is below it: no `..`, no links that lead out, regular
+/// files only.
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
     dir: Dir,
 }
 
-/// The names in one folder that count: hidden ones and other kinds of files do not.
+/// The documents and subfolders of a folder, without hidden entries and other kinds of files.
 #[derive(Debug, Default)]
 pub(crate) struct FolderNames {
     pub(crate) documents: Vec<OsString>,
     pub(crate) folders: Vec<OsString>,
 }
 
-/// The stamp of the directory at a path now; `None` when there is none.
+/// The current stamp of the directory at a path; `None` if it does not exist.
 pub(crate) fn stamp_at(path: &Path) -> Result<Option<FileStamp>, FileError> {
     Ok(file::metadata(path)?.map(FileStamp::of_file))
 }
 
 impl Directory {
-    /// Opens a directory; `None` when there is none.
+    /// Opens a directory; `None` if it does not exist.
     pub fn open(path: &Path) -> Result<Option<Directory>, FileError> {
         let dir = Dir::open_ambient_dir(path, ambient_authority());
         let dir = file::if_present(dir.map_err(|error| FileError::of(path, error)))?;
@@ -49,7 +50,7 @@ impl Directory {
         Ok(self.read_seen(relative, limit)?.1)
     }
 
-    /// Reads a file below the directory, with the stamp it had before that.
+    /// Reads a file below the directory and returns it with the stamp taken before reading.
     pub(crate) fn read_seen(
         &self,
         relative: &Path,
@@ -63,7 +64,7 @@ impl Directory {
         Ok((seen, bytes))
     }
 
-    /// Opens a file below the directory, with the stamp it has now.
+    /// Opens a file below the directory and returns it with its current stamp.
     pub(crate) fn open_stamped(&self, relative: &Path) -> Result<(fs::File, FileStamp), FileError> {
         let (file, metadata) = self.open_regular(relative)?;
         Ok((file.into_std(), FileStamp::of(&metadata)))
@@ -76,12 +77,12 @@ impl Directory {
         Ok(FileStamp::of(&metadata))
     }
 
-    /// Whether there is a link at a path, wherever it leads.
+    /// Whether the path is a symbolic link, wherever it leads.
     pub(crate) fn is_link(&self, relative: &Path) -> bool {
         self.dir.symlink_metadata(relative).is_ok_and(|metadata| metadata.is_symlink())
     }
 
-    /// The names in a folder below the directory, or in the directory itself: the empty path.
+    /// The names in a folder below the directory; the empty path is the directory itself.
     pub(crate) fn names(&self, folder: &Path) -> Result<FolderNames, FileError> {
         let fail = |error| FileError::of(&self.path.join(folder), error);
         let mut names = FolderNames::default();
@@ -112,8 +113,8 @@ impl Directory {
         Ok(names.filter(|name| wanted(name)).collect())
     }
 
-    /// What the system tells of a file. Most are no links, and of those the system is asked once
-    /// instead of three times.
+    /// Metadata of a file or folder, following links. Most entries are not links, and for those
+    /// this makes one system call instead of three.
     fn metadata(&self, relative: &Path) -> io::Result<Metadata> {
         let metadata = self.dir.symlink_metadata(relative)?;
         if metadata.is_symlink() { self.dir.metadata(relative) } else { Ok(metadata) }
@@ -124,7 +125,7 @@ impl Directory {
         let not_regular = || FileError::NotRegular { path: self.path.join(relative) };
         let file = match self.dir.open_with(relative, &at_once()) {
             Ok(file) => file,
-            // A socket cannot be opened at all.
+            // Opening a socket fails, so its type is checked here.
             Err(error) => match self.metadata(relative) {
                 Ok(metadata) if !metadata.is_file() => return Err(not_regular()),
                 _ => return Err(fail(error)),
@@ -138,7 +139,7 @@ impl Directory {
     }
 }
 
-/// To read, without waiting for somebody to write to what turns out to be a pipe.
+/// Opens for reading without blocking, in case the file turns out to be a pipe.
 fn at_once() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -152,8 +153,8 @@ fn is_document(path: &Path) -> bool {
     matches!(extension, Some("json" | "yaml" | "yml"))
 }
 
-/// A path that leaves the directory is refused by the capability, not by the system: then the
-/// error carries no number of the system's.
+/// Maps an error, recognising paths that lead out of the directory: those are rejected by the
+/// capability rather than the system, so their error has no OS error number.
 fn refuse(path: &Path, error: io::Error) -> FileError {
     match (error.kind(), error.raw_os_error()) {
         (io::ErrorKind::PermissionDenied, None) => FileError::Outside { path: path.to_owned() },

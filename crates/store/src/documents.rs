@@ -1,5 +1,5 @@
-//! Documents of catalogs that runs are pinned to, each under the hash of its bytes. A document may
-//! be many megabytes, so it is written once, and a run that starts only looks whether it is there.
+//! Catalog documents that runs are pinned to, stored under the hash of their bytes. A document may
+//! be many megabytes, so it is written once, and starting a run only checks that it exists.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,6 @@ use milepost_catalog::limits::DOCUMENT_BYTES;
 
 use crate::file::{self, FileError, FileMode, WriteOptions};
 
-/// The folder of them.
 pub(crate) const FOLDER: &str = "documents";
 
 /// The documents that are kept for runs.
@@ -21,23 +20,24 @@ pub struct KeptDocuments {
 }
 
 impl KeptDocuments {
-    /// Those of a data directory. Looks at nothing yet.
+    /// The documents in a data directory. Does not touch the disk.
     pub fn at(data: &Path) -> KeptDocuments {
         KeptDocuments { path: data.join(FOLDER) }
     }
 
-    /// Whether a document is kept.
+    /// Whether a document is stored.
     pub fn has(&self, hash: Digest) -> bool {
         self.file(hash).is_file()
     }
 
-    /// The same for a run that is about to begin: one that is there counts as just written.
+    /// Whether a document is stored, for a run that is about to start: also resets its age, so that
+    /// [`Self::retain`] does not remove it.
     pub fn renew(&self, hash: Digest) -> bool {
         let file = fs::File::options().write(true).open(self.file(hash));
         file.is_ok_and(|file| file.set_modified(SystemTime::now()).is_ok())
     }
 
-    /// Keeps a document under its hash, once.
+    /// Stores a document under its hash, unless it is already there.
     pub fn keep(&self, hash: Digest, bytes: &[u8]) -> Result<(), FileError> {
         file::make_directory(&self.path, FileMode::Owner)?;
         match file::write(&self.file(hash), bytes, WriteOptions::PRIVATE_NEW) {
@@ -46,19 +46,19 @@ impl KeptDocuments {
         }
     }
 
-    /// A document; `None` where it is not there as it was kept.
+    /// Reads a document; `None` if it is missing or damaged.
     pub fn read(&self, hash: Digest) -> Result<Option<Vec<u8>>, FileError> {
         let bytes = file::if_present(file::read_document(&self.file(hash), DOCUMENT_BYTES))?;
         Ok(bytes.filter(|bytes| Digest::of(bytes) == hash))
     }
 
-    /// Where a document is.
+    /// The path of a document's file.
     pub fn file(&self, hash: Digest) -> PathBuf {
         self.path.join(hash.to_string())
     }
 
-    /// Removes the documents that nobody refers to any more, except those that were just written:
-    /// the run that they were written for may be about to begin.
+    /// Removes the documents that are no longer referenced, except recently written ones: the run
+    /// they were written for may be about to start. Returns how many were removed.
     pub fn retain(&self, referred: &BTreeSet<Digest>) -> Result<u64, FileError> {
         let mut removed = 0;
         let entries = fs::read_dir(&self.path).map_err(|error| FileError::of(&self.path, error));

@@ -1,5 +1,6 @@
-//! A file that is changed in place on the user's word, such as the configuration of another
-//! program: found behind its links, compared before it is replaced, never taken from its owner.
+//! A file that is edited in place at the user's request, such as the configuration of another
+//! program. Links are resolved, the content is compared before it is replaced, and the owner never
+//! changes.
 
 use std::fs;
 use std::io;
@@ -7,26 +8,26 @@ use std::path::{Path, PathBuf};
 
 use crate::file::{self, FileError, FileMode, Replace, SyncMode, WriteOptions, read_document};
 
-/// Why a file is not changed; each variant is another thing to do about it.
+/// Why a file was not changed. Each variant calls for a different reaction.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
-    /// It could not be read or written.
+    /// The file could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Its mode says that it is not to be written, which renaming another over it would ignore.
+    /// The file is read-only. Renaming another file over it would ignore that.
     #[error("`{}` is read-only", path.display())]
     ReadOnly { path: PathBuf },
-    /// It belongs to somebody else, and would belong to this user afterwards.
+    /// The file belongs to another user, and replacing it would change its owner.
     #[error("`{}` belongs to another user", path.display())]
     NotOurs { path: PathBuf },
     #[error("`{}` is a link that leads nowhere", path.display())]
     Dangling { path: PathBuf },
-    /// Somebody wrote to it since it was read.
+    /// Another program wrote to the file after it was read.
     #[error("`{}` was changed by another program meanwhile", path.display())]
     Changed { path: PathBuf },
 }
 
-/// A file as it was read, or the place where there is none yet.
+/// A file as it was read, or the path of a file that does not exist yet.
 #[derive(Debug)]
 pub struct EditedFile {
     path: PathBuf,
@@ -36,8 +37,8 @@ pub struct EditedFile {
 }
 
 impl EditedFile {
-    /// Reads a file. Links are followed, but not out of `within`: a folder that comes from
-    /// somebody else must not say which file of this user is changed.
+    /// Reads a file. Links are followed, but not out of `within`: a folder that comes from someone
+    /// else must not decide which of the user's files is changed.
     pub fn open(path: &Path, within: Option<&Path>, limit: usize) -> Result<EditedFile, EditError> {
         let target = behind_links(path)?;
         if let Some(within) = within
@@ -49,18 +50,18 @@ impl EditedFile {
         Ok(EditedFile { path: path.to_owned(), target, limit, bytes })
     }
 
-    /// What it holds; nothing when it is not there.
+    /// The content as it was read; `None` if the file does not exist.
     pub fn bytes(&self) -> Option<&[u8]> {
         self.bytes.as_deref()
     }
 
-    /// The file behind the links, when there are any.
+    /// The target of the path if it is a link.
     pub fn link_target(&self) -> Option<&Path> {
         let linked = fs::symlink_metadata(&self.path).is_ok_and(|found| found.is_symlink());
         linked.then_some(&self.target)
     }
 
-    /// The directories that have to be made for it, the outermost first.
+    /// The parent directories that have to be created, outermost first.
     pub fn missing_directories(&self) -> Vec<PathBuf> {
         let folders = self.target.ancestors().skip(1).take_while(|folder| !folder.exists());
         let mut missing: Vec<PathBuf> = folders.map(Path::to_owned).collect();
@@ -68,8 +69,8 @@ impl EditedFile {
         missing
     }
 
-    /// Writes it whole or not at all, if it still is what was read. Its mode stays; what is new may
-    /// be for its owner alone.
+    /// Replaces the file atomically, provided it has not changed since it was read. An existing
+    /// file keeps its mode; with `private`, a new one is accessible to its owner only.
     pub fn replace(&self, bytes: &[u8], private: bool) -> Result<(), EditError> {
         self.check()?;
         let (replace, mode) = match (&self.bytes, private) {
@@ -84,7 +85,8 @@ impl EditedFile {
         Ok(())
     }
 
-    /// Removes it, if it still is what was read, and of these directories those that are empty.
+    /// Removes the file, provided it has not changed since it was read, and then those of the given
+    /// directories that are empty.
     pub fn remove(&self, directories: &[PathBuf]) -> Result<(), EditError> {
         self.check()?;
         file::remove(&self.target)?;
@@ -92,7 +94,7 @@ impl EditedFile {
             file::sync_directory(parent)?;
         }
         for directory in directories.iter().rev() {
-            // One that holds something else by now stays.
+            // A directory that is not empty is kept.
             if fs::remove_dir(directory).is_err() {
                 break;
             }
@@ -123,7 +125,7 @@ fn read(path: &Path, limit: usize) -> Result<Option<Vec<u8>>, FileError> {
     file::if_present(read_document(path, limit))
 }
 
-/// The path without links, also of what is not there yet.
+/// Resolves all links in a path, which may not exist yet.
 fn behind_links(path: &Path) -> Result<PathBuf, EditError> {
     match fs::canonicalize(path) {
         Ok(target) => Ok(target),

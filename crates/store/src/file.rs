@@ -1,4 +1,4 @@
-//! Single files: read whole and bounded, written whole or not at all.
+//! Single files: read in full up to a limit, and written completely or not at all.
 
 mod fault;
 
@@ -12,7 +12,7 @@ pub use fault::file_faults;
 pub use fault::{FileFault, FileFaults, FilePoint};
 pub(crate) use fault::{at, write_all};
 
-/// Why a file could not be read or written; each variant is another thing to do about it.
+/// Why a file could not be read or written. Each variant calls for a different reaction.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     #[error("there is no file `{}`", path.display())]
@@ -29,7 +29,6 @@ pub enum FileError {
     #[error("cannot use `{}`", path.display())]
     Io {
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
@@ -54,10 +53,10 @@ impl FileError {
     }
 }
 
-/// Reads a file the user named. The size is looked at before anything is read, and no more than
-/// that is read, because a file may grow.
+/// Reads a file that the user named. The size is checked before reading and enforced while reading,
+/// because the file may grow.
 pub fn read_document(path: &Path, limit: usize) -> Result<Vec<u8>, FileError> {
-    // Looked at before it is opened: opening a pipe waits for somebody to write to it.
+    // The type is checked before opening, because opening a pipe blocks until someone writes to it.
     regular(path, fs::metadata(path))?;
     let file = File::open(path).map_err(|error| FileError::of(path, error))?;
     let metadata = regular(path, file.metadata())?;
@@ -84,7 +83,7 @@ pub(crate) fn is_there(path: &Path) -> Result<bool, FileError> {
     Ok(if_present(found)?.is_some())
 }
 
-/// `None` for a file that does not exist.
+/// Turns [`FileError::NotFound`] into `None`.
 pub(crate) fn if_present<T>(read: Result<T, FileError>) -> Result<Option<T>, FileError> {
     match read {
         Ok(found) => Ok(Some(found)),
@@ -93,7 +92,7 @@ pub(crate) fn if_present<T>(read: Result<T, FileError>) -> Result<Option<T>, Fil
     }
 }
 
-/// The mode of a file that others than its owner may use.
+/// The mode of a file that is accessible to anyone but its owner; `None` if it is not.
 pub(crate) fn exposed_mode(path: &Path) -> Result<Option<u32>, FileError> {
     #[cfg(unix)]
     {
@@ -120,7 +119,8 @@ pub(crate) fn bounded(
     if size > limit as u64 {
         return Err(too_large(size));
     }
-    // One byte more than allowed tells that it grew; a file that tells no size is read to its end.
+    // Reading one byte more than allowed detects growth; a file that reports no size is read to its
+    // end.
     let mut bytes = Vec::with_capacity(size as usize);
     let read = file.take(limit as u64 + 1).read_to_end(&mut bytes);
     read.map_err(|error| FileError::of(path, error))?;
@@ -130,7 +130,7 @@ pub(crate) fn bounded(
     Ok(bytes)
 }
 
-/// How a file is written.
+/// Options for writing a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WriteOptions {
     pub(crate) replace: Replace,
@@ -139,18 +139,18 @@ pub(crate) struct WriteOptions {
 }
 
 impl WriteOptions {
-    /// Synced, for its owner alone; replaces what exists.
+    /// Synced, accessible to its owner only; replaces an existing file.
     pub(crate) const PRIVATE: WriteOptions =
         WriteOptions { replace: Replace::Yes, mode: FileMode::Owner, sync: SyncMode::Synced };
-    /// The same, but fails when something exists.
+    /// Like [`Self::PRIVATE`], but fails if the file exists.
     pub(crate) const PRIVATE_NEW: WriteOptions =
         WriteOptions { replace: Replace::No, ..WriteOptions::PRIVATE };
-    /// For what can be made again: not synced.
+    /// For data that can be rebuilt: not synced.
     pub(crate) const CACHE: WriteOptions =
         WriteOptions { sync: SyncMode::Unsynced, ..WriteOptions::PRIVATE };
 }
 
-/// Whether a file that is there may be replaced.
+/// Whether an existing file may be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Replace {
     Yes,
@@ -160,23 +160,24 @@ pub(crate) enum Replace {
 /// Who may read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileMode {
-    /// Those who may read the file it replaces; of a new one, whoever the system lets.
+    /// The permissions of the file it replaces; for a new file, the system's default.
     Same,
-    /// Its owner alone, from the first byte.
+    /// Only its owner, from the first byte on.
     Owner,
 }
 
-/// What a crash of the machine may cost.
+/// What may be lost if the machine crashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SyncMode {
-    /// Nothing: what was written is on the disk.
+    /// Nothing: the data is on disk.
     Synced,
-    /// The file: it can be made again.
+    /// The file, which can be rebuilt.
     Unsynced,
 }
 
-/// Writes a file whole or not at all: a new file beside it, synced, then renamed over it, and the
-/// directory synced. With `overwrite` false a file that is there is left alone.
+/// Writes a file atomically: writes and syncs a temporary file next to it, renames that over it,
+/// and syncs the directory. With `overwrite` false, an existing file is left alone and reported as
+/// an error.
 pub fn write_atomic(path: &Path, bytes: &[u8], overwrite: bool) -> Result<(), FileError> {
     let replace = if overwrite { Replace::Yes } else { Replace::No };
     write(path, bytes, WriteOptions { replace, mode: FileMode::Same, sync: SyncMode::Synced })
@@ -198,9 +199,9 @@ pub(crate) fn check_size(path: &Path, bytes: usize, limit: usize) -> Result<(), 
     }
 }
 
-/// Writes a file whole or not at all, as the options say.
+/// Writes a file atomically, according to the options.
 pub(crate) fn write(path: &Path, bytes: &[u8], options: WriteOptions) -> Result<(), FileError> {
-    // A link is written through, not replaced by a file; one that leads nowhere stays.
+    // A link is written through, not replaced; a dangling link is left alone.
     let target = match fs::canonicalize(path) {
         Ok(target) => target,
         Err(_) if fs::symlink_metadata(path).is_ok() => {
@@ -215,7 +216,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8], options: WriteOptions) -> Result<
     let (temporary, mut file) = create_beside(&target, &parent, options.mode)?;
     let result = fill(&mut file, bytes, &target, &temporary, options);
     if result.is_err() {
-        // What went wrong is told; a file left behind would only add to it.
+        // The error is already being reported; failing to clean up would add nothing.
         drop(fs::remove_file(&temporary));
     }
     result.map_err(|error| FileError::of(path, error))?;
@@ -225,7 +226,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8], options: WriteOptions) -> Result<
     }
 }
 
-/// Makes what was renamed or removed in a directory last.
+/// Makes renames and removals in a directory durable.
 pub(crate) fn sync_directory(path: &Path) -> Result<(), FileError> {
     let directory = File::open(path).map_err(|error| FileError::of(path, error))?;
     let synced = at(FilePoint::SyncDirectory, || directory.sync_all());
@@ -239,7 +240,7 @@ fn fill(
     temporary: &Path,
     options: WriteOptions,
 ) -> io::Result<()> {
-    // Before the text is in it: what only its owner may read is never there for others.
+    // Permissions are set before anything is written, so that private content is never exposed.
     if options.mode == FileMode::Same
         && let Ok(metadata) = fs::metadata(target)
     {
@@ -251,7 +252,7 @@ fn fill(
     }
     match options.replace {
         Replace::Yes => at(FilePoint::Rename, || fs::rename(temporary, target)),
-        // Linking fails where renaming would silently replace.
+        // Linking fails if the target exists, whereas renaming would silently replace it.
         Replace::No => {
             at(FilePoint::Rename, || fs::hard_link(temporary, target))?;
             at(FilePoint::Remove, || fs::remove_file(temporary))
@@ -259,7 +260,7 @@ fn fill(
     }
 }
 
-/// A new file in the same directory, under a name nobody has.
+/// Creates a temporary file with an unused name in the same directory.
 fn create_beside(
     target: &Path,
     parent: &Path,
@@ -293,8 +294,8 @@ pub(crate) fn owned() -> OpenOptions {
     options
 }
 
-/// Makes new files readable by their owner alone. Where there are no such modes, the directory of
-/// the user's own data is what keeps others out.
+/// Makes new files readable by their owner only. On systems without such modes, the permissions of
+/// the user's data directory protect them.
 pub(crate) fn owner_only(options: &mut OpenOptions) {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
@@ -302,7 +303,8 @@ pub(crate) fn owner_only(options: &mut OpenOptions) {
     let _ = options;
 }
 
-/// Makes a directory and those above it; new ones are for their owner alone if asked.
+/// Creates a directory and its parents; with [`FileMode::Owner`], new ones are accessible to their
+/// owner only.
 pub(crate) fn make_directory(path: &Path, readers: FileMode) -> Result<(), FileError> {
     let builder = &mut directory_builder(readers);
     builder.recursive(true).create(path).map_err(|error| FileError::of(path, error))
@@ -320,10 +322,11 @@ pub(crate) fn directory_builder(readers: FileMode) -> fs::DirBuilder {
     builder
 }
 
-/// Opens a file that lines are added to, for its owner alone where it is made. A link is not
-/// followed: where the lines go is what the path says.
+/// Opens a file for appending, creating it for its owner only. A link is not followed, so that the
+/// lines end up exactly where the path says.
 pub fn open_log(path: &Path) -> Result<File, FileError> {
-    // Looked at before it is opened: opening a pipe waits for somebody to read from it.
+    // The type is checked before opening, because opening a pipe blocks until someone reads from
+    // it.
     if_present(regular(path, fs::symlink_metadata(path)))?;
     let mut options = OpenOptions::new();
     options.append(true).create(true);
@@ -331,7 +334,7 @@ pub fn open_log(path: &Path) -> Result<File, FileError> {
     #[cfg(unix)]
     {
         use rustix::fs::OFlags;
-        // Should it become a link or a pipe after the look.
+        // In case the file becomes a link or a pipe after the check.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
         std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
     }
@@ -340,7 +343,7 @@ pub fn open_log(path: &Path) -> Result<File, FileError> {
     Ok(file)
 }
 
-/// Removes a file; whether there was one.
+/// Removes a file and returns whether it existed.
 pub(crate) fn remove(path: &Path) -> Result<bool, FileError> {
     let removed = at(FilePoint::Remove, || fs::remove_file(path));
     Ok(if_present(removed.map_err(|error| FileError::of(path, error)))?.is_some())

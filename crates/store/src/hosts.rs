@@ -1,11 +1,11 @@
-//! Hosts that may be called although they are private, as people write them down.
+//! Private hosts that may be called, as written in the configuration.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 use url::Host;
 
-/// A host in a private network, with one port or all of them.
+/// A host in a private network, with one port or any port.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PrivateHost {
     host: Host<String>,
@@ -13,23 +13,23 @@ pub struct PrivateHost {
 }
 
 impl PrivateHost {
-    /// What one looks like, for messages.
+    /// The expected form, for messages.
     pub const EXPECTED: &'static str = "a host such as `localhost`, `10.0.0.7:8080` or `[::1]:80`";
 
-    /// Reads `host` or `host:port`. Every spelling of an address is the same host.
+    /// Parses `host` or `host:port`. All spellings of an address yield the same host.
     pub fn parse(text: &str) -> Option<PrivateHost> {
         let behind_bracket = text.rfind(']').map_or(0, |bracket| bracket + 1);
         let (host, port) = match text[behind_bracket..].find(':') {
             Some(colon) => {
                 let (host, port) = text.split_at(behind_bracket + colon);
-                // Not what `u16` would read: it takes a plus sign.
+                // Only digits: parsing as `u16` would also accept a plus sign.
                 let digits = port[1..].bytes().all(|byte| byte.is_ascii_digit());
                 (host, Some(port[1..].parse().ok().filter(|_| digits)?))
             }
             None => (text, None),
         };
         let host = Host::parse(host.strip_suffix('.').unwrap_or(host)).ok()?;
-        // URLs allow more than names of hosts have, a `*` that would mean nothing for one.
+        // URL parsing accepts more than valid host names, such as a `*` that would match nothing.
         let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         let named = !matches!(&host, Host::Domain(name) if !name.bytes().all(letters));
         named.then_some(PrivateHost { host, port })
@@ -39,7 +39,7 @@ impl PrivateHost {
         &self.host
     }
 
-    /// The only port, if there is but one.
+    /// The port, or `None` if every port is allowed.
     pub fn port(&self) -> Option<u16> {
         self.port
     }

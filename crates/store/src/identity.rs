@@ -1,4 +1,4 @@
-//! Which id a file counts under, learnt without making a tree of it where that is possible.
+//! The workflow id of a file, determined without building a tree where possible.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -10,27 +10,27 @@ use milepost_model::limits::ID_CHARS;
 use milepost_syntax::source::Format;
 use serde::de::{Deserialize, Deserializer, IgnoredAny};
 
-/// The format a file's name promises.
+/// The format that a file's extension indicates.
 pub(crate) fn format(path: &Path) -> Option<Format> {
     path.extension().and_then(|extension| extension.to_str()).and_then(Format::of_extension)
 }
 
-/// The id of a file that nobody has made a document of.
+/// The id of a file that has not been read as a document.
 pub(crate) fn of_bytes(bytes: &[u8], path: &Path) -> String {
     let peeked = if format(path) == Some(Format::Json) { peek(bytes) } else { None };
     let authored = peeked.or_else(|| {
-        // What commands there are has no say in the id.
+        // The id does not depend on which commands exist.
         let world = World { commands: &NoCommands, env_allow: None };
         Document::read(bytes, format(path), world).id
     });
     authored.filter(|id| !id.is_empty()).unwrap_or_else(|| of_name(path))
 }
 
-/// The id of a file whose document is at hand.
+/// The id of a file that has been read as a document.
 pub(crate) fn of_document(document: &Document, bytes: &[u8], path: &Path) -> String {
     match &document.id {
         Some(id) if !id.is_empty() => id.clone(),
-        // A fault further down must not move the file to another id than the one peeked at.
+        // An error later in the file must not give it a different id than `peek` found.
         _ if format(path) == Some(Format::Json) => {
             peek(bytes).filter(|id| !id.is_empty()).unwrap_or_else(|| of_name(path))
         }
@@ -38,13 +38,13 @@ pub(crate) fn of_document(document: &Document, bytes: &[u8], path: &Path) -> Str
     }
 }
 
-/// The id of a file that has none to read: it should be found under some name, with its fault.
+/// The fallback for a file without a readable id, so that it can be found and its error shown.
 pub(crate) fn of_name(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The keys at the top that tell the id. A key that stands twice, or whose value is no text, is an
-/// error here, and then the whole reader decides.
+/// The top-level keys that determine the id. A duplicate key, or a value that is not a string, is
+/// an error here and leaves the decision to the full reader.
 #[derive(serde::Deserialize)]
 struct Top<'t> {
     #[serde(borrow, default, deserialize_with = "text")]
@@ -54,14 +54,15 @@ struct Top<'t> {
     name: Option<IgnoredAny>,
 }
 
-/// Text behind a key that is there: `null` is not the same as no key.
+/// The string value of a key that is present: `null` is not the same as a missing key.
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Cow<'de, str>>, D::Error> {
     #[derive(serde::Deserialize)]
     struct Text<'t>(#[serde(borrow)] Cow<'t, str>);
     Text::deserialize(deserializer).map(|text| Some(text.0))
 }
 
-/// The id by one pass over JSON, where the plain case of the rule of `Document` applies.
+/// The id from a single pass over JSON, for the simple cases of the rule that `Document`
+/// implements.
 fn peek(bytes: &[u8]) -> Option<String> {
     let top: Top<'_> = serde_json::from_slice(bytes).ok()?;
     let guide = top.id.filter(|_| top.name.is_some());
@@ -73,7 +74,7 @@ fn peek(bytes: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// What is peeked, and that it agrees with what the whole reader says.
+    /// Checks the peeked id, and that it agrees with the full reader.
     fn check_peek(text: &str, expected: Option<&str>) {
         let peeked = peek(text.as_bytes());
         assert_eq!(peeked.as_deref(), expected, "{text}");

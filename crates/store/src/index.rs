@@ -1,6 +1,6 @@
-//! Which files there are and which id each counts under, kept true by looking.
+//! Which files exist and which id each of them has, kept up to date by checking the disk.
 //!
-//! Knows nothing of what a workflow says beyond its summary: documents are read, judged and let go.
+//! Knows nothing of a workflow beyond its summary: documents are read, validated and dropped.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -20,12 +20,12 @@ use crate::spread::spread;
 use crate::tree::Tree;
 use crate::{FileError, Locations, SourceKind, builtin};
 
-/// One content of one file. A file that says something else gets another, so that what is known
-/// under it never goes stale.
+/// Identifies one version of a file's content. A changed file gets a new id, so that cached data
+/// never goes stale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct FileId(u64);
 
-/// What is known of a file.
+/// What is known about a file.
 #[derive(Debug)]
 pub(crate) struct FileRecord {
     pub(crate) source: usize,
@@ -35,13 +35,13 @@ pub(crate) struct FileRecord {
     trace: FileTrace,
 }
 
-/// Whether a file is a workflow.
+/// Whether a file is a valid workflow.
 #[derive(Debug)]
 pub(crate) enum Validity {
-    /// Nobody has asked yet.
+    /// Not checked yet.
     Open,
     Valid(Arc<WorkflowSummary>),
-    /// It is none, for this reason.
+    /// It is not a valid workflow, for this reason.
     Invalid(InvalidReason),
 }
 
@@ -51,21 +51,21 @@ impl Validity {
     }
 }
 
-/// A directory that holds workflows, or the program itself.
+/// A directory that holds workflows, or the built-in ones.
 #[derive(Debug)]
 pub(crate) struct WorkflowSource {
     pub(crate) kind: SourceKind,
     pub(crate) path: Option<PathBuf>,
-    /// None when there is no such directory.
+    /// `None` if the directory does not exist.
     pub(crate) directory: Option<Directory>,
     pub(crate) tree: Tree,
     files: HashMap<Arc<Path>, FileId>,
 }
 
-/// A file that was read whole, and judged.
+/// A file that was read in full and validated.
 pub(crate) struct ValidatedFile {
     pub(crate) file: FileId,
-    /// None when it could not be read.
+    /// `None` if the file could not be read.
     pub(crate) document: Option<Document>,
 }
 
@@ -74,14 +74,14 @@ pub(crate) struct ValidatedFile {
 pub(crate) struct WorkflowIndex {
     sources: Vec<WorkflowSource>,
     files: HashMap<FileId, FileRecord>,
-    /// The files that count under an id, the one that wins first.
+    /// The files with each id, in order of precedence.
     by_id: HashMap<String, Vec<FileId>>,
     next: u64,
     changes: u64,
 }
 
 impl WorkflowIndex {
-    /// An index of nothing yet: the first look fills it.
+    /// An empty index, which the first check fills.
     pub(crate) fn new(locations: &Locations) -> WorkflowIndex {
         let source = |kind, path| WorkflowSource {
             kind,
@@ -102,22 +102,22 @@ impl WorkflowIndex {
         }
     }
 
-    /// Every source, the least first.
+    /// Every source, in ascending order of precedence.
     pub(crate) fn sources(&self) -> &[WorkflowSource] {
         &self.sources
     }
 
-    /// Every file, in no order.
+    /// Every file, in no particular order.
     pub(crate) fn files(&self) -> impl Iterator<Item = (FileId, &FileRecord)> {
         self.files.iter().map(|(file, record)| (*file, record))
     }
 
-    /// What is known of a file, while it is as it was.
+    /// What is known about a file; `None` if it has changed since.
     pub(crate) fn record(&self, file: FileId) -> Option<&FileRecord> {
         self.files.get(&file)
     }
 
-    /// The path of a file; of what comes with the program only the name.
+    /// The path of a file; for a built-in workflow, only its name.
     pub(crate) fn path(&self, record: &FileRecord) -> PathBuf {
         match &self.sources[record.source].path {
             Some(source) => source.join(&record.path),
@@ -125,25 +125,25 @@ impl WorkflowIndex {
         }
     }
 
-    /// The files that count under an id, the one that wins first.
+    /// The files with an id, in order of precedence.
     pub(crate) fn candidates(&self, id: &str) -> Vec<FileId> {
         self.by_id.get(id).cloned().unwrap_or_default()
     }
 
-    /// Goes up with every change that was seen.
+    /// Increases with every change that was detected.
     pub(crate) fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// Looks at what may have changed which file an id has: the files that count under it, and
-    /// the folders. The number of files has no part in what this costs.
+    /// Checks everything that determines which file an id refers to: the folders and the files that
+    /// have the id. The cost does not depend on the number of files.
     pub(crate) fn look_for(&mut self, id: &str) -> Result<(), FileError> {
         self.look_at_folders()?;
         self.look_at(&self.candidates(id));
         Ok(())
     }
 
-    /// Looks at every folder and every file.
+    /// Checks every folder and every file.
     pub(crate) fn look_at_everything(&mut self) -> Result<(), FileError> {
         self.look_at_folders()?;
         let files: Vec<FileId> = self.files.keys().copied().collect();
@@ -151,7 +151,7 @@ impl WorkflowIndex {
         Ok(())
     }
 
-    /// Reads a file whole and judges it; `None` when it has gone.
+    /// Reads a file in full and validates it; `None` if it no longer exists.
     pub(crate) fn judge(&mut self, file: FileId, world: World<'_>) -> Option<ValidatedFile> {
         let record = self.files.get(&file)?;
         let whole = match &self.sources[record.source].directory {
@@ -194,7 +194,7 @@ impl WorkflowIndex {
         Ok(())
     }
 
-    /// Whether a source has the folders it had.
+    /// Whether the folders of a source are unchanged.
     fn is_unchanged(&self, number: usize) -> Result<bool, FileError> {
         let source = &self.sources[number];
         match (&source.path, &source.directory) {
@@ -204,7 +204,7 @@ impl WorkflowIndex {
         }
     }
 
-    /// Lists the folders of a source that changed and looks at the files in them.
+    /// Lists the folders of a source that changed and checks the files in them.
     fn look_again(&mut self, number: usize) -> Result<(), FileError> {
         let source = &mut self.sources[number];
         let Some(path) = &source.path else { return Ok(()) };
@@ -219,7 +219,8 @@ impl WorkflowIndex {
             gone.into_iter().for_each(|file| self.remove(file));
             return Ok(());
         };
-        // What is told of the source itself is not compared, it is only told again.
+        // Problems of the source itself are not compared with the previous ones; they count as a
+        // change and are reported again.
         if known.cut || !known.refused().is_empty() || source.directory.is_none() {
             self.changes += 1;
         }
@@ -281,7 +282,8 @@ impl WorkflowIndex {
         }
     }
 
-    /// Takes over what a look came to; the answer is the file as it is now, unless it has gone.
+    /// Applies the result of a check and returns the file's current id, or `None` if it no longer
+    /// exists.
     fn apply(&mut self, file: FileId, look: FileChange) -> Option<FileId> {
         let record = self.files.get_mut(&file)?;
         match look {
@@ -294,7 +296,8 @@ impl WorkflowIndex {
                 self.remove(file);
                 None
             }
-            // Refused as before: it was tried again because nothing else tells.
+            // The same failure as before: the file was read again only because nothing else shows
+            // whether it changed.
             FileChange::Read(reading) if record.verdict.is_refusal(reading.refused.as_ref()) => {
                 Some(file)
             }

@@ -1,5 +1,5 @@
-//! The configuration key by key: what each says, and how it is changed. What people wrote beside a
-//! key, comments above all, stays.
+//! Reading and changing individual configuration keys. Comments and formatting around a key are
+//! preserved.
 
 use std::path::PathBuf;
 
@@ -12,20 +12,20 @@ use crate::file::{self, FileError, FileMode};
 use crate::settings::{self, TomlError};
 use crate::{Locations, limits};
 
-/// What a key takes.
+/// The kind of value a key takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// One of a few words; the first is the one unless another is said.
+    /// One of a fixed set of words, with the default.
     Word(&'static str),
-    /// A number; no bound unless one is said.
+    /// A number; unlimited by default.
     Count,
-    /// A number; this one unless another is said.
+    /// A number, with the default.
     CountOr(u64),
-    /// Any number of texts; none unless some are said.
+    /// A list of strings; empty by default.
     List,
 }
 
-/// Every key there is.
+/// Every configuration key.
 const KEYS: &[(&str, Kind)] = &[
     ("allow_private", Kind::List),
     ("approvals.presence", Kind::Word("elicitation")),
@@ -40,32 +40,32 @@ const KEYS: &[(&str, Kind)] = &[
     ("source_roots", Kind::List),
 ];
 
-/// A key and what it says.
+/// A key with its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigSetting {
-    /// The key, with the table it is in.
+    /// The key, including its table.
     pub key: &'static str,
-    /// What counts: what the file says, else what goes without saying. None is no bound.
+    /// The value in effect: from the file, or the default. `null` means unlimited.
     pub value: Json,
     pub given: bool,
 }
 
-/// Why a key could not be read or changed. No value is quoted: it may be a secret that somebody
-/// wrote where its name belongs.
+/// Why a key could not be read or changed. The value is never quoted: it may be a secret that was
+/// entered in place of its name.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     #[error("there is no key `{key}` in the configuration")]
     Unknown { key: String, meant: Option<&'static str> },
     #[error("`{key}` must be {expected}")]
     Unfit { key: String, expected: &'static str },
-    /// The file cannot be read, or is at fault elsewhere.
+    /// The file cannot be read, or has an error elsewhere.
     #[error(transparent)]
     Config(#[from] ConfigError),
     #[error(transparent)]
     File(#[from] FileError),
 }
 
-/// The configuration file that counts, as text that is edited.
+/// The active configuration file as editable text.
 #[derive(Debug)]
 pub struct ConfigFile {
     path: PathBuf,
@@ -74,14 +74,14 @@ pub struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// Reads the file; one that is not there says nothing.
+    /// Reads the file; a missing file is treated as empty.
     pub fn open(locations: &Locations) -> Result<ConfigFile, ConfigError> {
         let path = locations.config.clone();
         let bytes = file::if_present(file::read_document(&path, limits::CONFIG_BYTES))?;
         let bytes = bytes.unwrap_or_default();
         let fault = |fault| ConfigError::Fault { path: path.clone(), fault };
         let text = settings::decoded(&bytes).map_err(fault)?;
-        // What is no TOML is told with its place by the reader that knows places.
+        // Invalid TOML is reported by this parser, which knows line and column.
         settings::TomlTable::read(text).map_err(fault)?;
         let document = text.parse().map_err(|_| fault(TomlError::NotText))?;
         Ok(ConfigFile { path, home: locations.home.clone(), document })
@@ -91,7 +91,7 @@ impl ConfigFile {
         &self.path
     }
 
-    /// Every key there is.
+    /// Every key with its value.
     pub fn all(&self) -> Vec<ConfigSetting> {
         KEYS.iter().map(|(key, kind)| self.setting(key, *kind)).collect()
     }
@@ -101,8 +101,8 @@ impl ConfigFile {
         Ok(self.setting(key, kind))
     }
 
-    /// Says something else, or nothing any more, and writes the file. What would not be read again
-    /// is not written.
+    /// Sets or removes a key and writes the file. Nothing is written if the result would not be a
+    /// valid configuration.
     pub fn set(&mut self, key: &str, text: Option<&str>) -> Result<ConfigSetting, KeyError> {
         let (key, kind) = known(key)?;
         match text {
@@ -153,7 +153,7 @@ impl ConfigFile {
                 item.as_table_like_mut().ok_or_else(unfit)?
             }
         };
-        // In its place: what stands around the old value stays around the new one.
+        // Replaced in place, so that the text around the value is preserved.
         match target.get_mut(name).map(|item| item.as_value_mut().ok_or(())) {
             Some(Ok(old)) => {
                 *value.decor_mut() = old.decor().clone();
@@ -173,15 +173,15 @@ impl ConfigFile {
             Some(table) => self.document.get_mut(table).and_then(Item::as_table_like_mut),
         };
         let Some(above) = target.and_then(|target| removed(target, name)) else { return };
-        // Nothing follows in its table: what stood above it stands at the end.
+        // No key follows in the table, so the comment above the key moves to the end of the file.
         let behind = self.document.trailing().as_str().unwrap_or_default();
         let trailing = format!("{above}{behind}");
         self.document.set_trailing(trailing);
     }
 }
 
-/// Removes a key, and leaves what people wrote above it above the next one; what there is no next
-/// one for is handed back.
+/// Removes a key and moves the comment above it to the next key. Returns the comment if there is no
+/// next key.
 fn removed(table: &mut dyn TableLike, name: &str) -> Option<String> {
     let above = table.key(name)?.leaf_decor().prefix().and_then(RawString::as_str);
     let above = above.filter(|above| above.contains('#')).map(str::to_owned);
@@ -206,7 +206,7 @@ fn lead(decor: &mut Decor, above: &str) {
     decor.set_prefix(prefix);
 }
 
-/// The table of a key, and its name there.
+/// Splits a key into its table and its name there.
 fn parts(key: &'static str) -> (Option<&'static str>, &'static str) {
     key.split_once('.').map_or((None, key), |(table, name)| (Some(table), name))
 }
@@ -215,7 +215,7 @@ fn known(text: &str) -> Result<(&'static str, Kind), KeyError> {
     let found = KEYS.iter().find(|(key, _)| *key == text).copied();
     found.ok_or_else(|| {
         let keys = || KEYS.iter().map(|(key, _)| *key);
-        // The name alone is clear where only one table has it.
+        // A bare name is unambiguous if only one table has it.
         let mut named = keys().filter(|key| parts(key).1 == text);
         let alone = named.next().filter(|_| named.next().is_none());
         let meant = alone.or_else(|| suggest::closest(text, keys()));
@@ -248,7 +248,7 @@ fn json(value: &Value) -> Json {
         Value::Integer(number) => (*number.value()).into(),
         Value::Boolean(flag) => (*flag.value()).into(),
         Value::Array(items) => items.iter().map(json).collect(),
-        // No key takes these; the reader says so with their place.
+        // No key takes these types; the parser reports them with their position.
         Value::Float(_) | Value::Datetime(_) | Value::InlineTable(_) => Json::Null,
     }
 }

@@ -1,5 +1,5 @@
-//! Where workflows, catalogs, secrets and runs live on disk: which directories, which one wins,
-//! and how files are read and written. The only crate that writes to disk.
+//! Storage of workflows, catalogs, secrets and runs: which directories there are, which one takes
+//! precedence, and how files are read and written. This is the only crate that writes to disk.
 
 mod blobs;
 mod builtin;

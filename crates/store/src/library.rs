@@ -1,8 +1,8 @@
-//! The library: every workflow there is, by id, as it is on disk at the moment of the call.
+//! The library: every workflow by id, as it is on disk at the time of the call.
 //!
-//! Nothing is believed for a time: every call looks at what it depends on. Nothing is read that
-//! was not asked for: an index knows which file has which id, and a document is read, checked and
-//! kept for a while when somebody wants it.
+//! Nothing is trusted for a period of time: every call checks what it depends on. Nothing is read
+//! in advance: an index knows which file has which id, and a document is read and validated when it
+//! is needed, then cached.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -15,31 +15,30 @@ use crate::listing::{InvalidFile, Listing};
 use crate::recent::Recent;
 use crate::{FileError, Locations, SourceKind};
 
-/// A workflow of the library.
+/// A workflow in the library.
 #[derive(Debug)]
 pub struct LibraryEntry {
     pub id: String,
-    /// Which kind of source it comes from.
     pub source: SourceKind,
-    /// Its file; of a built-in workflow only the name.
+    /// The path of its file; for a built-in workflow, only the name.
     pub path: PathBuf,
-    /// Its version: the hash of its bytes.
+    /// The hash of its bytes.
     pub version: String,
     pub document: Arc<Document>,
 }
 
-/// What there is under an id.
+/// What an id refers to.
 #[derive(Debug, Clone)]
 pub enum LibraryMatch {
     Workflow(Arc<LibraryEntry>),
-    /// Only a file that is no workflow.
+    /// There is only a file that is not a valid workflow.
     Invalid(Arc<InvalidFile>),
 }
 
-/// Every workflow of some directories and of the program, for as long as a process lives.
+/// Every workflow in a set of directories, plus the built-in ones, for the lifetime of a process.
 ///
-/// What a document amounts to is remembered until its file changes, so every call must pass a
-/// world that knows the same commands.
+/// Validation results are cached until a file changes, so every call must pass a world with the
+/// same commands.
 #[derive(Debug)]
 pub struct Library {
     locations: Locations,
@@ -47,7 +46,7 @@ pub struct Library {
 }
 
 impl Library {
-    /// A library of these directories. Looks at nothing yet.
+    /// A library of these directories. Does not touch the disk.
     pub fn open(locations: Locations) -> Library {
         let state = Mutex::new(State::new(&locations));
         Library { locations, state }
@@ -57,16 +56,16 @@ impl Library {
         &self.locations
     }
 
-    /// What there is under an id. A later source wins; a file that is no workflow hides none that
-    /// is, and is the answer only when there is no other.
+    /// Looks up an id. Later sources take precedence, but an invalid file never hides a valid
+    /// workflow: it is returned only if there is no valid one.
     ///
-    /// A source that cannot be listed is an error: to deny a workflow that may be there would be
-    /// worse.
+    /// A source that cannot be listed is an error, because reporting an existing workflow as
+    /// missing would be worse.
     pub fn get(&self, id: &str, world: World<'_>) -> Result<Option<LibraryMatch>, FileError> {
         self.state().get(id, world)
     }
 
-    /// Another one when a file came to one of the directories or went from it.
+    /// A value that changes when a file is added to or removed from one of the directories.
     pub fn stamp(&self) -> u64 {
         let mut hasher = std::hash::DefaultHasher::new();
         for (_, directory) in &self.locations.directories {
@@ -82,7 +81,7 @@ impl Library {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(|poisoned| {
-            // A call that panicked may have left half a change behind: begin anew.
+            // A call that panicked may have left the state half-updated, so start over.
             let mut state = poisoned.into_inner();
             *state = State::new(&self.locations);
             self.state.clear_poison();
@@ -95,7 +94,7 @@ impl Library {
 struct State {
     index: WorkflowIndex,
     recent: Recent,
-    /// The last listing, and at how many changes of the index it was made.
+    /// The last listing, with the index's change count at that time.
     listing: Option<(u64, Arc<Listing>)>,
 }
 
@@ -109,7 +108,7 @@ impl State {
         if let Some(found) = self.winner(id, world) {
             return Ok(Some(found));
         }
-        // A file that had another id when it was looked at may have this one now.
+        // A file that had a different id when it was last checked may have this one now.
         self.index.look_at_everything()?;
         Ok(self.winner(id, world))
     }
@@ -132,7 +131,7 @@ impl State {
         Ok(listing)
     }
 
-    /// The first workflow of those that count under an id, else the first file that is none.
+    /// The first valid workflow with an id, or else the first invalid file.
     fn winner(&mut self, id: &str, world: World<'_>) -> Option<LibraryMatch> {
         for file in self.index.candidates(id) {
             let known = self.index.record(file).map(|record| &record.verdict);
@@ -147,7 +146,7 @@ impl State {
         files.into_iter().find_map(|file| self.found(file, id, world))
     }
 
-    /// What a file is; `None` when it has gone, or has another id by now.
+    /// The match for a file; `None` if the file is gone or now has a different id.
     fn found(&mut self, file: FileId, id: &str, world: World<'_>) -> Option<LibraryMatch> {
         if let Some(found) = self.recent.get(file) {
             return Some(found);

@@ -1,135 +1,140 @@
-//! Every bound of what is on disk, named once.
+//! Every limit of the store, named once.
 
 use std::time::Duration;
 
-/// Files that are looked at in one source.
+/// Maximum number of files in one source.
 pub const FILES: usize = 20_000;
-/// How deep a source is searched.
+/// Maximum folder depth in a source.
 pub const DEPTH: usize = 16;
-/// Documents that are kept in memory.
+/// Maximum number of documents cached in memory.
 pub const DOCUMENTS: usize = 64;
-/// Bytes of text of all documents that are kept in memory.
+/// Maximum total size of the documents cached in memory, in bytes.
 pub const DOCUMENTS_BYTES: usize = 4 * 1024 * 1024;
-/// How old a change must be when it is looked at: another one shortly after a younger change could
-/// bear the same time.
+/// How old a change must be before its timestamp can be relied on: another change shortly
+/// afterwards could get the same timestamp.
 pub const SETTLED_AFTER: Duration = Duration::from_millis(50);
-/// The same on file systems that count whole seconds, the coarsest of them two at a time.
+/// Like [`SETTLED_AFTER`], for file systems whose timestamps are whole seconds, or even every other
+/// second.
 pub const SETTLED_AFTER_COARSE: Duration = Duration::from_secs(3);
-/// Threads that read files at once.
+/// Maximum number of threads that read files in parallel.
 pub const THREADS: usize = 4;
-/// Files that are read on one thread: for so few, others are not worth starting.
+/// Number of files up to which starting more threads is not worthwhile.
 pub const FILES_ON_ONE_THREAD: usize = 64;
-/// How long a writer waits for another one of the same directory.
+/// How long a writer waits for the lock of a directory.
 pub const LOCK_WAIT: Duration = Duration::from_secs(10);
-/// How often it looks whether the other is done.
+/// How often a waiting writer retries the lock.
 pub const LOCK_EVERY: Duration = Duration::from_millis(2);
-/// How old a part of a file is before its writer may be taken for gone: no write takes so long.
+/// How old a temporary file must be before its writer can be presumed dead: no write takes that
+/// long.
 pub const LEFT_AFTER: Duration = Duration::from_mins(10);
-/// Bytes of the configuration.
+/// Maximum size of the configuration file, in bytes.
 pub const CONFIG_BYTES: usize = 1024 * 1024;
-/// Bytes of the log of a workflow's changes that are looked at, from its end: some 50,000 changes.
+/// How many bytes of a workflow's change log are read, counted from its end: about 50,000 changes.
 pub const HISTORY_LOG_BYTES: usize = 16 * 1024 * 1024;
-/// Catalogs in one directory.
+/// Maximum number of catalogs in one directory.
 pub const CATALOGS: usize = 1_000;
-/// Bytes of the record of a catalog.
+/// Maximum size of a catalog record, in bytes.
 pub const RECORD_BYTES: usize = 4 * 1024 * 1024;
-/// Bytes of what is derived from a catalog.
+/// Maximum size of the data derived from a catalog, in bytes.
 pub const DERIVED_BYTES: usize = 128 * 1024 * 1024;
-/// Bytes of the choices of one provider that are kept.
+/// Maximum size of the cached choices of one provider, in bytes.
 pub const CHOICES_BYTES: usize = 8 * 1024 * 1024;
-/// Providers, each with its arguments, whose choices are kept.
+/// Maximum number of cached choice lists, one per provider and arguments.
 pub const CHOICES: usize = 200;
-/// Secrets that are kept.
+/// Maximum number of secrets.
 pub const SECRETS: usize = 1_000;
-/// Bytes of one secret: a certificate with its chain fits.
+/// Maximum size of a secret, in bytes: enough for a certificate with its chain.
 pub const SECRET_BYTES: usize = 64 * 1024;
-/// Bytes of all secrets, encrypted.
+/// Maximum size of the encrypted secrets file, in bytes.
 pub const SECRETS_FILE_BYTES: usize = 8 * 1024 * 1024;
-/// Bytes of all secret inputs of one run, sealed.
+/// Maximum size of a run's encrypted secret inputs, in bytes.
 pub const SEALED_INPUTS_BYTES: usize = 1024 * 1024;
-/// Sealed inputs that a process looks at to remove those that expired.
+/// Maximum number of secret-input files that a process checks for expiry.
 pub const SEALED_INPUTS_SWEPT: usize = 1_000;
-/// Days that the secret inputs of a run are kept for, unless the configuration says otherwise.
+/// Number of days a run's secret inputs are kept, unless configured otherwise.
 pub const SECRET_INPUTS_DAYS: u64 = 7;
-/// Bytes of a file that holds a key.
+/// Maximum size of a key file, in bytes.
 pub const KEY_FILE_BYTES: usize = 4 * 1024;
-/// How much work it is to try a passphrase, as a power of two: 128 MiB and a fraction of a second.
+/// The scrypt work factor for passphrases, as a power of two: 128 MiB and a fraction of a second.
 pub const SCRYPT_LOG_N: u8 = 17;
-/// How much work a file may demand: what the `age` tool demands.
+/// The highest work factor accepted from a file, which is what the `age` tool uses.
 pub const SCRYPT_LOG_N_MAX: u8 = 18;
-/// Files that a document refers to.
+/// Maximum number of files that a document may refer to.
 pub const REFERENCED_FILES: usize = 256;
-/// Bytes of all files that a document refers to.
+/// Maximum total size of the files that a document refers to, in bytes.
 pub const REFERENCED_BYTES: usize = 64 * 1024 * 1024;
-/// Characters of a reference that are shown when it is refused.
+/// Maximum number of characters shown of a rejected reference.
 pub const REFERENCE_SHOWN_CHARS: usize = 200;
-/// Writes of the journal that wait for the writer; who has one more waits with it.
+/// Maximum number of journal writes in the writer's queue; further callers block.
 pub const WRITES_WAITING: usize = 4_096;
-/// Writes that are committed at once.
+/// Maximum number of writes in one commit.
 pub const WRITES_AT_ONCE: usize = 256;
-/// A synced commit that takes no longer is not worth another thread.
+/// A synced commit that takes less time than this is not worth handing to another thread.
 pub const QUICK_COMMIT: Duration = Duration::from_millis(2);
-/// Pages of the journal's log that are moved into the database at once: 4 MiB.
+/// Number of pages in the write-ahead log that trigger a checkpoint: 4 MiB.
 pub const LOG_PAGES: i32 = 1_000;
-/// Pages that are moved while nobody waits for a write: a log that begins anew need not grow, and a
-/// file that grows takes half as long again to sync.
+/// Like [`LOG_PAGES`], while no write is waiting. Checkpointing early keeps the log from growing,
+/// and syncing a growing file takes half as long again.
 pub const LOG_PAGES_AT_REST: i32 = 100;
-/// Runs whose progress a process keeps noted beside the database: more than a log of
+/// Maximum number of runs whose progress a process records next to the database: more than a log of
 /// [`LOG_PAGES`] can hold.
 pub const PROGRESS_NOTES: usize = 4_096;
-/// Bytes of the file of these notes.
+/// Maximum size of a progress file, in bytes.
 pub(crate) const PROGRESS_FILE_BYTES: usize = 1024 * 1024;
-/// Files of such notes that are looked at.
+/// Maximum number of progress files that are read.
 pub(crate) const PROGRESS_FILES: usize = 10_000;
-/// Bytes of what tells one start of the machine from another.
+/// Maximum size of the machine's boot id, in bytes.
 pub(crate) const BOOT_ID_BYTES: usize = 64;
-/// Bytes on the disk that are kept for the ends of requests under way when it is full.
+/// Disk space reserved for recording the outcomes of requests in flight when the disk is full, in
+/// bytes.
 pub const RESERVE_BYTES: usize = 1024 * 1024;
 /// How long a write waits for the writes of other processes.
 pub const BUSY_WAIT: Duration = Duration::from_secs(10);
-/// How often it looks whether they are done.
+/// How often a waiting write retries.
 pub const BUSY_EVERY: Duration = Duration::from_micros(500);
-/// Statements that a connection keeps ready.
+/// Number of prepared statements cached per connection.
 pub const STATEMENTS: usize = 64;
-/// Connections that are kept for readers.
+/// Maximum number of idle connections kept for readers.
 pub const READERS: usize = 4;
-/// Bytes of an event that are kept beside it; more are kept once under their hash.
+/// Maximum size of an event stored inline, in bytes; larger ones are stored once, under their hash.
 pub const EVENT_INLINE_BYTES: usize = 64 * 1024;
-/// Bytes of an event: what is stored of an answer, and what is said about it.
+/// Maximum size of an event, in bytes: the stored part of a response plus its metadata.
 pub const EVENT_BYTES: usize = 16 * 1024 * 1024;
-/// Bytes of all events of one write.
+/// Maximum total size of the events in one write, in bytes.
 pub const APPEND_BYTES: usize = 64 * 1024 * 1024;
-/// Bytes of a message to a run, and of its answer.
+/// Maximum size of a message to a run, and of its reply, in bytes.
 pub const MESSAGE_BYTES: usize = 16 * 1024 * 1024;
-/// Messages to one run that are taken up at once.
+/// Maximum number of messages to one run that are taken from its inbox at once.
 pub const MESSAGES: usize = 256;
-/// Runs that are told of at once.
+/// Maximum number of runs returned by one query.
 pub const RUNS_AT_ONCE: usize = 1_000;
-/// Events that are read at once.
+/// Maximum number of events read at once.
 pub const EVENTS_AT_ONCE: usize = 10_000;
-/// Bytes of events after which a page of them ends.
+/// Size in bytes at which a page of events ends.
 pub const EVENTS_BYTES: usize = 32 * 1024 * 1024;
-/// Runs that the beginning of an id may mean before nobody would read the list.
+/// Maximum number of runs listed for an ambiguous id prefix; nobody would read a longer list.
 pub const RUNS_MEANT: usize = 20;
-/// Runs that are purged in one transaction, so that others need not wait for all of them.
+/// Number of runs purged in one transaction, so that other writers do not have to wait for all of
+/// them.
 pub const RUNS_PURGED_AT_ONCE: usize = 200;
-/// Files beside the journal that are looked at when runs are copied or purged.
+/// Maximum number of files next to the journal that are examined when runs are backed up or purged.
 pub(crate) const KEPT_FILES: usize = 1_000_000;
-/// Bytes of such a file: more than any answer that is kept.
+/// Maximum size of such a file, in bytes: more than any stored response.
 pub(crate) const KEPT_FILE_BYTES: usize = 1024 * 1024 * 1024;
-/// How long a file that no run names is kept: a day, for whoever was told where it is.
+/// How long a file that no run refers to is kept: one day, for anyone who was given its path.
 pub(crate) const KEPT_UNNAMED_MS: u64 = 24 * 60 * 60 * 1_000;
-/// Errors of a file that a listing shows.
+/// Maximum number of errors listed for a file.
 pub const VIOLATIONS_LISTED: usize = 20;
-/// Processes that are woken at once.
+/// Maximum number of processes that are woken or examined at once.
 pub const LISTENERS: usize = 1_000;
-/// For how long a process counts as alive without a sign of life.
+/// How long a process counts as alive without a heartbeat.
 pub const HOLDER_TTL: Duration = Duration::from_secs(6);
-/// For how many of these a process is believed whose lock is held: it lives, and may only be
-/// stopped.
+/// How many times [`HOLDER_TTL`] a process that still holds its lock is given: it is alive, and
+/// possibly just suspended.
 pub const HELD_TTLS: u32 = 10;
 
-/// [`HOLDER_TTL`], which a test may shorten; no release build asks.
+/// [`HOLDER_TTL`], which tests can shorten through an environment variable; release builds ignore
+/// that.
 pub fn holder_ttl() -> Duration {
     #[cfg(debug_assertions)]
     {
@@ -141,46 +146,46 @@ pub fn holder_ttl() -> Duration {
     HOLDER_TTL
 }
 
-/// For how long a process is believed whose lock is held and whose heartbeat stands still.
+/// How long a process counts as alive if it holds its lock but its heartbeat has stopped.
 pub fn held_ttl() -> Duration {
     holder_ttl().saturating_mul(HELD_TTLS)
 }
 
-/// How long a process waits for a wake-up before it looks whether anybody still listens.
+/// How long a thread waits for a wake-up before it checks whether anyone is still listening.
 pub const LISTEN: Duration = Duration::from_mins(1);
 
 // Documents that runs are pinned to.
 
-/// How long a document stays that no run refers to: the run it was kept for may be about to begin.
+/// How long an unreferenced document is kept: the run it was stored for may be about to start.
 pub(crate) const DOCUMENT_UNUSED: Duration = Duration::from_hours(1);
 
 // Names and keys.
 
-/// Characters of the name of a secret.
+/// Maximum number of characters in the name of a secret.
 pub const SECRET_NAME_CHARS: usize = 64;
-/// Random bytes of a token that is generated.
+/// Number of random bytes in a generated token.
 pub(crate) const TOKEN_BYTES: usize = 32;
-/// Characters that a token has at least: as many as 128 bits take in base64.
+/// Minimum number of characters in a token: what 128 bits take in base64.
 pub const TOKEN_CHARS_MIN: usize = 22;
-/// Bytes of the file that holds a token.
+/// Maximum size of a token file, in bytes.
 pub(crate) const TOKEN_FILE_BYTES: usize = 4 << 10;
 
-// The person who decides.
+// The person who approves.
 
-/// Wrong PINs in a row after which the PIN is locked.
+/// Number of consecutive wrong PINs after which the PIN is locked.
 pub const PIN_TRIES: u32 = 5;
-/// Characters that a PIN has at least.
+/// Minimum number of characters in a PIN.
 pub const PIN_CHARS_MIN: usize = 6;
-/// How much work it is to try a PIN, as a power of two.
+/// The scrypt work factor for PINs, as a power of two.
 pub(crate) const PIN_SCRYPT_LOG_N: u8 = 15;
 
 // Processes that drive runs.
 
-/// Tries to lock the file that shows a process to be alive. A process that cleans up may hold the
-/// lock for a moment.
+/// Attempts to lock the file that shows that a process is alive. A process that is cleaning up may
+/// hold the lock for a moment.
 pub(crate) const ALIVE_TRIES: usize = 100;
-/// Pause between two of these tries.
+/// Pause between these attempts.
 pub(crate) const ALIVE_EVERY: Duration = Duration::from_millis(2);
-/// Bytes of the path of a socket, the final zero left out: the least that a supported system
-/// allows.
+/// Maximum length of a socket path in bytes, without the trailing zero: the smallest limit of any
+/// supported system.
 pub(crate) const SOCKET_PATH_BYTES: usize = 103;

@@ -1,4 +1,4 @@
-//! The whole library at one moment, in short: every workflow, every file that is none, every
+//! A summary of the whole library at one moment: every workflow, every invalid file and every
 //! source.
 
 use std::collections::HashMap;
@@ -16,18 +16,17 @@ use milepost_syntax::source::Format;
 use crate::index::{FileRecord, Validity, WorkflowIndex};
 use crate::{FileError, SourceKind, limits};
 
-/// The whole library at one moment. Holds no documents.
+/// The whole library at one moment, without the documents.
 #[derive(Debug)]
 pub struct Listing {
     /// Every workflow, sorted by id.
     pub items: Vec<Arc<WorkflowSummary>>,
-    /// Every file that is no workflow, without its document.
+    /// Every file that is not a valid workflow, without its document.
     pub invalid: Vec<InvalidFile>,
-    /// What each source holds, least first.
+    /// The contents of each source, in ascending order of precedence.
     pub sources: Vec<SourceReport>,
 }
 
-/// A workflow in short.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkflowSummary {
     pub id: String,
@@ -35,36 +34,35 @@ pub struct WorkflowSummary {
     pub description: Option<String>,
     pub category: Option<String>,
     pub tags: Vec<String>,
-    /// Whose steps it has: `agent`, `command`, `approval`.
+    /// Who performs its steps: `agent`, `command`, `approval`.
     pub kinds: Vec<&'static str>,
     pub runs: Vec<String>,
     pub version_label: Option<String>,
-    /// Its version: the hash of its bytes.
+    /// The hash of its bytes.
     pub version: String,
     pub spelling: Spelling,
     pub format: Option<Format>,
-    /// How many steps it has, those of loops included.
+    /// The number of steps, including those in loops.
     pub steps: usize,
-    /// Every step is an agent's, those of loops included.
+    /// Whether every step, including those in loops, is performed by an agent.
     pub agent_only: bool,
-    /// Which kind of source it comes from.
     pub source: SourceKind,
-    /// Its file; of a built-in workflow only the name.
+    /// The path of its file; for a built-in workflow, only the name.
     pub path: PathBuf,
 }
 
-/// What keeps a file from being a workflow.
+/// What makes a file invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidCause {
-    /// What it says, or that its id is taken.
+    /// Its content, or an id that is already taken.
     Text,
-    /// Where it is or what it is: it leads out of its directory, or is no regular file.
+    /// Its location or type: it leads out of its directory, or is not a regular file.
     Place,
-    /// The system: it could not be read.
+    /// The system: the file could not be read.
     System,
 }
 
-/// Why a file is no workflow.
+/// Why a file is not a valid workflow.
 #[derive(Debug, Clone)]
 pub(crate) struct InvalidReason {
     pub(crate) cause: InvalidCause,
@@ -73,7 +71,7 @@ pub(crate) struct InvalidReason {
 }
 
 impl PartialEq for InvalidReason {
-    /// The violations follow from what the file says, as the reason does.
+    /// The violations are not compared: like the reason, they follow from the content.
     fn eq(&self, other: &InvalidReason) -> bool {
         (self.cause, &self.reason) == (other.cause, &other.reason)
     }
@@ -85,7 +83,7 @@ impl InvalidReason {
         InvalidReason { cause, reason: reason.into(), violations }
     }
 
-    /// A document with errors: the first one is the reason.
+    /// For a document with errors; the first one becomes the reason.
     pub(crate) fn of_document(document: &Document) -> InvalidReason {
         let errors = document.violations.iter().filter(|one| one.severity == Severity::Error);
         let errors: Vec<Violation> = errors.take(limits::VIOLATIONS_LISTED).cloned().collect();
@@ -95,7 +93,7 @@ impl InvalidReason {
         InvalidReason { cause, reason, violations: Arc::new(errors) }
     }
 
-    /// With the system's words where it was the system that refused.
+    /// Includes the system's message if the system reported the error.
     pub(crate) fn of_file(error: &FileError) -> InvalidReason {
         let cause = match error {
             FileError::Io { .. } | FileError::NotFound { .. } | FileError::Exists { .. } => {
@@ -113,28 +111,28 @@ impl InvalidReason {
     }
 }
 
-/// A file that is no workflow, or whose id is taken.
+/// A file that is not a valid workflow, or whose id is already taken.
 #[derive(Debug, Clone)]
 pub struct InvalidFile {
     pub path: PathBuf,
     pub cause: InvalidCause,
-    /// Why, in one sentence.
+    /// The reason in one sentence.
     pub reason: String,
-    /// The first errors of what it says.
+    /// The first errors in its content.
     pub violations: Arc<Vec<Violation>>,
-    /// What the file says; none when it could not be read, and none in a listing.
+    /// The document; `None` if the file could not be read, and always `None` in a listing.
     pub document: Option<Arc<Document>>,
 }
 
-/// What one source holds.
+/// The contents of one source.
 #[derive(Debug, Clone)]
 pub struct SourceReport {
     pub kind: SourceKind,
-    /// Its directory; none for what comes with the program.
+    /// Its directory; `None` for the built-in workflows.
     pub path: Option<PathBuf>,
     pub exists: bool,
     pub count: usize,
-    /// Ids that a later source has too, with that source's kind.
+    /// Ids that a later source overrides, with the kind of that source.
     pub shadowed: Vec<(String, SourceKind)>,
     pub cut: bool,
 }
@@ -167,7 +165,7 @@ impl WorkflowSummary {
     }
 }
 
-/// Whose steps a workflow has.
+/// Who performs the steps of a workflow.
 fn kinds(workflow: &Workflow) -> Vec<&'static str> {
     let steps = workflow.all_steps();
     let has = |wanted: fn(&Action) -> bool| steps.iter().any(|step| wanted(&step.action));
@@ -179,7 +177,7 @@ fn kinds(workflow: &Workflow) -> Vec<&'static str> {
     kinds.into_iter().filter(|(_, there)| *there).map(|(kind, _)| kind).collect()
 }
 
-/// The workflows that a workflow runs.
+/// The workflows that a workflow runs as steps.
 fn runs(workflow: &Workflow) -> Vec<String> {
     let steps = workflow.all_steps();
     let ids = steps.iter().filter_map(|step| {
@@ -191,7 +189,7 @@ fn runs(workflow: &Workflow) -> Vec<String> {
 }
 
 impl Listing {
-    /// What an index knows, once every file of it is judged.
+    /// The listing of an index in which every file has been validated.
     pub(crate) fn of(index: &WorkflowIndex) -> Listing {
         let mut draft = Draft::default();
         let mut records: Vec<&FileRecord> = index.files().map(|(_, record)| record).collect();
@@ -225,7 +223,7 @@ impl Listing {
 
 #[derive(Default)]
 struct Draft<'i> {
-    /// By id: the number of the source, and the workflow.
+    /// The winning workflow for each id, with the index of its source.
     winners: HashMap<&'i str, (usize, &'i Arc<WorkflowSummary>)>,
     invalid: Vec<InvalidFile>,
     sources: Vec<SourceReport>,
@@ -239,7 +237,7 @@ impl<'i> Draft<'i> {
                 self.invalid.push(refusal.clone().at(path, None));
                 return;
             }
-            // It went while the others were judged.
+            // The file disappeared while the others were being validated.
             Validity::Open => return,
         };
         if let Some((held, other)) = self.winners.get(summary.id.as_str()) {

@@ -1,26 +1,26 @@
-//! Which directories hold workflows, catalogs and the rest, from the environment and the working
-//! directory.
+//! The directories that hold workflows, catalogs and other data, determined from the environment
+//! and the working directory.
 
 use std::path::{Path, PathBuf};
 
 use milepost_engine::named_enum;
 
 named_enum! {
-    /// What kind of source a directory is.
+    /// The kind of a workflow source.
     #[derive(PartialOrd, Ord)]
     SourceKind {
-        /// Comes with the program.
+        /// Ships with the program.
         BuiltIn = "built-in",
         /// The user's own directory.
         User = "user",
         /// An entry of `WORKFLOW_STORAGE_PATH`.
         Path = "path",
-        /// The one directory that is written.
+        /// The directory that workflows are written to.
         Runtime = "runtime",
     }
 }
 
-/// A place, and what decided on it.
+/// A location and what determined it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExplainedLocation {
     pub name: &'static str,
@@ -28,21 +28,21 @@ pub struct ExplainedLocation {
     pub from: LocationOrigin,
 }
 
-/// What decided on a place.
+/// What determined a location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LocationOrigin {
-    /// This variable of the environment.
+    /// This environment variable.
     Environment(&'static str),
-    /// The project up the tree.
+    /// The project that contains the working directory.
     Project,
-    /// The user's own configuration: there is no project.
+    /// The user's own configuration, because there is no project.
     User,
-    /// Nobody: it is where it is unless somebody says otherwise.
+    /// Nothing: it is the default.
     Default,
 }
 
 impl LocationOrigin {
-    /// The word people see.
+    /// The name shown to people.
     pub fn name(self) -> &'static str {
         match self {
             LocationOrigin::Environment(_) => "environment",
@@ -52,7 +52,7 @@ impl LocationOrigin {
         }
     }
 
-    /// The variable, when it was one.
+    /// The environment variable that determined the location, if any.
     pub fn variable(self) -> Option<&'static str> {
         match self {
             LocationOrigin::Environment(name) => Some(name),
@@ -61,25 +61,25 @@ impl LocationOrigin {
     }
 }
 
-/// The directories, least first: a later one wins by id.
+/// All directories. Workflow directories are in ascending order of precedence.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Locations {
     pub config: PathBuf,
-    /// The configuration file of the user, whether it is the one or not.
+    /// The user's configuration file, which may not be the active one.
     pub user_config: PathBuf,
     pub directories: Vec<(SourceKind, PathBuf)>,
-    /// What belongs to the user and to no project: the secrets.
+    /// The user's data, which belongs to no project: secrets and runs.
     pub data: PathBuf,
-    /// What can be made again at any time.
+    /// Data that can be rebuilt at any time.
     pub cache: PathBuf,
     pub working: PathBuf,
-    /// The nearest folder up the tree that holds a `.milepost/config.toml`.
+    /// The closest ancestor of the working directory that contains a `.milepost/config.toml`.
     pub project: Option<PathBuf>,
     pub home: Option<PathBuf>,
 }
 
 impl Locations {
-    /// Works the directories out. `variable` reads the environment, so that this does not.
+    /// Determines the directories. The environment is read only through `variable`.
     pub fn resolve(variable: &dyn Fn(&str) -> Option<String>, working: &Path) -> Locations {
         let resolver = Resolver { variable, working };
         let user_config = resolver.user_config();
@@ -114,8 +114,8 @@ impl Locations {
         }
     }
 
-    /// The directories as they are for a run of another folder, whose configuration file is known
-    /// where the run says so. What belongs to the user stays as it is.
+    /// The directories for a run that belongs to another folder, with the configuration file the
+    /// run names, if any. The user's own directories stay the same.
     #[must_use]
     pub fn of_workspace(&self, folder: &Path, config: Option<&Path>) -> Locations {
         let own = project_config(folder);
@@ -134,13 +134,13 @@ impl Locations {
         Locations { config, directories, working: folder.to_owned(), project, ..self.clone() }
     }
 
-    /// The directory that holds the catalogs: beside the configuration.
+    /// The directory of catalogs, next to the configuration file.
     pub fn catalogs(&self) -> PathBuf {
         sibling(&self.config, "catalogs")
     }
 
-    /// Every place, with what decided on it. `variable` reads the environment that the places were
-    /// worked out with.
+    /// Every location and what determined it. `variable` must read the same environment that the
+    /// locations were resolved with.
     pub fn explained(&self, variable: &dyn Fn(&str) -> Option<String>) -> Vec<ExplainedLocation> {
         let set = |name: &'static str| {
             let there = variable(name).is_some_and(|value| !value.is_empty());
@@ -166,7 +166,7 @@ impl Locations {
         there.collect()
     }
 
-    /// The one directory that is written.
+    /// The directory that workflows are written to.
     pub fn runtime(&self) -> &Path {
         self.directories.last().map_or(Path::new("."), |(_, path)| path)
     }
@@ -176,7 +176,7 @@ fn sibling(config: &Path, name: &str) -> PathBuf {
     config.parent().unwrap_or(Path::new(".")).join(name)
 }
 
-/// The nearest folder up the tree with a configuration in it.
+/// The closest ancestor that contains a project configuration.
 fn project(working: &Path) -> Option<PathBuf> {
     let mut folders = working.ancestors();
     folders.find(|folder| project_config(folder).is_file()).map(Path::to_owned)
@@ -201,15 +201,16 @@ impl Resolver<'_> {
             Some(home) => self.expand(&home),
             None => match self.home() {
                 Some(home) => home.join(".config"),
-                // Without a home there is no user's directory: the project is all there is.
+                // Without a home directory there is no user configuration, so the project's is
+                // used.
                 None => return project_config(self.working),
             },
         };
         base.join("milepost").join("config.toml")
     }
 
-    /// A directory of the user's: below what a variable says, else below the home, else in the
-    /// project.
+    /// A directory of the user: below the variable's value, else below the home directory, else in
+    /// the project.
     fn of_user(&self, variable: &str, below_home: &str, in_project: &str) -> PathBuf {
         match (self.path(variable), self.home()) {
             (Some(base), _) => base.join("milepost"),
@@ -235,7 +236,7 @@ impl Resolver<'_> {
             .collect()
     }
 
-    /// `~` and `$VAR` are filled in; a relative path starts at the working directory.
+    /// Expands `~` and `$VAR`; a relative path is resolved against the working directory.
     fn expand(&self, text: &str) -> PathBuf {
         let mut path = String::new();
         let mut rest = text;
@@ -251,7 +252,8 @@ impl Resolver<'_> {
             let (name, length) = variable_name(after);
             match self.value(name).filter(|_| !name.is_empty()) {
                 Some(value) => path.push_str(&value),
-                // An unknown variable stays visible, so that the path in a message tells why.
+                // An unset variable is left in place, so that the path in an error message shows
+                // the cause.
                 None => path.push_str(&rest[dollar..=dollar + length]),
             }
             rest = &after[length..];
@@ -261,7 +263,7 @@ impl Resolver<'_> {
     }
 }
 
-/// The name behind a `$`, plain or in braces, and how long it is with them.
+/// The variable name after a `$`, with or without braces, and its length including them.
 fn variable_name(text: &str) -> (&str, usize) {
     if let Some(inner) = text.strip_prefix('{')
         && let Some(end) = inner.find('}')

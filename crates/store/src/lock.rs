@@ -10,16 +10,16 @@ use crate::{FileError, limits};
 
 const HELD: &str = "another process holds it: wait for that one or end it";
 
-/// Held by one process, and there by one thread, until it is dropped. The system lets go of it
-/// when the process ends, however it ends.
+/// Held by one thread of one process until it is dropped. The system releases the lock when the
+/// process ends, however it ends.
 #[derive(Debug)]
 pub(crate) struct Lock {
     _file: File,
 }
 
 impl Lock {
-    /// Waits for the lock of a directory, which must be there. The wait is bounded: a process
-    /// that was stopped while it held the lock must not stop all others.
+    /// Waits for the lock of an existing directory. The wait is bounded, because a process that was
+    /// suspended while holding the lock must not block all others.
     pub(crate) fn of(directory: &Path) -> Result<Lock, FileError> {
         let path = directory.join(".lock");
         let fail = |error| FileError::of(&path, error);

@@ -1,4 +1,4 @@
-//! One look at one file: whether it is as it was, and if not, what it is now.
+//! Checking a single file: whether it has changed, and if so, what it contains now.
 
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
@@ -12,29 +12,29 @@ use crate::listing::InvalidReason;
 use crate::stamp::ObservedStamp;
 use crate::{Directory, FileError, identity};
 
-/// What an earlier look has left to compare with.
+/// The result of an earlier check, to compare with.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct FileTrace {
-    /// None when not even the stamp could be had, or when nothing has to be looked at.
+    /// `None` if not even the stamp could be read, or if there is nothing on disk to check.
     pub(crate) seen: Option<ObservedStamp>,
-    /// Tells one content from another; none of a file that could not be read.
+    /// Distinguishes contents; `None` if the file could not be read.
     pub(crate) hash: Option<u64>,
 }
 
-/// What a look came to.
+/// The result of a check.
 #[derive(Debug)]
 pub(crate) enum FileChange {
-    /// The file is as it was.
+    /// The file is unchanged.
     Same,
-    /// It says what it said, and has been touched or has settled.
+    /// The content is the same, but the file was touched, or its stamp has settled.
     Touched(FileTrace),
-    /// There is no such file any more.
+    /// The file no longer exists.
     Gone,
-    /// It says something else, or was never looked at.
+    /// The content changed, or the file was not checked before.
     Read(FileReading),
 }
 
-/// What a file says, as far as it was of interest.
+/// The part of a file's content that the index needs.
 #[derive(Debug)]
 pub(crate) struct FileReading {
     pub(crate) trace: FileTrace,
@@ -43,15 +43,14 @@ pub(crate) struct FileReading {
 }
 
 impl FileReading {
-    /// What text that comes with the program says: its name is its id, so that no start has to read
-    /// it.
+    /// For built-in text. Its id is its file name, so that it need not be parsed at startup.
     pub(crate) fn of_built_in(text: &str, path: &Path) -> FileReading {
         let trace = FileTrace { seen: None, hash: Some(hash(text.as_bytes())) };
         FileReading { trace, id: identity::of_name(path), refused: None }
     }
 }
 
-/// Looks at a file for its id; opens it only if it is not what `known` says.
+/// Determines the id of a file, which is opened only if it differs from `known`.
 pub(crate) fn for_id(directory: &Directory, path: &Path, known: Option<FileTrace>) -> FileChange {
     if let Some(FileTrace { seen: Some(seen), .. }) = known
         && let Ok(now) = directory.stamp(path)
@@ -70,14 +69,14 @@ pub(crate) fn for_id(directory: &Directory, path: &Path, known: Option<FileTrace
     FileChange::Read(FileReading { trace, id: identity::of_bytes(&bytes, path), refused: None })
 }
 
-/// What a file says in full, with the bytes that say so.
+/// The full content of a file, parsed and as bytes.
 pub(crate) struct WholeFile {
     pub(crate) reading: FileReading,
     pub(crate) document: Document,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Reads a file whole.
+/// Reads a file in full.
 pub(crate) fn for_document(
     directory: &Directory,
     path: &Path,
@@ -89,7 +88,7 @@ pub(crate) fn for_document(
     }
 }
 
-/// Reads text that comes with the program.
+/// Reads a built-in text.
 pub(crate) fn for_built_in(text: &str, path: &Path, world: World<'_>) -> WholeFile {
     whole(None, text.as_bytes().to_vec(), path, world)
 }
@@ -105,8 +104,8 @@ fn refused(directory: &Directory, path: &Path, error: &FileError) -> FileChange 
     if matches!(error, FileError::NotFound { .. }) && !directory.is_link(path) {
         return FileChange::Gone;
     }
-    // Without a stamp the file is tried again at every look: what keeps it from being read, such
-    // as a link or the rights of a folder, may change without a trace at the file.
+    // Without a stamp the file is retried on every check: the cause, such as a link or the
+    // permissions of a folder, may change without leaving a trace on the file.
     let trace = FileTrace::default();
     FileChange::Read(FileReading {
         trace,
@@ -115,7 +114,7 @@ fn refused(directory: &Directory, path: &Path, error: &FileError) -> FileChange 
     })
 }
 
-/// Told apart with a key nobody knows, so that nobody can make two contents that look the same.
+/// Uses a random key, so that nobody can construct two contents with the same hash.
 fn hash(bytes: &[u8]) -> u64 {
     static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     KEY.hash_one(bytes)

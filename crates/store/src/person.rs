@@ -1,9 +1,9 @@
-//! The person's PIN: what a decision is signed with.
+//! The person's PIN, which signs their decisions.
 //!
-//! The PIN itself is nowhere. A key pair follows from it and a salt; the public half is kept, and
-//! pinned in every run, so that anybody can tell a decision the person made from one that was
-//! written into a file. Who can read the file can try PINs against it, slowly: a longer PIN is the
-//! only help against that.
+//! The PIN itself is not stored. A key pair is derived from it and a salt; the public key is
+//! stored, and pinned in every run, so that anyone can tell a decision made by the person from one
+//! written into a file. Anyone who can read the file can test PINs against it, slowly; only a
+//! longer PIN protects against that.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,15 +19,15 @@ use crate::limits::{self, PIN_CHARS_MIN, PIN_TRIES};
 use crate::lock::Lock;
 use crate::runs::{self, RunsError};
 
-/// What the code over the file is for.
+/// The purpose for which the file's authentication code is computed.
 const PURPOSE: &str = "person";
 
-/// Why something cannot be signed.
+/// Why something could not be signed.
 #[derive(Debug, thiserror::Error)]
 pub enum PersonError {
     #[error("no PIN is set")]
     NotSet,
-    /// The PIN is not the one that was set.
+    /// The PIN does not match.
     #[error("this is not the PIN; {left} tries are left")]
     Wrong { left: u32 },
     #[error("the PIN is locked after {PIN_TRIES} wrong tries")]
@@ -36,13 +36,13 @@ pub enum PersonError {
     TooShort,
     #[error("`{}` is damaged", path.display())]
     Damaged { path: PathBuf },
-    /// The system has no randomness to give.
+    /// The system provided no random numbers.
     #[error("the system gives no random numbers")]
     NoRandomness,
     /// The file could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// What shows that nobody else wrote it could not be made.
+    /// The file's authentication code could not be computed.
     #[error(transparent)]
     Chain(JournalError),
 }
@@ -53,10 +53,11 @@ struct PersonFile {
     cost: u8,
     key: String,
     wrong: u32,
-    /// Workflows that may approve by themselves, each with the person's signature.
+    /// Workflows that may approve without asking, each with the person's signature.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     granted: BTreeMap<String, String>,
-    /// Made with the key of the journal: who only writes the file cannot set the count back.
+    /// Computed with the journal's key, so that write access to the file is not enough to reset the
+    /// counter.
     #[serde(default)]
     mac: String,
 }
@@ -67,19 +68,19 @@ impl PersonFile {
     }
 }
 
-/// What is signed when a person lets a workflow approve by itself.
+/// The text that is signed to let a workflow approve without asking.
 fn granted_text(workflow: &str) -> String {
     format!("milepost unattended\n{workflow}")
 }
 
-/// The person of a data directory.
+/// The person of a data directory, identified by their PIN.
 #[derive(Debug, Clone)]
 pub struct Person {
     directory: PathBuf,
 }
 
 impl Person {
-    /// Of a data directory. Nothing is read yet.
+    /// The person of a data directory. Reads nothing yet.
     pub fn of(directory: &Path) -> Person {
         Person { directory: directory.to_owned() }
     }
@@ -88,12 +89,12 @@ impl Person {
         self.directory.join("person.json")
     }
 
-    /// The public key, when a PIN is set.
+    /// The public key, if a PIN is set.
     pub fn key(&self) -> Result<Option<String>, PersonError> {
         Ok(self.kept()?.map(|kept| kept.key))
     }
 
-    /// Sets the PIN. One that is set already is needed to change it.
+    /// Sets the PIN. Changing an existing PIN requires the old one.
     pub fn set_pin(&self, pin: &Secret, old: Option<&Secret>) -> Result<(), PersonError> {
         if pin.reveal().chars().count() < PIN_CHARS_MIN {
             return Err(PersonError::TooShort);
@@ -110,7 +111,7 @@ impl Person {
         self.keep(PersonFile { salt, cost: limits::PIN_SCRYPT_LOG_N, key, wrong: 0, granted, mac })
     }
 
-    /// Lets these workflows, and no others, approve by themselves.
+    /// Lets exactly these workflows approve without asking.
     pub fn grant(&self, pin: &Secret, workflows: &[&str]) -> Result<(), PersonError> {
         let mut granted = BTreeMap::new();
         for workflow in workflows {
@@ -121,22 +122,23 @@ impl Person {
         self.keep(PersonFile { granted, ..kept })
     }
 
-    /// Whether the person said that a workflow may approve by itself; nobody is asked where no PIN
-    /// is set.
+    /// Whether the person allowed a workflow to approve without asking; always true if no PIN is
+    /// set.
     pub fn has_granted(&self, workflow: &str) -> Result<bool, PersonError> {
         let Some(kept) = self.kept()? else { return Ok(true) };
         let signature = kept.granted.get(workflow);
         Ok(signature.is_some_and(|own| is_signed(&kept.key, &granted_text(workflow), own)))
     }
 
-    /// Signs a text; a wrong PIN is counted before it is told.
+    /// Signs a text. A wrong PIN is counted before it is reported.
     pub fn sign(&self, pin: &Secret, text: &str) -> Result<String, PersonError> {
         let _lock = self.lock()?;
         let mut kept = self.kept()?.ok_or(PersonError::NotSet)?;
         if kept.wrong >= PIN_TRIES {
             return Err(PersonError::Locked);
         }
-        // Counted first: whoever kills the process while it thinks gains no try by it.
+        // Counted before the check, so that killing the process in between does not gain an
+        // attempt.
         kept.wrong += 1;
         self.keep(kept.clone())?;
         let salt = unhex(&kept.salt).ok_or_else(|| self.damaged())?;
@@ -165,7 +167,7 @@ impl Person {
         if sound { Ok(Some(kept)) } else { Err(self.damaged()) }
     }
 
-    /// The caller holds the lock.
+    /// Writes the file. The caller holds the lock.
     fn keep(&self, mut kept: PersonFile) -> Result<(), PersonError> {
         kept.mac = runs::coded(&self.directory, PURPOSE, &kept.told()).map_err(chain)?;
         let bytes = serde_json::to_vec_pretty(&kept).map_err(|_| self.damaged())?;
@@ -177,7 +179,7 @@ impl Person {
     }
 }
 
-/// Whether a signature is the work of whoever has a key.
+/// Whether a signature was made with the private key that belongs to `key`.
 pub fn is_signed(key: &str, text: &str, signature: &str) -> bool {
     let (Some(key), Some(signature)) = (unhex(key), unhex(signature)) else { return false };
     UnparsedPublicKey::new(&ED25519, key).verify(text.as_bytes(), &signature).is_ok()

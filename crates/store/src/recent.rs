@@ -1,4 +1,4 @@
-//! The documents asked for last. Bounded, so that a large library stays small in memory.
+//! A bounded cache of recently used documents, so that a large library needs little memory.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use crate::index::FileId;
 use crate::library::LibraryMatch;
 use crate::limits;
 
-/// The documents asked for last, the latest at the end.
+/// The recently used documents, most recent last.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
     held: VecDeque<Held>,
@@ -21,7 +21,7 @@ struct Held {
 }
 
 impl Recent {
-    /// What is held of a file, which is then the latest.
+    /// The cached match for a file, which becomes the most recent.
     pub(crate) fn get(&mut self, file: FileId) -> Option<LibraryMatch> {
         let at = self.held.iter().rposition(|held| held.file == file)?;
         if let Some(held) = self.held.remove(at) {
@@ -30,8 +30,8 @@ impl Recent {
         self.held.back().map(|held| held.found.clone())
     }
 
-    /// Holds what was found, and lets go of what was not asked for longest. The latest is always
-    /// held, however large it is.
+    /// Caches a match and evicts the least recently used ones. The newest is always kept, whatever
+    /// its size.
     pub(crate) fn put(&mut self, file: FileId, found: LibraryMatch, bytes: usize) {
         self.held.push_back(Held { file, found, bytes });
         self.bytes += bytes;

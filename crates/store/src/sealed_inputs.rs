@@ -1,8 +1,7 @@
-//! Secret inputs that a run was given, sealed with the key of the store for whichever process
-//! drives the run next.
+//! Secret inputs of runs, encrypted with the store's key for whichever process drives a run next.
 //!
-//! One file for each run, bound to it and to the time at which it expires. They are no part of a
-//! backup: whoever has that has the key as well.
+//! There is one file per run, bound to the run and to its expiry time. The files are not part of a
+//! backup, because a backup also contains the key.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,15 +17,15 @@ use crate::lock::Lock;
 use crate::runs::{RunsError, derived_key, derived_key_or_made};
 
 const FOLDER: &str = "sealed-inputs";
-/// What the key of the store is used for here.
+/// The purpose for which the store's key is used here.
 const PURPOSE: &str = "the secret inputs of runs";
-/// Bytes of the time at which a file expires, which it begins with.
+/// Size of the expiry time at the start of a file.
 const EXPIRY_BYTES: usize = size_of::<u64>();
 
-/// Why secret inputs could not be sealed or opened.
+/// Why secret inputs could not be encrypted or decrypted.
 #[derive(Debug, thiserror::Error)]
 pub enum SealError {
-    /// The key of the store cannot be used.
+    /// The store's key cannot be used.
     #[error(transparent)]
     Key(#[from] RunsError),
     /// The file cannot be read or written.
@@ -34,22 +33,22 @@ pub enum SealError {
     File(#[from] FileError),
     #[error("the system gives no random numbers")]
     NoRandomness,
-    /// They are larger than any may be.
+    /// The inputs exceed the size limit.
     #[error("the secret inputs are larger than {} bytes", limits::SEALED_INPUTS_BYTES)]
     TooLarge,
-    /// It was sealed with another key, or for another run, or was changed since.
+    /// The file was encrypted with another key or for another run, or was modified.
     #[error("`{}` does not open", path.display())]
     Shut { path: PathBuf },
 }
 
-/// The secret inputs of the runs of a data directory.
+/// The secret inputs of all runs in a data directory.
 #[derive(Debug, Clone)]
 pub struct SealedInputs {
     data: PathBuf,
 }
 
 impl SealedInputs {
-    /// Those of a data directory. Looks at nothing yet.
+    /// The secret inputs in a data directory. Does not touch the disk.
     pub fn of(data: &Path) -> SealedInputs {
         SealedInputs { data: data.to_owned() }
     }
@@ -62,8 +61,8 @@ impl SealedInputs {
         self.folder().join(run.as_str())
     }
 
-    /// Keeps the secret inputs of a run until a time, in milliseconds since 1970, in the place of
-    /// those it had.
+    /// Stores the secret inputs of a run until a time in milliseconds since 1970, replacing earlier
+    /// ones.
     pub fn put(
         &self,
         run: &RunId,
@@ -96,7 +95,7 @@ impl SealedInputs {
         Ok(file::write(&self.path(run), &bytes, WriteOptions::PRIVATE)?)
     }
 
-    /// The secret inputs that are kept of a run; none when there are none any more.
+    /// The secret inputs of a run; empty if there are none or they have expired.
     pub fn get(&self, run: &RunId, now_ms: u64) -> Result<BTreeMap<String, Secret>, SealError> {
         let path = self.path(run);
         let room = EXPIRY_BYTES + NONCE_LEN + CHACHA20_POLY1305.tag_len();
@@ -118,13 +117,13 @@ impl SealedInputs {
         Ok(plain.into_iter().map(|(name, value)| (name, Secret::new(value))).collect())
     }
 
-    /// Forgets those of a run.
+    /// Removes the secret inputs of a run.
     pub fn remove(&self, run: &RunId) -> Result<(), SealError> {
         file::remove(&self.path(run))?;
         Ok(())
     }
 
-    /// Runs whose secret inputs are kept; of many, some.
+    /// The runs that have stored secret inputs, up to a limit.
     pub fn runs(&self) -> Vec<RunId> {
         let Ok(folder) = fs::read_dir(self.folder()) else { return Vec::new() };
         let names = folder.flatten().take(limits::SEALED_INPUTS_SWEPT);
@@ -132,11 +131,11 @@ impl SealedInputs {
         runs.collect()
     }
 
-    /// Removes what has expired. What cannot be read stays: it cannot be opened either.
+    /// Removes expired inputs. Unreadable files are kept: they cannot be decrypted either.
     pub fn remove_expired(&self, now_ms: u64) {
         for run in self.runs() {
             if expiry(&self.path(&run)).is_some_and(|expiry| expiry <= now_ms) {
-                // One that is left is tried again by the next process.
+                // If this fails, the next process tries again.
                 drop(self.remove(&run));
             }
         }
@@ -152,7 +151,7 @@ fn expiry(path: &Path) -> Option<u64> {
     Some(u64::from_le_bytes(bytes))
 }
 
-/// What a file is bound to, so that it opens for no other run and at no later time.
+/// The associated data of a file, so that it cannot be used for another run or with a later expiry.
 fn bound(run: &RunId, expiry: [u8; EXPIRY_BYTES]) -> Vec<u8> {
     [run.as_str().as_bytes(), &expiry].concat()
 }

@@ -1,7 +1,7 @@
-//! TOML files that people edit, read with places: a wrong type is a fault with line and column, an
-//! unknown key a warning with the key that was probably meant.
+//! Parsing of TOML files that people edit. A wrong type is an error with line and column, an
+//! unknown key a warning that suggests the key that was probably meant.
 //!
-//! No fault quotes a value: somebody may have written a secret where its name belongs.
+//! No error quotes a value, because someone may have entered a secret in place of its name.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use milepost_model::suggest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Where something stands in a file, counted from 1; the column in characters.
+/// A position in a file. Line and column start at 1; the column counts characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TomlPosition {
     pub line: usize,
@@ -23,7 +23,7 @@ impl fmt::Display for TomlPosition {
     }
 }
 
-/// What is wrong with a file, at the first place that is.
+/// The first error in a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TomlError {
     #[error("it is not UTF-8 text: save it as UTF-8")]
@@ -32,14 +32,13 @@ pub enum TomlError {
     Syntax { at: TomlPosition, message: String },
     #[error("{at}: `{key}` must be {expected}, not {found}")]
     Type { at: TomlPosition, key: String, expected: &'static str, found: &'static str },
-    /// A value of the right type that does not fit.
+    /// A value of the right type that is not valid.
     #[error("{at}: `{key}` must be {expected}")]
     Value { at: TomlPosition, key: String, expected: &'static str },
     #[error("`{key}` is missing: add it")]
     Missing { key: String },
 }
 
-/// A key that means nothing here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownKey {
     pub at: TomlPosition,
@@ -58,18 +57,18 @@ impl fmt::Display for UnknownKey {
     }
 }
 
-/// A table whose values are taken out one by one; what is left is unknown.
+/// A table from which values are taken one by one; whatever is left is unknown.
 #[derive(Debug)]
 pub(crate) struct TomlTable<'t> {
     text: &'t str,
-    /// The keys above it, with a dot behind; empty at the top.
+    /// The path of the table, with a trailing dot; empty at the top level.
     prefix: String,
     values: DeTable<'t>,
     /// The keys that were asked for.
     known: Vec<&'static str>,
 }
 
-/// A value that was taken out of a table.
+/// A value that was taken from a table.
 #[derive(Debug)]
 pub(crate) struct TomlField<'t> {
     text: &'t str,
@@ -78,14 +77,14 @@ pub(crate) struct TomlField<'t> {
     value: DeValue<'t>,
 }
 
-/// Bytes as text, without a byte order mark in front.
+/// Decodes UTF-8 and strips a byte order mark.
 pub(crate) fn decoded(bytes: &[u8]) -> Result<&str, TomlError> {
     let text = std::str::from_utf8(bytes).map_err(|_| TomlError::NotText)?;
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
 impl<'t> TomlTable<'t> {
-    /// Reads a whole file.
+    /// Parses a whole file.
     pub(crate) fn read(text: &'t str) -> Result<TomlTable<'t>, TomlError> {
         let values = DeTable::parse(text).map_err(|error| {
             let at = place(text, error.span().map_or(0, |span| span.start));
@@ -99,7 +98,7 @@ impl<'t> TomlTable<'t> {
         })
     }
 
-    /// Takes a value out.
+    /// Takes an optional value.
     pub(crate) fn take(&mut self, key: &'static str) -> Option<TomlField<'t>> {
         self.known.push(key);
         let value = self.values.remove(key)?;
@@ -115,12 +114,12 @@ impl<'t> TomlTable<'t> {
         self.take(key).map(read).transpose()
     }
 
-    /// Takes a value out that must be there.
+    /// Takes a required value.
     pub(crate) fn need(&mut self, key: &'static str) -> Result<TomlField<'t>, TomlError> {
         self.take(key).ok_or_else(|| TomlError::Missing { key: format!("{}{key}", self.prefix) })
     }
 
-    /// Every value that is left, in the order of the keys.
+    /// All remaining values, in key order.
     pub(crate) fn fields(mut self) -> impl Iterator<Item = (Cow<'t, str>, TomlField<'t>)> {
         let values = std::mem::take(&mut self.values);
         values.into_iter().map(move |(key, value)| {
@@ -153,7 +152,7 @@ impl<'t> TomlField<'t> {
         }
     }
 
-    /// A number of things.
+    /// A non-negative whole number.
     pub(crate) fn count(self) -> Result<u64, TomlError> {
         const EXPECTED: &str = "a whole number, 0 or more";
         match &self.value {
@@ -183,7 +182,7 @@ impl<'t> TomlField<'t> {
         Ok(items.into_iter().enumerate().map(item).collect())
     }
 
-    /// A text that something can be made of.
+    /// A string that `parse` accepts.
     pub(crate) fn parsed<T>(
         self,
         expected: &'static str,
@@ -195,7 +194,7 @@ impl<'t> TomlField<'t> {
         }
     }
 
-    /// A list of texts that something can be made of.
+    /// A list of strings that `parse` accepts.
     pub(crate) fn parsed_list<T>(
         self,
         expected: &'static str,
@@ -204,12 +203,12 @@ impl<'t> TomlField<'t> {
         self.list()?.into_iter().map(|item| item.parsed(expected, &parse)).collect()
     }
 
-    /// Whether it is a text.
+    /// Whether the value is a string.
     pub(crate) fn is_text(&self) -> bool {
         matches!(self.value, DeValue::String(_))
     }
 
-    /// The fault of a value that does not fit.
+    /// The error for a value that is not valid.
     pub(crate) fn wrong_value(&self, expected: &'static str) -> TomlError {
         let at = place(self.text, self.offset);
         TomlError::Value { at, key: suggest::excerpt(&self.key), expected }

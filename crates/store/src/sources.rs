@@ -1,8 +1,8 @@
-//! Documents to import from local files, and the files they refer to.
+//! Local documents to import, and the files they refer to.
 //!
-//! Who named the document decides what may be read: a user may name any file, a model only one in
-//! the directories that are open to it. What a document refers to is the document's wish and
-//! nobody's else, so it stays below a root, and hidden files are never read for it.
+//! What may be read depends on who named the document: a user may name any file, a model only files
+//! in the directories open to it. References come from the document itself, whose author is not
+//! trusted, so they must stay below a root and never reach hidden files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ use milepost_catalog::limits::DOCUMENT_BYTES;
 use crate::file::{self, FileError};
 use crate::{Config, Directory, Locations, limits};
 
-/// Who named a document, and what that opens.
+/// Who named a document, and what they may read.
 #[derive(Debug, Clone)]
 pub enum Trust {
     /// A person typed its path.
@@ -24,7 +24,7 @@ pub enum Trust {
     Agent(AgentTrust),
 }
 
-/// What a person's word opens: any file.
+/// What a user may read: any file.
 #[derive(Debug, Clone)]
 pub struct UserTrust {
     working: PathBuf,
@@ -32,7 +32,7 @@ pub struct UserTrust {
     root: Option<PathBuf>,
 }
 
-/// What a model's word opens: files below some directories.
+/// What a model may read: files below certain directories.
 #[derive(Debug, Clone)]
 pub struct AgentTrust {
     working: PathBuf,
@@ -42,56 +42,58 @@ pub struct AgentTrust {
 #[derive(Debug, Clone)]
 struct AgentRoot {
     path: PathBuf,
-    /// Whether hidden files below it are open too: not in a home, where keys and tokens lie.
+    /// Whether hidden files below it may be read: not in a home directory, which contains keys and
+    /// tokens.
     hidden: bool,
 }
 
-/// Why a document or a file it refers to was not read.
+/// Why a document, or a file that it refers to, was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     #[error(transparent)]
     File(#[from] FileError),
-    /// A file that a tool call may not read, whether it is there or not.
+    /// A file that a tool call may not read, whether it exists or not.
     #[error(
         "`{}` lies where a tool call may not read: move it into the project, \
          or add its folder to `source_roots` in the configuration",
         path.display()
     )]
     NotOpen { path: PathBuf },
-    /// The document does not lie below the root that was given for it.
+    /// The document is not below the root given for it.
     #[error("`{}` does not lie below the root `{}`", path.display(), root.display())]
     NotBelowRoot { path: PathBuf, root: PathBuf },
-    /// A reference to a file that a document may not refer to.
+    /// A reference to a file that the document may not refer to.
     #[error("`{reference}` leads out of `{}` or to a hidden file", root.display())]
     Reference { reference: String, root: PathBuf },
-    /// More files than a document may consist of.
+    /// The document refers to too many files.
     #[error("the document consists of more than {} files", limits::REFERENCED_FILES)]
     TooManyFiles,
-    /// More bytes than a document may consist of.
+    /// The files of the document are too large in total.
     #[error("the files of the document have more than {} bytes", limits::REFERENCED_BYTES)]
     TooManyBytes,
 }
 
 impl Trust {
-    /// A person's. References stay below the folder above that of the document, unless that one
-    /// is the home or holds it.
+    /// The trust given to a user. References must stay below the parent of the document's folder,
+    /// unless the parent is the home directory or contains it.
     pub fn user(locations: &Locations) -> Trust {
         let home = locations.home.clone();
         Trust::User(UserTrust { working: locations.working.clone(), home, root: None })
     }
 
-    /// A person's, who says below which folder references stay.
+    /// The trust given to a user who names the folder that references must stay below.
     pub fn user_with_root(locations: &Locations, root: &Path) -> Trust {
         let home = locations.home.clone();
         let root = Some(locations.working.join(root));
         Trust::User(UserTrust { working: locations.working.clone(), home, root })
     }
 
-    /// A model's: the project, the working directory and the configured roots are open to it.
+    /// The trust given to a model, which may read below the project, the working directory and the
+    /// configured roots.
     pub fn agent(locations: &Locations, config: &Config) -> Trust {
         let home = locations.home.as_deref().and_then(|home| fs::canonicalize(home).ok());
         let near = locations.project.iter().chain([&locations.working]);
-        // Programs are often started in the root directory: that opens nothing.
+        // Programs are often started in the root directory, which must not open the whole disk.
         let near = near.filter_map(|path| canonical(path)).filter(|path| path.parent().is_some());
         let near = near.map(|path| {
             let hidden = !home.as_deref().is_some_and(|home| home.starts_with(&path));
@@ -104,15 +106,15 @@ impl Trust {
     }
 }
 
-/// A directory under its one name; what is not there opens nothing.
+/// The canonical path of a directory; `None` if it does not exist.
 fn canonical(path: &Path) -> Option<PathBuf> {
     fs::canonicalize(path).ok()
 }
 
-/// A document that was read from a file, and where its references lead.
+/// A document read from a file, with access to the files it refers to.
 #[derive(Debug)]
 pub struct LocalSource {
-    /// The file under its one name: no links, no `..`.
+    /// The canonical path of the file: no links, no `..`.
     pub path: PathBuf,
     pub bytes: Vec<u8>,
     pub references: ReferenceRoot,
@@ -145,8 +147,8 @@ impl UserTrust {
         Ok(LocalSource { path, bytes, references })
     }
 
-    /// `spec/openapi.yaml` may refer to `../common/Error.yaml`, but a document in `~/Downloads`
-    /// to nothing in the home.
+    /// `spec/openapi.yaml` may refer to `../common/Error.yaml`, but a document in `~/Downloads` may
+    /// not refer to anything in the home directory.
     fn root_of<'p>(&self, folder: &'p Path) -> &'p Path {
         let home = self.home.as_deref().and_then(canonical);
         let holds_home = |path: &Path| home.as_deref().is_some_and(|home| home.starts_with(path));
@@ -163,7 +165,7 @@ impl AgentTrust {
         let not_open = || SourceError::NotOpen { path: path.to_owned() };
         let found = match fs::canonicalize(&named) {
             Ok(found) => found,
-            // That there is no file is told only where one could be read.
+            // A missing file is reported as such only where one could have been read.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let parent = lexical(&named).and_then(|path| canonical(path.parent()?));
                 return match parent.and_then(|parent| self.root_of(&parent.join("_"))) {
@@ -174,7 +176,7 @@ impl AgentTrust {
             Err(_) => return Err(not_open()),
         };
         let (root, below) = self.root_of(&found).ok_or_else(not_open)?;
-        // Read through the root, in case a link took the file's place since it was looked at.
+        // Read through the root, in case the file was replaced by a link since the check.
         let directory = Directory::open(&root)?.ok_or_else(not_open)?;
         let bytes = directory.read(&below, DOCUMENT_BYTES)?;
         let folder = found.parent().unwrap_or(&found);
@@ -182,7 +184,7 @@ impl AgentTrust {
         Ok(LocalSource { bytes, references, path: found })
     }
 
-    /// The root a file lies below, and its path there.
+    /// The root that contains a file, and the file's path below it.
     fn root_of(&self, file: &Path) -> Option<(PathBuf, PathBuf)> {
         self.roots.iter().find_map(|root| {
             let below = file.strip_prefix(&root.path).ok()?;
@@ -192,19 +194,19 @@ impl AgentTrust {
     }
 }
 
-/// The files that a document may refer to: those below a root, a bounded number of them.
+/// The files that a document may refer to: a limited number of files below a root.
 #[derive(Debug)]
 pub struct ReferenceRoot {
     directory: Directory,
-    /// The folder of the document below the root.
+    /// The path of the document's folder below the root.
     base: PathBuf,
-    /// What was read, by path below the root.
+    /// The files read so far, by path below the root.
     read: BTreeMap<PathBuf, Arc<[u8]>>,
     bytes: usize,
 }
 
 impl ReferenceRoot {
-    /// The files below the folder of a document.
+    /// The files below a document's folder.
     pub fn open(folder: &Path) -> Result<ReferenceRoot, SourceError> {
         ReferenceRoot::below(folder, Path::new(""))
     }
@@ -213,13 +215,14 @@ impl ReferenceRoot {
         self.directory.path()
     }
 
-    /// The files that were read so far, as paths below the root.
+    /// The files read so far, as paths below the root.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.read.keys().map(PathBuf::as_path)
     }
 
-    /// Reads a file that a document refers to, by its path from the folder of the document: no
-    /// URL, percent signs decoded, `..` where it stays below the root.
+    /// Reads a file that a document refers to by a path relative to the document's folder. The path
+    /// is not a URL and is already percent-decoded; `..` is allowed as long as it stays below the
+    /// root.
     pub fn read(&mut self, reference: &str) -> Result<Arc<[u8]>, SourceError> {
         let refused = || SourceError::Reference {
             reference: reference.chars().take(limits::REFERENCE_SHOWN_CHARS).collect(),
@@ -253,21 +256,22 @@ impl ReferenceRoot {
         Ok(ReferenceRoot { directory, base: base.to_owned(), read: BTreeMap::new(), bytes: 0 })
     }
 
-    /// Where a reference leads below the root; `None` when it leads out or to what is hidden.
+    /// Resolves a reference to a path below the root; `None` if it leads out of the root or to a
+    /// hidden file.
     fn resolved(&self, reference: &str) -> Option<PathBuf> {
-        // A backslash separates folders on some systems and is a letter on others.
+        // A backslash is a separator on some systems and an ordinary character on others.
         let relative = Path::new(reference);
         if relative.is_absolute() || reference.contains(['\\', '\0']) {
             return None;
         }
         let path = lexical(&self.base.join(relative))?;
-        // What the document's own folder is called is the user's choice.
+        // The name of the document's own folder is the user's choice, so it may be hidden.
         let beyond = path.strip_prefix(&self.base).unwrap_or(&path);
         (!has_hidden(beyond)).then_some(path)
     }
 }
 
-/// A path without `.` and `..`; `None` when it leads above where it starts.
+/// Removes `.` and `..` from a path; `None` if it leads above its start.
 fn lexical(path: &Path) -> Option<PathBuf> {
     let mut plain = PathBuf::new();
     for component in path.components() {

@@ -1,15 +1,16 @@
-//! Work on many files, spread over a few threads.
+//! Spreads work on many files over a few threads.
 
 use std::thread;
 
 use crate::limits;
 
-/// What `work` makes of each item, in their order. Few items are worked on here.
+/// Applies `work` to each item and returns the results in order. A small number of items is handled
+/// on the calling thread.
 pub(crate) fn spread<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     if items.len() <= limits::FILES_ON_ONE_THREAD {
         return items.iter().map(work).collect();
     }
-    // Asked for only now: the answer is looked up in several files.
+    // Determined only here, because the system looks it up in several files.
     let threads = thread::available_parallelism().map_or(1, usize::from).min(limits::THREADS);
     let work = &work;
     thread::scope(|scope| {

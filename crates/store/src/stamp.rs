@@ -1,4 +1,5 @@
-//! What the file system tells of a file without opening it, and whether that can be relied on.
+//! File metadata that shows whether a file changed, without opening it, and whether it can be
+//! relied on.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -9,20 +10,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits;
 
-/// Two looks at a file with one stamp between them saw the same file, if the first is settled.
+/// If two observations yield the same stamp, and the first one is settled, the file did not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileStamp {
     length: u64,
     modified_ns: i64,
-    /// Set by the system alone, where there is such a time: who sets back the time of a write
-    /// cannot set back this one.
+    /// The time of the last metadata change, where the system has one. Unlike the modification
+    /// time, it cannot be set back.
     changed_ns: i64,
     inode: u64,
     device: u64,
 }
 
 impl FileStamp {
-    /// Of what the standard library tells.
+    /// The stamp for metadata from the standard library.
     pub(crate) fn of_file(metadata: std::fs::Metadata) -> FileStamp {
         FileStamp::of(&Metadata::from_just_metadata(metadata))
     }
@@ -48,27 +49,27 @@ impl FileStamp {
             length: metadata.len(),
             modified_ns,
             changed_ns: modified_ns,
-            // The nearest thing to an identity: a file that takes the name is made later.
+            // The closest thing to an identity: a file that takes over the name is created later.
             inode: since_epoch_ns(created) as u64,
             device: 0,
         }
     }
 
-    /// Of a file that is not there.
+    /// The stamp of a file that does not exist.
     pub(crate) fn nothing() -> FileStamp {
         FileStamp { length: 0, modified_ns: 0, changed_ns: 0, inode: 0, device: 0 }
     }
 
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     pub(crate) fn length(self) -> u64 {
         self.length
     }
 
-    /// The stamp as it was seen after `clock` was read.
+    /// The stamp as observed after `clock` was read.
     ///
-    /// A write after the look bears a time of at least `clock`, to the accuracy of the file
-    /// system. Unless the last change lies well before it, such a write could bear the time of
-    /// that change.
+    /// A later write gets a timestamp of at least `clock`, within the precision of the file system.
+    /// Unless the last change is well before that, such a write could get the same timestamp as the
+    /// last change.
     pub(crate) fn seen(self, clock: SystemTime) -> ObservedStamp {
         let age = since_epoch_ns(clock).saturating_sub(self.changed_ns);
         let whole_seconds = self.changed_ns % 1_000_000_000 == 0;
@@ -78,7 +79,7 @@ impl FileStamp {
     }
 }
 
-/// A stamp and whether an equal one will mean that nothing changed.
+/// A stamp, and whether an equal stamp later means that nothing changed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ObservedStamp {
     stamp: FileStamp,
@@ -86,12 +87,12 @@ pub(crate) struct ObservedStamp {
 }
 
 impl ObservedStamp {
-    /// The stamp, if an equal one will mean that nothing changed.
+    /// The stamp, if an equal one later means that nothing changed.
     pub(crate) fn settled(&self) -> Option<FileStamp> {
         self.settled.then_some(self.stamp)
     }
 
-    /// Whether a look now finds what the earlier one found.
+    /// Whether the file is unchanged since this observation.
     pub(crate) fn is_still(&self, now: FileStamp) -> bool {
         self.settled && self.stamp == now
     }
@@ -125,9 +126,9 @@ mod tests {
         check_settled(1_001 * MS, 1_001 * MS, false);
         check_settled(1_001 * MS, 1_051 * MS - 1, false);
         check_settled(1_001 * MS, 1_051 * MS, true);
-        // The clock of another machine may be ahead.
+        // Another machine's clock may be ahead.
         check_settled(1_001 * MS, 900 * MS, false);
-        // A time without a fraction is that of a file system that has none.
+        // A timestamp without a fraction comes from a file system that has only whole seconds.
         check_settled(1_000 * MS, 3_999 * MS, false);
         check_settled(1_000 * MS, 4_000 * MS, true);
     }

@@ -1,4 +1,5 @@
-//! The token that clients of the server show: made once, kept for its owner alone.
+//! The token that clients of the HTTP server present. It is created once and readable by its owner
+//! only.
 
 use std::path::{Path, PathBuf};
 
@@ -8,18 +9,18 @@ use milepost_model::secret::Secret;
 use crate::file::{self, FileError, FileMode, WriteOptions};
 use crate::limits::{self, TOKEN_CHARS_MIN};
 
-/// The file of it in the data directory.
+/// The name of the token file in the data directory.
 pub const FILE: &str = "http-token";
 
-/// Why there is no token.
+/// Why no token is available.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     #[error("the token in `{}` is shorter than {TOKEN_CHARS_MIN} characters", path.display())]
     TooShort { path: PathBuf },
-    /// It could not be sent in a header.
+    /// The token could not be sent in a header.
     #[error("the token in `{}` has characters that no header may have", path.display())]
     NoHeader { path: PathBuf },
-    /// The system has no randomness to give.
+    /// The system provided no random numbers.
     #[error("the system gives no random numbers")]
     NoRandomness,
     /// The file could not be read or written.
@@ -27,7 +28,7 @@ pub enum TokenError {
     File(#[from] FileError),
 }
 
-/// A token, and whether it is there for the first time.
+/// A token, and whether it was just created.
 #[derive(Debug)]
 pub struct HttpToken {
     pub secret: Secret,
@@ -36,7 +37,7 @@ pub struct HttpToken {
 }
 
 impl HttpToken {
-    /// The token of a data directory; made if there is none.
+    /// The token of a data directory, which is created if it does not exist.
     pub fn of(directory: &Path) -> Result<HttpToken, TokenError> {
         let path = directory.join(FILE);
         match HttpToken::read(&path) {
@@ -49,13 +50,13 @@ impl HttpToken {
         let text = hex(&bytes);
         match file::write(&path, format!("{text}\n").as_bytes(), WriteOptions::PRIVATE_NEW) {
             Ok(()) => Ok(HttpToken { secret: Secret::new(text), path, is_new: true }),
-            // Another server was faster, and clients know its token.
+            // Another server was faster, and clients may already know its token.
             Err(FileError::Exists { .. }) => HttpToken::read(&path),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// The token in a file.
+    /// Reads a token from a file.
     pub fn read(path: &Path) -> Result<HttpToken, TokenError> {
         let bytes = file::read_document(path, limits::TOKEN_FILE_BYTES)?;
         let text = String::from_utf8_lossy(&bytes).trim().to_owned();
@@ -64,7 +65,7 @@ impl HttpToken {
     }
 }
 
-/// Whether a text will do as a token; `path` tells where it is from.
+/// Checks that a text can be used as a token; `path` is where it comes from.
 pub fn check(text: &str, path: &Path) -> Result<(), TokenError> {
     if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(TokenError::NoHeader { path: path.to_owned() });

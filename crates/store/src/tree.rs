@@ -1,5 +1,4 @@
-//! The folders of one source as they were last listed, so that only those that changed are listed
-//! again.
+//! The folders of a source as they were last listed, so that only changed ones are listed again.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -10,7 +9,7 @@ use crate::file::{self, FileError};
 use crate::limits;
 use crate::stamp::ObservedStamp;
 
-/// The folders of a source by their path below it; the source itself is the empty path.
+/// The folders of a source by relative path; the source itself is the empty path.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     folders: HashMap<PathBuf, Folder>,
@@ -19,27 +18,27 @@ pub(crate) struct Tree {
 
 #[derive(Debug)]
 struct Folder {
-    /// None when not even that could be told.
+    /// `None` if not even the stamp could be read.
     seen: Option<ObservedStamp>,
     names: FolderNames,
-    /// Why its names could not be read.
+    /// Why the folder could not be listed.
     refused: Option<FileError>,
 }
 
 impl Tree {
-    /// Lists the folders below a directory. Of those this tree knows already, only the ones that
-    /// changed are listed again; their paths come with the new tree.
+    /// Lists the folders below a directory. Folders known to this tree are listed again only if
+    /// they changed. Returns the new tree and the paths of the folders that were listed.
     ///
     /// The directory itself must be readable: a library that silently lacks workflows would be
-    /// worse than an error. One folder that is not hides none of the others. `root` was seen
-    /// before the directory was opened, since another may take its place in between.
+    /// worse than an error. An unreadable subfolder does not affect the others. `root` was observed
+    /// before the directory was opened, because the directory may be replaced in between.
     pub(crate) fn grown(
         mut self,
         directory: &Directory,
         root: ObservedStamp,
     ) -> Result<(Tree, HashSet<PathBuf>), FileError> {
         if self.cut {
-            // What was left out for want of room may have room now.
+            // Folders that were left out because of the limit may fit now.
             self.folders.clear();
         }
         let tree = Tree::default();
@@ -49,19 +48,19 @@ impl Tree {
         Ok((walk.tree, walk.listed))
     }
 
-    /// Whether every folder is still as it was listed.
+    /// Whether every folder is unchanged since it was listed.
     pub(crate) fn is_all_still(&self, directory: &Directory) -> bool {
         self.folders.iter().all(|(path, folder)| folder.is_still(directory, path))
     }
 
-    /// Every document with the folder it is in.
+    /// Every document, with its folder.
     pub(crate) fn documents(&self) -> impl Iterator<Item = (&Path, PathBuf)> {
         self.folders.iter().flat_map(|(path, folder)| {
             folder.names.documents.iter().map(move |name| (path.as_path(), path.join(name)))
         })
     }
 
-    /// The folders that could not be read, in the order of their paths.
+    /// The folders that could not be read, sorted by path.
     pub(crate) fn refused(&self) -> Vec<(&Path, &FileError)> {
         let folders = self.folders.iter();
         let mut refused: Vec<_> = folders
@@ -75,7 +74,8 @@ impl Tree {
 impl Folder {
     fn is_still(&self, directory: &Directory, path: &Path) -> bool {
         let now = if path.as_os_str().is_empty() {
-            // By its path, not by what is open: another may have taken its place.
+            // Checked by path rather than by the open handle, because the directory may have been
+            // replaced.
             directory::stamp_at(directory.path()).ok().flatten()
         } else {
             directory.stamp(path).ok()
@@ -116,8 +116,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// A folder as it is now; `None` when it has gone since the one above was listed, which will
-    /// be listed again for that.
+    /// A folder as it is now; `None` if it disappeared since its parent was listed. In that case
+    /// the parent has changed and will be listed again.
     fn current(&mut self, path: &Path, depth: usize) -> Result<Option<Folder>, FileError> {
         if let Some(known) = self.known.remove(path)
             && known.is_still(self.directory, path)

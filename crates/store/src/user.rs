@@ -1,6 +1,7 @@
-//! Who runs this process, as the system knows it: no variable says otherwise.
+//! The user who runs this process. On Unix, the name comes from the system rather than from
+//! environment variables.
 
-/// The name of the user; their number where the system has no name for it.
+/// The name of the user, or their numeric id if the system has no name for it.
 #[cfg(unix)]
 pub fn user() -> String {
     let own = rustix::process::getuid().as_raw();
@@ -8,14 +9,14 @@ pub fn user() -> String {
     name_in(&known, own).unwrap_or_else(|| format!("uid {own}"))
 }
 
-/// The name of the user.
+/// The name of the user, from the environment.
 #[cfg(not(unix))]
 pub fn user() -> String {
     let name = std::env::var("USERNAME").ok();
     name.filter(|name| !name.is_empty()).unwrap_or_else(|| "user".to_owned())
 }
 
-/// The first name that a number has in a list of users.
+/// The first name that a list of users has for a numeric id.
 #[cfg(unix)]
 fn name_in(users: &str, own: u32) -> Option<String> {
     let mut named = users.lines().filter_map(|line| {

@@ -1,6 +1,6 @@
-//! A text as the inside of a JSON string, written as `serde_json` writes it.
+//! Escapes text for use inside a JSON string, the way `serde_json` does.
 
-/// Hands on a text in parts, escaped: most of a prompt needs no escape and is not copied here.
+/// Passes a text on in escaped pieces: most of a prompt needs no escaping and is not copied here.
 pub fn escape(text: &str, mut put: impl FnMut(&str)) {
     let mut rest = text;
     loop {
@@ -14,7 +14,7 @@ pub fn escape(text: &str, mut put: impl FnMut(&str)) {
             b'\\' => "\\\\",
             control => CONTROLS[usize::from(control)],
         });
-        // What needs an escape is one byte long.
+        // A character that needs an escape is one byte long.
         rest = &special[1..];
     }
 }
@@ -27,14 +27,14 @@ const CONTROLS: [&str; 0x20] = [
     "\\u001b", "\\u001c", "\\u001d", "\\u001e", "\\u001f",
 ];
 
-/// How many bytes at the beginning stand for themselves in a JSON string.
+/// How many leading bytes need no escape in a JSON string.
 ///
-/// Eight at a time: prompts are long and hold few escapes.
+/// Checks eight bytes at a time: prompts are long and need few escapes.
 pub fn plain_prefix(bytes: &[u8]) -> usize {
     const LOW: u64 = u64::from_le_bytes([0x01; 8]);
     const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
-    // A byte's high bit is set where the byte is below `bound` (at most 0x80). A borrow can set a
-    // wrong bit only above a right one, and only the lowest is looked at.
+    // Sets the high bit of each byte that is below `bound` (at most 0x80). A borrow can set a wrong
+    // bit only above a correct one, and only the lowest is used.
     let below = |word: u64, bound: u64| word.wrapping_sub(LOW * bound) & !word & HIGH;
     let (words, tail) = bytes.as_chunks::<8>();
     for (index, word) in words.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What is wrong with a text, with its position and, where it is certain, the mend.
+//! What is wrong with a text, with its position and, if it is certain, the mend.
 
 use crate::limits;
 use crate::mend::Mend;
@@ -7,7 +7,7 @@ use crate::tree::SyntaxKind;
 
 pub(crate) type Outcome<T> = Result<T, Box<SyntaxFault>>;
 
-/// A fault of the text, or of a value that JSON or YAML cannot hold.
+/// A fault in the text, or in a value that JSON or YAML cannot represent.
 #[derive(Debug, Clone, Default)]
 pub struct SyntaxFault {
     pub at: Span,
@@ -16,18 +16,18 @@ pub struct SyntaxFault {
     pub expected: Option<String>,
     pub suggestion: Option<String>,
     pub mend: Option<Mend>,
-    /// Another position that belongs to it, with a label.
+    /// A related position, with a label.
     pub related: Option<(Span, &'static str)>,
-    /// Line and column, where there is no decoded text to count in.
+    /// The line and column, if there is no decoded text in which to count them.
     pub position: Option<(u32, u32)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SyntaxRule {
-    /// The text is not JSON or YAML, or uses a part of them that is refused.
+    /// The text is not JSON or YAML, or uses a feature that is not supported.
     #[default]
     Syntax,
-    /// A number that cannot be kept exactly.
+    /// A number that cannot be represented exactly.
     Number,
     DuplicateKey,
 }
@@ -64,7 +64,7 @@ impl SyntaxFault {
     }
 }
 
-/// The faults that left the structure of a document whole; beyond a limit they are only counted.
+/// Faults that leave the structure of a document intact; beyond a limit they are only counted.
 #[derive(Debug, Default)]
 pub struct Faults {
     pub kept: Vec<SyntaxFault>,

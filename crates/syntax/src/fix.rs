@@ -1,6 +1,7 @@
 //! Fixes: a mend of the tree as a JSON patch and as edits of the author's text.
 //!
-//! The text stays the author's: an edit touches the bytes it must and nothing is re-serialised.
+//! The text stays the author's: an edit touches only the bytes it must, and nothing is
+//! reserialized.
 
 use std::cmp::Reverse;
 
@@ -14,26 +15,25 @@ use crate::source_map;
 use crate::span::Span;
 use crate::tree::{SyntaxKind, SyntaxNode, escape_pointer};
 
-/// A change that mends one violation.
+/// A change that fixes one violation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fix {
-    /// The change as a JSON Patch (RFC 6902); empty when the document does not parse yet.
+    /// The change as a JSON Patch (RFC 6902); empty if the document does not parse yet.
     pub patch: Vec<Value>,
-    /// The same change of the text, in the order of the text.
+    /// The same change as edits of the text, in text order.
     pub edits: Vec<Edit>,
 }
 
-/// Other text for a range of bytes.
+/// A replacement for a range of bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
-    /// The range.
     pub at: Span,
-    /// What to put there.
+    /// The replacement.
     pub text: String,
 }
 
 impl Fix {
-    /// The object every door shows.
+    /// The fix as JSON, in the form that every interface shows.
     pub fn to_value(&self) -> Value {
         let edit =
             |edit: &Edit| json!({"start": edit.at.start, "end": edit.at.end, "text": edit.text});
@@ -42,7 +42,7 @@ impl Fix {
     }
 }
 
-/// Where a place is in the text.
+/// The span of a location in the text.
 pub fn locate(source: &Source, root: Option<&SyntaxNode>, place: SourceLocation) -> Span {
     let Some(inner) = place.inner else { return place.at };
     exact(source, root, place.at, inner).unwrap_or(place.at)
@@ -58,7 +58,7 @@ fn exact(source: &Source, root: Option<&SyntaxNode>, at: Span, inner: Span) -> O
     Some(Span { start: at.start + start as u32, end: at.start + end.max(start) as u32 })
 }
 
-/// The fix a mend amounts to, or none when the text gives no hold for it.
+/// Turns a mend into a fix; `None` if it cannot be expressed as edits of this text.
 pub fn of(
     mend: &Mend,
     source: &Source,
@@ -76,17 +76,17 @@ pub fn of(
     (is_applicable(&fix.edits) && !changes_nothing(&fix.edits, source)).then_some(fix)
 }
 
-/// Two edits of the same bytes would leave neither.
+/// Whether no two edits overlap, since overlapping edits cannot both be applied.
 fn is_applicable(edits: &[Edit]) -> bool {
     edits.windows(2).all(|two| two[0].at.end <= two[1].at.start)
 }
 
-/// Whether edits put there what is there already.
+/// Whether the edits leave the text unchanged.
 fn changes_nothing(edits: &[Edit], source: &Source) -> bool {
     edits.iter().all(|edit| source.slice(edit.at) == edit.text)
 }
 
-/// The edits of a mend that is nothing else.
+/// The edits of a mend that consists only of raw edits.
 fn raw(mend: &Mend) -> Option<Vec<Edit>> {
     match mend {
         Mend::Edit { at, text } => Some(vec![Edit { at: *at, text: text.clone() }]),
@@ -133,7 +133,7 @@ fn collect_aliases(
     }
 }
 
-/// What changes under an anchor changes wherever an alias repeats it.
+/// Repeats a patch under an anchor for every alias of that anchor.
 fn repeat_for_aliases(aliases: &[Alias], fix: &mut Fix) {
     for index in 0..fix.patch.len() {
         for (anchor, alias) in aliases {
@@ -155,8 +155,8 @@ fn repeat_for_aliases(aliases: &[Alias], fix: &mut Fix) {
     }
 }
 
-/// Applies every fix that does not touch the text of one applied before; the rest is for the next
-/// round, when the document has been read again.
+/// Applies every fix that does not touch the edits of an earlier one; the others have to wait until
+/// the document has been read again.
 pub fn apply<'f>(text: &str, fixes: impl IntoIterator<Item = &'f Fix>) -> String {
     let mut taken: Vec<&Edit> = Vec::new();
     for fix in fixes {
@@ -169,7 +169,7 @@ pub fn apply<'f>(text: &str, fixes: impl IntoIterator<Item = &'f Fix>) -> String
     repair::spliced(text, &edits).0
 }
 
-/// Two edits at one point would depend on their order, so they touch as well.
+/// Whether two edits overlap or meet. If they meet, the result would depend on their order.
 fn touches(one: Span, other: Span) -> bool {
     one.start <= other.end && other.start <= one.end
 }
@@ -193,7 +193,7 @@ impl Maker<'_> {
             Mend::Remove { key } => {
                 let (map, index) = self.root.owner_of(*key)?;
                 let name = &map.entries()[index].0.name;
-                // The data has a key that is written twice only once already.
+                // In the data, a duplicate key already occurs only once.
                 if map.entries().iter().filter(|(key, _)| key.name == *name).count() == 1 {
                     fix.patch.push(json!({"op": "remove", "path": self.root.pointer(*key)}));
                 }
@@ -220,7 +220,8 @@ impl Maker<'_> {
                 Some(())
             }
             Mend::All(mends) => {
-                // Texts from the last to the first, so that the places in a string still hold.
+                // Replace text back to front, so that earlier offsets in the same string stay
+                // valid.
                 let mut mends: Vec<&Mend> = mends.iter().collect();
                 mends.sort_by_key(|mend| match mend {
                     Mend::ReplaceText { place, .. } => Some(Reverse((place.at, place.inner))),
@@ -234,7 +235,8 @@ impl Maker<'_> {
     fn rename(&self, key: Span, to: &str, fix: &mut Fix) -> Option<()> {
         let (owner, index) = self.root.owner_of(key)?;
         let (name, _) = &owner.entries()[index];
-        // A patch knows an entry by its key only: with two of that name it would move the other.
+        // A patch identifies an entry by its key alone: with a duplicate key it might move the
+        // wrong one.
         let twice = owner.entries().iter().filter(|(other, _)| other.name == name.name).count() > 1;
         if twice || owner.get(to).is_some() {
             return None;
@@ -249,7 +251,7 @@ impl Maker<'_> {
         Some(())
     }
 
-    /// The value in the form that is right anywhere: JSON, which is YAML as well.
+    /// Replaces a node by a value in a form that is valid in both JSON and YAML.
     fn replacement(&self, at: Span, value: &Value) -> Edit {
         let before = self.source.text()[..at.start as usize].chars().next_back();
         let glued = at.start == at.end && before.is_some_and(|c| c == ':' || c == '-');
@@ -257,7 +259,7 @@ impl Maker<'_> {
         Edit { at, text: format!("{space}{}", self.written(value)) }
     }
 
-    /// Block scalars keep their line breaks behind them, so what replaces them needs its own.
+    /// The value as a plain YAML scalar if it is a simple word, otherwise as JSON.
     fn written(&self, value: &Value) -> String {
         let plain = value.as_str().filter(|text| {
             self.source.format() == Format::Yaml
@@ -272,7 +274,7 @@ impl Maker<'_> {
         let inner = place.inner?;
         let node = self.root.node_at(place.at)?;
         let value = node.text()?;
-        // A patch repeats the whole text: of a very long one, more than a reader bears.
+        // A patch repeats the whole text, which would be unreadable for a very long one.
         if value.len() > limits::FIX_BYTES {
             return None;
         }
@@ -301,7 +303,7 @@ impl Maker<'_> {
         Some(())
     }
 
-    /// The text as it may stand in this scalar, or none when the scalar has to change its quotes.
+    /// The text escaped for this scalar; `None` if the scalar would need different quotes.
     fn fitting(&self, scalar: Span, text: &str) -> Option<String> {
         match self.source.slice(scalar).bytes().next()? {
             b'"' => {
@@ -339,8 +341,8 @@ impl Maker<'_> {
         Some(Edit { at: self.entry_lines(map, index)?, text: String::new() })
     }
 
-    /// What to cut for an entry of a block map: its lines, or less where a comment stands that is
-    /// not its own.
+    /// The span to cut for an entry of a block map: its whole lines, or less if there is a comment
+    /// that does not belong to it.
     fn entry_lines(&self, map: &SyntaxNode, index: usize) -> Option<Span> {
         let (key, value) = map.entries().get(index)?;
         let end = value.at.end.max(key.at.end);
@@ -352,7 +354,7 @@ impl Maker<'_> {
         if own_line {
             return Some(if remark { bare } else { Span { start: line, end: line_end } });
         }
-        // The first entry of a list's item stands behind the dash; the next one takes its place.
+        // The first entry of a list item follows the dash, so the next entry has to take its place.
         let (next, _) = map.entries().get(index + 1)?;
         let between = Span { start: end, end: next.at.start };
         let blank = self.source.slice(between).trim().is_empty();
@@ -373,7 +375,7 @@ impl Maker<'_> {
         Some(Edit { at, text: String::new() })
     }
 
-    /// The whole lines of an item of a block list, its dash included.
+    /// The whole lines of an item of a block list, including its dash.
     fn lines_of(&self, list: &SyntaxNode, index: usize) -> Option<Span> {
         let dash = |item: &SyntaxNode| {
             let before = &self.source.text()[..item.at.start as usize];
@@ -425,7 +427,8 @@ impl Maker<'_> {
         let newline = if self.source.text().contains("\r\n") { "\r\n" } else { "\n" };
         let scalar = !matches!(first_value.kind, SyntaxKind::List(_) | SyntaxKind::Map(_));
         let (line, line_end) = self.source.line_of(first.at.start);
-        // Behind the first entry, unless that is the last of a text that ends without a line end.
+        // Insert after the first entry, unless it is the last line of a text without a final
+        // newline.
         let ended = self.source.slice(Span { start: line, end: line_end }).ends_with('\n');
         if ended && scalar && line <= first_value.at.start && first_value.at.end < line_end {
             let at = Span { start: line_end, end: line_end };
@@ -462,7 +465,7 @@ impl Maker<'_> {
         };
         let removal = self.removal(key)?;
         if touches(edit.at, removal.at) {
-            // The new entry would stand right where the old one goes: one edit does both.
+            // The new entry would go exactly where the old one is removed, so one edit does both.
             return self.swap(&edit, &removal, fix);
         }
         fix.edits.extend([edit, removal]);

@@ -1,33 +1,34 @@
-//! Every bound of reading a document, named once. A limit is inclusive.
+//! Every limit on reading a document. Limits are inclusive.
 
-/// Bytes of a document that becomes a tree.
+/// The size of a document that is read into a tree, in bytes.
 pub const DOCUMENT_BYTES: usize = 1024 * 1024;
-/// Bytes read again, in all, while the mends of a YAML document that does not parse are gathered.
+/// The total number of bytes that are parsed again while collecting mends for a YAML document that
+/// does not parse.
 pub const REPAIR_BYTES: usize = 2 * DOCUMENT_BYTES;
-/// Lines before a fault that are searched for its cause.
+/// How many lines before a fault are searched for its cause.
 pub const LOOK_BACK_LINES: usize = 40;
-/// Nesting of lists and maps in a tree.
+/// How deeply lists and maps may be nested in a tree.
 pub const DEPTH: usize = 64;
-/// Nodes that all aliases of a YAML document may add up to.
+/// How many nodes the aliases of a YAML document may expand to in total.
 pub const ALIAS_NODES: usize = 1_000;
-/// Anchors of a YAML document.
+/// The number of anchors in a YAML document.
 pub const ANCHORS: usize = 1_000;
-/// Keys and values of one tree.
+/// The number of keys and values in a tree.
 pub const NODES: usize = 100_000;
-/// Faults kept for one document; further ones are only counted.
+/// Faults kept for one document; the rest are only counted.
 pub const FAULTS: usize = 1_000;
-/// Bytes of a text that a fix rewrites.
+/// The longest text that a fix may rewrite, in bytes.
 pub const FIX_BYTES: usize = 64 * 1024;
-/// Bytes from the beginning of a line within which an unquoted `!` is taken for a negation. Checked
-/// for every tag; no longer line has such a key.
+/// How far from the start of a line an unquoted `!` may be and still be taken for a negation, in
+/// bytes. This is checked for every tag, and no real key is that long.
 pub(crate) const NEGATION_COLUMN_BYTES: usize = 512;
-/// Lines, from the one where the parser gave up and upwards, that are searched for the mistake.
+/// How many lines, counted upwards from where the parser gave up, are searched for the mistake.
 pub(crate) const CAUSE_LINES: usize = 20;
-/// Nesting of lists and maps that the scanner can follow.
+/// How deeply lists and maps may be nested for the scanner.
 pub const SCAN_DEPTH: usize = 512;
-/// Warnings kept for one text; further ones are only counted.
+/// Warnings kept for one text; the rest are only counted.
 pub const READ_WARNINGS: usize = 100;
-/// Entries of a map that are searched one by one; a larger map has its keys sorted.
+/// Maps up to this size are searched linearly; larger maps have their keys sorted.
 pub(crate) const NARROW_MAP: usize = 16;
-/// Characters before a number is checked: it may be too large for a float.
+/// Numbers longer than this are checked, because they may be too large for a float.
 pub(crate) const FLOAT_DIGITS: usize = 300;

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use crate::span::Span;
 
-/// A place in the document: a node or key, or a part of the text of a string node.
+/// A location in the document: a node or key, or a part of the text of a string node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SourceLocation {
-    /// The node or key.
+    /// The span of the node or key.
     pub at: Span,
     /// A range in the string's decoded text.
     pub inner: Option<Span>,
@@ -20,7 +20,7 @@ impl From<Span> for SourceLocation {
 }
 
 impl SourceLocation {
-    /// A part of the string that stands at `at`.
+    /// A part of the string at `at`.
     pub fn within(at: Span, start: u32, end: u32) -> SourceLocation {
         SourceLocation { at, inner: Some(Span { start, end }) }
     }
@@ -31,23 +31,23 @@ impl SourceLocation {
 pub enum Mend {
     /// Another name for a key.
     RenameKey { key: Span, to: String },
-    /// Another value in place of the node.
+    /// Replaces a node by another value.
     Replace { at: Span, value: Value },
-    /// Other words inside a string.
+    /// Replaces a part of a string.
     ReplaceText { place: SourceLocation, text: String },
-    /// The entry with this key goes away.
+    /// Removes the entry with this key.
     Remove { key: Span },
-    /// A new entry in a map.
+    /// Inserts an entry into a map.
     Insert { map: Span, key: String, value: Value },
     /// The entry with this key goes, by a name, into another map: into `into` itself, or under that
     /// entry of it, which is made when it is not there.
     Move { key: Span, into: Span, under: Option<String>, name: String },
-    /// The item of a list goes away.
+    /// Removes an item from a list.
     RemoveItem { at: Span },
-    /// The item of a list goes before another of the same list.
+    /// Moves an item of a list in front of another one.
     MoveItem { item: Span, before: Span },
-    /// Raw text, for documents that do not parse.
+    /// Edits the raw text, for documents that do not parse.
     Edit { at: Span, text: String },
-    /// Several of them together.
+    /// Several changes together.
     All(Vec<Mend>),
 }

@@ -1,13 +1,14 @@
-//! The text of a document: decoding, format, and the way from byte offsets to lines and columns.
+//! The text of a document: decoding, format detection, and mapping byte offsets to lines and
+//! columns.
 //!
-//! Never parses: that is `json` and `yaml`.
+//! Parsing is left to `json` and `yaml`.
 
 use crate::fault::SyntaxFault;
 use crate::limits;
 use crate::mend::Mend;
 use crate::span::Span;
 
-/// How a document is written down.
+/// The format that a document is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Strict JSON.
@@ -17,7 +18,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format a file name promises, if it promises one.
+    /// The format that a file extension implies, if any.
     pub fn of_extension(extension: &str) -> Option<Format> {
         match extension {
             "json" => Some(Format::Json),
@@ -26,7 +27,7 @@ impl Format {
         }
     }
 
-    /// JSON when the first character that counts opens a JSON value, else YAML.
+    /// JSON if the first significant character opens a JSON value, otherwise YAML.
     pub fn sniff(text: &str) -> Format {
         match text.trim_start().bytes().next() {
             Some(b'{' | b'[') => Format::Json,
@@ -43,18 +44,19 @@ impl Format {
     }
 }
 
-/// A document's text, decoded and bounded.
+/// A document's text, decoded and limited in size.
 #[derive(Debug, Clone)]
 pub struct Source {
     text: String,
     format: Format,
-    /// A byte order mark stood in front; it is kept when the text is written back.
+    /// Whether the text started with a byte order mark, which is kept when the text is written
+    /// back.
     bom: bool,
     line_starts: Vec<u32>,
 }
 
 impl Source {
-    /// Decodes bytes. The one finding says why they are no text of ours.
+    /// Decodes bytes. The fault says why they are not valid text.
     pub fn decode(bytes: &[u8], format: Option<Format>) -> Result<Source, Box<SyntaxFault>> {
         if bytes.len() > limits::DOCUMENT_BYTES {
             return Err(too_large(Some(bytes.len())));
@@ -89,18 +91,18 @@ impl Source {
         &self.text
     }
 
-    /// How the text is written.
+    /// The format of the text.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// The same document with another text, as it goes back to a file.
+    /// The bytes to write to a file when the document has this new text.
     pub fn with_text(&self, text: &str) -> Vec<u8> {
         let mark: &[u8] = if self.bom { b"\xef\xbb\xbf" } else { b"" };
         [mark, text.as_bytes()].concat()
     }
 
-    /// The fence of Markdown around the text, as models hand documents over, and its mend.
+    /// The Markdown fence that models tend to put around documents, and its mend.
     pub fn fence(&self) -> Option<Box<SyntaxFault>> {
         let text = &self.text;
         let start = text.len() - text.trim_start().len();
@@ -122,12 +124,12 @@ impl Source {
         Some(fault.mend(Mend::All(mends)))
     }
 
-    /// The slice a place covers; empty when the place is not of this text.
+    /// The text of a span; empty if the span is outside this text.
     pub fn slice(&self, at: Span) -> &str {
         self.text.get(at.start as usize..at.end as usize).unwrap_or("")
     }
 
-    /// Line and column of a byte offset, both from 1; columns count characters.
+    /// The line and column of a byte offset, both starting at 1; columns count characters.
     pub fn position(&self, offset: u32) -> (u32, u32) {
         let offset = (offset as usize).min(self.text.len());
         let line = self.line_starts.partition_point(|start| *start as usize <= offset);
@@ -136,13 +138,12 @@ impl Source {
         (line as u32, column as u32 + 1)
     }
 
-    /// The offset at which the line of an offset begins.
+    /// The offset at which the line that contains an offset starts.
     pub fn line_start(&self, offset: u32) -> usize {
         self.line_of(offset).0 as usize
     }
 
-    /// The spaces in front of the first character of the line an offset is in, and the offset of
-    /// that line.
+    /// The start and end offsets of the line that contains an offset, including its line break.
     pub(crate) fn line_of(&self, offset: u32) -> (u32, u32) {
         let line = self.line_starts.partition_point(|start| *start <= offset);
         let start = self.line_starts[line - 1];
@@ -151,7 +152,8 @@ impl Source {
     }
 }
 
-/// Half of the first bytes are NUL: text in two-byte units, with or without a mark.
+/// Whether the bytes look like UTF-16: they have its byte order mark, or at least a third of the
+/// first ones are NUL.
 fn looks_like_utf16(bytes: &[u8]) -> bool {
     let marked = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
     let head = &bytes[..bytes.len().min(64)];
@@ -159,9 +161,9 @@ fn looks_like_utf16(bytes: &[u8]) -> bool {
     marked || (head.len() >= 4 && zeros * 3 >= head.len())
 }
 
-/// What a document over the limit is told, whoever found out first.
+/// The fault for a document over the size limit.
 ///
-/// Of a stream nobody knows the size: it is not read to its end.
+/// The size of a stream is unknown, because it is not read to its end.
 pub fn too_large(bytes: Option<usize>) -> Box<SyntaxFault> {
     let limit = limits::DOCUMENT_BYTES;
     let size = bytes.map_or_else(|| format!("more than {limit}"), |bytes| bytes.to_string());

@@ -1,9 +1,9 @@
-//! From an offset in a string's value to the offset in the text it was written as.
+//! Maps an offset in a string's value to the offset in its source text.
 //!
-//! Quotes, escapes, folding and indentation make the two differ; this walks both side by side.
+//! Quotes, escapes, folding and indentation make the two differ; this walks both in parallel.
 
-/// The offset in `written` (a scalar with its quotes or block header) of the character that stands
-/// at byte `offset` of its decoded `value`; none when the two cannot be brought together.
+/// The offset in `written` (a scalar with its quotes or block header) of the character at byte
+/// `offset` of its decoded `value`; `None` if the two cannot be aligned.
 pub(crate) fn offset(written: &str, value: &str, offset: usize) -> Option<usize> {
     let (start, style) = content(written);
     if written.get(start..start + value.len()) == Some(value) {
@@ -30,7 +30,7 @@ pub(crate) fn offset(written: &str, value: &str, offset: usize) -> Option<usize>
             return None;
         }
     }
-    // What follows may be indented; the character itself is where it stops being so.
+    // The next character may come after indentation, which is skipped.
     if let Some(wanted) = value[target.min(value.len())..].chars().next()
         && !wanted.is_whitespace()
     {
@@ -47,7 +47,7 @@ enum Style {
     Other,
 }
 
-/// Where the content begins, and how it is escaped.
+/// Where the content starts, and how it is escaped.
 fn content(written: &str) -> (usize, Style) {
     match written.as_bytes().first() {
         Some(b'"') => (1, Style::Double),
@@ -60,7 +60,7 @@ fn content(written: &str) -> (usize, Style) {
     }
 }
 
-/// The length of the escape that stands here, and whether it yields a character.
+/// The length of the escape at this position, and whether it yields a character.
 fn escape(rest: &str, style: Style) -> Option<(usize, bool)> {
     if style == Style::Single && rest.starts_with("''") {
         return Some((2, true));

@@ -19,13 +19,13 @@ impl Span {
         Span { start: start as u32, end: end as u32 }
     }
 
-    /// The span that reaches from the start of this one to the end of `last`.
+    /// The span from the start of this one to the end of `last`.
     #[must_use]
     pub fn to(self, last: Span) -> Span {
         Span { start: self.start, end: last.end }
     }
 
-    /// The same span in a text in which this one's source begins at `offset`.
+    /// This span in a text that contains its source at `offset`.
     #[must_use]
     pub fn shifted(self, offset: u32) -> Span {
         Span { start: self.start + offset, end: self.end + offset }

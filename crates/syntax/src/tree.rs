@@ -1,6 +1,7 @@
-//! A document as a tree in which every node knows its place in the text.
+//! A document as a tree in which every node knows its position in the text.
 //!
-//! Both readers make this tree and everything else starts from it; it holds no meaning of its own.
+//! Both readers build this tree, and everything else starts from it; it does not interpret the
+//! values.
 
 use std::borrow::Cow;
 
@@ -8,25 +9,25 @@ use serde_json::{Map, Value};
 
 use crate::span::Span;
 
-/// A value and where it stands.
+/// A value with its position.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SyntaxNode {
-    /// Where; an alias stands where it is written, its contents where they are written.
+    /// The position; for an alias, where the alias is written, while its contents keep their own
+    /// positions.
     pub at: Span,
-    /// What.
     pub kind: SyntaxKind,
 }
 
-/// A key of a map and where it stands.
+/// A map key with its position.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SyntaxKey {
     /// The key, decoded.
     pub name: String,
-    /// Where, quotes included.
+    /// The position, including quotes.
     pub at: Span,
 }
 
-/// What a node is.
+/// The kind and content of a node.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SyntaxKind {
     Null,
@@ -36,12 +37,12 @@ pub enum SyntaxKind {
     Str(String),
     List(Vec<SyntaxNode>),
     Map(Vec<(SyntaxKey, SyntaxNode)>),
-    /// Refused by the reader and reported there: nothing more is said of it.
+    /// Rejected by the reader, which has reported it: nothing more is reported about it.
     Bad,
 }
 
 impl SyntaxNode {
-    /// The word for this kind of value in a message.
+    /// The noun for this kind of value in messages.
     pub fn noun(&self) -> &'static str {
         match self.kind {
             SyntaxKind::Null => "nothing",
@@ -59,7 +60,7 @@ impl SyntaxNode {
         matches!(self.kind, SyntaxKind::Map(_))
     }
 
-    /// The entries, when this is a map.
+    /// The entries, if this is a map.
     pub fn entries(&self) -> &[(SyntaxKey, SyntaxNode)] {
         match &self.kind {
             SyntaxKind::Map(entries) => entries,
@@ -67,7 +68,7 @@ impl SyntaxNode {
         }
     }
 
-    /// The items, when this is a list.
+    /// The items, if this is a list.
     pub fn items(&self) -> &[SyntaxNode] {
         match &self.kind {
             SyntaxKind::List(items) => items,
@@ -75,17 +76,17 @@ impl SyntaxNode {
         }
     }
 
-    /// The value of a key, when this is a map that has it.
+    /// The value of a key, if this is a map that has it.
     pub fn get(&self, key: &str) -> Option<&SyntaxNode> {
         self.entry(key).map(|(_, node)| node)
     }
 
-    /// The key and value of an entry, when this is a map that has it.
+    /// The key and value of an entry, if this is a map that has it.
     pub fn entry(&self, key: &str) -> Option<&(SyntaxKey, SyntaxNode)> {
         self.entries().iter().find(|(name, _)| name.name == key)
     }
 
-    /// The text, when this is a string.
+    /// The text, if this is a string.
     pub fn text(&self) -> Option<&str> {
         match &self.kind {
             SyntaxKind::Str(text) => Some(text),
@@ -93,7 +94,7 @@ impl SyntaxNode {
         }
     }
 
-    /// The same value without places.
+    /// The same value without positions.
     pub fn to_value(&self) -> Value {
         match &self.kind {
             SyntaxKind::Null | SyntaxKind::Bad => Value::Null,
@@ -109,7 +110,7 @@ impl SyntaxNode {
         }
     }
 
-    /// Whether two nodes have the same value, wherever they stand.
+    /// Whether two nodes have the same value, wherever they are.
     pub(crate) fn is_same(&self, other: &SyntaxNode) -> bool {
         match (&self.kind, &other.kind) {
             (SyntaxKind::List(one), SyntaxKind::List(other)) => {
@@ -124,14 +125,14 @@ impl SyntaxNode {
         }
     }
 
-    /// How many keys and values it holds, itself included.
+    /// The number of keys and values in this node, including itself.
     pub fn count(&self) -> usize {
         1 + self.items().iter().map(SyntaxNode::count).sum::<usize>()
             + self.entries().iter().map(|(_, value)| 1 + value.count()).sum::<usize>()
     }
 
-    /// The JSON pointer of what stands at a place: a key means its entry, a part of a string the
-    /// string, and a place between things what surrounds it.
+    /// The JSON pointer of a position: a key stands for its entry, a part of a string for the
+    /// string, and a position between nodes for the node around it.
     pub fn pointer(&self, at: Span) -> String {
         let mut path = String::new();
         let mut node = self;
@@ -146,8 +147,8 @@ impl SyntaxNode {
         path
     }
 
-    /// The child that holds a place. Siblings are in the order of the text, so this is a search by
-    /// halves: a document with very many findings stays cheap.
+    /// The child that contains a position. Siblings are in text order, so this is a binary search:
+    /// documents with very many findings stay cheap.
     fn child_at(&self, at: Span) -> Option<(String, Option<&SyntaxNode>)> {
         if self.at == at {
             return None;
@@ -170,7 +171,7 @@ impl SyntaxNode {
         }
     }
 
-    /// The map that has an entry whose key or value is at this place, and the entry's index.
+    /// The map that has an entry whose key or value is at this position, and the entry's index.
     pub fn owner_of(&self, place: Span) -> Option<(&SyntaxNode, usize)> {
         let entries = self.entries();
         let after = entries.partition_point(|(key, _)| key.at.start <= place.start);
@@ -191,7 +192,7 @@ impl SyntaxNode {
         }
     }
 
-    /// The node at exactly this place.
+    /// The node at exactly this position.
     pub fn node_at(&self, at: Span) -> Option<&SyntaxNode> {
         if self.at == at {
             return Some(self);
@@ -200,7 +201,7 @@ impl SyntaxNode {
     }
 }
 
-/// A key as a part of a JSON pointer.
+/// Escapes a key for use in a JSON pointer.
 pub fn escape_pointer(key: &str) -> Cow<'_, str> {
     match key.contains(['~', '/']) {
         true => Cow::Owned(key.replace('~', "~0").replace('/', "~1")),

@@ -1,23 +1,21 @@
-//! Text of others as a tree: no meaning is given to it, and all that is asked is that it can be
-//! read whole.
+//! Reads third-party text into a tree without interpreting it; the only requirement is that all of
+//! it can be read.
 
 use crate::fault::{Faults, SyntaxFault};
 use crate::source::{Format, Source};
 use crate::tree::SyntaxNode;
 use crate::yaml;
 
-/// Why a text could not be read, and where; both counted from 1.
+/// Why a text could not be read, and where; line and column start at 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
-    /// The line.
     pub line: u32,
     /// The column, in characters.
     pub column: u32,
-    /// What is wrong there.
     pub message: String,
 }
 
-/// Reads YAML, as strictly as workflows are read: what would be lost in the tree is refused.
+/// Reads YAML as strictly as workflows are read: anything that the tree would lose is rejected.
 pub fn yaml(text: &str) -> Result<SyntaxNode, Unreadable> {
     let source = Source::decode(text.as_bytes(), Some(Format::Yaml))
         .map_err(|fault| unreadable(&fault, None))?;

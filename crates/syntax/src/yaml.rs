@@ -1,7 +1,8 @@
-//! The YAML reader: parser events become a tree with places, under the limits, in the core schema.
+//! The YAML reader: turns parser events into a tree with positions, within limits, using the core
+//! schema.
 //!
-//! Strict where YAML is generous: no tags, no merge keys, one document, keys are scalars, numbers
-//! are finite, and aliases may add up to a fixed number of nodes only.
+//! Strict where YAML is lenient: no tags, no merge keys, one document, keys are scalars, numbers
+//! are finite, and aliases may only expand to a fixed number of nodes.
 
 use std::collections::HashMap;
 
@@ -16,7 +17,7 @@ use crate::span::Span;
 use crate::tree::{SyntaxKey, SyntaxKind, SyntaxNode};
 use crate::yaml_fault;
 
-/// Reads a document that is YAML. Faults that leave the structure whole go to `findings`.
+/// Reads a YAML document. Faults that leave the structure intact go to `faults`.
 pub fn read(source: &Source, faults: &mut Faults) -> Outcome<SyntaxNode> {
     parse(source.text(), faults).map_err(|mut fault| {
         fault.mend = fault.mend.map(|mend| {
@@ -27,7 +28,7 @@ pub fn read(source: &Source, faults: &mut Faults) -> Outcome<SyntaxNode> {
     })
 }
 
-/// The parser under our limits.
+/// The parser, with our limits.
 fn parser(text: &str) -> Parser<'_, StrInput<'_>> {
     let options = granit_parser::options! {
         flow_nesting_limit: limits::DEPTH + 1,
@@ -37,7 +38,7 @@ fn parser(text: &str) -> Parser<'_, StrInput<'_>> {
     Parser::new_from_str_with_options(text, options)
 }
 
-/// Where a text stops being YAML; its length when it does not.
+/// The offset at which a text stops being valid YAML; its length if all of it is valid.
 pub(crate) fn sound_until(text: &str) -> usize {
     let mut parser = parser(text);
     loop {
@@ -65,7 +66,7 @@ fn parse(text: &str, faults: &mut Faults) -> Outcome<SyntaxNode> {
 struct Reader<'t, 'f> {
     text: &'t str,
     parser: Parser<'t, StrInput<'t>>,
-    /// Anchored values with their size; one too large for any alias is not kept.
+    /// Anchored values with their sizes; a value that is too large for any alias is not kept.
     anchors: HashMap<usize, (Option<SyntaxNode>, usize)>,
     alias_nodes: usize,
     depth: usize,
@@ -150,7 +151,7 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    /// An anchored node is kept with its size, so that an alias is charged before it is copied.
+    /// Keeps an anchored node with its size, so that an alias can be charged before it is copied.
     fn remember(&mut self, anchor: usize, node: &SyntaxNode) -> Outcome<()> {
         if anchor == 0 {
             return Ok(());
@@ -203,7 +204,8 @@ impl<'t> Reader<'t, '_> {
         let mut at = self.extent(at, end, items.last().map(|item| item.at));
         let first = items.first().map_or(at.start, |item| item.at.start) as usize;
         if !self.text[at.start as usize..].starts_with('[') {
-            // Without indentation the parser places the list at its first item, not at the dash.
+            // Without indentation, the parser puts the start of the list at its first item, not at
+            // the dash.
             at.start = self.text[..first].rfind('-').map_or(at.start, |dash| dash as u32);
         }
         Ok(SyntaxNode { at, kind: SyntaxKind::List(items) })
@@ -244,8 +246,8 @@ impl<'t> Reader<'t, '_> {
         Ok(SyntaxNode { at, kind: SyntaxKind::Map(entries) })
     }
 
-    /// Flow collections end at their bracket; block collections where their last value ends, not
-    /// where the parser noticed that they had.
+    /// The full span of a collection. A flow collection ends at its bracket; a block collection
+    /// ends where its last value ends, not where the parser noticed it.
     fn extent(&self, at: Span, end: Span, last: Option<Span>) -> Span {
         let flow = matches!(self.text.as_bytes().get(at.start as usize), Some(b'{' | b'['))
             && end.end > end.start;
@@ -281,7 +283,7 @@ impl<'t> Reader<'t, '_> {
                 _ => Err(bad_key(at)),
             },
             _ => {
-                // `x: {{ y }}`: braces without quotes read as a map whose key is a map.
+                // `x: {{ y }}`: braces without quotes are read as a map whose key is a map.
                 if self.text[at.start as usize..].starts_with('{') {
                     return Err(self.unquoted_braces(at));
                 }
@@ -299,12 +301,12 @@ impl<'t> Reader<'t, '_> {
         let place = Span::new(outer, close);
         let inside = inside.replace('\\', "\\\\").replace('"', "\\\"");
         let fault = SyntaxFault::new(place, "`{{ }}` without quotes is a YAML map");
-        // Text behind the braces belongs into the quotes too, and where it ends is not certain.
+        // Text after the braces belongs inside the quotes too, but where it ends is uncertain.
         let rest = self.text[close..].lines().next().unwrap_or_default().trim();
         if !rest.is_empty() && !rest.starts_with(['#', ',', '}', ']']) {
             return fault.suggest("put the whole text into quotes");
         }
-        // A guide has `{{ x }}` where a manifest has `${{ x }}`.
+        // A guide uses `{{ x }}` where a manifest uses `${{ x }}`.
         let text = match self.text.lines().any(|line| line.starts_with("workflow:")) {
             true => format!("\"${{{{ {inside} }}}}\""),
             false => format!("\"{{{{{inside}}}}}\""),
@@ -312,7 +314,7 @@ impl<'t> Reader<'t, '_> {
         fault.suggest(format!("write `{text}`")).edit(place, text)
     }
 
-    /// `{id:5}` reads as the key `id:5` with no value; nobody means that.
+    /// Rejects `{id:5}`, which YAML reads as the key `id:5` without a value; nobody means that.
     fn refuse_glued_colon(&self, key: &SyntaxKey, value: &SyntaxNode) -> Outcome<()> {
         let source = &self.text[key.at.start as usize..key.at.end as usize];
         let empty = value.kind == SyntaxKind::Null && value.at.start == value.at.end;
@@ -341,8 +343,8 @@ impl<'t> Reader<'t, '_> {
         Ok(SyntaxNode { at, kind: self.faults.past_number(plain(text, at))? })
     }
 
-    /// The parser's block scalars reach from their first word to the next token; ours begin with
-    /// their `|` or `>` and end with their last word.
+    /// The full span of a block scalar. The parser's span reaches from the first word to the next
+    /// token; ours starts at the `|` or `>` and ends after the last word.
     fn block_scalar(&self, at: Span) -> Span {
         let (start, end) = (at.start as usize, at.end as usize);
         let before = self.text[..start].trim_end();
@@ -367,7 +369,7 @@ fn place(text: &str, span: granit_parser::Span) -> Span {
     Span::new(range.start.min(text.len()), range.end.min(text.len()))
 }
 
-/// A plain scalar in the core schema of YAML 1.2: `yes`, `010` and the like stay text.
+/// Reads a plain scalar by the core schema of YAML 1.2: values such as `yes` and `010` stay text.
 fn plain(text: &str, at: Span) -> Outcome<SyntaxKind> {
     Ok(match text {
         "" | "~" | "null" | "Null" | "NULL" => SyntaxKind::Null,
@@ -404,7 +406,7 @@ fn numeric(text: &str, at: Span) -> Outcome<SyntaxKind> {
     if !numeric {
         return Ok(SyntaxKind::Str(text.to_owned()));
     }
-    // `010` is ten in the core schema but eight elsewhere: it stays text, as quoted.
+    // `010` is ten in the core schema but eight elsewhere, so it stays text, as if quoted.
     let leading_zero = unsigned.len() > 1 && unsigned.bytes().all(|byte| byte.is_ascii_digit());
     if leading_zero && unsigned.starts_with('0') {
         return Ok(SyntaxKind::Str(text.to_owned()));
@@ -413,7 +415,7 @@ fn numeric(text: &str, at: Span) -> Outcome<SyntaxKind> {
     json::number(literal, at, |text| text.parse().ok())
 }
 
-/// `[0-9]*(\.[0-9]*)?([eE][-+]?[0-9]+)?` with at least one digit in front of the exponent.
+/// Matches `[0-9]*(\.[0-9]*)?([eE][-+]?[0-9]+)?` with at least one digit before the exponent.
 fn looks_numeric(text: &str) -> bool {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, Some(exponent)),

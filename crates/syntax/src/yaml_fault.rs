@@ -1,7 +1,8 @@
-//! What is wrong with a text that is no YAML, in our words: the place an author would point at and,
-//! where it is certain, the mend.
+//! Explains in our own words what is wrong with invalid YAML: the place that an author would point
+//! at and, if it is certain, the mend.
 //!
-//! The parser says where it gave up, which for an open quote or bracket is lines after the mistake.
+//! The parser reports where it gave up, which for an unclosed quote or bracket is lines after the
+//! mistake.
 
 use granit_parser::{ErrorKind as Kind, ScanError};
 
@@ -12,7 +13,7 @@ use crate::mend::Mend;
 use crate::span::Span;
 use crate::yaml;
 
-/// The signs that may follow a backslash in a double-quoted string.
+/// The characters that may follow a backslash in a double-quoted string.
 const ESCAPES: &str = "0abtnvfre\"/\\N_LPxuU \t\n";
 
 /// Looks for one mistake around the offset where the parser gave up.
@@ -34,7 +35,7 @@ const CAUSES: &[Cause] = &[
     directive,
 ];
 
-/// The finding an error of the parser amounts to.
+/// Turns a parser error into a fault.
 pub(crate) fn of(error: &ScanError, text: &str) -> Box<SyntaxFault> {
     let offset = error.marker().byte_offset().unwrap_or(0).min(text.len());
     let rest = &text[offset..];
@@ -52,7 +53,7 @@ pub(crate) fn of(error: &ScanError, text: &str) -> Box<SyntaxFault> {
     }
 }
 
-/// A value with a tag, which is before the place the parser gives the value.
+/// The fault for a value with a tag; the tag comes before the position that the parser reports.
 pub(crate) fn tag(text: &str, value: Span) -> Box<SyntaxFault> {
     let before = &text[..value.start as usize];
     let line = before.trim_end().rfind('\n').map_or(0, |newline| newline + 1);
@@ -64,7 +65,7 @@ pub(crate) fn tag(text: &str, value: Span) -> Box<SyntaxFault> {
     let fault = SyntaxFault::new(at, "YAML tags are not supported");
     let written = &text[value.start as usize..value.end as usize];
     match word {
-        // What is quoted is text already.
+        // A quoted value is already text.
         "!!str" if !written.starts_with(['"', '\'', '|', '>']) => {
             let text = serde_json::Value::from(written).to_string();
             fault.suggest("remove the tag").edit(Span::new(start, value.end as usize), text)
@@ -82,13 +83,13 @@ fn line_start(text: &str, offset: usize) -> usize {
     text[..offset].rfind('\n').map_or(0, |newline| newline + 1)
 }
 
-/// The line an offset is in, without its end, and where it starts.
+/// The start of the line that contains an offset, and the line without its line break.
 pub(crate) fn line_at(text: &str, offset: usize) -> (usize, &str) {
     let start = line_start(text, offset);
     (start, text[start..].lines().next().unwrap_or(""))
 }
 
-/// A tab in the indentation of the line of a fault or of one beside it.
+/// A tab in the indentation of the faulty line or of an adjacent one.
 fn tab(_: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     let (start, line) = line_at(text, offset);
     let before = line_at(text, start.saturating_sub(1));
@@ -103,7 +104,7 @@ fn tab(_: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     let mut mends = Vec::new();
     let mut from = 0;
     for line in text.split_inclusive('\n') {
-        // Behind spaces a tab may belong to a text; in front of everything it cannot.
+        // After spaces, a tab may belong to a text; at the start of a line it cannot.
         if line.starts_with('\t') || from == start {
             let indent = indentation(line);
             let text = indent.replace('\t', &unit);
@@ -115,21 +116,22 @@ fn tab(_: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     Some(fault.suggest("indent with spaces").mend(Mend::All(mends)))
 }
 
-/// The white space at the beginning of a line.
+/// The whitespace at the start of a line.
 fn indentation(line: &str) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// What one level of indentation looks like in a document that has some of it in spaces.
+/// One level of indentation, judging by the lines of the document that are indented with spaces.
 fn indent_unit(text: &str) -> String {
     let spaces = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let least = text.lines().map(spaces).filter(|count| *count > 0).min().unwrap_or(2);
     " ".repeat(least.clamp(2, 8))
 }
 
-/// `if: !steps.a.output.ok`: a tag to YAML, a negation to its author.
+/// `if: !steps.a.output.ok` is a tag in YAML, but a negation to its author.
 pub(crate) fn bang(text: &str, offset: usize) -> Option<Mend> {
-    // Asked for every tag: a line too long for such a key is not worth the way to its beginning.
+    // This is called for every tag: if the line is too long for such a key, do not look for its
+    // start.
     let from = offset.saturating_sub(limits::NEGATION_COLUMN_BYTES);
     let near = &text[text.floor_char_boundary(from)..offset];
     if offset > limits::NEGATION_COLUMN_BYTES && !near.contains('\n') {
@@ -176,7 +178,8 @@ fn directive(_: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     })
 }
 
-/// The colon in a flow map of this line that has its key in front and a quote or bracket behind.
+/// The first colon on this line that follows a key in a flow map and is directly followed by a
+/// quote or bracket.
 fn colon_in_flow(line: &str) -> Option<usize> {
     line.match_indices(':').map(|(colon, _)| colon).find(|colon| {
         let word = line[..*colon].trim_end_matches(|c: char| c.is_alphanumeric() || c == '_');
@@ -186,7 +189,7 @@ fn colon_in_flow(line: &str) -> Option<usize> {
     })
 }
 
-/// `{id: ${{ x }}}`: inside `{ }` and `[ ]` an expression needs quotes.
+/// `{id: ${{ x }}}`: inside `{ }` and `[ ]`, an expression needs quotes.
 fn braces(_: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     let rest = &text[offset..];
     let start = offset
@@ -202,8 +205,8 @@ fn braces(_: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     )
 }
 
-/// The text up to the end of its last expression without quotes, with quotes around each of them;
-/// a quote that was only closed counts as none.
+/// The length of the text up to the end of its last unquoted expression, and that text with every
+/// expression quoted; a closing quote without an opening one is ignored.
 fn quoted_expressions(text: &str) -> Option<(usize, String)> {
     let mut quoted = String::new();
     let mut done = 0;
@@ -241,7 +244,8 @@ fn is_word(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-')
 }
 
-/// A line that begins with a key and no space after its colon: where the key and the colon are.
+/// The positions of the key and the colon in a line that starts with a key and has no space after
+/// its colon.
 fn glued_key(start: usize, line: &str) -> Option<(usize, usize)> {
     let key = line.trim_start_matches([' ', '-']);
     let from = start + line.len() - key.len();
@@ -250,7 +254,7 @@ fn glued_key(start: usize, line: &str) -> Option<(usize, usize)> {
     glued.then_some((from, from + colon))
 }
 
-/// `{key:"value"}`: only a key in quotes may stand that close to its value.
+/// `{key:"value"}`: only a quoted key may be that close to its value.
 fn glued_quote(start: usize, line: &str) -> Option<(usize, usize)> {
     line.match_indices(':').find_map(|(colon, _)| {
         let before = &line[..colon];
@@ -260,7 +264,7 @@ fn glued_quote(start: usize, line: &str) -> Option<(usize, usize)> {
     })
 }
 
-/// `key: a: 1, b: 2}`: the bracket at the end says what is missing at the beginning.
+/// `key: a: 1, b: 2}`: the brace at the end shows what is missing at the start.
 fn unopened(kind: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     if !matches!(kind, Kind::MappingValueNotAllowed) {
         return None;
@@ -282,7 +286,8 @@ fn unopened(kind: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> 
     Some(fault.suggest("put a `{` here").edit(at, "{"))
 }
 
-/// A line that is deeper than the one above, which has a value already and takes no children.
+/// A line that is indented deeper than the one above, which already has a value and cannot have
+/// children.
 fn too_deep(kind: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     if !matches!(kind, Kind::MappingValueNotAllowed) {
         return None;
@@ -309,7 +314,7 @@ fn escape(kind: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     if !matches!(kind, Kind::UnknownQuotedScalarEscape) {
         return None;
     }
-    // The parser points at the string or into it; the string begins on this line.
+    // The parser points at the string or into it; the string starts on this line.
     let line = &text[line_start(text, offset)..];
     let open = line_start(text, offset) + line.find('"')?;
     let literal = double_quoted(&text[open..])?;
@@ -323,7 +328,7 @@ fn escape(kind: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     )
 }
 
-/// The double-quoted literal at the beginning of a text.
+/// The double-quoted literal at the start of a text.
 fn double_quoted(text: &str) -> Option<&str> {
     let mut escaped = false;
     let end = text.char_indices().skip(1).find(|(_, sign)| {
@@ -334,7 +339,7 @@ fn double_quoted(text: &str) -> Option<&str> {
     end.map(|(end, _)| &text[..=end])
 }
 
-/// `title: "T",`: the comma of JSON behind a value of YAML.
+/// `title: "T",`: a JSON comma after a YAML value.
 fn trailing_comma(kind: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     let behind = matches!(
         kind,
@@ -350,7 +355,7 @@ fn trailing_comma(kind: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFa
     })
 }
 
-/// `-id: x` in the line of a fault or the one above: a key to YAML, an item to its author.
+/// `-id: x` on the faulty line or the one above: a key in YAML, but a list item to its author.
 fn glued_dash(_: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     lines_up(text, offset).take(2).find_map(|(start, line)| {
         let item = line.trim_start();
@@ -366,7 +371,7 @@ fn glued_dash(_: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     })
 }
 
-/// The lines from the one of `offset` upwards, with where each begins.
+/// The lines from the one that contains `offset` upwards, each with its start.
 fn lines_up(text: &str, offset: usize) -> impl Iterator<Item = (usize, &str)> {
     let mut end = Some(text[offset..].find('\n').map_or(text.len(), |end| offset + end));
     std::iter::from_fn(move || {
@@ -378,7 +383,7 @@ fn lines_up(text: &str, offset: usize) -> impl Iterator<Item = (usize, &str)> {
     .take(limits::CAUSE_LINES)
 }
 
-/// A quoted string that its line does not close, told where it opens.
+/// A quoted string that is not closed on its line, reported where it opens.
 fn open_quote(kind: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     let quoted = matches!(
         kind,
@@ -397,7 +402,7 @@ fn open_quote(kind: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>
     Some(fault.suggest("close the quotes"))
 }
 
-/// A bracket that its line leaves open though the next line does not belong inside.
+/// A bracket that is not closed on its line although the next line does not belong inside it.
 fn open_bracket(kind: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     let flow = matches!(
         kind,
@@ -433,7 +438,7 @@ fn open_bracket(kind: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFaul
     None
 }
 
-/// What a line leaves open, as far as the line alone tells.
+/// What a line leaves open, judging by the line alone.
 #[derive(Default)]
 struct Opened {
     brackets: Vec<usize>,
@@ -450,7 +455,7 @@ impl Opened {
             match (quote, sign) {
                 (Some((_, '"')), '\\') => drop(signs.next()),
                 (Some((_, open)), _) if sign == open => quote = None,
-                // Quotes and brackets mean something only where a value begins.
+                // Quotes only matter where a value starts.
                 (None, '"' | '\'') if " [{,:-".contains(before) => quote = Some((index, sign)),
                 (None, '#') if before == ' ' => break,
                 (None, '[' | '{') if begins_value(&line[..index], &opened) => {
@@ -474,11 +479,11 @@ fn begins_value(before: &str, opened: &Opened) -> bool {
         || (!opened.brackets.is_empty() && text.ends_with(['[', '{', ',']))
 }
 
-/// The mend of `key: a value: with a colon`: what stands after the first `: `, in quotes.
+/// The mend of `key: a value: with a colon`: quotes around everything after the first `: `.
 fn quoted_value(text: &str, offset: usize) -> Option<Mend> {
     let (start, line) = line_at(text, offset);
     let value = line.find(": ")? + 2;
-    // In a flow map the value ends somewhere, and nobody can say where.
+    // In a flow map, it is unclear where the value ends.
     if line[..value].contains(['{', '[', '"', '\'']) {
         return None;
     }
@@ -491,7 +496,7 @@ fn quoted_value(text: &str, offset: usize) -> Option<Mend> {
     Some(Mend::Edit { at: Span::new(from, from + words.len()), text: quoted })
 }
 
-/// The parser's words in ours, with what to do.
+/// Rephrases a parser error, with a suggestion.
 fn explain(kind: &Kind, words: &str, rest: &str) -> (String, &'static str) {
     if rest.starts_with(['`', '@', '%']) {
         let message = format!("a value cannot begin with `{}`", &rest[..1]);

@@ -14,7 +14,7 @@ use crate::workspace::Workspace;
 const PACKAGES: [&str; 2] = ["ajv@8.20.0", "ajv-formats@3.0.1"];
 const SCRIPT: &str = include_str!("ajv.js");
 
-/// Prepares the peer, or says why this machine cannot have it.
+/// Prepares the peer, or reports why that is impossible on this machine.
 pub(crate) fn prepare(
     workspace: &Workspace,
     schema: &[u8],
@@ -59,7 +59,7 @@ fn installed(directory: &Path) -> bool {
 
 fn install(directory: &Path) -> Result<bool> {
     written(directory, "package.json", b"{\"private\": true}\n")?;
-    // npm's output goes to stderr like everything that is not a figure.
+    // npm's output goes to stderr, like everything that is not a figure.
     let output = Command::new(NPM)
         .current_dir(directory)
         .args(["install", "--no-audit", "--no-fund", "--ignore-scripts"])

@@ -1,8 +1,8 @@
-//! What catalogs cost: importing GitHub's document beside two programs that turn it into tools,
-//! loading it again, calling a command, and searching.
+//! The cost of catalogs: importing GitHub's document, compared with two programs that turn it into
+//! tools; loading it again; calling a command; and searching.
 //!
-//! Imports are timed in turns, so that noise hits all alike; the best time counts, because other
-//! work on the machine only ever adds. For memory, the worst counts.
+//! Imports are timed alternately, so that noise affects all alike. The best time counts, because
+//! other work on the machine can only add to it. For memory, the worst counts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,12 +19,13 @@ use crate::tools::shout;
 use crate::usage::{self, Usage};
 use crate::workspace::Workspace;
 
-/// How often each program imports.
+/// How many times each program imports.
 const ROUNDS: usize = 3;
-/// How often we import between two imports of the others: ours are short, so noise weighs more.
+/// How many times we import between two imports of the others: ours are short, so noise weighs
+/// more.
 const OWN_RUNS: usize = 4;
 const LOADS: usize = 20;
-/// One command, by its operation id.
+/// Shows one command, by its operation id.
 const SHOW: [&str; 4] = ["command", "show", "--json", "pulls/create"];
 const QUERIES: [&str; 3] = ["create pull request", "list issues of a repo", "add a collaborator"];
 
@@ -54,7 +55,7 @@ struct Bench {
     fastmcp: Option<FastMcp>,
     /// The home of a user who has imported the document.
     home: PathBuf,
-    /// The output of the generator.
+    /// The output folder of the generator.
     project: PathBuf,
     /// The number of operations in the document.
     operations: usize,
@@ -75,7 +76,7 @@ impl Bench {
         Ok(Bench { binary, npm, fastmcp, home, project, operations })
     }
 
-    /// Processor time and memory of an import, in turns with the peers.
+    /// Processor time and memory of an import, alternating with the peers.
     fn import(&self) -> Result<Vec<Figure>> {
         let (mut ours, mut generator, mut fastmcp) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
@@ -124,15 +125,15 @@ impl Bench {
         Ok(usage)
     }
 
-    /// A fast wrong answer is not a figure: every operation must have become a command.
+    /// A fast wrong answer does not count: every operation must have become a command.
     fn ensure_all(&self, who: &str, count: Option<u64>) -> Result<()> {
         let expected = u64::try_from(self.operations).ok();
         ensure!(count == expected, "{who} made {count:?} of {} operations", self.operations);
         Ok(())
     }
 
-    /// From the start of a process to its answer about what another has imported: one command, and
-    /// a search, which looks at all commands and at the workflows beside them.
+    /// The time from starting a process to its answer about an imported document: showing one
+    /// command, and a search over all commands and workflows.
     fn load(&self) -> Result<Vec<Figure>> {
         let (mut shown, mut found) = (Vec::with_capacity(LOADS), Vec::with_capacity(LOADS));
         for _ in 0..LOADS {
@@ -150,7 +151,8 @@ impl Bench {
         ])
     }
 
-    /// How long what a model must read is: an answer of ours beside the whole list of a peer.
+    /// The amount of text that a model must read: one of our answers compared with a peer's whole
+    /// tool list.
     fn answers(&self) -> Result<Vec<Figure>> {
         let mut longest = 0;
         for query in QUERIES {
@@ -168,7 +170,7 @@ impl Bench {
         Ok(vec![figure("search_answer_kb", bytes / 1e3, "kB", Limit::AtMost(8))])
     }
 
-    /// Our program, measured, with nothing of this user.
+    /// Our program, measured, without any of this user's settings.
     fn milepost(&self) -> Result<Command> {
         let mut command = usage::command(&self.binary)?;
         command.current_dir(&self.home).env_clear().env("HOME", &self.home);
@@ -180,7 +182,7 @@ fn search(query: &str) -> [&str; 4] {
     ["command", "search", "--json", query]
 }
 
-/// Calls a second of one command, as the operation is done.
+/// Calls per second of one command, made as operations.
 fn calls(workspace: &Workspace) -> Result<Figure> {
     let program = workspace.build_binary("call_rate", &EXAMPLES)?;
     let mut command = Command::new(program);
@@ -196,7 +198,7 @@ fn calls(workspace: &Workspace) -> Result<Figure> {
     Ok(figure("calls_per_s", rate, "/s", Limit::AtLeast(5_000)))
 }
 
-/// How many operations a document has, counted without any of our code.
+/// The number of operations in a document, counted without any of our code.
 fn count(document: &Value) -> usize {
     const METHODS: [&str; 8] =
         ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
@@ -205,7 +207,7 @@ fn count(document: &Value) -> usize {
     keys.filter(|key| METHODS.contains(&key.as_str())).count()
 }
 
-/// Says how the runs went; returns the least time and the most memory of them.
+/// Reports the runs and returns the best times and the highest memory.
 fn tell(who: &str, runs: &[Usage]) -> Option<Usage> {
     let best = best(runs)?;
     let Usage { wall_ms, cpu_ms, peak_mb } = best;
@@ -227,7 +229,7 @@ fn best(runs: &[Usage]) -> Option<Usage> {
     })
 }
 
-/// A folder with nothing in it.
+/// Creates an empty folder.
 fn empty(folder: &Path) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder)

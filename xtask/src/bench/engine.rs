@@ -1,8 +1,9 @@
-//! What durable runs cost: whole processes beside others that send the same requests to the same
-//! server, many runs at once beside the disk, and a journal of many finished runs.
+//! The cost of durable runs: whole processes compared with others that send the same requests to
+//! the same server, many concurrent runs compared with the disk, and a journal with many finished
+//! runs.
 //!
-//! Subjects are timed in turns, so that noise hits them alike; a figure is a median. Only our runs
-//! are durable: nothing of the others outlives them.
+//! Subjects are timed alternately, so that noise affects them alike; a figure is a median. Only our
+//! runs are durable: the others keep nothing.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -23,13 +24,13 @@ use super::{EXAMPLES, program};
 use crate::tools::shout;
 use crate::workspace::Workspace;
 
-/// How often everybody runs.
+/// How many times each subject runs.
 const ROUNDS: usize = 15;
 const LENGTHS: [usize; 2] = [10, 100];
-/// Bytes of a commit of one step, about, and how often the disk is asked to sync so many.
+/// Approximate bytes of one step's commit.
 const COMMIT_BYTES: usize = 16 * 1024;
 const SYNCS: usize = 300;
-/// For how long a server is watched that has nothing to do.
+/// How long an idle server is observed.
 const IDLE: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(workspace: &Workspace) -> Result<Vec<Figure>> {
@@ -51,7 +52,7 @@ struct Bench {
     server: Loopback,
 }
 
-/// What is run in turns.
+/// A program that is timed alternately with others.
 struct Subject<'b> {
     name: &'static str,
     command: Box<dyn Fn(usize) -> Command + 'b>,
@@ -75,7 +76,7 @@ impl Bench {
         Ok(bench)
     }
 
-    /// Our program with nothing of this user.
+    /// Our program without any of this user's settings.
     fn milepost(&self) -> Command {
         let mut command = Command::new(&self.binary);
         command.current_dir(&self.home).env_clear().env("HOME", &self.home);
@@ -106,7 +107,7 @@ impl Bench {
         subjects
     }
 
-    /// One run after the other, each a whole process.
+    /// One run after another, each a whole process.
     fn alone(&self) -> Result<Vec<Figure>> {
         let subjects = self.subjects();
         let mut figures = Vec::new();
@@ -138,8 +139,8 @@ impl Bench {
         Ok(figures)
     }
 
-    /// What durability costs a run, beside what the disk takes to sync so often: one time for each
-    /// step, when its outcome and the intent of the next one are written down together.
+    /// Prints what durability adds to a run, next to the time the disk takes for as many syncs: one
+    /// per step, when its outcome and the intent of the next step are written together.
     fn beside_the_disk(&self, steps: usize, cost_ms: f64) -> Result<()> {
         let sync_ms = sync_ms(&self.home)?;
         let rate = 1e3 / sync_ms;
@@ -155,7 +156,7 @@ impl Bench {
 
     fn in_turns(&self, subjects: &[Subject<'_>], steps: usize) -> Result<Vec<Vec<f64>>> {
         let mut walls = vec![Vec::with_capacity(ROUNDS); subjects.len()];
-        // The first round of all is for the caches.
+        // The first round only warms the caches.
         for round in 0..=ROUNDS {
             for (subject, walls) in subjects.iter().zip(&mut walls) {
                 let before = self.server.answered();
@@ -163,7 +164,7 @@ impl Bench {
                 done(&mut (subject.command)(steps))?;
                 let wall = start.elapsed().as_secs_f64() * 1e3;
                 let sent = self.server.answered() - before;
-                // A fast wrong run is no figure.
+                // A fast wrong run does not count.
                 ensure!(sent == steps, "{} sent {sent} of {steps} requests", subject.name);
                 if round > 0 {
                     walls.push(wall);
@@ -173,7 +174,7 @@ impl Bench {
         Ok(walls)
     }
 
-    /// A journal of many finished runs: a start, a page of the list, and a server at rest.
+    /// A journal with many finished runs: startup, a page of the list, and an idle server.
     fn many(&self, program: &Path) -> Result<Vec<Figure>> {
         let told = told(Command::new(program).arg("fill").arg(&self.home))?;
         let page = told["page_ms"].as_f64().context("run_rate tells no time of a page")?;
@@ -190,7 +191,7 @@ impl Bench {
         let mut command = self.milepost();
         command.arg("mcp");
         let (server, _) = Server::greet(&mut command)?;
-        // It looks at the journal once, and is at rest from then on.
+        // The server reads the journal once and is idle from then on.
         thread::sleep(IDLE / 2);
         let before = server.cpu_s();
         thread::sleep(IDLE);
@@ -206,10 +207,9 @@ impl Bench {
     }
 }
 
-/// A thousand runs at once. The limit is that of group commit on this disk: how fast the journal
-/// acknowledges the same events when each is a write of its own, and nobody decides or sends
-/// anything. What the very writes of the runs take, without and with their requests, is told
-/// beside it.
+/// A thousand concurrent runs. The limit is group commit on this disk: how fast the journal
+/// acknowledges the same events if each is a write of its own and nothing else is done. The time
+/// for the runs' own writes, with and without their requests, is printed next to it.
 fn together(program: &Path, folder: &Path) -> Result<Vec<Figure>> {
     let told = told(Command::new(program).arg("rate").arg(folder))?;
     eprintln!("run_rate: {told}");
@@ -224,12 +224,12 @@ fn told(command: &mut Command) -> Result<Value> {
     serde_json::from_slice(&output.stdout).context("run_rate: no JSON")
 }
 
-/// How long the disk takes to keep what a step writes, in the middle.
+/// The median time that the disk takes to sync what a step writes.
 fn sync_ms(folder: &Path) -> Result<f64> {
     let path = folder.join("sync");
     let mut file = File::create(&path)?;
     let bytes = vec![7; COMMIT_BYTES];
-    // As the log of a journal does: over and over the same place, which has its blocks.
+    // Like a journal's log, write to the same, already allocated place over and over.
     file.write_all(&bytes)?;
     file.sync_all()?;
     let mut times = Vec::with_capacity(SYNCS);
@@ -244,7 +244,7 @@ fn sync_ms(folder: &Path) -> Result<f64> {
     Ok(median(&times))
 }
 
-/// Runs a command that must end well.
+/// Runs a command that must succeed.
 fn done(command: &mut Command) -> Result<()> {
     let output = command.stdin(Stdio::null()).output();
     let output = output.with_context(|| format!("cannot start {command:?}"))?;
@@ -318,7 +318,7 @@ fn figure(name: &'static str, value: f64, unit: &'static str, limit: Limit) -> F
     Figure { name, value, unit, limit }
 }
 
-/// How many times longer one takes than another that was timed in turns with it.
+/// How many times longer one subject takes than another that was timed alternately with it.
 fn ratio(own: &[f64], other: &[f64]) -> f64 {
     let ratios: Vec<f64> = own.iter().zip(other).map(|(own, other)| own / other).collect();
     median(&ratios)

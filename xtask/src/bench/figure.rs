@@ -1,4 +1,4 @@
-//! One measured number beside the limit it must keep.
+//! A measured number and the limit that it must meet.
 
 use std::fmt;
 

@@ -1,6 +1,6 @@
-//! What the guide server costs, beside a minimal Node server and a minimal echo.
+//! The cost of the guide server, compared with a minimal Node server and a minimal echo.
 //!
-//! All subjects are timed in turns, so that noise hits them alike; a figure is a median.
+//! All subjects are timed alternately, so that noise affects them alike; a figure is a median.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,7 +19,7 @@ use crate::tools::shout;
 use crate::workspace::Workspace;
 
 const STARTS: usize = 20;
-/// Requests in flight: one at a time, and as many as a busy client has.
+/// Requests in flight: one, and as many as a busy client has.
 const WINDOWS: [usize; 2] = [1, 64];
 const PEER: &str = include_str!("../../peers/empty-tool.mjs");
 
@@ -72,7 +72,8 @@ impl Bench {
         self.modules.as_ref().map(|modules| install::node(Path::new("node"), modules, PEER))
     }
 
-    /// The two calls that are timed: one in the middle of a walk, one with the most criteria.
+    /// The two calls that are timed: one in the middle of a walk, and the one with the most
+    /// criteria.
     fn requests(&self) -> Result<(Vec<u8>, Vec<u8>)> {
         let (mut server, _) = Server::greet(&mut self.few())?;
         let mut completed: Vec<Value> = Vec::new();
@@ -92,7 +93,7 @@ impl Bench {
         Ok((call("workflow_next", &next(&completed)), call("workflow_validate", &judged)))
     }
 
-    /// From start to the answer to the handshake.
+    /// The time from startup to the answer to the handshake.
     fn start(&self) -> Result<Vec<Figure>> {
         let (mut ours, mut node) = (Vec::new(), Vec::new());
         for _ in 0..=STARTS {
@@ -120,7 +121,7 @@ impl Bench {
         Ok(figure.into_iter().collect())
     }
 
-    /// Calls per second and processor time per call, in turns with Node and the echo.
+    /// Calls per second and processor time per call, alternating with Node and the echo.
     fn calls(&self, next: &[u8], validate: &[u8]) -> Result<Vec<Figure>> {
         let empty = request("tools/call", &json!({"name": "empty", "arguments": {}}));
         let mut subjects = vec![
@@ -140,10 +141,10 @@ impl Bench {
                 let cpu = timed.cpu_us.map_or_else(String::new, |cpu| format!(", {cpu:.1} µs CPU"));
                 eprintln!("window {window:>2}: {:<8} {rate:>9.0} calls/s{cpu}", subject.name);
             }
-            // One call at a time is mostly the system switching between processes: a loop that only
-            // echoes makes 2.6 times as many calls as Node, so no server can make 3 times as many.
-            // Ours is measured against that loop; an answer that checks the files it depends on
-            // takes three times the loop's processor time.
+            // With one call at a time, most of the time is spent switching between processes: a
+            // loop that only echoes makes 2.6 times as many calls as Node, so no server can make 3
+            // times as many. Ours is therefore measured against that loop; an answer that checks
+            // the files it depends on takes three times the loop's processor time.
             if window == 1 {
                 for (subject, name) in timed.iter().zip(ALONE) {
                     let percent = 100.0 * subject.ratio(&timed[ECHO]);
@@ -162,7 +163,7 @@ impl Bench {
         Ok(figures)
     }
 
-    /// The same beside ten thousand other guides.
+    /// The same calls with ten thousand other guides in the library.
     fn library(&self, next: &[u8]) -> Result<Vec<Figure>> {
         let (mut greeted, mut answered) = (Vec::new(), Vec::new());
         for _ in 0..=STARTS / 2 {
@@ -191,12 +192,12 @@ impl Bench {
     }
 }
 
-/// Which subject is the echo, and which is Node.
+/// The index of the echo among the subjects.
 const ECHO: usize = 2;
 const NODE: usize = 3;
-/// One call at a time: calls of the first subjects as a share of the echo's.
+/// One call at a time: our calls as a percentage of the echo's.
 const ALONE: [&str; 2] = ["next_alone_percent", "validate_alone_percent"];
-/// A busy client: how many times faster than Node they are.
+/// A busy client: how many times faster than Node we are.
 const BUSY: [&str; 2] = ["next_node_ratio", "validate_node_ratio"];
 
 fn echo() -> Result<Server> {

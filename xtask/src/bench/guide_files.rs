@@ -15,7 +15,7 @@ const MANY: usize = 10_000;
 pub(crate) struct GuideFiles {
     /// A folder with the largest guide alone.
     pub(crate) few: PathBuf,
-    /// A folder with ten thousand others beside it.
+    /// A folder with ten thousand other guides in addition.
     pub(crate) many: PathBuf,
     /// An empty folder.
     pub(crate) home: PathBuf,
@@ -38,7 +38,7 @@ impl GuideFiles {
         for folder in [&few, &many] {
             write(&folder.join("largest.json"), &text)?;
         }
-        // Written last: it shows that all the others are there, and of this version.
+        // Written last: it shows that all the others exist and are of this version.
         let path = |number: usize| many.join(format!("guide-{number:05}.json"));
         if fs::read_to_string(path(MANY - 1)).ok() != Some(guide(MANY - 1)) {
             (0..MANY).try_for_each(|number| write(&path(number), &guide(number)))?;
@@ -68,7 +68,7 @@ fn collect<'g>(steps: &'g Value, into: &mut Vec<&'g Value>) {
     }
 }
 
-/// The text of the largest valid guide of the corpus, or of the built-in ones.
+/// The text of the largest valid guide in the corpus, or among the built-in ones.
 fn largest(workspace: &Workspace) -> Result<String> {
     let corpus = env::var_os("MILEPOST_CORPUS")
         .map_or_else(|| workspace.root().join("../shared/corpus"), PathBuf::from);
@@ -109,7 +109,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// A guide of common size: six steps in about three kilobytes.
+/// A guide of typical size: six steps in about three kilobytes.
 fn guide(number: usize) -> String {
     let prompt =
         "Read what was written before, decide what it means here, and note why. ".repeat(5);

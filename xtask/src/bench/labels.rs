@@ -1,4 +1,4 @@
-//! How well and how fast search answers the labelled queries. An example of the catalog crate runs
+//! The quality and speed of search on the labelled queries. An example of the catalog crate runs
 //! them; its output is parsed here.
 
 use std::env;
@@ -13,7 +13,7 @@ use super::figure::{Figure, Limit};
 use crate::tools::shout;
 use crate::workspace::Workspace;
 
-/// The documents besides GitHub's, by their names in the labels.
+/// The documents other than GitHub's, by their names in the labels.
 const DOCUMENTS: [(&str, &str); 2] = [
     ("stripe", "guru__stripe.com_2022-11-15_openapi.yaml"),
     ("kubernetes", "guru__kubernetes.io_v1.10.0_swagger.yaml"),
@@ -41,7 +41,7 @@ pub(crate) fn figures(workspace: &Workspace, github: &Path) -> Result<Vec<Figure
         .stderr(Stdio::inherit())
         .output()
         .context("cannot start search_eval")?;
-    // Its exit code says that a target was missed, which the figures say as well.
+    // The exit code reports missed targets, which the figures show as well.
     let said = String::from_utf8_lossy(&output.stdout);
     eprint!("{said}");
     let told = Told::read(&said).context("search_eval told less than it should")?;
@@ -51,11 +51,11 @@ pub(crate) fn figures(workspace: &Workspace, github: &Path) -> Result<Vec<Figure
 /// The totals over all documents.
 #[derive(Debug, PartialEq)]
 struct Told {
-    /// For the half that weights were tuned on, then for the held-out half: how many of a hundred
-    /// queries had their answer first, and among the first five.
+    /// For the half that the weights were tuned on, then for the held-out half: the percentage of
+    /// queries with their answer first, and among the first five.
     halves: [(f64, f64); 2],
     nonsense: f64,
-    /// The mean and the slowest of all queries, over five thousand commands.
+    /// The mean and the slowest time of all queries, over five thousand commands.
     query_ms: (f64, f64),
 }
 
@@ -100,7 +100,7 @@ fn between(line: &str, before: &str, after: &str) -> Option<f64> {
     rest.split_once(after)?.0.parse().ok()
 }
 
-/// A duration as Rust prints it for people.
+/// Parses a duration as Rust's `Debug` prints it.
 fn milliseconds(time: &str) -> Option<f64> {
     let units = [("ms", 1.0), ("µs", 1e-3), ("ns", 1e-6), ("s", 1e3)];
     let (number, unit) =
@@ -136,7 +136,7 @@ all
     #[test]
     fn a_line_that_is_not_there_is_no_figure() {
         for line in SAID.lines().filter(|line| !line.starts_with("github") && !line.is_empty()) {
-            // What one document lacks, the total may still have.
+            // Lines of a single document may be missing, because the figures come from the totals.
             if !line.contains("nonsense") && !line.contains("40") && !line.contains("38") {
                 assert_eq!(Told::read(&SAID.replace(line, "")), None, "{line}");
             }

@@ -1,5 +1,5 @@
-//! A server on loopback that answers every request alike and counts them, shared by everything that
-//! is measured side by side.
+//! A server on loopback that gives every request the same answer and counts them, shared by all
+//! subjects of a comparison.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -12,7 +12,7 @@ use anyhow::Result;
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\
     content-length: 30\r\n\r\n{\"id\":\"o-1042\",\"state\":\"paid\"}";
 const HEAD_END: &[u8] = b"\r\n\r\n";
-/// Bytes of a request without a body.
+/// Maximum bytes of a request without a body.
 const REQUEST_BYTES: usize = 8 * 1024;
 
 pub(crate) struct Loopback {
@@ -43,7 +43,7 @@ impl Loopback {
     }
 }
 
-/// Answers requests without bodies, one after the other.
+/// Answers requests without bodies, one after another.
 fn serve(mut stream: TcpStream, count: &AtomicUsize) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut buffer = [0; REQUEST_BYTES];

@@ -1,11 +1,11 @@
 //! The largest allowed manifest: 1,000 mixed steps in just under 1 MiB of YAML.
 //!
-//! Always the same bytes, so that figures of different days can be compared.
+//! It is always the same bytes, so that figures from different days can be compared.
 
 const BYTES_MAX: usize = 1_048_576;
 const BLOCKS: usize = 100;
 
-/// Ten steps that look up an order, decide on it and settle it.
+/// Ten steps that look up an order, make a decision and settle it.
 const BLOCK: &str = include_str!("block.yaml");
 const BLOCK_NUMBER: &str = "NNN";
 const PADDING_MARK: &str = "PADDING\n";
@@ -56,7 +56,7 @@ pub(crate) fn generate() -> String {
     manifest
 }
 
-/// Appends sentences to the prompts in turn, as long as they fit into the remaining bytes.
+/// Appends sentences to the prompts in turn, as long as they fit in the remaining bytes.
 fn padding(prompts: usize, bytes_left: usize) -> Vec<String> {
     let mut padding = vec![String::new(); prompts];
     let mut left = bytes_left;

@@ -1,8 +1,8 @@
-//! What the server for agents costs a call: over the pipe beside those who write servers on
+//! The cost of a call to the server for agents: over the pipe compared with servers built on
 //! `rmcp`, the TypeScript SDK and `FastMCP`, and over HTTP on its own.
 //!
-//! Everybody answers a tool that has nothing to do; ours lists the open runs of a user who has
-//! none. Subjects are timed in turns, so that noise hits them alike; a figure is a median.
+//! Every server answers a tool that has nothing to do; ours lists the open runs of a user who has
+//! none. Subjects are timed alternately, so that noise affects them alike; a figure is a median.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,13 +25,13 @@ use crate::workspace::Workspace;
 
 const WINDOW: usize = 64;
 const STARTS: usize = 20;
-/// Calls of one client over HTTP, and of each of many.
+/// Calls of a single client over HTTP.
 const POSTS: usize = 4_000;
 const CLIENTS: usize = 200;
 const POSTS_EACH: usize = 20;
 const EMPTY_NODE: &str = include_str!("../../peers/empty-tool.mjs");
 const EMPTY_PYTHON: &str = include_str!("../../peers/empty_tool.py");
-/// The token of the clients; the guard requires one that cannot be guessed.
+/// The token of the clients; the server requires one that cannot be guessed.
 const TOKEN: &str = "bench-0123456789abcdef0123456789abcdef";
 
 pub(crate) fn run(workspace: &Workspace) -> Result<Vec<Figure>> {
@@ -93,7 +93,7 @@ impl Bench {
         Ok(figures)
     }
 
-    /// One client that sends one request after the other, then many at once.
+    /// One client that sends one request after another, then many clients at once.
     fn http(&self) -> Result<Vec<Figure>> {
         let mut command = self.milepost();
         command.args(["serve", "--port", "0"]).env("MILEPOST_TOKEN", TOKEN);
@@ -122,7 +122,7 @@ impl Bench {
         Ok(figures)
     }
 
-    /// From start to the answer to the handshake, beside a large catalog.
+    /// The time from startup to the answer to the handshake, with a large catalog.
     fn start(&self, workspace: &Workspace) -> Result<Vec<Figure>> {
         let Some(npm) = Npm::prepare(workspace)? else {
             shout("start_ms skipped: GitHub's document cannot be had");
@@ -145,7 +145,7 @@ impl Bench {
 const NODE: &str = "Node";
 const ROUNDS: usize = 5;
 
-/// Concurrent clients, each with a session of its own; returns what went wrong.
+/// Runs concurrent clients, each with its own session; returns the errors.
 fn many(address: &str, call: &serde_json::Value) -> Vec<String> {
     let client = || -> Result<()> {
         let mut client = Post::connect(address, TOKEN)?;

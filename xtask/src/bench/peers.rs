@@ -1,5 +1,5 @@
-//! The peers of the catalog bench, and the document they share: GitHub's, the largest that many
-//! people use. All are kept in the user's cache, each version in a folder of its own.
+//! The peers of the catalog bench and the document that they share: GitHub's, the largest one in
+//! wide use. All are kept in the user's cache, with a folder for each version.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,14 +17,14 @@ const NPM_PACKAGES: [&str; 2] = ["@octokit/openapi@23.0.2", "openapi-mcp-generat
 const PYTHON_PACKAGE: &str = "fastmcp==4.1.2";
 const SCRIPT: &str = include_str!("../../peers/from_openapi.py");
 
-/// GitHub's document and the packages that come with it.
+/// GitHub's document and the packages installed with it.
 pub(crate) struct Npm {
     modules: PathBuf,
     pub(crate) document: PathBuf,
 }
 
 impl Npm {
-    /// `None` if there is no npm, or it cannot fetch them.
+    /// `None` if npm is missing or cannot fetch the packages.
     pub(crate) fn prepare(workspace: &Workspace) -> Result<Option<Npm>> {
         let versions = [Command::new("node"), Command::new(NPM)];
         if !versions.into_iter().all(|mut program| runs(program.arg("--version"))) {
@@ -44,7 +44,7 @@ impl Npm {
         Ok(Some(Npm { modules, document }))
     }
 
-    /// `openapi-mcp-generator`, which writes a project into a new folder.
+    /// `openapi-mcp-generator`, which writes a project to a new folder.
     pub(crate) fn generator(&self, into: &Path) -> Result<Command> {
         let mut command = usage::command("node")?;
         command
@@ -57,7 +57,7 @@ impl Npm {
     }
 }
 
-/// The number of tools in a generated project: each is an entry of a map.
+/// The number of tools in a generated project, each of which is an entry of a map.
 pub(crate) fn generated(project: &Path) -> Result<usize> {
     let path = project.join("src/index.ts");
     let text =
@@ -69,13 +69,13 @@ fn entries(code: &str) -> usize {
     code.lines().filter(|line| line.starts_with("  [\"") && line.ends_with("\", {")).count()
 }
 
-/// `FastMCP` in an environment of its own.
+/// `FastMCP` in its own environment.
 pub(crate) struct FastMcp {
     python: PathBuf,
 }
 
 impl FastMcp {
-    /// `None` if there is no Python, or the package cannot be fetched.
+    /// `None` if Python is missing or the package cannot be fetched.
     pub(crate) fn prepare(workspace: &Workspace) -> Result<Option<FastMcp>> {
         if !runs(Command::new(PYTHON).args(["-c", PYTHON_PROBE])) {
             return Ok(None);
@@ -90,7 +90,7 @@ impl FastMcp {
         Ok(or_shout(folder).map(|folder| FastMcp { python: python_of(&folder) }))
     }
 
-    /// A program that uses it.
+    /// A Python script that uses `FastMCP`.
     pub(crate) fn script(&self, text: &str) -> Command {
         let mut command = Command::new(&self.python);
         command.args(["-c", text]);
@@ -110,7 +110,7 @@ pub(crate) fn listed(output: &Output) -> Result<Value> {
     serde_json::from_slice(&output.stdout).context("the script of FastMCP printed no JSON")
 }
 
-/// A machine without a network still has its own figures.
+/// A machine without a network can still measure our own figures.
 fn or_shout(folder: Result<PathBuf>) -> Option<PathBuf> {
     folder.inspect_err(|error| shout(&format!("{error:#}"))).ok()
 }

@@ -1,4 +1,4 @@
-//! A minimal client of Streamable HTTP: one connection, one session, one request after the other.
+//! A minimal Streamable HTTP client: one connection, one session, one request at a time.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
-/// When a silent server counts as hung.
+/// How long a server may be silent before it counts as hung.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 pub(crate) struct Post {
@@ -67,7 +67,7 @@ impl Post {
         Ok(self.stream.get_mut().write_all(text.as_bytes())?)
     }
 
-    /// The status and body of an answer; keeps the session that it opens.
+    /// The status and body of an answer; remembers the session that it opens.
     fn receive(&mut self) -> Result<(u16, Vec<u8>)> {
         let status = self.line()?;
         let status = status.split(' ').nth(1).and_then(|word| word.parse().ok());

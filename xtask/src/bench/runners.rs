@@ -1,5 +1,5 @@
-//! Other programs that run workflows of requests. Each is kept in the user's cache, every version
-//! in a folder of its own; one that cannot be installed is reported and left out.
+//! Other programs that run workflows of requests. They are kept in the user's cache, with a folder
+//! for each version; one that cannot be installed is reported and left out.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ const HURL_VERSION: &str = "8.0.1";
 const RESPECT_PACKAGE: &str = "@redocly/cli@2.73.0";
 const ARAZZO_PACKAGE: &str = "arazzo-runner==0.9.6";
 
-/// A program that runs what it finds in the working directory.
+/// A program that runs the workflows in its working directory.
 pub(crate) struct Runner {
     pub(crate) name: &'static str,
     program: PathBuf,
@@ -35,13 +35,14 @@ impl Runner {
         match self.name {
             HURL => command.arg(format!("{steps}.hurl")),
             RESPECT => {
-                // Otherwise it asks its vendor for news, and reports what it does.
+                // Otherwise it checks for updates and sends telemetry.
                 command.env("REDOCLY_SUPPRESS_UPDATE_NOTICE", "true");
                 command.env("REDOCLY_TELEMETRY", "off");
                 command.arg(&self.program).arg("respect").arg(format!("{steps}.arazzo.yaml"))
             }
             _ => {
-                // Its launcher contains the folder of its installation, which was another one.
+                // Its launcher contains the path of the installation folder, which has been renamed
+                // since.
                 command.args(["-m", "arazzo_runner", "--log-level", "ERROR", "execute-workflow"]);
                 command.arg(format!("{steps}.arazzo.yaml"));
                 command.args(["--workflow-id", "chain", "--inputs", "{}"])
@@ -51,7 +52,7 @@ impl Runner {
     }
 }
 
-/// All that can be installed here.
+/// All runners that can be installed on this machine.
 pub(crate) fn prepare(workspace: &Workspace) -> Result<Vec<Runner>> {
     let cache = workspace.cache("bench")?;
     let found =
@@ -66,8 +67,8 @@ pub(crate) fn prepare(workspace: &Workspace) -> Result<Vec<Runner>> {
     Ok(runners.collect())
 }
 
-/// The one on the path, or built from source: its npm package only downloads a binary from
-/// elsewhere.
+/// The `hurl` on the `PATH`, or one built from source, because its npm package only downloads a
+/// binary from elsewhere.
 fn hurl(workspace: &Workspace, cache: &Path) -> Result<PathBuf> {
     if runs(Command::new("hurl").arg("--version")) {
         return Ok(PathBuf::from("hurl"));
@@ -75,7 +76,7 @@ fn hurl(workspace: &Workspace, cache: &Path) -> Result<PathBuf> {
     let folder = installed(cache, "hurl", HURL_VERSION.as_bytes(), |into| {
         let mut cargo = workspace.cargo();
         cargo.args(["install", "hurl", "--version", HURL_VERSION, "--locked", "--root"]).arg(into);
-        // The workspace's build directory must not fill up with the parts of a tool.
+        // The parts of a tool must not fill up the workspace's build directory.
         cargo.env_remove("CARGO_TARGET_DIR").env_remove("CARGO_BUILD_TARGET_DIR");
         done(&mut cargo).context("its build needs libclang and the headers of libxml2 and libcurl")
     })?;

@@ -1,4 +1,5 @@
-//! Whole-process wall times of several commands, taken in turns so that noise hits them alike.
+//! Whole-process wall times of several commands, measured alternately so that noise affects them
+//! alike.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,12 +15,12 @@ const RUNS: usize = 21;
 pub(crate) struct Subject {
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<OsString>,
-    /// The exit codes of a right answer.
+    /// The exit codes of a correct answer.
     pub(crate) codes: &'static [i32],
 }
 
 impl Subject {
-    /// Runs it once and returns its output, to check the answer before any timing.
+    /// Runs the command once and returns its output, to check the answer before any timing.
     pub(crate) fn answer(&self) -> Result<Output> {
         let output = self.command().output().with_context(|| self.failure())?;
         ensure!(

@@ -1,8 +1,8 @@
 //! A server over pipes and a client that times it, with as many requests in flight as a window
 //! allows.
 //!
-//! The client never sleeps: it polls for answers. On a machine whose cores go to sleep, waking it
-//! would take longer than most answers, and hide what they cost.
+//! The client never sleeps but polls for answers. On a machine whose cores go to sleep, waking up
+//! would take longer than most answers and hide their cost.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -12,8 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-/// The total size of requests in flight: more could fill both pipes, and then both sides would
-/// wait.
+/// The maximum total size of requests in flight: more could fill both pipes and cause a deadlock.
 const UNDER_WAY_BYTES_MAX: usize = 60_000;
 
 pub(crate) struct Server {
@@ -21,7 +20,8 @@ pub(crate) struct Server {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     line: Vec<u8>,
-    /// Requests sent, each with its own number: servers refuse a number that is still in use.
+    /// Requests sent so far. Each has its own number, because servers refuse a number that is still
+    /// in use.
     asked: usize,
 }
 
@@ -39,7 +39,7 @@ impl Server {
         Ok(Server { child, input, output, line: Vec::new(), asked: 0 })
     }
 
-    /// Starts a server and performs the handshake; the time is that from start to answer.
+    /// Starts a server and performs the handshake; returns the time from start to answer.
     pub(crate) fn greet(command: &mut Command) -> Result<(Server, Duration)> {
         let start = Instant::now();
         let mut server = Server::start(command)?;
@@ -55,7 +55,7 @@ impl Server {
         Ok((server, elapsed))
     }
 
-    /// The next line that it prints.
+    /// The next line that the server prints.
     pub(crate) fn line(&mut self) -> Result<String> {
         self.receive()?;
         Ok(String::from_utf8_lossy(&self.line).into_owned())
@@ -77,7 +77,7 @@ impl Server {
         Ok(result["structuredContent"].take())
     }
 
-    /// How many requests per second are answered, with this many in flight.
+    /// How many requests per second are answered with this many in flight.
     pub(crate) fn rate(&mut self, request: &[u8], calls: usize, window: usize) -> Result<f64> {
         ensure!(request.len() * window < UNDER_WAY_BYTES_MAX, "the request is too long");
         let at = memchr::memmem::find(request, ID).context("a request has a number")?;
@@ -86,7 +86,7 @@ impl Server {
         let mut block = Vec::new();
         let start = Instant::now();
         while answered < calls {
-            // Half a window at a time: fewer writes, and never an empty pipe.
+            // Half a window at a time needs fewer writes and never leaves the pipe empty.
             if sent - answered <= window / 2 {
                 let more = (window - (sent - answered)).min(calls - sent);
                 block.clear();
@@ -134,13 +134,13 @@ impl Server {
         }
     }
 
-    /// Its peak memory in megabytes; `None` if the system does not tell.
+    /// The peak memory of the server in megabytes; `None` if the system does not report it.
     pub(crate) fn peak_mb(&self) -> Option<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         Some(peak_kib(&status)? * 1_024.0 / 1e6)
     }
 
-    /// Its processor time in seconds; `None` if the system does not tell.
+    /// The processor time of the server in seconds; `None` if the system does not report it.
     pub(crate) fn cpu_s(&self) -> Option<f64> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).ok()?;
         Some(cpu_ticks(&stat)? / f64::from(TICKS_A_SECOND))
@@ -149,19 +149,19 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It has nothing left to lose, and may be gone already.
+        // The server has nothing left to lose and may have exited already.
         drop(self.child.kill());
         drop(self.child.wait());
     }
 }
 
-/// The id of a request that is sent once.
+/// The id of a request that is sent only once.
 const ID: &[u8] = b"\"id\":7";
 
 /// `USER_HZ`, which is fixed on Linux.
 const TICKS_A_SECOND: u32 = 100;
 
-/// Returns when there is something to read, or the end of input, without sleeping.
+/// Waits, without sleeping, until there is something to read or the input ends.
 #[cfg(unix)]
 fn spin(output: &ChildStdout) -> Result<()> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -172,14 +172,14 @@ fn spin(output: &ChildStdout) -> Result<()> {
     Ok(())
 }
 
-/// Elsewhere, the following read waits.
+/// On other systems, the next read waits.
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "it can fail where it does something")]
 fn spin(_: &ChildStdout) -> Result<()> {
     Ok(())
 }
 
-/// A request as it goes over the pipe.
+/// A serialized request.
 pub(crate) fn request(method: &str, params: &Value) -> Vec<u8> {
     let request = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
     format!("{request}\n").into_bytes()
@@ -190,7 +190,7 @@ fn peak_kib(status: &str) -> Option<f64> {
     line.trim().strip_suffix(" kB")?.parse().ok()
 }
 
-/// User and system time. The program's name comes before and may contain any characters.
+/// User and system time. The program's name precedes them and may contain any characters.
 fn cpu_ticks(stat: &str) -> Option<f64> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     let mut ticks = || fields.next()?.parse::<f64>().ok();

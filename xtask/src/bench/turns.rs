@@ -1,4 +1,4 @@
-//! Servers over pipes that are timed in turns, so that noise hits them alike.
+//! Servers over pipes that are timed alternately, so that noise affects them alike.
 
 use anyhow::{Context, Result};
 
@@ -8,15 +8,15 @@ use crate::tools::shout;
 
 pub(crate) const ROUNDS: usize = 7;
 const CALLS: usize = 4_000;
-/// For a server that takes more than half a millisecond per call.
+/// Calls per round for a server that takes more than half a millisecond per call.
 const CALLS_SLOW: usize = 400;
 
-/// A server with the request that it is timed with.
+/// A server and the request that it is timed with.
 pub(crate) struct Subject {
     pub(crate) name: &'static str,
     pub(crate) server: Server,
     pub(crate) request: Vec<u8>,
-    /// Per round; a quarter of them before the first round.
+    /// Calls per round; a quarter of them are made before the first round.
     calls: usize,
 }
 
@@ -51,7 +51,7 @@ impl Timed {
         median(&mut self.rates.clone())
     }
 
-    /// How many times faster it is than another that was timed in turns with it.
+    /// How many times faster the subject is than another that was timed alternately with it.
     pub(crate) fn ratio(&self, other: &Timed) -> f64 {
         let ratios = self.rates.iter().zip(&other.rates).map(|(own, other)| own / other);
         median(&mut ratios.collect::<Vec<_>>())
@@ -80,7 +80,7 @@ pub(crate) fn figure(name: &'static str, value: f64, unit: &'static str, limit: 
     Figure { name, value, unit, limit }
 }
 
-/// A figure that only some systems report.
+/// Prints a figure that only some systems report.
 pub(crate) fn tell(
     value: Option<f64>,
     name: &'static str,

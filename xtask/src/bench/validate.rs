@@ -1,4 +1,5 @@
-//! How long `milepost workflow validate` takes from start to exit, beside a schema-only peer.
+//! How long `milepost workflow validate` takes from start to exit, compared with a schema-only
+//! peer.
 
 use std::env;
 use std::ffi::OsString;
@@ -24,7 +25,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// The figures that need nothing but the binary.
+/// The figures that need only the binary.
 fn own(workspace: &Workspace, binary: &Path) -> Result<Vec<Figure>> {
     let path = workspace.cache("bench")?.join("thousand-steps.yaml");
     fs::write(&path, manifest::generate())
@@ -45,12 +46,12 @@ fn own(workspace: &Workspace, binary: &Path) -> Result<Vec<Figure>> {
     ])
 }
 
-/// The figures over the guide corpus: ours, and how many times longer ajv takes.
+/// The figures for the guide corpus: ours, and how many times longer ajv takes.
 fn corpus(workspace: &Workspace, binary: &Path, guides: &[PathBuf]) -> Result<Vec<Figure>> {
     let ours = Subject {
         program: binary.to_path_buf(),
         arguments: validate_arguments(guides),
-        // The corpus holds guides that are invalid on purpose.
+        // The corpus contains guides that are invalid on purpose.
         codes: &[0, 3],
     };
     ensure_files(&ours.answer()?.stdout, guides.len())?;
@@ -87,7 +88,7 @@ fn validate_arguments(files: &[PathBuf]) -> Vec<OsString> {
     fixed.into_iter().chain(files.iter().map(OsString::from)).collect()
 }
 
-/// A fast wrong answer is not a figure: the answer must mention every file.
+/// A fast wrong answer does not count: the answer must mention every file.
 fn ensure_files(answer: &[u8], expected: usize) -> Result<()> {
     let answer: Value = serde_json::from_slice(answer).context("validate printed no JSON")?;
     let files = answer["files"].as_array().map_or(0, Vec::len);
@@ -95,7 +96,7 @@ fn ensure_files(answer: &[u8], expected: usize) -> Result<()> {
     Ok(())
 }
 
-/// The guides that the corpus lists, or none without the corpus.
+/// The guides that the corpus lists; `None` without the corpus.
 fn guides(workspace: &Workspace) -> Result<Option<Vec<PathBuf>>> {
     let corpus = env::var_os("MILEPOST_CORPUS")
         .map_or_else(|| workspace.root().join("../shared/corpus"), PathBuf::from);

@@ -1,5 +1,5 @@
-//! `cargo xtask package [--target <triple>]`: release files in `package` below the build directory:
-//! an archive with everything, the npm packages, and checksums.
+//! `cargo xtask package [--target <triple>]`: creates the release files in `package` below the
+//! build directory: an archive with everything, the npm packages, and checksums.
 //!
 //! Nothing is uploaded.
 
@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use crate::workspace::Workspace;
 pub(crate) use trial::{stage, try_out};
 
-/// Shells with completions, and the names of their files.
+/// Shells with completions, and the names of the completion files.
 const SHELLS: [(&str, &str); 5] = [
     ("bash", "milepost.bash"),
     ("zsh", "_milepost"),
@@ -26,10 +26,10 @@ const SHELLS: [(&str, &str); 5] = [
     ("powershell", "_milepost.ps1"),
     ("elvish", "milepost.elv"),
 ];
-/// Files that are put beside the program unchanged.
+/// Files that are copied unchanged next to the program.
 const TEXTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
-/// Prints the path of every file that was made.
+/// Prints the path of every file that was created.
 pub(crate) fn run(workspace: &Workspace, target: Option<&str>) -> Result<ExitCode> {
     let target = match target {
         Some(target) => target.to_owned(),
@@ -64,7 +64,7 @@ pub(crate) fn run(workspace: &Workspace, target: Option<&str>) -> Result<ExitCod
     Ok(ExitCode::SUCCESS)
 }
 
-/// A binary that is packed.
+/// A binary to be packaged.
 pub(crate) struct Build<'b> {
     workspace: &'b Workspace,
     binary: &'b Path,
@@ -73,7 +73,7 @@ pub(crate) struct Build<'b> {
 }
 
 impl Build<'_> {
-    /// Asks the binary itself for its completions, manual pages and the like.
+    /// Runs the binary and returns its output, such as completions and manual pages.
     fn says(&self, arguments: &[&str]) -> Result<Vec<u8>> {
         let output = Command::new(self.binary).args(arguments).stdin(Stdio::null()).output();
         let output = output.context("cannot start the binary that was built")?;
@@ -81,7 +81,7 @@ impl Build<'_> {
         Ok(output.stdout)
     }
 
-    /// Copies the texts of the checkout into a folder.
+    /// Copies text files of the checkout into a folder.
     fn texts(&self, names: &[&str], folder: &Path) -> Result<()> {
         for name in names {
             fs::copy(self.workspace.root().join(name), folder.join(name))
@@ -91,7 +91,7 @@ impl Build<'_> {
     }
 }
 
-/// The archive: program, texts, completions, manual pages and component list.
+/// Creates the archive: program, texts, completions, manual pages and SBOM.
 fn archive(build: &Build, folder: &Path) -> Result<PathBuf> {
     let name = format!("milepost-{}-{}", build.version, build.target);
     let scratch = tempfile::tempdir().context("cannot make a folder")?;
@@ -117,7 +117,7 @@ fn archive(build: &Build, folder: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// One line per file, as `sha256sum --check` reads it.
+/// Writes one line per file, in the format that `sha256sum --check` reads.
 fn sums(folder: &Path, files: &[PathBuf]) -> Result<PathBuf> {
     let mut lines = String::new();
     for path in files {
@@ -141,7 +141,7 @@ fn version(metadata: &serde_json::Value) -> Result<String> {
     Ok(version.context("no version")?.to_owned())
 }
 
-/// The compiler's own platform.
+/// The target triple of the host.
 fn host(workspace: &Workspace) -> Result<String> {
     let mut rustc = Command::new("rustc");
     let output = rustc.arg("-vV").current_dir(workspace.root()).output();
@@ -151,8 +151,8 @@ fn host(workspace: &Workspace) -> Result<String> {
     Ok(host.context("rustc tells no host")?.to_owned())
 }
 
-/// Whether a binary contains the fault injection that is meant for tests: it names the variable
-/// that enables it.
+/// Whether a binary contains the fault injection that is meant for tests, recognized by the name of
+/// the variable that enables it.
 fn has_faults(bytes: &[u8]) -> bool {
     let names: [&[u8]; 5] = [
         b"MILEPOST_FAIL",
@@ -165,7 +165,7 @@ fn has_faults(bytes: &[u8]) -> bool {
     bytes.windows(19).any(is_name)
 }
 
-/// Whether a 64-bit ELF file needs no loader.
+/// Whether a 64-bit ELF file needs no dynamic loader.
 fn is_static(bytes: &[u8]) -> bool {
     let number = |at: usize, size: usize| -> Option<u64> {
         let field = bytes.get(at..at + size)?;

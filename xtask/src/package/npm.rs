@@ -1,5 +1,5 @@
-//! The npm packages: `milepost`, from `npm/milepost` of the checkout, and one with the binary for
-//! each platform, which npm installs where it fits.
+//! The npm packages: `milepost`, from `npm/milepost` in the checkout, and one package with the
+//! binary for each platform, which npm installs where it matches.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,14 +15,14 @@ use crate::install::{NPM, runs};
 const MAIN: &str = "npm/milepost";
 const LICENCES: [&str; 2] = ["LICENSE-MIT", "LICENSE-APACHE"];
 
-/// A platform as npm names it: the name of its package, and who installs it.
+/// A platform in npm's terms: the name of its package, and the systems that install it.
 struct Platform {
     targets: &'static [&'static str],
     os: &'static str,
     cpu: &'static str,
 }
 
-/// A static binary runs on every Linux, so one package serves all of them.
+/// A static binary runs on every Linux distribution, so one package serves all of them.
 const PLATFORMS: [Platform; 5] = [
     Platform { targets: &["aarch64-apple-darwin"], os: "darwin", cpu: "arm64" },
     Platform { targets: &["x86_64-apple-darwin"], os: "darwin", cpu: "x64" },
@@ -45,13 +45,14 @@ impl Platform {
     }
 }
 
-/// Whether npm and what it needs are available.
+/// Whether npm and its prerequisites are available.
 pub(super) fn is_here() -> bool {
     let programs = [Command::new("node"), Command::new(NPM)];
     programs.into_iter().all(|mut program| runs(program.arg("--version")))
 }
 
-/// Packs both into a folder: first the package that people install, then the one of this platform.
+/// Packs both packages into a folder: first the one that people install, then the one for this
+/// platform.
 pub(super) fn pack(build: &Build, folder: &Path) -> Result<Vec<PathBuf>> {
     let platform = PLATFORMS.iter().find(|platform| platform.targets.contains(&build.target));
     let platform = platform.with_context(|| format!("npm has no name for {}", build.target))?;
@@ -76,7 +77,7 @@ pub(super) fn pack(build: &Build, folder: &Path) -> Result<Vec<PathBuf>> {
         "files": ["bin", "LICENSE-MIT", "LICENSE-APACHE"],
         "os": [os],
         "cpu": [cpu],
-        // It is only reached by its path.
+        // The binary is reached only by its path.
         "preferUnplugged": true,
     });
     fs::write(own.join("package.json"), format!("{manifest:#}\n")).context("cannot write")?;

@@ -1,5 +1,5 @@
-//! What the program is made of, as `CycloneDX` 1.5: every crate that is linked into it on a
-//! platform, with its version, licence and checksum.
+//! The software bill of materials as `CycloneDX` 1.5: every crate that is linked into the program
+//! on a platform, with its version, license and checksum.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,7 +13,7 @@ use crate::workspace::Workspace;
 /// The crate whose dependencies are listed.
 const PROGRAM: &str = "milepost-cli";
 
-/// The components of the program for a platform.
+/// The components of the program on a platform.
 pub(super) fn of(workspace: &Workspace, target: &str) -> Result<Value> {
     let mut cargo = workspace.cargo();
     cargo.args(["metadata", "--format-version", "1", "--locked", "--filter-platform", target]);
@@ -56,7 +56,8 @@ fn told(metadata: &Value, sums: &BTreeMap<(String, String), String>) -> Result<V
     }))
 }
 
-/// What is linked into the program: not what only builds or tests it.
+/// The crates that are linked into the program, without those that are only needed to build or test
+/// it.
 fn linked(root: &str, nodes: &BTreeMap<String, Value>) -> BTreeMap<String, BTreeSet<String>> {
     let (mut open, mut found) = (vec![root.to_owned()], BTreeMap::new());
     while let Some(id) = open.pop() {
@@ -84,7 +85,7 @@ fn library(package: &Value, sums: &BTreeMap<(String, String), String>) -> Value 
         "purl": purl(package),
     });
     if let Some(licence) = package["license"].as_str() {
-        // The notation from before licence expressions.
+        // `/` is the notation from before license expressions.
         library["licenses"] = json!([{"expression": licence.replace('/', " OR ")}]);
     }
     if let Some(sum) = sums.get(&(name, version)) {
@@ -98,7 +99,7 @@ fn purl(package: &Value) -> String {
     format!("pkg:cargo/{}@{}", text("name"), text("version"))
 }
 
-/// The checksums of the lock file, by name and version.
+/// The checksums in the lock file, by name and version.
 fn checksums(lock: &str) -> BTreeMap<(String, String), String> {
     let packages = lock.split("[[package]]").skip(1);
     let field = |package: &str, key: &str| {
@@ -135,7 +136,7 @@ mod tests {
             let sum = library["hashes"][0]["content"].as_str().unwrap_or_default();
             assert_eq!(sum.len(), if own { 0 } else { 64 }, "{library}");
         }
-        // Tests and build scripts are not part of it.
+        // Test dependencies and build scripts are not included.
         for name in ["expect-test", "proptest", "cc", "xtask"] {
             assert!(named(name).is_none(), "{name} is not shipped");
         }

@@ -1,5 +1,5 @@
-//! A trial of the npm packages: made with the binary of the tests, installed from their files alone
-//! into an empty folder, and used as people and clients use them.
+//! Tries out the npm packages: they are built with the binary of the tests, installed from their
+//! files alone into an empty folder, and used as people and clients use them.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -51,7 +51,7 @@ pub(crate) fn stage(workspace: &Workspace) -> Result<Verdict> {
     Ok(Verdict::Passed { note: "archive, npm install, npx, MCP and signals".to_owned() })
 }
 
-/// The archive is complete, and the checksums are right.
+/// Checks that the archive is complete and the checksums are correct.
 fn whole(build: &Build, packages: &[PathBuf], folder: &Path) -> Result<()> {
     let path = archive(build, folder)?;
     let output = Command::new("tar").arg("-tzf").arg(&path).output().context("cannot start tar")?;
@@ -77,13 +77,13 @@ fn whole(build: &Build, packages: &[PathBuf], folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A user who has installed the packages and nothing else.
+/// A user who has installed only the packages.
 struct Consumer {
     folder: PathBuf,
 }
 
 impl Consumer {
-    /// Without a registry: only the files are available.
+    /// Installs without a registry: only the files are available.
     fn install(folder: &Path, packages: &[PathBuf]) -> Result<Consumer> {
         fs::create_dir_all(folder.join("home")).context("cannot make a folder")?;
         fs::write(folder.join("package.json"), "{\"private\": true}\n").context("cannot write")?;
@@ -115,7 +115,7 @@ impl Consumer {
         npx.output().context("cannot start npx")
     }
 
-    /// The script itself, as clients start it.
+    /// The launcher script, started as clients start it.
     fn script(&self) -> Command {
         self.command(&self.folder.join("node_modules/.bin/milepost"))
     }
@@ -150,7 +150,7 @@ impl Consumer {
         Ok(())
     }
 
-    /// Stops the script, and checks that the program shut down in order.
+    /// Stops the script and checks that the program shut down cleanly.
     fn passes_signals_on(&self) -> Result<()> {
         for signal in ["-TERM", "-INT"] {
             let mut script = self.script();
@@ -182,12 +182,12 @@ impl Consumer {
     }
 }
 
-/// A process that does not outlive the trial.
+/// A process that is killed when the trial ends.
 struct Ended(Child);
 
 impl Drop for Ended {
     fn drop(&mut self) {
-        // After an orderly shutdown there is nothing to stop.
+        // After a clean shutdown there is nothing to kill.
         drop(self.0.kill());
         drop(self.0.wait());
     }

@@ -1,12 +1,12 @@
 //! Every numeric bound is in a `limits.rs`, where all bounds of a crate can be read at once.
 //!
 //! A bound is a constant of an integer type or a `Duration` whose value is written as a decimal
-//! number. Not bounds, and so free to stand where they are used:
+//! number. The following are not bounds and may be defined where they are used:
 //! - hexadecimal and binary numbers: masks, and constants of algorithms,
-//! - negative numbers: codes of a protocol,
-//! - floats, which measure and weigh, unless their name says `MAX` or `MIN`,
+//! - negative numbers: protocol codes,
+//! - floats, which are measures and weights, unless their name contains `MAX` or `MIN`,
 //! - a `VERSION`,
-//! - a name for another constant, without a number of its own.
+//! - an alias of another constant, without a number of its own.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
@@ -15,7 +15,8 @@ use super::tokens::{
     RustFile, crate_of_production, each_production_level, ident, is_ident, is_punct,
 };
 
-/// Types whose constants are counts, sizes or times. `NonZero<usize>` and `Option<usize>` are, too.
+/// Types whose constants are counts, sizes or times; also matches `NonZero<usize>` and
+/// `Option<usize>`.
 const COUNTED: &[&str] = &[
     "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize",
     "Duration",
@@ -54,11 +55,11 @@ pub(crate) fn outside_limits(file: &RustFile) -> Vec<Hit> {
     hits
 }
 
-/// The name of the constant whose declaration goes on here, if it is a bound.
+/// The name of the constant whose declaration continues here, if it is a bound.
 fn bound(after_const: &[TokenTree]) -> Option<String> {
     let [name, colon, rest @ ..] = after_const else { return None };
     let name = ident(Some(name)).filter(|_| is_punct(colon, ':'))?;
-    // The parameter of a generic has no value: it ends at a comma, a bracket or a body.
+    // A const generic parameter has no value: it ends at a comma, a bracket or a body.
     let is_end = |token: &TokenTree| match token {
         TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
         other => ['=', ';', ','].into_iter().any(|end| is_punct(other, end)),

@@ -15,7 +15,7 @@ pub(crate) struct Declared {
     line: usize,
 }
 
-/// A page of `docs/errors/` and its first line.
+/// A page in `docs/errors/` and its first line.
 pub(crate) struct Page {
     pub(crate) path: String,
     pub(crate) title: String,
@@ -43,7 +43,7 @@ pub(crate) fn declared(source: &str) -> Vec<Declared> {
         .collect()
 }
 
-/// Reads `WorkflowInvalid = "WORKFLOW_INVALID", …`.
+/// Parses `WorkflowInvalid = "WORKFLOW_INVALID", …`.
 fn code_of_row(line: &str) -> Option<String> {
     let (variant, rest) = line.trim_start().split_once(" = \"")?;
     let (code, _) = rest.split_once('"')?;

@@ -1,5 +1,7 @@
-//! A doc comment says something that the name does not: a unit, an invariant, a reason. One that
-//! only repeats the name, or points at nothing in particular, is removed.
+//! A doc comment must say something that the name does not: a unit, an invariant, a reason. One
+//! that only repeats the name, or refers to nothing in particular, has to be removed.
+
+use std::ops::RangeInclusive;
 
 use proc_macro2::{Delimiter, TokenTree};
 
@@ -20,8 +22,12 @@ const BEFORE_NAME: &[&str] = &[
     "type", "union", "mod",
 ];
 
+/// Derives that turn the docs of fields and variants into texts which people or models read.
+const SHOWN: &[&str] = &["Args", "JsonSchema", "Parser", "Subcommand", "ValueEnum"];
+
 pub(crate) fn empty_docs(file: &RustFile) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let shown = shown_lines(file);
     each_level(&file.tokens, &mut |level| {
         let mut index = 0;
         while index < level.len() {
@@ -31,8 +37,9 @@ pub(crate) fn empty_docs(file: &RustFile) -> Vec<Finding> {
                 continue;
             };
             let name = name_at(level, after);
-            if says_nothing(&text, name.as_deref().unwrap_or_default()) {
-                let line = level[index].span().start().line;
+            let line = level[index].span().start().line;
+            let is_shown = shown.iter().any(|lines| lines.contains(&line));
+            if !is_shown && says_nothing(&text, name.as_deref().unwrap_or_default()) {
                 let message = "this doc comment adds nothing to the name: \
                     state a unit, an invariant or a reason, or remove it";
                 findings.push(file.finding(line, message));
@@ -43,7 +50,32 @@ pub(crate) fn empty_docs(file: &RustFile) -> Vec<Finding> {
     findings
 }
 
-/// The outer doc comment that starts at `index`, all its lines, and the index behind it.
+/// The bodies of types whose docs are shown: a description there must not be missing.
+fn shown_lines(file: &RustFile) -> Vec<RangeInclusive<usize>> {
+    let mut ranges = Vec::new();
+    each_level(&file.tokens, &mut |level| {
+        for (index, token) in level.iter().enumerate() {
+            let TokenTree::Group(attribute) = token else { continue };
+            let text = attribute.stream().to_string();
+            let is_derive =
+                attribute.delimiter() == Delimiter::Bracket && text.starts_with("derive");
+            let mut names = text.split(|letter: char| !letter.is_alphanumeric());
+            if !is_derive || !names.any(|name| SHOWN.contains(&name)) {
+                continue;
+            }
+            let body = level[index + 1..].iter().find_map(|token| match token {
+                TokenTree::Group(body) if body.delimiter() == Delimiter::Brace => Some(body),
+                _ => None,
+            });
+            let lines =
+                body.map(|body| body.span_open().start().line..=body.span_close().end().line);
+            ranges.extend(lines);
+        }
+    });
+    ranges
+}
+
+/// The outer doc comment that starts at `index`, with all its lines, and the index after it.
 fn doc_at(level: &[TokenTree], mut index: usize) -> (Option<String>, usize) {
     let mut text: Option<String> = None;
     while let Some(line) = doc_line(level, index) {
@@ -70,7 +102,7 @@ fn doc_line(level: &[TokenTree], index: usize) -> Option<String> {
     }
 }
 
-/// The name of the item, field or variant that starts at `index`, behind its attributes.
+/// The name of the item, field or variant that starts at `index`, after its attributes.
 fn name_at(level: &[TokenTree], mut index: usize) -> Option<String> {
     loop {
         match level.get(index)? {
@@ -91,11 +123,11 @@ fn says_nothing(doc: &str, name: &str) -> bool {
         FILLER.contains(&word.as_str()) || name.iter().any(|of_name| is_same(of_name, word))
     };
     let words = words(doc);
-    // What has no words shows how something is written: `[…]`.
+    // A doc comment without words shows a notation, such as `[…]`.
     !words.is_empty() && words.iter().all(is_known)
 }
 
-/// Whether two words differ in their endings at most: `limit` and `limits`, `cancel` and `cancels`.
+/// Whether two words differ only in their endings: `limit` and `limits`, `cancel` and `cancels`.
 fn is_same(one: &str, other: &str) -> bool {
     fn stem(word: &str) -> &str {
         let word = ["ing", "ed", "es", "s", "e"]
@@ -108,7 +140,7 @@ fn is_same(one: &str, other: &str) -> bool {
     }
 }
 
-/// The words of a text or of a name in camel or snake case, in lower case.
+/// The words of a text or of a name in camel or snake case, in lowercase.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -145,6 +177,7 @@ mod tests {
             "enum A {\n/// It was canceled.\nCanceled,\n/// By its caller.\nCaller }",
             &["a.rs:2", "a.rs:4"],
         );
+        check("#[derive(Debug, JsonSchema)]\nstruct A {\n/// The id.\nid: u8 }", &[]);
         check("impl A {\n    /// The id of the run.\n    pub fn run_id(&self) {} }", &["a.rs:2"]);
     }
 

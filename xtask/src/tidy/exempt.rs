@@ -1,21 +1,21 @@
-//! Exceptions to a rule. Each names a place and a reason; one that nothing needs any more is a
-//! finding, so the lists only shrink by themselves.
+//! Exceptions to a rule. Each names a place and a reason. An unused exception is a finding, so that
+//! the lists shrink over time.
 
 use super::finding::Finding;
 
-/// A place and why the rule does not hold there. The place is a file, a folder that ends with `/`,
-/// or `file::NAME` for one item of a file.
+/// A place, and the reason why the rule does not apply there. The place is a file, a folder that
+/// ends with `/`, or `file::NAME` for one item of a file.
 pub(crate) type Exempt = (&'static str, &'static str);
 
-/// What a rule found, before its exceptions are taken off.
+/// A finding of a rule, before exceptions are applied.
 pub(crate) struct Hit {
-    /// `file`, or `file::NAME` where the rule is about an item.
+    /// `file`, or `file::NAME` if the rule is about an item.
     pub(crate) place: String,
     pub(crate) finding: Finding,
 }
 
-/// The findings without those that are exempt, and the exceptions that are needed by nothing.
-/// `rule` is the file that holds the list.
+/// The findings that are not exempt, plus a finding for every unused exception. `rule` is the file
+/// that contains the list.
 pub(crate) fn judge(hits: Vec<Hit>, exempt: &[Exempt], rule: &str) -> Vec<Finding> {
     let mut used = vec![false; exempt.len()];
     let mut findings = Vec::new();

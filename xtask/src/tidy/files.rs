@@ -1,4 +1,4 @@
-//! The files of the repository: which there are, how large they may be, how they may be called.
+//! The files of the repository: which exist, how large they may be, and how they may be named.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::finding::Finding;
 const SIZE_MAX: u64 = 200_000;
 const SIZE_EXEMPT: &[&str] = &["Cargo.lock"];
 
-/// Names that say nothing about what is inside.
+/// Names that say nothing about the content.
 const BANNED_NAMES: &[&str] = &[
     "again",
     "all",
@@ -77,7 +77,7 @@ const BANNED_NAMES: &[&str] = &[
 
 /// A file that is committed, or would be by `git add`.
 pub(crate) struct Listed {
-    /// Relative to the root, with `/` between the parts.
+    /// Relative to the root, with `/` as the separator.
     pub(crate) path: String,
     pub(crate) size: u64,
 }
@@ -87,7 +87,7 @@ impl Listed {
         self.has_extension("rs")
     }
 
-    /// A page of words.
+    /// Whether the file is a Markdown page.
     pub(crate) fn is_page(&self) -> bool {
         self.has_extension("md")
     }
@@ -97,7 +97,8 @@ impl Listed {
     }
 }
 
-/// Lists by git where there is a repository, else (a release archive) by walking the tree.
+/// Lists files with git if there is a repository, otherwise (in a release archive) by walking the
+/// tree.
 pub(crate) fn list(root: &Path) -> Result<Vec<Listed>> {
     let git = Command::new("git")
         .current_dir(root)
@@ -118,7 +119,7 @@ pub(crate) fn list(root: &Path) -> Result<Vec<Listed>> {
     };
     let mut listed = Vec::new();
     for path in paths {
-        // A file that git still lists may be gone from the tree; a link is judged by its target.
+        // A file that git lists may be missing from the tree; a link is judged by its target.
         if let Ok(metadata) = fs::symlink_metadata(root.join(&path))
             && metadata.is_file()
         {

@@ -1,4 +1,4 @@
-//! One thing to mend, at the place where to mend it.
+//! A single thing to fix, and its location.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The places of findings as `path:line`, for tests.
+/// The locations of findings as `path:line`, for tests.
 #[cfg(test)]
 pub(crate) fn places(findings: &[Finding]) -> Vec<String> {
     findings.iter().map(|finding| format!("{}:{}", finding.path, finding.line)).collect()

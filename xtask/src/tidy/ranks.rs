@@ -1,4 +1,4 @@
-//! Which crate may depend on which: ranks between our own, homes for those of others.
+//! Which crates may depend on which: ranks for our own crates, homes for third-party ones.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::finding::Finding;
 
-/// A crate depends only on crates of a strictly lower rank. `xtask` stands outside.
+/// A crate may depend only on crates of a strictly lower rank. `xtask` is exempt.
 const RANKS: &[(&str, u8)] = &[
     ("syntax", 0),
     ("metrics", 0),
@@ -26,7 +26,7 @@ const RANKS: &[(&str, u8)] = &[
     ("cli", 7),
 ];
 
-/// External crates that only these of ours may use, in what they ship (not in their tests).
+/// Third-party crates that only these crates of ours may use in shipped code (tests may use them).
 const HOMES: &[(&str, &[&str])] = &[
     ("anyhow", &["cli"]),
     ("axum", &["mcp", "console", "cli"]),
@@ -37,7 +37,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("rusqlite", &["store"]),
 ];
 
-/// A crate of ours, with the file where its dependencies are written.
+/// One of our crates, with the file that declares its dependencies.
 pub(crate) struct Member {
     folder: String,
     manifest_path: String,
@@ -61,7 +61,7 @@ impl Member {
     }
 }
 
-/// Reads the crates of ours out of `cargo metadata --no-deps`.
+/// Reads our crates from the output of `cargo metadata --no-deps`.
 pub(crate) fn members(metadata: &Value, root: &Path) -> Result<Vec<Member>> {
     let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
     let mut members = Vec::new();
@@ -152,7 +152,7 @@ mod tests {
     use super::super::finding::places;
     use super::*;
 
-    /// A crate whose manifest has each dependency on its own line, from line 3 on.
+    /// A crate whose manifest lists each dependency on its own line, starting at line 3.
     fn member(folder: &str, dependencies: &[&str]) -> Member {
         let lines: Vec<String> =
             dependencies.iter().map(|name| format!("{name}.workspace = true")).collect();

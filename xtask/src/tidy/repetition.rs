@@ -1,5 +1,5 @@
-//! No two places in production code share more than a few lines: the second copy would be mended
-//! last, or never.
+//! No two places in production code share more than a few lines, because the second copy would be
+//! fixed last or never.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::tokens::{RustFile, crate_of_production};
 /// without a letter or digit do not count.
 const SHARED_LINES_MAX: usize = 15;
 
-/// The counted lines of all files, one after the other.
+/// The counted lines of all files, concatenated.
 #[derive(Default)]
 pub(crate) struct Repetition {
     lines: Vec<Line>,

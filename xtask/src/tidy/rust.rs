@@ -1,4 +1,5 @@
-//! Rules on the form of a Rust file: how long it and its functions are, and what hides a result.
+//! Rules on the form of a Rust file: its length, the length of its functions, and constructs that
+//! hide a test result.
 
 use std::collections::BTreeSet;
 
@@ -13,11 +14,11 @@ use super::tokens::{
 const FUNCTION_LINES_MAX: usize = 70;
 const PRODUCTION_LINES_MAX: usize = 800;
 
-/// Attributes that hide a test's result, each with what to do instead.
+/// Attributes that hide a test's result, each with an alternative.
 const FORBIDDEN_ATTRIBUTES: &[(&str, &str)] =
     &[("ignore", "mend or remove the test"), ("should_panic", "return an error and assert on it")];
 
-/// Macros that belong to an unfinished change.
+/// Macros that mark unfinished code.
 const FORBIDDEN_MACROS: &[(&str, &str)] =
     &[("dbg", "remove it"), ("todo", "finish the function or leave it out")];
 
@@ -95,7 +96,7 @@ fn production_lines(file: &RustFile) -> usize {
     file.source.lines().count() - test_lines(file).len()
 }
 
-/// The numbers of the lines that are compiled for tests alone, attributes included.
+/// The numbers of the lines that are only compiled for tests, including attributes.
 pub(crate) fn test_lines(file: &RustFile) -> BTreeSet<usize> {
     let level = trees(&file.tokens);
     if attributes(&level).any(|attribute| attribute.inner && attribute.is_for_tests()) {
@@ -131,7 +132,7 @@ fn has_reason(setting: &[TokenTree]) -> bool {
     })
 }
 
-/// The body of a function whose name was just read; a declaration without one has none.
+/// The body of the function whose name was just read; `None` for a declaration without one.
 fn body(after_name: &[TokenTree]) -> Option<&Group> {
     match &after_name[item_end(after_name, 0)?] {
         TokenTree::Group(group) => Some(group),
@@ -148,7 +149,7 @@ mod tests {
         RustFile::parse("a.rs", source).unwrap()
     }
 
-    /// A function of exactly that many lines.
+    /// A function with exactly this many lines.
     fn function(name: &str, lines: usize) -> String {
         format!("fn {name}() {{\n{}}}\n", "    step();\n".repeat(lines - 2))
     }

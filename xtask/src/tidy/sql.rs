@@ -1,5 +1,5 @@
-//! No SQL above the store: every crate but `store` talks to runs through the journal's port, so
-//! that another database can stand behind it.
+//! No SQL above the store: every crate except `store` accesses runs through the journal trait, so
+//! that another database can be used.
 
 use proc_macro2::TokenTree;
 
@@ -8,7 +8,7 @@ use super::tokens::{
     RustFile, crate_of_production, each_production_level, is_ident, is_punct, trees,
 };
 
-/// The crate that may.
+/// The only crate that may use SQL.
 const HOME: &str = "store";
 
 pub(crate) const EXEMPT: &[Exempt] = &[
@@ -34,7 +34,7 @@ pub(crate) fn reaches_past_the_journal(file: &RustFile) -> Vec<Hit> {
     hits
 }
 
-/// What is named by a path that begins with this token, if it is none of the caller's business.
+/// The forbidden item that a path starting with this token refers to, if any.
 fn reached(token: &TokenTree, after: &[TokenTree]) -> Option<&'static str> {
     if is_ident(token, "rusqlite") {
         return Some("`rusqlite`");
@@ -51,7 +51,7 @@ fn reached(token: &TokenTree, after: &[TokenTree]) -> Option<&'static str> {
     }
 }
 
-/// Whether what follows `milepost_store::` is `runs`, alone or in a list of imports.
+/// Whether the token after `milepost_store::` is `runs`, alone or in a list of imports.
 fn names_runs(next: &TokenTree) -> bool {
     match next {
         TokenTree::Group(imports) => trees(&imports.stream())

@@ -1,4 +1,5 @@
-//! A status is an enum: as text it could be anything, and who compares it would guess its words.
+//! A status must be an enum: as text it could be anything, and code that compares it would have to
+//! guess the values.
 
 use proc_macro2::{Delimiter, TokenTree};
 
@@ -10,13 +11,13 @@ use super::tokens::{
 
 const CRATES: &[&str] = &["engine", "driver", "ops", "mcp", "cli"];
 
-/// Fields that say which of a few things is the case.
+/// Field names that denote one of a few states.
 const NAMES: &[&str] = &[
     "status", "state", "phase", "stage", "kind", "mode", "level", "verdict", "outcome", "decision",
     "presence", "severity", "effect", "safety",
 ];
 
-/// Types that hold any text, as they are written without spaces and lifetimes.
+/// Types that hold arbitrary text, written without spaces and lifetimes.
 const TEXTS: &[&str] = &["String", "&str", "Cow<str>", "Box<str>", "Arc<str>"];
 
 pub(crate) const EXEMPT: &[Exempt] = &[
@@ -46,7 +47,7 @@ pub(crate) fn held_as_text(file: &RustFile) -> Vec<Hit> {
     hits
 }
 
-/// The named fields of each struct, and of each variant of an enum, that is declared on a level.
+/// The named fields of each struct and each enum variant that is declared on a level.
 fn bodies(level: &[TokenTree]) -> Vec<(String, Vec<TokenTree>)> {
     let mut bodies = Vec::new();
     for (index, token) in level.iter().enumerate() {
@@ -78,7 +79,7 @@ fn is_body(token: &TokenTree) -> bool {
     matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace)
 }
 
-/// The fields that are a status by their name and a text by their type, with their lines.
+/// The fields that are a status by name and text by type, with their lines.
 fn text_fields(fields: &[TokenTree]) -> Vec<(String, usize)> {
     let mut found = Vec::new();
     for (index, token) in fields.iter().enumerate() {
@@ -94,7 +95,7 @@ fn text_fields(fields: &[TokenTree]) -> Vec<(String, usize)> {
     found
 }
 
-/// Whether a field's name may come after these tokens: a comma, its visibility or an attribute.
+/// Whether a field name may follow these tokens: a comma, its visibility or an attribute.
 fn begins_a_field(before: &[TokenTree]) -> bool {
     let before = match before {
         [rest @ .., public, TokenTree::Group(_)] if is_ident(public, "pub") => rest,

@@ -4,8 +4,8 @@ use super::finding::Finding;
 
 const COLUMNS_MAX: usize = 100;
 
-/// An address cannot be broken into two lines, and neither can what a program printed: a snapshot
-/// in a test is compared letter by letter.
+/// Lines that are too long. URLs and program output are exempt, because a URL cannot be broken and
+/// a snapshot in a test is compared character by character.
 pub(crate) fn long_lines(path: &str, source: &str) -> Vec<Finding> {
     let mut in_snapshot = false;
     source
@@ -34,12 +34,12 @@ pub(crate) fn missing_module_doc(path: &str, source: &str) -> Option<Finding> {
     })
 }
 
-/// What lets things go wrong on purpose is for tests alone: every way to it is left out of a
-/// release build, in the lines right above.
+/// Fault injection is only for tests: every access to it must be excluded from release builds by a
+/// gate in the lines right above it.
 pub(crate) fn ungated_faults(path: &str, source: &str) -> Vec<Finding> {
     const WAYS: [&str; 4] = ["mod fail;", "fail::", "file_faults;", "\"MILEPOST_FAIL\""];
     const GATE: &str = "#[cfg(debug_assertions)]";
-    /// Lines that may stand between the gate and what it is for.
+    /// How many lines above the access the gate may be.
     const NEAR: usize = 4;
     if !is_source_of_a_crate(path) || path.starts_with("xtask") {
         return Vec::new();

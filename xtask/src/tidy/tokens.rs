@@ -1,11 +1,11 @@
-//! A Rust file as tokens, for the rules on it: what stands in a string or a comment is never
-//! mistaken for code.
+//! A Rust file as tokens, for the rules on it: text in a string or a comment is never mistaken for
+//! code.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use super::finding::Finding;
 
-/// A Rust file, read as tokens.
+/// A tokenized Rust file.
 pub(crate) struct RustFile {
     pub(super) path: String,
     pub(super) source: String,
@@ -33,13 +33,13 @@ pub(super) fn is_test_path(path: &str) -> bool {
 }
 
 /// The crate whose shipped code is at this path: `ops` for `crates/ops/src/run/mod.rs`. Tests,
-/// examples, benches and `xtask` are no crate's shipped code.
+/// examples, benches and `xtask` are not shipped code.
 pub(crate) fn crate_of_production(path: &str) -> Option<&str> {
     let (folder, rest) = path.strip_prefix("crates/")?.split_once('/')?;
     (rest.starts_with("src/") && !is_test_path(path)).then_some(folder)
 }
 
-/// Calls `visit` with the tokens between each pair of brackets, the outermost first.
+/// Calls `visit` with the tokens between each pair of brackets, outermost first.
 pub(super) fn each_level(tokens: &TokenStream, visit: &mut dyn FnMut(&[TokenTree])) {
     let level = trees(tokens);
     visit(&level);
@@ -50,7 +50,7 @@ pub(super) fn each_level(tokens: &TokenStream, visit: &mut dyn FnMut(&[TokenTree
     }
 }
 
-/// Like [`each_level`], without what is under `#[cfg(test)]`.
+/// Like [`each_level`], but skips everything under `#[cfg(test)]`.
 pub(super) fn each_production_level(tokens: &TokenStream, visit: &mut dyn FnMut(&[TokenTree])) {
     let level = without_tests(&trees(tokens));
     visit(&level);
@@ -84,7 +84,7 @@ pub(super) fn item_end(level: &[TokenTree], index: usize) -> Option<usize> {
     level[index..].iter().position(is_end).map(|length| index + length)
 }
 
-/// `#[…]` or, for the file or block it stands in, `#![…]`.
+/// `#[…]`, or `#![…]` for the enclosing file or block.
 pub(super) struct Attribute {
     content: TokenStream,
     pub(super) inner: bool,
@@ -104,7 +104,7 @@ impl Attribute {
         }
     }
 
-    /// Whether it is `cfg(test)`, alone or with further conditions.
+    /// Whether this is `cfg(test)`, alone or with further conditions.
     pub(super) fn is_for_tests(&self) -> bool {
         match trees(&self.content).as_slice() {
             [name, TokenTree::Group(condition)] if is_ident(name, "cfg") => {
@@ -114,7 +114,7 @@ impl Attribute {
         }
     }
 
-    /// What it sets: itself, or what `cfg_attr` sets when its condition holds.
+    /// What the attribute sets: itself, or what `cfg_attr` sets if its condition holds.
     pub(super) fn settings(&self) -> Vec<Vec<TokenTree>> {
         let content = trees(&self.content);
         match content.as_slice() {

@@ -1,5 +1,5 @@
 //! A type name that is visible outside its module stands for one thing in the whole workspace, so
-//! that whoever searches for it finds one definition.
+//! that a search for it finds a single definition.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ const EXEMPT: &[Exempt] = &[
     ("Response", "each is the response of the operation in whose module it stands"),
 ];
 
-/// The definitions that were seen so far, by name.
+/// The definitions seen so far, by name.
 #[derive(Default)]
 pub(crate) struct TypeNames {
     definitions: BTreeMap<String, Vec<(String, usize)>>,
@@ -37,7 +37,7 @@ impl TypeNames {
 
     pub(crate) fn findings(self) -> Vec<Finding> {
         let repeated = self.definitions.into_iter().filter(|(name, places)| {
-            // One file may define a type once per platform.
+            // A file may define a type once per platform.
             places.iter().any(|(path, _)| *path != places[0].0)
                 && !EXEMPT.iter().any(|(exempt, _)| exempt == name)
         });
@@ -54,7 +54,7 @@ impl TypeNames {
     }
 }
 
-/// The types on a level that are declared `pub`, `pub(crate)` or the like.
+/// The types on a level that are declared `pub`, `pub(crate)` or similar.
 fn visible_types(level: &[TokenTree]) -> Vec<(String, usize)> {
     let mut found = Vec::new();
     for (index, token) in level.iter().enumerate().filter(|(_, token)| is_ident(token, "pub")) {

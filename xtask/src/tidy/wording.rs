@@ -1,5 +1,5 @@
-//! No `milepost <command>` below the doors: what to do next is an operation with arguments, and
-//! each door says it in its own words.
+//! No `milepost <command>` below the doors: a next step is an operation with arguments, and each
+//! door words it in its own way.
 
 use anyhow::{Result, ensure};
 use proc_macro2::TokenTree;
@@ -11,7 +11,7 @@ use super::tokens::{
     trees,
 };
 
-/// Crates that know nothing of a command line.
+/// Crates that must not know about the command line.
 const CRATES: &[&str] = &["engine", "driver", "ops"];
 
 /// Where the commands are declared.
@@ -21,7 +21,7 @@ const PROGRAM: &str = "milepost ";
 
 pub(crate) const EXEMPT: &[Exempt] = &[];
 
-/// The commands of the command line, out of the enum that declares them.
+/// The commands of the command line, read from the enum that declares them.
 pub(crate) fn commands(args: &RustFile) -> Result<Vec<String>> {
     let level = trees(&args.tokens);
     let variants = level.windows(3).find_map(|window| match window {
@@ -41,7 +41,8 @@ pub(crate) fn commands(args: &RustFile) -> Result<Vec<String>> {
     Ok(commands)
 }
 
-/// The name that a variant is typed by: the one that is set, or its own in lower case.
+/// The name under which a variant is typed: the one that is set explicitly, or its own in
+/// lowercase.
 fn name(variant: &[TokenTree]) -> Option<String> {
     let mut index = 0;
     let mut given = None;
@@ -82,7 +83,8 @@ fn kebab_case(name: &str) -> String {
     text
 }
 
-/// Texts of a Rust file that name a command. Doc comments are for readers of the code.
+/// Finds texts in a Rust file that name a command. Doc comments are exempt, because they are for
+/// readers of the code.
 pub(crate) fn commands_in_code(file: &RustFile, commands: &[String]) -> Vec<Hit> {
     if !is_below_the_doors(&file.path) {
         return Vec::new();
@@ -101,7 +103,7 @@ pub(crate) fn commands_in_code(file: &RustFile, commands: &[String]) -> Vec<Hit>
     hits
 }
 
-/// Lines of a page of words, kept beside the code and included in it, that name a command.
+/// Finds lines that name a command in a Markdown page that is included in the code.
 pub(crate) fn commands_in_page(path: &str, text: &str, commands: &[String]) -> Vec<Hit> {
     if !is_below_the_doors(path) {
         return Vec::new();
@@ -121,7 +123,7 @@ fn hit(path: &str, line: usize, command: &str) -> Hit {
     Hit { place: path.to_owned(), finding: Finding::new(path, line, message) }
 }
 
-/// A literal as it is read: a line that ends with a backslash goes on where the next one begins.
+/// The value of a literal: a backslash at the end of a line continues it on the next one.
 fn joined(literal: &str) -> String {
     let mut lines = literal.split("\\\n");
     let first = lines.next().unwrap_or_default().to_owned();
@@ -134,7 +136,7 @@ fn named<'c>(text: &str, commands: &'c [String]) -> Option<&'c str> {
     text.match_indices(PROGRAM).find_map(|(start, _)| {
         let rest = &text[start + PROGRAM.len()..];
         let word = rest.split(|c| !is_of_word(c)).next()?;
-        // `milepost workflow:check` is a built-in command of a catalog, which nobody types.
+        // `milepost workflow:check` is a built-in catalog command, which nobody types.
         let is_catalog = rest[word.len()..].starts_with(':');
         let begins = !text[..start].ends_with(is_of_word) && !is_catalog;
         commands.iter().find(|command| begins && *command == word).map(String::as_str)

@@ -1,4 +1,4 @@
-//! The body of an operation.
+//! Request bodies of operations.
 
 use milepost_syntax::json::document::JsonNode;
 use serde_json::{Map, Value, json};
@@ -11,7 +11,7 @@ use crate::finding::{DocumentFindings, DocumentRule};
 use crate::limits;
 
 impl Api {
-    /// Whether an operation takes a body, and whether it needs one.
+    /// Whether an operation takes a body, and whether the body is required.
     pub(crate) fn body_in_short(
         &self,
         operation: &Operation<'_>,
@@ -47,7 +47,7 @@ impl Api {
         None
     }
 
-    /// The first example there is.
+    /// The first example in the document.
     fn example(&self, node: JsonNode<'_>) -> Option<Value> {
         if let Some(example) = node.get("example") {
             return Some(example.to_value());
@@ -67,7 +67,7 @@ impl Api {
 }
 
 impl<'d> SchemaConverter<'d> {
-    /// The body of an operation.
+    /// The request body of an operation.
     pub(crate) fn body(
         &mut self,
         operation: &Operation<'d>,
@@ -80,7 +80,7 @@ impl<'d> SchemaConverter<'d> {
         let node = self.api.body_node(operation, findings)?;
         let mut contents = self.contents(node.get("content"));
         if contents.is_empty() {
-            // A body of which nothing is said is what most are.
+            // A body without a declared content is assumed to be JSON, the most common case.
             contents.push(content("application/json".to_owned(), Value::Bool(true)));
         }
         Some(ApiBody {
@@ -90,7 +90,7 @@ impl<'d> SchemaConverter<'d> {
         })
     }
 
-    /// What a body can be, by media type.
+    /// The contents of a body, by media type.
     pub(crate) fn contents(&mut self, content: Option<JsonNode<'d>>) -> Vec<Content> {
         let api = self.api;
         let entries = content.into_iter().flat_map(JsonNode::entries).take(limits::MEDIA_TYPES);
@@ -126,7 +126,7 @@ impl<'d> SchemaConverter<'d> {
         (!fields.is_empty()).then(|| self.form(&fields, &types))
     }
 
-    /// The fields of a form of 2.0 as one body.
+    /// Combines the form fields of a 2.0 operation into one body.
     fn form(&mut self, fields: &[&DeclaredParameter<'d>], consumes: &[String]) -> ApiBody {
         let mut properties = Map::new();
         let mut required = Vec::new();
@@ -173,7 +173,7 @@ fn content(media_type: String, schema: Value) -> Content {
     Content { media_type, schema, encoding: Vec::new(), example: None }
 }
 
-/// How a list in a form of 2.0 is written.
+/// How a list in a 2.0 form is encoded.
 fn collection(name: &str, node: JsonNode<'_>) -> Option<Encoding> {
     let format = node.get("collectionFormat").and_then(JsonNode::text);
     let list = node.get("type").and_then(JsonNode::text).as_deref() == Some("array");

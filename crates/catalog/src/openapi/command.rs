@@ -1,4 +1,4 @@
-//! An operation as a command: in short for the table, and whole on demand.
+//! Converts operations to rows for the table, and to full commands on demand.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::table::{Row, RowBody, RowParameter};
 use crate::{limits, text};
 
 impl Api {
-    /// The operation of a row, where it stands now.
+    /// Finds the operation of a row in the document.
     pub fn operation(&self, row: &Row) -> Option<Operation<'_>> {
         let (item, key) = row.pointer.rsplit_once('/')?;
         let item = self.resolve(self.document.pointer(item)?).ok()?;
@@ -24,10 +24,10 @@ impl Api {
         Some(Operation { method: row.method, path, pointer: row.pointer.clone(), item, node })
     }
 
-    /// A command with all that is known of it.
+    /// Builds the full command of a row.
     pub fn command(&self, id: CommandId, row: &Row) -> Option<ApiCommand> {
         let operation = self.operation(row)?;
-        // What is wrong with it was told when the document was imported.
+        // Problems with the operation were reported when the document was imported.
         let mut findings = DocumentFindings::default();
         let mut schemas = SchemaConverter::new(self);
         let places = self.parameter_places(&operation, &mut findings);
@@ -57,7 +57,7 @@ impl Api {
         })
     }
 
-    /// The row of an operation; its name is given later, when all of them are known.
+    /// The row of an operation. Its name is assigned later, once all rows are known.
     pub(crate) fn row(&self, operation: &Operation<'_>, findings: &mut DocumentFindings) -> Row {
         let places = self.parameter_places(operation, findings);
         let body = self.body_in_short(operation, &places, findings);
@@ -88,7 +88,7 @@ impl Api {
     }
 }
 
-/// Its summary, or the first sentence of what is said of it.
+/// The summary of an operation, or the first sentence of its description.
 fn summary(operation: &Operation<'_>) -> String {
     let Some(node) = operation.node else { return String::new() };
     let summary = line_of(node, "summary", limits::SUMMARY_CHARS);
@@ -114,7 +114,8 @@ fn operation_id(operation: &Operation<'_>, findings: &mut DocumentFindings) -> O
     (!clean.is_empty()).then_some(clean)
 }
 
-/// Some documents tell operations of one path apart by a fragment, which is never sent.
+/// Strips the fragment with which some documents distinguish operations on one path; it is never
+/// sent.
 fn wire_path(path: &str) -> &str {
     path.split_once('#').map_or(path, |(path, _)| path)
 }

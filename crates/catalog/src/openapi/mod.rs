@@ -1,6 +1,6 @@
-//! An OpenAPI document of any version, read through one set of questions: which operations, and
-//! of each its parameters, body, answers, security and servers. Nothing is copied before it is
-//! asked for, and one bad part costs that part.
+//! A common view of OpenAPI documents of any version: the operations and, for each, its parameters,
+//! body, responses, security and servers. Nothing is copied until it is requested, and an invalid
+//! part only affects itself.
 
 mod body;
 mod command;
@@ -21,28 +21,28 @@ use crate::document::ParsedDocument;
 use crate::finding::{DocumentFinding, DocumentFindings, DocumentRule};
 use crate::{limits, refs, text};
 
-/// A document that describes an API.
+/// An OpenAPI document.
 #[derive(Debug)]
 pub struct Api {
     document: JsonDocument,
     version: OpenApiVersion,
-    /// What the reader and the look at its version had to say.
+    /// Notes from the reader and from detecting the version.
     notes: Vec<DocumentFinding>,
 }
 
-/// A document that describes no API we know.
+/// Why a document is not a supported API description.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnApi {
-    /// It says no version of OpenAPI.
+    /// The document declares no OpenAPI version.
     #[error("this is not an OpenAPI document: it has neither `openapi: 3.x` nor `swagger: 2.0`")]
     NoVersion,
-    /// It says a version we cannot read.
+    /// The document declares an unsupported version.
     #[error("OpenAPI {0} cannot be read: 2.0, 3.0, 3.1 and 3.2 can")]
     OtherVersion(String),
 }
 
 impl Api {
-    /// Looks at what kind of document it is.
+    /// Detects the version of a document.
     pub fn new(reading: ParsedDocument) -> Result<Api, NotAnApi> {
         let mut warnings = DocumentFindings::default();
         for note in &reading.notes {
@@ -60,22 +60,21 @@ impl Api {
         Ok(Api { document: reading.document, version, notes: warnings.into_list() })
     }
 
-    /// The document.
     pub fn document(&self) -> &JsonDocument {
         &self.document
     }
 
-    /// The version it follows.
+    /// The OpenAPI version of the document.
     pub fn version(&self) -> OpenApiVersion {
         self.version
     }
 
-    /// What the reader had to say.
+    /// Notes from the reader and from detecting the version.
     pub fn notes(&self) -> &[DocumentFinding] {
         &self.notes
     }
 
-    /// Its title, cleaned.
+    /// The title, sanitized.
     pub fn title(&self) -> Option<String> {
         let title = self.root().get("info")?.get("title")?.scalar()?;
         let title = text::line(&title, limits::SUMMARY_CHARS);
@@ -93,7 +92,7 @@ impl Api {
         refs::resolve(&self.document, node)
     }
 
-    /// The value behind a reference; where there is none, that is told.
+    /// The value that a reference points to; adds a finding if it cannot be resolved.
     pub(crate) fn resolved<'d>(
         &'d self,
         node: JsonNode<'d>,
@@ -112,13 +111,13 @@ impl Api {
     }
 }
 
-/// The text of a key, cleaned into one line.
+/// The text under a key, sanitized to one line.
 pub(crate) fn line_of(node: JsonNode<'_>, key: &str, chars: usize) -> String {
     let said = node.get(key).and_then(JsonNode::text);
     said.map(|said| text::line(&text::without_html(&said), chars)).unwrap_or_default()
 }
 
-/// The text of a key, cleaned.
+/// The text under a key, sanitized.
 pub(crate) fn block_of(node: JsonNode<'_>, key: &str, chars: usize) -> String {
     let said = node.get(key).and_then(JsonNode::text);
     said.map(|said| text::block(&text::without_html(&said), chars)).unwrap_or_default()
@@ -130,12 +129,12 @@ pub(crate) fn names_of(node: JsonNode<'_>, key: &str) -> Vec<String> {
     entries.map(|(name, _)| name.into_owned()).collect()
 }
 
-/// The texts of a list.
+/// The strings in a list.
 pub(crate) fn texts(list: Option<JsonNode<'_>>) -> Vec<String> {
     list.into_iter().flat_map(JsonNode::items).filter_map(JsonNode::text).map(Into::into).collect()
 }
 
-/// A yes or no, also when somebody put it in quotes.
+/// A boolean, even if it is written in quotes.
 pub(crate) fn flag(node: JsonNode<'_>, key: &str) -> Option<bool> {
     let node = node.get(key)?;
     node.bool().or_else(|| match &*node.text()? {

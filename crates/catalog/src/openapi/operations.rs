@@ -1,4 +1,4 @@
-//! Every operation of a document: none is dropped without a word.
+//! The operations of a document. None is dropped silently.
 
 use milepost_syntax::json::document::JsonNode;
 
@@ -6,33 +6,33 @@ use super::Api;
 use crate::command::Method;
 use crate::finding::{DocumentFindings, DocumentRule, part};
 
-/// An operation where it stands.
+/// An operation and its position in the document.
 #[derive(Debug, Clone)]
 pub struct Operation<'d> {
     pub method: Method,
-    /// The path template as the document has it.
+    /// The path template as written in the document.
     pub path: String,
     /// JSON pointer of the operation.
     pub pointer: String,
-    /// The path item it belongs to.
+    /// The path item that contains the operation.
     pub(crate) item: JsonNode<'d>,
-    /// Its own map; `None` when nothing is said of it but that it is there.
+    /// The map of the operation; `None` if the document gives no details.
     pub(crate) node: Option<JsonNode<'d>>,
 }
 
 impl<'d> Operation<'d> {
-    /// A key of the operation.
+    /// The value under a key of the operation.
     pub(crate) fn get(&self, key: &str) -> Option<JsonNode<'d>> {
         self.node?.get(key)
     }
 }
 
-/// Keys of a path item that are no operations.
+/// Keys of a path item that are not operations.
 const OTHER_KEYS: &[&str] =
     &["$ref", "summary", "description", "servers", "parameters", "additionalOperations"];
 
 impl Api {
-    /// Every operation, in the order of the document.
+    /// All operations, in document order.
     pub fn operations(&self, findings: &mut DocumentFindings) -> Vec<Operation<'_>> {
         let mut found = Vec::new();
         let Some(paths) = self.root().get("paths") else { return found };
@@ -63,7 +63,7 @@ impl Api {
         found
     }
 
-    /// How many operations the document has, readable or not.
+    /// The number of operations in the document, including unreadable ones.
     pub fn operation_count(&self) -> usize {
         let Some(paths) = self.root().get("paths") else { return 0 };
         let items = paths.entries().filter(|(path, _)| !path.starts_with("x-"));

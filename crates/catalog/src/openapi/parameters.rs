@@ -1,4 +1,4 @@
-//! Parameters of an operation, those of its path included.
+//! Parameters of an operation, including those of its path item.
 
 use super::schema::SchemaConverter;
 use super::{Api, OpenApiVersion, Operation, block_of, flag};
@@ -9,18 +9,18 @@ use crate::text::{TemplatePiece, template_pieces};
 use milepost_syntax::json::document::JsonNode;
 use serde_json::{Map, Value};
 
-/// A parameter where it stands, with what decides whether it counts.
+/// A declared parameter with its position and location.
 #[derive(Debug, Clone)]
 pub(crate) struct DeclaredParameter<'d> {
     pub(crate) name: String,
     pub(crate) location: ParameterPlace,
     pub(crate) required: bool,
-    /// `None` for a name in the path that nobody declared.
+    /// `None` for a path placeholder that is not declared.
     pub(crate) node: Option<JsonNode<'d>>,
     pub(crate) pointer: String,
 }
 
-/// Where a parameter travels; the last two are bodies of 2.0.
+/// Where a parameter is sent; the last two are 2.0 bodies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ParameterPlace {
     In(Location),
@@ -29,7 +29,7 @@ pub(crate) enum ParameterPlace {
 }
 
 impl Api {
-    /// The parameters of an operation: its own win over those of its path.
+    /// The parameters of an operation; they override those of its path item.
     pub(crate) fn parameter_places<'d>(
         &'d self,
         operation: &Operation<'d>,
@@ -118,7 +118,7 @@ impl Api {
 }
 
 impl<'d> SchemaConverter<'d> {
-    /// The parameters that travel beside the body.
+    /// The parameters that are sent outside the body.
     pub(crate) fn parameters(&mut self, places: &[DeclaredParameter<'d>]) -> Vec<ApiParameter> {
         let beside = places.iter().filter_map(|place| match place.location {
             ParameterPlace::In(location) => Some(self.parameter(place, location)),
@@ -130,7 +130,7 @@ impl<'d> SchemaConverter<'d> {
     fn parameter(&mut self, place: &DeclaredParameter<'d>, location: Location) -> ApiParameter {
         let Some(node) = place.node else { return ApiParameter::undeclared(&place.name) };
         let content = node.get("content").and_then(|content| content.entries().next());
-        // In 2.0 the parameter is its own schema.
+        // In 2.0, the parameter itself is the schema.
         let mut schema = match &content {
             _ if self.api.version == OpenApiVersion::V2 => self.of_parameter(node),
             Some((_, content)) => self.of_member(*content),
@@ -153,7 +153,7 @@ impl<'d> SchemaConverter<'d> {
     }
 }
 
-/// The style of a `collectionFormat` of 2.0, and whether each item stands alone.
+/// The style of a 2.0 `collectionFormat`, and whether items are written separately.
 pub(crate) fn collection_style(format: &str) -> Option<(Style, bool)> {
     Some(match format {
         "ssv" => (Style::SpaceDelimited, false),
@@ -164,7 +164,7 @@ pub(crate) fn collection_style(format: &str) -> Option<(Style, bool)> {
     })
 }
 
-/// The style of a name in the specification.
+/// The style with this name in the specification.
 pub(crate) fn style_named(word: &str) -> Option<Style> {
     Some(match word {
         "simple" => Style::Simple,
@@ -198,8 +198,8 @@ fn default_style(location: Location) -> Style {
     }
 }
 
-/// Names in the path that nobody declared are parameters all the same; declared ones that are
-/// not in the path cannot be sent.
+/// Adds undeclared path placeholders as parameters, and drops declared path parameters that have no
+/// placeholder because they cannot be sent.
 fn with_path_names<'d>(
     mut places: Vec<DeclaredParameter<'d>>,
     operation: &Operation<'d>,
@@ -226,7 +226,7 @@ fn with_path_names<'d>(
     places
 }
 
-/// The names in braces of a path, in order, each once.
+/// The distinct placeholder names of a path, in order.
 pub(crate) fn path_names(path: &str) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for piece in template_pieces(path) {
@@ -240,7 +240,7 @@ pub(crate) fn path_names(path: &str) -> Vec<&str> {
     names
 }
 
-/// Examples stand beside the schema of a parameter, and are of use in it.
+/// Copies the examples of a parameter, which are declared beside its schema, into the schema.
 fn with_examples(schema: &mut Value, node: JsonNode<'_>) {
     let mut examples: Vec<Value> =
         node.get("example").map(JsonNode::to_value).into_iter().collect();

@@ -1,4 +1,4 @@
-//! The answers of an operation.
+//! Responses of operations.
 
 use milepost_syntax::json::document::JsonNode;
 
@@ -9,7 +9,7 @@ use crate::finding::{DocumentFindings, DocumentRule, part};
 use crate::limits;
 
 impl Api {
-    /// The answers where they stand.
+    /// The nodes of an operation's responses.
     pub(crate) fn response_nodes<'d>(
         &'d self,
         operation: &Operation<'d>,
@@ -61,7 +61,7 @@ impl Api {
             .collect()
     }
 
-    /// The schema of what the operation answers when it succeeds, where it stands.
+    /// The schema node of an operation's success response.
     pub(crate) fn success_schema<'d>(&'d self, operation: &Operation<'d>) -> Option<JsonNode<'d>> {
         let list = operation.get("responses")?;
         let mut entries = list.entries().filter(|(status, _)| status.starts_with('2'));
@@ -78,7 +78,7 @@ impl Api {
 }
 
 impl<'d> SchemaConverter<'d> {
-    /// The answers of an operation, in the order of the document.
+    /// The responses of an operation, in document order.
     pub(crate) fn responses(
         &mut self,
         operation: &Operation<'d>,

@@ -1,5 +1,5 @@
-//! Schemas of any version as JSON Schema 2020-12. References stay references: what they lead to
-//! is kept beside, once, under `#/$defs/<name>`.
+//! Converts schemas of any OpenAPI version to JSON Schema 2020-12. References stay references: each
+//! target is converted once and kept under `#/$defs/<name>`.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -11,11 +11,11 @@ use crate::{limits, refs, text};
 
 const TYPES: &[&str] = &["array", "boolean", "integer", "null", "number", "object", "string"];
 
-/// The schemas of one command, and what they refer to.
+/// Converts the schemas of one command and everything that they reference.
 #[derive(Debug)]
 pub(crate) struct SchemaConverter<'d> {
     pub(super) api: &'d Api,
-    /// The name each referred-to schema goes by, by its place in the document.
+    /// The definition name of each referenced schema, by its index in the document.
     names: BTreeMap<u32, String>,
     taken: BTreeSet<String>,
     waiting: VecDeque<(String, JsonNode<'d>)>,
@@ -33,7 +33,7 @@ impl<'d> SchemaConverter<'d> {
         }
     }
 
-    /// A schema as JSON Schema.
+    /// Converts a schema.
     pub(crate) fn of(&mut self, node: JsonNode<'d>) -> Value {
         self.parts += 1;
         if let Some(flag) = node.bool() {
@@ -74,7 +74,7 @@ impl<'d> SchemaConverter<'d> {
         node.get("schema").map_or(Value::Bool(true), |schema| self.of(schema))
     }
 
-    /// The schema that a parameter of 2.0 is: without what only a parameter has.
+    /// Converts a 2.0 parameter to a schema, without the keywords that only parameters have.
     pub(crate) fn of_parameter(&mut self, node: JsonNode<'d>) -> Value {
         let mut schema = self.of(node);
         if let Some(map) = schema.as_object_mut() {
@@ -95,7 +95,7 @@ impl<'d> SchemaConverter<'d> {
                     ("description", said.map(Value::from))
                 }
                 "required" => ("required", names(value)),
-                // A list of schemas is how older drafts describe a tuple.
+                // Older drafts describe a tuple by a list of schemas.
                 "items" if value.is_list() => ("prefixItems", Some(Value::Array(list()))),
                 "additionalProperties"
                 | "additionalItems"
@@ -129,12 +129,13 @@ impl<'d> SchemaConverter<'d> {
         }
     }
 
-    /// The name a reference goes by; `None` when it leads nowhere.
+    /// The definition name of a reference; `None` if the reference is dangling.
     fn refer(&mut self, reference: &str) -> Option<String> {
         let document = &self.api.document;
         let mut reference = reference.to_owned();
         let mut node = refs::follow(document, &reference).ok()?;
-        // A schema that is nothing but a reference is passed by, so that none leads to itself.
+        // Schemas that only consist of a reference are skipped, so that no definition refers to
+        // itself.
         for hop in 0.. {
             let Some(next) = refs::target(node).filter(|_| only_a_reference(node)) else { break };
             if hop > limits::REF_HOPS {
@@ -159,7 +160,7 @@ impl<'d> SchemaConverter<'d> {
         Some(name)
     }
 
-    /// Everything that was referred to, directly or not.
+    /// Converts everything that was referenced, directly or indirectly.
     pub(crate) fn into_defs(mut self) -> Map<String, Value> {
         let mut defs = Map::new();
         while let Some((name, node)) = self.waiting.pop_front() {
@@ -175,7 +176,7 @@ fn only_a_reference(node: JsonNode<'_>) -> bool {
     node.entries().all(|(key, _)| matches!(&*key, "$ref" | "description" | "summary" | "title"))
 }
 
-/// The last part of a pointer, in letters that need no escaping.
+/// The last segment of a pointer, reduced to characters that need no escaping.
 fn definition_name(reference: &str) -> String {
     let last = reference.rsplit('/').next().unwrap_or(reference);
     let last = percent_encoding::percent_decode_str(last).decode_utf8_lossy();
@@ -188,7 +189,7 @@ fn definition_name(reference: &str) -> String {
     if name.is_empty() { "schema".to_owned() } else { name }
 }
 
-/// The type as JSON Schema knows it; a word it does not know says nothing.
+/// The JSON Schema type; unknown types are ignored.
 fn types(node: JsonNode<'_>) -> Option<Value> {
     if let Some(word) = node.text() {
         let word = word.to_ascii_lowercase();
@@ -206,7 +207,7 @@ fn types(node: JsonNode<'_>) -> Option<Value> {
     (!words.is_empty()).then_some(Value::Array(words))
 }
 
-/// The names of required properties; older drafts have a yes or no here, which is not ours.
+/// The names of required properties. In older drafts `required` is a boolean, which is ignored.
 fn names(node: JsonNode<'_>) -> Option<Value> {
     let mut names: Vec<Value> = Vec::new();
     for name in node.items().filter_map(JsonNode::text) {
@@ -247,14 +248,15 @@ fn discriminator(node: JsonNode<'_>) -> Option<Value> {
     })
 }
 
-/// `10.0` is a whole number to JSON Schema; what is below zero bounds nothing.
+/// An integer limit. JSON Schema treats `10.0` as an integer; a negative limit has no effect and is
+/// dropped.
 fn whole(value: &Value) -> Option<Value> {
     let number = value.as_f64().filter(|number| number.fract() == 0.0 && *number >= 0.0)?;
     #[expect(clippy::cast_sign_loss, reason = "what is below zero was sorted out")]
     Some(Value::from(number as u64))
 }
 
-/// What 2.0 and 3.0 say in another way than JSON Schema does now.
+/// Converts keywords that 2.0 and 3.0 spell differently.
 fn older(node: JsonNode<'_>, schema: &mut Map<String, Value>) {
     for (exclusive, bound) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
         if super::flag(node, exclusive) == Some(true)
@@ -268,7 +270,7 @@ fn older(node: JsonNode<'_>, schema: &mut Map<String, Value>) {
     }
 }
 
-/// The same schema with nothing as a further value.
+/// Allows `null` in addition.
 fn nullable(mut schema: Map<String, Value>) -> Value {
     if let Some(Value::Array(values)) = schema.get_mut("enum")
         && !values.contains(&Value::Null)

@@ -1,4 +1,4 @@
-//! How callers authenticate.
+//! Authentication of callers.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::{Api, OpenApiVersion, Operation, names_of, texts};
 use crate::command::{Location, SecurityRequirement, SecurityScheme};
 
 impl Api {
-    /// The ways to authenticate that the document knows, by name.
+    /// The security schemes that the document declares, by name.
     pub fn schemes(&self) -> BTreeMap<String, SecurityScheme> {
         let schemes = match self.version {
             OpenApiVersion::V2 => self.root().get("securityDefinitions"),
@@ -22,7 +22,7 @@ impl Api {
         schemes.collect()
     }
 
-    /// The ways to authenticate for an operation, any one of which will do.
+    /// The security requirements of an operation; any one of them is enough.
     pub(crate) fn security(&self, operation: &Operation<'_>) -> Vec<SecurityRequirement> {
         let list = operation.get("security").or_else(|| self.root().get("security"));
         let requirements = list.into_iter().flat_map(JsonNode::items).map(|requirement| {
@@ -58,7 +58,7 @@ fn scheme(node: JsonNode<'_>) -> Option<SecurityScheme> {
     })
 }
 
-/// The flow in which a program asks for a token of its own: `application` in 2.0.
+/// The OAuth 2 client credentials flow, called `application` in 2.0.
 fn client_credentials(node: JsonNode<'_>) -> Option<SecurityScheme> {
     let flow = match node.get("flow").and_then(JsonNode::text).as_deref() {
         Some("application") => node,

@@ -1,4 +1,4 @@
-//! Where an API is reached.
+//! Servers of an API.
 
 use milepost_syntax::json::document::JsonNode;
 
@@ -7,7 +7,7 @@ use crate::command::Server;
 use crate::limits;
 
 impl Api {
-    /// Where the API is reached, as its document says.
+    /// The servers that the document declares.
     pub fn servers(&self) -> Vec<Server> {
         match self.version {
             OpenApiVersion::V2 => self.servers_of_2(self.root().get("schemes")),
@@ -15,7 +15,7 @@ impl Api {
         }
     }
 
-    /// Where an operation is reached, when it is reached elsewhere than the rest.
+    /// The servers of an operation, if they differ from those of the API.
     pub(crate) fn servers_of(&self, operation: &Operation<'_>) -> Vec<Server> {
         if self.version == OpenApiVersion::V2 {
             let schemes = operation.get("schemes").or_else(|| self.root().get("schemes"));
@@ -42,7 +42,7 @@ impl Api {
         if schemes.is_empty() {
             schemes.push("https".to_owned());
         }
-        // The safer one first: documents list both and mean either.
+        // Prefer HTTPS: a document that lists both schemes accepts either.
         schemes.sort_by_key(|scheme| scheme != "https");
         let server = |scheme: &String| Server { url: format!("{scheme}://{host}{base}") };
         schemes.iter().map(server).collect()

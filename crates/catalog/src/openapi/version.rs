@@ -1,10 +1,10 @@
-//! Which specification a document follows.
+//! The version of the OpenAPI specification that a document follows.
 
 use milepost_syntax::json::document::JsonNode;
 
 use crate::finding::{DocumentFindings, DocumentRule};
 
-/// A version of the specification, as far as it makes a difference.
+/// The OpenAPI versions that are treated differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OpenApiVersion {
     V2,
@@ -14,7 +14,7 @@ pub enum OpenApiVersion {
 }
 
 impl OpenApiVersion {
-    /// The version a document says it follows; a warning where we had to guess.
+    /// The version that a document declares; adds a warning if it had to be guessed.
     pub(crate) fn of(
         root: JsonNode<'_>,
         warnings: &mut DocumentFindings,
@@ -43,7 +43,7 @@ impl OpenApiVersion {
         Some(version)
     }
 
-    /// The seed's word for the kind of document.
+    /// The stored name of the document kind.
     pub fn kind(self) -> &'static str {
         match self {
             OpenApiVersion::V2 => "openapi_2",
@@ -51,7 +51,7 @@ impl OpenApiVersion {
         }
     }
 
-    /// The number people know it by.
+    /// The version number.
     pub fn name(self) -> &'static str {
         match self {
             OpenApiVersion::V2 => "2.0",

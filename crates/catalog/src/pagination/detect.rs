@@ -1,5 +1,5 @@
-//! Which way of paging a command has, by its parameters and the schema of its answer. Names are
-//! compared without signs and capitals: `next_page_token` is `nextPageToken`.
+//! Detects how a command paginates from its parameters and its response schema. Names are compared
+//! without punctuation and case: `next_page_token` equals `nextPageToken`.
 
 use std::collections::VecDeque;
 
@@ -16,9 +16,10 @@ use crate::limits;
 use crate::schema;
 use crate::text::{WordList, bare_word};
 
-/// How a command pages, when it does.
+/// The pagination scheme of a command, if it has one.
 pub fn detect(command: &ApiCommand) -> Option<PagingScheme> {
-    // What changes the world is never done again for more of it; many search by POST.
+    // A request that changes something must not be repeated to get more pages. `POST` is allowed
+    // because many APIs use it for searches.
     if !matches!(command.method, Method::Get | Method::Query | Method::Post) {
         return None;
     }
@@ -45,7 +46,7 @@ pub fn detect(command: &ApiCommand) -> Option<PagingScheme> {
     if headers.into_iter().any(|name| name.eq_ignore_ascii_case("link")) {
         return Some(PagingScheme::Link);
     }
-    // A number pages only what is a list.
+    // Page numbers and offsets only make sense for a list.
     let is_list = fields.iter().any(Field::is_list) || fields.is_empty();
     is_list.then(|| numbered(&arguments)).flatten()
 }
@@ -74,7 +75,7 @@ fn numbered(arguments: &[Argument<'_>]) -> Option<PagingScheme> {
     Some(PagingScheme::Offset { parameter: parameter(offset), first, size })
 }
 
-/// An argument that paging may use.
+/// An argument that pagination may use.
 struct Argument<'c> {
     name: String,
     word: String,
@@ -97,7 +98,7 @@ impl Argument<'_> {
     }
 }
 
-/// Query parameters, and properties of the body for those who search by POST.
+/// Query parameters and, for searches by `POST`, body properties.
 fn arguments(command: &ApiCommand) -> Vec<Argument<'_>> {
     let mut found = Vec::new();
     for parameter in &command.parameters {
@@ -124,11 +125,11 @@ fn arguments(command: &ApiCommand) -> Vec<Argument<'_>> {
     found
 }
 
-/// A field of an answer, by the words on the way to it.
+/// A field of a response, identified by the names on its path.
 struct Field {
     words: Vec<String>,
     pointer: String,
-    /// Its types; empty when any.
+    /// The possible types; empty if any type is allowed.
     types: Vec<String>,
     is_uri: bool,
 }
@@ -142,13 +143,13 @@ impl Field {
         self.types.iter().any(|name| name == "array")
     }
 
-    /// A cursor is a text or a number.
+    /// Whether the field can be a cursor: a string or a number.
     fn is_plain(&self) -> bool {
         self.is(&["string", "integer", "number"])
     }
 }
 
-/// The fields of the answer of success, those near the top first.
+/// The fields of the success response, those nearest to the root first.
 fn fields(command: &ApiCommand) -> Vec<Field> {
     let success = |status: &str| status.starts_with('2') || status == "default";
     let responses = command.responses.iter().filter(|response| success(&response.status));
@@ -192,7 +193,7 @@ fn next_cursor(fields: &[Field], cursor: &Argument<'_>) -> Option<String> {
     let named = |word: &str| {
         fields.iter().filter(plain).find(|field| field.words.last().is_some_and(|w| w == word))
     };
-    // A page that is a number is counted unless the answer names the next one.
+    // A numeric page parameter is counted up unless the response names the next page.
     let numbered = cursor.is_integer() && !cursor.types().is_empty();
     let words = if numbered { WordList("nextpage nextoffset") } else { NEXT_CURSORS };
     if let Some(field) = words.iter().find_map(named) {
@@ -203,7 +204,7 @@ fn next_cursor(fields: &[Field], cursor: &Argument<'_>) -> Option<String> {
     }
     let on_path = |path: &&&[&str]| fields.iter().filter(plain).find(|field| field.words == **path);
     let special = NEXT_CURSOR_PATHS.iter().find_map(|path| on_path(&path));
-    // A field of the same name is the next cursor where nothing else can be.
+    // As a last resort, a field with the same name as the parameter is the next cursor.
     let same = || fields.iter().filter(plain).find(|field| field.words == [cursor.word.as_str()]);
     special.or_else(same).map(|field| field.pointer.clone())
 }
@@ -214,8 +215,8 @@ fn next_url(fields: &[Field]) -> Option<String> {
     NEXT_URLS.iter().find_map(found).map(|field| field.pointer.clone())
 }
 
-/// Where the list of an answer stands: the answer itself, a field that is called like one, the only
-/// list there is, or a list one map further down.
+/// JSON pointer of the list in a response: the response itself, a field with a typical name, the
+/// only list, or a list nested in a map.
 pub fn items(body: &Value) -> Option<String> {
     items_below(body, 0)
 }
@@ -246,7 +247,7 @@ fn items_below(body: &Value, depth: usize) -> Option<String> {
     })
 }
 
-/// What an answer says about itself, at its top or in a map that is there for it.
+/// A metadata value at the top level of a response, or in a map for metadata.
 pub(super) fn aside<'b>(body: &'b Value, words: WordList) -> Option<&'b Value> {
     let map = body.as_object()?;
     let here = |map: &'b serde_json::Map<String, Value>| {

@@ -1,18 +1,18 @@
-//! Links to the next page: the `Link` header of RFC 8288, and URLs in bodies. A link is followed
-//! only to the origin of the request, because the credentials go with it.
+//! Links to the next page: the `Link` header of RFC 8288, and URLs in bodies. A link is only
+//! followed within the origin of the request, because the credentials are sent along.
 
 use milepost_model::suggest::excerpt;
 use url::Url;
 
 use super::{PageResponse, PagingError};
 
-/// Whether an answer has links between pages.
+/// Whether a response has pagination links.
 pub(super) fn is_there(answer: &PageResponse<'_>) -> bool {
     const PAGES: &[&str] = &["next", "prev", "previous", "first", "last"];
     headers(answer).any(|header| PAGES.iter().any(|relation| target(header, relation).is_some()))
 }
 
-/// The next page by the `Link` headers.
+/// The next page according to the `Link` headers.
 pub(super) fn next(answer: &PageResponse<'_>) -> Result<Option<Url>, PagingError> {
     let target = headers(answer).find_map(|header| target(header, "next"));
     target.map(|target| resolve(answer.url, target)).transpose()
@@ -23,8 +23,8 @@ fn headers<'a>(answer: &PageResponse<'a>) -> impl Iterator<Item = &'a str> {
     links.map(|(_, value)| value.as_str())
 }
 
-/// `<url>; rel="next", <url>; rel="last"`: a URL may have commas, so that only the brackets tell
-/// where it ends.
+/// `<url>; rel="next", <url>; rel="last"`: a URL may contain commas, so it ends at the closing
+/// bracket.
 fn target<'h>(header: &'h str, relation: &str) -> Option<&'h str> {
     let mut rest = header;
     while let Some((_, from)) = rest.split_once('<') {
@@ -38,7 +38,7 @@ fn target<'h>(header: &'h str, relation: &str) -> Option<&'h str> {
     None
 }
 
-/// Where the parameters of a link end: at a comma that is not quoted.
+/// The end of a link's parameters: the first comma outside quotes.
 fn end_of_parameters(text: &str) -> usize {
     let mut quoted = false;
     let end = text.bytes().position(|byte| {
@@ -57,12 +57,12 @@ fn has_relation(parameters: &str, wanted: &str) -> bool {
     })
 }
 
-/// A link, relative to the request, on the server of the request.
+/// Resolves a link against the request URL and checks that it stays on the same server.
 pub(super) fn resolve(request: &Url, text: &str) -> Result<Url, PagingError> {
     let no_url = || PagingError::NoUrl { text: excerpt(text) };
     let mut url = request.join(text).map_err(|_| no_url())?;
     url.set_fragment(None);
-    // Behind a proxy a server may not know that it is reached by https.
+    // A server behind a proxy may not know that it is reached over HTTPS.
     let downgraded = request.scheme() == "https" && url.scheme() == "http";
     if downgraded
         && url.host() == request.host()

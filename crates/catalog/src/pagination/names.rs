@@ -1,21 +1,21 @@
-//! How parameters and fields of paged lists are named, without signs and capitals:
-//! `nextpagetoken` is `next_page_token` and `nextPageToken`.
+//! Names of parameters and fields used for pagination, without punctuation and case:
+//! `nextpagetoken` stands for `next_page_token` and `nextPageToken`.
 
 use crate::text::WordList;
 
-/// Parameters that take a cursor; `offset` and `page` do in a few APIs.
+/// Parameters that take a cursor; in a few APIs that includes `offset` and `page`.
 pub const CURSORS: WordList = WordList(
     "after afterid bookmark continuation continuationtoken continue cursor marker nextcursor \
      nextpagetoken nexttoken pagecursor pagekey pagetoken paginationtoken scrollid startcursor \
      startingtoken",
 );
-/// Fields of a response that hold the next cursor, best first.
+/// Response fields that hold the next cursor, in order of preference.
 pub const NEXT_CURSORS: WordList = WordList(
     "nextcursor nextpagetoken nextpagecursor nexttoken nextcontinuationtoken nextmarker \
      nextpagekey nextkey nextpage endcursor continuationtoken paginationtoken bookmark scrollid \
      lastid",
 );
-/// The same where only the way to the field tells.
+/// Paths of fields that hold the next cursor, where the field name alone is not conclusive.
 pub const NEXT_CURSOR_PATHS: &[&[&str]] = &[
     &["metadata", "continue"],
     &["paging", "next", "after"],
@@ -28,7 +28,7 @@ pub const NEXT_CURSOR_PATHS: &[&[&str]] = &[
     &["meta", "next"],
     &["next"],
 ];
-/// Fields that hold the URL of the next page.
+/// Paths of fields that hold the URL of the next page.
 pub const NEXT_URLS: &[&[&str]] = &[
     &["odatanextlink"],
     &["nextlink"],
@@ -49,27 +49,27 @@ pub const NEXT_URLS: &[&[&str]] = &[
     &["next", "href"],
     &["next"],
 ];
-/// Parameters that take a value of the last item.
+/// Parameters that take a value from the last item.
 pub const LAST_ITEMS: WordList = WordList("startingafter");
-/// Fields that say whether there is more.
+/// Fields that report whether there are more items.
 pub const MORE: WordList = WordList("hasmore hasnextpage hasnext moreavailable istruncated");
-/// Parameters that number pages.
+/// Parameters that take a page number.
 pub const PAGES: WordList = WordList("page pagenumber pageno pagenum pageindex currentpage");
-/// Parameters that number items.
+/// Parameters that take an item offset.
 pub const OFFSETS: WordList = WordList("offset skip start startat startindex pageoffset");
-/// Parameters that say how many items a page has.
+/// Parameters that take a page size.
 pub const SIZES: WordList = WordList(
     "count limit max maxresults pagelimit pagesize perpage resultsperpage rows size take top",
 );
-/// Fields that say how many items there are.
+/// Fields that report the total number of items.
 pub const TOTALS: WordList = WordList("total totalcount totalitems totalresults totalsize");
-/// Fields that say how many pages there are.
+/// Fields that report the total number of pages.
 pub const TOTAL_PAGES: WordList = WordList("totalpages pagecount pagestotal lastpage numpages");
-/// Names of the list among other fields, best first.
+/// Names of the field that holds the list, in order of preference.
 pub const LISTS: WordList = WordList(
     "data items results value values records entries list rows objects hits elements content \
      resources nodes members result response embedded",
 );
-/// Maps that hold what a response says about itself.
+/// Maps that hold metadata of a response.
 pub const ASIDES: WordList =
     WordList("meta metadata pagination paging page pageinfo responsemetadata");

@@ -1,4 +1,4 @@
-//! The inference: for each parameter, the list it chooses from.
+//! Provider inference: finds, for each parameter, the list that its value is chosen from.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -16,7 +16,7 @@ use crate::openapi::{Api, OpenApiVersion, Operation};
 use crate::table::{Row, RowParameter};
 use crate::{limits, text};
 
-/// Every provider that is sure enough, in the order of the table.
+/// Infers all providers that are certain enough, in table order.
 pub fn infer(api: &Api, rows: &[Row]) -> Vec<InferredProvider> {
     let mut inference = Inference::new(api, rows);
     for row in 0..rows.len() {
@@ -25,26 +25,26 @@ pub fn infer(api: &Api, rows: &[Row]) -> Vec<InferredProvider> {
     inference.into_providers()
 }
 
-/// Last words of the path of a list, where that is not the collection's own.
+/// Last path segments that denote a list but are not the name of the collection.
 const LISTINGS: &[&str] = &["list", "all", "json"];
 
-/// Words of a path that say how things are looked at, not which.
+/// Path segments that select a view of a collection rather than a different collection.
 const ASPECTS: &[&str] = &["admin", "current", "me", "my", "test", "test_helpers", "watch"];
-/// Parameters by which a text is looked for: what was looked for once is not what is now.
+/// Free-text search parameters. The text of an earlier search must not be reused for another one.
 const SOUGHT: &[&str] = &["q", "query", "search", "text", "term", "keyword", "filter"];
 
-/// Why a list is taken.
+/// Why a list was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Why {
-    /// A link leads from the list to the parameter.
+    /// A link in the document connects the list to the parameter.
     Link,
-    /// The path of the parameter continues that of the list.
+    /// The parameter's path extends the path of the list.
     Above,
-    /// The parameter is named after what is listed.
+    /// The parameter is named after the listed resource.
     Named,
 }
 
-/// What tells one provider from another.
+/// The properties that distinguish providers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     list: usize,
@@ -59,18 +59,18 @@ struct Inference<'d> {
     rows: &'d [Row],
     operations: Vec<Option<Operation<'d>>>,
     routes: Vec<PathRoute<'d>>,
-    /// Rows that may list, by the key of their path.
+    /// Candidate list rows, by path key.
     by_path: HashMap<String, usize>,
-    /// Rows that may list, by what their path says they list.
+    /// Candidate list rows, by the resource that their path names.
     by_thing: HashMap<String, Vec<usize>>,
-    /// The list of each row, once it was asked for.
+    /// The list that each row returns, computed on first use.
     lists: HashMap<usize, Option<Rc<ItemList<'d>>>>,
     links: Links,
     shapes: Shapes<'d>,
     found: BTreeMap<Key, Vec<ServedParameter>>,
 }
 
-/// A parameter that wants a provider.
+/// A parameter that needs a provider.
 struct Parameter<'s, 'd> {
     row: usize,
     name: &'s str,
@@ -91,7 +91,7 @@ impl<'d> Inference<'d> {
             }
             let count = route.parts.len();
             by_path.entry(route.key(count).to_owned()).or_insert(index);
-            // `customer.list` is something to do.
+            // A name like `customer.list` is an action, not a collection.
             if let Some(PathPart::Word(word)) = route.parts.last()
                 && !word.contains('.')
             {
@@ -115,7 +115,7 @@ impl<'d> Inference<'d> {
         }
     }
 
-    /// Finds the providers of one row.
+    /// Finds providers for the parameters of one row.
     fn serve(&mut self, row: usize) {
         let rows = self.rows;
         let asked = rows[row].parameters.iter();
@@ -145,7 +145,7 @@ impl<'d> Inference<'d> {
         }
     }
 
-    /// Whether a parameter is worth a look into the document.
+    /// Whether a parameter is worth looking up in the document.
     fn is_promising(&self, row: usize, parameter: &RowParameter) -> bool {
         let is_linked =
             || !self.links.is_empty() && self.links.contains_key(&(row, parameter.name.clone()));
@@ -175,7 +175,7 @@ impl<'d> Inference<'d> {
             .or_else(|| above.and_then(|(list, at)| self.namesake(parameter, list, at)))
     }
 
-    /// A list that links to the parameter.
+    /// Finds a list that links to the parameter.
     fn by_link(&mut self, parameter: &Parameter<'_, 'd>) -> Option<Key> {
         let linked = self.links.get(&(parameter.row, parameter.name.to_owned()))?;
         let linked: Vec<(usize, String)> =
@@ -191,7 +191,8 @@ impl<'d> Inference<'d> {
         })
     }
 
-    /// The row whose path is that of the parameter up to it, and the parameter's place.
+    /// The row whose path is the part before the parameter, and the index of the parameter in the
+    /// path.
     fn above(&self, parameter: &Parameter<'_, 'd>) -> Option<(usize, usize)> {
         if parameter.location != Location::Path {
             return None;
@@ -215,7 +216,8 @@ impl<'d> Inference<'d> {
         self.is_last(parameter, at) && self.rows[parameter.row].method == Method::Put
     }
 
-    /// A `PUT` or `POST` that sends nothing but the value adds it: it is not yet in the list.
+    /// Whether a `PUT` or `POST` sends nothing but this value. Such a request adds the value, so it
+    /// is not in the list yet.
     fn adds(&self, parameter: &Parameter<'_, 'd>, at: usize) -> bool {
         let row = &self.rows[parameter.row];
         let beside = row.parameters.iter().any(|other| other.location == Location::Query);
@@ -223,7 +225,7 @@ impl<'d> Inference<'d> {
         sends && row.body.is_none() && !beside && self.is_last(parameter, at)
     }
 
-    /// The list whose path the parameter continues, when its items have the value.
+    /// The list whose path the parameter extends, if its items have a suitable field.
     fn continued(&mut self, parameter: &Parameter<'_, 'd>, row: usize, at: usize) -> Option<Key> {
         let list = self.list(row)?;
         let route = &self.routes[parameter.row];
@@ -235,9 +237,10 @@ impl<'d> Inference<'d> {
         let search = self.search(&list, parameter);
         let linked = keys.iter().find_map(|key| search.linked(key));
         let choice = linked.or_else(|| self.search(&list, parameter).field(&things))?;
-        // Whom it adds is not yet in the list.
+        // The user being added is not in the list yet.
         let adds = self.is_put(parameter, at) && choice.pointer == "/login";
-        // Behind another value the name alone decides whether it is of the same collection.
+        // After another parameter, only the name can tell whether this one belongs to the same
+        // collection.
         let sure = directly || matches!(parameter.wanted.name.asks(&things), Asks::Field(_));
         if adds || !sure {
             return None;
@@ -245,7 +248,8 @@ impl<'d> Inference<'d> {
         self.key(parameter, row, choice, Why::Above)
     }
 
-    /// The items above have a field of the very name, although they are other things.
+    /// Uses the list above the parameter if its items have a field of the same name, although they
+    /// are a different resource.
     fn namesake(&mut self, parameter: &Parameter<'_, 'd>, row: usize, at: usize) -> Option<Key> {
         if self.is_put(parameter, at) {
             return None;
@@ -255,7 +259,8 @@ impl<'d> Inference<'d> {
         self.key(parameter, row, choice, Why::Above)
     }
 
-    /// The list of what the parameter is named after: at the top, or beside where it is used.
+    /// The list of the resource that the parameter is named after, either at the top level or near
+    /// the place where the parameter is used.
     fn by_name(&mut self, parameter: &Parameter<'_, 'd>) -> Option<Key> {
         let wanted = &parameter.wanted;
         let route = &self.routes[parameter.row];
@@ -278,7 +283,7 @@ impl<'d> Inference<'d> {
         let creates = !matches!(self.rows[parameter.row].method, Method::Get | Method::Delete)
             && self.routes[row].key(self.routes[row].parts.len()) == route.key(route.parts.len());
         if creates {
-            // The id of what is made is not yet in the list.
+            // The id of the resource being created is not in the list yet.
             return None;
         }
         let is_top = self.routes[row].is_top(self.routes[row].parts.len() - 1);
@@ -292,8 +297,9 @@ impl<'d> Inference<'d> {
         self.key(parameter, row, choice, Why::Named)
     }
 
-    /// `/albums/comments/{id}` are other comments than those of `/comments`, and in
-    /// `/repos/{owner}/{repo}` not every repository will do.
+    /// Whether the parameter refers to a narrower collection than the top-level list:
+    /// `/albums/comments/{id}` are not the comments of `/comments`, and `/repos/{owner}/{repo}`
+    /// only accepts that owner's repositories.
     fn is_scoped(&self, parameter: &Parameter<'_, 'd>, place: usize, thing: &str) -> bool {
         let parts = &self.routes[parameter.row].parts;
         if parameter.location != Location::Path || place < 2 {
@@ -309,7 +315,7 @@ impl<'d> Inference<'d> {
         }
     }
 
-    /// Of the lists of a thing, the one that is nearest to a path; none when two are as near.
+    /// The list of a resource that is nearest to a path; `None` if there is a tie.
     fn nearest(&self, row: usize, place: usize, thing: &str) -> Option<usize> {
         let route = &self.routes[row];
         let near = self.by_thing.get(thing)?.iter().filter_map(|list| {
@@ -336,7 +342,7 @@ impl<'d> Inference<'d> {
         FieldSearch { shapes: &mut self.shapes, list, wanted: &parameter.wanted }
     }
 
-    /// The list that a row answers with.
+    /// The list that a row returns.
     fn list(&mut self, row: usize) -> Option<Rc<ItemList<'d>>> {
         if let Some(list) = self.lists.get(&row) {
             return list.clone();
@@ -350,7 +356,7 @@ impl<'d> Inference<'d> {
         list
     }
 
-    /// The provider, when everything the list command needs is given before the parameter.
+    /// The provider, if every required parameter of the list command can be bound.
     fn key(
         &self,
         parameter: &Parameter<'_, 'd>,
@@ -398,7 +404,8 @@ impl<'d> Inference<'d> {
         let same = served.parts.len() > at && served.key(at + 1) == lister.key(at + 1);
         match served.parts.get(at) {
             Some(PathPart::Value(from)) if same && *from != parameter.name => {
-                // Where one says `username` and the other `user_id`, values do not fit.
+                // If one path takes a `username` and the other a `user_id`, the values are not
+                // interchangeable.
                 let (ours, theirs) = (SplitName::new(from), SplitName::new(&needed.name));
                 (from == &needed.name || ours.may_stand_for(&theirs)).then(|| bind(from))
             }
@@ -426,12 +433,12 @@ impl<'d> Inference<'d> {
     }
 }
 
-/// What a list is of: by its path, and by what its items are called.
+/// The names of the listed resource: from the path and from the item schema.
 fn things_of(word: Option<&str>, list: &ItemList<'_>) -> Vec<SplitName> {
     word.map(SplitName::of_collection).into_iter().chain(list.item_name.clone()).collect()
 }
 
-/// Whether a list is of things whose ids the caller has to know.
+/// Whether the list only returns resources whose ids the caller passes in.
 fn looks_up(row: &Row, route: &PathRoute<'_>) -> bool {
     let thing = route.word(route.parts.len()).map(|word| SplitName::of_collection(word).stem());
     let thing = thing.unwrap_or_default();
@@ -445,7 +452,7 @@ fn looks_up(row: &Row, route: &PathRoute<'_>) -> bool {
             || !asked.any(|one| SplitName::new(&one.name).pages()))
 }
 
-/// Keys that nobody types as a text to look for.
+/// Whether a key identifies a resource and is never used as search text.
 fn is_id(key: &str) -> bool {
     matches!(key, "id" | "uuid" | "guid" | "gid" | "sid" | "uid" | "key" | "slug")
 }

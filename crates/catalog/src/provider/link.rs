@@ -1,4 +1,4 @@
-//! Links of a document: values of an answer that lead to parameters of other operations.
+//! Links of a document: response values that supply parameters of other operations.
 
 use std::collections::HashMap;
 
@@ -7,25 +7,25 @@ use milepost_syntax::json::document::JsonNode;
 use crate::openapi::{Api, Operation};
 use crate::table::Row;
 
-/// How a value of an answer is named.
+/// The prefix of an expression for a value in a response body.
 const FROM_BODY: &str = "$response.body#/";
 
-/// A value of an answer that leads to a parameter.
+/// A response value that supplies a parameter.
 #[derive(Debug)]
 pub(super) struct Linked {
-    /// The row that answers.
+    /// The row of the operation that returns the value.
     pub(super) source: usize,
-    /// The last key of the value in its answer.
+    /// The last key on the path to the value.
     pub(super) key: String,
 }
 
-/// What leads to each parameter, by row and name.
+/// The values that supply each parameter, by row and parameter name.
 pub(super) type Links = HashMap<(usize, String), Vec<Linked>>;
 
-/// All links of the document.
+/// Collects all links of the document.
 pub(super) fn links(api: &Api, rows: &[Row], operations: &[Option<Operation<'_>>]) -> Links {
     let mut links = Links::new();
-    // Few documents have links, and the largest would be walked through for nothing.
+    // Few documents have links; this avoids walking the large ones for nothing.
     if memchr::memmem::find(api.document().text().as_bytes(), FROM_BODY.as_bytes()).is_none() {
         return links;
     }
@@ -54,13 +54,13 @@ pub(super) fn links(api: &Api, rows: &[Row], operations: &[Option<Operation<'_>>
     links
 }
 
-/// `path.id` names the location too.
+/// Strips the location from a parameter name such as `path.id`.
 fn bare(parameter: &str) -> &str {
     let located = ["path.", "query."].iter().find_map(|prefix| parameter.strip_prefix(prefix));
     located.unwrap_or(parameter)
 }
 
-/// `id` of `$response.body#/data/0/id`.
+/// Returns `id` for `$response.body#/data/0/id`.
 fn last_key(expression: &str) -> Option<String> {
     let inner = expression.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
     let pointer = inner.unwrap_or(expression).strip_prefix(FROM_BODY)?;

@@ -1,7 +1,7 @@
-//! Providers: list commands that yield choices for the parameters of other commands. Inferred
-//! from paths, names, types and links, and never invented: the answer of a provider is a list
-//! whose items have the field, of a type that the parameter takes. A wrong choice misleads, a
-//! missing one costs a question, so what is doubtful is left out.
+//! Providers: list commands that return choices for the parameters of other commands. They are
+//! inferred from paths, names, types and links, and never invented: the response of a provider is a
+//! list whose items have the field, with a type that the parameter accepts. A wrong choice misleads
+//! while a missing one only costs a question, so doubtful cases are left out.
 
 mod infer;
 mod link;
@@ -15,28 +15,28 @@ use serde::{Deserialize, Serialize};
 use crate::command::Location;
 pub use infer::infer;
 
-/// A list command, and the parameters it yields choices for.
+/// A list command and the parameters that it provides choices for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InferredProvider {
     /// The name of the list command.
     pub command: String,
-    /// JSON pointer of the list in the answer; empty when the answer is the list.
+    /// JSON pointer of the list in the response; empty if the response is the list.
     pub list_at: String,
-    /// JSON pointer of the value in one item.
+    /// JSON pointer of the value within an item.
     pub value_field: String,
-    /// JSON pointer of what tells people which item it is.
+    /// JSON pointer of the human-readable label within an item.
     pub label_field: Option<String>,
-    /// Where the required parameters of the list command get their values.
+    /// Where the required parameters of the list command get their values from.
     pub binds: Vec<ProviderBinding>,
-    /// How sure it is.
     pub confidence: Confidence,
-    /// Why, in one sentence.
+    /// The reason for the inference, in one sentence.
     pub reason: String,
-    /// The parameters it yields choices for, in the order of the table.
+    /// The parameters that it provides choices for, in table order.
     pub serves: Vec<ServedParameter>,
 }
 
-/// A required parameter of the list command gets the value of one of the served command.
+/// Passes the value of a parameter of the served command to a required parameter of the list
+/// command.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ProviderBinding {
     /// The parameter of the list command.
@@ -46,25 +46,24 @@ pub struct ProviderBinding {
     pub location: Location,
 }
 
-/// A parameter that has choices.
+/// A parameter that choices are provided for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ServedParameter {
-    /// The name of its command.
+    /// The command that the parameter belongs to.
     pub command: String,
-    /// The name of the parameter.
     pub parameter: String,
     pub location: Location,
 }
 
-/// How sure an inference is.
+/// How certain an inference is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// Paths and types fit, and there is one field it can be.
+    /// Paths and types match, and only one field is possible.
     Likely,
-    /// The name of the parameter says which field of which thing it is.
+    /// The parameter's name identifies the resource and the field.
     Named,
-    /// The document says so by a link.
+    /// The document states it with a link.
     Stated,
 }
 

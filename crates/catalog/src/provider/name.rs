@@ -1,12 +1,12 @@
-//! What the name of a parameter says: of which thing it is, and which of its fields it takes.
+//! Parses parameter names: which resource a name refers to, and which of its fields.
 
 use crate::text::{self, WordList};
 
-/// Fields by which one thing is told from others, the best first.
+/// Fields that identify a resource, in order of preference.
 pub(super) const KEYS: WordList =
     WordList("id uuid guid gid sid uid identifier key slug login username handle number code name");
 
-/// Last words of parameters that are no choice among things there are.
+/// Last words of parameters that are never a choice among existing resources.
 const NEVER: WordList = WordList(
     "after amount before count cursor date day direction email end expand fields filter format \
      from height hour include lang language latitude limit locale longitude month offset page \
@@ -14,15 +14,15 @@ const NEVER: WordList = WordList(
      until url version week width year",
 );
 
-/// Words that say of a schema's name how it is used, not what it describes.
+/// Words in a schema name that describe its use rather than its subject.
 const ROLES: &[&str] = &[
     "base", "compact", "data", "dto", "entity", "full", "info", "item", "model", "object",
     "output", "read", "resource", "response", "schema", "summary", "view",
 ];
 
-/// Things that are no things: in `resource_id` only the field is named.
+/// Generic words: `resource_id` only names a field, not a resource.
 const ANYTHING: &[&str] = &["entity", "object", "record", "reference", "resource"];
-/// Short words of paths, and what they are short for.
+/// Abbreviations in paths and their long forms.
 const SHORT: &[(&str, &str)] = &[
     ("app", "application"),
     ("env", "environment"),
@@ -30,22 +30,22 @@ const SHORT: &[(&str, &str)] = &[
     ("repo", "repository"),
 ];
 
-/// What a parameter, a collection or a schema is called, word by word.
+/// The name of a parameter, a collection or a schema, split into words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SplitName {
     words: Vec<String>,
 }
 
-/// What a parameter's name asks of a thing.
+/// What a parameter name refers to, given the names of a collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Asks {
-    /// The thing is named, and this field of it: `order_id`, `pull_number`.
+    /// A field of the resource: `order_id`, `pull_number`.
     Field(String),
-    /// The thing is named and nothing else: `customer`.
+    /// Only the resource: `customer`.
     Thing,
-    /// Only a field is named: `id`.
+    /// Only a field: `id`.
     Key(String),
-    /// Another thing is named: `user_id` among members.
+    /// A different resource: `user_id` in a list of members.
     Other,
 }
 
@@ -55,7 +55,7 @@ impl SplitName {
         SplitName { words: kebab.iter().flat_map(|name| name.split('-')).map(Into::into).collect() }
     }
 
-    /// The name of a collection: `projectsV2` holds projects.
+    /// Splits the name of a collection: `projectsV2` holds projects.
     pub(super) fn of_collection(text: &str) -> SplitName {
         let mut name = SplitName::new(text);
         let is_version =
@@ -66,7 +66,7 @@ impl SplitName {
         name
     }
 
-    /// The name of a schema without the words that say how it is used.
+    /// Splits the name of a schema, dropping words that describe its use.
     pub(super) fn of_schema(text: &str) -> SplitName {
         let mut name = SplitName::new(text);
         while name.words.len() > 1 && name.words.last().is_some_and(|word| ROLES.contains(&&**word))
@@ -76,39 +76,39 @@ impl SplitName {
         name
     }
 
-    /// All letters, in one.
+    /// All words concatenated.
     pub(super) fn letters(&self) -> String {
         self.words.concat()
     }
 
-    /// The thing, whether one or several of it are meant.
+    /// A normalized form that is the same for singular and plural.
     pub(super) fn stem(&self) -> String {
         stem(&self.words)
     }
 
-    /// Whether it names a thing and then something that belongs to it.
+    /// Whether the name starts with the resource and continues with more words.
     pub(super) fn begins_with(&self, thing: &str) -> bool {
         (1..self.words.len()).any(|end| stem(&self.words[..end]) == thing)
     }
 
-    /// Whether such a parameter is never a choice: dates, pages, versions, free text.
+    /// Whether a parameter with this name is never a choice: dates, pages, versions, free text.
     pub(super) fn is_never_a_choice(&self) -> bool {
         self.words.last().is_none_or(|last| NEVER.contains(last))
     }
 
-    /// The last word, when it is a field by which things are told apart.
+    /// The last word, if it is a field that identifies resources.
     pub(super) fn last_key(&self) -> Option<&'static str> {
         KEYS.iter().find(|key| Some(*key) == self.words.last().map(String::as_str))
     }
 
-    /// Whether two names of one place in a path can be of one value: `id` and `order_id`.
+    /// Whether two names for the same place in a path can mean the same value: `id` and `order_id`.
     pub(super) fn may_stand_for(&self, other: &SplitName) -> bool {
         let several = |name: &SplitName| name.words.last().is_some_and(|last| last == "ids");
         let (ours, theirs) = (self.last_key(), other.last_key());
         several(self) == several(other) && (ours.is_none() || theirs.is_none() || ours == theirs)
     }
 
-    /// Whether it takes ids of things that are known already.
+    /// Whether the parameter takes ids that the caller already knows.
     pub(super) fn takes_ids(&self, thing: &str) -> bool {
         match &self.words[..] {
             [only] => match only.strip_suffix("ids") {
@@ -120,13 +120,13 @@ impl SplitName {
         }
     }
 
-    /// Whether it says which part of a long list is answered.
+    /// Whether the parameter controls pagination.
     pub(super) fn pages(&self) -> bool {
         const PAGES: &[&str] = &["after", "before", "cursor", "limit", "offset", "page", "size"];
         self.words.iter().any(|word| PAGES.contains(&&**word))
     }
 
-    /// The thing and the field, of a name that has both.
+    /// The resource and the field of a name that contains both.
     pub(super) fn thing_and_key(&self) -> Option<(String, &'static str)> {
         let (last, thing) = self.words.split_last()?;
         if let Some(key) = self.last_key().filter(|_| !thing.is_empty()) {
@@ -136,7 +136,7 @@ impl SplitName {
         (thing.len() > 2).then(|| (stem(&[thing.to_owned()]), "id"))
     }
 
-    /// What it asks of the things of a collection that goes by any of these names.
+    /// What the name refers to in a collection that has any of these names.
     pub(super) fn asks(&self, things: &[SplitName]) -> Asks {
         let only = match &self.words[..] {
             [only] => Some(only),
@@ -158,7 +158,7 @@ impl SplitName {
         Asks::Other
     }
 
-    /// The words behind the thing, or behind the last words of its name: `run_id` is of
+    /// The words after the resource, or after the last words of its name: `run_id` refers to
     /// `workflow-runs`.
     fn rest_after(&self, thing: &SplitName) -> Option<&[String]> {
         (0..thing.words.len()).find_map(|from| {
@@ -174,13 +174,13 @@ impl SplitName {
     }
 }
 
-/// `org` is short for `organizations`.
+/// Whether a word is an abbreviation, as `org` is for `organizations`.
 fn is_short_for(part: &[String], thing: &[String]) -> bool {
     let ([part], [thing]) = (part, thing) else { return false };
     part.len() >= 3 && thing.starts_with(&**part)
 }
 
-/// Letters of words with the last one neither singular nor plural, to compare by.
+/// Concatenates words in a form that is the same for singular and plural.
 fn stem(words: &[String]) -> String {
     let mut stem = words.concat();
     let last = words.last().map_or("", |last| last);
@@ -219,13 +219,13 @@ fn stem_of_one(mut stem: String) -> String {
     stem
 }
 
-/// Letters and digits in small, for names that are compared whatever way they are written.
+/// Compares names ignoring case and punctuation.
 pub(super) fn same(name: &str, letters: &str) -> bool {
     let written = name.bytes().filter(u8::is_ascii_alphanumeric);
     written.map(|byte| byte.to_ascii_lowercase()).eq(letters.bytes())
 }
 
-/// The fields that a text speaks of, the best first.
+/// The identifying fields that a text mentions, in order of preference.
 pub(super) fn keys_in(text: &str) -> Vec<&'static str> {
     let words = || text.split(|c: char| !c.is_ascii_alphanumeric());
     let said = |key: &&str| {

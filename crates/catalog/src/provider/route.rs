@@ -1,23 +1,23 @@
-//! Paths as parts, so that what a path continues can be found by what it begins with.
+//! Paths split into parts, so that the paths that one extends can be found by prefix.
 
 use crate::limits;
 
-/// A part of a path.
+/// A segment of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PathPart<'r> {
-    /// Text, which for a collection is its name.
+    /// Literal text; for a collection, its name.
     Word(&'r str),
-    /// A value of the caller's: the name of the parameter.
+    /// A parameter, by name.
     Value(&'r str),
-    /// Text with values in it, such as `{base}...{head}`: nothing can be said of it.
+    /// Text mixed with parameters, such as `{base}...{head}`, which is not interpreted.
     Mixed,
 }
 
-/// A path as parts.
+/// A path split into parts.
 #[derive(Debug)]
 pub(super) struct PathRoute<'r> {
     pub(super) parts: Vec<PathPart<'r>>,
-    /// The path without the names of its values, and where in it each part ends.
+    /// The path without parameter names. `ends` holds the offset at which each part ends.
     key: String,
     ends: Vec<usize>,
 }
@@ -54,7 +54,7 @@ impl<'r> PathRoute<'r> {
         self.ends.push(self.key.len());
     }
 
-    /// The first parts as a text that is equal for paths which begin alike.
+    /// A key for the first parts, equal for all paths with the same prefix.
     pub(super) fn key(&self, parts: usize) -> &str {
         match parts {
             0 => "",
@@ -62,7 +62,8 @@ impl<'r> PathRoute<'r> {
         }
     }
 
-    /// The last word among the first parts: what the values behind it belong to.
+    /// The last literal among the first parts: the collection that the following parameters belong
+    /// to.
     pub(super) fn word(&self, parts: usize) -> Option<&'r str> {
         self.parts[..parts].iter().rev().find_map(|part| match part {
             PathPart::Word(word) => Some(*word),
@@ -70,7 +71,7 @@ impl<'r> PathRoute<'r> {
         })
     }
 
-    /// Whether the first parts say no more than that this is an API, and of which version.
+    /// Whether the first parts are only an API prefix and a version.
     pub(super) fn is_top(&self, parts: usize) -> bool {
         self.parts[..parts].iter().all(|part| match part {
             PathPart::Word(word) => matches!(*word, "api" | "apis" | "rest") || is_version(word),
@@ -85,7 +86,7 @@ pub(super) fn is_version(word: &str) -> bool {
     number.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// A segment without the ending some paths have for the format of the answer.
+/// Strips the format extension that some paths have.
 fn bare(segment: &str) -> &str {
     let ending = [".json", ".xml"].iter().find_map(|ending| segment.strip_suffix(ending));
     ending.filter(|rest| !rest.is_empty()).unwrap_or(segment)

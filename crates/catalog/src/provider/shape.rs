@@ -1,5 +1,5 @@
-//! What answers look like: where the list in one is, and which fields its items have. Read where
-//! it stands in the document; no schema is converted.
+//! The shape of responses: where the list is and which fields its items have. Schemas are read in
+//! place in the document; none is converted.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,12 +13,11 @@ use crate::import::WRAPPERS;
 use crate::openapi::Api;
 use crate::{limits, refs};
 
-/// Names of maps that only wrap what is answered.
+/// Names of maps that only wrap the response.
 const ENVELOPES: &[&str] = &["data", "response", "result", "results", "embedded", "payload", "d"];
-/// Lists beside the one that was asked for.
+/// Lists that accompany the main one.
 const ASIDE: &[&str] = &["error", "errors", "warning", "warnings", "links", "messages"];
 
-/// What a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ValueKind {
     Text,
@@ -30,25 +29,24 @@ pub(super) enum ValueKind {
     Unknown,
 }
 
-/// A field of an item.
 #[derive(Debug, Clone)]
 pub(super) struct ItemField<'d> {
     pub(super) name: Cow<'d, str>,
     node: JsonNode<'d>,
 }
 
-/// A list in an answer.
+/// A list in a response.
 #[derive(Debug)]
 pub(super) struct ItemList<'d> {
-    /// JSON pointer to it in the answer.
+    /// JSON pointer of the list in the response.
     pub(super) at: String,
-    /// The fields of one item.
+    /// The fields of an item.
     pub(super) fields: Rc<Vec<ItemField<'d>>>,
-    /// What an item is called where it is described.
+    /// The name of the item schema.
     pub(super) item_name: Option<SplitName>,
 }
 
-/// Looks at schemas, at each once.
+/// Inspects schemas, caching the result for each.
 #[derive(Debug)]
 pub(super) struct Shapes<'d> {
     api: &'d Api,
@@ -60,7 +58,7 @@ impl<'d> Shapes<'d> {
         Shapes { api, fields: HashMap::new() }
     }
 
-    /// The list in an answer of this schema; `things` is what the path says it is a list of.
+    /// The list in a response with this schema; `things` is the resource that the path names.
     pub(super) fn list(&mut self, schema: JsonNode<'d>, things: &str) -> Option<ItemList<'d>> {
         let things = SplitName::new(things).stem();
         self.list_within(schema, &things, "", 0)
@@ -84,14 +82,15 @@ impl<'d> Shapes<'d> {
         let wraps =
             |field: &&&ItemField<'d>| WRAPPERS.iter().any(|word| name::same(&field.name, word));
         let named = lists.iter().find(of_things).or_else(|| lists.iter().find(wraps));
-        // What has an id of its own is a thing, and its lists are parts of it.
+        // A response with its own `id` is a single resource, and the lists in it are parts of that
+        // resource.
         let is_thing = fields.iter().any(|field| name::same(&field.name, "id"));
         let only = || {
             let main =
                 |field: &&&ItemField<'d>| !ASIDE.iter().any(|word| name::same(&field.name, word));
             let mut main = lists.iter().filter(main);
             let first = main.next().filter(|_| main.next().is_none() && !is_thing)?;
-            // `category_groups` are no categories.
+            // `category_groups` is not a list of categories.
             (!SplitName::new(&first.name).begins_with(things)).then_some(first)
         };
         if let Some(field) = named.or_else(only) {
@@ -117,7 +116,7 @@ impl<'d> Shapes<'d> {
         (!list.fields.is_empty()).then_some(list)
     }
 
-    /// The schema behind references and behind choices that leave none.
+    /// Follows references and compositions that leave only one alternative.
     pub(super) fn core(&self, schema: JsonNode<'d>) -> Option<JsonNode<'d>> {
         let mut here = self.api.resolve(schema).ok()?;
         for _ in 0..limits::SCHEMA_LAYERS {
@@ -132,7 +131,7 @@ impl<'d> Shapes<'d> {
         Some(here)
     }
 
-    /// The fields of a map; of one that can be several, those that are in each.
+    /// The fields of a map; for a union, the fields common to all alternatives.
     fn fields(&mut self, schema: JsonNode<'d>) -> Rc<Vec<ItemField<'d>>> {
         if let Some(fields) = self.fields.get(&schema.index()) {
             return Rc::clone(fields);
@@ -178,12 +177,12 @@ impl<'d> Shapes<'d> {
         fields
     }
 
-    /// The fields of a field.
+    /// The fields of a field's value.
     pub(super) fn inside(&mut self, field: &ItemField<'d>) -> Rc<Vec<ItemField<'d>>> {
         self.core(field.node).map(|node| self.fields(node)).unwrap_or_default()
     }
 
-    /// What the value of a field is.
+    /// The kind of a field's value.
     pub(super) fn kind_of(&self, field: &ItemField<'d>) -> ValueKind {
         self.core(field.node).map_or(ValueKind::Unknown, |node| self.kind(node))
     }
@@ -193,7 +192,7 @@ impl<'d> Shapes<'d> {
         self.core(field.node)?.get(key)?.text()
     }
 
-    /// What a value of a schema is.
+    /// The kind of a schema's value.
     pub(super) fn kind(&self, schema: JsonNode<'d>) -> ValueKind {
         let Some(schema) = self.core(schema) else { return ValueKind::Unknown };
         let said = schema.get("type");
@@ -223,7 +222,7 @@ impl<'d> Shapes<'d> {
     }
 }
 
-/// The one part there is, nothing aside.
+/// The only alternative, ignoring `null`.
 fn only_one(parts: JsonNode<'_>) -> Option<JsonNode<'_>> {
     let mut parts = parts.items().filter(|part| !is_null(*part));
     let first = parts.next()?;

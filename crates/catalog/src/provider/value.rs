@@ -1,5 +1,5 @@
-//! Which field of an item is the value a parameter takes. A field that is not there, or of
-//! another type, is never taken.
+//! Chooses the item field that supplies a parameter. A field that does not exist or has another
+//! type is never chosen.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use super::shape::{ItemField, ItemList, Shapes, ValueKind};
 use crate::finding::below;
 use crate::text::WordList;
 
-/// What is looked for.
+/// The value that a parameter needs.
 #[derive(Debug)]
 pub(super) struct WantedValue<'d> {
     pub(super) name: SplitName,
@@ -21,25 +21,25 @@ pub(super) struct WantedValue<'d> {
     example: Option<Cow<'d, str>>,
 }
 
-/// A field of the items, as a pointer into one.
+/// A field of the items, as a JSON pointer into an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ChosenField {
     pub(super) pointer: String,
     pub(super) confidence: Confidence,
 }
 
-/// Fields that stand for `id` where there is none.
+/// Fields that replace a missing `id`.
 const IDS: &[&str] = &["uuid", "guid", "gid", "sid", "uid", "identifier"];
-/// Fields that say to people which one it is.
+/// Fields that serve as a human-readable label.
 const LABELS: WordList = WordList(
     "name displayname title fullname label login username summary friendlyname subject email \
      description",
 );
-/// Formats of values that are of one kind only.
+/// Formats whose values never identify a resource.
 const SPECIAL: &[&str] = &["date", "date-time", "time", "duration", "uri", "url", "uri-reference"];
 
 impl<'d> WantedValue<'d> {
-    /// What a parameter takes; `None` when it is no choice among things there are.
+    /// The value that a parameter needs; `None` if it is not a choice among existing resources.
     pub(super) fn new(
         shapes: &Shapes<'d>,
         name: &str,
@@ -66,8 +66,8 @@ impl<'d> WantedValue<'d> {
         Some(WantedValue { name, kind, format, description: said.unwrap_or_default(), example })
     }
 
-    /// Whether a field of this kind can be sent as the parameter: a number is also a text when
-    /// the names leave no doubt.
+    /// Whether a field can be sent as the parameter. Unless `strict`, a number is also accepted as
+    /// text.
     fn takes(&self, shapes: &Shapes<'d>, field: &ItemField<'d>, strict: bool) -> bool {
         let kind = shapes.kind_of(field);
         let fits = match (self.kind, kind) {
@@ -83,7 +83,8 @@ impl<'d> WantedValue<'d> {
             let format = shapes.text_of(field, "format");
             format.is_some_and(|said| SPECIAL.contains(&&*said) || (is_uuid && said != "uuid"))
         };
-        // `Animation` is what people see of what the path calls `animation`.
+        // If the examples differ only in case, as `Animation` and `animation` do, the field is a
+        // display name.
         let shown = || {
             let both = self.example.as_ref().zip(shapes.text_of(field, "example"));
             both.is_some_and(|(ours, theirs)| *ours != theirs && ours.eq_ignore_ascii_case(&theirs))
@@ -92,7 +93,7 @@ impl<'d> WantedValue<'d> {
     }
 }
 
-/// Looks through the fields of a list for what is wanted.
+/// Searches the fields of a list for a suitable value.
 pub(super) struct FieldSearch<'s, 'd> {
     pub(super) shapes: &'s mut Shapes<'d>,
     pub(super) list: &'s ItemList<'d>,
@@ -100,7 +101,7 @@ pub(super) struct FieldSearch<'s, 'd> {
 }
 
 impl<'d> FieldSearch<'_, 'd> {
-    /// The field that a parameter takes which names these things.
+    /// The field that supplies the parameter, given the names of the listed resource.
     pub(super) fn field(&mut self, things: &[SplitName]) -> Option<ChosenField> {
         let found = match self.wanted.name.asks(things) {
             Asks::Key(key) => self.key(&key, things),
@@ -111,13 +112,13 @@ impl<'d> FieldSearch<'_, 'd> {
         found.or_else(|| self.metadata(things))
     }
 
-    /// The field of the very name of the parameter, whatever the list is of.
+    /// The field with exactly the parameter's name, whatever the list contains.
     pub(super) fn namesake(&self) -> Option<ChosenField> {
         let field = self.find(&self.wanted.name.letters(), false)?;
         Some(made(field, Confidence::Likely))
     }
 
-    /// The field that a link of the document names.
+    /// The field that a link in the document names.
     pub(super) fn linked(&self, key: &str) -> Option<ChosenField> {
         let field = self.list.fields.iter().find(|field| field.name == key)?;
         let takes = self.wanted.takes(self.shapes, field, false);
@@ -129,7 +130,7 @@ impl<'d> FieldSearch<'_, 'd> {
         same.find(|field| self.wanted.takes(self.shapes, field, strict))
     }
 
-    /// Whether there is such a field, of any kind.
+    /// Whether there is a field of this name, whatever its type.
     fn has(&self, letters: &str) -> bool {
         self.list.fields.iter().any(|field| name::same(&field.name, letters))
     }
@@ -148,7 +149,7 @@ impl<'d> FieldSearch<'_, 'd> {
     fn rest(&mut self, rest: &str, things: &[SplitName]) -> Option<ChosenField> {
         let letters = self.wanted.name.letters();
         if let Some(field) = self.find(&letters, false) {
-            // A group that has an `id` has in `group_id` the group it belongs to.
+            // If a group has an `id`, then its `group_id` is the group that it belongs to.
             let own = self.find(rest, true).filter(|_| rest == "id");
             return Some(match own {
                 Some(own) => made(own, Confidence::Likely),
@@ -175,13 +176,13 @@ impl<'d> FieldSearch<'_, 'd> {
         })
     }
 
-    /// Items that hold the thing beside what else is said of it: their own id is another.
+    /// Looks for the resource nested inside the items, which have a different id of their own.
     fn within(&mut self, rest: &str) -> Option<ChosenField> {
         let (thing, _) = self.wanted.name.thing_and_key()?;
         let list = self.list;
         let first = thing.bytes().next()?;
         let holds = |field: &&ItemField<'d>| {
-            // Names are taken apart only when they begin alike.
+            // Comparing the first letter avoids splitting every name.
             let mut letters = field.name.bytes().filter(u8::is_ascii_alphanumeric);
             letters.next().is_some_and(|letter| letter.eq_ignore_ascii_case(&first))
                 && SplitName::new(&field.name).stem() == thing
@@ -195,7 +196,7 @@ impl<'d> FieldSearch<'_, 'd> {
         Some(ChosenField { pointer, confidence: Confidence::Likely })
     }
 
-    /// `id` of a thing whose items call it `orderId`.
+    /// The key of a resource under a longer name, such as `orderId` for `id`.
     fn own_key(&self, key: &str, things: &[SplitName]) -> Option<&ItemField<'d>> {
         let is_own = |field: &&ItemField<'d>| {
             let end = field.name.len().checked_sub(key.len());
@@ -209,7 +210,7 @@ impl<'d> FieldSearch<'_, 'd> {
         own.find(|field| self.wanted.takes(self.shapes, field, false))
     }
 
-    /// A field that goes by another name for the same.
+    /// A field with a synonymous name.
     fn instead(&self, key: &str) -> Option<ChosenField> {
         let others: &[&str] = match key {
             "id" => IDS,
@@ -221,23 +222,23 @@ impl<'d> FieldSearch<'_, 'd> {
         found.map(|field| made(field, Confidence::Likely))
     }
 
-    /// A parameter that says only what it is of: its description can say which field, else it
-    /// is the one there is.
+    /// Handles a parameter that only names a resource: the description may mention the field,
+    /// otherwise the best identifying field is used.
     fn thing(&self) -> Option<ChosenField> {
-        // Beside an id, `comment` of a comment is its text.
+        // If there is an id, then `comment` in a comment is its text.
         let letters = self.wanted.name.letters();
         let named = self.find(&letters, true).filter(|_| !self.has("id"));
         let mut keys = name::keys_in(&self.wanted.description).into_iter();
         if let Some(field) = named.or_else(|| keys.find_map(|key| self.find(key, true))) {
             return Some(made(field, Confidence::Named));
         }
-        // A name need not be what a path takes: it can be shown to people, or be a whole path.
+        // `name` is excluded, because it may be a display name or a whole path.
         let mut keys = name::KEYS.iter().filter(|key| *key != "name");
         let there = keys.find_map(|key| self.find(key, true));
         there.map(|field| made(field, Confidence::Likely))
     }
 
-    /// Some APIs keep the name of a thing in its `metadata`.
+    /// Some APIs keep the name of a resource in its `metadata`.
     fn metadata(&mut self, things: &[SplitName]) -> Option<ChosenField> {
         let list = self.list;
         let metadata = list.fields.iter().find(|field| field.name == "metadata")?;
@@ -257,7 +258,7 @@ impl<'d> FieldSearch<'_, 'd> {
     }
 }
 
-/// The field that tells people which one it is, beside the value.
+/// The field that labels an item for people, other than the value itself.
 pub(super) fn label(shapes: &Shapes<'_>, list: &ItemList<'_>, value: &str) -> Option<String> {
     let mut fields = LABELS.iter().filter_map(|label| {
         let mut same = list.fields.iter().filter(|field| name::same(&field.name, label));

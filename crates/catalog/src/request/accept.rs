@@ -1,10 +1,10 @@
-//! What a request accepts: the media types of its answers.
+//! The `Accept` header of a request: the media types of its responses.
 
 use super::media::{self, MediaKind};
 use crate::command::ApiCommand;
 use crate::limits;
 
-/// The media types of the answers: those of success first, JSON before others.
+/// The media types of the responses: success responses first, JSON before others.
 pub(crate) fn answers(command: &ApiCommand) -> Vec<&str> {
     let mut found: Vec<(bool, bool, &str)> = Vec::new();
     for response in &command.responses {
@@ -23,7 +23,7 @@ pub(crate) fn answers(command: &ApiCommand) -> Vec<&str> {
     found.into_iter().map(|(.., media_type)| media_type).collect()
 }
 
-/// What `Accept` says: JSON is wanted, anything else is taken.
+/// The value of `Accept`: JSON is preferred, anything else is accepted.
 pub(crate) fn accept(command: &ApiCommand) -> String {
     let answers = answers(command);
     let json = |media_type: &&str| MediaKind::of(media_type).is_json();

@@ -1,4 +1,4 @@
-//! Which argument is meant by which name.
+//! Resolves argument names to parameters and body properties.
 
 use std::borrow::Cow;
 
@@ -9,29 +9,30 @@ use super::header;
 use super::misuse::Misuse;
 use crate::command::{ApiParameter, Location};
 
-/// What a name in `with` means.
+/// What a name in `with` refers to.
 pub(crate) enum Meaning {
     Parameter(usize),
     Property,
 }
 
-/// The arguments of a call, each where it belongs.
+/// The arguments of a call, sorted by destination.
 pub(crate) struct Assigned<'a> {
-    /// The value of each parameter, by its place in the command, with the name it was given by.
+    /// The value of each parameter, indexed like the command's parameters, with the name under
+    /// which it was given.
     pub(crate) values: Vec<Option<(&'a str, Cow<'a, Value>)>>,
-    /// Properties of the body: the name as given, the property, the value.
+    /// Body properties: the name as given, the property, the value.
     pub(crate) properties: Vec<(&'a str, &'a str, &'a Value)>,
 }
 
-/// Where names are looked up.
+/// Looks up argument names.
 pub(crate) struct ArgumentNames<'n> {
     pub(crate) parameters: &'n [ApiParameter],
-    /// The properties of the chosen body.
+    /// The properties of the chosen body content.
     pub(crate) properties: &'n [String],
 }
 
 impl ArgumentNames<'_> {
-    /// Sorts the arguments.
+    /// Sorts the arguments by destination.
     pub(crate) fn assign<'a>(
         &self,
         with: impl Iterator<Item = (&'a str, &'a Value)>,
@@ -65,7 +66,8 @@ impl ArgumentNames<'_> {
         assigned
     }
 
-    /// The plain name first, because a parameter may be called `query.id`.
+    /// What a name refers to. The unqualified name comes first, because a parameter may be called
+    /// `query.id`.
     pub(crate) fn meaning<'a>(&self, name: &'a str) -> Result<(Meaning, &'a str), Misuse> {
         let named: Vec<usize> = self.with_name(name).collect();
         match named.as_slice() {

@@ -1,4 +1,4 @@
-//! Bodies: a value in a media type, as bytes.
+//! Request bodies: serializes a value in a media type to bytes.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -13,7 +13,7 @@ use crate::command::{Content, Encoding, Location, Style};
 use crate::finding::below;
 use crate::schema::{self, Definitions};
 
-/// Writes a body. `asked` is the media type the caller named.
+/// Serializes a body. `asked` is the media type that the caller requested.
 pub(crate) fn payload(
     content: &Content,
     asked: Option<&str>,
@@ -86,7 +86,7 @@ fn unsendable(property: Option<&str>, reason: Reason) -> Misuse {
     }
 }
 
-/// Pointers of the places in a body that hold files: no schema describes them.
+/// Pointers of the values in a body that are files, which no schema describes.
 pub(crate) fn attached_places(kind: MediaKind, value: &Value) -> Vec<String> {
     if kind.is_json() {
         return Vec::new();
@@ -96,7 +96,7 @@ pub(crate) fn attached_places(kind: MediaKind, value: &Value) -> Vec<String> {
     while let Some((pointer, value, depth)) = open.pop() {
         match value {
             _ if Attached::of(value).is_some() => places.push(pointer),
-            // Files stand as a property, or in a list that is one.
+            // A file is a property, or an item of a list that is a property.
             Value::Object(map) if depth == 0 => {
                 for (key, value) in map {
                     open.push((below(&pointer, key), value, depth + 1));
@@ -155,7 +155,7 @@ impl Attached {
     }
 }
 
-/// A body made of fields.
+/// A body made up of form fields.
 pub(crate) struct FormBody<'c> {
     pub(crate) content: &'c Content,
     pub(crate) defs: &'c Definitions,
@@ -166,7 +166,7 @@ impl FormBody<'_> {
         self.content.encoding.iter().find(|encoding| encoding.property == property)
     }
 
-    /// How a property is written by style; nothing when it is written by its media type.
+    /// The style of a property; `None` if it is serialized by its media type.
     fn manner(&self, property: &str) -> Option<ValueStyle> {
         let encoding = self.encoding(property)?;
         let by_style =
@@ -180,8 +180,8 @@ impl FormBody<'_> {
         })
     }
 
-    /// `application/x-www-form-urlencoded`. A property with a style is written as a query parameter
-    /// is; any other as the URL standard says, a list as one field for each item.
+    /// `application/x-www-form-urlencoded`. A property with a style is written like a query
+    /// parameter; any other follows the URL standard, with one field per list item.
     pub(crate) fn urlencoded(&self, map: &Map<String, Value>) -> String {
         let mut fields = Vec::new();
         for (name, value) in map {
@@ -211,7 +211,7 @@ impl FormBody<'_> {
         content_type.is_some_and(|media_type| MediaKind::of(media_type).is_json())
     }
 
-    /// `multipart/form-data`: one part for each property, and for each item of a list.
+    /// `multipart/form-data`: one part per property, and one per item of a list.
     fn parts(&self, map: &Map<String, Value>) -> Result<Vec<MultipartPart>, Misuse> {
         let properties = schema::properties(&self.content.schema, self.defs);
         let mut parts = Vec::new();
@@ -248,7 +248,7 @@ impl FormBody<'_> {
         value: &Value,
         schema: Option<&Value>,
     ) -> Result<Option<MultipartPart>, Misuse> {
-        // The first type that is one: `image/png, image/jpeg`, `image/*`.
+        // The first concrete type in a list such as `image/*, image/png, image/jpeg`.
         let documented = self.encoding(name).and_then(|encoding| encoding.content_type.as_deref());
         let documented = documented
             .and_then(|types| types.split(',').map(str::trim).find(|one| !one.contains('*')))
@@ -276,7 +276,7 @@ impl FormBody<'_> {
             }
             plain => {
                 let content = PartContent::Bytes(text_of(plain).as_bytes().to_vec());
-                // A server looks for a file, and knows one by its name.
+                // Servers recognize a file by its filename.
                 let is_file = schema.is_some_and(|schema| schema::is_binary(schema, self.defs));
                 let filename = is_file.then(|| name.to_owned());
                 let content_type = documented.or_else(|| is_file.then(octets).flatten());

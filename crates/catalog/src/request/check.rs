@@ -1,5 +1,5 @@
-//! Arguments against their schemas. A schema is compiled once, when it is first needed; one that
-//! does not compile is not checked, because a slip in a document must not stop a call.
+//! Checks arguments against their schemas. A schema is compiled on first use. If it does not
+//! compile, it is not checked, because a mistake in a document must not prevent a call.
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ValidationError, Validator};
@@ -9,30 +9,30 @@ use serde_json::{Map, Value};
 use crate::limits;
 use crate::schema::{self, Definitions, Direction, size};
 
-/// A compiled schema, or why there is none.
+/// A compiled schema, or the reason why there is none.
 #[derive(Debug)]
 pub(crate) enum ArgumentCheck {
-    /// Anything goes.
+    /// Any value is valid.
     Nothing,
-    /// It is checked.
     Schema {
         validator: Box<Validator>,
-        /// Ways on which a value comes back to the same schema at each of its levels.
+        /// The number of paths by which a value can return to the same schema at each nesting
+        /// level.
         ways: usize,
     },
-    /// It cannot be checked.
+    /// The schema cannot be checked, for this reason.
     Unchecked(String),
 }
 
-/// What does not fit a schema, and where.
+/// A value that does not match its schema.
 pub(crate) struct SchemaMismatch {
     pub(crate) pointer: String,
     pub(crate) message: String,
 }
 
 impl ArgumentCheck {
-    /// Compiles a schema with what it refers to. For a body, properties that only answers have are
-    /// not required.
+    /// Compiles a schema with its definitions. In a body, properties that only occur in responses
+    /// are not required.
     pub(crate) fn compile(schema: &Value, defs: &Definitions, is_body: bool) -> ArgumentCheck {
         if schema.as_object().is_none_or(Map::is_empty) && schema != &Value::Bool(false) {
             return ArgumentCheck::Nothing;
@@ -98,12 +98,12 @@ impl ArgumentCheck {
     }
 }
 
-/// Keywords that say nothing of which values fit.
+/// Annotation keywords, which do not restrict the value.
 const REMARKS: [&str; 7] =
     ["default", "deprecated", "description", "example", "examples", "title", "$comment"];
 
-/// Whether a value fits a schema that only names a type. Most parameters have such a schema, and to
-/// compile it takes longer than the call.
+/// Whether a value matches a schema that only names a type. Most parameters have such a schema, and
+/// compiling it takes longer than the call.
 pub(crate) fn plainly_fits(schema: &Value, value: &Value) -> bool {
     let Some(schema) = schema.as_object() else { return false };
     let is_plain = |key: &String| key == "type" || REMARKS.contains(&key.as_str());
@@ -117,8 +117,8 @@ pub(crate) fn plainly_fits(schema: &Value, value: &Value) -> bool {
     schema.keys().all(is_plain) && named()
 }
 
-/// The same schema with every `oneOf` as `anyOf`. Documents tell the choices of a `oneOf` apart by
-/// a discriminator, or not at all: a value that fits two of them is right all the same.
+/// Replaces every `oneOf` with `anyOf`. Documents often distinguish the alternatives only by a
+/// discriminator or not at all, so a value that matches two of them is still valid.
 fn any_of(schema: Value) -> Value {
     match schema {
         Value::Object(map) => {
@@ -139,13 +139,13 @@ fn any_of(schema: Value) -> Value {
     }
 }
 
-/// A pattern that needs too long says nothing about the value.
+/// Whether a pattern exceeded its limits, which says nothing about the value.
 fn gave_up(error: &ValidationError<'_>) -> bool {
     use ValidationErrorKind::{BacktrackLimitExceeded, RegexEngineFailure};
     matches!(error.kind(), BacktrackLimitExceeded { .. } | RegexEngineFailure { .. })
 }
 
-/// What is wrong, without a value that is so long that it hides the rest.
+/// The validation message, without long values that would hide the rest.
 fn message(error: &ValidationError<'_>) -> String {
     if let ValidationErrorKind::Enum { options } = error.kind()
         && let Some(text) = choices(error, options)
@@ -157,7 +157,7 @@ fn message(error: &ValidationError<'_>) -> String {
     excerpt(&text)
 }
 
-/// All that a value can be, when that is not too much, and what was probably meant.
+/// Lists the allowed values, if there are not too many, and suggests the closest one.
 fn choices(error: &ValidationError<'_>, options: &Value) -> Option<String> {
     let options = options.as_array().filter(|all| all.len() <= limits::SHOWN_CHOICES)?;
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -191,7 +191,7 @@ mod tests {
 
     use super::*;
 
-    /// What plainly fits is what fits the compiled schema too.
+    /// A value that plainly fits must also match the compiled schema.
     #[test]
     fn a_plain_type_needs_no_compiled_schema() {
         let values =

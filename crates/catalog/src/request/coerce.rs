@@ -1,13 +1,13 @@
-//! Text from a command line as the value that a schema asks for. Only the command line guesses:
-//! a value that came as JSON is what it is.
+//! Converts command-line text to the value that a schema expects. Only the command line guesses: a
+//! value that was given as JSON is used as is.
 
 use serde_json::{Map, Value};
 
 use crate::limits;
 use crate::schema::{self, Definitions};
 
-/// The value a text was meant to be. A text that fits nothing stays text: the check of the
-/// arguments then says what is wrong with it.
+/// Converts a text to the intended value. A text that matches nothing stays a string, and the
+/// argument check then reports what is wrong with it.
 pub fn coerce(schema: &Value, defs: &Map<String, Value>, text: &str) -> Value {
     read(schema, defs, text, 0)
 }
@@ -50,7 +50,7 @@ fn read(schema: &Value, defs: &Definitions, text: &str, depth: usize) -> Value {
     Value::String(text.to_owned())
 }
 
-/// Digits as digits: what is too large for an integer must not lose some of them.
+/// Parses an integer without losing digits; `None` if it is too large.
 fn integer(text: &str) -> Option<Value> {
     let signed = text.parse::<i64>().ok().map(Value::from);
     let plain = text.strip_prefix('-').unwrap_or(text);
@@ -58,7 +58,8 @@ fn integer(text: &str) -> Option<Value> {
     signed.or_else(|| text.parse::<u64>().ok().map(Value::from)).filter(|_| is_digits)
 }
 
-/// Nothing is known: JSON when it is some, unless digits or a leading zero would be lost.
+/// Converts a text without a known type: it is read as JSON, unless that would lose digits or a
+/// leading zero.
 fn untyped(text: &str) -> Value {
     match serde_json::from_str(text) {
         Ok(Value::Number(number)) if number.to_string() != text => Value::String(text.to_owned()),
@@ -67,7 +68,7 @@ fn untyped(text: &str) -> Value {
     }
 }
 
-/// A value of an `enum` or `const` that is written so.
+/// The value of an `enum` or `const` that is written like this text.
 fn chosen(schema: &Value, defs: &Definitions, text: &str) -> Option<Value> {
     let mut found = None;
     schema::each_part(schema, defs, &mut |part| {
@@ -79,7 +80,7 @@ fn chosen(schema: &Value, defs: &Definitions, text: &str) -> Option<Value> {
     found
 }
 
-/// `a,b,c`; nothing at all is an empty list.
+/// Splits `a,b,c` into a list; an empty text is an empty list.
 fn list(schema: &Value, defs: &Definitions, text: &str, depth: usize) -> Value {
     let mut items = None;
     schema::each_part(schema, defs, &mut |part| items = items.or_else(|| part.get("items")));

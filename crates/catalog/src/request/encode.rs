@@ -1,8 +1,8 @@
-//! Percent-encoding: which characters of a value stay, by where it travels.
+//! Percent-encoding: which characters of a value are kept depends on where it is sent.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// All but the unreserved characters of RFC 3986.
+/// Everything except the unreserved characters of RFC 3986.
 const UNRESERVED: &AsciiSet = &keeping(NON_ALPHANUMERIC, b"-._~");
 
 /// A set that encodes what another one does but for these characters.
@@ -15,43 +15,43 @@ const fn keeping(set: &AsciiSet, kept: &[u8]) -> AsciiSet {
     set
 }
 
-/// What `allowReserved` lets stay behind the `?`. OpenAPI leaves it to the sender to encode what is
-/// no query (`[`, `]`, `#`) and what would end a value in a form (`&`, `+`); `'` is encoded by the
-/// URL standard.
+/// Characters encoded in a query with `allowReserved`. OpenAPI leaves it to the sender to encode
+/// characters that are invalid in a query (`[`, `]`, `#`) or that would end a form value (`&`,
+/// `+`); `'` is encoded by the URL standard.
 const RESERVED_IN_QUERY: &AsciiSet = &keeping(UNRESERVED, b":/?@!$()*,;=");
 
-/// What `allowReserved` lets stay in a path: nothing that could end a segment.
+/// Characters encoded in a path with `allowReserved`: everything that could end a segment.
 const RESERVED_IN_PATH: &AsciiSet = &keeping(UNRESERVED, b":@!$&'()*+,;=");
 
-/// The path of a document: as it is written, but never with a character that is none of a path.
+/// Characters encoded in the path template of a document: only those that are invalid in a path.
 const LITERAL: &AsciiSet = &RESERVED_IN_PATH.remove(b'/');
 
-/// What stands behind a `?` in the path of a document.
+/// Characters encoded after a `?` in the path template of a document.
 const QUERY_LITERAL: &AsciiSet = &RESERVED_IN_QUERY.remove(b'&').remove(b'+');
 
-/// `application/x-www-form-urlencoded` of the URL standard; a space is `+`.
+/// `application/x-www-form-urlencoded` as the URL standard defines it; a space becomes `+`.
 const FORM: &AsciiSet = &keeping(NON_ALPHANUMERIC, b"*-._ ");
 
 /// How a text is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Encode {
-    /// Only unreserved characters stay.
+    /// Only unreserved characters are kept.
     Strict,
-    /// `allowReserved` behind the `?`: triples such as `%2F` stay as well.
+    /// `allowReserved` in a query; existing triples such as `%2F` are kept as well.
     ReservedInQuery,
     /// `allowReserved` in a path.
     ReservedInPath,
-    /// The path template of a document, its placeholders apart.
+    /// The literal parts of a document's path template.
     Literal,
-    /// What stands behind a `?` in such a template.
+    /// The literal parts after a `?` in a path template.
     QueryLiteral,
     Form,
-    /// Nothing is encoded: headers, parts of a multipart body.
+    /// Nothing is encoded, as in headers and multipart parts.
     Raw,
 }
 
 impl Encode {
-    /// Writes a text encoded.
+    /// Appends the encoded text.
     pub(crate) fn push(self, out: &mut String, text: &str) {
         match self {
             Encode::Strict => out.extend(utf8_percent_encode(text, UNRESERVED)),
@@ -68,7 +68,7 @@ impl Encode {
         }
     }
 
-    /// A text encoded.
+    /// Returns the encoded text.
     pub(crate) fn text(self, text: &str) -> String {
         let mut out = String::with_capacity(text.len() + 8);
         self.push(&mut out, text);
@@ -76,7 +76,7 @@ impl Encode {
     }
 }
 
-/// Encodes all but the set and triples that are there already (RFC 6570, 3.2.3).
+/// Encodes the characters in the set but keeps existing triples (RFC 6570, section 3.2.3).
 fn push_with_triples(out: &mut String, text: &str, set: &'static AsciiSet) {
     let mut rest = text;
     while let Some(at) = rest.find('%') {

@@ -1,22 +1,22 @@
-//! Headers and cookies: which ones are never arguments, and what a value may hold.
+//! Headers and cookies: which ones are never arguments, and which characters a value may contain.
 
 use super::media::is_token_byte;
 use super::misuse::Reason;
 use crate::text::WordList;
 
-/// Headers that OpenAPI says are no parameters, or that belong to the connection.
+/// Headers that OpenAPI excludes as parameters, or that belong to the connection.
 const OWN: WordList = WordList(
     "accept authorization connection content-length content-type expect host http2-settings \
      keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer \
      transfer-encoding upgrade",
 );
 
-/// Whether a header is set by the sender and by nobody else.
+/// Whether only the sender may set this header.
 pub(crate) fn is_own(name: &str) -> bool {
     OWN.iter().any(|own| own.eq_ignore_ascii_case(name))
 }
 
-/// Whether a name and a value can be sent as a header.
+/// Checks that a name and a value can be sent as a header.
 pub(crate) fn check(name: &str, value: &str) -> Result<(), Reason> {
     if name.is_empty() || !name.bytes().all(is_token_byte) {
         return Err(Reason::Name);
@@ -33,13 +33,13 @@ pub(crate) fn check(name: &str, value: &str) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Whether a text can be sent in the `Cookie` header.
+/// Checks that a text can be sent in the `Cookie` header.
 pub(crate) fn check_cookie(text: &str) -> Result<(), Reason> {
     check("cookie", text)?;
     if text.is_ascii() { Ok(()) } else { Err(Reason::NotLatin) }
 }
 
-/// The bytes of a header's value: one for each character, as ISO 8859-1 has it.
+/// The bytes of a header value: one per character, as in ISO 8859-1.
 pub fn bytes(value: &str) -> Vec<u8> {
     value.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or(b'?')).collect()
 }

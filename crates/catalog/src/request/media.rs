@@ -1,28 +1,28 @@
-//! Media types: what kind of bytes a body is, and which of several is chosen.
+//! Media types: how a body is encoded, and which of several alternatives is chosen.
 
-/// What a body in a media type is made of. In the order in which we choose.
+/// How a body of a media type is encoded, in order of preference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MediaKind {
     /// `application/json`, and ranges such as `*/*` that include it.
     Json,
-    /// `application/problem+json` and the like.
+    /// `application/problem+json` and other types with a JSON suffix.
     JsonLike,
     /// `application/x-www-form-urlencoded`.
     Form,
-    /// `multipart/form-data`, and other multipart types in the same frame.
+    /// `multipart/form-data` and other multipart types, which are framed the same way.
     Multipart,
     /// `text/plain`, `text/csv`.
     Text,
-    /// One JSON value on each line.
+    /// One JSON value per line.
     JsonLines,
-    /// `application/octet-stream`, `image/png` and all that is not known.
+    /// `application/octet-stream`, `image/png` and all unknown types.
     Bytes,
-    /// XML: only as text.
+    /// XML, accepted only as text.
     Xml,
 }
 
 impl MediaKind {
-    /// The kind of a media type as a document writes it.
+    /// Classifies a media type as written in a document.
     pub fn of(media_type: &str) -> MediaKind {
         let essence = essence(media_type);
         match essence.as_str() {
@@ -46,12 +46,12 @@ impl MediaKind {
     }
 }
 
-/// A media type without its parameters, in small letters.
+/// A media type in lowercase, without its parameters.
 pub fn essence(media_type: &str) -> String {
     media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// What is sent as `Content-Type`: a range is no type, so the plainest type in it is taken.
+/// The media type to send as `Content-Type`; for a range, the plainest type that it includes.
 pub fn concrete(media_type: &str) -> &str {
     match essence(media_type).as_str() {
         "*/*" | "application/*" => "application/json",
@@ -62,7 +62,7 @@ pub fn concrete(media_type: &str) -> &str {
     }
 }
 
-/// Whether a type that was asked for is what a document offers.
+/// Whether a requested media type matches one that the document offers.
 pub fn matches(offered: &str, asked: &str) -> bool {
     let (offered, asked) = (essence(offered), essence(asked));
     match offered.strip_suffix('*') {
@@ -72,7 +72,7 @@ pub fn matches(offered: &str, asked: &str) -> bool {
     }
 }
 
-/// Whether a text can stand in a header as a media type.
+/// Whether a text is a valid media type.
 pub(crate) fn is_media_type(text: &str) -> bool {
     let is_token = |part: &str| !part.is_empty() && part.bytes().all(is_token_byte);
     let essence = essence(text);
@@ -80,7 +80,7 @@ pub(crate) fn is_media_type(text: &str) -> bool {
     two && text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
 
-/// A byte of a token of HTTP.
+/// Whether a byte may occur in an HTTP token.
 pub(crate) fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }

@@ -1,4 +1,5 @@
-//! What can be wrong with the arguments of a command, as data, with one next action each.
+//! Everything that can be wrong with the arguments of a command, as data, each with a suggested
+//! next action.
 
 use milepost_model::suggest;
 use thiserror::Error;
@@ -6,42 +7,40 @@ use thiserror::Error;
 use crate::command::Location;
 use crate::finding::part;
 
-/// One fault of the arguments of a command.
+/// A mistake in the arguments of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Misuse {
-    /// No parameter and no property of the body has this name.
+    /// No parameter or body property has this name.
     #[error("there is no parameter `{name}`")]
     Unknown {
-        /// The name that was given.
         name: String,
-        /// The name that was probably meant.
+        /// The name that was probably intended.
         meant: Option<String>,
-        /// The names there are.
+        /// The valid names.
         known: Vec<String>,
     },
-    /// A parameter that the command needs is not given.
+    /// A required parameter is missing.
     #[error("the {} parameter `{name}` ({kind}) is missing", location.name())]
     Missing {
         name: String,
         location: Location,
-        /// What its value is: `integer`, `array of string`.
+        /// The expected type: `integer`, `array of string`.
         kind: String,
     },
-    /// The command needs a body.
+    /// A required body is missing.
     #[error("the body ({}) is missing", media_types.join(", "))]
     MissingBody {
-        /// What it can be.
+        /// The media types that the body can have.
         media_types: Vec<String>,
     },
-    /// A name that parameters in several places share.
+    /// The name is shared by parameters in several locations.
     #[error("`{name}` is the name of several parameters")]
     Ambiguous {
-        /// The name that was given.
         name: String,
-        /// The names that are clear.
+        /// The unambiguous names.
         spellings: Vec<String>,
     },
-    /// One value was given in two ways.
+    /// The same value was given twice.
     #[error("`{name}` and `{other}` are the same {what}")]
     Twice {
         name: String,
@@ -49,67 +48,65 @@ pub enum Misuse {
         /// `parameter` or `property of the body`.
         what: &'static str,
     },
-    /// A value does not fit its schema.
+    /// A value does not match its schema.
     #[error("{place}{}: {message}", pointer_text(pointer))]
     Invalid {
         place: ArgumentPlace,
-        /// JSON pointer within its value; empty for the whole.
+        /// JSON pointer within the value; empty for the value as a whole.
         pointer: String,
-        /// What does not fit.
         message: String,
     },
-    /// A value that cannot travel where it belongs.
+    /// A value that cannot be sent in its location.
     #[error("{place} cannot be sent: {reason}")]
     Unsendable { place: ArgumentPlace, reason: Reason },
-    /// A header that is never an argument.
+    /// A header that only the sender may set.
     #[error("the header `{name}` is not an argument: it is set when the request is sent")]
     OwnHeader { name: String },
-    /// The command takes no body.
     #[error("the command takes no body")]
     NoBody,
-    /// Properties were given beside a body that has none.
+    /// Properties were given in addition to a body that is not an object.
     #[error("`{name}` is a property of the body, but the body given is {found}")]
     BodyNotObject {
         name: String,
-        /// What the body is.
+        /// The kind of value that was given.
         found: &'static str,
     },
-    /// A body that its media type cannot hold.
+    /// A body of a kind that its media type does not support.
     #[error("a body of `{media_type}` is {wanted}, not {found}")]
     BodyKind {
         media_type: String,
-        /// What it can hold.
+        /// The kind of value that is expected.
         wanted: &'static str,
         found: String,
     },
-    /// A media type that the command does not take or give.
+    /// A media type that the command does not accept or return.
     #[error("`{asked}` is not a media type of this {what}")]
     MediaType {
-        /// What was asked for.
+        /// The requested media type.
         asked: String,
-        /// `body` or `answer`.
+        /// `body` or `answer`, which decides whether `content_type` or `accept` is at fault.
         what: &'static str,
         known: Vec<String>,
     },
-    /// A base URL that nothing can be sent to.
+    /// A base URL that requests cannot be sent to.
     #[error("nothing can be sent to the base URL `{url}`")]
     Base { url: String },
-    /// The path of the document leaves the API or is none.
+    /// The path in the document is invalid or leads outside the API.
     #[error("the path `{path}` of the document leads outside its base URL")]
     Path { path: String },
-    /// The URL is longer than we send.
+    /// The URL exceeds the limit.
     #[error("the URL is {bytes} bytes long; the limit is {limit}")]
     TooLong { bytes: usize, limit: usize },
 }
 
-/// Which argument is meant.
+/// Identifies an argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArgumentPlace {
     Parameter {
         name: String,
         location: Location,
     },
-    /// The body, or a property of it.
+    /// The body, or one of its properties.
     Body {
         property: Option<String>,
     },
@@ -143,43 +140,43 @@ impl ArgumentPlace {
     }
 }
 
-/// Why a value cannot travel.
+/// Why a value cannot be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Reason {
-    /// A path without it is another path.
+    /// An empty segment would turn the path into another one.
     #[error("a path segment would be empty")]
     EmptySegment,
-    /// `.` and `..` are ways through a path, even when encoded.
+    /// `.` and `..` are resolved by servers, even if they are encoded.
     #[error("a path segment would be `.` or `..`, which servers resolve to another path")]
     DotSegment,
-    /// A line break in a header begins another header.
+    /// A line break would start another header.
     #[error("it contains a control character")]
     Control,
-    /// Headers are bytes of ISO 8859-1.
+    /// Headers can only carry ISO 8859-1.
     #[error("it contains characters that a header cannot carry")]
     NotLatin,
-    /// Blanks around a header's value are lost on the way.
+    /// Whitespace around a header value is stripped in transit.
     #[error("it starts or ends with a space, which headers drop")]
     Blank,
     /// `;` ends a cookie.
     #[error("it contains a `;`, which would end the cookie")]
     Semicolon,
-    /// The name in the document is none.
+    /// The name in the document is not a valid header name.
     #[error("its name in the document is not a valid header name")]
     Name,
-    /// `{"$base64": …}` with something else.
+    /// The value of `$base64` is not base64 text.
     #[error("`$base64` is not base64 text")]
     Base64,
-    /// `{"$file": …}` with something else.
+    /// The value of `$file` is not a path.
     #[error("`$file` is not the path of a file")]
     File,
-    /// A content type that is none.
+    /// The content type is not a valid media type.
     #[error("its `content_type` is not a media type")]
     ContentType,
 }
 
 impl Misuse {
-    /// JSON pointer of the argument in a call: `/with/id`, `/body/name`.
+    /// JSON pointer of the argument in the call: `/with/id`, `/body/name`.
     pub fn path(&self) -> String {
         let with = |name: &str| format!("/with/{}", part(name));
         match self {
@@ -200,7 +197,7 @@ impl Misuse {
         }
     }
 
-    /// The rule behind it, in one word.
+    /// The name of the violated rule.
     pub fn rule(&self) -> &'static str {
         match self {
             Misuse::Unknown { .. } => "unknown",
@@ -219,7 +216,7 @@ impl Misuse {
         }
     }
 
-    /// The next thing to do.
+    /// What the caller should do next.
     pub fn hint(&self) -> String {
         match self {
             Misuse::Unknown { meant: Some(meant), .. } => format!("did you mean `{meant}`?"),

@@ -1,5 +1,5 @@
-//! From a command and its arguments to the exact bytes of a request. Pure: nothing is sent here,
-//! no file is read, and the same arguments always give the same bytes.
+//! Turns a command and its arguments into the exact bytes of a request. Pure: nothing is sent, no
+//! file is read, and the same arguments always produce the same bytes.
 
 mod accept;
 mod assign;
@@ -34,34 +34,34 @@ use crate::command::{ApiCommand, Location, Method};
 /// The arguments of a call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Arguments {
-    /// Parameters by name, wherever they travel, and properties of the body. A name that several
-    /// parameters share is written `path.id`, `query.id`, `header.id`, `cookie.id` or `body.id`.
+    /// Parameters by name, regardless of their location, and body properties. A name shared by
+    /// several parameters is written `path.id`, `query.id`, `header.id`, `cookie.id` or `body.id`.
     pub with: Map<String, Value>,
     /// The body, or a part of it that `with` completes.
     pub body: Option<Value>,
-    /// The media type of the body; the plainest one there is unless given.
+    /// The media type of the body; by default, the plainest one available.
     pub content_type: Option<String>,
-    /// The media type of the answer; all there are, JSON first, unless given.
+    /// The media type of the response; by default all available ones, JSON first.
     pub accept: Option<String>,
 }
 
-/// A request, ready to be sent.
+/// A request that is ready to be sent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     pub method: Method,
-    /// Where it goes: always under the base URL.
+    /// The target, which is always under the base URL.
     pub url: Url,
-    /// Its headers but for `Content-Type`, which its body knows. A value holds characters of
-    /// ISO 8859-1 only, each of which is one byte on the wire (see [`header_bytes`]).
+    /// All headers except `Content-Type`, which follows from the body. Values only contain ISO
+    /// 8859-1 characters, each of which is sent as one byte (see [`header_bytes`]).
     pub headers: Vec<(String, String)>,
     pub body: Option<Payload>,
-    /// The path template of the document.
+    /// The path template in the document.
     pub path_template: String,
-    /// What was not checked, and why.
+    /// Which arguments were not checked, and why.
     pub notes: Vec<RequestNote>,
 }
 
-/// Something about a request that its sender may want to know.
+/// Additional information for the sender of a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestNote {
     /// An argument that could not be checked.
@@ -76,19 +76,17 @@ pub enum Payload {
         content_type: String,
         bytes: Vec<u8>,
     },
-    /// A file that the sender reads, under a root that it allows.
+    /// A file that the sender reads from one of its allowed directories.
     File {
         content_type: String,
-        /// Its path, as given.
         path: String,
     },
-    /// Parts, each with its own headers.
+    /// Several parts with their own headers.
     Multipart {
-        /// Its media type without the boundary.
+        /// The media type without the boundary.
         media_type: String,
-        /// What stands between the parts: made from them, so that it is always the same.
+        /// The separator between parts, derived from their content so that it is deterministic.
         boundary: String,
-        /// The parts, in order.
         parts: Vec<MultipartPart>,
     },
 }
@@ -96,16 +94,15 @@ pub enum Payload {
 /// A part of a multipart body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MultipartPart {
-    /// The name of its field.
+    /// The name of the form field.
     pub name: String,
-    /// The name of its file.
     pub filename: Option<String>,
-    /// Its media type, when it is not plain text.
+    /// The media type, unless it is plain text.
     pub content_type: Option<String>,
     pub content: PartContent,
 }
 
-/// What a part holds.
+/// The bytes of a part, or where they come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PartContent {
     Bytes(Vec<u8>),
@@ -113,15 +110,15 @@ pub enum PartContent {
     File(String),
 }
 
-/// A piece of a body on the wire.
+/// A piece of a serialized body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece<'p> {
     Bytes(Cow<'p, [u8]>),
-    /// All of a file, by its path as given.
+    /// The whole content of a file, by its path as given.
     File(&'p str),
 }
 
-/// Makes a request. Who calls a command more than once keeps a [`PreparedCommand`].
+/// Builds a request. To call a command more than once, keep a [`PreparedCommand`].
 pub fn build(
     command: &ApiCommand,
     base: &Url,
@@ -131,7 +128,7 @@ pub fn build(
 }
 
 impl Request {
-    /// Every header, `Content-Type` included, in the order in which they are sent.
+    /// All headers including `Content-Type`, in the order in which they are sent.
     pub fn all_headers(&self) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
         let content_type = self.body.as_ref().map(|body| ("Content-Type", body.content_type()));
         let headers = self.headers.iter();
@@ -140,12 +137,12 @@ impl Request {
             .chain(content_type)
     }
 
-    /// Adds a header that is no argument of the command, instead of one of the same name.
+    /// Sets a header that is not an argument of the command, replacing any existing value.
     ///
     /// # Errors
-    /// When the sender sets it itself, or when it cannot be sent.
+    /// If only the sender may set the header, or if it cannot be sent.
     pub fn set_header(&mut self, name: &str, value: &str) -> Result<(), Misuse> {
-        // No parameter may be one of these, but an author may say who asks and what is wanted.
+        // These cannot be parameters, but the author of a workflow may set them.
         let authored = ["authorization", "accept"];
         let authored = authored.iter().any(|own| own.eq_ignore_ascii_case(name));
         if header::is_own(name) && !authored {
@@ -162,7 +159,7 @@ impl Request {
 }
 
 impl Payload {
-    /// What `Content-Type` says.
+    /// The value of `Content-Type`.
     pub fn content_type(&self) -> Cow<'_, str> {
         match self {
             Payload::Bytes { content_type, .. } | Payload::File { content_type, .. } => {
@@ -174,7 +171,7 @@ impl Payload {
         }
     }
 
-    /// The bytes of the body in order, files apart.
+    /// The pieces of the body in order; files are separate pieces.
     pub fn pieces(&self) -> Vec<Piece<'_>> {
         match self {
             Payload::Bytes { bytes, .. } => vec![Piece::Bytes(Cow::Borrowed(bytes))],
@@ -183,7 +180,7 @@ impl Payload {
         }
     }
 
-    /// Whether it names files that are still to be read.
+    /// Whether the body refers to files that still have to be read.
     pub fn has_files(&self) -> bool {
         match self {
             Payload::Bytes { .. } => false,
@@ -194,7 +191,8 @@ impl Payload {
         }
     }
 
-    /// The body with its files read. The boundary of a multipart body changes if a file has it.
+    /// Returns the body with its files read in. The boundary of a multipart body changes if a file
+    /// contains it.
     pub fn with_files<E>(
         self,
         mut read: impl FnMut(&str) -> Result<Vec<u8>, E>,

@@ -1,4 +1,4 @@
-//! Multipart bodies: their frame, and a boundary that is made from what they hold.
+//! Multipart bodies: framing, and a boundary derived from the content.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -8,14 +8,15 @@ use sha2::{Digest, Sha256};
 
 use super::{MultipartPart, PartContent, Piece};
 
-/// The boundary of parts, the same for the same parts.
+/// A boundary for the parts; equal parts get an equal boundary.
 pub(crate) fn boundary(parts: &[MultipartPart]) -> String {
-    // Who wrote the parts would have to know a hash of them before they are written.
+    // A part that contains the boundary would have to predict its own hash, so this loop hardly
+    // ever runs.
     let mut boundaries = (0_u64..).map(|salt| hashed(parts, salt));
     boundaries.find(|boundary| !occurs(boundary, parts)).unwrap_or_default()
 }
 
-/// The boundary, unless a part has it.
+/// Keeps the boundary unless a part contains it.
 pub(crate) fn boundary_or_other(boundary: String, parts: &[MultipartPart]) -> String {
     if occurs(&boundary, parts) { self::boundary(parts) } else { boundary }
 }
@@ -45,7 +46,7 @@ fn occurs(boundary: &str, parts: &[MultipartPart]) -> bool {
     })
 }
 
-/// The parts in their frame.
+/// The framed parts.
 pub(crate) fn pieces<'p>(boundary: &str, parts: &'p [MultipartPart]) -> Vec<Piece<'p>> {
     let mut pieces = Vec::new();
     let mut frame = String::new();
@@ -76,7 +77,7 @@ fn head(part: &MultipartPart) -> String {
     head
 }
 
-/// As browsers write names: a quote or a line break would end the header.
+/// Escapes a name like browsers do: a quote or a line break would end the header.
 fn escaped(name: &str) -> String {
     name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
 }

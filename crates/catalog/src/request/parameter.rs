@@ -1,4 +1,4 @@
-//! One parameter as text: by its style, or by its media type.
+//! Serializes a parameter by its style or by its media type.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,8 @@ use super::media::MediaKind;
 use super::style::{ValueStyle, text_of};
 use crate::command::{ApiParameter, Content, Location, Style};
 
-/// A parameter as text, its name included where it is named; nothing when it is undefined.
+/// The serialized parameter, including its name where the location needs one; `None` if the value
+/// is undefined.
 pub(crate) fn written(parameter: &ApiParameter, value: &Value) -> Option<String> {
     let location = parameter.location;
     let encode = match (location, parameter.allow_reserved) {
@@ -57,7 +58,7 @@ fn form_text(map: &Map<String, Value>) -> String {
     body::FormBody { content: &content, defs: &Map::new() }.urlencoded(map)
 }
 
-/// JSON in a header: other letters as `\u…`, which JSON reads as the same.
+/// Escapes non-ASCII characters as `\u…`, so that JSON can be sent in a header.
 fn ascii(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -71,7 +72,7 @@ fn ascii(text: &str) -> String {
     out
 }
 
-/// Whether a text in a value would end a cookie.
+/// Whether a value contains a `;`, which would end a cookie.
 pub(crate) fn has_semicolon(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().any(has_semicolon),

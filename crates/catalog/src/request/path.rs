@@ -1,5 +1,5 @@
-//! The path of a request: a template filled in, and the proof that the URL lies under its base.
-//! No value, and no document, may lead anywhere else.
+//! The path of a request: fills in a template and verifies that the URL lies under its base. No
+//! value and no document may lead anywhere else.
 
 use url::Url;
 
@@ -11,22 +11,22 @@ use crate::text::{TemplatePiece, template_pieces};
 /// A piece of a path template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Piece {
-    /// As the document has it, ready to send.
+    /// Literal text, already encoded.
     Literal(String),
     /// `{name}`.
     Placeholder(String),
 }
 
-/// A path template, read once.
+/// A parsed path template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PathTemplate {
     path: Vec<Piece>,
-    /// What a document has behind a `?` in a path, which OpenAPI does not allow and some have.
+    /// The part after a `?`, which OpenAPI does not allow in a path but some documents have.
     query: Vec<Piece>,
 }
 
 impl PathTemplate {
-    /// Reads a template. A fragment is never sent.
+    /// Parses a template. The fragment is dropped, because it is never sent.
     pub(crate) fn parse(path: &str) -> PathTemplate {
         let path = path.split('#').next().unwrap_or_default();
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
@@ -44,8 +44,8 @@ impl PathTemplate {
         })
     }
 
-    /// The path with its placeholders filled in, and the query that belongs to it.
-    /// `fill` gives the text of a placeholder, ready to send.
+    /// The path and its query with all placeholders filled in. `fill` returns the encoded value of
+    /// a placeholder.
     pub(crate) fn fill<'v>(&self, fill: impl Fn(&str) -> &'v str) -> (String, String) {
         let text = |piece: &Piece| match piece {
             Piece::Literal(text) => text.clone(),
@@ -53,16 +53,16 @@ impl PathTemplate {
         };
         let write = |pieces: &[Piece]| pieces.iter().map(text).collect::<String>();
         let mut path = write(&self.path);
-        // A value alone is a segment, even an empty one.
+        // A placeholder on its own is a segment, even if its value is empty.
         if !path.starts_with('/') && !self.path.is_empty() {
             path.insert(0, '/');
         }
         (path, write(&self.query))
     }
 
-    /// The placeholder to blame for a segment that cannot be sent: the first one in it.
+    /// The first placeholder in a segment that cannot be sent, to name in the error.
     pub(crate) fn blame(&self, segment: usize) -> Option<&str> {
-        // A template may lack the slash at its beginning.
+        // The template may lack a leading slash.
         let slash =
             matches!(self.path.first(), Some(Piece::Literal(text)) if text.starts_with('/'));
         let mut at = usize::from(!slash);
@@ -85,7 +85,7 @@ fn pieces(template: &str, literal: Encode) -> Vec<Piece> {
     template_pieces(template).into_iter().map(piece).collect()
 }
 
-/// A segment of a path that leads elsewhere or is none, with why.
+/// The first segment that is empty or would be resolved to another path, with the reason.
 pub(crate) fn bad_segment(
     path: &str,
     may_be_empty: impl Fn(usize) -> bool,
@@ -97,15 +97,15 @@ pub(crate) fn bad_segment(
     })
 }
 
-/// `.` and `..`, in any way they can be encoded, and with parameters behind a `;` as some servers
-/// read them.
+/// Whether a segment is `.` or `..` in any encoding, including parameters after a `;`, which some
+/// servers strip.
 fn is_dots(segment: &str) -> bool {
     let decoded = percent_encoding::percent_decode_str(segment).decode_utf8_lossy();
     let bare = decoded.split(';').next().unwrap_or_default();
     matches!(bare, "." | "..")
 }
 
-/// Puts base, path and query together.
+/// Joins base, path and query.
 pub(crate) fn join(base: &Url, path: &str, query: &str) -> Result<Url, Misuse> {
     let refused = || Misuse::Base { url: shown(base) };
     if !matches!(base.scheme(), "http" | "https") || base.host().is_none() {
@@ -132,12 +132,14 @@ pub(crate) fn join(base: &Url, path: &str, query: &str) -> Result<Url, Misuse> {
         return Err(Misuse::TooLong { bytes: text.len(), limit: limits::URL_BYTES });
     }
     let url = Url::parse(&text).map_err(|_| refused())?;
-    // Parsing normalises: whatever is not as we wrote it would be sent to somewhere else.
+    // Parsing normalizes the URL: if the result differs from what was written, the request would go
+    // somewhere else.
     let same = url.path() == whole && url.query().unwrap_or_default() == both;
     if same && is_under(&url, base) { Ok(url) } else { Err(Misuse::Path { path: path.to_owned() }) }
 }
 
-/// Whether a URL lies under a base: the same origin, and its path on a boundary of segments.
+/// Whether a URL lies under a base: same origin, and the path extends that of the base at a segment
+/// boundary.
 pub(crate) fn is_under(url: &Url, base: &Url) -> bool {
     let prefix = base.path().trim_end_matches('/');
     let rest = url.path().strip_prefix(prefix);
@@ -151,10 +153,10 @@ pub(crate) fn is_under(url: &Url, base: &Url) -> bool {
         && !url.path().split('/').any(is_dots)
 }
 
-/// A URL without what may be a secret in it.
+/// A URL without the parts that may be secret.
 fn shown(url: &Url) -> String {
     let mut url = url.clone();
-    // Neither can be set on a URL without a host, which has neither.
+    // Both calls fail only for a URL without a host, which has no credentials either.
     if url.set_username("").and_then(|()| url.set_password(None)).is_err() {
         return format!("{}:", url.scheme());
     }

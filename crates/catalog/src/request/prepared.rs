@@ -1,4 +1,5 @@
-//! A command made ready for many calls: its template read, its schemas compiled when first needed.
+//! A command prepared for many calls: its template is parsed once, and its schemas are compiled on
+//! first use.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -25,9 +26,9 @@ pub struct PreparedCommand {
     command: Arc<ApiCommand>,
     template: PathTemplate,
     accept: String,
-    /// A check for each parameter of the command.
+    /// The check of each parameter.
     checks: Vec<OnceLock<ArgumentCheck>>,
-    /// What belongs to each content of its body.
+    /// The prepared contents of the body.
     contents: Vec<PreparedContent>,
 }
 
@@ -37,7 +38,7 @@ struct PreparedContent {
     properties: OnceLock<Vec<String>>,
 }
 
-/// A request in the making.
+/// A request under construction.
 #[derive(Default)]
 struct Draft {
     path: HashMap<String, String>,
@@ -49,8 +50,8 @@ struct Draft {
 }
 
 impl PreparedCommand {
-    /// Makes a command ready. A placeholder of the path that the document does not describe is
-    /// taken as a string, and a path parameter without a placeholder does not exist.
+    /// Prepares a command. A path placeholder that the document does not declare is treated as a
+    /// string, and a path parameter without a placeholder is dropped.
     pub fn new(mut command: Arc<ApiCommand>) -> PreparedCommand {
         let template = PathTemplate::parse(&command.path);
         let is_in_path = |parameter: &ApiParameter| parameter.location == Location::Path;
@@ -74,12 +75,11 @@ impl PreparedCommand {
         PreparedCommand { accept: accept(&command), template, checks, contents, command }
     }
 
-    /// The command.
     pub fn command(&self) -> &Arc<ApiCommand> {
         &self.command
     }
 
-    /// Makes a request, or says everything that is wrong with the arguments.
+    /// Builds a request, or returns everything that is wrong with the arguments.
     pub fn build(&self, base: &Url, arguments: &Arguments) -> Result<Request, Vec<Misuse>> {
         let mut draft = Draft::default();
         draft.headers.push(("Accept".to_owned(), self.accept(arguments, &mut draft.misuses)));
@@ -123,8 +123,8 @@ impl PreparedCommand {
         asked.clone()
     }
 
-    /// Which content of the body is sent: the one asked for, else one that can hold the files
-    /// that are given, else the plainest.
+    /// Chooses the body content to send: the requested one, else one that supports the given files,
+    /// else the plainest.
     pub(super) fn choose(&self, arguments: &Arguments, misuses: &mut Vec<Misuse>) -> Option<usize> {
         let contents = &self.command.body.as_ref()?.contents;
         let kind = |content: &Content| MediaKind::of(&content.media_type);
@@ -160,7 +160,7 @@ impl PreparedCommand {
         self.contents[at].properties.get_or_init(found)
     }
 
-    /// Checks one parameter and puts it where it belongs.
+    /// Checks a parameter and adds it to the request.
     fn place(&self, index: usize, given: Option<Cow<'_, Value>>, draft: &mut Draft) {
         let parameter = &self.command.parameters[index];
         let defs = &self.command.defs;
@@ -215,10 +215,10 @@ impl PreparedCommand {
         let kind = MediaKind::of(asked.unwrap_or_else(|| media::concrete(&content.media_type)));
         let compile = || ArgumentCheck::compile(&content.schema, defs, true);
         let check = self.contents[at].check.get_or_init(compile);
-        // Before the schema is asked: it knows nothing of files and media types.
+        // Before the schema check, which knows nothing about files and media types.
         let payload = body::payload(content, asked, &value, defs);
         let payload = payload.map_err(|misuse| draft.misuses.push(misuse)).ok()?;
-        // A schema describes the value that XML or bytes stand for, not their text.
+        // The schema describes the value that XML or bytes represent, not their text.
         let opaque = value.is_string()
             && matches!(kind, MediaKind::Xml | MediaKind::Bytes | MediaKind::JsonLines);
         if opaque {
@@ -252,14 +252,15 @@ impl PreparedCommand {
 }
 
 impl Draft {
-    /// Whether a parameter was meant but not clearly: then it is not missing as well.
+    /// Whether an ambiguous argument may refer to this parameter, in which case it is not reported
+    /// as missing too.
     fn is_ambiguous(&self, parameter: &str) -> bool {
         let is_it =
             |misuse: &Misuse| matches!(misuse, Misuse::Ambiguous { name, .. } if name == parameter);
         self.misuses.iter().any(is_it)
     }
 
-    /// Whether a value may be sent as far as its schema says.
+    /// Records the result of a check and returns whether the value may be sent.
     fn accepts(
         &mut self,
         verdict: Result<Vec<SchemaMismatch>, String>,
@@ -276,7 +277,7 @@ impl Draft {
         fits
     }
 
-    /// Puts a value where it travels, as the text it travels as.
+    /// Serializes a value and adds it to its location in the request.
     fn put(&mut self, parameter: &ApiParameter, value: &Value) -> Result<(), Reason> {
         let Some(text) = written(parameter, value) else {
             let in_path = parameter.location == Location::Path;
@@ -303,7 +304,7 @@ impl Draft {
     }
 }
 
-/// The body with the properties that were given beside it.
+/// Merges separately given properties into the body.
 fn merged<'a>(
     body: Option<&'a Value>,
     properties: &[(&str, &str, &Value)],

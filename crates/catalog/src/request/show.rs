@@ -1,14 +1,14 @@
-//! A request for people: a `curl` command that sends the same.
+//! Shows a request to people as an equivalent `curl` command.
 
 use std::fmt::Write;
 
 use super::{Piece, Request};
 use crate::command::Method;
 
-/// What stands in the place of a secret.
+/// Replaces secret values.
 const MASK: &str = "***";
 
-/// The request as a command for a POSIX shell; the values of the headers in `masked` are hidden.
+/// The request as a command for a POSIX shell; the values of headers listed in `masked` are hidden.
 pub fn curl(request: &Request, masked: &[&str]) -> String {
     let mut command = String::from("curl");
     match request.method {
@@ -18,21 +18,21 @@ pub fn curl(request: &Request, masked: &[&str]) -> String {
     }
     let mut url = request.url.clone();
     if url.password().is_some() {
-        // A URL with a password has a host, so that it can be set.
+        // A URL with a password has a host, so this cannot fail.
         let _ = url.set_password(Some(MASK));
     }
     let _ = write!(command, " {}", quoted(url.as_str()));
     for (name, value) in request.all_headers() {
         let hidden = masked.iter().any(|masked| masked.eq_ignore_ascii_case(name));
         let value = if hidden { MASK } else { &*value };
-        // `curl` drops a header that ends in a colon; a semicolon says that it is empty.
+        // `curl` drops a header that ends with a colon; a semicolon denotes an empty value.
         let line = if value.is_empty() { format!("{name};") } else { format!("{name}: {value}") };
         let _ = write!(command, " --header {}", quoted(&line));
     }
     let Some(body) = &request.body else { return command };
     let pieces = body.pieces();
     if let Some(text) = one_text(&pieces) {
-        // `--data-raw` takes a leading `@` as it is.
+        // Unlike `--data`, `--data-raw` does not interpret a leading `@`.
         let _ = write!(command, " --data-raw {}", quoted(text));
         return command;
     }
@@ -40,7 +40,7 @@ pub fn curl(request: &Request, masked: &[&str]) -> String {
     format!("{{ {}; }} | {command} --data-binary @-", commands.join("; "))
 }
 
-/// A body that is one text which a shell can hold as an argument.
+/// The body, if it is a single text that can be passed as a shell argument.
 fn one_text<'p>(pieces: &'p [Piece<'_>]) -> Option<&'p str> {
     match pieces {
         [Piece::Bytes(bytes)] => {
@@ -50,7 +50,7 @@ fn one_text<'p>(pieces: &'p [Piece<'_>]) -> Option<&'p str> {
     }
 }
 
-/// A command that prints a piece of a body.
+/// A shell command that prints a piece of the body.
 fn printed(piece: &Piece<'_>) -> String {
     match piece {
         Piece::File(path) => format!("cat -- {}", quoted(path)),
@@ -70,7 +70,7 @@ fn printed(piece: &Piece<'_>) -> String {
     }
 }
 
-/// A word that no shell takes apart.
+/// Quotes a text so that the shell treats it as one word.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }

@@ -1,6 +1,6 @@
-//! Styles: how a value becomes text, as the tables of OpenAPI and RFC 6570 say it.
+//! Styles: how a value is serialized, following the tables of OpenAPI and RFC 6570.
 //!
-//! | style | first | between | name | between items that stand together |
+//! | style | prefix | separator | named | separator of unexploded items |
 //! |---|---|---|---|---|
 //! | simple | | `,` | no | `,` |
 //! | label | `.` | `.` | no | `,` |
@@ -9,9 +9,9 @@
 //! | cookie | | `; ` | yes | `,` |
 //! | spaceDelimited, pipeDelimited, tab (2.0) | | `&` | yes | `%20`, `%7C`, `%09` |
 //!
-//! `null` is an undefined value: left out, alone, as an item and as a property. So is a list or an
-//! object with nothing in it. A list or object within a list or object is undefined in OpenAPI for
-//! all but `deepObject`; it goes as its JSON text.
+//! `null` is an undefined value: it is left out, whether on its own, as an item or as a property.
+//! The same applies to an empty list or object. OpenAPI defines nested lists and objects only for
+//! `deepObject`; elsewhere they are sent as JSON text.
 
 use std::borrow::Cow;
 
@@ -21,13 +21,13 @@ use super::encode::Encode;
 use crate::command::{Location, Style};
 use crate::limits;
 
-/// How one style writes.
+/// The serialization rule of a style.
 #[derive(Clone, Copy)]
 struct Rule {
     first: &'static str,
     between: &'static str,
     named: bool,
-    /// What follows a name whose value is empty.
+    /// Written after a name whose value is empty.
     if_empty: &'static str,
     joint: &'static str,
 }
@@ -36,7 +36,7 @@ impl Rule {
     fn of(style: Style, location: Location) -> Rule {
         let simple = Rule { first: "", between: ",", named: false, if_empty: "", joint: "," };
         let form = Rule { first: "", between: "&", named: true, if_empty: "=", joint: "," };
-        // OpenAPI 2.0 has the separators in paths and headers as well, where nothing is named.
+        // OpenAPI 2.0 also allows these separators in paths and headers, where values have no name.
         let delimited = |encoded: &'static str, raw: &'static str| match location {
             Location::Header => Rule { between: raw, joint: raw, ..simple },
             Location::Path => Rule { between: encoded, joint: encoded, ..simple },
@@ -58,7 +58,7 @@ impl Rule {
     }
 }
 
-/// How a parameter or a field of a form is written.
+/// How a parameter or form field is serialized.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ValueStyle {
     pub(crate) location: Location,
@@ -68,7 +68,8 @@ pub(crate) struct ValueStyle {
 }
 
 impl ValueStyle {
-    /// A value as text, its name included where the style names it; nothing when it is undefined.
+    /// The serialized value, including its name if the style has one; `None` if the value is
+    /// undefined.
     pub(crate) fn write(self, name: &str, value: &Value) -> Option<String> {
         if self.style == Style::DeepObject && self.location != Location::Header {
             return self.write_deep(name, value);
@@ -80,7 +81,7 @@ impl ValueStyle {
             Shape::List(items) if self.explode => {
                 text.each(&items, rule.between, |text, item| text.item(name, item));
             }
-            // One item is written as if it stood alone, so that an empty one is as well.
+            // A list with one item is written like a single value, so that an empty item works too.
             Shape::List(items) if items.len() == 1 => text.item(name, &items[0]),
             Shape::List(items) => {
                 text.name(name);
@@ -102,7 +103,7 @@ impl ValueStyle {
     }
 
     fn write_deep(self, name: &str, value: &Value) -> Option<String> {
-        // The brackets are no query; a name is never written with `allowReserved`.
+        // Brackets are invalid in a query, and `allowReserved` never applies to names.
         let names = if self.encode == Encode::Raw { Encode::Raw } else { Encode::Strict };
         let fields = deep_fields(name, value).into_iter();
         let pair = |(name, value): (String, String)| {
@@ -111,7 +112,7 @@ impl ValueStyle {
         Some(fields.map(pair).collect::<Vec<_>>().join("&")).filter(|text| !text.is_empty())
     }
 
-    /// The fields a value makes in a multipart body, where nothing is encoded.
+    /// The fields that a value becomes in a multipart body, where nothing is encoded.
     pub(crate) fn fields(self, name: &str, value: &Value) -> Vec<(String, String)> {
         if self.style == Style::DeepObject {
             return deep_fields(name, value);
@@ -125,7 +126,7 @@ impl ValueStyle {
                 pairs.into_iter().map(|(key, value)| (key.to_owned(), value.into_owned())).collect()
             }
             _ => {
-                // A header is where separators are written as they are and nothing is named.
+                // The header location writes separators unencoded and omits names.
                 let style = if self.style == Style::Form { Style::Simple } else { self.style };
                 let raw = ValueStyle { location: Location::Header, style, ..self };
                 let raw = ValueStyle { encode: Encode::Raw, ..raw };
@@ -155,14 +156,14 @@ impl Writer {
         self.encode.push(&mut self.out, value);
     }
 
-    /// Names come from the document: reserved characters in them never stay.
+    /// Names come from the document, so reserved characters in them are always encoded.
     fn key(&mut self, name: &str) {
         let strict = matches!(self.encode, Encode::ReservedInQuery | Encode::ReservedInPath);
         let encode = if strict { Encode::Strict } else { self.encode };
         encode.push(&mut self.out, name);
     }
 
-    /// The name of a value of several parts, in a style that names.
+    /// Writes the name of a composite value, if the style has names.
     fn name(&mut self, name: &str) {
         if self.rule.named {
             self.key(name);
@@ -189,7 +190,7 @@ impl Writer {
     }
 }
 
-/// What a value is to a style.
+/// The shape of a value as styles distinguish it.
 enum Shape<'v> {
     One(Cow<'v, str>),
     List(Vec<Cow<'v, str>>),
@@ -227,9 +228,8 @@ pub(crate) fn text_of(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// `a[b]=1`, `a[b][c]=2`, `a[]=3` for plain items and `a[0][b]=4` for items with properties: the
-/// form that Rack, PHP and `qs` read and that the documentation of Stripe shows. OpenAPI defines
-/// the first one only.
+/// `a[b]=1`, `a[b][c]=2`, `a[]=3` for scalar items and `a[0][b]=4` for objects: the format that
+/// Rack, PHP and `qs` read and that Stripe documents. OpenAPI defines only the first one.
 fn deep_fields(name: &str, value: &Value) -> Vec<(String, String)> {
     let mut fields = Vec::new();
     push_deep(&mut fields, name.to_owned(), value, 0);

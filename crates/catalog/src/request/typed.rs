@@ -1,4 +1,4 @@
-//! Arguments as a person types them: texts by name, and the text of a body.
+//! Arguments as typed on a command line: named texts, and the text of a body.
 
 use serde_json::{Map, Value, json};
 
@@ -9,9 +9,9 @@ use super::{Arguments, PreparedCommand};
 use crate::schema;
 
 impl PreparedCommand {
-    /// The values that texts were meant to be, each by the schema of what it names. A name that
-    /// comes several times is a list, and `@path` is a file where bytes are wanted. What names
-    /// nothing stays as it is: the check of the arguments then says so.
+    /// Converts texts to values according to the schema of the argument that they name. A repeated
+    /// name becomes a list, and `@path` is a file where bytes are expected. Unknown names are kept
+    /// as they are, and the argument check then reports them.
     pub fn typed(
         &self,
         texts: &[(String, String)],
@@ -29,7 +29,7 @@ impl PreparedCommand {
         with
     }
 
-    /// The value that the text of a body was meant to be.
+    /// Converts the text of a body to a value.
     pub fn typed_body(
         &self,
         text: &str,
@@ -49,7 +49,7 @@ impl PreparedCommand {
         }
     }
 
-    /// The body that is a file as it stands; `None` where its text has to be read first.
+    /// A body that is the file itself; `None` if its text has to be read and converted first.
     pub fn typed_file(&self, path: &str, content_type: Option<&str>) -> Option<Value> {
         match self.typed_kind(content_type) {
             MediaKind::Json | MediaKind::JsonLike | MediaKind::Form | MediaKind::Multipart => None,
@@ -77,16 +77,16 @@ impl PreparedCommand {
             .is_some_and(|name| MediaKind::of(media::concrete(name)) == MediaKind::Multipart);
         let takes_files = in_body && (is_multipart || schema::is_binary(schema, defs));
         match text.strip_prefix('@').filter(|_| takes_files) {
-            // Twice is how a text that begins so is written.
+            // `@@` escapes a text that begins with `@`.
             Some(rest) if rest.starts_with('@') => coerce(schema, defs, rest),
-            // Many documents call a file a plain text: in a form of parts `@` says what is meant.
+            // Many documents declare a file as a plain string, so in a multipart form `@` decides.
             Some(path) if schema::types(schema, defs) == ["array"] => json!([{"$file": path}]),
             Some(path) => json!({"$file": path}),
             None => coerce(schema, defs, text),
         }
     }
 
-    /// The schema of what a name means, and whether that is a part of the body.
+    /// The schema of the argument with this name, and whether it belongs to the body.
     fn named(&self, name: &str, content: Option<usize>) -> Option<(&Value, bool)> {
         let command = self.command();
         let properties = content.map_or(&[][..], |at| self.properties(at));
@@ -103,7 +103,7 @@ impl PreparedCommand {
     }
 }
 
-/// One value more under the same name.
+/// Appends another value given under the same name.
 fn append(before: &mut Value, value: Value) {
     let mut items = match before.take() {
         Value::Array(items) => items,

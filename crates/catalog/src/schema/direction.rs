@@ -1,5 +1,5 @@
-//! Schemas for one direction: a request need not have what is `readOnly`, a response must not have
-//! what is `writeOnly`.
+//! Schemas for one direction: a request may omit `readOnly` properties, and a response must not
+//! contain `writeOnly` ones.
 
 use std::collections::BTreeSet;
 
@@ -7,20 +7,20 @@ use serde_json::Value;
 
 use super::{DATA_KEYWORDS, Definitions, each_part_in};
 
-/// Which way a value travels.
+/// The direction in which a value is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Direction {
     Request,
     Response,
 }
 
-/// Drops what travels the other way from `required`, here and in all schemas within; from a response
-/// it is also forbidden.
+/// Removes the properties of the other direction from `required`, recursively. In a response they
+/// are also forbidden.
 pub fn one_way(schema: &mut Value, defs: &Definitions, direction: Direction) {
     restrict(schema, &BTreeSet::new(), defs, direction);
 }
 
-/// `above` are the properties that a schema names whose `allOf` this one is in.
+/// `above` holds the hidden properties of the schema whose `allOf` contains this one.
 fn restrict(
     schema: &mut Value,
     above: &BTreeSet<String>,
@@ -54,7 +54,7 @@ fn restrict(
     }
 }
 
-/// The properties of a schema and of its `allOf` that travel the other way only.
+/// The properties of a schema and its `allOf` that are only sent in the other direction.
 fn hidden_properties(schema: &Value, defs: &Definitions, direction: Direction) -> Vec<String> {
     let keyword = match direction {
         Direction::Request => "readOnly",

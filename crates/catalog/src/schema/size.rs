@@ -1,5 +1,5 @@
-//! How much work a schema of a document makes: compiling it and checking a value both follow its
-//! references, and a hostile one doubles the work with every step.
+//! Estimates the cost of a schema: both compiling it and validating a value follow its references,
+//! and a hostile schema can double the work with every step.
 
 use std::collections::HashMap;
 
@@ -8,14 +8,14 @@ use serde_json::{Map, Value};
 use super::{Definitions, definition_name};
 use crate::limits;
 
-/// How large a schema is with its references followed.
+/// The size of a schema with its references expanded.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SchemaSize {
     pub(crate) parts: usize,
-    /// Ways on which one place of a value comes back to the same schema: the work grows by this
-    /// factor with every level of a value.
+    /// The number of paths by which a value can return to the same schema. The work grows by this
+    /// factor with every nesting level of the value.
     pub(crate) ways: usize,
-    /// It leads back to something that is being followed.
+    /// Whether it refers back to a definition that is being expanded.
     returns: bool,
 }
 
@@ -30,12 +30,11 @@ impl SchemaSize {
 const ONE_PART: SchemaSize = SchemaSize { parts: 1, ways: 0, returns: false };
 const TOO_LARGE: SchemaSize = SchemaSize { parts: usize::MAX, ways: 1, returns: false };
 
-/// The size of a schema.
 pub(crate) fn size(schema: &Value, defs: &Definitions) -> SchemaSize {
     Unfolding { defs, sizes: HashMap::new(), open: Vec::new() }.size(schema, 0)
 }
 
-/// How deep a value is, and so how often `ways` multiply.
+/// The nesting depth of a value, which is the exponent of `ways`.
 pub(crate) fn depth(value: &Value) -> u32 {
     let mut deepest = 0;
     let mut open = vec![(value, 1)];
@@ -53,7 +52,7 @@ pub(crate) fn depth(value: &Value) -> u32 {
 struct Unfolding<'s> {
     defs: &'s Definitions,
     sizes: HashMap<String, SchemaSize>,
-    /// The definitions that are being followed.
+    /// The definitions that are being expanded.
     open: Vec<String>,
 }
 
@@ -96,7 +95,7 @@ impl<'s> Unfolding<'s> {
         whole
     }
 
-    /// Parts one after the other, and how many of them lead back.
+    /// The combined size of several subschemas, and how many of them are recursive.
     fn sum(&mut self, parts: impl Iterator<Item = &'s Value>, depth: usize) -> (SchemaSize, usize) {
         let mut whole = ONE_PART;
         let mut returning = 0;

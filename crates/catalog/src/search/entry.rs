@@ -1,4 +1,4 @@
-//! What search knows of one command or workflow: its words with their weights, and its shape.
+//! What search knows about a command or workflow: its weighted words and its shape.
 
 use super::intent::{Deeds, Intent};
 use super::stem::stem;
@@ -10,29 +10,27 @@ use crate::limits::{SEARCH_ENTRY_WORDS, SEARCH_TITLE_WORDS, SEARCH_WORD_CHARS};
 use crate::naming;
 use crate::table::Row;
 
-/// The group that workflows are in.
+/// The group of all workflows.
 pub const WORKFLOWS: &str = "workflow";
 
-/// Something that can be found.
+/// An entry of the search index.
 #[derive(Debug, Clone, Copy)]
 pub enum SearchEntry<'a> {
     /// A command of a catalog.
     Command {
-        /// The catalog's id, which is the group of its commands.
+        /// The id of the catalog, which is the group of its commands.
         catalog: &'a str,
         row: &'a Row,
     },
     Workflow {
         id: &'a str,
-        /// What it is called.
         title: &'a str,
-        /// What it is for.
         description: &'a str,
     },
 }
 
 impl<'a> SearchEntry<'a> {
-    /// The first part of its id: the catalog, or that of workflows.
+    /// The first part of the entry's id: the catalog, or [`WORKFLOWS`].
     pub fn group(&self) -> &'a str {
         match self {
             SearchEntry::Command { catalog, .. } => catalog,
@@ -40,7 +38,7 @@ impl<'a> SearchEntry<'a> {
         }
     }
 
-    /// The second part of its id.
+    /// The second part of the entry's id.
     pub fn name(&self) -> &'a str {
         match self {
             SearchEntry::Command { row, .. } => &row.name,
@@ -56,12 +54,12 @@ impl<'a> SearchEntry<'a> {
     }
 }
 
-/// A place where words of an entry stand, how much a word there says, and how many are usual.
+/// A field of an entry: the weight of a word in it, and its usual length in words.
 #[derive(Clone, Copy)]
 struct Field {
     weight: f32,
     usual: f32,
-    /// Whether a word there is what the entry is about, not only mentioned.
+    /// Whether a word in this field is what the entry is about rather than a mere mention.
     strong: bool,
 }
 
@@ -76,40 +74,40 @@ const VARIABLE: Field = Field { weight: 0.4, usual: 3.0, strong: false };
 const PARAMETERS: Field = Field { weight: 0.4, usual: 8.0, strong: false };
 const DESCRIPTION: Field = Field { weight: 0.8, usual: 40.0, strong: false };
 
-/// How much a long field is worth less (`b` of BM25).
+/// How much long fields are penalized (`b` in BM25).
 const LENGTH: f32 = 0.6;
 
-/// One word of one entry.
+/// A word of an entry.
 pub(super) struct WeightedTerm {
     pub(super) term: Term,
     pub(super) weight: f32,
     pub(super) strong: bool,
 }
 
-/// What an entry is, beside its words.
+/// Properties of an entry other than its words.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct EntryShape {
     pub(super) method: Option<Method>,
     pub(super) deeds: Deeds,
-    /// Literal parts of its path.
+    /// The number of segments in the path.
     pub(super) depth: u8,
-    /// 0 when it is meant to stay, 1 in beta, 2 in alpha.
+    /// 0 for a stable version, 1 for beta, 2 for alpha.
     pub(super) unsteady: u8,
     pub(super) deprecated: bool,
-    /// Where its terms begin: those of the resource, of the path before it, of the summary.
+    /// Index of the first of its terms: the resource, then the path before it, then the summary.
     pub(super) from: u32,
     pub(super) resource: u8,
     pub(super) path: u8,
     pub(super) title: u8,
 }
 
-/// Reads entries one after the other.
+/// Reads the entries of an index.
 #[derive(Default)]
 pub(super) struct EntryReader {
-    /// The stems of our verbs, sorted: `Creates` and `Creating` are `create`.
+    /// The stems of known verbs, sorted: `Creates` and `Creating` become `create`.
     verbs: Vec<(String, Intent)>,
     pub(super) gathering: Gathering,
-    /// The terms that shapes point into.
+    /// The terms that shapes refer to.
     pub(super) terms: Vec<Term>,
     field: Vec<Term>,
     said: Vec<WeightedTerm>,
@@ -125,7 +123,7 @@ impl EntryReader {
         EntryReader { verbs, ..EntryReader::default() }
     }
 
-    /// The words of an entry, each once with all its weight, and its shape.
+    /// The distinct words of an entry with their total weights, and its shape.
     pub(super) fn read(&mut self, entry: &SearchEntry<'_>) -> (&[WeightedTerm], EntryShape) {
         self.said.clear();
         let shape = match entry {
@@ -158,7 +156,7 @@ impl EntryReader {
         for parameter in &row.parameters {
             self.say_of(PARAMETERS, &parameter.name, Some(row.parameters.len()));
         }
-        // A description that only says the summary again says nothing more.
+        // A description that starts with the summary only adds the rest.
         if !row.description.starts_with(row.summary.trim_end_matches(['…', '.'])) {
             self.say(DESCRIPTION, &row.description);
         } else if let Some(more) = row.description.get(row.summary.len()..) {
@@ -182,7 +180,7 @@ impl EntryReader {
         self.say_of(field, text, None);
     }
 
-    /// As `say`, for a text that is one of several of its field.
+    /// Like `say`, for one of several texts that make up a field.
     fn say_of(&mut self, field: Field, text: &str, length: Option<usize>) {
         self.field.clear();
         words(text, |word| self.field.extend(self.gathering.term(word)));
@@ -194,7 +192,7 @@ impl EntryReader {
         self.said.extend(said);
     }
 
-    /// The summary: its words, and what it says is done.
+    /// Reads the summary: its words, and the action that its verb names.
     fn title(&mut self, summary: &str, shape: &mut EntryShape) {
         if let Some(intent) = self.verb(summary) {
             shape.deeds.add(Deeds::of(intent));
@@ -209,7 +207,7 @@ impl EntryReader {
         shape.title = (self.terms.len() - before) as u8;
     }
 
-    /// What the verb asks for that a text begins with.
+    /// The intent of the verb that a text begins with.
     fn verb(&self, text: &str) -> Option<Intent> {
         let mut first = None;
         let begin = text.char_indices().nth(SEARCH_WORD_CHARS).map_or(text, |(at, _)| &text[..at]);
@@ -223,7 +221,7 @@ impl EntryReader {
         Some(self.verbs[at].1)
     }
 
-    /// The path: its words, and what they make of the command.
+    /// Reads the path: its words, and what they say about the command.
     fn shape(&mut self, row: &Row) -> EntryShape {
         let from = self.terms.len();
         let parts: Vec<&str> = row.path.split(['/', '#']).filter(|part| !part.is_empty()).collect();
@@ -264,7 +262,7 @@ impl EntryReader {
     }
 }
 
-/// What its method and its name say that a command does.
+/// The actions of a command according to its method and name.
 fn deeds(row: &Row, parts: &[&str], named: Option<Intent>) -> Deeds {
     let last = parts.last().copied().unwrap_or_default();
     let item = last.contains('{');
@@ -273,7 +271,7 @@ fn deeds(row: &Row, parts: &[&str], named: Option<Intent>) -> Deeds {
     let mut deeds = match (row.method, named) {
         (Method::Get | Method::Query, _) if several => Deeds::LIST,
         (Method::Get | Method::Query, _) => Deeds::GET,
-        // What is asked with `POST` says so in its name; `PostOrder` is only the method again.
+        // The name of a `POST` tells what it does, but `PostOrder` only repeats the method.
         (Method::Post, Some(intent)) if intent != Intent::Create => Deeds::of(intent),
         (Method::Post, _) if item => Deeds::UPDATE,
         (Method::Post, _) => Deeds::CREATE,
@@ -293,7 +291,7 @@ fn deeds(row: &Row, parts: &[&str], named: Option<Intent>) -> Deeds {
     deeds
 }
 
-/// A part of a path without the form of its answer: `Messages.json`.
+/// Strips the format extension of a path segment such as `Messages.json`.
 fn plain(part: &str) -> &str {
     match part.rsplit_once('.') {
         Some((name, "json" | "xml" | "yaml" | "csv" | "html")) => name,
@@ -301,7 +299,7 @@ fn plain(part: &str) -> &str {
     }
 }
 
-/// How far a version is from being settled; `None` when the part of a path is no version.
+/// How unstable a version is; `None` if the path segment is not a version.
 fn unsteadiness(part: &str) -> Option<u8> {
     let rest = part.strip_prefix(['v', 'V'])?;
     let stage = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');

@@ -1,9 +1,9 @@
-//! What a query asks for, what a command does, and how well the two fit.
+//! The intent of a query, the actions of a command, and how well they match.
 
 use crate::command::Method;
 use crate::text::WordList;
 
-/// What a query asks for.
+/// The intent of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Intent {
     Create,
@@ -16,15 +16,15 @@ pub(super) enum Intent {
     Act,
     /// A verb that ends something: `cancel`, `revoke`.
     End,
-    /// Another verb that only looks: `download`, `compare`.
+    /// Another verb that only reads: `download`, `compare`.
     Look,
-    /// No verb: several things by name.
+    /// No verb; names several resources.
     Things,
-    /// No verb: one thing by name.
+    /// No verb; names one resource.
     Thing,
 }
 
-/// What a command does; several when its method, its name and its words say different things.
+/// The actions of a command; there may be several if its method, name and words disagree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Deeds(u8);
 
@@ -35,9 +35,9 @@ impl Deeds {
     pub(super) const UPDATE: Deeds = Deeds(8);
     pub(super) const DELETE: Deeds = Deeds(16);
     pub(super) const SEARCH: Deeds = Deeds(32);
-    /// It does its deed to a whole collection.
+    /// The action applies to a whole collection.
     pub(super) const WHOLE: Deeds = Deeds(64);
-    /// It does its deed to one thing of several.
+    /// The action applies to one item of a collection.
     pub(super) const ONE: Deeds = Deeds(128);
 
     pub(super) fn add(&mut self, other: Deeds) {
@@ -48,7 +48,7 @@ impl Deeds {
         self.0 & other.0 != 0
     }
 
-    /// What a verb at the beginning of a summary or the end of a name says.
+    /// The action that a verb at the start of a summary or the end of a name implies.
     pub(super) fn of(intent: Intent) -> Deeds {
         match intent {
             Intent::Create => Deeds::CREATE,
@@ -64,12 +64,12 @@ impl Deeds {
     }
 }
 
-/// The factor by which a command is worth more or less for what a query asks for.
+/// The factor by which a command's score changes, given the intent of the query.
 pub(super) fn fit(intent: Intent, deeds: Deeds, method: Option<Method>) -> f32 {
-    // A workflow does whatever it does.
+    // A workflow may do anything.
     let Some(method) = method else { return 1.0 };
     let has = |deed| deeds.has(deed);
-    // Some APIs ask everything with `POST`, and say in the name what it is.
+    // Some APIs use `POST` for everything and only the name tells what a command does.
     let asks = method == Method::Post && !has(Deeds::CREATE) && !has(Deeds::UPDATE);
     let reads = matches!(method, Method::Get | Method::Query) || (asks && !has(Deeds::DELETE));
     match intent {
@@ -102,13 +102,13 @@ pub(super) fn fit(intent: Intent, deeds: Deeds, method: Option<Method>) -> f32 {
     }
 }
 
-/// Verbs that end something, which some APIs do with a deed and others with `DELETE`.
+/// Verbs that end something, for which some APIs have an action and others use `DELETE`.
 pub(super) const ENDS: WordList = WordList(
     "abort cancel clear detach disable disconnect dismiss kill leave purge revoke stop terminate \
      unassign unblock unfollow uninstall unlink unlock unstar unsubscribe unsuspend",
 );
 
-/// Verbs that only look, among those that a path can end in.
+/// Verbs at the end of a path that only read.
 pub(super) const LOOKS: WordList = WordList(
     "check compare count download estimate export preview render track validate verify watch",
 );

@@ -1,7 +1,7 @@
-//! Finding commands and workflows by what people write. Pure, and the same answer every time.
+//! Finds commands and workflows by what people write. Pure and deterministic.
 //!
-//! BM25 over weighted fields finds candidates; what the query asks for, and whether the command
-//! is about that thing and nothing more, decides among them. See `rank`.
+//! BM25 over weighted fields finds candidates. They are ranked by how well they match the intent of
+//! the query, and by whether the command is about the named resource and nothing more. See `rank`.
 
 mod entry;
 mod intent;
@@ -21,59 +21,59 @@ use self::vocabulary::{Term, Vocabulary};
 use crate::command::Method;
 use crate::text;
 
-/// Which entries count.
+/// Which entries to include.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Filter<'a> {
-    /// Only those of this catalog (or of [`WORKFLOWS`]).
+    /// Only entries of this catalog (or of [`WORKFLOWS`]).
     pub catalog: Option<&'a str>,
     /// Only commands with this method.
     pub method: Option<Method>,
 }
 
-/// Something that was found.
+/// A search result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
-    /// Which of the entries that the index was made of.
+    /// Index of the entry in the sequence that the index was built from.
     pub entry: usize,
-    /// How good it is; only to be compared with others of the same search.
+    /// The score, comparable only within the same search.
     pub score: f32,
 }
 
-/// Every word of every entry, ready to be asked.
+/// A searchable index of entries.
 #[derive(Debug)]
 pub struct SearchIndex {
     vocabulary: Vocabulary,
-    /// Where the postings of a term begin, and where those of the last end.
+    /// The start of each term's postings, followed by the end of the last.
     starts: Vec<u32>,
     postings: Vec<Posting>,
-    /// What a term tells: the rarer, the more.
+    /// The information content of each term: the rarer, the higher.
     information: Vec<f32>,
     shapes: Vec<EntryShape>,
-    /// The terms that shapes point into.
+    /// The terms that shapes refer to.
     terms: Vec<Term>,
     groups: Vec<Box<str>>,
-    /// Of each entry its group and its name.
+    /// The group and name of each entry.
     names: Vec<(u16, Box<str>)>,
-    /// Hashes of names and operation ids, sorted, with the entry.
+    /// Hashes of names and operation ids with their entries, sorted.
     keys: Vec<(u64, u32)>,
 }
 
-/// That a term stands in an entry.
+/// The occurrence of a term in an entry.
 #[derive(Debug, Clone, Copy, Default)]
 struct Posting {
     entry: u32,
-    /// How much it says there; negative when it is only mentioned.
+    /// The weight of the term in the entry; negative if it is only mentioned.
     weight: f32,
 }
 
-/// How soon more of the same word adds nothing (`k1` of BM25).
+/// How quickly repeated words stop adding to the score (`k1` in BM25).
 const SATURATION: f32 = 1.5;
 
-/// How much a term that is only mentioned counts for how common it is.
+/// How much a mere mention counts toward a term's frequency.
 const MENTION: f32 = 0.3;
 
 impl SearchIndex {
-    /// Reads every entry once.
+    /// Builds the index.
     pub fn new<'a>(entries: impl IntoIterator<Item = SearchEntry<'a>>) -> SearchIndex {
         let mut reader = EntryReader::new();
         let mut found: Vec<(Term, Posting)> = Vec::new();
@@ -114,7 +114,7 @@ impl SearchIndex {
         }
     }
 
-    /// The best entries for a query, best first; none when most of it means nothing here.
+    /// The best entries for a query, best first; empty if most of the query's words are unknown.
     pub fn search(&self, query: &str, filter: &Filter<'_>, limit: usize) -> Vec<Hit> {
         let group = match filter.catalog {
             None => None,
@@ -135,17 +135,17 @@ impl SearchIndex {
         hits
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.shapes.len()
     }
 
-    /// Whether there is nothing to be found.
+    /// Whether the index has no entries.
     pub fn is_empty(&self) -> bool {
         self.shapes.is_empty()
     }
 
-    /// Entries that the query names.
+    /// Entries whose name or operation id is the query.
     fn named(&self, query: &str) -> Vec<u32> {
         let Some(key) = key(query) else { return Vec::new() };
         let from = self.keys.partition_point(|(other, _)| *other < key);
@@ -157,7 +157,7 @@ impl SearchIndex {
         &self.postings[self.starts[at] as usize..self.starts[at + 1] as usize]
     }
 
-    /// Of two that are equally good, the one with the shorter name.
+    /// Breaks ties in favor of the shorter name.
     fn tie(&self, one: usize, other: usize) -> std::cmp::Ordering {
         let claim = |at: usize| (self.names[at].1.len(), &self.names[at].1, self.names[at].0, at);
         claim(one).cmp(&claim(other))
@@ -172,7 +172,7 @@ fn group(groups: &mut Vec<Box<str>>, name: &str) -> u16 {
     u16::try_from(at).unwrap_or(u16::MAX)
 }
 
-/// What names are compared by: their words, however they are joined (FNV-1a, 64 bits).
+/// A hash by which names are compared: their words, however they are joined (FNV-1a, 64 bits).
 fn key(text: &str) -> Option<u64> {
     let words = text::kebab(text)?;
     Some(words.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
@@ -180,7 +180,7 @@ fn key(text: &str) -> Option<u64> {
     }))
 }
 
-/// Postings sorted by term, in the order of the entries.
+/// Sorts postings by term, keeping the order of entries.
 fn by_term(found: &[(Term, Posting)], terms: usize) -> (Vec<u32>, Vec<Posting>) {
     let mut starts = vec![0_u32; terms + 1];
     for (term, _) in found {
@@ -199,7 +199,7 @@ fn by_term(found: &[(Term, Posting)], terms: usize) -> (Vec<u32>, Vec<Posting>) 
     (starts, postings)
 }
 
-/// What each term tells (`idf` of BM25).
+/// The information content of each term (`idf` in BM25).
 fn information(starts: &[u32], postings: &[Posting], entries: usize) -> Vec<f32> {
     let all = count(entries);
     let runs = starts.windows(2).map(|run| &postings[run[0] as usize..run[1] as usize]);

@@ -1,4 +1,4 @@
-//! A query as what it asks for and which words must, should and may be found.
+//! Parses a query into its intent and the words that must, should or may match.
 
 use super::intent::{ENDS, Intent, LOOKS};
 use super::synonyms::{self, PHRASES};
@@ -8,39 +8,39 @@ use crate::command::Method;
 use crate::limits::{SEARCH_MENDED_WORDS, SEARCH_QUERY_CHARS, SEARCH_QUERY_WORDS};
 use crate::naming;
 
-/// A word of a query with all that may stand for it.
+/// A word of a query with all terms that may stand for it.
 #[derive(Debug)]
 pub(super) struct Concept {
-    /// Terms and how sure it is that they mean the word, no term twice.
+    /// Distinct terms, each with the confidence that it means the word.
     pub(super) terms: Terms,
     pub(super) role: Role,
 }
 
-/// What a word does in a query.
+/// The role of a word in a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// What is asked for: create, list.
+    /// The requested action: create, list.
     Verb,
-    /// The thing that it is done to, or a deed that is no verb of ours.
+    /// The resource that the action applies to, or an action that is not a known verb.
     Head,
-    /// What the thing belongs to.
+    /// What the resource belongs to.
     Context,
-    /// Only helps: `my` repositories.
+    /// Optional: `my` repositories.
     Hint,
 }
 
-/// A query, understood.
+/// A parsed query.
 #[derive(Debug)]
 pub(super) struct Query {
     pub(super) concepts: Vec<Concept>,
     pub(super) intent: Intent,
-    /// The method that its verb is the name of: `patch`.
+    /// The method that the verb names: `patch`.
     pub(super) method: Option<Method>,
-    /// The concept that names the thing: the last before what it belongs to.
+    /// The concept that names the resource: the last one before its context.
     pub(super) thing: Option<usize>,
-    /// The concept of a deed that is no verb of ours: `merge`.
+    /// The concept of an action that is not a known verb: `merge`.
     pub(super) deed: Option<usize>,
-    /// Whether everything is asked for: `delete all pods`.
+    /// Whether the query is about everything: `delete all pods`.
     pub(super) whole: bool,
 }
 
@@ -49,9 +49,9 @@ struct Token {
     text: String,
     plural: bool,
     role: Role,
-    /// Whether it is a verb that is none of ours.
+    /// Whether it is a verb without a known intent.
     deed: bool,
-    /// Whether nothing stands between it and the word before.
+    /// Whether it directly follows the previous token.
     joins: bool,
 }
 
@@ -95,7 +95,8 @@ impl Query {
     }
 }
 
-/// The words of a query, phrases and abbreviations written out where documents do that.
+/// The words of a query, with phrases and abbreviations expanded if the documents use the expanded
+/// form.
 fn rewritten(text: &str, vocabulary: &Vocabulary) -> Vec<String> {
     let short: String = text.chars().take(SEARCH_QUERY_CHARS).collect();
     let mut all: Vec<String> = Vec::new();
@@ -125,7 +126,7 @@ fn knows(word: &str, vocabulary: &Vocabulary) -> bool {
     is_stop(word) || synonyms::intent(word).is_some() || vocabulary.term(&normal).is_some()
 }
 
-/// The verb of a query and what it asks for.
+/// The position of the verb in a query, and its intent.
 fn asked(words: &[String]) -> Option<(usize, Intent)> {
     let at = words.iter().position(|word| !is_stop(word))?;
     let first = &*words[at];
@@ -168,14 +169,14 @@ fn tokens(words: &[String], verb: Option<usize>) -> Vec<Token> {
         });
         joins = true;
     }
-    // A verb alone is what is looked for.
+    // If the query is only a verb, search for the verb itself.
     if tokens.iter().all(|token| token.role == Role::Verb) {
         tokens.iter_mut().for_each(|token| token.role = Role::Head);
     }
     tokens
 }
 
-/// All that may stand for a word that is known.
+/// All terms that may stand for a known word.
 fn concept(token: &Token, intent: Intent, vocabulary: &Vocabulary) -> Concept {
     let mut terms = Terms::default();
     let word = &*token.text;
@@ -186,7 +187,7 @@ fn concept(token: &Token, intent: Intent, vocabulary: &Vocabulary) -> Concept {
         verbs.for_each(|verb| terms.add(vocabulary.term(verb), 0.8));
     }
     vocabulary.family(word, |term| terms.add(Some(term), 0.75));
-    // What an API has no deed for is done by an update: `close an issue`.
+    // If an API has no such action, it is often done by an update: `close an issue`.
     if token.deed {
         let verbs = ["update", "edit", "change", "modify"];
         verbs.iter().for_each(|verb| terms.add(vocabulary.term(verb), 0.4));
@@ -194,7 +195,7 @@ fn concept(token: &Token, intent: Intent, vocabulary: &Vocabulary) -> Concept {
     Concept { terms, role: token.role }
 }
 
-/// Words that stand together may be one word in a document: `config map`, `configmaps`.
+/// Adjacent words may be a single word in a document: `config map`, `configmaps`.
 fn join(tokens: &[Token], concepts: &mut [Concept], vocabulary: &Vocabulary) {
     for from in 0..tokens.len() {
         let mut joined = tokens[from].text.clone();
@@ -211,7 +212,7 @@ fn join(tokens: &[Token], concepts: &mut [Concept], vocabulary: &Vocabulary) {
     }
 }
 
-/// Words nobody knows: two in one, the beginning of one, or one with a letter wrong.
+/// Handles unknown words: two words in one, a prefix, or a misspelling.
 fn complete(tokens: &[Token], concepts: &mut Vec<Concept>, vocabulary: &Vocabulary) {
     let last = concepts.len().saturating_sub(1);
     let mut mended = 0;
@@ -239,7 +240,7 @@ fn complete(tokens: &[Token], concepts: &mut Vec<Concept>, vocabulary: &Vocabula
     }
 }
 
-/// Terms with how sure they are; the surer counts.
+/// Terms with confidence; for duplicates the higher confidence wins.
 #[derive(Debug, Default)]
 pub(super) struct Terms(pub(super) Vec<(Term, f32)>);
 

@@ -1,10 +1,9 @@
-//! How good an entry is for a query.
+//! Scores entries for a query.
 //!
-//! The base is BM25: what the query's words tell, times how much they say in the entry. It is
-//! raised where the last literal part of the path is the thing that the query names, and where
-//! path and summary speak of nothing else; raised or lowered by what is asked for and what the
-//! command does; and lowered for what is deprecated, unsettled or deep. An entry in which too
-//! little of the query's information is found is no hit.
+//! The base score is BM25. It is raised if the last literal segment of the path is the resource
+//! that the query names, and if path and summary are about nothing else. It is raised or lowered by
+//! how well the command's actions match the intent, and lowered for deprecated, unstable or deeply
+//! nested commands. An entry that covers too little of the query's information is not a hit.
 
 use super::intent::{self, Deeds, Intent};
 use super::query::{Concept, Query, Role};
@@ -12,39 +11,39 @@ use super::vocabulary::Term;
 use super::{Hit, SearchIndex, count};
 use crate::limits::SEARCH_CANDIDATES;
 
-/// The share of a query's information that an entry must have.
+/// The share of a query's information that an entry must cover.
 const FLOOR: f32 = 0.4;
-/// What a word counts for the floor that is only mentioned.
+/// How much a mere mention counts toward the floor.
 const MENTIONED: f32 = 0.6;
-/// What a word tells that is nowhere, against one that is in a single entry.
+/// The information content of an unknown word, relative to a word that occurs in a single entry.
 const UNKNOWN: f32 = 0.8;
-/// What a verb tells, against a noun that is as rare.
+/// The information content of a verb, relative to an equally rare noun.
 const VERB: f32 = 0.35;
-/// How surely a term must mean a word for the query to mention it.
+/// The minimum confidence for a term to count as mentioned by the query.
 const SURE: f32 = 0.5;
-/// What a hint tells, against a word that must be found.
+/// The information content of a hint, relative to a required word.
 const HINT: f32 = 0.5;
-/// Beyond every other score: the query names the entry.
+/// Added if the query is the name of the entry; exceeds every other score.
 const NAMED: f32 = 1.0e6;
 
-/// A query against an index.
+/// Ranks the entries of an index for a query.
 pub(super) struct Ranking<'a> {
     index: &'a SearchIndex,
     query: &'a Query,
-    /// What each concept tells.
+    /// The information content of each concept.
     information: Vec<f32>,
-    /// What all that must be found tells.
+    /// The total information content of all required concepts.
     total: f32,
-    /// Every term that the query mentions, sorted, with how surely.
+    /// All terms that the query mentions with their confidence, sorted.
     mentioned: Vec<(Term, f32)>,
 }
 
-/// What is known of one entry while the query's words are gone through.
+/// The intermediate result for one entry.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     score: f32,
     covered: f32,
-    /// The same for the concept at hand.
+    /// The best score within the current concept.
     best: f32,
     best_cover: f32,
 }
@@ -64,7 +63,7 @@ impl<'a> Ranking<'a> {
         Ranking { index, query, information, total, mentioned }
     }
 
-    /// Every entry that is good enough, in no order.
+    /// All entries that score high enough, in no particular order.
     pub(super) fn hits(&self, named: &[u32], admits: impl Fn(u32) -> bool) -> Vec<Hit> {
         let mut tallies = vec![Tally::default(); self.index.len()];
         let mut touched = Vec::new();
@@ -99,7 +98,7 @@ impl<'a> Ranking<'a> {
         hits
     }
 
-    /// Adds what one concept says of every entry.
+    /// Adds the contribution of one concept to all entries.
     fn gather(&self, concept: &Concept, tells: f32, tallies: &mut [Tally], touched: &mut Vec<u32>) {
         let from = touched.len();
         for (term, sure) in &concept.terms.0 {
@@ -124,7 +123,7 @@ impl<'a> Ranking<'a> {
         }
     }
 
-    /// The score before path and summary are looked at.
+    /// The score before path and summary are compared.
     fn rough(&self, entry: u32, tally: Tally) -> f32 {
         let shape = &self.index.shapes[entry as usize];
         let covered = tally.covered / self.total;
@@ -146,7 +145,7 @@ impl<'a> Ranking<'a> {
         tally.score * (0.3 + 0.7 * covered) * fit * settled * current / depth
     }
 
-    /// How much an entry is about what the query names, and nothing else.
+    /// How closely an entry is about what the query names and nothing else.
     fn about(&self, entry: u32) -> f32 {
         let shape = &self.index.shapes[entry as usize];
         let from = shape.from as usize;
@@ -159,7 +158,7 @@ impl<'a> Ranking<'a> {
                 resource.iter().any(|term| terms.iter().any(|(t, sure)| t == term && *sure >= SURE))
             })
         };
-        // A thing is also cancelled by deleting it.
+        // Deleting a resource also cancels it.
         let ends = self.query.intent == Intent::End && shape.deeds.has(Deeds::DELETE);
         let thing = match (names(self.query.deed) || ends, names(self.query.thing)) {
             (true, false) if ends => 0.0,
@@ -172,7 +171,7 @@ impl<'a> Ranking<'a> {
         1.0 + 0.5 * thing * own + 0.2 * own + 0.3 * self.share(path) + 0.5 * self.share(title)
     }
 
-    /// The share of what some terms tell that the query mentions.
+    /// The share of the terms' information that the query mentions.
     fn share(&self, terms: &[Term]) -> f32 {
         let (mut all, mut said) = (0.1, 0.1);
         for term in terms {
@@ -190,7 +189,7 @@ fn must(concept: &Concept) -> bool {
     matches!(concept.role, Role::Head | Role::Context)
 }
 
-/// What a concept tells: as much as the most common of the terms that surely mean it.
+/// The information content of a concept: that of its most common high-confidence term.
 fn tells(index: &SearchIndex, concept: &Concept, unknown: f32) -> f32 {
     let best = concept.terms.0.iter().map(|(_, sure)| *sure).fold(0.0, f32::max);
     let sure = concept.terms.0.iter().filter(|(_, sure)| *sure >= best - 0.1);

@@ -1,8 +1,8 @@
-//! What a word shares with its relatives: `evict` and `eviction`, `approve` and `approval`.
-//! After M. F. Porter, "An algorithm for suffix stripping" (1980), without the steps that make
-//! strangers alike: a `customer` is nothing `custom`, and no `author` need `authorize` anything.
+//! Word stems: `evict` and `eviction`, `approve` and `approval`. Based on M. F. Porter, "An
+//! algorithm for suffix stripping" (1980), without the steps that conflate unrelated words such as
+//! `customer` and `custom` or `author` and `authorize`.
 
-/// The stem of a word in small letters.
+/// The stem of a lowercase word.
 pub(super) fn stem(word: &str) -> String {
     if word.len() < 4 || !word.bytes().all(|b| b.is_ascii_lowercase()) {
         return word.to_owned();
@@ -99,13 +99,13 @@ fn is_vowel(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// How often a vowel is followed by a consonant: roughly the syllables.
+/// The number of vowel-consonant sequences, which is roughly the number of syllables.
 fn measure(text: &str) -> usize {
     let bytes = text.as_bytes();
     (1..bytes.len()).filter(|at| is_vowel(bytes, at - 1) && !is_vowel(bytes, *at)).count()
 }
 
-/// Whether it ends consonant, vowel, consonant: `fil` needs its `e` back.
+/// Whether the text ends in consonant, vowel, consonant: `fil` needs its `e` back.
 fn short(text: &str) -> bool {
     let bytes = text.as_bytes();
     let [.., _, _, last] = bytes else { return false };

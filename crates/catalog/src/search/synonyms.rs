@@ -1,9 +1,10 @@
-//! Words that mean the same to people who look for a command. Small on purpose: a word is here
-//! because people write it and documents do not, or the other way round.
+//! Words that mean the same to people looking for a command. The list is kept small: a word is
+//! included only if people write it and documents do not, or vice versa.
 
 use super::intent::Intent;
 
-/// Verbs by what they ask for. The first verb of a query decides; inside a group, each finds all.
+/// Verbs grouped by intent. The first verb of a query decides; within a group, each verb matches
+/// all others.
 pub(super) const VERBS: &[(Intent, &[&str])] = &[
     (Intent::Create, &["create", "add", "new", "make", "open", "post", "insert", "register"]),
     (Intent::List, &["list", "enumerate", "browse", "ls", "index"]),
@@ -25,17 +26,17 @@ pub(super) const VERBS: &[(Intent, &[&str])] = &[
     (Intent::Search, &["search", "find", "lookup", "query"]),
 ];
 
-/// What a verb asks for.
+/// The intent of a verb.
 pub(super) fn intent(verb: &str) -> Option<Intent> {
     VERBS.iter().find(|(_, verbs)| verbs.contains(&verb)).map(|(intent, _)| *intent)
 }
 
-/// The verbs that ask for the same.
+/// The verbs with this intent.
 pub(super) fn verbs(intent: Intent) -> &'static [&'static str] {
     VERBS.iter().find(|(asked, _)| *asked == intent).map_or(&[], |(_, verbs)| verbs)
 }
 
-/// Groups of words that are one word to us; in singular.
+/// Groups of words that are treated as the same, in the singular.
 const SAME: &[&[&str]] = &[
     &["repo", "repository", "repositorie"],
     &["org", "organization", "organisation"],
@@ -81,7 +82,7 @@ const SAME: &[&[&str]] = &[
     &["cj", "cronjob"],
 ];
 
-/// A word and what documents may say for it, not the other way round, with how sure that is.
+/// A word, a term that documents may use for it (but not vice versa), and the confidence.
 const NEAR: &[(&str, &str, f32)] = &[
     ("approve", "review", 0.5),
     ("authenticated", "current", 0.8),
@@ -123,7 +124,7 @@ const NEAR: &[(&str, &str, f32)] = &[
     ("zip", "zipball", 1.0),
 ];
 
-/// Whatever a document may say for a word in singular, with how sure that is.
+/// Calls `each` with every term that documents may use for a singular word, and its confidence.
 pub(super) fn of(word: &str, mut each: impl FnMut(&'static str, f32)) {
     for group in SAME.iter().filter(|group| group.contains(&word)) {
         group.iter().filter(|other| **other != word).for_each(|other| each(other, 0.95));
@@ -134,7 +135,7 @@ pub(super) fn of(word: &str, mut each: impl FnMut(&'static str, f32)) {
     }
 }
 
-/// Phrases, and the words that documents use for them.
+/// Phrases and the words that documents use for them.
 pub(super) const PHRASES: &[(&[&str], &[&str])] = &[
     (&["who", "am", "i"], &["get", "authenticated", "user"]),
     (&["whoami"], &["get", "authenticated", "user"]),

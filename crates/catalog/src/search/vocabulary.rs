@@ -1,5 +1,5 @@
-//! Every word of every command once, with a number; and which words are near to one that is not
-//! among them.
+//! All distinct words of all entries, each with a number, and lookup of words similar to an unknown
+//! one.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,20 +9,20 @@ use super::stem::stem;
 use super::words;
 use crate::limits::{SEARCH_NEAR_WORDS, SEARCH_WORD_CHARS};
 
-/// The number of a word.
+/// The number that stands for a word.
 pub(super) type Term = u32;
 
-/// Words by number while they are gathered.
+/// Collects words and numbers them.
 #[derive(Debug, Default)]
 pub(super) struct Gathering {
-    /// Words as they stand, so that each is brought to its singular once.
+    /// Words as written, so that each is normalized only once.
     seen: HashMap<Box<str>, Option<Term>, RandomState>,
     ids: HashMap<Box<str>, Term, RandomState>,
     texts: Vec<Box<str>>,
 }
 
 impl Gathering {
-    /// The number of a word as it stands; `None` when it says nothing.
+    /// The number of a word as written; `None` if the word carries no meaning.
     pub(super) fn term(&mut self, word: &str) -> Option<Term> {
         if let Some(term) = self.seen.get(word) {
             return *term;
@@ -39,7 +39,7 @@ impl Gathering {
         })
     }
 
-    /// The finished vocabulary.
+    /// Returns the finished vocabulary.
     pub(super) fn finish(self) -> Vocabulary {
         let mut sorted: Vec<Term> = (0..self.texts.len() as Term).collect();
         sorted.sort_unstable_by_key(|term| &self.texts[*term as usize]);
@@ -53,41 +53,40 @@ impl Gathering {
 }
 
 fn says_something(word: &str) -> bool {
-    // `me` is what many paths call the caller.
+    // `me` is kept because many paths use it for the caller.
     let stop = words::is_stop(word) && word != "me";
     word.chars().nth(1).is_some() && word.len() <= SEARCH_WORD_CHARS && !stop
 }
 
-/// Every word once.
+/// All distinct words.
 #[derive(Debug)]
 pub(super) struct Vocabulary {
     texts: Vec<Box<str>>,
-    /// The terms by their text.
+    /// The terms sorted by text.
     sorted: Vec<Term>,
-    /// Terms by what they share, where that is more than one word.
+    /// Terms that share a stem, where the stem is not the only word.
     families: BTreeMap<String, Vec<Term>>,
 }
 
 impl Vocabulary {
-    /// The number of a word in singular.
+    /// The number of a normalized word.
     pub(super) fn term(&self, normal: &str) -> Option<Term> {
         let found = self.sorted.binary_search_by(|term| (*self.texts[*term as usize]).cmp(normal));
         found.ok().map(|at| self.sorted[at])
     }
 
-    /// How many words there are.
     pub(super) fn len(&self) -> usize {
         self.texts.len()
     }
 
-    /// Words that share their stem with one.
+    /// Words with the same stem.
     pub(super) fn family(&self, normal: &str, mut each: impl FnMut(Term)) {
         let root = stem(normal);
         self.families.get(&root).into_iter().flatten().for_each(|term| each(*term));
         self.term(&root).into_iter().for_each(each);
     }
 
-    /// Words that begin with one, shortest first.
+    /// Words that start with this one, shortest first.
     pub(super) fn beginning(&self, normal: &str) -> Vec<Term> {
         let text = |term: &Term| &*self.texts[*term as usize];
         let from = self.sorted.partition_point(|term| text(term) < normal);
@@ -98,14 +97,14 @@ impl Vocabulary {
         found
     }
 
-    /// Words that differ by one letter, one too many, one too few or two that changed places.
+    /// Words that differ by one substituted, inserted, deleted or transposed letter.
     pub(super) fn misspelled(&self, normal: &str) -> Vec<Term> {
         let near =
             self.sorted.iter().filter(|term| one_apart(&self.texts[**term as usize], normal));
         near.copied().take(SEARCH_NEAR_WORDS).collect()
     }
 
-    /// The two words that one is made of: `configmap`.
+    /// The two known words that a word is composed of, as in `configmap`.
     pub(super) fn halves(&self, normal: &str) -> Option<(Term, Term)> {
         let cuts = 3..normal.len().saturating_sub(2);
         cuts.filter(|cut| normal.is_char_boundary(*cut)).find_map(|cut| {

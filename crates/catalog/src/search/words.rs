@@ -1,5 +1,5 @@
-//! Text as words: `listPullRequests`, `pull_requests` and `/pull-requests` are the same words,
-//! and a word is the same in singular and plural.
+//! Splits text into words: `listPullRequests`, `pull_requests` and `/pull-requests` contain the
+//! same words, and singular and plural are the same word.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -7,18 +7,18 @@ use std::sync::LazyLock;
 
 use crate::text::WordList;
 
-/// What a letter is to the word that it stands in.
+/// The class of a character for word splitting.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Letter {
     Small,
     Capital,
     Digit,
-    /// A letter outside ASCII; words are not parted at those.
+    /// A letter outside ASCII, which never splits a word.
     Other,
     Gap,
 }
 
-/// Calls `each` with every word, in small letters as it stands; addresses are left out.
+/// Calls `each` with every word in lowercase, skipping URLs.
 pub(super) fn words(text: &str, mut each: impl FnMut(&str)) {
     let mut small = String::new();
     let mut begin = 0;
@@ -41,7 +41,7 @@ pub(super) fn words(text: &str, mut each: impl FnMut(&str)) {
             }
             at += width;
             if letter == Letter::Small {
-                // Most letters are, and none of them ends a word.
+                // Most letters are lowercase, and none of those ends a word.
                 at += rest_of_small(&text.as_bytes()[at..]);
             }
         }
@@ -68,13 +68,13 @@ fn letter(text: &str, at: usize) -> (Letter, usize) {
     }
 }
 
-/// How much of `customer's` is no part of the word.
+/// The number of bytes to skip after the apostrophe in `customer's`.
 fn possessive(rest: &str, mark: &str) -> usize {
     let alone = !rest.as_bytes().get(1).is_some_and(u8::is_ascii_alphanumeric);
     usize::from(matches!(mark, "'" | "’") && rest.starts_with('s') && alone)
 }
 
-/// Whether a capital letter begins a word: `pullRequest`, `HTTPServer`, but not `PRs`.
+/// Whether an uppercase letter starts a word: `pullRequest`, `HTTPServer`, but not `PRs`.
 fn starts(before: Letter, rest: &[u8]) -> bool {
     match (before, rest) {
         (Letter::Small | Letter::Digit | Letter::Other, _) => true,
@@ -122,7 +122,7 @@ const IRREGULAR: &[(&str, &str)] = &[
     ("women", "woman"),
 ];
 
-/// A word in singular; anything else stays as it is.
+/// The singular of a word; anything else is returned unchanged.
 pub(super) fn normal(word: &str) -> Cow<'_, str> {
     if let Ok(found) = IRREGULAR.binary_search_by(|(plural, _)| (*plural).cmp(word)) {
         return Cow::Borrowed(IRREGULAR[found].1);
@@ -145,7 +145,7 @@ pub(super) fn normal(word: &str) -> Cow<'_, str> {
     }
 }
 
-/// Words that say nothing of what a command is about.
+/// Words that say nothing about the subject of a command.
 static STOP: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     let words = "a about across all also am an and any anyone are as at be been belonging but \
         by can could \
@@ -156,23 +156,23 @@ static STOP: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     words.split_whitespace().collect()
 });
 
-/// Whether a word says nothing of what a command is about.
+/// Whether a word says nothing about the subject of a command.
 pub(super) fn is_stop(word: &str) -> bool {
     STOP.contains(word)
 }
 
-/// Words behind which stands what the thing before belongs to: `labels of an issue`.
+/// Words that introduce what the preceding resource belongs to: `labels of an issue`.
 const RELATIONS: &[&str] = &[
     "across", "as", "at", "by", "for", "from", "in", "inside", "into", "of", "on", "onto",
     "through", "to", "under", "via", "with", "within",
 ];
 
-/// Whether what follows a word is what the thing before belongs to.
+/// Whether a word introduces what the preceding resource belongs to.
 pub(super) fn is_relation(word: &str) -> bool {
     RELATIONS.binary_search(&word).is_ok()
 }
 
-/// Whether a word announces a thing: `pay an invoice` has a verb before it.
+/// Whether a word introduces a noun, so that a verb precedes it: `pay an invoice`.
 pub(super) fn is_article(word: &str) -> bool {
     matches!(word, "a" | "an" | "the" | "my" | "this" | "that" | "some" | "all" | "someone")
 }

@@ -1,8 +1,8 @@
-//! What a scalar without quotes means in the core schema of YAML 1.2, as JSON writes it.
+//! Interprets plain YAML scalars in the core schema of YAML 1.2, and writes them as JSON.
 
 use std::borrow::Cow;
 
-/// What a plain scalar stands for.
+/// The meaning of a plain scalar.
 #[derive(Debug)]
 pub(super) enum Plain<'t> {
     Word(&'static str),
@@ -11,7 +11,7 @@ pub(super) enum Plain<'t> {
     NotFinite,
 }
 
-/// A plain scalar in the core schema: `yes`, `010`, dates and the like stay text.
+/// Interprets a plain scalar in the core schema; `yes`, `010` and dates stay text.
 pub(super) fn plain(text: &str) -> Plain<'_> {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Plain::Word("null"),
@@ -31,7 +31,7 @@ pub(super) fn plain(text: &str) -> Plain<'_> {
     }
 }
 
-/// A number of YAML as JSON writes it: unchanged where that is the same.
+/// A YAML number as JSON, borrowed if the spelling is the same.
 fn number(text: &str) -> Option<Cow<'_, str>> {
     for (prefix, radix) in [("0x", 16), ("0o", 8)] {
         if let Some(digits) = text.strip_prefix(prefix) {
@@ -57,7 +57,7 @@ fn number(text: &str) -> Option<Cow<'_, str>> {
         && mantissa.len() > usize::from(fraction.is_some())
         && is_digits(power)
         && (exponent.is_empty() || !power.is_empty());
-    // `010` is ten in the core schema but eight elsewhere, and a postal code to its author.
+    // `010` is ten in the core schema, eight elsewhere, and perhaps a postal code to its author.
     if !fits || (whole.len() > 1 && whole.starts_with('0')) {
         return None;
     }

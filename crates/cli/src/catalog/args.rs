@@ -207,7 +207,7 @@ pub(crate) struct MockArgs {
     /// The port to listen on; 0 picks a free one
     #[arg(long, default_value_t = 0)]
     pub(crate) port: u16,
-    /// The seed of everything that is made up
+    /// The seed of the made-up data
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Milliseconds to delay every response

@@ -28,7 +28,7 @@ pub(super) fn validate(args: &SourceArgs, terminal: &mut Terminal) -> CommandRes
 }
 
 fn show_validation(source: &str, response: &validate::Response, terminal: &mut Terminal) {
-    // The findings are the result here.
+    // For this command, the findings are the result.
     for violation in &response.violations {
         terminal.line(remark_line("error", violation));
     }
@@ -174,7 +174,7 @@ fn remark_line(severity: &str, remark: &DocumentRemark) -> String {
     }
 }
 
-/// The first warnings, and how many more there are.
+/// The first warnings, and the number of further ones.
 fn warning_lines(remarks: &[DocumentRemark]) -> Vec<String> {
     let first = remarks.iter().take(limits::REMARKS);
     let mut lines: Vec<String> = first.map(|remark| remark_line("warning", remark)).collect();

@@ -188,7 +188,7 @@ fn show_auth(response: &auth::Response, terminal: &mut Terminal) {
     if response.schemes.iter().all(|scheme| scheme.secrets.is_empty())
         && let Some(scheme) = response.schemes.first()
     {
-        // A part as it is typed: `--client-id NAME`.
+        // A credential part as a flag: `--client-id NAME`.
         let flag = |part: &String| format!(" --{} NAME", part.replace('_', "-"));
         let flags: String = scheme.takes.iter().map(flag).collect();
         let (id, name) = (&response.catalog_id, safe(&scheme.scheme));

@@ -1,4 +1,4 @@
-//! `milepost catalog mock`: serves made-up responses of a catalog on this machine.
+//! `milepost catalog mock`: serves made-up responses for a catalog on this machine.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -36,7 +36,8 @@ pub(super) fn run(args: &MockArgs, terminal: &mut Terminal) -> CommandResult {
             ..MockFaults::default()
         },
         strict_auth: args.strict_auth,
-        // Response checkers compare with the document: a status it does not declare is avoided.
+        // Avoids statuses that the document does not declare, because response checkers would
+        // reject them.
         lenient_ids: true,
         ..MockSettings::default()
     };
@@ -47,7 +48,8 @@ pub(super) fn run(args: &MockArgs, terminal: &mut Terminal) -> CommandResult {
     let listener = listener.map_err(|error| cannot_listen(args.port, &error))?;
     let address = listener.local_addr()?;
     let url = format!("http://{address}");
-    // Taken before the address is printed: whoever knows it may end the server in order.
+    // Before the address is printed, so that anyone who knows it can already stop the server
+    // cleanly.
     let stop = session.wait(async { stopped() })?;
     let response = json!({"url": url, "title": title, "operation_count": operation_count});
     terminal.answer(&response, |terminal| {
@@ -70,11 +72,11 @@ fn cannot_listen(port: u16, error: &io::Error) -> Problem {
     Problem::new(Code::StorageFailed, message, "choose another port, or 0 for a free one")
 }
 
-/// Answers requests for ever.
+/// Serves requests forever.
 pub(crate) async fn answer_all(listener: TcpListener, mock: Mock) {
     let mock = Arc::new(Mutex::new(mock));
     let app = Router::new().fallback(answer).with_state(mock);
-    // It continues after every error.
+    // `serve` continues after every error.
     drop(axum::serve(listener, app).await);
 }
 
@@ -101,7 +103,7 @@ async fn answer(State(mock): State<Arc<Mutex<Mock>>>, request: Request) -> Respo
     response(answer)
 }
 
-/// Header values are bytes; each becomes one character.
+/// Header values are bytes; each byte becomes one character.
 fn headers(map: &HeaderMap) -> Vec<(String, String)> {
     let chars = |bytes: &[u8]| bytes.iter().map(|byte| char::from(*byte)).collect();
     map.iter().map(|(name, value)| (name.as_str().to_owned(), chars(value.as_bytes()))).collect()
@@ -109,7 +111,7 @@ fn headers(map: &HeaderMap) -> Vec<(String, String)> {
 
 fn response(answer: MockResponse) -> Response {
     if answer.drop {
-        // A body that breaks before its first byte drops the connection.
+        // A body that fails before its first byte drops the connection.
         let broken = io::Error::from(io::ErrorKind::ConnectionAborted);
         let broken = stream::iter([Err::<Vec<u8>, io::Error>(broken)]);
         return Response::new(Body::from_stream(broken));

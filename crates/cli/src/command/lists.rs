@@ -19,7 +19,7 @@ pub(super) fn search(args: &SearchArgs, terminal: &mut Terminal) -> CommandResul
         query: Some(query).filter(|query| !query.trim().is_empty()),
         catalog: args.catalog.clone(),
         method: args.method.clone(),
-        // A table shows no schemas.
+        // The table does not show schemas.
         detail: (!terminal.is_json()).then_some(Detail::Summary),
         cursor: None,
         limit: args.limit,
@@ -107,7 +107,7 @@ pub(super) fn choices(args: &ChoicesArgs, terminal: &mut Terminal) -> CommandRes
     })
 }
 
-/// A table of values and their labels.
+/// Shows a table of values and their labels.
 pub(crate) fn show_choices<'c>(
     choices: impl Iterator<Item = (&'c Value, Option<&'c String>)>,
     terminal: &mut Terminal,
@@ -118,7 +118,7 @@ pub(crate) fn show_choices<'c>(
     terminal.table(&["value", "label"], choices.map(row));
 }
 
-/// A text without quotes, anything else as JSON.
+/// Text without quotes, anything else as JSON.
 pub(crate) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -24,7 +24,7 @@ pub(crate) fn run(command: &ApiCommand, terminal: &mut Terminal) -> CommandResul
     }
 }
 
-/// A table of commands.
+/// Shows a table of commands.
 pub(crate) fn show_commands(commands: &[CommandSummary], terminal: &mut Terminal) {
     let row = |one: &CommandSummary| {
         let deprecated = if one.deprecated { "(deprecated) " } else { "" };
@@ -34,7 +34,7 @@ pub(crate) fn show_commands(commands: &[CommandSummary], terminal: &mut Terminal
     terminal.table(&["command", "method", "summary"], commands.iter().map(row));
 }
 
-/// Arguments as `name=value`.
+/// Splits arguments given as `name=value`.
 fn pairs(texts: &[String]) -> Result<Vec<(String, String)>, Failure> {
     let split = |text: &String| {
         let (name, value) = pair(text, Code::ArgumentsInvalid, "name=value")?;

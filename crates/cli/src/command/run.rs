@@ -94,7 +94,7 @@ fn body(given: &str) -> Result<TypedBody, Failure> {
     })
 }
 
-/// Before anything is sent: a response must not be lost because its folder does not exist.
+/// Checked before anything is sent: a response must not be lost because its folder does not exist.
 fn check_writable(output: &Path) -> Result<(), Failure> {
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
     if folder.is_none_or(Path::is_dir) && !output.is_dir() {
@@ -105,7 +105,7 @@ fn check_writable(output: &Path) -> Result<(), Failure> {
     Err(Problem::new(Code::FileNotFound, message, hint).into())
 }
 
-/// Writes the body to a file, and returns how many bytes it has.
+/// Writes the body to a file and returns its size in bytes.
 fn write_body(response: &Response, output: &Path) -> Result<usize, Failure> {
     let bytes = match (&response.body_path, &response.body) {
         (Some(path), _) => read_document(Path::new(path), usize::MAX - 1)?,
@@ -116,7 +116,7 @@ fn write_body(response: &Response, output: &Path) -> Result<usize, Failure> {
     Ok(bytes.len())
 }
 
-/// The body as a person reads it, and as a file holds it.
+/// The body as it is shown and written to a file.
 fn text(body: &Value) -> String {
     match body {
         Value::String(text) => text.clone(),
@@ -133,7 +133,7 @@ fn show_body(response: &Response, terminal: &mut Terminal) {
     let Some(body) = &response.body else { return };
     let text = text(body);
     let text = text.strip_suffix('\n').unwrap_or(&text);
-    // A pipe gets the exact response; a terminal only what it may show.
+    // A pipe gets the exact response; a terminal gets a sanitized one.
     match io::stdout().is_terminal() {
         true => terminal.line(safe(text)),
         false => terminal.raw(format!("{text}\n").as_bytes()),
@@ -147,7 +147,7 @@ fn show_request(response: &Response, terminal: &mut Terminal) {
     }
 }
 
-/// `HTTP 200 · 12 ms`, and attempts and pages if there were several.
+/// `HTTP 200 · 12 ms`, plus attempts and pages if there were several.
 fn status_line(response: &Response) -> String {
     let mut words = vec![format!("HTTP {}", response.status.unwrap_or_default())];
     words.extend(response.duration_ms.map(|ms| format!("{ms} ms")));

@@ -111,7 +111,7 @@ fn resolved<'s>(schema: &'s Value, defs: &'s Map<String, Value>) -> &'s Value {
     name.and_then(|name| defs.get(name)).unwrap_or(schema)
 }
 
-/// The type of a value, in a word or two.
+/// The type of a value, in one or two words.
 fn kind(schema: &Value, defs: &Map<String, Value>) -> String {
     let schema = resolved(schema, defs);
     if let Some(values) = schema.get("enum").and_then(Value::as_array) {
@@ -129,7 +129,7 @@ fn kind(schema: &Value, defs: &Map<String, Value>) -> String {
         _ => "any".to_owned(),
     };
     match (name.as_str(), schema.get("items"), schema.get("format").and_then(Value::as_str)) {
-        // One level down: a list of lists of lists says no more.
+        // Only one level: deeper nesting adds nothing here.
         ("array", Some(items), _) => match resolved(items, defs).get("type") {
             Some(Value::String(item)) => format!("array of {item}"),
             _ => name,
@@ -139,7 +139,7 @@ fn kind(schema: &Value, defs: &Map<String, Value>) -> String {
     }
 }
 
-/// An example call, as it is typed.
+/// An example call as typed.
 fn example(full: &CommandDetails) -> String {
     let mut words = vec![format!("milepost command run {}", full.command)];
     let with = full.example.get("with").and_then(Value::as_object);

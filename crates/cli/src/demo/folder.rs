@@ -1,5 +1,5 @@
-//! Where a demo runs: its own folder, a shop that responds on this machine, and commands that run
-//! there as anybody would run them.
+//! The environment of a demo: its own folder, a shop that responds on this machine, and commands
+//! that run there like any user's commands.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::DirBuilder;
@@ -25,9 +25,9 @@ use crate::terminal::{Terminal, WITHIN_DEMO, width};
 
 /// The API of the shop.
 const SHOP: (&str, &str) = ("shop.yaml", include_str!("../../../../examples/shop.yaml"));
-/// The token of the shop; it accepts any.
+/// The token of the shop, which accepts any.
 const TOKEN: (&str, &str) = ("MILEPOST_SECRET_SHOP_TOKEN", "demo");
-/// Variables that would make a command use other files.
+/// Environment variables that would make a command use other files.
 const ELSEWHERE: [&str; 8] = [
     "REGISTRY_CONFIG_PATH",
     "REGISTRY_WORKFLOWS_PATH",
@@ -47,14 +47,14 @@ pub(super) struct DemoFolder {
     pub(super) path: PathBuf,
 }
 
-/// How a command ended, and what it printed.
+/// The exit code and output of a command.
 pub(super) struct CommandOutput {
     pub(super) exit: Exit,
     pub(super) text: String,
 }
 
 impl CommandOutput {
-    /// The first run in the output.
+    /// The first run id in the output.
     pub(super) fn run(&self) -> Option<&str> {
         self.text.split_whitespace().find(|word| word.starts_with("run_"))
     }
@@ -66,8 +66,8 @@ impl DemoFolder {
         Ok(DemoFolder { path: environment::locations()?.data.join("demo") })
     }
 
-    /// The folder without anything from an earlier demo but its runs: one of them may wait for
-    /// somebody.
+    /// The folder, cleared of everything from an earlier demo except its runs, which may still be
+    /// waiting.
     pub(super) fn prepared() -> Result<DemoFolder, Failure> {
         let demo = DemoFolder::last()?;
         for folder in [demo.work(), demo.of("config"), demo.of("cache")] {
@@ -99,7 +99,7 @@ impl DemoFolder {
             .into()
     }
 
-    /// Writes a file for the commands to read.
+    /// Writes a file that the commands read.
     pub(super) fn put(&self, name: &str, text: &str) -> Result<(), Failure> {
         fs::write(self.work().join(name), text).map_err(|error| self.unusable(&error))
     }
@@ -108,7 +108,7 @@ impl DemoFolder {
         fs::read_to_string(self.of("port")).ok()?.trim().parse().ok()
     }
 
-    /// For what this process does there itself.
+    /// A session for operations that this process runs in the folder itself.
     pub(super) fn session(&self) -> Result<CliSession, Failure> {
         let token = (OsString::from(TOKEN.0), OsString::from(TOKEN.1));
         let variables = Environment::from_variables(std::iter::once(token));
@@ -127,12 +127,12 @@ impl DemoFolder {
         Locations::resolve(&variable, &self.work())
     }
 
-    /// This program, without anything of the user's.
+    /// A command that runs this program without the user's own settings.
     pub(super) fn command(&self) -> Result<Command, Failure> {
         let program = std::env::current_exe().map_err(|error| self.unusable(&error))?;
         let mut command = Command::new(program);
         command.current_dir(self.work()).env(TOKEN.0, TOKEN.1).env("HOME", &self.path);
-        // Its output is a pipe, so it cannot see how wide the terminal is.
+        // The output goes to a pipe, so the command cannot detect the width of the terminal.
         command.env("COLUMNS", width().to_string()).env(WITHIN_DEMO, "1");
         command.envs(FOLDERS.map(|(name, kind)| (name, self.of(kind))));
         for name in ELSEWHERE {
@@ -172,15 +172,15 @@ impl DemoFolder {
         print: &mut dyn FnMut(&str),
     ) -> Result<CommandOutput, Failure> {
         let mut command = self.command()?;
-        // Results and remarks in one stream, in order.
+        // Results and remarks share one stream, in order.
         let (reader, writer) = io::pipe()?;
         command.args(arguments).stdout(writer.try_clone()?).stderr(writer);
         command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
         let mut child = command.spawn().map_err(|error| self.unusable(&error))?;
-        // The child must be the only writer: otherwise the pipe never ends.
+        // The child must be the only writer, otherwise the pipe never reaches its end.
         drop(command);
         if let (Some(input), Some(mut stdin)) = (input, child.stdin.take()) {
-            // A command that does not read it says why.
+            // A command that does not read its input reports the reason itself.
             drop(stdin.write_all(input.as_bytes()));
         }
         let mut text = String::new();
@@ -193,20 +193,21 @@ impl DemoFolder {
         Ok(CommandOutput { exit: Exit::of_process(child.wait()?.code()), text })
     }
 
-    /// Runs a command there for whoever wants to look around.
+    /// Runs a command in the folder for a user who wants to look around.
     pub(super) fn pass(&self, arguments: &[impl AsRef<OsStr>]) -> CommandResult {
         if !self.work().is_dir() {
             let message = "there was no demo yet";
             return Err(Problem::new(Code::FileNotFound, message, "run `milepost demo`").into());
         }
-        // Its workflows call the shop at the same port; if that is taken, another demo is running.
+        // The workflows call the shop at a fixed port; if it is taken, another demo is running.
         let _shop = self.port().and_then(|port| Shop::open(self, &[], port).ok());
         let status = self.command()?.args(arguments).status();
         Ok(Exit::of_process(status.map_err(|error| self.unusable(&error))?.code()))
     }
 }
 
-/// Creates folders only their owner can read: the first may be the data directory itself.
+/// Creates folders that only their owner can read, because the first may be the data directory
+/// itself.
 fn private() -> DirBuilder {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -215,14 +216,14 @@ fn private() -> DirBuilder {
     builder
 }
 
-/// The shop, which responds until this is dropped.
+/// The shop, which responds until it is dropped.
 pub(super) struct Shop {
     _session: CliSession,
     pub(super) url: String,
 }
 
 impl Shop {
-    /// Opens it on a port, 0 for any; each command in `fails` fails once.
+    /// Starts the shop on a port, or on any if 0; each command in `fails` fails once.
     pub(super) fn open(
         demo: &DemoFolder,
         fails: &[(&str, u16)],

@@ -1,5 +1,5 @@
-//! `milepost demo`: an offline tour. The shop is a mock; everything else is real: the same commands,
-//! engine and checks, in a folder of its own.
+//! `milepost demo`: an offline tour. The shop is a mock; everything else is real: the same
+//! commands, engine and checks, in a folder of their own.
 
 pub(crate) mod args;
 mod folder;
@@ -33,20 +33,20 @@ pub(crate) fn run(args: &DemoArgs, terminal: &mut Terminal) -> CommandResult {
     let mut all: Value =
         serde_json::from_str(&folder.quietly(&["runs", "--json"])?).unwrap_or_default();
     let mut runs = all["runs"].as_array_mut().map(std::mem::take).unwrap_or_default();
-    // Those of earlier demos are there as well.
+    // The list also contains runs of earlier demos.
     runs.retain(|run| started.iter().any(|started| run["run_id"] == started.as_str()));
     let folder = folder.path.display().to_string();
     terminal.answer(&json!({"folder": folder, "runs": runs}), |_| {})
 }
 
-/// Shows the demos, and returns where they ran and which runs they started.
+/// Runs the demos, and returns their folder and the runs that were started.
 fn tour(args: &DemoArgs, terminal: &mut Terminal) -> Result<(DemoFolder, Vec<String>), Failure> {
     let names: &[DemoName] = match &args.name {
         Some(name) => std::slice::from_ref(name),
         None => &[DemoName::OrderHealth, DemoName::RefundWithApproval, DemoName::FlakySync],
     };
     let folder = DemoFolder::prepared()?;
-    // The request that the third demo is about fails.
+    // The request that the third demo is about fails once.
     let shop = Shop::open(&folder, &[("refunds:list", 503)], 0)?;
     let base = format!("{}/api/v1", shop.url);
     terminal.page(&format!(
@@ -70,9 +70,9 @@ fn tour(args: &DemoArgs, terminal: &mut Terminal) -> Result<(DemoFolder, Vec<Str
 
 struct Tour<'t> {
     folder: DemoFolder,
-    /// `--yes` was given.
+    /// Whether the user confirmed everything in advance with `--yes`.
     yes: bool,
-    /// The runs that were started.
+    /// The runs that the demos started.
     started: Vec<String>,
     terminal: &'t mut Terminal,
 }
@@ -94,7 +94,7 @@ impl Tour<'_> {
         }
     }
 
-    /// The person who watches decides, or did so with `--yes`.
+    /// The user decides, or has already done so with `--yes`.
     fn approve(&mut self, run: String) -> Result<(), Failure> {
         if self.yes {
             self.terminal.page(&format!("$ milepost approve {run}\n(approved by `--yes`)"));
@@ -142,7 +142,7 @@ impl Tour<'_> {
         self.folder.shown(&arguments, Some(output), self.terminal).map(drop)
     }
 
-    /// A script that tries what real agents were seen to try.
+    /// A script of things that real agents have been seen to try.
     fn rogue(&mut self, run: &str) -> Result<(), Failure> {
         self.terminal.page("It skips the step and reports at once:\n");
         let report = r#"{"text": "All is well."}"#;
@@ -185,7 +185,7 @@ impl Tour<'_> {
     }
 }
 
-/// Answers yes to every question. Only for runs of a demo, which this process has just started.
+/// Answers yes to every question. Used only for demo runs, which this process has just started.
 struct AlwaysYes;
 
 impl Caller for AlwaysYes {

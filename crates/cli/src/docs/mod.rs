@@ -36,7 +36,7 @@ fn title(text: &str) -> &str {
 }
 
 fn find(topic: &str) -> Result<(&'static str, &'static str), Problem> {
-    // Also accepts the path of a page, as links in other pages have it.
+    // Also accepts the path of a page, as used in links between pages.
     let wanted = topic.rsplit('/').next().unwrap_or(topic);
     let wanted = wanted.strip_suffix(".md").unwrap_or(wanted);
     let pages = || TOPICS.iter().chain(ERRORS).copied();

@@ -1,6 +1,6 @@
-//! The pages that are part of the program.
+//! The documentation pages that are built into the program.
 
-/// Name and text of each page for users.
+/// The name and text of each user page.
 pub(super) const TOPICS: &[(&str, &str)] = &[
     ("quick-start", include_str!("../../../../docs/quick-start.md")),
     ("demo", include_str!("../../../../docs/demo.md")),
@@ -21,7 +21,7 @@ pub(super) const TOPICS: &[(&str, &str)] = &[
     ("errors", include_str!("../../../../docs/errors/README.md")),
 ];
 
-/// The page of each code.
+/// Embeds the page of each error code.
 macro_rules! errors {
     ($($code:ident),* $(,)?) => {
         &[$((
@@ -31,7 +31,7 @@ macro_rules! errors {
     };
 }
 
-/// Code and text of each page of an error.
+/// The code and text of each error page.
 pub(super) const ERRORS: &[(&str, &str)] = errors![
     ACCESS_DENIED,
     APPROVAL_REJECTED,

@@ -63,7 +63,7 @@ impl McpClient {
         }
     }
 
-    /// The word on our command line.
+    /// The name of the client on the command line.
     pub(super) fn word(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }

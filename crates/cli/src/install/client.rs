@@ -11,11 +11,11 @@ use super::args::{InstallScope, McpClient};
 use super::slot::{ConfigFormat, EntrySlot};
 use crate::limits;
 
-/// Shown by clients that show a description.
+/// Shown by clients that display a description.
 const DESCRIPTION: &str = "Workflows that agents and APIs run together";
 
 impl McpClient {
-    /// Where its entry goes.
+    /// Where the client's entry goes.
     pub(super) fn slot(self, name: &str) -> EntrySlot {
         let (format, parent) = match self {
             McpClient::ClaudeCode | McpClient::Cursor | McpClient::ClaudeDesktop => {
@@ -56,12 +56,12 @@ impl McpClient {
         serde_json::from_value(entry).unwrap_or_default()
     }
 
-    /// Whether it starts programs without the `PATH` of a shell.
+    /// Whether the client starts programs without the `PATH` of a shell.
     pub(super) fn needs_whole_path(self) -> bool {
         self == McpClient::ClaudeDesktop
     }
 
-    /// What to do next, and how to see that it works.
+    /// What to do next, and how to check that it works.
     pub(super) fn next(self, scope: InstallScope) -> &'static str {
         match (self, scope) {
             (McpClient::ClaudeCode, InstallScope::User) => {
@@ -102,8 +102,8 @@ impl McpClient {
     }
 }
 
-/// Whether an entry has the effect of ours: it starts the same program in the same way and is not
-/// disabled. Clients and people may add more to it.
+/// Whether an entry is equivalent to ours: it starts the same program in the same way and is not
+/// disabled. Clients and users may have added to it.
 pub(super) fn does_the_same(found: &Value, entry: &Map<String, Value>) -> bool {
     let same = |key: &str| found.get(key) == entry.get(key);
     let is_off = found.get("enabled") == Some(&Value::Bool(false))
@@ -112,7 +112,7 @@ pub(super) fn does_the_same(found: &Value, entry: &Map<String, Value>) -> bool {
     same("command") && same("cmd") && same("args") && by_pipe && !is_off
 }
 
-/// Whether this program wrote the entry, wherever the program was at that time.
+/// Whether this program wrote the entry, wherever the program was installed at the time.
 pub(super) fn is_ours(found: &Value) -> bool {
     let command = found.get("command").or_else(|| found.get("cmd")).and_then(Value::as_str);
     let name = command.and_then(|command| command.rsplit(['/', '\\']).next());
@@ -130,7 +130,7 @@ pub(super) fn command(whole_path: bool) -> Result<String, Problem> {
     let found = env::var_os("PATH").and_then(|path| first_in(&path));
     let path = match found.filter(|found| is_same(found, &this)) {
         Some(_) if !whole_path => return Ok("milepost".to_owned()),
-        // The name on the `PATH` survives an update that moves the program.
+        // A name on the `PATH` survives an update that moves the program.
         Some(found) => found,
         None => this,
     };

@@ -1,4 +1,4 @@
-//! Where each client keeps its configuration, on each system.
+//! The location of each client's configuration, per operating system.
 
 use std::path::{Path, PathBuf};
 
@@ -23,8 +23,8 @@ impl System {
     }
 }
 
-/// Finds the configuration files of clients. `variable` reads the environment, so that tests can
-/// replace it.
+/// Finds the configuration files of clients. `variable` reads the environment and can be replaced
+/// in tests.
 pub(super) struct ClientPaths<'e> {
     pub(super) system: System,
     pub(super) variable: &'e dyn Fn(&str) -> Option<String>,
@@ -36,7 +36,7 @@ impl<'e> ClientPaths<'e> {
         ClientPaths { system: System::here(), variable: &|name| std::env::var(name).ok(), working }
     }
 
-    /// The file of a client for a scope.
+    /// The configuration file of a client for a scope.
     pub(super) fn path(&self, client: McpClient, scope: InstallScope) -> Result<PathBuf, Problem> {
         match scope {
             InstallScope::User => self.of_user(client),
@@ -87,7 +87,7 @@ impl<'e> ClientPaths<'e> {
         })
     }
 
-    /// Where desktop applications store the data of a user.
+    /// Where desktop applications store user data.
     fn programs(&self) -> Result<PathBuf, Problem> {
         match self.system {
             System::Linux => self.xdg(),
@@ -114,16 +114,16 @@ impl<'e> ClientPaths<'e> {
         })
     }
 
-    /// A folder that a variable names, relative to the working directory.
+    /// The folder named by an environment variable, relative to the working directory.
     fn folder(&self, name: &str) -> Option<PathBuf> {
         let value = (self.variable)(name).filter(|value| !value.is_empty())?;
         Some(self.working.join(value))
     }
 
-    /// The same, if clients accept only absolute paths.
+    /// Like [`folder`](Self::folder), for variables in which clients accept only absolute paths.
     fn absolute(&self, name: &str) -> Option<PathBuf> {
         let path = PathBuf::from((self.variable)(name).filter(|value| !value.is_empty())?);
-        // Only Windows can tell what is absolute on Windows.
+        // Only Windows can tell whether a Windows path is absolute.
         (path.is_absolute() || self.system != System::here()).then_some(path)
     }
 }

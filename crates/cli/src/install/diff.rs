@@ -1,7 +1,7 @@
-//! The diff of an entry.
+//! The diff of a configuration entry.
 //!
-//! The rest of the file is never shown: it may hold keys of other servers. Values of an existing
-//! entry that may be secret are hidden too.
+//! The rest of the file is never shown, because it may contain keys of other servers. Values of an
+//! existing entry that may be secret are hidden too.
 
 use clap::{Args, Command};
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use crate::server::args::McpSurfaceArgs;
 
 const HIDDEN: &str = "…";
 
-/// Keys of an entry that say what is started: whoever decides must see them.
+/// Keys of an entry that determine what is started; the user must see these to decide.
 const SHOWN: &[&str] = &["type", "command", "cmd", "enabled", "disabled"];
 
 /// One side of a diff: the file, if it exists, and the entry, if it has one.
@@ -32,7 +32,7 @@ pub(super) fn of_entry(slot: &EntrySlot, before: DiffSide<'_>, after: DiffSide<'
     diff
 }
 
-/// An entry with everything hidden but what is started.
+/// An entry with everything hidden except what is started.
 pub(super) fn without_keys(found: &Value) -> Map<String, Value> {
     let Value::Object(found) = found else {
         return Map::from_iter([(HIDDEN.to_owned(), HIDDEN.into())]);
@@ -48,7 +48,7 @@ pub(super) fn without_keys(found: &Value) -> Map<String, Value> {
     found.iter().map(shown).collect()
 }
 
-/// Arguments with everything hidden but our own words: anybody may have added a key.
+/// Arguments with everything hidden except our own words, because anyone may have added a key.
 fn own_words(words: &[Value]) -> Value {
     let known = McpSurfaceArgs::augment_args(Command::new("mcp"));
     let takes = |word: &str| {

@@ -1,4 +1,4 @@
-//! Edits of a text, how to undo them, and why a text is not edited.
+//! Text edits, their inverse, and the reasons why a text cannot be edited.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ impl TextEdit {
     }
 }
 
-/// The text after edits, which are sorted and do not overlap; nothing if they do not fit it.
+/// Applies edits, which must be sorted and must not overlap; `None` if they do not fit the text.
 pub(super) fn apply(text: &str, edits: &[TextEdit]) -> Option<String> {
     let mut changed = String::with_capacity(text.len());
     let mut done = 0;
@@ -34,7 +34,7 @@ pub(super) fn apply(text: &str, edits: &[TextEdit]) -> Option<String> {
     Some(changed)
 }
 
-/// The edits that turn the changed text back into this one.
+/// The edits that restore the original text from the changed one.
 pub(super) fn inverse(text: &str, edits: &[TextEdit]) -> Vec<TextEdit> {
     let (mut added, mut removed) = (0, 0);
     let back = |edit: &TextEdit| {
@@ -47,7 +47,7 @@ pub(super) fn inverse(text: &str, edits: &[TextEdit]) -> Vec<TextEdit> {
     edits.iter().map(back).collect()
 }
 
-/// Why a text is not edited, and where.
+/// Why a text cannot be edited, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EditFault {
     pub(super) offset: usize,
@@ -63,38 +63,38 @@ impl EditFault {
 /// The edits that change an entry.
 pub(super) type Edits = Result<Vec<TextEdit>, EditFault>;
 
-/// Line and column of an offset, from 1; the column in characters.
+/// Line and column of an offset, starting at 1; the column counts characters.
 pub(super) fn position(text: &str, offset: usize) -> (usize, usize) {
     let start = line_start(text, offset);
     let column = text.get(start..offset).map_or(0, |before| before.chars().count());
     (text[..start].matches('\n').count() + 1, column + 1)
 }
 
-/// Where the line of an offset begins.
+/// The start of the line that contains an offset.
 pub(super) fn line_start(text: &str, offset: usize) -> usize {
     let before = &text.as_bytes()[..offset.min(text.len())];
     before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1)
 }
 
-/// Where the line after that of an offset begins, or the text ends.
+/// The start of the line after the one that contains an offset, or the end of the text.
 pub(super) fn next_line(text: &str, offset: usize) -> usize {
     let rest = &text.as_bytes()[offset.min(text.len())..];
     let newline = rest.iter().position(|byte| *byte == b'\n');
     newline.map_or(text.len(), |newline| offset + newline + 1)
 }
 
-/// The indentation of the line of an offset.
+/// The indentation of the line that contains an offset.
 pub(super) fn indentation(text: &str, offset: usize) -> &str {
     let line = &text[line_start(text, offset)..];
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// Whether only blanks come before an offset in its line.
+/// Whether only whitespace precedes an offset in its line.
 pub(super) fn is_first_in_line(text: &str, offset: usize) -> bool {
     line_start(text, offset) + indentation(text, offset).len() == offset
 }
 
-/// The line ending of a text: that of its first line.
+/// The line ending of a text, taken from its first line.
 pub(super) fn newline(text: &str) -> &'static str {
     match text.find('\n') {
         Some(at) if text[..at].ends_with('\r') => "\r\n",

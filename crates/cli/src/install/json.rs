@@ -1,4 +1,4 @@
-//! One entry in an object of a JSON file, put in, replaced or taken out; every other byte stays.
+//! Adds, replaces or removes one entry in an object of a JSON file; every other byte stays.
 
 use serde_json::{Map, Value};
 
@@ -6,27 +6,27 @@ use super::edit::{EditFault, Edits, TextEdit, indentation, is_first_in_line, new
 use super::jsonc::{self, Member, Node};
 use super::slot::EntrySlot;
 
-/// How a new value is laid out.
+/// The layout of a new value.
 #[derive(Debug, Clone)]
 enum Layout {
-    /// Each member in a line of its own.
+    /// Each member on its own line.
     Lines { newline: &'static str, unit: String },
-    /// All in one line, with or without blanks between.
+    /// Everything on one line, with or without spaces.
     Line { blank: &'static str },
 }
 
-/// What the whole file says.
+/// The value of the whole file.
 pub(super) fn value(text: &str) -> Result<Value, EditFault> {
     Ok(jsonc::parse(text)?.map_or(Value::Null, |root| root.to_value()))
 }
 
-/// What to write by hand.
+/// The text to paste by hand.
 pub(super) fn snippet(slot: &EntrySlot, entry: &Map<String, Value>) -> String {
     let layout = Layout::Lines { newline: "\n", unit: "  ".to_owned() };
     render(&slot.whole(entry), &layout, "")
 }
 
-/// Puts an entry in that is not there.
+/// Adds an entry that does not exist yet.
 pub(super) fn insert(text: &str, slot: &EntrySlot, entry: &Map<String, Value>) -> Edits {
     let Some(root) = jsonc::parse(text)? else {
         let (newline, unit) = (newline(text), "  ".to_owned());
@@ -49,7 +49,7 @@ pub(super) fn insert(text: &str, slot: &EntrySlot, entry: &Map<String, Value>) -
     })
 }
 
-/// Lets an entry that is there say something else.
+/// Replaces the value of an existing entry.
 pub(super) fn replace(text: &str, slot: &EntrySlot, entry: &Map<String, Value>) -> Edits {
     let root = jsonc::parse(text)?.ok_or_else(|| EditFault::new(0, "the file is empty"))?;
     let (parent, index) = found(&root, slot)?;
@@ -61,7 +61,7 @@ pub(super) fn replace(text: &str, slot: &EntrySlot, entry: &Map<String, Value>) 
     Ok(vec![TextEdit { start: member.value.start, end: member.value.end, text: new }])
 }
 
-/// Takes an entry out, and with `parent_too` the object that held it alone.
+/// Removes an entry, and with `parent_too` the object that held nothing else.
 pub(super) fn remove(text: &str, slot: &EntrySlot, parent_too: bool) -> Edits {
     let root = jsonc::parse(text)?.ok_or_else(|| EditFault::new(0, "the file is empty"))?;
     let (parent, index) = found(&root, slot)?;
@@ -87,8 +87,8 @@ fn members_of(node: &Node) -> Result<&[Member], EditFault> {
     node.members().ok_or_else(|| EditFault::new(node.start, "an object must stand here"))
 }
 
-/// The member of a name. A name that is there twice means one thing to one reader and another to
-/// the next.
+/// The member with this name. A duplicate name is an error, because readers disagree on which one
+/// counts.
 fn sole<'n>(object: &'n Node, key: &str) -> Result<Option<&'n Member>, EditFault> {
     let mut named = members_of(object)?.iter().filter(|member| member.key == key);
     let first = named.next();
@@ -98,14 +98,14 @@ fn sole<'n>(object: &'n Node, key: &str) -> Result<Option<&'n Member>, EditFault
     }
 }
 
-/// A text and what it holds.
+/// A text and its parsed content.
 struct Text<'t> {
     text: &'t str,
     root: &'t Node,
 }
 
 impl Text<'_> {
-    /// Puts a member behind the last one of an object.
+    /// Adds a member after the last one of an object.
     fn behind(&self, object: &Node, last: &Member, key: &str, value: &Value) -> Vec<TextEdit> {
         let layout = self.layout(object, Some(last));
         let indent = indentation(self.text, last.start);
@@ -114,20 +114,21 @@ impl Text<'_> {
             Layout::Lines { newline, .. } => format!("{newline}{indent}{member}"),
             Layout::Line { blank } => format!("{blank}{member}"),
         };
-        // Behind comments only where a new line begins: one of them may run to the end of its own.
+        // Inserting after comments requires a new line, because a line comment extends to the end
+        // of its line.
         let place = |end: usize| match &layout {
             Layout::Lines { .. } => jsonc::behind_comments(self.text, end),
             Layout::Line { .. } => end,
         };
         if let Some(comma) = last.comma {
-            // A comma behind the last one is the style of the object, and is kept.
+            // A trailing comma is the style of this object, so it is kept.
             return vec![TextEdit::insert(place(comma + 1), format!("{line},"))];
         }
         let end = last.value.end;
         vec![TextEdit::insert(end, ","), TextEdit::insert(place(end), line)]
     }
 
-    /// Puts a member into an object that has none.
+    /// Adds a member to an empty object.
     fn alone(&self, object: &Node, key: &str, value: &Value) -> Vec<TextEdit> {
         let layout = self.layout(object, None);
         let (start, end) = (object.start + 1, object.end - 1);
@@ -145,8 +146,7 @@ impl Text<'_> {
                 let text = format!("{newline}{inner}{new}{newline}{outer}");
                 vec![TextEdit { start, end, text }]
             }
-            // What is there are comments; behind one that runs to the end of its line a new line
-            // has to begin.
+            // The object contains only comments. After a line comment, the member needs a new line.
             Layout::Lines { newline, .. } if inside[comments.len()..].contains('\n') => {
                 vec![TextEdit::insert(start + comments.len(), format!("{newline}{inner}{new}"))]
             }
@@ -157,7 +157,7 @@ impl Text<'_> {
         }
     }
 
-    /// How the object lays its members out; one without members follows the whole file.
+    /// The layout of an object's members; an empty object follows the rest of the file.
     fn layout(&self, object: &Node, last: Option<&Member>) -> Layout {
         let text = self.text;
         let root = self.root.members().unwrap_or_default();
@@ -182,7 +182,7 @@ impl Text<'_> {
     }
 }
 
-/// Takes a member out, with the comma and the blanks that came with it.
+/// Removes a member with its comma and surrounding whitespace.
 fn take_out(text: &str, object: &Node, members: &[Member], index: usize) -> Vec<TextEdit> {
     let member = &members[index];
     let inside = object.start + 1;
@@ -199,7 +199,7 @@ fn take_out(text: &str, object: &Node, members: &[Member], index: usize) -> Vec<
         return vec![TextEdit::remove(member.start, next.start)];
     }
     let mut edits = vec![TextEdit::remove(blank, end)];
-    // The last one: unless the object likes a comma behind its last member, the one before goes.
+    // The last member: remove the comma before it, unless the object has a trailing comma.
     if index + 1 == members.len()
         && member.comma.is_none()
         && let Some(comma) = index.checked_sub(1).and_then(|index| members[index].comma)
@@ -209,7 +209,7 @@ fn take_out(text: &str, object: &Node, members: &[Member], index: usize) -> Vec<
     edits
 }
 
-/// A text without the blanks that a member came with: its own, and the end of the line before.
+/// Strips the whitespace before a member: its indentation and the preceding line break.
 fn before(text: &str) -> &str {
     let line = text.trim_end_matches([' ', '\t']);
     match line.strip_suffix('\n') {
@@ -226,7 +226,7 @@ fn member(key: &str, value: &Value, layout: &Layout, indent: &str) -> String {
     format!("{}:{blank}{}", Value::from(key), render(value, layout, indent))
 }
 
-/// A value as text; objects in lines, lists in one.
+/// Serializes a value: objects over several lines, lists on one.
 fn render(value: &Value, layout: &Layout, indent: &str) -> String {
     match (value, layout) {
         (Value::Object(members), Layout::Lines { newline, unit }) if !members.is_empty() => {

@@ -1,4 +1,5 @@
-//! JSON as editors write it, with comments and commas behind the last value, read with places.
+//! A parser for JSON with comments and trailing commas, as editors write it, that records
+//! positions.
 
 use std::ops::Range;
 
@@ -10,7 +11,7 @@ use serde_json::{Map, Value};
 use super::edit::EditFault;
 use crate::limits;
 
-/// A value and where it stands.
+/// A value and its position.
 #[derive(Debug, Clone)]
 pub(super) struct Node {
     pub(super) start: usize,
@@ -25,7 +26,7 @@ enum Content {
     Plain(Value),
 }
 
-/// A key, its value, and the comma behind it when there is one.
+/// A key, its value, and the comma after it, if any.
 #[derive(Debug, Clone)]
 pub(super) struct Member {
     pub(super) key: String,
@@ -35,7 +36,7 @@ pub(super) struct Member {
 }
 
 impl Node {
-    /// The members, when this is an object.
+    /// The members, if this is an object.
     pub(super) fn members(&self) -> Option<&[Member]> {
         match &self.content {
             Content::Object(members) => Some(members),
@@ -43,7 +44,7 @@ impl Node {
         }
     }
 
-    /// The same value without places.
+    /// The value without positions.
     pub(super) fn to_value(&self) -> Value {
         match &self.content {
             Content::Plain(value) => value.clone(),
@@ -56,7 +57,7 @@ impl Node {
     }
 }
 
-/// Reads a text; nothing when there are only blanks and comments in it.
+/// Parses a text; `None` if it contains only whitespace and comments.
 pub(super) fn parse(text: &str) -> Result<Option<Node>, EditFault> {
     let mut scanner = Scanner::new(text, Dialect::Jsonc, limits::JSONC_DEPTH);
     if let Err(error) = scanner.peek() {
@@ -129,7 +130,8 @@ impl ScanSink for Tree<'_> {
 
     fn key(&mut self, span: Range<usize>, _: bool) {
         let written = &self.text[span.clone()];
-        // Half of a pair of surrogates is none of ours: it is compared as it is spelled.
+        // A string with an unpaired surrogate is never one of our keys, so its raw spelling is good
+        // enough.
         let key = serde_json::from_str(written).unwrap_or_else(|_| written.to_owned());
         self.keys.push((span.start, key));
     }
@@ -152,8 +154,8 @@ impl ScanSink for Tree<'_> {
     }
 }
 
-/// Where the comments end that stand behind an offset in the same line; the offset itself when
-/// there are none.
+/// The end of the comments that follow an offset on the same line; the offset itself if there are
+/// none.
 pub(super) fn behind_comments(text: &str, offset: usize) -> usize {
     let mut end = offset;
     loop {

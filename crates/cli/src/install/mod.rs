@@ -1,6 +1,6 @@
 //! `milepost mcp install`: adds, shows or removes one entry in the configuration of a client.
 //!
-//! The file belongs to its user: only the entry changes, a file that cannot be parsed is never
+//! The file belongs to the user: only the entry changes, a file that cannot be parsed is never
 //! touched, and every change is verified before it is written.
 
 pub(crate) mod args;
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &InstallArgs, terminal: &mut Terminal) -> CommandResult 
         false => job.install(),
     };
     let done = done.inspect_err(|problem| {
-        // With `--json` it is part of the problem, which then is all there is to read.
+        // With `--json`, the diff is already part of the problem.
         if let Some(diff) = problem.context.get("diff").and_then(Value::as_str)
             && !terminal.is_json()
         {
@@ -79,32 +79,33 @@ struct InstallResult {
     client: McpClient,
     scope: InstallScope,
     name: String,
-    /// The configuration of the client.
+    /// The client's configuration file.
     path: String,
     action: InstallAction,
-    /// Whether the file was changed: not with `--print`, and not when there is nothing to do.
+    /// Whether the file was changed; false with `--print` or if there is nothing to do.
     written: bool,
-    /// The whole file is new, or removed.
+    /// Whether the whole file is new or removed.
     whole_file: bool,
     /// The value of the entry.
     entry: Map<String, Value>,
-    /// A diff of the entry alone, without values that may be secret; empty when nothing changes.
+    /// A diff of the entry alone, without values that may be secret; empty if nothing changes.
     diff: String,
     /// What to do next.
     next: &'static str,
-    /// The command that undoes it.
+    /// The command that undoes the change.
     undo: String,
-    /// What else is worth knowing.
+    /// Additional information for the user.
     notes: Vec<String>,
 }
 
-/// Every file that may hold an entry, with its content: of each client, the user's and the project's.
+/// Every file that may contain an entry, with its content: for each client, the user's and the
+/// project's.
 pub(crate) fn files(working: &Path) -> Vec<ClientFile> {
     let paths = ClientPaths::here(working);
     let mut files = Vec::new();
     for client in McpClient::value_variants() {
         let slot = client.slot("");
-        // Some clients have no file for projects, some users no home.
+        // Some clients have no project file, and some users have no home directory.
         let scopes = InstallScope::value_variants().iter();
         for path in scopes.flat_map(|scope| paths.path(*client, *scope)) {
             let content = content(&path, &slot);
@@ -129,14 +130,14 @@ fn content(path: &Path, slot: &EntrySlot) -> Result<Option<Value>, &'static str>
     })
 }
 
-/// One entry and the file it goes to.
+/// An entry and the file that it goes to.
 struct Job<'a> {
     arguments: &'a InstallArgs,
     slot: EntrySlot,
     entry: Map<String, Value>,
     path: PathBuf,
     file: EditedFile,
-    /// What the file says, without its byte order mark.
+    /// The text of the file, without its byte order mark.
     text: Option<String>,
     drawer: ReceiptFile,
 }
@@ -152,7 +153,7 @@ impl Job<'_> {
         let entry = client.entry(name, &client::command(client.needs_whole_path())?);
         let wish =
             EditRequest { path: &path, slot: &slot, entry: &entry, out: arguments.uninstall };
-        // A project may come from others: its links must not lead out of it.
+        // A project may come from others, so its symlinks must not lead out of it.
         let within = (*scope == InstallScope::Project).then_some(working);
         let file = EditedFile::open(&path, within, limits::CLIENT_CONFIG_BYTES)
             .map_err(|error| wish.not_written(&error))?;
@@ -215,7 +216,7 @@ impl Job<'_> {
         if self.arguments.print {
             return Ok(());
         }
-        // Before the change: a receipt for a text that was never written does no harm.
+        // Stored before the change: a receipt for a text that was never written does no harm.
         let kept = self.drawer.keep(receipt);
         if !kept && (receipt.made_file || receipt.made_parent) {
             let note = "the previous state could not be recorded: `--uninstall` will remove only the \
@@ -275,7 +276,7 @@ impl Job<'_> {
         EditRequest { path: &self.path, slot: &self.slot, entry: &self.entry, out }
     }
 
-    /// The diff of the entry; `stays` says whether the file exists afterwards.
+    /// The diff of the entry; `stays` tells whether the file exists afterwards.
     fn diff(
         &self,
         before: Option<&Value>,
@@ -289,7 +290,7 @@ impl Job<'_> {
         diff::of_entry(&self.slot, (was, before.as_ref()), (is, after))
     }
 
-    /// The text as bytes, with the byte order mark that the file had.
+    /// Encodes the text, restoring the file's byte order mark.
     fn encoded(&self, text: &str) -> Vec<u8> {
         let marked = self.file.bytes().is_some_and(|bytes| bytes.starts_with(BOM.as_bytes()));
         [if marked { BOM } else { "" }, text].concat().into_bytes()
@@ -384,7 +385,7 @@ fn show(job: &Job<'_>, done: &InstallResult, terminal: &mut Terminal) {
     }
 }
 
-/// Lines of a file; tabs are kept.
+/// Sanitizes the lines of a file, keeping tabs.
 fn shown(text: &str) -> String {
     text.split('\t').map(safe).collect::<Vec<_>>().join("\t")
 }

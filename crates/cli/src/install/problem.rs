@@ -1,4 +1,4 @@
-//! Why a configuration is not changed, and what its user can do by hand instead.
+//! Why a configuration is not changed, and what the user can do by hand instead.
 
 use std::path::Path;
 
@@ -10,17 +10,17 @@ use super::BOM;
 use super::edit::{EditFault, position};
 use super::slot::EntrySlot;
 
-/// The change that was requested.
+/// The requested change.
 pub(super) struct EditRequest<'a> {
     pub(super) path: &'a Path,
     pub(super) slot: &'a EntrySlot,
     pub(super) entry: &'a Map<String, Value>,
-    /// The entry was to be removed.
+    /// Whether the entry was to be removed.
     pub(super) out: bool,
 }
 
 impl EditRequest<'_> {
-    /// The text of a file, without its byte order mark.
+    /// Decodes the text of a file and strips its byte order mark.
     pub(super) fn decoded(&self, bytes: &[u8]) -> Result<String, Problem> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
             let readable = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
@@ -29,7 +29,7 @@ impl EditRequest<'_> {
         Ok(text.strip_prefix(BOM).unwrap_or(text).to_owned())
     }
 
-    /// The text cannot be parsed, or not be changed safely.
+    /// The text cannot be parsed or cannot be changed safely.
     pub(super) fn refused(&self, text: &str, fault: &EditFault) -> Problem {
         let (line, column) = position(text, fault.offset);
         let (path, message) = (self.path.display(), &fault.message);

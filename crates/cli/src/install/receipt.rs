@@ -1,6 +1,6 @@
-//! What an install did to a file, stored with the user's data so that it can be undone to the byte.
-//! Without it an entry can be removed too; only the receipt knows whether the file, or the object
-//! around the entry, existed before.
+//! Records what an install changed in a file, so that it can be undone exactly. An entry can also
+//! be removed without a receipt, but only the receipt tells whether the file, or the object around
+//! the entry, existed before.
 
 use std::path::{Path, PathBuf};
 
@@ -12,28 +12,28 @@ use crate::limits;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Receipt {
-    /// The file, for human readers.
+    /// The path of the file, for human readers.
     pub(super) path: String,
-    /// The file did not exist.
+    /// Whether the install created the file.
     pub(super) made_file: bool,
-    /// The object for entries did not exist.
+    /// Whether the install created the object for entries.
     pub(super) made_parent: bool,
-    /// Directories that did not exist, the outermost first.
+    /// Directories that the install created, outermost first.
     pub(super) made_directories: Vec<PathBuf>,
-    /// Undoes the change, as long as nobody else changed the text.
+    /// The edits that undo the change, as long as nobody else has changed the text.
     pub(super) back: Option<UndoEdits>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct UndoEdits {
-    /// The SHA-256 of the text without the entry and with it.
+    /// SHA-256 of the text before the install; `after` is that of the text it wrote.
     pub(super) before: String,
     pub(super) after: String,
     pub(super) edits: Vec<TextEdit>,
 }
 
 impl UndoEdits {
-    /// The text as it was, if this is the text that the install wrote.
+    /// The original text, if this is the text that the install wrote.
     pub(super) fn restore(&self, text: &str) -> Option<String> {
         let is = |text: &str, digest: &str| Digest::of(text.as_bytes()).to_string() == digest;
         let restored = apply(text, &self.edits).filter(|_| is(text, &self.after))?;
@@ -41,7 +41,7 @@ impl UndoEdits {
     }
 }
 
-/// The file of the receipt of an entry.
+/// The file that stores the receipt of an entry.
 #[derive(Debug)]
 pub(super) struct ReceiptFile {
     file: PathBuf,
@@ -54,12 +54,12 @@ impl ReceiptFile {
         ReceiptFile { file: data.join("clients").join(file) }
     }
 
-    /// The receipt, if there is a readable one.
+    /// The receipt, if a readable one exists.
     pub(super) fn receipt(&self) -> Option<Receipt> {
         serde_json::from_slice(&read_document(&self.file, limits::RECEIPT_BYTES).ok()?).ok()
     }
 
-    /// Stores a receipt; returns whether that worked.
+    /// Stores a receipt. Returns whether that worked.
     pub(super) fn keep(&self, receipt: &Receipt) -> bool {
         let Ok(bytes) = serde_json::to_vec(receipt) else { return false };
         let file = EditedFile::open(&self.file, None, limits::RECEIPT_BYTES);
@@ -70,7 +70,7 @@ impl ReceiptFile {
         if let Ok(file) = EditedFile::open(&self.file, None, limits::RECEIPT_BYTES)
             && file.bytes().is_some()
         {
-            // A receipt that stays behind fits no text any more.
+            // A leftover receipt no longer matches any text.
             drop(file.remove(&[]));
         }
     }

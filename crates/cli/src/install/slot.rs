@@ -1,4 +1,5 @@
-//! Where an entry is in a configuration of any format, and what must hold before and after a change.
+//! The location of an entry in a configuration of any format, and the conditions that must hold
+//! before and after a change.
 
 use serde_json::{Map, Value};
 
@@ -20,7 +21,7 @@ pub(super) struct EntrySlot {
     pub(super) name: String,
 }
 
-/// A change that was verified to affect the entry and nothing else.
+/// A change that was verified to affect only the entry.
 #[derive(Debug)]
 pub(super) struct ConfigChange {
     pub(super) edits: Vec<TextEdit>,
@@ -39,7 +40,7 @@ impl EntrySlot {
         Ok(whole.get(self.parent).and_then(|parent| parent.get(&self.name)).cloned())
     }
 
-    /// Whether the file has the object that holds entries.
+    /// Whether the file has the object that contains entries.
     pub(super) fn has_parent(&self, text: &str) -> bool {
         self.value(text).is_ok_and(|whole| whole.get(self.parent).is_some())
     }
@@ -81,7 +82,7 @@ impl EntrySlot {
         }
     }
 
-    /// The entry in its object, under its name.
+    /// The entry nested in its object, under its name.
     pub(super) fn whole(&self, entry: &Map<String, Value>) -> Value {
         let mut whole = Value::Null;
         self.put(&mut whole, Some(entry));
@@ -97,7 +98,7 @@ impl EntrySlot {
         }
     }
 
-    /// Parses the text before and after: they must differ in the entry only.
+    /// Verifies a change by parsing the text before and after: they may differ only in the entry.
     fn proven(
         &self,
         text: &str,
@@ -126,7 +127,7 @@ impl EntrySlot {
         }
     }
 
-    /// An empty object for entries equals a missing one.
+    /// Removes an empty object for entries, so that it equals a missing one.
     fn settle(&self, whole: &mut Value) {
         let Some(whole) = object(whole) else { return };
         let parent = whole.get_mut(self.parent).and_then(object);

@@ -1,4 +1,4 @@
-//! The editors on texts of every make: what was put in can be taken out to the byte.
+//! Tests the editors on all kinds of texts: an added entry can be removed exactly.
 
 use proptest::collection;
 use proptest::prelude::*;
@@ -21,7 +21,7 @@ fn entry() -> Map<String, Value> {
     entry.as_object().cloned().expect("is an object")
 }
 
-/// Puts an entry in, and takes it back in both ways.
+/// Adds an entry, and removes it in both ways.
 fn added(format: ConfigFormat, text: &str) -> String {
     let slot = slot(format);
     let had_parent = slot.has_parent(text);
@@ -34,7 +34,7 @@ fn added(format: ConfigFormat, text: &str) -> String {
     change.after
 }
 
-/// The same where no receipt is needed to have every byte back.
+/// Like [`added`], for texts that can be restored exactly even without a receipt.
 fn round(format: ConfigFormat, text: &str) -> String {
     let slot = slot(format);
     let after = added(format, text);
@@ -228,7 +228,7 @@ fn yaml_entries_go_from_every_place() {
     assert_eq!(slot.remove(&alone, true).expect("goes").after, "a: 1\n");
 }
 
-/// Writes an object with whatever JSON with comments allows, as a list of choices says.
+/// Writes an arbitrary object in JSON with comments, driven by a list of choices.
 struct Scribe<'c> {
     choices: std::slice::Iter<'c, u8>,
     newline: &'static str,
@@ -240,7 +240,7 @@ impl Scribe<'_> {
         self.choices.next().map_or(0, |choice| choice % count)
     }
 
-    /// Blanks and comments; inside of an object or between its parts.
+    /// Whitespace and comments, inside an object or between its parts.
     fn gap(&mut self, indent: usize) {
         let (line, pad) = (self.newline, "  ".repeat(indent));
         let gap = match self.choose(12) {
@@ -344,7 +344,7 @@ proptest! {
     #[test]
     fn no_text_is_too_strange_to_be_refused(text in "[{}\\[\\]\",:/*\\\\\n a1-]{0,40}") {
         let slot = slot(ConfigFormat::Json);
-        // The proof is inside: a change that is not exact is no change.
+        // The editor verifies every change itself, so this only has to run.
         drop(slot.insert(&text, &entry()));
         drop(slot.remove(&text, true));
     }

@@ -53,7 +53,7 @@ pub(super) fn replace(text: &str, slot: &EntrySlot, entry: &Map<String, Value>) 
     Ok(vec![TextEdit { start: lines.start, end: lines.end, text: new }])
 }
 
-/// Removes a table, with the empty line before it.
+/// Removes a table and the empty line before it.
 pub(super) fn remove(text: &str, slot: &EntrySlot) -> Edits {
     let document = parse(text)?;
     let (lines, inline) = lines(text, &document, slot)?;
@@ -69,7 +69,7 @@ fn parse(text: &str) -> Result<Document<&str>, EditFault> {
     })
 }
 
-/// The lines of the entry, and whether it is a value in a table rather than a table.
+/// The lines of the entry, and whether it is a value in a table rather than a table of its own.
 fn lines(
     text: &str,
     document: &Document<&str>,
@@ -90,7 +90,7 @@ fn lines(
     Ok((line_start(text, start)..next_line(text, end), inline))
 }
 
-/// Where the last thing in an item ends.
+/// The end of the last value in an item.
 fn end_of(item: &Item) -> usize {
     let own = item.span().map_or(0, |span| span.end);
     let inner = match item {

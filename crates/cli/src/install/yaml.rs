@@ -1,5 +1,5 @@
-//! Adds, replaces or removes one entry in a map of a YAML file by its lines; every other byte stays.
-//! Maps in braces are not edited.
+//! Adds, replaces or removes one entry in a map of a YAML file by its lines; every other byte
+//! stays. Flow maps (in braces) are not edited.
 
 use std::ops::Range;
 
@@ -102,7 +102,7 @@ fn found<'n>(
     Ok(((parent_key, parent), (key, node)))
 }
 
-/// Adds to a key without entries: null, or `{}`.
+/// Adds an entry to a key without entries: null, or `{}`.
 fn into_empty(
     text: &str,
     (key, parent): Entry<'_>,
@@ -120,7 +120,7 @@ fn into_empty(
     let at = next_line(text, key.at.range().end);
     let colon =
         key.at.range().end + text[key.at.range().end..].find(':').map_or(0, |colon| colon + 1);
-    // Its value is removed; a comment after it stays.
+    // Remove the value but keep a comment after it.
     let (from, to) = (colon, parent.at.range().end);
     let spelled = to > from && to <= at && parent.at.start < parent.at.end;
     let mut edits = Vec::new();
@@ -148,7 +148,7 @@ fn own_line(text: &str, key: &SyntaxKey) -> Result<(), EditFault> {
     }
 }
 
-/// The indentation of the map of a key.
+/// The indentation of the map under a key.
 fn step<'t>(text: &'t str, key: &SyntaxKey, node: &SyntaxNode) -> Option<&'t str> {
     let (first, _) = node.entries().first()?;
     let inner = indentation(text, first.at.range().start)
@@ -161,7 +161,7 @@ fn lines_of(text: &str, key: &SyntaxKey, node: &SyntaxNode) -> Range<usize> {
     line_start(text, key.at.range().start)..next_line(text, end_of(text, key, node))
 }
 
-/// Where the text of an entry ends: the content of an alias is somewhere else.
+/// The end of an entry's text; the content of an alias is somewhere else.
 fn end_of(text: &str, key: &SyntaxKey, node: &SyntaxNode) -> usize {
     let here = &text[node.at.range().start..];
     let whole = here.starts_with(['*', '{', '[']);
@@ -176,7 +176,8 @@ fn end_of(text: &str, key: &SyntaxKey, node: &SyntaxNode) -> usize {
     last.unwrap_or(0).max(key.at.range().end)
 }
 
-/// Inserts lines before an offset. A file whose last line has no end keeps it so.
+/// Inserts lines before an offset. If the last line of the file has no line break, it stays that
+/// way.
 fn below(text: &str, at: usize, lines: &str) -> TextEdit {
     let lines = with_ends(text, lines);
     let unended = at == text.len() && !text.is_empty() && !text.ends_with('\n');
@@ -186,7 +187,7 @@ fn below(text: &str, at: usize, lines: &str) -> TextEdit {
     }
 }
 
-/// Removes lines; if the last one has no end, the end of the line before them goes.
+/// Removes lines. If the last line has no line break, the preceding line break is removed instead.
 fn without_lines(text: &str, lines: Range<usize>) -> TextEdit {
     let unended = lines.end == text.len() && !text.ends_with('\n');
     let before = text[..lines.start].strip_suffix('\n').filter(|_| unended);
@@ -215,7 +216,7 @@ fn block(slot: &EntrySlot, entry: &Map<String, Value>, indent: &str, step: &str)
     lines.join("\n") + "\n"
 }
 
-/// A string, without quotes if it cannot be anything else.
+/// A string, unquoted if it cannot be mistaken for anything else.
 fn scalar(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || " _./-".contains(c);
     let begins = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
@@ -225,7 +226,7 @@ fn scalar(text: &str) -> String {
     );
     match begins && !word && text.chars().all(plain) && !text.ends_with(' ') {
         true => text.to_owned(),
-        // JSON is YAML.
+        // A JSON string is valid YAML.
         false => Value::from(text).to_string(),
     }
 }

@@ -1,7 +1,7 @@
-//! The log: off by default, else on standard error or in a file.
+//! The log: off by default, otherwise on standard error or in a file.
 //!
-//! Only Milepost's own events get in, whatever the filter: the crates below it log headers and bodies,
-//! and those are not masked.
+//! Only Milepost's own events are logged, whatever the filter: the crates below it log headers and
+//! bodies, which are not masked.
 
 #[cfg(feature = "otlp")]
 mod otlp;
@@ -21,9 +21,9 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::failure::Failure;
 
-/// The prefix of every target of ours.
+/// The prefix of all our log targets.
 const OURS: &str = "milepost";
-/// Every target; a misspelt one would log nothing.
+/// All our log targets; a misspelled one would log nothing.
 const TARGETS: &[&str] = &[
     "milepost::operation",
     "milepost::call",
@@ -37,12 +37,12 @@ const DEFAULT_FILTER: &str = "info";
 const FILTER: &str = "MILEPOST_LOG";
 const FORMAT: &str = "MILEPOST_LOG_FORMAT";
 const FILE: &str = "MILEPOST_LOG_FILE";
-/// Shared with other programs: an invalid filter in it is ignored.
+/// Shared with other programs, so an invalid filter in it is ignored.
 const SHARED: &str = "RUST_LOG";
 
 #[derive(Debug, Args)]
 pub(crate) struct LogArgs {
-    /// Log this, such as `info` or `warn,milepost::call=debug`
+    /// Log filter, such as `info` or `warn,milepost::call=debug`
     #[arg(long, global = true, value_name = "FILTER")]
     log: Option<String>,
     /// The format of the log
@@ -62,14 +62,14 @@ enum LogFormat {
 /// Keeps the log open.
 #[must_use]
 pub(crate) struct Log {
-    /// Sends the remaining spans when it is dropped.
+    /// Sends the remaining spans when dropped.
     #[cfg(feature = "otlp")]
     _collector: Option<otlp::Collector>,
 }
 
 type Output = Box<dyn Layer<Registry> + Send + Sync>;
 
-/// Starts the log, if one is wanted.
+/// Starts the log, if enabled.
 pub(crate) fn begin(arguments: &LogArgs) -> Result<Option<Log>, Failure> {
     let file = arguments.log_file.clone().or_else(|| variable(FILE).map(PathBuf::from));
     let format = format(arguments)?;
@@ -107,7 +107,7 @@ pub(crate) fn begin(arguments: &LogArgs) -> Result<Option<Log>, Failure> {
     }))
 }
 
-/// A variable that is not empty.
+/// An environment variable that is not empty.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|text| !text.is_empty())
 }
@@ -123,7 +123,7 @@ fn format(arguments: &LogArgs) -> Result<Option<LogFormat>, Problem> {
     }
 }
 
-/// The layer that writes lines in a format.
+/// The layer that writes log lines in a format.
 fn layer<W>(format: Option<LogFormat>, writer: W) -> Output
 where
     W: for<'w> fmt::MakeWriter<'w> + Send + Sync + 'static,
@@ -135,17 +135,18 @@ where
     }
 }
 
-/// The part of a filter about our targets; a level alone applies to all of them.
+/// The part of a filter that applies to our targets; a bare level applies to all of them.
 fn ours(text: &str) -> Option<Targets> {
     let given: Targets = text.parse().ok()?;
     let usual = given.default_level().unwrap_or(LevelFilter::OFF);
     let named = given.iter().filter(|(target, _)| target.starts_with(OURS));
     let named: Vec<_> = named.map(|(target, level)| (target.to_owned(), level)).collect();
-    // The last entry for a target wins: one for all of ours by name overrides the default.
+    // The last entry for a target wins, so one that names our prefix overrides the default.
     Some(Targets::new().with_target(OURS, usual).with_targets(named))
 }
 
-/// A filter about our targets only: a misspelt level would be an unknown target.
+/// Parses a filter that may name only our targets: a misspelled level would otherwise pass as an
+/// unknown target.
 fn asked_of_us(text: &str) -> Option<Targets> {
     let given: Targets = text.parse().ok()?;
     let is_ours = given.iter().all(|(target, _)| target == OURS || TARGETS.contains(&target));

@@ -1,5 +1,5 @@
-//! Sends the log as spans to an OpenTelemetry collector that the user named, through the one HTTP
-//! client and its limits.
+//! Sends the log as spans to an OpenTelemetry collector that the user configured, through the
+//! shared HTTP client and its limits.
 
 use std::fmt;
 use std::future::Future;
@@ -21,21 +21,21 @@ use url::Url;
 use super::{Output, variable};
 use crate::limits;
 
-/// The variables with the address of a collector, for spans or for everything.
+/// Environment variables with the address of a collector, for spans or for all signals.
 const ENDPOINTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
 const SERVICE: &str = "OTEL_SERVICE_NAME";
 
-/// Sends spans, and the remaining ones when it is dropped.
+/// Sends spans, and the remaining ones when dropped.
 pub(super) struct Collector(SdkTracerProvider);
 
 impl Drop for Collector {
     fn drop(&mut self) {
-        // A collector that is not there is no reason to fail: the work is done.
+        // An unreachable collector is not a reason to fail, because the work is done.
         let _ = self.0.shutdown_with_timeout(limits::OTLP_FLUSH);
     }
 }
 
-/// The exporter to the collector that the environment names, if it names one.
+/// The exporter to the collector that the environment names, if any.
 pub(super) fn collector() -> Result<Option<(Collector, Output)>, Problem> {
     let Some((name, endpoint)) = ENDPOINTS.iter().find_map(|name| Some((name, variable(name)?)))
     else {
@@ -65,7 +65,7 @@ pub(super) fn collector() -> Result<Option<(Collector, Output)>, Problem> {
     Ok(Some((Collector(provider), layer.boxed())))
 }
 
-/// The client, for callers without a runtime.
+/// The HTTP client, for callers without a runtime.
 struct Sender {
     client: Arc<Client>,
     runtime: Runtime,
@@ -95,7 +95,7 @@ impl HttpClient for Sender {
         Self: 'a,
     {
         let client = Arc::clone(&self.client);
-        // Spans are sent on a thread of their own, where nothing waits.
+        // Spans are sent on a separate thread, so nothing waits for this.
         let sending = self.runtime.spawn(async move { sent(&client, request).await });
         Box::pin(async move { sending.await? })
     }

@@ -23,7 +23,7 @@ pub(crate) fn answer(args: &ApprovalArgs, approve: bool, terminal: &mut Terminal
     answer_as(&session, &session.user, args, approve, terminal)
 }
 
-/// The same for any caller. Several questions are answered one after the other, at a terminal.
+/// Like [`answer`], for any caller. Several questions are answered one after another at a terminal.
 pub(crate) fn answer_as(
     session: &CliSession,
     call: &dyn Caller,
@@ -50,7 +50,7 @@ pub(crate) fn answer_as(
     }
     let mut view = before.clone();
     for step in open.iter().map(Option::as_deref) {
-        // The answer before may have settled it.
+        // The previous answer may have settled this question.
         if own_questions(&view, step).next().is_some() {
             view = approval.send(&view, step, terminal)?;
         }
@@ -78,7 +78,7 @@ impl Approval<'_> {
         if !terminal.is_json() {
             asked.iter().for_each(|one| terminal.notice(follow::waiting_text(one)));
         }
-        // The decision is on what was shown, and on nothing that came after it.
+        // The decision applies only to what was shown, not to anything that arrived later.
         let only = asked.first().filter(|_| asked.len() == 1);
         let answer = match args.answer.as_deref() {
             Some(given) => Some(form_answer(given)?),
@@ -98,7 +98,7 @@ impl Approval<'_> {
     }
 }
 
-/// The value of `--answer`: JSON, or a file that holds it.
+/// The value of `--answer`: JSON, or a file that contains it.
 fn form_answer(given: &str) -> Result<Value, Failure> {
     match Path::new(given).is_file() {
         true => value(&file_text(given.as_ref(), OUTPUT_BYTES)?),
@@ -106,7 +106,7 @@ fn form_answer(given: &str) -> Result<Value, Failure> {
     }
 }
 
-/// What the run itself asks.
+/// The questions of the run itself.
 fn own_questions<'v>(
     view: &'v RunView,
     step: Option<&'v str>,
@@ -114,7 +114,7 @@ fn own_questions<'v>(
     questions(view, step).filter(|one| one.run_id.is_none())
 }
 
-/// What the run and its child runs ask.
+/// The questions of the run and its child runs.
 fn questions<'v>(
     view: &'v RunView,
     step: Option<&'v str>,
@@ -125,7 +125,8 @@ fn questions<'v>(
     })
 }
 
-/// The child run that asks, if the run itself asks nothing. Of several, the user must name one.
+/// The child run with a question, if the run itself has none. If there are several, the user must
+/// name one.
 fn asking_child(
     view: &RunView,
     step: Option<&str>,
@@ -156,7 +157,7 @@ pub(super) struct FormField<'f> {
 }
 
 impl FormField<'_> {
-    /// Its name, type, choices and description, in one line.
+    /// The field's name, type, choices and description, in one line.
     pub(super) fn description(&self) -> String {
         let kind = self.schema.get("type").and_then(Value::as_str).unwrap_or("value");
         let need = if self.required { "" } else { ", optional" };
@@ -166,7 +167,7 @@ impl FormField<'_> {
         format!("`{}` ({kind}{need}{}){about}", self.name, choices.unwrap_or_default())
     }
 
-    /// The typed text as a value of the field's type.
+    /// Converts the typed text to a value of the field's type.
     fn read(&self, typed: &str) -> Value {
         match self.schema.get("type").and_then(Value::as_str) {
             Some("string") => typed.into(),
@@ -175,7 +176,7 @@ impl FormField<'_> {
     }
 }
 
-/// The fields that a question asks for; none without a form, or if the form is not an object.
+/// The fields of a question's form; empty without a form, or if the form is not an object.
 pub(super) fn fields(waiting: &WaitingView) -> Vec<FormField<'_>> {
     let Some(form) = &waiting.form else { return Vec::new() };
     let required = form.get("required").and_then(Value::as_array);

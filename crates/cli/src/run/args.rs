@@ -22,7 +22,7 @@ pub(crate) struct RunArgs {
     /// Start the run in the background and return at once
     #[arg(long)]
     pub(crate) detach: bool,
-    /// Be the process in the background
+    /// Run as the background process
     #[arg(long, hide = true, conflicts_with_all = ["dry_run", "detach"])]
     pub(crate) detached: bool,
     /// Whether each step is on disk before the next one starts
@@ -51,7 +51,7 @@ pub(crate) struct RunsArgs {
     /// Only runs that have not ended
     #[arg(long)]
     pub(crate) open: bool,
-    /// Runs of every folder
+    /// Include all folders
     #[arg(long)]
     pub(crate) all: bool,
     /// How many runs to list
@@ -77,7 +77,7 @@ pub(crate) struct PurgeArgs {
     /// Only runs of this workflow
     #[arg(long, value_name = "ID")]
     pub(crate) workflow: Option<String>,
-    /// Runs of every project, not only of this one
+    /// Include runs of every project
     #[arg(long)]
     pub(crate) all: bool,
     /// Show what would be removed

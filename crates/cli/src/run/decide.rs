@@ -1,4 +1,4 @@
-//! `milepost decide`: the outcome of a step, given as an argument or asked for.
+//! `milepost decide`: records the outcome of a step, given as an argument or asked for.
 
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::run::settle::{self, Request, SettleOutcome, SettleStep};
@@ -13,7 +13,7 @@ use crate::session::CliSession;
 use crate::terminal::Terminal;
 use crate::{terminal_user, tty};
 
-/// Records the outcome of a step; of several, one after the other.
+/// Records the outcome of a step; several steps are handled one after another.
 pub(crate) fn run(args: &DecideArgs, terminal: &mut Terminal) -> CommandResult {
     let session = CliSession::open(terminal)?;
     tty::set_retry_command(format!("milepost decide {}", args.run));
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &DecideArgs, terminal: &mut Terminal) -> CommandResult {
     let first = open_steps(&before, args.step.as_deref());
     match first.len() {
         0 => return Err(settle::nothing_open().into()),
-        // One result cannot belong to several steps.
+        // A single result cannot belong to several steps.
         2.. if output.is_some() || !terminal_user::has_terminal() => {
             return Err(settle::several(&before).into());
         }
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &DecideArgs, terminal: &mut Terminal) -> CommandResult {
     }
     let (mut view, mut decided) = (before.clone(), before);
     for step in &first {
-        // The decision before may have settled it.
+        // The previous decision may have settled this step.
         if !open_steps(&view, Some(&step.1)).contains(step) {
             continue;
         }
@@ -46,10 +46,10 @@ pub(crate) fn run(args: &DecideArgs, terminal: &mut Terminal) -> CommandResult {
     continue_run(&session, &decided, decided.seq, terminal)
 }
 
-/// A run, and its step that needs a decision.
+/// A run and one of its steps that needs a decision.
 type OpenStep = (String, String);
 
-/// The steps of a run and of its child runs that need a decision.
+/// The steps of a run and its child runs that need a decision.
 fn open_steps(view: &RunView, step: Option<&str>) -> Vec<OpenStep> {
     let open = view.waiting.iter().filter(|one| settle::is_meant(one.kind));
     let open = open.filter_map(|one| {
@@ -73,7 +73,7 @@ fn request(
     Request { run_id: run.to_owned(), step_id: step.map(str::to_owned), outcome, output }
 }
 
-/// Shows what was interrupted, and asks for its outcome on the terminal.
+/// Shows the interrupted request and asks for its outcome on the terminal.
 fn ask(
     view: &RunView,
     (run, step): &OpenStep,
@@ -109,7 +109,7 @@ fn outcome(word: &str) -> Option<OutcomeChoice> {
     })
 }
 
-/// The hint is the whole command line, for where nobody can be asked.
+/// The problem if there is no terminal to ask on; its hint is the complete command line.
 fn no_outcome(run: &str, step: Option<&str>) -> Problem {
     let step = step.map(|step| format!(" --step {step}")).unwrap_or_default();
     let line = format!("milepost decide {run}{step} --outcome");

@@ -1,4 +1,4 @@
-//! Events of a run in words for people. JSON keeps the names of the events.
+//! Describes the events of a run for people. JSON output keeps the event names.
 
 use milepost_ops::run::events::EventView;
 use milepost_ops::run::view::WaitingKind;
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::terminal::{count, safe};
 
-/// What a step with a timer does.
+/// The description of a step with a timer.
 const WAITS: &str = "waits until";
 
-/// The status of a run that no process drives.
+/// The status of a run that is not driven by any process.
 pub(super) const INTERRUPTED: &str = "interrupted";
 
 fn text<'e>(event: &'e EventView, name: &str) -> &'e str {
@@ -20,7 +20,7 @@ fn number(event: &EventView, name: &str) -> Option<u64> {
     event.event.get(name).and_then(Value::as_u64)
 }
 
-/// What is waited for, for people.
+/// What a run is waiting for, in words.
 pub(crate) fn waiting_name(kind: WaitingKind) -> &'static str {
     if kind == WaitingKind::Adrift { INTERRUPTED } else { kind.name() }
 }
@@ -33,17 +33,17 @@ fn key(event: &EventView) -> String {
     safe(text(event, "key"))
 }
 
-/// Why something failed.
+/// The reason for a failure.
 pub(super) fn failure(event: &EventView) -> Option<&str> {
     event.event.pointer("/failure/message").and_then(Value::as_str)
 }
 
-/// A step that failed, if the reason is shown elsewhere.
+/// The line of a failed step whose reason is shown elsewhere.
 pub(super) fn failed_line(event: &EventView) -> String {
     format!("  ✗ {}", key(event))
 }
 
-/// An event in one line; nothing if it is not worth showing.
+/// An event in one line; `None` if it is not worth showing.
 pub(super) fn line(event: &EventView) -> Option<String> {
     let key = key(event);
     let why = || safe(failure(event).unwrap_or_default());
@@ -79,7 +79,7 @@ fn budget(event: &EventView) -> String {
     text(event, "budget").replace('_', " ").replace("http calls", "requests")
 }
 
-/// The line of any event, for the log.
+/// The log line of any event.
 pub(super) fn log_line(event: &EventView) -> String {
     if let Some(line) = line(event) {
         return line;
@@ -114,7 +114,7 @@ pub(super) fn log_line(event: &EventView) -> String {
     format!("  · {}", rest.trim_end())
 }
 
-/// The steps that are active, as far as the events say.
+/// The steps that are active according to the events so far.
 #[derive(Debug, Default)]
 pub(super) struct ActiveSteps {
     steps: Vec<ActiveStep>,
@@ -128,7 +128,7 @@ struct ActiveStep {
 }
 
 impl ActiveSteps {
-    /// Takes note of an event; if it ended a step, returns what that did and for how long.
+    /// Processes an event. If it ended a step, returns what the step did and how long it took.
     pub(super) fn note(&mut self, event: &EventView) -> Option<String> {
         let key = key(event);
         match name(event) {
@@ -159,7 +159,7 @@ impl ActiveSteps {
         }
     }
 
-    /// What is going on, in one line.
+    /// The current activity, in one line.
     pub(super) fn text(&self) -> String {
         let Some(ActiveStep { key, what, .. }) = self.steps.first() else {
             return "running".to_owned();
@@ -172,10 +172,10 @@ impl ActiveSteps {
 }
 
 impl ActiveStep {
-    /// What it did and for how long, to be put behind the line of its end.
+    /// What the step did and how long it took, to be appended to the line of its end.
     fn ended(self, at_ms: u64) -> String {
         let mut text = String::new();
-        // Of a wait, only the time is interesting.
+        // For a timer, only the duration is of interest.
         if !self.what.starts_with(WAITS) {
             text = format!("  {}", self.what);
         }

@@ -1,4 +1,4 @@
-//! Watching a run: one line per event, and a summary at the end.
+//! Follows a run: one line per event, and a summary at the end.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -23,7 +23,7 @@ use crate::terminal::{Terminal, safe};
 use crate::terminal_user::TerminalUser;
 use crate::wording;
 
-/// Follows a run from an event on until it ends or waits for somebody.
+/// Follows a run from an event until it ends or waits for someone.
 pub(super) fn follow(
     session: &CliSession,
     run: &str,
@@ -45,7 +45,7 @@ pub(super) fn follow(
             show_events(&page.events, &mut active, &session.user, terminal);
             session.user.show_progress(&active.text());
         }
-        // If nothing happened, maybe no process drives the run: the view says so.
+        // If nothing happened, the run may not be driven by any process, which the view shows.
         if page.status == RunStatus::Running && !page.events.is_empty() {
             continue;
         }
@@ -56,7 +56,7 @@ pub(super) fn follow(
     }
 }
 
-/// Stops watching. The run itself is released, so that another process can continue it at once.
+/// Stops following. The run is released, so that another process can continue it at once.
 fn interrupted(
     session: &CliSession,
     run: &str,
@@ -79,7 +79,7 @@ pub(super) fn view(session: &CliSession, run: &str) -> Result<RunView, Failure> 
     view_of(session, run, None)
 }
 
-/// A run, or one step of it with the requests that were sent.
+/// A run, or one of its steps with the requests that were sent.
 pub(super) fn view_of(
     session: &CliSession,
     run: &str,
@@ -102,14 +102,14 @@ fn show_events(
     user: &TerminalUser,
     terminal: &mut Terminal,
 ) {
-    // The failure of the run is shown in its summary, and not twice.
+    // The failure of the run is shown in the summary, so it is not repeated here.
     let last = page.iter().find(|event| event_text::name(event) == "run_failed");
     let last = last.and_then(event_text::failure);
     let mut lines = Vec::new();
     for event in page {
         let ended = active.note(event);
         let name = event_text::name(event);
-        // Whoever sees the progress need not be told what starts.
+        // The progress line already shows what has started.
         if user.sees_progress() && matches!(name, "attempt_started" | "child_started") {
             continue;
         }
@@ -129,13 +129,13 @@ fn show_events(
     }
 }
 
-/// Shows a run that ended or waits, and returns the exit of the command.
+/// Shows a run that ended or waits, and returns the exit code of the command.
 pub(super) fn finish(view: &RunView, terminal: &mut Terminal) -> CommandResult {
     terminal.answer(view, |terminal| show_card(view, terminal))?;
     Ok(exit(view))
 }
 
-/// The exit of a command that follows a run.
+/// The exit code of a command that follows a run.
 pub(super) fn exit(view: &RunView) -> Exit {
     let is_for_agent = |one: &WaitingView| one.kind.is_for_agent();
     match view.status {
@@ -146,11 +146,12 @@ pub(super) fn exit(view: &RunView) -> Exit {
     }
 }
 
-/// The summary of a run: its status, its problem, what it waits for, its output, and what to do next.
+/// Shows the summary of a run: its status, its problem, what it waits for, its output, and what to
+/// do next.
 pub(super) fn show_card(view: &RunView, terminal: &mut Terminal) {
     let (done, all) = progress(&view.steps);
     let (run, workflow) = (&view.run_id, safe(&view.workflow));
-    // A run that no process drives waits for nobody in particular.
+    // A run that is not driven by any process is not waiting for anyone in particular.
     let status = match view.waiting.iter().any(|waiting| waiting.kind == WaitingKind::Adrift) {
         true => event_text::INTERRUPTED,
         false => view.status.name(),
@@ -178,7 +179,7 @@ pub(super) fn show_card(view: &RunView, terminal: &mut Terminal) {
     show_next(view.next.as_ref(), &view.waiting, terminal);
 }
 
-/// What to type next; if it answers a question, it belongs to the question.
+/// Shows the command to type next; if it answers a question, it is printed with the question.
 pub(super) fn show_next(
     next: Option<&NextAction>,
     waiting: &[WaitingView],
@@ -190,7 +191,7 @@ pub(super) fn show_next(
     }
 }
 
-/// A remark, or a notice: nobody who has to answer a question may miss it.
+/// Prints a remark, or a notice if it is a question, because a question must not be missed.
 fn say(is_question: bool, text: &str, terminal: &mut Terminal) {
     match is_question {
         true => terminal.notice(text),
@@ -198,8 +199,8 @@ fn say(is_question: bool, text: &str, terminal: &mut Terminal) {
     }
 }
 
-/// How many steps of the document are done, and how many there are: one that runs over a list counts
-/// once.
+/// The number of completed steps and of all steps in the document; a step that loops over a list
+/// counts once.
 fn progress(steps: &[StepView]) -> (usize, usize) {
     let mut all: BTreeMap<&str, bool> = BTreeMap::new();
     for step in steps {
@@ -210,7 +211,7 @@ fn progress(steps: &[StepView]) -> (usize, usize) {
     (all.values().filter(|done| **done).count(), all.len())
 }
 
-/// What is waited for, with everything that a decision needs.
+/// What a run waits for, with everything needed for a decision.
 pub(super) fn waiting_text(waiting: &WaitingView) -> String {
     let kind = event_text::waiting_name(waiting.kind);
     let step = waiting.step.as_deref().map(|step| format!(" {}", safe(step))).unwrap_or_default();
@@ -245,7 +246,7 @@ pub(super) fn waiting_text(waiting: &WaitingView) -> String {
     lines.join("\n")
 }
 
-/// The body of a request that was sent, in one line.
+/// The body of a sent request, in one line.
 pub(super) fn body_text(sent: &SentView) -> Option<String> {
     let whole = sent.body_bytes.map(|bytes| format!("{bytes} bytes"));
     match (&sent.body, whole) {

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &RunsArgs, terminal: &mut Terminal) -> CommandResult {
     })
 }
 
-/// Runs as a table. Their ids and statuses are never cut.
+/// Formats runs as a table. Ids and statuses are never truncated.
 pub(crate) fn runs_table(first: &str, runs: &[RunSummary], width: usize) -> String {
     let row = |run: &RunSummary| {
         vec![run.run_id.clone(), run.workflow.clone(), started(run), status(run)]
@@ -61,7 +61,7 @@ fn status(run: &RunSummary) -> String {
     }
 }
 
-/// There are no runs at all, or none that match.
+/// Reports that there are no runs at all, or none that match.
 fn no_runs(args: &RunsArgs, session: &CliSession, terminal: &mut Terminal) -> CommandResult {
     let all_workspaces = true;
     let any = session.run::<ListRuns>(Request { all_workspaces, ..Request::default() })?;
@@ -108,7 +108,7 @@ pub(super) fn show_steps(view: &RunView, terminal: &mut Terminal) {
     terminal.table(&headings, view.steps.iter().map(row));
 }
 
-/// The requests that were sent for the steps of a run, attempt by attempt.
+/// Shows the requests that were sent for the steps of a run, by attempt.
 pub(super) fn show_requests(view: &RunView, terminal: &mut Terminal) {
     for step in &view.steps {
         for sent in &step.sent {
@@ -182,7 +182,7 @@ pub(crate) fn inbox(terminal: &mut Terminal) -> CommandResult {
         }
         for run in &inbox {
             terminal.line(format!("{}  {}", run.run_id, safe(&run.workflow)));
-            // The questions are the result of this command.
+            // For this command, the questions are the result.
             run.waiting.iter().for_each(|one| terminal.notice(follow::waiting_text(one)));
             follow::show_next(run.next.as_ref(), &run.waiting, terminal);
         }

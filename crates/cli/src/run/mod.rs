@@ -1,4 +1,4 @@
-//! Starting, watching and deciding runs.
+//! Commands that start, follow and decide on runs.
 
 mod approve;
 pub(crate) mod args;
@@ -82,15 +82,15 @@ fn detach(terminal: &mut Terminal) -> CommandResult {
     let (reader, writer) = io::pipe()?;
     command.stdout(writer.try_clone()?).stderr(writer);
     command.stdin(if io::stdin().is_terminal() { Stdio::null() } else { Stdio::inherit() });
-    // Ctrl-C at this terminal must not reach it.
+    // Ctrl-C at this terminal must not reach the child.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn().map_err(|error| cannot_start(&error))?;
-    // The child must be the only writer: otherwise the pipe never ends.
+    // The child must be the only writer, otherwise the pipe never reaches its end.
     drop(command);
     for line in BufReader::new(reader).lines() {
         let line = line?;
-        // The id is its first result; whatever it prints after that has no reader.
+        // The run id is the first result; later output of the child has no reader.
         if RunId::parse(&line).is_ok() {
             let view = follow::view(&CliSession::open(terminal)?, &line)?;
             return terminal.answer(&view, |terminal| follow::show_card(&view, terminal));
@@ -105,9 +105,9 @@ fn cannot_start(error: &io::Error) -> Problem {
     Problem::new(Code::Internal, message, "run it without `--detach`")
 }
 
-/// The text to run, and the values of its inputs.
+/// The workflow to run and the values of its inputs.
 fn manifest_and_inputs(args: &RunArgs) -> Result<(Option<Value>, Map<String, Value>), Failure> {
-    // Only inputs need their declarations here; the operation reads the text anyway.
+    // The declarations are needed only for inputs; the operation reads the text anyway.
     if args.given.is_empty()
         && let Some(text) = document::file_text(&args.target)
     {
@@ -116,7 +116,7 @@ fn manifest_and_inputs(args: &RunArgs) -> Result<(Option<Value>, Map<String, Val
     let loaded = document::load(&args.target)?;
     let inputs = match &loaded.document.workflow {
         Some(workflow) => args.given.read(workflow)?,
-        // Starting it reports what is wrong with it.
+        // Starting the run reports what is wrong with the workflow.
         None => Map::new(),
     };
     let manifest = loaded.document.source.as_ref().map(|source| Value::from(source.text()));
@@ -157,7 +157,7 @@ pub(crate) fn pause(args: &RunIdArgs, terminal: &mut Terminal) -> CommandResult 
     terminal.answer(&view, |terminal| follow::show_card(&view, terminal))
 }
 
-/// `milepost person set-pin`: the PIN is asked for on the terminal and nowhere else.
+/// `milepost person set-pin`: the PIN is asked for only on the terminal.
 pub(crate) fn set_pin(terminal: &mut Terminal) -> CommandResult {
     let response = call::<SetPin>(PinRequest {}, terminal)?;
     terminal.answer(&response, |terminal| {
@@ -198,14 +198,14 @@ pub(crate) fn submit(args: &SubmitArgs, terminal: &mut Terminal) -> CommandResul
     }
 }
 
-/// Follows a run after a message to it until it ends or waits again, and then its parent run.
+/// After a message to a run, follows the run until it ends or waits again, and then its parent run.
 fn continue_run(
     session: &CliSession,
     view: &RunView,
     after: u64,
     terminal: &mut Terminal,
 ) -> CommandResult {
-    // Events that came with the answer are shown too, however quickly they came.
+    // Events caused by the answer are shown too, however quickly they arrived.
     let has_news = !terminal.is_json() && view.seq > after;
     let exit = match has_news || view.status == RunStatus::Running {
         true => follow::follow(session, &view.run_id, after, terminal)?,

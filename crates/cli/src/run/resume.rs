@@ -1,4 +1,4 @@
-//! `milepost resume`: what is kept and what runs is shown first.
+//! `milepost resume`: first shows what is kept and what will run.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use crate::terminal::{Terminal, count, safe};
 use crate::terminal_user::TerminalUser;
 use crate::tty;
 
-/// Shows the plan, asks before a write may be repeated, and follows the run.
+/// Shows the plan, asks before repeating a write, and follows the run.
 pub(crate) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> CommandResult {
     let session = CliSession::open_confirmed(args.yes, terminal)?;
     let before = follow::view(&session, &args.run)?;
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> CommandResult {
     continue_run(&session, &resumed.run, before.seq, terminal)
 }
 
-/// Why a run that has not ended stands still, and what continues it.
+/// Shows why a run that has not ended is not progressing, and how to continue it.
 fn show_waiting(run: &RunView, terminal: &mut Terminal) {
     for waiting in &run.waiting {
         terminal.remark(follow::waiting_text(waiting));
@@ -67,7 +67,7 @@ fn confirm(user: &TerminalUser, effect: &str) -> Result<(), Failure> {
     Err(Problem::new(Code::ConfirmationRequired, effect, hint).into())
 }
 
-/// Asks before requests go to another address, or with other credentials, than before.
+/// Asks before requests go to a different address or use different credentials than before.
 fn confirm_changes(user: &TerminalUser, changes: &[WorldChangeView]) -> Result<(), Failure> {
     let is_risky = |change: &&WorldChangeView| {
         matches!(change.part, WorldPart::Address | WorldPart::Credentials)

@@ -25,9 +25,9 @@ use crate::failure::{CommandResult, Failure};
 use crate::terminal::Terminal;
 use crate::{environment, limits};
 
-/// The variable that a token may be in.
+/// The environment variable that may contain the token.
 const TOKEN: &str = "MILEPOST_TOKEN";
-/// The port of a server whose address has none.
+/// The default port of an address without one.
 const PORT: u16 = 6453;
 
 pub(crate) fn run(args: &ServeArgs, terminal: &mut Terminal) -> CommandResult {
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &ServeArgs, terminal: &mut Terminal) -> CommandResult {
     let server = stdio::server(style)?;
     let proof = proof(args)?;
     runtime.block_on(async {
-        // Taken before the address is printed.
+        // Registered before the address is printed.
         let stop = stopped()?;
         let listener = TcpListener::bind(address).await;
         let listener = listener.map_err(|error| cannot_listen(address, &error))?;
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &ServeArgs, terminal: &mut Terminal) -> CommandResult {
         if let HttpAccess::OAuth(server) = access
             && let Err(error) = server.ready().await
         {
-            // It may respond later; until then nobody is admitted.
+            // The issuer may respond later; until then nobody is admitted.
             let error = with_sources(&error);
             terminal.notice(format!("warning: cannot check tokens yet: {error}"));
         }
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &ServeArgs, terminal: &mut Terminal) -> CommandResult {
 /// What clients authenticate with.
 enum Proof<'a> {
     Token(HttpToken),
-    /// Tokens of this issuer.
+    /// Tokens from this issuer.
     Issuer(&'a str),
 }
 
@@ -105,7 +105,7 @@ fn access(args: &ServeArgs, proof: &Proof<'_>, url: &str) -> Result<HttpAccess, 
     Ok(HttpAccess::OAuth(Arc::new(server)))
 }
 
-/// Where to listen. Other machines are admitted only with `--allow-remote`.
+/// The address to listen on. Other machines are admitted only with `--allow-remote`.
 fn address(args: &ServeArgs) -> Result<SocketAddr, Problem> {
     let address = match &args.listen {
         None => SocketAddr::from((Ipv4Addr::LOCALHOST, args.port)),
@@ -170,7 +170,7 @@ fn token(args: &ServeArgs) -> Result<HttpToken, Failure> {
     })
 }
 
-/// Prints the address of the server, and a new token once.
+/// Prints the address of the server and, once, a new token.
 fn tell(url: &str, proof: &Proof<'_>, terminal: &mut Terminal) -> Result<(), Failure> {
     let (key, from) = match proof {
         Proof::Token(token) => ("token_file", token.path.display().to_string()),
@@ -201,7 +201,7 @@ fn cannot_listen(address: SocketAddr, error: &io::Error) -> Problem {
     Problem::new(Code::StorageFailed, message, "choose another port, or 0 for a free one")
 }
 
-/// Completes when a signal asks the process to end.
+/// Completes when a signal asks the process to stop.
 #[cfg(unix)]
 pub(crate) fn stopped() -> Result<impl Future<Output = ()>, Failure> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -220,7 +220,7 @@ pub(crate) fn stopped() -> Result<impl Future<Output = ()>, Failure> {
 #[cfg(not(unix))]
 pub(crate) fn stopped() -> Result<impl Future<Output = ()>, Failure> {
     Ok(async {
-        // Without signals, only the system can end it.
+        // Without signal handling, only the system can end the process.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

@@ -1,4 +1,4 @@
-//! The servers for agents: `milepost mcp` over standard input and output, `milepost serve` over HTTP.
+//! Servers for agents: `milepost mcp` over standard input and output, `milepost serve` over HTTP.
 
 pub(crate) mod args;
 pub(crate) mod http;

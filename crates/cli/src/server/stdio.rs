@@ -1,4 +1,4 @@
-//! `milepost mcp`: the server for agents, over standard input and output.
+//! `milepost mcp`: the server for agents over standard input and output.
 
 use std::io;
 use std::sync::mpsc;
@@ -45,16 +45,16 @@ pub(crate) fn run(args: &McpArgs, terminal: &mut Terminal) -> CommandResult {
     if let Some(runtime) = runtime.started() {
         runtime.block_on(server.operations().finish_runs());
     }
-    // The error is on standard error already.
+    // The error was already printed to standard error.
     Ok(if outcome.is_ok() { Exit::DONE } else { Exit::FAILED })
 }
 
-/// The one server of a process, over its one set of operations.
+/// Creates the server of this process, with its operations.
 pub(crate) fn server(style: ToolStyle) -> Result<WorkflowServer, Failure> {
     Ok(WorkflowServer::new(environment::operations()?, style, Box::new(io::stderr())))
 }
 
-/// What the list of tools costs a model, in bytes and roughly in tokens.
+/// Shows what the list of tools costs a model, in bytes and approximate tokens.
 fn budget(args: &McpArgs, terminal: &mut Terminal) -> CommandResult {
     let server = server(style(&args.shown, surface(&args.shown)))?;
     let instructions = server.instructions().len();
@@ -86,7 +86,7 @@ pub(crate) fn options(shown: &McpSurfaceArgs) -> Result<SessionOptions, Failure>
 
 fn surface(shown: &McpSurfaceArgs) -> Surface {
     match shown.surface {
-        // The guide contract shows every step of a workflow to any client.
+        // The guide tools show every step of a workflow to any client.
         McpSurface::Auto if shown.tools == McpTools::Work => Surface::Workflows,
         McpSurface::Auto => Surface::Auto,
         McpSurface::Workflowlookup => Surface::Workflowlookup,
@@ -114,10 +114,10 @@ pub(crate) fn style(shown: &McpSurfaceArgs, surface: Surface) -> ToolStyle {
     }
 }
 
-/// A thread beside the server that continues runs whose process is gone, with the same operations.
-/// Nothing is opened until there are runs.
+/// A thread beside the server that continues orphaned runs, using the same operations. Nothing is
+/// opened until there are runs.
 struct OrphanThread {
-    /// Dropped when the server ends.
+    /// Dropped when the server stops.
     open: mpsc::Sender<()>,
     thread: thread::JoinHandle<()>,
 }
@@ -133,7 +133,7 @@ impl OrphanThread {
             }
             if let Ok(runtime) = runtime.get() {
                 let task = runtime.spawn(async move { server.operations().tend_runs().await });
-                // Nothing is ever sent: this returns when the sender is dropped.
+                // Nothing is ever sent: `recv` returns when the sender is dropped.
                 let _ = closed.recv();
                 task.abort();
             }
@@ -141,10 +141,10 @@ impl OrphanThread {
         Ok(OrphanThread { open, thread: thread.map_err(|error| no_threads(&error))? })
     }
 
-    /// Acquires no further runs.
+    /// Stops acquiring runs.
     fn stop(self) {
         drop(self.open);
-        // A panic ends it too.
+        // A panic ends the thread as well.
         drop(self.thread.join());
     }
 }

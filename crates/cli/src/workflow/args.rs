@@ -80,7 +80,7 @@ pub(crate) struct PlanArgs {
     pub(crate) target: OsString,
     #[command(flatten)]
     pub(crate) inputs: InputArgs,
-    /// Show the exact requests and texts instead, as far as the inputs determine them
+    /// Show the exact requests and texts instead, where the inputs determine them
     #[arg(long)]
     pub(crate) requests: bool,
 }
@@ -125,7 +125,7 @@ pub(crate) struct NewArgs {
     /// Start from a copy of this workflow in the library
     #[arg(long, conflicts_with = "kind")]
     pub(crate) from: Option<String>,
-    /// How it is written
+    /// The format
     #[arg(long, value_enum, default_value = "manifest")]
     pub(crate) kind: NewWorkflowKind,
     /// Where to write it [default: `<id>.yaml` in the working directory]

@@ -147,7 +147,7 @@ pub(super) fn diff(args: &WorkflowDiffArgs, terminal: &mut Terminal) -> CommandR
     })
 }
 
-/// Colours repeat what the first character says.
+/// The color only repeats what the first character says.
 fn style(line: &str) -> Style {
     match line.bytes().next() {
         Some(b'+') => AnsiColor::Green.on_default(),
@@ -181,7 +181,7 @@ pub(super) fn restore(args: &RestoreWorkflowArgs, terminal: &mut Terminal) -> Co
     })
 }
 
-/// As much of a version as people need to tell it from others.
+/// The first digits of a version, enough to tell it from others.
 fn short(version: &str) -> &str {
     version.get(..12).unwrap_or(version)
 }

@@ -72,7 +72,7 @@ fn copy(from: &str, id: &WorkflowId) -> Result<(String, Format), Failure> {
     Ok((copy, source.format()))
 }
 
-/// What is written must be valid: guides, for example, allow fewer ids.
+/// Checks that the new text is valid; guides, for example, allow fewer ids.
 fn check(text: &str, format: Format) -> Result<(), Failure> {
     let document = Document::read(text.as_bytes(), Some(format), environment::world());
     let error = document.violations.iter().find(|_| !document.is_valid());

@@ -127,7 +127,7 @@ fn does(step: &PlannedStepView) -> String {
     }
 }
 
-/// Every step with its requests, or with what has to be known first.
+/// Shows every step with its requests, or with what has to be known first.
 pub(crate) fn show_requests(response: &preview_rendered::Response, terminal: &mut Terminal) {
     response.steps.iter().for_each(|step| show_step(step, terminal));
 }

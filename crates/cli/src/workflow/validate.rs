@@ -61,7 +61,7 @@ pub(super) fn run(args: &ValidateArgs, terminal: &mut Terminal) -> CommandResult
     Ok(exit)
 }
 
-/// The entry of a target that could not be read: it must not be missing from the list.
+/// The entry of a target that could not be read, so that it is not missing from the list.
 fn missing(target: &OsStr, problem: &Problem) -> Value {
     json!({
         "path": target.to_string_lossy(),
@@ -77,7 +77,7 @@ fn missing(target: &OsStr, problem: &Problem) -> Value {
     })
 }
 
-/// A missing file outweighs an invalid one.
+/// The more severe of two exit codes: a missing file outweighs an invalid one.
 fn worse(one: Exit, other: Exit) -> Exit {
     let weight = |exit: Exit| match exit {
         Exit::DONE => 0,
@@ -88,7 +88,7 @@ fn worse(one: Exit, other: Exit) -> Exit {
     if weight(other) > weight(one) { other } else { one }
 }
 
-/// Applies certain fixes, and writes the result once.
+/// Applies certain fixes and writes the result once.
 fn fix(loaded: &mut LoadedDocument, terminal: &mut Terminal) -> Result<usize, Failure> {
     let Some(mended) = mend::mended(&loaded.document, environment::world()) else { return Ok(0) };
     match (&loaded.versioned, &loaded.file) {
@@ -113,7 +113,7 @@ fn as_json(loaded: &LoadedDocument, args: &ValidateArgs) -> Value {
         "violations": violation::to_values(&document.violations),
         "unchecked": of_document(document).unchecked,
     });
-    // Standard output is this object, so the text has to be in it.
+    // Standard output is this JSON object, so the fixed text has to be in it.
     if args.fix && loaded.is_stdin() {
         file["fixed"] = document.source.as_ref().map(Source::text).into();
     }
@@ -123,7 +123,8 @@ fn as_json(loaded: &LoadedDocument, args: &ValidateArgs) -> Value {
 fn show(loaded: &LoadedDocument, fixed: usize, args: &ValidateArgs, terminal: &mut Terminal) {
     let document = &loaded.document;
     let source = document.source.as_ref();
-    // With `--fix -` standard output is the document, fixed or not: a filter never eats it.
+    // With `--fix -`, standard output is the document, fixed or not, because a filter must not
+    // swallow its input.
     let is_filter = args.fix && loaded.is_stdin();
     if let Some(source) = source.filter(|_| is_filter) {
         terminal.raw(&source.with_text(source.text()));

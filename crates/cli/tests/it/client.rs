@@ -159,7 +159,6 @@ impl Client {
         self.ended()
     }
 
-    /// How it ended, if it ends by itself.
     pub(crate) fn ended(&mut self) -> Exit {
         self.exit(PATIENCE).expect("hung instead of ending")
     }

@@ -106,7 +106,6 @@ steps:
     ),
 ];
 
-/// All of them.
 pub(crate) const ALL: &[Scenario] = &[
     Scenario::new(
         "sequence",

@@ -41,7 +41,6 @@ struct Simulation {
     chance: Chance,
     start: Start,
     player: Player,
-    /// What was said to whom.
     said: Vec<(RunId, Signal)>,
 }
 

@@ -1,8 +1,8 @@
-//! What the engine itself fails of, or does not accept: each cause with its data. The journal keeps
-//! that data; the sentence for it is made here, when somebody looks.
+//! Why the engine itself fails or refuses something: each cause with its data. The journal keeps
+//! only the data; the sentence is built here when it is displayed.
 //!
-//! A message is part of what expressions see (`steps.x.error.message`), so a run that is loaded
-//! from its journal has to find the same one: `failures.txt` of the tests pins every message.
+//! A message is visible to expressions (`steps.x.error.message`), so a run that is loaded from its
+//! journal must see the same text: `failures.txt` in the tests pins every message.
 
 use milepost_model::expr::EvalError;
 use milepost_model::hint::{Hint, Invocation};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::Presence;
 use crate::{StepKey, time};
 
-/// Why something in a run failed, or was not accepted by it.
+/// Why something in a run failed or was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Cause {
@@ -105,12 +105,12 @@ impl Cause {
         Cause::Mistyped { place, expected, found: found.to_owned() }
     }
 
-    /// A step that is not due, and the one that is.
+    /// A step that is not due, with the one that is.
     pub(crate) fn not_due(step: &str, due: Option<&StepKey>) -> Cause {
         Cause::NotDue { step: step.to_owned(), due: due.cloned() }
     }
 
-    /// The code of the problem.
+    /// The problem code.
     pub fn code(&self) -> Code {
         match self {
             Cause::Expression { .. } | Cause::Mistyped { .. } | Cause::TooManyItems { .. } => {
@@ -147,7 +147,7 @@ impl Cause {
         }
     }
 
-    /// The one next action.
+    /// The next action to take.
     pub fn hint(&self) -> Hint {
         let text = match self {
             Cause::Mistyped { .. } => {
@@ -181,7 +181,7 @@ impl Cause {
         text.into()
     }
 
-    /// The hint of a cause that leads to no call of its own.
+    /// The hint of a cause for which no specific operation can be suggested.
     fn sentence(&self) -> &'static str {
         match self {
             Cause::Expression { .. } => {
@@ -225,7 +225,7 @@ impl Cause {
         }
     }
 
-    /// What a failure of this cause names besides, for programs.
+    /// The data of the failure that programs need, by name.
     pub(crate) fn names(&self) -> Vec<(&'static str, &str)> {
         match self {
             Cause::Expression { place, .. } | Cause::Mistyped { place, .. } => {

@@ -1,4 +1,4 @@
-//! Why something in a run went wrong, as the journal keeps it.
+//! Why something in a run failed, as the journal stores it.
 
 use std::borrow::Cow;
 
@@ -9,25 +9,25 @@ use serde_json::{Map, Value};
 
 use crate::event::cause::Cause;
 
-/// A failure as data: a code with a page, and what it goes back to.
+/// A failure as data: a documented problem code, and its reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
-    /// The code of the problem.
+    /// The problem code.
     pub code: String,
     #[serde(flatten)]
     reason: Reason,
-    /// Where, and what else is known.
+    /// Where it happened, and any other details.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<Map<String, Value>>>,
 }
 
-/// What a failure goes back to.
+/// The reason for a failure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Reason {
-    /// Something the engine found itself.
+    /// Found by the engine itself.
     Cause { cause: Box<Cause> },
-    /// Something it was told, and whatever version 0.1 wrote down.
+    /// Reported to the engine, or written by version 0.1.
     Told {
         message: String,
         #[serde(default, skip_serializing_if = "Hint::is_empty")]
@@ -36,13 +36,13 @@ enum Reason {
 }
 
 impl Failure {
-    /// A failure that the engine is told of, without context.
+    /// A failure reported to the engine, without context.
     pub fn new(code: Code, message: impl Into<String>, hint: impl Into<Hint>) -> Failure {
         let reason = Reason::Told { message: message.into(), hint: hint.into() };
         Failure { code: code.name().to_owned(), reason, context: None }
     }
 
-    /// Whether it is of a kind.
+    /// Whether the failure has this code.
     pub fn is(&self, code: Code) -> bool {
         self.code == code.name()
     }
@@ -55,7 +55,7 @@ impl Failure {
         }
     }
 
-    /// The one next action.
+    /// The next action to take.
     pub fn hint(&self) -> Hint {
         match &self.reason {
             Reason::Cause { cause } => cause.hint(),
@@ -63,14 +63,14 @@ impl Failure {
         }
     }
 
-    /// The failure with something else that is known.
+    /// Adds a detail to the context.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Failure {
         self.context.get_or_insert_default().insert(name.to_owned(), value.into());
         self
     }
 
-    /// The same failure, told in other words.
+    /// The same failure with a different message.
     #[must_use]
     pub(crate) fn retold(self, message: String) -> Failure {
         let hint = self.hint();

@@ -1,33 +1,31 @@
-//! What is kept of a request, for people.
+//! The part of a request that is kept for people to read.
 
 use serde::{Deserialize, Serialize};
 
 use crate::secret_placeholder;
 
-/// A request as a person may see it: marks in the place of secrets, and what is long is cut. The
-/// credentials of its catalog are added when it is sent, and are no part of it.
+/// A request as a person may see it: secrets are masked, and long parts are truncated. The
+/// catalog's credentials are added on sending and are not part of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentRequest {
-    /// Its method.
     pub method: String,
-    /// Its whole address.
+    /// The full URL.
     pub url: String,
-    /// Its headers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<(String, String)>,
-    /// The beginning of its body, when it has one and that is text.
+    /// The beginning of the body, if there is one and it is text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
-    /// The bytes of its whole body, unless all of it is shown.
+    /// The size of the whole body, unless all of it is shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body_bytes: Option<u64>,
-    /// The header that the idempotency key of the attempt travels in, when it does.
+    /// The header that carries the idempotency key of the attempt, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_header: Option<String>,
 }
 
 impl SentRequest {
-    /// The same with marks in the place of sentinels, however they were encoded.
+    /// Masks the placeholders of secrets, however they are encoded.
     pub(crate) fn shown(mut self, nonce: &str) -> SentRequest {
         self.url = secret_placeholder::mask_request(nonce, &self.url);
         for (_, value) in &mut self.headers {

@@ -1,4 +1,4 @@
-//! What names one execution of a step: the step, and the pass of every loop around it.
+//! The key of one execution of a step: the step, and the pass of every loop around it.
 
 use std::fmt;
 use std::ops::Range;
@@ -7,29 +7,30 @@ use milepost_model::id::StepId;
 use serde::{Deserialize, Serialize};
 
 /// `lookup`, `fetch@3` (an item of a list), `loop@2::inner` (a pass of a loop) or
-/// `decide::verify@0` (a check of a claim). Stable: made of the definition and indices alone.
+/// `decide::verify@0` (a check of a submission). Stable: built from the definition and indices
+/// alone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct StepKey(String);
 
 impl StepKey {
-    /// A step of the top level.
+    /// The key of a top-level step.
     pub fn of(step: &StepId) -> StepKey {
         StepKey(step.as_str().to_owned())
     }
 
-    /// An execution inside a loop, as the walk of the loop spells it.
+    /// The key of an execution inside a loop, as spelled by the walk of the loop.
     pub fn of_walk(spelling: &str) -> StepKey {
         StepKey(spelling.to_owned())
     }
 
-    /// One item of a step that runs over a list.
+    /// The key of one item of a step that runs over a list.
     #[must_use]
     pub fn item(&self, index: usize) -> StepKey {
         StepKey(format!("{}@{index}", self.0))
     }
 
-    /// The list an item belongs to, and which item it is.
+    /// The list that an item belongs to, and its index.
     pub(crate) fn list(&self) -> Option<(StepKey, usize)> {
         let (list, index) = self.0.rsplit_once('@')?;
         Some((StepKey(list.to_owned()), index.parse().ok()?))
@@ -45,18 +46,17 @@ impl StepKey {
         self.0.contains("::verify@")
     }
 
-    /// One check of what an agent claims.
+    /// The key of one check of a submission.
     #[must_use]
     pub fn check(&self, index: usize) -> StepKey {
         StepKey(format!("{}::verify@{index}", self.0))
     }
 
-    /// Its text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The step of the top level it belongs to.
+    /// The id of the top-level step that it belongs to.
     pub fn top(&self) -> &str {
         let first = self.0.split("::").next().unwrap_or(&self.0);
         first.split('@').next().unwrap_or(first)
@@ -69,16 +69,16 @@ impl StepKey {
         last.split('@').next().unwrap_or(last)
     }
 
-    /// The ranges of all keys that lie below it, in order: see [`StepKey::is_within`].
+    /// The ranges of all keys below this one, in order: see [`StepKey::is_within`].
     pub(crate) fn below(&self) -> [Range<StepKey>; 2] {
-        // The signs behind `:` and `@`.
+        // Each range ends at the ASCII character after `:` or `@`.
         [(":", ";"), ("@", "A")].map(|(from, to)| {
             let key = |end: &str| StepKey(format!("{}{end}", self.0));
             key(from)..key(to)
         })
     }
 
-    /// Whether it is another one, or lies below it.
+    /// Whether this key equals the other one or is below it.
     pub fn is_within(&self, other: &StepKey) -> bool {
         let rest = self.0.strip_prefix(other.as_str());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['@', ':']))

@@ -1,7 +1,7 @@
-//! Events as bytes, and how an event of an earlier version becomes one of this version.
+//! Events as bytes, and the conversion of events from earlier versions.
 //!
-//! A field that is added has a default and needs no version. A change that no default can express
-//! adds one to [`VERSION`] and a function to `UPCASTS`: the bytes on disk are never edited.
+//! A new field has a default and needs no new version. A change that no default can express
+//! increments [`VERSION`] and adds a function to `UPCASTS`: the bytes on disk are never edited.
 
 use serde_json::Value;
 
@@ -10,15 +10,15 @@ use crate::event::Event;
 /// The version of the events that this program writes.
 pub const VERSION: u32 = 1;
 
-/// An event of one version as one of the next.
+/// Converts an event from one version to the next.
 type Upcast = fn(Value) -> Value;
 
-/// The steps between versions: the first makes an event of version 2 out of one of version 1.
+/// The conversions between versions, in order: the first one converts version 1 to version 2.
 const UPCASTS: &[Upcast] = &[];
 
 const _: () = assert!(UPCASTS.len() + 1 == VERSION as usize, "one step for each version");
 
-/// What stands before the version of an event. One without a version is of the first.
+/// The prefix of an event that states its version. An event without it is version 1.
 const MARK: &[u8] = b"{\"v\":";
 
 /// Why an event cannot be decoded.
@@ -27,17 +27,17 @@ pub enum DecodeError {
     /// A later version of this program wrote it.
     #[error("a newer version of this program wrote it")]
     Newer,
-    /// It is no event of any version.
+    /// It is not an event of any version.
     #[error("{0}")]
     Malformed(#[from] serde_json::Error),
 }
 
-/// An event as it is stored.
+/// Encodes an event for storage.
 pub fn encode(event: &Event) -> Result<Vec<u8>, serde_json::Error> {
     encoded(event, VERSION)
 }
 
-/// An event as it was stored, by this version or an earlier one.
+/// Decodes a stored event of this version or an earlier one.
 pub fn decode(data: &[u8]) -> Result<Event, DecodeError> {
     decoded(data, UPCASTS)
 }
@@ -67,18 +67,18 @@ fn decoded(data: &[u8], upcasts: &[Upcast]) -> Result<Event, DecodeError> {
             serde_json::from_value(steps.iter().fold(stored, |event, upcast| upcast(event)))
         }
     };
-    // A kind of event that was added later has no version of its own.
+    // New kinds of events are added without a new version.
     event.map_err(|error| if is_known(data) { error.into() } else { DecodeError::Newer })
 }
 
-/// The version of an event; 0 when it is none that could be known.
+/// The version of an event; 0 if it cannot be read.
 fn version(data: &[u8]) -> u32 {
     let Some(rest) = data.strip_prefix(MARK) else { return 1 };
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     std::str::from_utf8(&rest[..digits]).ok().and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// Whether what cannot be decoded is at least of a kind that is known, or no event at all.
+/// Whether data that failed to decode is an event of a known kind, or not an event at all.
 fn is_known(data: &[u8]) -> bool {
     let kind = serde_json::from_slice::<Value>(data).ok();
     let kind = kind.as_ref().and_then(|stored| stored.get("event")).and_then(Value::as_str);
@@ -94,7 +94,7 @@ mod tests {
 
     use super::*;
 
-    /// The events of the journals that version 0.1.0 wrote.
+    /// The events in the journals that version 0.1.0 wrote.
     fn golden() -> Vec<Value> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/golden/0.1.0");
         let files = fs::read_dir(folder).expect("the folder is there").flatten();
@@ -129,7 +129,7 @@ mod tests {
         }
     }
 
-    /// Renames a field, as a version to come might have done.
+    /// Renames a field, as a future version might do.
     fn renamed(mut event: Value, from: &str, to: &str) -> Value {
         if let Some(map) = event.as_object_mut()
             && let Some(value) = map.remove(from)
@@ -141,7 +141,8 @@ mod tests {
 
     #[test]
     fn an_event_goes_through_every_step_from_its_version_on() {
-        // Version 1 says `key`, version 2 `step`, version 3 `execution`, and this one `key` again.
+        // Version 1 says `key`, version 2 `step`, version 3 `execution`, and the current one `key`
+        // again.
         let upcasts: &[Upcast] = &[
             |event| renamed(event, "key", "step"),
             |event| renamed(event, "step", "execution"),

@@ -1,8 +1,8 @@
-//! What a run may spend, and has: of its own, and in the runs of its steps.
+//! What a run may spend and has spent, including its child runs.
 //!
-//! A run that a step starts is handed what is left, and what it spent is added up when it ends.
-//! Until then what was handed to it counts as spent, so that several at once cannot spend the same
-//! twice: each of those that may run abreast is handed its share.
+//! A child run is given what is left of the budget, and what it spent is added when it ends. Until
+//! then, what it was given counts as spent, so that concurrent children cannot spend the same
+//! budget twice: each child that may run concurrently is given a share.
 
 use std::collections::BTreeMap;
 
@@ -12,19 +12,19 @@ use crate::event::{Actor, ActorKind, Budget};
 use crate::state::State;
 use crate::{Flow, StepKey};
 
-/// What has been spent.
+/// What a run has spent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BudgetUsage {
     /// Requests.
     pub http_calls: u64,
     /// Requests that change something.
     pub writes: u64,
-    /// Tries of all kinds.
+    /// Attempts of all kinds.
     pub attempts: u64,
 }
 
 impl BudgetUsage {
-    /// How much of a budget.
+    /// How much of this budget was spent.
     pub fn of(&self, budget: Budget) -> u64 {
         match budget {
             Budget::HttpCalls => self.http_calls,
@@ -33,13 +33,13 @@ impl BudgetUsage {
         }
     }
 
-    /// Whether it is nothing.
+    /// Whether nothing was spent.
     pub fn is_nothing(&self) -> bool {
         *self == BudgetUsage::default()
     }
 
-    /// Adds what another run has spent beyond what is counted, and counts it. Whoever could not go
-    /// on with a run does not know what it spent, so what is counted never becomes less.
+    /// Adds what a child has spent beyond what is already counted, and updates the count. A driver
+    /// that could not continue the child does not know what it spent, so the count never decreases.
     pub(crate) fn add(&mut self, now: BudgetUsage, counted: &mut BudgetUsage) {
         let add = |own: &mut u64, now: u64, counted: &mut u64| {
             *own += now.saturating_sub(*counted);
@@ -51,9 +51,9 @@ impl BudgetUsage {
     }
 }
 
-/// The first budget, of those that count, of which nothing is left.
+/// The first budget that is used up, among those that `counts` selects, with its limit.
 pub(crate) fn reached(state: &State, counts: impl Fn(Budget) -> bool) -> Option<(Budget, u64)> {
-    // A run that is being stopped still tidies up after itself.
+    // A run that is being canceled still runs its cleanup steps.
     if state.canceling.is_some() {
         return None;
     }
@@ -61,7 +61,8 @@ pub(crate) fn reached(state: &State, counts: impl Fn(Budget) -> bool) -> Option<
     limits.find(|(budget, limit)| counts(*budget) && taken(state, *budget) >= *limit)
 }
 
-/// Budgets of which four fifths are spent, and nobody was warned: how much, and of how much.
+/// Budgets that are at least 80% spent and have not been warned about: the budget, what was used,
+/// and the limit.
 pub(crate) fn near(state: &State) -> Vec<(Budget, u64, u64)> {
     let all = state.head.budget.iter();
     let all = all.map(|(budget, limit)| (*budget, state.spent.of(*budget), *limit));
@@ -71,7 +72,7 @@ pub(crate) fn near(state: &State) -> Vec<(Budget, u64, u64)> {
     near.collect()
 }
 
-/// Limits that only a person may set: all of them, but for those that the run above sets because it
+/// Limits that only a person may set: all of them, except those that a parent run lowers because it
 /// has less left.
 pub(crate) fn decided(
     state: &State,
@@ -85,12 +86,12 @@ pub(crate) fn decided(
     decided.map(|(budget, limit)| (*budget, *limit))
 }
 
-/// Whether something of a budget is left again that was not.
+/// Whether anything of a budget is left.
 pub(crate) fn is_left(state: &State, budget: Budget) -> bool {
     state.head.budget.get(&budget).is_none_or(|limit| taken(state, budget) < *limit)
 }
 
-/// What the run that an execution starts may spend.
+/// The budget of the child run that an execution starts.
 pub(crate) fn rest(flow: &Flow, state: &State, key: &StepKey) -> BTreeMap<Budget, u64> {
     if state.canceling.is_some() || state.head.budget.is_empty() {
         return BTreeMap::new();
@@ -102,7 +103,7 @@ pub(crate) fn rest(flow: &Flow, state: &State, key: &StepKey) -> BTreeMap<Budget
     state.head.budget.iter().map(share).collect()
 }
 
-/// What is spent, or in the hands of runs of steps.
+/// What is spent or reserved for child runs.
 fn taken(state: &State, budget: Budget) -> u64 {
     let handed = state.children().filter_map(|(_, step, _)| {
         let child = step.child.as_ref()?;
@@ -111,7 +112,7 @@ fn taken(state: &State, budget: Budget) -> u64 {
     handed.fold(state.spent.of(budget), u64::saturating_add)
 }
 
-/// How many may share what is left: those that may run at once, without those that have theirs.
+/// How many executions share what is left: those that may run at once and have no share yet.
 fn abreast(flow: &Flow, state: &State, key: &StepKey) -> u64 {
     let list = key.list().and_then(|(list, _)| {
         let each = flow.of_key(key)?.for_each.as_ref()?;
@@ -123,8 +124,8 @@ fn abreast(flow: &Flow, state: &State, key: &StepKey) -> u64 {
     (steps_abreast(flow, state, key) * list.unwrap_or(1)) as u64
 }
 
-/// How many steps of the top level may run at once, from this one on: it, and those that neither
-/// wait for it nor it for them, are not over and have no share.
+/// How many top-level steps may run at once with this one, itself included: those that are not
+/// related to it by dependencies, have not ended, and have no share yet.
 fn steps_abreast(flow: &Flow, state: &State, key: &StepKey) -> usize {
     let most = flow.workflow().concurrency as usize;
     let Some(own) = flow.index(key.top()).filter(|_| most > 1) else { return 1 };
@@ -148,7 +149,8 @@ mod tests {
     fn what_is_counted_is_never_counted_again() {
         let calls = |http_calls| BudgetUsage { http_calls, ..BudgetUsage::default() };
         let (mut own, mut counted) = (calls(1), BudgetUsage::default());
-        // The second one could not go on with the run, and knows nothing of it.
+        // The second report comes from a driver that could not continue the run and knows nothing
+        // about it.
         for now in [2, 0, 3] {
             own.add(calls(now), &mut counted);
         }

@@ -1,4 +1,4 @@
-//! What the interpreter wants done.
+//! The commands that the interpreter issues.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -7,16 +7,16 @@ use crate::event::{Event, RunCreated, ShownCall};
 use crate::interpreter::{WorldView, digest};
 use crate::{StepKey, secret_placeholder};
 
-/// One thing that is to be done next.
+/// The next thing to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NextCommand {
-    /// A decision that follows from what happened: it only has to be remembered.
+    /// Record a decision that follows from the state.
     Record(Box<Event>),
-    /// A request.
+    /// Send a request.
     Call(Box<KeyedCall>),
-    /// A question for a person.
+    /// Ask a person.
     Ask(Box<ApprovalDraft>),
-    /// Another workflow.
+    /// Start a child run.
     Child(Box<ChildStart>),
 }
 
@@ -29,31 +29,28 @@ impl NextCommand {
 /// A request for an execution of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeyedCall {
-    /// The execution.
     pub key: StepKey,
-    /// The request.
     pub call: StepCall,
 }
 
-/// A command of a catalog with its arguments; secrets are sentinels.
+/// A command of a catalog with its arguments; secrets are placeholders.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepCall {
-    /// `group name`.
+    /// The command, as `group name`.
     pub command: String,
-    /// Arguments by name, wherever they travel.
+    /// Arguments by name, whether they go into the path, the query or elsewhere.
     pub with: Map<String, Value>,
-    /// The body.
     pub body: Option<Value>,
-    /// Extra headers.
+    /// Additional headers.
     pub headers: Map<String, Value>,
-    /// The author's word that it may be repeated.
+    /// Whether the request may be repeated, if the author says so.
     pub idempotent: Option<bool>,
-    /// How long one try may take.
+    /// How long one attempt may take.
     pub timeout_ms: u64,
 }
 
 impl StepCall {
-    /// Its arguments as one value.
+    /// All arguments as one value.
     pub fn arguments(&self) -> Value {
         let mut all = Map::new();
         if !self.with.is_empty() {
@@ -72,27 +69,23 @@ impl StepCall {
 /// A question for a person.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApprovalDraft {
-    /// The step that asks.
     pub key: StepKey,
-    /// The question.
     pub message: String,
-    /// What depends on the answer, as far as it is known.
+    /// The requests and child runs that depend on the answer, where they are already known.
     pub deeds: Vec<PlannedCall>,
-    /// When it lapses.
+    /// When the question expires.
     pub expires_at_ms: Option<u64>,
 }
 
-/// Something that is done after a yes.
+/// Something that approval allows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PlannedCall {
-    /// A request is sent.
     Call(KeyedCall),
-    /// A workflow is run.
     Child(ChildStart),
 }
 
 impl PlannedCall {
-    /// The execution that does it.
+    /// The execution that it belongs to.
     pub fn key(&self) -> &StepKey {
         match self {
             PlannedCall::Call(calling) => &calling.key,
@@ -100,7 +93,8 @@ impl PlannedCall {
         }
     }
 
-    /// It as a person is shown it, with a digest of all of it; nothing when it cannot be done.
+    /// The call as a person is shown it, with a digest of all of it; `None` if it cannot be
+    /// prepared.
     pub(crate) fn shown(&self, head: &RunCreated, world: &dyn WorldView) -> Option<ShownCall> {
         let nonce = head.nonce.as_str();
         match self {
@@ -129,13 +123,10 @@ impl PlannedCall {
     }
 }
 
-/// A workflow that a step runs.
+/// A workflow for a step to run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChildStart {
-    /// The step.
     pub key: StepKey,
-    /// The workflow.
     pub workflow: String,
-    /// Its inputs.
     pub inputs: Map<String, Value>,
 }

@@ -1,4 +1,4 @@
-//! The values that an expression read, for those who ask why it came out as it did.
+//! The values that an expression read, to explain its result.
 
 use milepost_model::expr::{Reference, Scope, SegmentKind};
 use milepost_model::templated::Bare;
@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::interpreter::scope::RunScope;
 
-/// What an expression read, each under the text that reads it, and the expression itself.
+/// The values that an expression read, keyed by the source text that read them, and the expression
+/// itself.
 pub(crate) fn values(bare: &Bare, names: &RunScope<'_>, source: String) -> Map<String, Value> {
     let mut read = Map::new();
     for reference in bare.expr.references() {

@@ -1,7 +1,7 @@
-//! What is to be done next: a pure function of the workflow and the state of its run.
+//! Decides what to do next: a pure function of the workflow and the state of its run.
 //!
-//! Nothing here remembers anything. Whatever was decided before stands in the state, so a run that
-//! was interrupted anywhere goes on from there.
+//! Nothing here keeps state. Every earlier decision is in the run's state, so a run that was
+//! interrupted anywhere continues from there.
 
 use std::cell::OnceCell;
 
@@ -21,19 +21,19 @@ use crate::interpreter::scope::RunScope;
 use crate::state::{Phase, State, StepState};
 use crate::{Cause, Failure, Flow, FlowNode, StepKey, view};
 
-/// The next thing to do; nothing when the run has ended or waits.
+/// The next thing to do; `None` if the run has ended or is waiting.
 pub fn next(flow: &Flow, state: &State) -> Option<NextCommand> {
     RunEvaluator::of(flow, state).next()
 }
 
-/// The variables of a guide: inputs and what was added to them.
+/// The variables of a guide: its inputs and the variables that were added.
 pub(crate) fn context(state: &State) -> Map<String, Value> {
     let mut all = state.head.inputs.clone();
     all.extend(state.context.clone());
     all
 }
 
-/// The variables of a loop of a manifest: those of a guide, and what the steps before came to.
+/// The variables of a loop in a manifest: those of a guide, and the results of earlier steps.
 pub(crate) fn loop_context(state: &State) -> Value {
     let mut all = context(state);
     for name in ["inputs", "steps"] {
@@ -43,19 +43,19 @@ pub(crate) fn loop_context(state: &State) -> Value {
     Value::Object(all)
 }
 
-/// A run that is looked at.
+/// Evaluates what a run does next.
 pub(crate) struct RunEvaluator<'s> {
     pub(crate) flow: &'s Flow,
     pub(crate) state: &'s State,
-    /// Whether anything new may begin.
+    /// Whether anything new may be started.
     begins: bool,
-    /// How far the top level has come, as whoever looks has kept it.
+    /// The caller's up-to-date frontier, if it has one.
     kept: Option<&'s Frontier>,
-    /// The same, where nobody has.
+    /// The frontier derived from the state, for callers that have none.
     made: OnceCell<Frontier>,
 }
 
-/// An execution with the names its expressions see.
+/// An execution with the names that its expressions can use.
 pub(crate) struct Execution<'l, 's> {
     pub(crate) key: &'l StepKey,
     pub(crate) step: &'l Step,
@@ -68,7 +68,7 @@ impl<'s> RunEvaluator<'s> {
         RunEvaluator { flow, state, begins, kept: None, made: OnceCell::new() }
     }
 
-    /// With what was kept along the way.
+    /// Reuses the caller's frontier instead of deriving it from the state.
     pub(crate) fn with(
         flow: &'s Flow,
         state: &'s State,
@@ -77,7 +77,7 @@ impl<'s> RunEvaluator<'s> {
         RunEvaluator { kept: Some(frontier), ..RunEvaluator::of(flow, state) }
     }
 
-    /// The next thing to do; nothing when the run has ended or waits.
+    /// The next thing to do; `None` if the run has ended or is waiting.
     pub(crate) fn next(&self) -> Option<NextCommand> {
         if self.state.end.is_some() {
             return None;
@@ -92,21 +92,21 @@ impl<'s> RunEvaluator<'s> {
         self.kept.unwrap_or_else(|| self.made.get_or_init(|| Frontier::of(self.flow, self.state)))
     }
 
-    /// Whether an execution may do something new: what it waits for may be open again, because an
-    /// approval no longer holds.
+    /// Whether an execution may start something new. It may not if a step it waits for is open
+    /// again because an approval no longer holds.
     pub(crate) fn is_free(&self, key: &StepKey) -> bool {
         let number = self.flow.index(key.top());
         let ready = |number| self.flow.is_walked() || self.frontier().is_ready(number);
         self.begins && number.is_none_or(ready)
     }
 
-    /// The names that the expressions of an execution see, but for those of loops around it.
+    /// The names that an execution's expressions can use, except those of enclosing loops.
     pub(crate) fn names(&self, key: &StepKey) -> RunScope<'s> {
         let names = RunScope::of(self.state).for_step(self.flow, key);
         if !self.flow.is_finally(key) {
             return names;
         }
-        // At the end there may be steps that never ran, and that can be asked for.
+        // `finally` steps may ask for the status of steps that never ran.
         let mut steps = self.state.names().get("steps").cloned().unwrap_or_else(|| json!({}));
         for node in self.flow.nodes().iter().filter(|node| !node.finally) {
             if steps.get(node.key.as_str()).is_none() {
@@ -116,7 +116,7 @@ impl<'s> RunEvaluator<'s> {
         names.with("steps", steps)
     }
 
-    /// The names of an execution that is under way.
+    /// The names for an execution in progress, including those of its item or its enclosing loops.
     pub(crate) fn locals(&self, key: &StepKey, step: &Step) -> RunScope<'s> {
         let names = self.names(key);
         if let Some((index, item)) = view::item(self.state, key) {
@@ -150,14 +150,14 @@ impl<'s> RunEvaluator<'s> {
         if let Some(command) = open.iter().find_map(|number| self.advance_node(&nodes[*number])) {
             return Some(command);
         }
-        // A rejection that goes back waits for what is on its way.
+        // A rejection that goes back has to wait for everything in flight.
         let rejected = |node: &FlowNode| *self.state.phase(&node.key) == Phase::Decided(false);
         let back = open.iter().any(|number| rejected(&nodes[*number]));
         if failed || !self.begins || back {
             return None;
         }
         let concurrency = self.flow.workflow().concurrency as usize;
-        // What waits for something above it again takes no one's place.
+        // A step that waits again for an earlier one does not count towards the limit.
         let open = open.iter().filter(|number| self.frontier().is_ready(**number)).count();
         if open >= concurrency {
             return None;
@@ -166,7 +166,7 @@ impl<'s> RunEvaluator<'s> {
         ready.find_map(|node| (!node.finally).then(|| self.begin_node(node)).flatten())
     }
 
-    /// Steps of one part of the top level that have begun and are not over, in order.
+    /// Main or `finally` steps of the top level that have started and not ended, in order.
     fn open_nodes(&self, finally: bool) -> Vec<usize> {
         let open = self.state.open().filter_map(|(key, _)| self.flow.index(key.as_str()));
         let open = open.filter(|number| self.flow.nodes()[*number].finally == finally);
@@ -175,7 +175,8 @@ impl<'s> RunEvaluator<'s> {
         open
     }
 
-    /// Those of the same part that a step waits for: `finally` reads what there is of the others.
+    /// The steps in the same part of the workflow that a step waits for: `finally` steps read
+    /// whatever the main steps produced.
     fn waits<'n>(&'n self, node: &'n FlowNode) -> impl Iterator<Item = &'n FlowNode> {
         let waits = node.waits.iter().map(|wait| &self.flow.nodes()[*wait]);
         waits.filter(|wait| wait.finally == node.finally)
@@ -199,7 +200,7 @@ impl<'s> RunEvaluator<'s> {
         self.frontier().is_main_settled()
     }
 
-    /// The first step whose failure is the failure of the run.
+    /// The first failed step that makes the run fail.
     pub(crate) fn failed(&self) -> Option<(StepKey, Failure)> {
         let failed = self.state.failed().filter(|(key, _)| {
             let own = self.flow.is_walked() || key.as_str() == key.top();
@@ -210,11 +211,11 @@ impl<'s> RunEvaluator<'s> {
         first.map(|(key, step)| (key.clone(), failure_of(step)))
     }
 
-    /// A canceled run lets go of everything that is not on its way.
+    /// Cancels the open steps of a canceled run, except those with something in flight.
     fn abandon(&self) -> Option<NextCommand> {
         let mut open = self.state.open().filter(|(key, _)| !self.flow.is_finally(key));
         let (key, state) = open.find(|(key, _)| !self.state.is_busy(key))?;
-        // What was answered is done: it must not look as if it could be done again.
+        // An answered request took effect: the step must not look as if it could be repeated.
         if state.phase == Phase::Answered
             && let Some(step) = self.flow.of_key(key)
             && matches!(&step.action, Action::Run(run) if run.repeat.is_none())
@@ -225,8 +226,8 @@ impl<'s> RunEvaluator<'s> {
         Some(NextCommand::record(Event::StepCanceled { key: key.clone() }))
     }
 
-    /// A run that has failed asks nobody for anything more. What is on its way comes to its end,
-    /// and a request of which nobody knows whether it took effect stays a question.
+    /// Cancels the questions of a run that has failed. Requests in flight still finish, and a
+    /// request with an unknown outcome still needs a person's decision.
     fn withdraw(&self) -> Option<NextCommand> {
         let open = || self.state.open().filter(|(key, _)| !self.flow.is_finally(key));
         let asks = |phase: &Phase| {
@@ -252,7 +253,7 @@ impl<'s> RunEvaluator<'s> {
         self.advance(&one, state)
     }
 
-    /// Begins a step of the top level that is ready.
+    /// Starts a top-level step that is ready.
     fn begin_node(&self, node: &FlowNode) -> Option<NextCommand> {
         if self.state.only.as_ref().is_some_and(|only| *only != node.key) {
             return None;
@@ -266,7 +267,7 @@ impl<'s> RunEvaluator<'s> {
         Some(self.begin(&Execution { key: &node.key, step, names: self.names(&node.key) }))
     }
 
-    /// Why a step does not run though nobody asked its condition.
+    /// Why a step is skipped without evaluating its condition.
     fn left_out(&self, step: &Step, waits: &[&FlowNode]) -> Option<String> {
         let is = |node: &FlowNode, phase: Phase| *self.state.phase(&node.key) == phase;
         match step.needs {
@@ -281,7 +282,7 @@ impl<'s> RunEvaluator<'s> {
         }
     }
 
-    /// Steps of guides come one after the other, as the walk has it.
+    /// Runs the steps of a guide one after the other, in the order of the walk.
     fn walk(&self) -> Option<NextCommand> {
         if self.failed().is_some() {
             return None;
@@ -320,7 +321,7 @@ impl<'s> RunEvaluator<'s> {
     }
 
     fn unwalkable(&self, error: &WalkError) -> Option<NextCommand> {
-        // A variable that is missing may still come; anything else is the end.
+        // A missing variable may still be supplied; any other error ends the run.
         if matches!(error, WalkError::Variable { .. }) {
             return None;
         }
@@ -334,7 +335,7 @@ impl<'s> RunEvaluator<'s> {
         Some(NextCommand::record(Event::RunFailed { failure, key: None }))
     }
 
-    /// What is done of a walk, all of it or below one loop.
+    /// The keys of the walk's executions that have ended: all of them, or those inside one loop.
     pub(crate) fn completed(&self, below: Option<&StepKey>) -> Vec<String> {
         let done = |(key, step): (&StepKey, &StepState)| {
             let counts = step.phase.is_closed() && !key.is_item();
@@ -346,11 +347,11 @@ impl<'s> RunEvaluator<'s> {
         }
     }
 
-    /// The next thing for a loop: its next step, or its end.
+    /// The next command for a loop: its next step, or its end.
     pub(crate) fn looped(&self, key: &StepKey, step: &Step) -> Option<NextCommand> {
         let broken = self.state.failed().find(|(other, _)| {
             let own = *other != key && other.is_within(key);
-            // A failed item is for its list to judge, and a refuted claim for its step.
+            // A failed item is handled by its list, and a failed check by its step.
             own && !other.is_item()
                 && self.flow.of_key(other).is_some_and(|def| def.on_error == OnError::Fail)
         });
@@ -377,7 +378,7 @@ impl<'s> RunEvaluator<'s> {
         }
     }
 
-    /// What a loop came to: for each pass the outputs of its steps by name.
+    /// The output of a loop: for each pass, the outputs of its steps by name.
     fn passes_of(&self, key: &StepKey) -> Value {
         let mut passes: Vec<Map<String, Value>> = Vec::new();
         for (other, step) in self.state.below(key).filter(|(_, step)| step.phase.is_closed()) {
@@ -439,7 +440,7 @@ impl<'s> RunEvaluator<'s> {
         }
     }
 
-    /// Begins an execution: its condition first.
+    /// Starts an execution, if its condition holds.
     pub(crate) fn begin(&self, one: &Execution<'_, 's>) -> NextCommand {
         let when = one.step.when.as_ref().filter(|_| !self.is_open(one.key));
         let key = one.key.clone();
@@ -469,7 +470,8 @@ impl<'s> RunEvaluator<'s> {
                 let context = Value::Object(context(self.state));
                 let holds =
                     matches!(condition.decide(&context), Truth::Holds) || condition.holds(&context);
-                // The walk has decided on conditions of guides, with the variables of loops.
+                // For guides, the walk has already decided the condition, with the variables of
+                // loops.
                 if holds || self.flow.is_walked() {
                     return Ok(None);
                 }
@@ -482,7 +484,7 @@ impl<'s> RunEvaluator<'s> {
         }
     }
 
-    /// Whether a person confirms what an agent handed in.
+    /// Whether a person has to confirm the agent's submission.
     pub(crate) fn is_confirmed(&self, prompt: &Prompt) -> bool {
         let context = Value::Object(context(self.state));
         agent_prompt::needs_confirmation(&prompt.confirmation, &context)
@@ -495,7 +497,7 @@ enum Place {
     Complete,
 }
 
-/// Whether a step's condition looks at how another one ended.
+/// Whether a step's condition reads the status of another step.
 pub(crate) fn asks_status(step: &Step, other: &str) -> bool {
     let Some(When::Expr(bare)) = &step.when else { return false };
     bare.expr.references().iter().any(|reference| {
@@ -512,12 +514,12 @@ pub(crate) fn field(reference: &Reference, at: usize) -> Option<&str> {
     }
 }
 
-/// What a step does is known to be a list.
+/// Whether a step is a loop.
 pub(crate) fn is_loop(step: &Step) -> bool {
     matches!(step.action, Action::Loop(_))
 }
 
-/// Why a step failed. One that was stopped on the way has no failure of its own.
+/// Why a step failed. A step that was canceled has no failure of its own.
 fn failure_of(step: &StepState) -> Failure {
     step.failure.clone().unwrap_or_else(|| Cause::Canceled.into())
 }

@@ -1,4 +1,4 @@
-//! A workflow as the interpreter walks it: its steps in order, and who waits for whom.
+//! A workflow as the interpreter sees it: its steps in order, and their dependencies.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -9,32 +9,32 @@ use milepost_model::workflow::{Spelling, Workflow};
 
 use crate::{StepKey, limits};
 
-/// A workflow without errors, compiled. A clone is the same.
+/// A valid workflow, compiled. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Flow {
     workflow: Arc<Workflow>,
     nodes: Arc<[FlowNode]>,
-    /// The number of each step of the top level.
+    /// The index of each top-level step.
     numbers: Arc<HashMap<String, usize>>,
-    /// Where each step stands: which of the top level, then which of each loop's body.
+    /// The path to each step: the index of its top-level step, then the index in each loop body.
     paths: Arc<HashMap<String, Vec<usize>>>,
 }
 
-/// A step of the top level, in the order of a run with one step at a time.
+/// A top-level step; nodes are in the order in which a run without concurrency executes them.
 #[derive(Debug, Clone)]
 pub struct FlowNode {
-    /// Its only execution.
+    /// The key of its only execution.
     pub key: StepKey,
-    /// Those it waits for.
+    /// The steps that it waits for.
     pub waits: Vec<usize>,
-    /// Those that wait for it.
+    /// The steps that wait for it.
     pub(crate) heirs: Vec<usize>,
-    /// Whether it runs at the end in every case.
+    /// Whether the step always runs at the end.
     pub finally: bool,
 }
 
 impl Flow {
-    /// Of a workflow.
+    /// Compiles a workflow.
     pub fn of(workflow: Arc<Workflow>) -> Flow {
         let plan = Plan::of(&workflow);
         let ids: Vec<&str> =
@@ -65,23 +65,22 @@ impl Flow {
         Flow { workflow, nodes: nodes.into(), numbers, paths }
     }
 
-    /// The workflow.
     pub fn workflow(&self) -> &Workflow {
         &self.workflow
     }
 
-    /// How long a run of it may take.
+    /// How long a run of the workflow may take.
     pub fn allowed_ms(&self) -> u64 {
         let authored = self.workflow.timeout.as_ref().map(|period| period.0.as_millis());
         authored.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(limits::RUN_MS)
     }
 
-    /// Whether its steps are walked one after the other, as guides are.
+    /// Whether the steps run one after the other, as in a guide.
     pub fn is_walked(&self) -> bool {
         self.workflow.spelling == Spelling::Guide
     }
 
-    /// The steps of the top level in order.
+    /// The top-level steps, in order.
     pub fn nodes(&self) -> &[FlowNode] {
         &self.nodes
     }
@@ -99,22 +98,22 @@ impl Flow {
         Some(step)
     }
 
-    /// The definition of an execution.
+    /// The definition of the step that an execution belongs to.
     pub fn of_key(&self, key: &StepKey) -> Option<&Step> {
         self.step(key.step())
     }
 
-    /// The number of a step of the top level.
+    /// The index of a top-level step.
     pub fn index(&self, id: &str) -> Option<usize> {
         self.numbers.get(id).copied()
     }
 
-    /// Whether an execution belongs to the end of the run, which comes in every case.
+    /// Whether an execution belongs to a `finally` step, which always runs at the end.
     pub fn is_finally(&self, key: &StepKey) -> bool {
         self.index(key.top()).is_some_and(|index| self.nodes[index].finally)
     }
 
-    /// Everything a step waits for, however far up.
+    /// All direct and indirect dependencies of a step.
     pub fn above(&self, index: usize) -> BTreeSet<usize> {
         let mut found = BTreeSet::new();
         let mut open = vec![index];
@@ -128,7 +127,7 @@ impl Flow {
         found
     }
 
-    /// A step, with everything it waits for and everything that waits for it.
+    /// A step with all its direct and indirect dependencies and dependents.
     pub(crate) fn related(&self, index: usize) -> BTreeSet<usize> {
         let mut found = self.above(index);
         let mut open = vec![index];
@@ -140,7 +139,7 @@ impl Flow {
         found
     }
 
-    /// Everything that waits for a step, however far down.
+    /// All direct and indirect dependents of a step.
     pub fn below(&self, index: usize) -> BTreeSet<usize> {
         let all = 0..self.nodes.len();
         all.filter(|other| self.above(*other).contains(&index)).collect()

@@ -1,7 +1,8 @@
-//! How far the top level of a run has come, kept along the way.
+//! The progress of a run's top level, updated incrementally.
 //!
-//! All of it follows from the workflow and the state. It is there so that what comes next is found
-//! without a look at every step: a step that is over costs what waits for it, and nothing else.
+//! All of it can be derived from the workflow and the state. It exists so that finding the next
+//! step does not mean scanning every step: the end of a step costs only as much as it has
+//! dependents.
 
 use std::collections::BTreeSet;
 
@@ -9,34 +10,34 @@ use crate::event::Event;
 use crate::interpreter::flow::Flow;
 use crate::state::{Phase, State, StepState};
 
-/// The steps of the top level by their numbers.
+/// The progress of the top-level steps, by index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Frontier {
     places: Vec<Place>,
-    /// Steps that have not begun and need not wait any more.
+    /// Steps that have not started and have nothing left to wait for.
     ready: BTreeSet<usize>,
-    /// Steps before the end of the run that are not settled.
+    /// The number of main steps that are not settled.
     left: usize,
 }
 
-/// Where a step stands.
+/// The progress of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
-    /// It has not begun.
+    /// It has not started.
     untouched: bool,
-    /// It is over.
+    /// It has ended.
     closed: bool,
-    /// It is over, with all it waits for.
+    /// It has ended, and so has everything it waits for.
     settled: bool,
-    /// How many it waits for are not settled.
+    /// How many of the steps it waits for are not settled.
     unsettled: usize,
-    /// How many keep it from beginning: those of its own part that are not settled, and at the end
-    /// of the run, where what there is of the others will do, that are not over.
+    /// How many steps keep it from starting: dependencies in its own part of the workflow that are
+    /// not settled, or, for a `finally` step, that have not ended.
     missing: usize,
 }
 
 impl Frontier {
-    /// Of a run as it stands.
+    /// Derives the frontier from a run's state.
     pub(crate) fn of(flow: &Flow, state: &State) -> Frontier {
         let nodes = flow.nodes();
         let places = nodes.iter().map(|node| Place {
@@ -52,9 +53,9 @@ impl Frontier {
         frontier
     }
 
-    /// Takes in what the state has taken in.
+    /// Updates the frontier after the state has applied an event.
     pub(crate) fn follow(&mut self, flow: &Flow, state: &State, event: &Event) {
-        // Those put any number of steps back.
+        // These events reset any number of steps.
         if matches!(event, Event::WentBack { .. } | Event::RunResumedFrom(_)) {
             *self = Frontier::of(flow, state);
         } else if let Some(number) = event.key().and_then(|key| flow.index(key.as_str())) {
@@ -62,22 +63,22 @@ impl Frontier {
         }
     }
 
-    /// Whether a step may begin, as far as others are concerned.
+    /// Whether a step has nothing left to wait for.
     pub(crate) fn is_ready(&self, number: usize) -> bool {
         self.places[number].missing == 0
     }
 
-    /// Steps that have not begun and need not wait any more, in order.
+    /// Steps that have not started and have nothing left to wait for, in order.
     pub(crate) fn ready(&self) -> impl Iterator<Item = usize> {
         self.ready.iter().copied()
     }
 
-    /// Whether all that comes before the end of the run is over.
+    /// Whether all main steps are settled, so that `finally` steps may start.
     pub(crate) fn is_main_settled(&self) -> bool {
         self.left == 0
     }
 
-    /// Looks at one step again.
+    /// Updates one step from the state.
     fn note(&mut self, flow: &Flow, state: &State, number: usize) {
         let node = &flow.nodes()[number];
         let step = state.step(&node.key);
@@ -95,7 +96,7 @@ impl Frontier {
         self.offer(number);
     }
 
-    /// Whether a step is settled decides on those that wait for it, and they on others.
+    /// Propagates to its dependents whether a step is settled.
     fn settle(&mut self, flow: &Flow, number: usize) {
         let mut open = vec![number];
         while let Some(number) = open.pop() {
@@ -120,7 +121,7 @@ impl Frontier {
         }
     }
 
-    /// One more that a step need not wait for, or has to wait for again.
+    /// Records that a step has one dependency less, or one more, to wait for.
     fn count(&mut self, number: usize, over: bool) {
         let missing = &mut self.places[number].missing;
         *missing = if over { *missing - 1 } else { *missing + 1 };

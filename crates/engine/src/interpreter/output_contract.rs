@@ -1,4 +1,4 @@
-//! Whether an output is what its step promises.
+//! Checks whether an output is what its step promises.
 
 use milepost_model::step::{FieldType, Step};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::interpreter::step_action::kind_of;
 use crate::{Cause, Failure, StepKey};
 
-/// The first field that is not as the contract has it.
+/// The failure for the first field that violates the contract.
 pub(crate) fn misfit(key: &StepKey, step: &Step, output: &Value) -> Option<Failure> {
     let contract = step.output_contract.as_ref()?;
     let broken = |field: &str, expected: &str, found: &str| {

@@ -1,4 +1,4 @@
-//! Whether and when a request is tried again.
+//! Whether and when a request is retried.
 
 use milepost_model::limits::RETRY_ATTEMPTS;
 use milepost_model::retry::{self, Backoff, Retry, RetryOn};
@@ -16,23 +16,23 @@ use crate::limits;
 pub enum FailureKind {
     /// It could not be delivered, or the connection broke.
     Network,
-    /// There was no answer in time.
+    /// No answer arrived in time.
     Timeout,
     /// The answer is an error.
     Status(u16),
-    /// It cannot even be sent: nothing will change that.
+    /// It cannot be sent at all, and retrying would not help.
     Unsendable,
-    /// It cannot be sent from here: a secret was given to another process.
+    /// It cannot be sent from here: a secret that it needs was given to another process.
     Withheld,
-    /// It would no longer be the request that was recorded, so it was not sent: it is decided on
+    /// It would no longer be the recorded request, so it was not sent; the run decides about it
     /// again.
     Changed,
-    /// The process was away for so long that the run might have been another's, so it was not sent:
-    /// whoever drives the run decides on it again.
+    /// It was not sent because the process was suspended for so long that another one might have
+    /// taken over the run; whoever drives the run decides about it again.
     Lapsed,
 }
 
-/// How long to wait before the next try; nothing when there is none.
+/// The delay before the next attempt; `None` if there is none.
 pub(crate) fn pause(
     step: &Step,
     tried: &Attempt,
@@ -48,13 +48,13 @@ pub(crate) fn pause(
     if tried.attempt >= most || !is_worth_it(retry, trouble) {
         return None;
     }
-    // A server that asks for more is not asked again: an earlier try would only be refused too.
+    // If the server asks for a longer delay, give up: an earlier attempt would only be refused too.
     let asked = retry_after_ms.unwrap_or(0);
     (asked <= limits::RETRY_AFTER_MAX_MS).then(|| grown(retry, tried).max(asked))
 }
 
-/// Whether an answer leaves open what became of the request: a gateway gave up on the server
-/// behind it. An author who names the status knows that server.
+/// Whether an answer leaves the outcome of the request open because a gateway gave up on the server
+/// behind it. An author who lists the status for retries is taken to know that server.
 pub(crate) fn is_ambiguous(step: &Step, status: u16) -> bool {
     let named = step.retry.as_ref().is_some_and(|retry| {
         retry.on.is_some() && is_worth_it(Some(retry), FailureKind::Status(status))

@@ -1,4 +1,4 @@
-//! What the names in an expression stand for in a run.
+//! What the names in a run's expressions refer to.
 
 use std::cell::OnceCell;
 
@@ -11,12 +11,12 @@ use crate::event::CallAnswer;
 use crate::state::{State, StepState};
 use crate::{Cause, Failure, Flow, StepKey, secret_placeholder, time};
 
-/// The names of a run, with those of the loop around laid over them.
+/// The names of a run, shadowed by those of the enclosing loop.
 #[derive(Clone)]
 pub(crate) struct RunScope<'s> {
     state: &'s State,
     locals: Map<String, Value>,
-    /// The step of the top level that the names are for.
+    /// The top-level step that the names are for.
     node: Option<(&'s Flow, usize)>,
     now: OnceCell<String>,
 }
@@ -26,14 +26,15 @@ impl<'s> RunScope<'s> {
         RunScope { state, locals: Map::new(), node: None, now: OnceCell::new() }
     }
 
-    /// For an execution of a step: what depends on a person's yes has the time that person saw.
+    /// The scope for an execution of a step. Steps that depend on an approval see the time that was
+    /// shown to the person.
     pub(crate) fn for_step(mut self, flow: &'s Flow, key: &StepKey) -> RunScope<'s> {
         self.node = flow.index(key.top()).map(|index| (flow, index));
         self
     }
 
-    /// What `now()` is: the time of the last event, unless a person was shown another one. Else a
-    /// request that names the time would differ from what was approved whenever it is sent.
+    /// The value of `now()`: the time of the last event, unless a person was shown another time.
+    /// Otherwise a request that contains the time would always differ from the approved one.
     fn instant(&self) -> u64 {
         let shown = self.node.and_then(|(flow, index)| {
             let above = flow.above(index).into_iter().chain([index]);
@@ -43,7 +44,7 @@ impl<'s> RunScope<'s> {
         shown.unwrap_or(self.state.now_ms)
     }
 
-    /// With one more name.
+    /// Adds a name.
     pub(crate) fn with(mut self, name: &str, value: Value) -> RunScope<'s> {
         self.locals.insert(name.to_owned(), value);
         self
@@ -54,12 +55,12 @@ impl<'s> RunScope<'s> {
         self.with("output", answer.output.clone()).with("status_code", answer.status.into())
     }
 
-    /// With the item of a list.
+    /// Adds the item of a list and its index.
     pub(crate) fn item(self, name: Option<&str>, index: usize, item: Value) -> RunScope<'s> {
         self.with(name.unwrap_or("item"), item).with("index", index.into())
     }
 
-    /// With the variables of the loops around.
+    /// Adds the variables of the enclosing loops.
     pub(crate) fn passes(mut self, passes: &[LoopPass<'_, '_>]) -> RunScope<'s> {
         for pass in passes {
             let item = pass.item.cloned().unwrap_or(Value::Null);
@@ -74,10 +75,10 @@ impl<'s> RunScope<'s> {
         self
     }
 
-    /// With `steps.self`: what the pass of polling before came to.
+    /// Adds `steps.self`: the result of the previous polling pass.
     pub(crate) fn with_self(self, output: Option<&Value>) -> RunScope<'s> {
         let mut steps = self.state.names().get("steps").cloned().unwrap_or_else(|| json!({}));
-        // Before the first pass there is a step, and no output.
+        // Before the first pass, the step exists but has no output.
         let own = output.map_or_else(|| json!({}), |output| json!({ "output": output }));
         if let Some(steps) = steps.as_object_mut() {
             steps.insert("self".to_owned(), own);
@@ -90,7 +91,7 @@ impl<'s> RunScope<'s> {
         self.state.now_ms
     }
 
-    /// A value with its expressions evaluated.
+    /// Evaluates the expressions in a value; `None` if the value is to be omitted.
     pub(crate) fn value(&self, place: &str, value: &Dynamic) -> Result<Option<Value>, Failure> {
         let outcome = value.render(self, &mut Fuel::default());
         match outcome.map_err(|error| Cause::expression(place, &error))? {
@@ -99,7 +100,7 @@ impl<'s> RunScope<'s> {
         }
     }
 
-    /// A text with its expressions evaluated.
+    /// Evaluates the expressions in a text.
     pub(crate) fn text(&self, place: &str, text: &Templated) -> Result<String, Failure> {
         let outcome = text.template.render(self, &mut Fuel::default());
         Ok(match outcome.map_err(|error| Cause::expression(place, &error))? {
@@ -109,7 +110,7 @@ impl<'s> RunScope<'s> {
         })
     }
 
-    /// Whether an expression holds.
+    /// Whether an expression is true.
     pub(crate) fn holds(&self, place: &str, bare: &Bare) -> Result<bool, Failure> {
         let held = bare.expr.eval_bool(self, &mut Fuel::default());
         held.map_err(|error| Cause::expression(place, &error).into())

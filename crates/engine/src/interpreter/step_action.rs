@@ -1,4 +1,4 @@
-//! What one execution of a step does next, by what it is and where it stands.
+//! What one execution of a step does next, depending on its action and its phase.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::state::{Phase, StepState};
 use crate::{Cause, Failure, StepKey, limits, time};
 
 impl<'s> RunEvaluator<'s> {
-    /// Goes on with an execution that has begun.
+    /// Continues an execution that has started.
     pub(crate) fn advance(
         &self,
         one: &Execution<'_, 's>,
@@ -59,7 +59,7 @@ impl<'s> RunEvaluator<'s> {
         }
     }
 
-    /// Does what the step is there for.
+    /// Performs the step's action.
     pub(crate) fn act(&self, one: &Execution<'_, 's>) -> NextCommand {
         let key = one.key.clone();
         let listed = one.step.for_each.is_some() && !key.is_item();
@@ -87,14 +87,14 @@ impl<'s> RunEvaluator<'s> {
         done.unwrap_or_else(|failure| failed(&key, failure))
     }
 
-    /// The items of a list: as many at once as may be.
+    /// Runs the items of a list, with as much concurrency as allowed.
     fn listed(&self, one: &Execution<'_, 's>, state: &StepState) -> Option<NextCommand> {
         let each = one.step.for_each.as_ref()?;
         let items = state.items.as_ref()?;
         let name = each.name.as_ref().map(|name| name.value.as_str());
         let names = |index: usize| self.names(one.key).item(name, index, items[index].clone());
         let (mut open, mut first) = (0, None);
-        // Items begin in order: none behind one that has not begun is under way.
+        // Items start in order, so the first one that has not started ends the search.
         for index in state.items_over..items.len() {
             let key = one.key.item(index);
             let item = self.state.step(&key);
@@ -163,17 +163,17 @@ impl<'s> RunEvaluator<'s> {
         Ok(NextCommand::Ask(Box::new(ApprovalDraft { key, message, deeds, expires_at_ms })))
     }
 
-    /// What waits for a step, as far as it can be told now.
+    /// The calls that depend on a step, where they are already known.
     pub(crate) fn deeds_below(&self, key: &StepKey) -> Vec<PlannedCall> {
         self.nodes_below(key).flat_map(|node| self.deeds_of(node).unwrap_or_default()).collect()
     }
 
-    /// The executions that send something after a question was answered: of a list whose items
-    /// cannot be told now, the step itself.
+    /// The executions that send something once a question is answered; for a list whose items are
+    /// not known yet, the step itself.
     pub(crate) fn senders_below(&self, key: &StepKey) -> Vec<StepKey> {
         let sends = |node: &&FlowNode| {
             let step = self.flow.of_key(&node.key);
-            // What is done at the end is done after a no as well.
+            // `finally` steps also run after a rejection.
             !node.finally && step.is_some_and(|step| matches!(step.action, Action::Run(_)))
         };
         let keys = |node: &FlowNode| match self.deeds_of(node) {
@@ -188,7 +188,7 @@ impl<'s> RunEvaluator<'s> {
         below.into_iter().flatten().map(|index| &self.flow.nodes()[index])
     }
 
-    /// What a step does, once or for every item of its list; nothing when that cannot be told.
+    /// The calls of a step, one or one per item of its list; `None` if they are not known yet.
     fn deeds_of(&self, node: &FlowNode) -> Option<Vec<PlannedCall>> {
         let step = self.flow.of_key(&node.key)?;
         let Action::Run(run) = &step.action else { return None };
@@ -197,7 +197,7 @@ impl<'s> RunEvaluator<'s> {
         let Some(each) = &step.for_each else {
             return Some(vec![does(run, step, node.key.clone(), &names).ok()?]);
         };
-        // A list that has begun is the one that it began with.
+        // A list that has started keeps its items.
         let begun = self.state.step(&node.key).and_then(|state| state.items.clone());
         let list = || match names.value("for_each", &each.items) {
             Ok(Some(Value::Array(items))) => Some(Arc::new(items)),
@@ -230,7 +230,7 @@ impl<'s> RunEvaluator<'s> {
         Ok(NextCommand::record(Event::TimerSet { key: one.key.clone(), at_ms: until }))
     }
 
-    /// Checks what an agent claims against the world, one check after the other.
+    /// Checks an agent's submission against the world, one check after the other.
     fn verify(&self, one: &Execution<'_, 's>, state: &StepState) -> Option<NextCommand> {
         let Action::Prompt(prompt) = &one.step.action else { return None };
         let submission = state.submission.as_ref()?;
@@ -274,7 +274,7 @@ impl<'s> RunEvaluator<'s> {
     }
 
     fn accepted(&self, one: &Execution<'_, 's>, state: &StepState) -> NextCommand {
-        // What a person gave in the place of the agent needs no other yes.
+        // An output that a person supplied instead of the agent needs no further confirmation.
         if let Action::Prompt(prompt) = &one.step.action
             && self.is_confirmed(prompt)
             && state.submission.is_some()
@@ -287,7 +287,7 @@ impl<'s> RunEvaluator<'s> {
         misfit(one, &output).unwrap_or_else(|| succeeded(one.key, None))
     }
 
-    /// Asks a person whether what an agent handed in will do.
+    /// Asks a person to confirm an agent's submission.
     fn confirm(&self, key: &StepKey) -> NextCommand {
         NextCommand::Ask(Box::new(ApprovalDraft {
             key: key.clone(),
@@ -326,7 +326,8 @@ impl<'s> RunEvaluator<'s> {
         })
     }
 
-    /// A rejection goes back where its author says so: everything after that step runs again.
+    /// Handles a rejection. If the author says where to go back to, that step and everything after
+    /// it run again; otherwise the step fails.
     fn sent_back(
         &self,
         key: &StepKey,
@@ -355,7 +356,7 @@ impl<'s> RunEvaluator<'s> {
         if !reset.contains(key) {
             reset.push(key.clone());
         }
-        // What is on its way, or nobody knows the end of, is never forgotten.
+        // A request in flight, or one with an unknown outcome, is never discarded.
         let held = |key: &StepKey| {
             let mut within = self.state.open().filter(|(other, _)| other.is_within(key));
             within.any(|(_, step)| step.phase.is_busy() || matches!(step.phase, Phase::Unknown(_)))
@@ -383,7 +384,7 @@ fn items(one: &Execution<'_, '_>) -> Result<NextCommand, Failure> {
     }
 }
 
-/// What an execution of a step does.
+/// The call that an execution of a step makes.
 fn does(
     run: &Run,
     step: &Step,
@@ -415,15 +416,15 @@ fn answered(one: &Execution<'_, '_>, state: &StepState) -> NextCommand {
     misfit(one, &answer.output).unwrap_or_else(|| succeeded(one.key, None))
 }
 
-/// When polling has taken as long as it may.
+/// When polling has to stop.
 pub(crate) fn polls_until(repeat: &Repeat, began: u64) -> Option<u64> {
     let total = repeat.timeout.as_ref().map(millis);
-    // Without any bound of its own, polling has ours.
+    // If the author sets no bound, polling has a default one.
     let total = total.or(repeat.max_attempts.is_none().then_some(limits::POLL_TOTAL_MS));
     total.map(|total| began.saturating_add(total))
 }
 
-/// Another pass of polling, or the end of it.
+/// Schedules the next polling pass, or gives up.
 fn polled(key: &StepKey, repeat: &Repeat, state: &StepState, now: u64) -> NextCommand {
     let every = repeat.every.as_ref().map_or(limits::POLL_MS, millis);
     let most = repeat.max_attempts.map(milepost_model::decode::Int::get);
@@ -444,8 +445,8 @@ fn offered_again(key: &StepKey, step: &Step, state: &StepState) -> Option<NextCo
     (left > 0).then(|| NextCommand::record(Event::PromptOffered { key: key.clone(), attempt }))
 }
 
-/// A submission that a check speaks against. Where the check itself could not be made, the agent
-/// keeps its try.
+/// Rejects a submission because of a failed check. If the check itself could not be made, the
+/// attempt does not count.
 fn refused(key: &StepKey, state: &StepState, failure: &Failure) -> NextCommand {
     let refuted = failure.is(milepost_model::problem::Code::ClaimRefuted);
     let (message, suggestion) = match refuted {
@@ -513,7 +514,7 @@ fn entries(
     Ok(all)
 }
 
-/// What a person decided, as expressions see it.
+/// A person's decision, as expressions see it.
 fn told(verdict: &ApprovalDecision) -> Value {
     let mut all = json!({"approved": true, "by": verdict.by.name});
     if let Some(comment) = &verdict.comment {

@@ -1,4 +1,4 @@
-//! What is kept of earlier runs, and what is removed again.
+//! What is kept of earlier runs, and how it is removed.
 
 use std::fmt;
 use std::path::Path;
@@ -7,12 +7,12 @@ use milepost_model::id::{InputName, RunId, WorkflowId};
 
 use super::{JournalFuture, RunStatus};
 
-/// The past of a journal: remembered inputs, old runs, copies of everything.
+/// The history in a journal: remembered inputs, old runs, backups.
 pub trait History: Send + Sync + fmt::Debug {
-    /// Remembers what was given for inputs.
+    /// Remembers the values that were given for inputs.
     fn remember_inputs(&self, what: RememberedInputs) -> JournalFuture<'_, ()>;
 
-    /// What was last given for an input, as JSON.
+    /// The value that was last given for an input, as JSON.
     fn last_input<'a>(
         &'a self,
         workspace: &'a str,
@@ -23,99 +23,90 @@ pub trait History: Send + Sync + fmt::Debug {
     /// Whether [`History::forget_inputs`] would forget anything.
     fn remembers_inputs(&self, what: Forgetting) -> JournalFuture<'_, bool>;
 
-    /// Forgets what was given for inputs; returns what was forgotten.
+    /// Forgets remembered inputs and returns what was forgotten.
     fn forget_inputs(&self, what: Forgetting) -> JournalFuture<'_, Vec<Forgotten>>;
 
-    /// The run of a workflow that succeeded last.
+    /// The most recent successful run of a workflow.
     fn newest_succeeded<'a>(&'a self, workflow: &'a WorkflowId)
     -> JournalFuture<'a, Option<RunId>>;
 
     /// What [`History::purge`] would remove.
     fn purgeable(&self, filter: PurgeFilter) -> JournalFuture<'_, PurgeReport>;
 
-    /// Removes runs that ended.
+    /// Removes runs that have ended.
     fn purge(&self, filter: PurgeFilter) -> JournalFuture<'_, PurgeReport>;
 
-    /// Copies all runs as they are at one moment into a new directory.
+    /// Copies all runs, as they are at one point in time, into a new directory.
     fn backup<'a>(&'a self, to: &'a Path) -> JournalFuture<'a, ()>;
 
-    /// Puts such a copy in the place of a journal that has no runs, after all of it was checked.
+    /// Restores a backup into a journal that has no runs, after checking all of it.
     fn restore<'a>(&'a self, from: &'a Path) -> JournalFuture<'a, RestoreReport>;
 }
 
-/// Values that later runs take as defaults.
+/// Values that later runs use as defaults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RememberedInputs {
-    /// The folder they were given in.
+    /// The folder in which they were given.
     pub workspace: String,
-    /// The workflow.
     pub workflow: WorkflowId,
     /// The values, as JSON.
     pub values: Vec<(InputName, String)>,
-    /// When they were given.
     pub at_ms: u64,
 }
 
-/// Which remembered inputs are meant.
+/// Which remembered inputs to forget.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Forgetting {
-    /// Those of this workflow; of every workflow when absent.
+    /// Only those of this workflow; if absent, those of every workflow.
     pub workflow: Option<WorkflowId>,
-    /// Those of these inputs; of every input when empty.
+    /// Only these inputs; if empty, every input.
     pub inputs: Vec<InputName>,
 }
 
-/// Values of one input that were forgotten.
+/// One input whose values were forgotten.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forgotten {
-    /// The workflow.
     pub workflow: String,
-    /// The input.
     pub input: String,
-    /// How many: one for each folder it was given in.
+    /// How many values: one for each folder in which it was given.
     pub values: usize,
 }
 
-/// Which runs are purged: those that ended and meet every condition.
+/// Which runs to purge: those that have ended and meet every condition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PurgeFilter {
-    /// They ended before this.
+    /// Only runs that ended before this time.
     pub ended_before_ms: Option<u64>,
-    /// They ended like this.
+    /// Only runs that ended with this status.
     pub status: Option<RunStatus>,
-    /// They are of this workflow.
+    /// Only runs of this workflow.
     pub workflow: Option<WorkflowId>,
-    /// They belong to this folder.
+    /// Only runs that belong to this folder.
     pub workspace: Option<String>,
 }
 
-/// What was restored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RestoreReport {
-    /// Runs.
     pub runs: u64,
-    /// Their events.
     pub events: u64,
-    /// Files that they refer to.
+    /// The files that the runs refer to.
     pub files: u64,
 }
 
 /// What was purged, or would be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PurgeReport {
-    /// Runs.
     pub runs: u64,
-    /// Their events.
     pub events: u64,
-    /// Large data that no other event has.
+    /// Large data that no other event uses.
     pub blobs: u64,
-    /// Texts of workflows that no other run has.
+    /// Workflow texts that no other run uses.
     pub texts: u64,
-    /// Projects whose runs they are.
+    /// Projects that the runs belong to.
     pub projects: u64,
     /// Files that no run refers to any more.
     pub files: u64,
-    /// Bytes that are free again.
+    /// The number of bytes freed.
     pub bytes: u64,
 }
 

@@ -1,8 +1,9 @@
-//! What a driver of runs needs from the world: a journal to write to, a way to wake other
-//! drivers, and something that sends requests.
+//! What a driver of runs needs from the world: a journal to write to, a way to wake other drivers,
+//! and something that sends requests.
 //!
-//! These are ports: the engine names what it needs, and crates above implement it. Nothing here
-//! knows a database. All methods return boxed futures, so that a driver holds them as `dyn`.
+//! These are ports: the engine names what it needs, and higher-level crates implement it. Nothing
+//! here depends on a database. All methods return boxed futures, so that a driver can hold the
+//! ports as `dyn`.
 
 mod dispatch;
 mod history;
@@ -28,5 +29,5 @@ pub use sender::{
 /// A future that a port returns.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What a journal answers.
+/// The result of a journal operation.
 pub type JournalFuture<'a, T> = BoxFuture<'a, Result<T, JournalError>>;

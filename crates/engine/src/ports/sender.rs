@@ -1,4 +1,4 @@
-//! Sending the requests of runs, and preparing the runs that steps start.
+//! Sending the requests of runs, and preparing child runs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,98 +15,93 @@ use crate::interpreter::{AttemptOutcome, WorldView};
 use crate::world::{MissingWorld, RunWorld};
 use crate::{Failure, Flow};
 
-/// Reaches the world on behalf of runs: catalogs, inputs and built-in commands live behind it.
+/// Gives runs access to the world: catalogs, inputs and built-in commands are behind it.
 pub trait RequestSender: WorldView + Send + Sync + fmt::Debug {
-    /// Sends a request once. Nothing is sent unless it has the digest that was recorded.
+    /// Sends a request once. Nothing is sent unless its digest is the recorded one.
     fn send(&self, sending: OutgoingRequest) -> BoxFuture<'_, AttemptOutcome>;
 
-    /// The run of a step, ready to be recorded.
+    /// Prepares a child run to be recorded.
     fn prepare_child(&self, child: ChildRun) -> BoxFuture<'_, Result<PreparedRun, Failure>>;
 
-    /// The sender for the world of a run. It is another one for each world, and nothing of the
-    /// folder that this process works in has a part in it.
+    /// Opens the sender for a run's world. Each world has its own sender, which does not depend on
+    /// the folder that this process works in.
     fn open(self: Arc<Self>, head: &RunCreated) -> BoxFuture<'_, Opened>;
 
-    /// A run has ended: whatever was kept for it in memory is no longer needed.
+    /// Frees whatever is kept in memory for a run that has ended.
     fn forget(&self, run: &RunId);
 }
 
-/// The world of a run, or what of it is missing here.
+/// The world of a run, or what is missing here.
 pub type Opened = Result<OpenWorld, MissingWorld>;
 
-/// The world of a run, ready to be used.
+/// The world of a run, ready for use.
 #[derive(Debug, Clone)]
 pub struct OpenWorld {
-    /// What its requests are sent with.
+    /// The sender for its requests.
     pub sender: Arc<dyn RequestSender>,
-    /// What is to be recorded before anything is sent: the run was started without a world.
+    /// The world to record before anything is sent, if the run was started without one.
     pub pin: Option<WorldPin>,
 }
 
-/// A world that a run is to be pinned to.
+/// A world to pin a run to.
 #[derive(Debug, Clone)]
 pub struct WorldPin {
-    /// The world.
     pub world: RunWorld,
-    /// The texts that it refers to, which are kept before it is recorded.
+    /// The texts that the world refers to, which are stored before it is recorded.
     pub texts: Vec<PinnedText>,
 }
 
-/// A text that a run refers to beside that of its workflow.
+/// A text that a run refers to, other than its own workflow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PinnedText {
-    /// Its hash.
     pub hash: Digest,
-    /// The text.
     pub text: Arc<str>,
 }
 
-/// What a sender has to know about the run it effects for.
+/// What a sender has to know about the run it acts for.
 #[derive(Debug, Clone)]
 pub struct RunContext {
-    /// The run.
     pub run: RunId,
-    /// What its placeholders for secrets are made with.
+    /// The nonce of the run's secret placeholders.
     pub nonce: String,
-    /// Secret inputs whose value came from their default.
+    /// The secret inputs whose value came from their default.
     pub defaulted: Vec<String>,
-    /// Its workflow.
     pub flow: Flow,
-    /// Mocks answer, and nothing is sent.
+    /// Whether mocks answer and nothing is sent.
     pub mock: bool,
 }
 
 /// One request of a run.
 #[derive(Debug, Clone)]
 pub struct OutgoingRequest {
-    /// The run.
     pub context: RunContext,
-    /// The request, with placeholders for its secrets.
+    /// The request, with placeholders in place of secrets.
     pub call: StepCall,
-    /// The digest of the request that was recorded.
+    /// The recorded digest of the request.
     pub digest: String,
-    /// Which attempt of the step it is, from 1.
+    /// The number of the attempt at the step, starting at 1.
     pub attempt: u32,
-    /// Tells a server that two requests are one.
+    /// Lets a server recognize a repeated request.
     pub idempotency_key: String,
-    /// Whether it may still begin.
+    /// Whether the request may still be started.
     pub permit: SendPermit,
 }
 
-/// Whether a request may still begin. It is asked directly before the first byte leaves: a process
-/// can be stopped anywhere before that, and the run may be another's when it wakes.
+/// Whether a request may still be started. This is checked immediately before the first byte is
+/// sent: a process can be suspended anywhere before that, and another one may have taken over the
+/// run when it wakes.
 #[derive(Clone)]
 pub struct SendPermit {
     holds: Arc<dyn Fn() -> bool + Send + Sync>,
 }
 
 impl SendPermit {
-    /// One that holds for as long as this says so.
+    /// A permit that is valid for as long as `holds` returns true.
     pub fn new(holds: impl Fn() -> bool + Send + Sync + 'static) -> SendPermit {
         SendPermit { holds: Arc::new(holds) }
     }
 
-    /// Whether the request may begin now.
+    /// Whether the request may be started now.
     pub fn holds(&self) -> bool {
         (self.holds)()
     }
@@ -118,44 +113,40 @@ impl fmt::Debug for SendPermit {
     }
 }
 
-/// A run that a step starts.
+/// A child run to be started by a step.
 #[derive(Debug, Clone)]
 pub struct ChildRun {
-    /// Its identity.
     pub run: RunId,
-    /// The workflow it runs.
     pub workflow: String,
-    /// What the step gives it, with placeholders for secrets.
+    /// The inputs that the step gives it, with placeholders in place of secrets.
     pub inputs: Map<String, Value>,
-    /// What it may spend.
+    /// The budget that it may use.
     pub rest: BTreeMap<Budget, u64>,
     /// The run and the step that start it.
     pub parent: Parent,
-    /// The run above it, whose secrets it may be handed.
+    /// The parent run, whose secrets may be passed on.
     pub above: RunContext,
-    /// Who started the run above it.
+    /// Who started the parent run.
     pub actor: Actor,
-    /// What a loss of power may cost.
+    /// What a power failure may cost.
     pub durability: Durability,
 }
 
 /// A run that is ready to be recorded.
 #[derive(Debug, Clone)]
 pub struct PreparedRun {
-    /// Its identity.
     pub id: RunId,
-    /// The workflow.
     pub workflow: WorkflowId,
-    /// The workflow's name for people.
+    /// The workflow's title for people.
     pub title: String,
     /// The text of the workflow.
     pub text: String,
-    /// The text, compiled.
+    /// The compiled workflow.
     pub flow: Flow,
-    /// Its first event.
+    /// The first event.
     pub created: RunCreated,
     /// The texts that its world refers to.
     pub pinned: Vec<PinnedText>,
-    /// What a loss of power may cost.
+    /// What a power failure may cost.
     pub durability: Durability,
 }

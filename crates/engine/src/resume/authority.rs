@@ -1,7 +1,8 @@
-//! Who has to be there for a run to go on in a way: nobody, a person, or a person who shows it.
+//! Who has to authorize a resumption: nobody, a person, or a person who proves their presence.
 //!
-//! Whatever a person was to decide is not decided by beginning again: a write of which nobody knows
-//! whether it happened, tries of an agent that are used up, a question that was asked.
+//! Resuming must not bypass a decision that was up to a person: whether a write with an unknown
+//! outcome may be repeated, whether an agent gets more attempts, or whether an approval is still
+//! requested.
 
 use milepost_model::step::Action;
 
@@ -12,18 +13,18 @@ use crate::state::{Phase, State, StepState};
 use crate::world::WorldChange;
 use crate::{Flow, StepKey};
 
-/// Who has to be there, and what for.
+/// Who has to authorize a resumption, and what for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Needs {
-    /// Nobody.
+    /// No authorization is needed.
     Nobody,
-    /// A person.
+    /// A person has to request it.
     Person(String),
-    /// A person who shows to be there.
+    /// A person has to request it and prove their presence.
     Proof(String),
 }
 
-/// Who has to be there for a resumption on a text.
+/// Who has to authorize a resumption with this workflow.
 pub fn needs(flow: &Flow, state: &State, resumption: &Resumption) -> Needs {
     let reset: Vec<(&StepKey, &StepState)> = state
         .steps
@@ -49,7 +50,7 @@ pub fn needs(flow: &Flow, state: &State, resumption: &Resumption) -> Needs {
     if !shown.is_empty() {
         return Needs::Proof(shown.join(", "));
     }
-    // What comes at every end is written to be done at every end.
+    // `finally` steps are meant to run at the end every time.
     let again = reset.iter().filter(|(key, _)| !flow.is_finally(key));
     let again = again.filter_map(|(key, step)| {
         let wrote = step.wrote.as_ref().filter(|wrote| !wrote.repeatable)?;
@@ -59,7 +60,7 @@ pub fn needs(flow: &Flow, state: &State, resumption: &Resumption) -> Needs {
     if again.is_empty() { Needs::Nobody } else { Needs::Person(again.join(", ")) }
 }
 
-/// The catalogs whose requests would go elsewhere, or with other credentials.
+/// The changes that would send requests to another address or with other credentials.
 fn redirected(state: &State, resumption: &Resumption) -> Vec<String> {
     let worlds = state.head.world.as_ref().zip(resumption.world.as_ref());
     let changes = worlds.map(|(before, after)| before.changes(after)).unwrap_or_default();
@@ -71,7 +72,7 @@ fn redirected(state: &State, resumption: &Resumption) -> Vec<String> {
     changes.collect()
 }
 
-/// Whether an agent has no tries left for a step that is not done.
+/// Whether an agent has no attempts left for an unfinished step.
 fn is_exhausted(flow: &Flow, key: &StepKey, step: &StepState) -> bool {
     let Some(Action::Prompt(prompt)) = flow.of_key(key).map(|step| &step.action) else {
         return false;
@@ -79,8 +80,8 @@ fn is_exhausted(flow: &Flow, key: &StepKey, step: &StepState) -> bool {
     step.refused > 0 && step.phase != Phase::Succeeded && step.tries_left(prompt.max_attempts) == 0
 }
 
-/// Whether a person was asked something that the text no longer asks, or no longer asks before what
-/// it was about.
+/// Whether a person was asked something that the text no longer asks, or no longer asks before the
+/// requests that it was about.
 fn loses(flow: &Flow, state: &State, key: &StepKey, step: &StepState) -> bool {
     let Some(request) = step.request.as_deref() else { return false };
     let asks = flow.of_key(key).is_some_and(|step| match &step.action {

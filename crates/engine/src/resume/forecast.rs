@@ -1,7 +1,7 @@
-//! What a resumption will cost when everything succeeds at once, and what it saves.
+//! What a resumption will cost if every attempt succeeds, and what it saves.
 //!
-//! Exact where the values that decide are known: inputs and what is kept. A condition, a list or a
-//! number of passes that depends on what is still to come makes a range.
+//! The forecast is exact where the deciding values are known: inputs and kept outputs. A condition,
+//! a list or a number of passes that depends on future values makes it a range.
 
 use std::fmt;
 
@@ -23,17 +23,17 @@ use crate::interpreter::step_action::{millis, polls_until};
 use crate::state::{Phase, State, StepStatus};
 use crate::{Cause, Flow, StepKey, limits, secret_placeholder};
 
-/// How many of something: so many, or a range.
+/// An exact count or a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ForecastRange {
-    /// At least.
+    /// The lower bound.
     pub least: u64,
-    /// At most; nothing when there is no bound that is known before.
+    /// The upper bound; `None` if it is not known in advance.
     pub most: Option<u64>,
 }
 
 impl ForecastRange {
-    /// None at all.
+    /// Exactly zero.
     pub const NONE: ForecastRange = ForecastRange { least: 0, most: Some(0) };
     const ONE: ForecastRange = ForecastRange { least: 1, most: Some(1) };
     const MAYBE: ForecastRange = ForecastRange { least: 0, most: Some(1) };
@@ -54,7 +54,7 @@ impl ForecastRange {
         ForecastRange { least: self.least.saturating_mul(other.least), most }
     }
 
-    /// As many less as are done already.
+    /// Subtracts what is already done.
     fn less(self, done: u64) -> ForecastRange {
         let most = self.most.map(|most| most.saturating_sub(done));
         ForecastRange { least: self.least.saturating_sub(done), most }
@@ -64,7 +64,7 @@ impl ForecastRange {
         ForecastRange { least: 0, ..self }
     }
 
-    /// Whether a number is what was forecast.
+    /// Whether a count is within the forecast.
     pub fn holds(self, count: u64) -> bool {
         self.least <= count && self.most.is_none_or(|most| count <= most)
     }
@@ -87,17 +87,17 @@ pub struct Forecast {
     pub calls: ForecastRange,
     /// Requests that change something.
     pub writes: ForecastRange,
-    /// Steps that an agent has to do.
+    /// Steps for an agent to do.
     pub agent_steps: ForecastRange,
-    /// Questions that a person is asked.
+    /// Questions for a person to answer.
     pub approvals: ForecastRange,
-    /// Other workflows that are run; what they cost is theirs.
+    /// Child runs; their own costs are not included.
     pub children: ForecastRange,
-    /// What is not paid again.
+    /// The cost that is not incurred again.
     pub saved: SavedCost,
 }
 
-/// What is not paid again.
+/// The cost that is not incurred again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SavedCost {
     /// Requests.
@@ -108,18 +108,17 @@ pub struct SavedCost {
     pub agent_steps: u64,
 }
 
-/// What becomes of a step of the top level.
+/// What will happen to a top-level step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StepFate {
-    /// It is over, and stays so.
+    /// It has ended, and its result is kept.
     Over,
-    /// It runs.
     Runs,
-    /// It runs unless something that is still to come is against it.
+    /// It runs unless something that is not known yet prevents it, for this reason.
     MayRun(String),
-    /// It is skipped, and why.
+    /// It is skipped, for this reason.
     Skips(String),
-    /// It fails before it does anything, and why.
+    /// It fails before it does anything, for this reason.
     Fails(String),
     /// It is not reached.
     Left,
@@ -163,20 +162,20 @@ impl Forecast {
     }
 }
 
-/// A resumed run, looked ahead.
+/// Predicts how a resumed run will proceed.
 pub(crate) struct Outlook<'o> {
     flow: &'o Flow,
     state: &'o State,
     world: &'o dyn WorldView,
     fates: Vec<StepFate>,
-    /// What expressions see of steps: what is kept, and how the others will have ended.
+    /// The steps as expressions will see them: what is kept, and the expected status of the others.
     steps: Value,
-    /// An agent has worked by then: variables may be anything.
+    /// Whether an agent will have worked by then, so that variables may have any value.
     varies: bool,
 }
 
 impl<'o> Outlook<'o> {
-    /// Of a run as it is when it has been resumed.
+    /// Predicts the fates of all steps from the state after the resumption.
     pub(crate) fn of(flow: &'o Flow, state: &'o State, world: &'o dyn WorldView) -> Outlook<'o> {
         let steps = state.names().get("steps").cloned().unwrap_or_else(|| json!({}));
         let mut outlook = Outlook { flow, state, world, fates: Vec::new(), steps, varies: false };
@@ -190,12 +189,12 @@ impl<'o> Outlook<'o> {
         outlook
     }
 
-    /// What becomes of a step.
+    /// What will happen to a step.
     pub(crate) fn fate(&self, index: usize) -> &StepFate {
         &self.fates[index]
     }
 
-    /// The sum of it.
+    /// The total cost.
     pub(crate) fn forecast(&self) -> Forecast {
         let mut total = Forecast::NONE;
         for (index, fate) in self.fates.iter().enumerate() {
@@ -209,7 +208,7 @@ impl<'o> Outlook<'o> {
         Forecast { saved: self.saved(), ..total }
     }
 
-    /// Whether a yes may have to be given again.
+    /// Whether an approval may have to be given again.
     pub(crate) fn may_void(&self, index: usize) -> bool {
         self.fates[index] == StepFate::Over && self.voids(index) != ForecastRange::NONE
     }
@@ -248,7 +247,8 @@ impl<'o> Outlook<'o> {
         }
     }
 
-    /// Whether a step can be written out: it may read what a step that is left out never came to.
+    /// Whether a step's expressions can be evaluated: they may read the output of a step that has
+    /// none.
     fn sight(&self, step: &Step) -> Readability {
         let exprs = match (&step.for_each, &step.action) {
             (Some(each), _) => each.items.exprs(),
@@ -274,7 +274,7 @@ impl<'o> Outlook<'o> {
         sight
     }
 
-    /// A step whose output an expression reads, and that may have none.
+    /// A step whose output an expression reads although there may be none.
     fn doubts<'e>(&self, expr: &'e Expr) -> Option<&'e str> {
         expr.references().iter().find_map(|reference| {
             let name = field(reference, 0).filter(|_| reference.root == "steps")?;
@@ -284,7 +284,7 @@ impl<'o> Outlook<'o> {
         })
     }
 
-    /// Whether a guide has begun a step behind a loop: the loop has no execution of its own.
+    /// Whether a guide has started a step after this loop: the loop has no execution of its own.
     fn is_walked_past(&self, index: usize) -> bool {
         let nodes = self.flow.nodes();
         let step = self.flow.of_key(&nodes[index].key);
@@ -294,14 +294,14 @@ impl<'o> Outlook<'o> {
         self.flow.is_walked() && looped && begun(&nodes[index].key) && later()
     }
 
-    /// Whether what a step waits for lets it run; the rules are those of the interpreter.
+    /// Whether a step's dependencies allow it to run, by the same rules as in the interpreter.
     fn needed(&self, index: usize, step: &Step) -> StepFate {
         let nodes = self.flow.nodes();
         let waits = nodes[index].waits.iter().copied();
         let own: Vec<usize> =
             waits.filter(|wait| nodes[*wait].finally == nodes[index].finally).collect();
         let name = |wait: usize| &nodes[wait].key;
-        // Steps of a guide follow each other whether or not the one before was left out.
+        // The steps of a guide follow each other even if the previous one was skipped.
         if self.flow.is_walked() {
             return StepFate::Runs;
         }
@@ -374,7 +374,7 @@ impl<'o> Outlook<'o> {
         }
     }
 
-    /// Remembers what later conditions will see of a step.
+    /// Records what later conditions will see of a step.
     fn note(&mut self, index: usize, fate: &StepFate) {
         let key = &self.flow.nodes()[index].key;
         let status = match fate {
@@ -392,7 +392,7 @@ impl<'o> Outlook<'o> {
         self.varies |= runs && step.is_some_and(works);
     }
 
-    /// A step whose author ends the run ends it even when everything succeeds.
+    /// Whether a step ends the run even if every attempt succeeds, as a `fail` step does.
     fn stops(&self, index: usize, fate: &StepFate, before: Stop) -> Stop {
         let node = &self.flow.nodes()[index];
         let step = self.flow.of_key(&node.key);
@@ -415,7 +415,7 @@ impl<'o> Outlook<'o> {
         RunScope::of(self.state).with("steps", self.steps.clone())
     }
 
-    /// Whether all that an expression reads is known already.
+    /// Whether everything that an expression reads is already known.
     fn knows(&self, expr: &Expr) -> bool {
         let timeless = !expr.source().contains("now(");
         timeless
@@ -424,7 +424,7 @@ impl<'o> Outlook<'o> {
                 "steps" => {
                     let index = field(reference, 0).and_then(|name| self.flow.index(name));
                     match index.and_then(|index| self.fates.get(index)) {
-                        // What is left out comes to nothing more.
+                        // A skipped step will not produce anything more.
                         Some(StepFate::Over | StepFate::Skips(_)) => true,
                         Some(StepFate::Runs) => field(reference, 1) == Some("status"),
                         Some(StepFate::Fails(_)) => {
@@ -441,7 +441,7 @@ impl<'o> Outlook<'o> {
         step.exprs().iter().all(|located| self.knows(located.expr))
     }
 
-    /// What a step of the top level costs that runs.
+    /// The cost of a top-level step that runs.
     fn node(&self, index: usize) -> Forecast {
         let key = &self.flow.nodes()[index].key;
         let Some(step) = self.flow.of_key(key) else { return Forecast::NONE };
@@ -460,11 +460,11 @@ impl<'o> Outlook<'o> {
             Some(Value::Array(items)) => ForecastRange::exactly(items.len()),
             _ => ForecastRange { least: 0, most: None },
         };
-        // Items have no history of their own: the list is new.
+        // The list is new, so its items have not started.
         self.fresh(key, step).times(count)
     }
 
-    /// What one execution costs from where it stands.
+    /// The remaining cost of an execution.
     fn execution(&self, key: &StepKey, step: &Step) -> Forecast {
         let Some(stands) = self.state.step(key).filter(|stands| stands.began_ms.is_some()) else {
             return self.fresh(key, step);
@@ -489,7 +489,7 @@ impl<'o> Outlook<'o> {
         }
     }
 
-    /// What one execution costs that begins.
+    /// The cost of an execution that has not started.
     fn fresh(&self, key: &StepKey, step: &Step) -> Forecast {
         match &step.action {
             Action::Run(run) => self.run(key, run),
@@ -529,7 +529,7 @@ impl<'o> Outlook<'o> {
         checks.fold(agent, Forecast::plus)
     }
 
-    /// The passes of a loop, without those steps in them that are done.
+    /// The cost of a loop's passes, without the steps that are already done.
     fn looped(&self, around: &StepKey, looped: &Loop, outer: ForecastRange) -> Forecast {
         let spec = &looped.spec;
         let most = spec.max_iterations.get().into();
@@ -559,7 +559,7 @@ impl<'o> Outlook<'o> {
         inner.fold(Forecast::NONE, Forecast::plus)
     }
 
-    /// How often a yes that is kept has to be given again.
+    /// How often an approval that is kept has to be given again.
     fn voids(&self, index: usize) -> ForecastRange {
         if !is_given(self.flow, self.state, index) {
             return ForecastRange::NONE;
@@ -580,8 +580,7 @@ impl<'o> Outlook<'o> {
         }
     }
 
-    /// Whether what was approved differs from what would be done; nothing when that depends on what
-    /// is still to come.
+    /// Whether what was approved differs from what would be sent; `None` if that is not known yet.
     fn differs(&self, index: usize) -> Option<bool> {
         let key = &self.flow.nodes()[index].key;
         let step = self.flow.of_key(key)?;
@@ -606,7 +605,7 @@ impl<'o> Outlook<'o> {
         let unseen = |key: &StepKey| !before.names(key) && !self.state.has_begun(key);
         for key in look.senders_below(key).into_iter().filter(unseen) {
             let step = self.flow.of_key(&key)?;
-            // Which items a list has may be told later.
+            // The items of a list may not be known yet.
             if step.for_each.is_none() || self.knows_all(step) {
                 return Some(true);
             }
@@ -615,7 +614,7 @@ impl<'o> Outlook<'o> {
         known.then_some(false)
     }
 
-    /// What the executions cost that are kept.
+    /// The cost of the executions that are kept.
     fn saved(&self) -> SavedCost {
         let mut saved = SavedCost::default();
         let kept = self.state.steps.iter().filter(|(_, step)| step.phase == Phase::Succeeded);
@@ -641,7 +640,7 @@ impl<'o> Outlook<'o> {
     }
 }
 
-/// What comes after a request that has been sent already.
+/// The remaining cost after a request that has already been sent.
 fn polled_on(step: &Step, fresh: Forecast) -> Forecast {
     match &step.action {
         Action::Run(run) if run.repeat.is_some() => fresh.if_at_all(),
@@ -649,7 +648,7 @@ fn polled_on(step: &Step, fresh: Forecast) -> Forecast {
     }
 }
 
-/// How often polling asks.
+/// The number of polling passes.
 fn passes(repeat: &Repeat) -> ForecastRange {
     let every = repeat.every.as_ref().map_or(limits::POLL_MS, millis).max(1);
     let attempts = repeat.max_attempts.map(|most| u64::from(most.get()));
@@ -657,17 +656,17 @@ fn passes(repeat: &Repeat) -> ForecastRange {
     ForecastRange { least: 1, most: attempts.into_iter().chain(timed).min() }
 }
 
-/// Whether what a step reads will be there.
+/// Whether the values that a step reads will exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Readability {
     Clear,
-    /// It may not be.
+    /// They may not exist.
     Doubtful(String),
-    /// It will not be.
+    /// They will not exist.
     Broken(String),
 }
 
-/// Whether the author ends the run before a step.
+/// Whether an earlier step ends the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Stop {
     No,
@@ -675,7 +674,7 @@ enum Stop {
     Yes,
 }
 
-/// How a step that others wait for will have ended.
+/// How a step that others wait for will end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ended {
     Succeeded,
@@ -683,6 +682,6 @@ enum Ended {
     Skipped,
     /// Succeeded or skipped.
     Open,
-    /// It does not come to an end.
+    /// It does not end.
     Left,
 }

@@ -1,4 +1,4 @@
-//! When a run does not go on, and the words for it.
+//! When a run cannot be resumed, and the messages for it.
 
 use milepost_model::hint::{Hint, Invocation};
 use milepost_model::problem::Code;
@@ -11,7 +11,7 @@ use crate::state::{End, IllegalEvent, Phase, State};
 use crate::view::{self, Waiting};
 use crate::{Cause, Failure, Flow, StepKey};
 
-/// Whether the run is where it can be resumed at all, and by whom.
+/// Checks that the run can be resumed in its current state, and by this actor.
 pub(crate) fn of_run(flow: &Flow, state: &State, request: &ResumeRequest) -> Result<(), Failure> {
     let spends = budget::decided(state, &request.by, &request.budget).next().is_some();
     let decides = !request.overrides.is_empty() || spends;
@@ -45,7 +45,7 @@ pub(crate) fn of_run(flow: &Flow, state: &State, request: &ResumeRequest) -> Res
     Err(Failure::new(Code::RunConflict, "the run is still running", hint))
 }
 
-/// Whether what is wanted makes sense in this workflow.
+/// Checks that the request makes sense in this workflow.
 pub(crate) fn of_wish(
     flow: &Flow,
     state: &State,
@@ -76,7 +76,7 @@ pub(crate) fn of_wish(
     }
 }
 
-/// Whether anything is left to do.
+/// Checks that there is anything left to do.
 pub(crate) fn of_choice(
     flow: &Flow,
     state: &State,
@@ -109,7 +109,7 @@ pub(crate) fn of_choice(
     Ok(())
 }
 
-/// Whether nothing is forgotten that is on its way, or waits for somebody.
+/// Checks that nothing in flight, or waiting for somebody, would be discarded.
 pub(crate) fn of_open(state: &State, resumption: &Resumption) -> Result<(), Failure> {
     let open =
         state.open().filter(|(key, _)| resumption.reset.iter().any(|reset| key.is_within(reset)));
@@ -173,7 +173,7 @@ fn spent(budget: Budget, used: u64) -> Failure {
     refused(message, format!("resume with a limit of `{name}` above {used}")).with("budget", name)
 }
 
-/// A step inside another one.
+/// The error for a step inside another step.
 pub(crate) fn inside(named: &str) -> Failure {
     let message = format!("`{named}` lies inside another step");
     let top = StepKey::of_walk(named);
@@ -184,21 +184,21 @@ pub(crate) fn inside(named: &str) -> Failure {
     refused(message, hint).with("step", named)
 }
 
-/// A yes that no person said.
+/// The error for replacing a person's approval.
 pub(crate) fn forged(key: &StepKey) -> Failure {
     let message = format!("`{key}` asks a person: its answer is not replaced");
     let hint = Hint::text("decide with ").call(Invocation::of("workflow.approve"));
     refused(message, hint).with("step", key.as_str())
 }
 
-/// An output that is not what its step promises.
+/// The error for an output that does not match its step's schema.
 pub(crate) fn misfit(key: &StepKey, cause: &str) -> Failure {
     let message = format!("the output for `{key}` does not fit its schema: {cause}");
     Failure::new(Code::OutputInvalid, message, "give an output as the schema has it")
         .with("step", key.as_str())
 }
 
-/// One step, and which?
+/// The error for `only` without exactly one step.
 pub(crate) fn only_one() -> Failure {
     let hint = Hint::text("name the one step with ")
         .argument("from")
@@ -209,27 +209,27 @@ pub(crate) fn only_one() -> Failure {
     refused("`only` runs one step", hint)
 }
 
-/// A guide that became a manifest, or the other way round.
+/// The error for a guide that became a manifest, or vice versa.
 pub(crate) fn respelt() -> Failure {
     let message = "the newest version is spelt as another kind of workflow";
     refused(message, "resume on the pinned version, or start a new run")
 }
 
-/// A kept step that is gone.
+/// The error for a kept step that no longer exists.
 pub(crate) fn removed(key: &StepKey) -> Failure {
     let message = format!("the newest version has no step `{key}`, which would be kept");
     let hint = "resume on the pinned version, or from the start";
     refused(message, hint).with("step", key.as_str())
 }
 
-/// A kept step that is another one now.
+/// The error for a kept step that has changed.
 pub(crate) fn rewired(key: &StepKey, how: &str) -> Failure {
     let message = format!("`{key}` would be kept, and in the newest version {how}");
     let hint = format!("resume from `{key}`, or on the pinned version");
     refused(message, hint).with("step", key.as_str())
 }
 
-/// A resumption that the state does not take.
+/// The error for a resumption that does not fit the state.
 pub(crate) fn illegal(illegal: &IllegalEvent) -> Failure {
     refused(illegal.to_string(), "look at the run again, then resume it")
 }

@@ -13,21 +13,19 @@ use crate::{Flow, StepKey};
 /// Why a step runs again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RerunReason {
-    /// Somebody named it.
+    /// It was named in the request.
     Asked,
     /// Everything runs again.
     Start,
-    /// It reads an input that differs.
+    /// It reads an input that has changed.
     Reads(String),
-    /// It depends on a step that runs again, or whose output is replaced.
+    /// It depends on a step that runs again or whose output is replaced.
     Below(StepKey),
-    /// It failed.
     Failed,
-    /// It was canceled.
     Canceled,
-    /// It runs at every end.
+    /// It runs at the end every time.
     Finally,
-    /// It allowed a write that is done once more.
+    /// It approved a write that is repeated.
     Spent(StepKey),
 }
 
@@ -48,17 +46,17 @@ impl RerunReason {
     }
 }
 
-/// Which steps of the top level run again.
+/// Which top-level steps run again.
 #[derive(Debug, Default)]
 pub(crate) struct StepSelection {
-    /// By their number, why; those that are not here keep what they have.
+    /// The reason for each step that runs again, by index; other steps keep their results.
     pub(crate) why: BTreeMap<usize, RerunReason>,
-    /// Lists and loops that only go on with what is left of them.
+    /// Lists and loops that only run what is left of them.
     pub(crate) reopened: BTreeSet<usize>,
 }
 
 impl StepSelection {
-    /// What runs again in a flow; `old` is the one that ran.
+    /// Selects the steps that run again in `flow`; `old` is the workflow that ran.
     pub(crate) fn of(
         flow: &Flow,
         old: &Flow,
@@ -74,7 +72,7 @@ impl StepSelection {
         for named in wish.request.overrides.keys() {
             flow.index(named).and_then(|index| choice.why.remove(&index));
         }
-        // A yes that was given stays, unless the question itself was named.
+        // An approval that was given is kept, unless the request names it.
         let asked = |why: &RerunReason| *why == RerunReason::Asked;
         choice.why.retain(|index, why| asked(why) || !is_given(flow, state, *index));
         let goes_on = |(index, why): (&usize, &RerunReason)| {
@@ -90,7 +88,7 @@ impl StepSelection {
         choice
     }
 
-    /// The steps that are a reason by themselves.
+    /// Selects the steps that run again for a reason of their own.
     fn roots(&mut self, flow: &Flow, state: &State, wish: &ResolvedRequest<'_>) {
         for (index, node) in flow.nodes().iter().enumerate() {
             let begun = state.within(&node.key).next().is_some();
@@ -113,7 +111,7 @@ impl StepSelection {
         }
     }
 
-    /// All that depends on what runs again does as well.
+    /// Selects everything that depends on a selected step.
     fn spread(&mut self, flow: &Flow, wish: &ResolvedRequest<'_>) {
         let given = wish.request.overrides.keys().filter_map(|named| flow.index(named));
         let roots: Vec<usize> = self.why.keys().copied().chain(given).collect();
@@ -135,7 +133,8 @@ impl StepSelection {
         }
     }
 
-    /// One yes allows one write: what took effect is not done twice without being asked again.
+    /// One approval allows one write: a write that took effect is not repeated without asking
+    /// again.
     fn ask_again(&mut self, flow: &Flow, state: &State) {
         let mut spent = BTreeMap::new();
         for index in self.why.keys() {
@@ -153,7 +152,7 @@ impl StepSelection {
         }
     }
 
-    /// The executions of a step that are forgotten.
+    /// The executions of a step that are reset.
     pub(crate) fn resets(&self, flow: &Flow, state: &State, index: usize) -> Vec<StepKey> {
         let own = &flow.nodes()[index].key;
         let within = state.within(own);
@@ -176,7 +175,7 @@ impl StepSelection {
     }
 }
 
-/// Whether a step failed so that the run failed, or was canceled.
+/// Whether a step was canceled, or failed and made the run fail.
 pub(crate) fn broke(flow: &Flow, state: &State, index: usize) -> Option<RerunReason> {
     let own = &flow.nodes()[index].key;
     let of = |key: &StepKey| match state.phase(key) {
@@ -187,21 +186,21 @@ pub(crate) fn broke(flow: &Flow, state: &State, index: usize) -> Option<RerunRea
         Phase::Canceled => Some(RerunReason::Canceled),
         _ => None,
     };
-    // A loop of a guide has no execution of its own.
+    // A loop in a guide has no execution of its own.
     match state.step(own) {
         Some(_) => of(own),
         None => state.below(own).find_map(|(key, _)| of(key)),
     }
 }
 
-/// Whether a person said yes to it.
+/// Whether a person approved the step.
 pub(crate) fn is_given(flow: &Flow, state: &State, index: usize) -> bool {
     let key = &flow.nodes()[index].key;
     let asks = flow.of_key(key).is_some_and(|step| matches!(step.action, Action::Approve(_)));
     asks && *state.phase(key) == Phase::Succeeded
 }
 
-/// Whether it is a list or a loop of which something may be done already.
+/// Whether the step is a list or a loop that may be partly done.
 fn is_partial(state: &State, key: &StepKey) -> bool {
     let listed = state.step(key).is_none_or(|step| step.items.is_some());
     listed && state.below(key).next().is_some()
@@ -222,9 +221,9 @@ fn reads(flow: &Flow, step: &Step, input: &str) -> bool {
     expressed || varies(flow, step, input)
 }
 
-/// Whether what is not written as an expression names an input as a variable. Conditions, rules and
-/// texts name variables in many ways, so every word of them counts: a step that runs once more is
-/// better than one that keeps a result for another input.
+/// Whether a part of a step that is not an expression may use an input as a variable. Conditions,
+/// rules and texts refer to variables in many ways, so any occurrence of the name counts: running a
+/// step again is better than keeping a result for a different input.
 fn varies(flow: &Flow, step: &Step, input: &str) -> bool {
     let guided = flow.is_walked() || matches!(step.when, Some(When::Condition(_)));
     let told = match &step.action {

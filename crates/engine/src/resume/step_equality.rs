@@ -1,4 +1,4 @@
-//! Whether a step means the same in two texts, wherever in them it stands.
+//! Whether a step means the same in two texts, wherever it occurs in them.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,7 @@ use super::{ResolvedRequest, refusal};
 use crate::state::State;
 use crate::{Failure, Flow};
 
-/// Whether two steps do the same. Places, names for people and how patiently a step is tried have
-/// no part in it.
+/// Whether two steps do the same. Positions, titles and retry settings are ignored.
 fn do_the_same(was: &Step, now: &Step) -> bool {
     let runs_alike = was.when == now.when && was.needs == now.needs && was.for_each == now.for_each;
     runs_alike
@@ -25,7 +24,7 @@ fn do_the_same(was: &Step, now: &Step) -> bool {
         }
 }
 
-/// Whether what was done of a list or a loop counts for the new one too.
+/// Whether the finished part of a list or a loop is valid for the new one too.
 pub(crate) fn same_list(was: &Step, now: &Step) -> bool {
     match (&was.action, &now.action) {
         (Action::Run(old), Action::Run(new)) => {
@@ -37,7 +36,7 @@ pub(crate) fn same_list(was: &Step, now: &Step) -> bool {
     }
 }
 
-/// Whether every step that would be kept is still there, and is the same.
+/// Checks that every step that would be kept still exists and does the same.
 pub(crate) fn keeps(
     old: &Flow,
     new: &Flow,

@@ -1,23 +1,23 @@
-//! Executions that are found without a look at all of them. All of it follows from the executions.
+//! An index of executions, so that finding some does not mean scanning all. It can be derived from
+//! the executions.
 
 use std::collections::BTreeSet;
 
 use super::step::{Phase, StepState};
 use crate::event::step_key::StepKey;
 
-/// Executions by how they stand.
+/// Executions by their current phase.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct StepIndex {
-    /// Those that have begun and are not over.
+    /// Executions that have started and not ended.
     pub(super) open: BTreeSet<StepKey>,
-    /// Those that failed.
     pub(super) failed: BTreeSet<StepKey>,
-    /// Those that a person said yes to, and that are over.
+    /// Executions that have ended with a person's approval.
     pub(super) approved: BTreeSet<StepKey>,
 }
 
 impl StepIndex {
-    /// Notes how an execution stands now.
+    /// Updates the index after an execution has changed.
     pub(super) fn note(&mut self, key: &StepKey, step: Option<&StepState>) {
         let is = |holds: fn(&StepState) -> bool| step.is_some_and(holds);
         let approved = is(|step| {

@@ -1,4 +1,4 @@
-//! One execution of a step: where it stands, and what it has come to.
+//! One execution of a step: its phase and its results.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,66 +13,64 @@ use crate::event::{
 use crate::named_enum::named_enum;
 use crate::{BudgetUsage, Cause, Failure, StepKey, limits};
 
-/// Where an execution of a step stands.
+/// The phase of a step's execution.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Phase {
-    /// It has not begun.
+    /// It has not started.
     #[default]
     Pending,
-    /// Its items are known and under way.
+    /// Its items are known and being processed.
     Listed,
-    /// A request is on its way.
+    /// A request is in flight.
     Calling(Box<Attempt>),
-    /// It is tried again at a time.
+    /// It is retried at this time.
     Backoff(u64),
-    /// It is polled again at a time.
+    /// It is polled again at this time.
     Between(u64),
-    /// It waits for a time.
+    /// It waits until this time.
     Sleeping(u64),
-    /// There is an answer; what it means is to be decided.
+    /// An answer has arrived and is to be evaluated.
     Answered,
-    /// It will not be tried again.
+    /// It has failed and will not be retried.
     Failing(Box<Failure>),
-    /// Nobody knows whether it took effect.
+    /// Nobody knows whether its request took effect.
     Unknown(Box<Failure>),
-    /// An agent may work on it: which try.
+    /// An agent may work on it; this is the number of the attempt.
     Offered(u32),
-    /// What an agent claims is being checked.
+    /// An agent's submission is being checked.
     Verifying,
-    /// What an agent claims will not do.
+    /// An agent's submission was rejected.
     Rejected,
-    /// What an agent claims will do.
+    /// An agent's submission was accepted.
     Accepted,
-    /// A person is asked.
+    /// A person is being asked.
     Asking,
-    /// A person has answered.
+    /// A person has answered; true means approved.
     Decided(bool),
-    /// What a person approved has changed.
+    /// The requests that a person approved have changed.
     Voided,
-    /// Another run works on it.
+    /// A child run works on it.
     Child(String),
-    /// It is done.
     Succeeded,
-    /// It is over without success.
     Failed,
-    /// It does not run.
+    /// Its condition or its dependencies ruled it out.
     Skipped,
-    /// The run was canceled before it was done.
+    /// It was canceled before it was done.
     Canceled,
 }
 
 impl Phase {
-    /// Whether nothing more comes of it.
+    /// Whether the execution has ended.
     pub fn is_closed(&self) -> bool {
         matches!(self, Phase::Succeeded | Phase::Failed | Phase::Skipped | Phase::Canceled)
     }
 
-    /// Whether something is on its way whose end is still to be told.
+    /// Whether a request or a child run is in flight.
     pub fn is_busy(&self) -> bool {
         matches!(self, Phase::Calling(_) | Phase::Child(_))
     }
 
-    /// When it goes on by itself.
+    /// When the execution continues on its own.
     pub fn wakes_at(&self) -> Option<u64> {
         match self {
             Phase::Backoff(at) | Phase::Between(at) | Phase::Sleeping(at) => Some(*at),
@@ -80,7 +78,7 @@ impl Phase {
         }
     }
 
-    /// What people see of it.
+    /// The status that people see.
     pub fn status(&self) -> StepStatus {
         match self {
             Phase::Pending => StepStatus::Pending,
@@ -111,145 +109,140 @@ impl Phase {
 named_enum! {
     /// The status of a step, as people and expressions see it.
     StepStatus {
-        /// It has not begun.
+        /// It has not started.
         Pending = "pending",
-        /// Something is under way, or due.
+        /// Something is in progress or due.
         Running = "running",
         /// A person or an agent has to act.
         Waiting = "waiting",
         Succeeded = "succeeded",
         Failed = "failed",
-        /// Its condition, or what it depends on, left it out.
+        /// Its condition or its dependencies ruled it out.
         Skipped = "skipped",
-        /// The run was canceled before it was done.
+        /// The run was canceled before the step was done.
         Canceled = "canceled",
     }
 }
 
-/// One execution of a step.
+/// The state of one execution of a step.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StepState {
-    /// Where it stands.
     pub phase: Phase,
-    /// How often it was forgotten and begun again.
+    /// How often it was reset.
     pub generation: u32,
-    /// Tries, those that were interrupted not counted.
+    /// The number of attempts, not counting interrupted ones.
     pub attempts: u32,
-    /// The event that began the attempt on its way, which names it.
+    /// The sequence number of the event that started the current attempt, which identifies it.
     pub attempt_seq: Option<u64>,
-    /// When the last attempt began, and how long it may take, in milliseconds.
+    /// When the last attempt started, and its timeout, in milliseconds.
     pub attempt_ms: Option<(u64, u64)>,
-    /// The attempt of which somebody has to say what became of it.
+    /// The attempt whose outcome a person has to decide.
     pub in_doubt: Option<Box<Attempt>>,
-    /// Passes of polling that are over.
+    /// The number of finished polling passes.
     pub passes: u32,
-    /// The event after which somebody has to say what became of it.
+    /// The sequence number of the event that left the outcome for a person to decide.
     pub asked: Option<u64>,
-    /// Nobody has said yet what became of its last request.
+    /// Whether the outcome of the last request is still undecided.
     pub unsettled: bool,
-    /// What came back last.
+    /// The last answer.
     pub answer: Option<CallAnswer>,
-    /// The run that worked on it last.
+    /// The child run that last worked on it.
     pub child: Option<Box<ChildState>>,
-    /// A run that worked on it and did not succeed: it can go on.
+    /// A child run that worked on it without success and can be continued.
     pub left: Option<Box<ChildState>>,
-    /// Its output.
     pub output: Option<Value>,
-    /// Why it failed.
     pub failure: Option<Failure>,
-    /// The items it runs over.
+    /// The items that the step runs over.
     pub items: Option<Arc<Vec<Value>>>,
-    /// So many of its first items are over.
+    /// How many items at the start of the list have all ended.
     pub items_over: usize,
-    /// An item that failed.
+    /// The index of an item that failed.
     pub item_failed: Option<usize>,
-    /// What was submitted, and what became of it.
+    /// The submissions so far and their verdicts.
     pub judged: Vec<JudgedSubmission>,
-    /// Submissions that used up a try.
+    /// Submissions that used up an attempt.
     pub refused: u32,
-    /// The last try that was offered to an agent; it never starts over, so that a try names one
-    /// submission for good.
+    /// The number of the last attempt offered to an agent. It never starts over, so that a number
+    /// always identifies one submission.
     pub offered: u32,
-    /// What is being checked, or was accepted.
+    /// The submission that is being checked or was accepted.
     pub submission: Option<Submission>,
-    /// Messages whose senders wait for the verdict on it.
+    /// Messages whose senders wait for the verdict on the submission.
     pub awaiting: Vec<String>,
-    /// The time that stood in what a person was asked last: that of the event before.
+    /// The time used in the last question to a person: that of the event before it.
     pub asked_ms: Option<u64>,
-    /// What a person was asked last.
+    /// The last question to a person.
     pub request: Option<Box<ApprovalRequest>>,
-    /// What the person said.
+    /// The person's decision.
     pub verdict: Option<Box<ApprovalDecision>>,
-    /// What a person said when it was sent back.
+    /// What a person said when they sent the step back.
     pub feedback: Option<String>,
     /// How often it sent the run back.
     pub sent_back: u32,
-    /// What it changed, or may have changed, in the world, however often it was forgotten since.
+    /// The writes that took effect or may have done so, including those before a reset.
     pub wrote: Option<WriteRecord>,
-    /// When it began.
     pub began_ms: Option<u64>,
-    /// When it was over.
     pub ended_ms: Option<u64>,
 }
 
-/// A run that a step started.
+/// A child run that a step started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChildState {
-    /// Which.
     pub run: String,
-    /// A digest of what it was given.
+    /// A digest of its workflow and inputs.
     pub given: Option<String>,
-    /// What it may spend.
+    /// The budget that it may use.
     pub rest: BTreeMap<Budget, u64>,
-    /// What it spent, as far as that is added up.
+    /// The part of its spending that is already added to the parent's.
     pub counted: BudgetUsage,
-    /// Whether it had ended without success, and goes on.
+    /// Whether it had ended without success and was continued.
     pub continues: bool,
 }
 
-/// Requests that changed something, or may have.
+/// Requests that changed something or may have done so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteRecord {
-    /// How many.
+    /// The number of requests.
     pub times: u32,
-    /// The last one in short: `POST /refunds`.
+    /// A short form of the last request, such as `POST /refunds`.
     pub request: String,
-    /// Whether that may be sent again.
+    /// Whether the last request may be sent again.
     pub repeatable: bool,
 }
 
-/// What became of a submission.
+/// The verdict on a submission.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgedSubmission {
-    /// Which try.
     pub attempt: u32,
-    /// What was submitted.
+    /// A digest of what was submitted.
     pub digest: String,
-    /// What is wrong with it; nothing when it was accepted.
+    /// What is wrong with the submission; empty if it was accepted.
     pub issues: Vec<SubmissionIssue>,
-    /// The world or a person spoke against it, and may think otherwise the next time.
+    /// Whether a check against the world or a person rejected it, so that the verdict may differ
+    /// next time.
     pub checked: bool,
 }
 
 impl StepState {
-    /// Whether it has begun and is not over.
+    /// Whether the execution has started and not ended.
     pub fn is_open(&self) -> bool {
         self.began_ms.is_some() && !self.phase.is_closed()
     }
 
-    /// Whether it asked a person, and nobody answered in time.
+    /// Whether a person was asked and did not answer in time.
     pub fn has_lapsed(&self) -> bool {
         let by_time = |verdict: &ApprovalDecision| verdict.by.kind == ActorKind::Engine;
         self.phase == Phase::Decided(false) && self.verdict.as_deref().is_some_and(by_time)
     }
 
-    /// What a step came to when nothing else was said.
+    /// The step's output if its end does not state one.
     pub(super) fn produced(&self) -> Option<Value> {
         let submitted = self.submission.as_ref().map(|submission| submission.output.clone());
         submitted.or_else(|| self.answer.as_ref().map(|answer| answer.output.clone()))
     }
 
-    /// Nobody knows what became of the request on its way: it is kept for those who find out.
+    /// Marks the outcome of the request in flight as unknown, and keeps the attempt for whoever
+    /// finds out.
     pub(super) fn doubt(&mut self, failure: &Failure) {
         let unknown = Phase::Unknown(Box::new(failure.clone()));
         if let Phase::Calling(attempt) = std::mem::replace(&mut self.phase, unknown) {
@@ -257,12 +250,12 @@ impl StepState {
         }
     }
 
-    /// When the request began whose end nobody saw, and how long it may take.
+    /// When the request with the unknown outcome started, and its timeout.
     pub fn doubtful_ms(&self) -> Option<(u64, u64)> {
         self.attempt_ms.filter(|_| self.in_doubt.is_some())
     }
 
-    /// Notes that the request on its way changed something, or may have.
+    /// Records that the request in flight changed something or may have done so.
     pub(super) fn note_write(&mut self) {
         let Phase::Calling(attempt) = &self.phase else { return };
         if attempt.write {
@@ -272,7 +265,7 @@ impl StepState {
         }
     }
 
-    /// The last request changed nothing after all.
+    /// Records that the last request changed nothing after all.
     pub(super) fn unwrite(&mut self) {
         if let Some(wrote) = &mut self.wrote {
             wrote.times = wrote.times.saturating_sub(1);
@@ -292,13 +285,13 @@ impl StepState {
         };
     }
 
-    /// The time that a person was shown, where what was shown still counts.
+    /// The time that a person was shown, if what was shown still applies.
     pub fn shown_ms(&self) -> Option<u64> {
         let counts = matches!(self.phase, Phase::Asking | Phase::Decided(_) | Phase::Succeeded);
         self.asked_ms.filter(|_| counts)
     }
 
-    /// The run that can go on when this is begun again.
+    /// The child run that can be continued when the step runs again.
     pub fn leaves(&self) -> Option<&ChildState> {
         let left = match self.phase {
             Phase::Failed | Phase::Canceled => self.child.as_deref(),
@@ -308,17 +301,18 @@ impl StepState {
         left.filter(|left| left.given.is_some())
     }
 
-    /// Tries an agent has left.
+    /// The number of attempts that an agent has left.
     pub fn tries_left(&self, limit: Option<u32>) -> u32 {
         limit.unwrap_or(limits::SUBMISSIONS).saturating_sub(self.refused)
     }
 }
 
-/// Where a failure of a list has those of its items.
+/// The key in the context of a list's failure under which the failures of its items are listed.
 pub(super) const ITEMS: &str = "items";
 
 impl State {
-    /// What failed of a list that goes on all the same: a problem at the index of each such item.
+    /// The failure that summarizes the failed items of a list that succeeded all the same, with a
+    /// problem at the index of each failed item.
     pub(super) fn failed_items(&self, key: &StepKey) -> Option<Failure> {
         let list = self.steps.get(key)?;
         let first = self.steps.get(&key.item(list.item_failed?))?.failure.as_ref()?;
@@ -336,7 +330,7 @@ impl State {
     }
 }
 
-/// Whether a step can be over from here on: not before what is on its way has come to its end.
+/// Whether a step may end now: not while something is in flight.
 pub(super) fn is_closable(phase: &Phase) -> bool {
     !phase.is_closed() && !phase.is_busy()
 }

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use super::HttpLimits;
 use crate::limits;
 
-/// Serves connections until `stop` is done, and then those that are at work to their end.
+/// Serves connections until `stop` completes, then finishes those with requests in flight.
 pub(super) async fn serve(
     listener: TcpListener,
     app: Router,
@@ -34,7 +34,7 @@ pub(super) async fn serve(
     shutdown.close();
     if timeout(limits.grace, all(&mut open)).await.is_err() {
         shutdown.cut();
-        // Whoever does not take its answer now is gone.
+        // A client that does not take its answer now is considered gone.
         let _ = timeout(limits::LAST_WORDS, all(&mut open)).await;
         open.abort_all();
     }
@@ -44,7 +44,7 @@ async fn all(open: &mut JoinSet<()>) {
     while open.join_next().await.is_some() {}
 }
 
-/// Takes connections for as long as it is polled; one that is too many waits to be taken.
+/// Accepts connections for as long as it is polled; connections over the limit wait to be accepted.
 async fn accept(
     listener: &TcpListener,
     app: &Router,
@@ -64,7 +64,7 @@ async fn accept(
     }
 }
 
-/// One connection. What goes wrong on it is its client's to notice.
+/// Serves one connection. Errors on it are left for its client to notice.
 async fn connection(
     stream: TcpStream,
     app: Router,
@@ -72,7 +72,7 @@ async fn connection(
     shutdown: Shutdown,
     _slot: OwnedSemaphorePermit,
 ) {
-    // Answers are short and are waited for: held back to be sent with more, each would be late.
+    // Answers are short and the client is waiting for them: buffering would only delay each one.
     let _ = stream.set_nodelay(true);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -90,13 +90,13 @@ async fn connection(
 enum Phase {
     #[default]
     Open,
-    /// What is under way is answered; streams that wait for nothing in particular end.
+    /// Requests in flight are finished; streams that belong to no request end.
     Closing,
-    /// What is still under way is answered with a fault.
+    /// Requests still in flight are answered with an error.
     Cut,
 }
 
-/// How far the end of a server has come. Clones are of the same server.
+/// The phase of a server's shutdown. Clones share it.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Shutdown(watch::Sender<Phase>);
 
@@ -109,19 +109,19 @@ impl Shutdown {
         self.0.send_replace(Phase::Cut);
     }
 
-    /// Done when nothing new is to begin.
+    /// Completes when nothing new may begin.
     pub(super) async fn closing(&self) {
         self.reached(Phase::Closing).await;
     }
 
-    /// Done when nothing is waited for any longer.
+    /// Completes when requests in flight are no longer waited for.
     pub(super) async fn is_cut(&self) {
         self.reached(Phase::Cut).await;
     }
 
     async fn reached(&self, phase: Phase) {
         let mut receiver = self.0.subscribe();
-        // The sender is ours: it is there for as long as we wait.
+        // This cannot fail: we own the sender, so it exists for as long as we wait.
         let _ = receiver.wait_for(|now| *now >= phase).await;
     }
 }

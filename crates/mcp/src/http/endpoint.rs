@@ -1,4 +1,4 @@
-//! What becomes of each request: an answer of ours, or work for `rmcp`.
+//! Decides what happens to each request: we answer it, or pass it to `rmcp`.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -33,19 +33,19 @@ use crate::workflows::{AtOnce, WorkflowServer};
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
-/// The endpoint: every request to it is answered once, whatever its bytes.
+/// The MCP endpoint: every request to it is answered once, whatever its bytes.
 pub(super) struct Endpoint<S> {
     service: StreamableHttpService<TracedHandler<S>, Sessions>,
     pub(super) sessions: Arc<Sessions>,
     options: SessionOptions,
-    /// What is behind the handler, where that is our own: it answers the tasks of 2025-11-25, and
-    /// some calls on the spot.
+    /// The server behind the handler, if it is our own: it answers the tasks of 2025-11-25, and
+    /// some calls immediately.
     server: Option<WorkflowServer>,
     limits: HttpLimits,
     shutdown: Shutdown,
 }
 
-/// Why a request goes no further.
+/// Why a request is refused.
 #[derive(Debug, PartialEq)]
 pub(super) struct HttpError {
     pub(super) status: StatusCode,
@@ -53,8 +53,8 @@ pub(super) struct HttpError {
 }
 
 impl HttpError {
-    /// A well-formed request is answered with success in the era of handshakes, where clients
-    /// take any other status for a fault of the connection.
+    /// In the eras with a handshake, a well-formed request gets a success status even if it fails:
+    /// clients take any other status for a connection error.
     fn well_formed(fault: RpcError, era: Era) -> HttpError {
         let status = match era {
             Era::Stateless if fault.code == METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
@@ -84,7 +84,7 @@ impl<S: ServerHandler> Endpoint<S> {
         shutdown: Shutdown,
     ) -> Endpoint<S> {
         let sessions = Arc::new(Sessions::new(settings.server.is_some()));
-        // Hosts and origins are the guard's, for every route.
+        // The guard checks hosts and origins for every route.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .disable_allowed_origins()
@@ -145,7 +145,8 @@ impl<S: ServerHandler> Endpoint<S> {
         }
     }
 
-    /// What wants no answer. What is none of the protocol's changes nothing.
+    /// Passes on a notification or a response. A message that is not part of the protocol is
+    /// ignored.
     async fn told(&self, head: Parts, text: &str) -> Result<Response, HttpError> {
         let session = self.session(&head)?;
         if session.is_none() && !is_stateless(&head) {
@@ -197,7 +198,7 @@ impl<S: ServerHandler> Endpoint<S> {
     async fn request(&self, head: Parts, asked: &Asked<'_>) -> Result<Response, HttpError> {
         let began = Instant::now();
         let answered = self.decided(head, asked).await;
-        // What was handed on is told of by whoever answered it.
+        // Requests that were passed on are recorded where they are answered.
         if answered.is_err() {
             trace::answered(&asked.method, RequestOutcome::RpcError, began);
         }
@@ -211,7 +212,8 @@ impl<S: ServerHandler> Endpoint<S> {
             let era = self.era(session.as_deref());
             HttpError::well_formed(fault, era)
         })?;
-        // A handshake is one, whichever version it asks for; what stands alone is none.
+        // `initialize` is a handshake whatever version it names, unless the request carries its own
+        // version.
         let stands_alone = request::stands_alone(&params);
         let is_handshake = method == "initialize" && !stands_alone;
         if !is_handshake && (stands_alone || method == DISCOVER || is_stateless(&head)) {
@@ -241,7 +243,7 @@ impl<S: ServerHandler> Endpoint<S> {
         let wanted = params.get("protocolVersion").cloned();
         let (revision, params) = request::handshake(params, self.options)
             .map_err(|fault| HttpError::well_formed(fault, Era::Handshake))?;
-        // What the header repeats of the parameters is still the same after they were settled.
+        // The header repeats the version in the parameters, so it has to follow the negotiated one.
         if let Some(header) = head.headers.get_mut(VERSION)
             && wanted.as_ref().and_then(Value::as_str).is_some_and(|wanted| header == wanted)
         {
@@ -258,7 +260,7 @@ impl<S: ServerHandler> Endpoint<S> {
         Ok(response)
     }
 
-    /// Work in a session, where an id is in use until it is answered.
+    /// Handles a request in a session, where its id is in use until it is answered.
     async fn work_in(
         &self,
         session: &HttpSession,
@@ -274,14 +276,14 @@ impl<S: ServerHandler> Endpoint<S> {
         }
         let era = self.era(Some(session));
         let response = self.work(head, asked, params, era).await;
-        // Nothing that `rmcp` did not take is under way.
+        // A request that `rmcp` refused is not in flight.
         if response.as_ref().map_or(true, |response| !response.status().is_success()) {
             session.give_up(&id);
         }
         response
     }
 
-    /// The answer to a call that has nothing to wait for, from a client that `rmcp` would answer.
+    /// Answers a call that has nothing to wait for, if `rmcp` would accept the request's headers.
     fn at_once(
         &self,
         session: &HttpSession,
@@ -305,7 +307,7 @@ impl<S: ServerHandler> Endpoint<S> {
         Some(reply::json(StatusCode::OK, text))
     }
 
-    /// Work for `rmcp`, when it is a request that it understands.
+    /// Passes a request to `rmcp` if it is one that `rmcp` understands.
     async fn work(
         &self,
         head: Parts,
@@ -333,18 +335,18 @@ impl<S: ServerHandler> Endpoint<S> {
         let is_end = head.method == Method::DELETE;
         let request = Request::from_parts(head, Body::from(body));
         let mut response = self.service.handle(request).await;
-        // A session that has ended has done so: some clients take "accepted" for a failure.
+        // The session has already ended, and some clients take "accepted" for a failure.
         if is_end && response.status() == StatusCode::ACCEPTED {
             *response.status_mut() = StatusCode::NO_CONTENT;
         }
         reply::worded(response.map(Body::new), id).await
     }
 
-    /// The session that a request names, if it names one.
+    /// The session that a request names, if any.
     fn session(&self, head: &Parts) -> Result<Option<Arc<HttpSession>>, HttpError> {
         let Some(id) = head.headers.get(SESSION) else { return Ok(None) };
         let session = id.to_str().ok().and_then(|id| self.sessions.get(id));
-        // That somebody else has it is nobody's business.
+        // Another user's session looks like one that does not exist.
         let session = session.filter(|session| session.is_of(head.extensions.get()));
         session.map(Some).ok_or_else(|| {
             let details = "the session is not known, or has ended; send initialize again";
@@ -359,13 +361,13 @@ impl<S: ServerHandler> Endpoint<S> {
     }
 }
 
-/// Whether a request says in its head that it is of the era without handshakes.
+/// Whether the headers of a request say that it is stateless.
 fn is_stateless(head: &Parts) -> bool {
     let version = head.headers.get(VERSION).and_then(|version| version.to_str().ok());
     version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
-/// The request that a client no longer wants the answer of.
+/// The id of the request that a client cancels.
 fn cancelled(message: &ClientJsonRpcMessage) -> Option<&RequestId> {
     match message {
         JsonRpcMessage::Notification(note) => match &note.notification {

@@ -1,7 +1,7 @@
-//! Who may ask: the one decision before every route and method, streams included.
+//! Who may send requests: the one check before every route and method, streams included.
 //!
-//! A page in a browser can reach this machine, under a name of its own that leads here, so the
-//! `Host` must be one of ours and the `Origin`, where there is one, as well. Any local process can
+//! A page in a browser can reach this machine through a host name of its own that resolves here, so
+//! the `Host` must be one of ours, and so must the `Origin` if there is one. Any local process can
 //! open a connection, so a token is needed even there.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -21,60 +21,59 @@ use super::oauth::{METADATA, OAuthError, ResourceServer};
 use super::probe::HEALTH;
 use crate::rpc_error::{RpcError, SERVER_ERROR};
 
-/// What a client has to show.
+/// What a client has to present.
 #[derive(Debug, Clone)]
 pub enum HttpAccess {
-    /// Nothing: for tests of the protocol alone.
+    /// Nothing: for tests of the protocol only.
     Anybody,
-    /// This token.
     Token(Secret),
-    /// A token that an authorization server gave out for this server.
+    /// A token that an authorization server issued for this server.
     OAuth(Arc<ResourceServer>),
 }
 
-/// Who asks, where a token says so.
+/// The user that a token names, if it does.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Principal(Option<String>);
 
 impl Principal {
-    /// As the token names them.
+    /// The name in the token.
     pub(crate) fn name(&self) -> Option<&str> {
         self.0.as_deref()
     }
 }
 
-/// A text that names no host or origin.
+/// A text that is not a host or an origin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AllowListError {
-    /// It is no host.
+    /// Not a host.
     #[error("`{0}` is not a valid host: write `name`, `name:port`, an address or `[ipv6]:port`")]
     Host(String),
-    /// It is no origin.
+    /// Not an origin.
     #[error(
         "`{0}` is not a valid origin: write it as browsers do, for example `https://example.com`"
     )]
     Origin(String),
 }
 
-/// Who may ask, and from where.
+/// Who may send requests, and from where.
 #[derive(Debug, Clone)]
 pub struct Guard {
     pub(super) access: HttpAccess,
     hosts: Vec<HostPort>,
     origins: Vec<Origin>,
-    /// Whether a request may name any address instead of a name: a name that leads to us may be
-    /// anybody's, an address cannot be made to.
+    /// Whether a request may name any IP address as its host: any host name can be made to resolve
+    /// to us, an address cannot.
     any_address: bool,
 }
 
-/// A host, with its port where that matters.
+/// A host, with its port if it matters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct HostPort {
     host: String,
     port: Option<u16>,
 }
 
-/// Where a page comes from.
+/// The origin of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Origin {
     scheme: String,
@@ -93,7 +92,7 @@ pub(super) enum AccessRefusal {
     NoToken,
     #[error("this is not the token of this server")]
     WrongToken,
-    /// A token of an authorization server that is not taken, and why.
+    /// The authorization server's token was rejected, and why.
     #[error(transparent)]
     Token(#[from] TokenFault),
     /// Nobody can say whether a token is good: the keys are not to be had.
@@ -102,7 +101,8 @@ pub(super) enum AccessRefusal {
 }
 
 impl Guard {
-    /// Of a server at this address: requests name it, or this machine where it is of it.
+    /// Guards a server at this address: requests must name the address or, if it is local, this
+    /// machine.
     pub fn new(address: SocketAddr, access: HttpAccess) -> Guard {
         let ip = address.ip();
         let mut hosts = Vec::new();
@@ -120,20 +120,21 @@ impl Guard {
         Guard {
             access,
             origins: origins.collect(),
-            // At any port: somebody may have led another one here, and a name tells who asks.
+            // At any port, because another port may be forwarded here, and the name is what
+            // identifies the server.
             hosts: hosts.into_iter().map(|host| HostPort { host, port: None }).collect(),
             any_address: ip.is_unspecified(),
         }
     }
 
-    /// Admits requests that name this host, with a port or any.
+    /// Admits requests that name this host, at the given port or at any.
     pub fn allow_host(&mut self, host: &str) -> Result<(), AllowListError> {
         let place = HostPort::parse(host).ok_or_else(|| AllowListError::Host(host.to_owned()))?;
         self.hosts.push(place);
         Ok(())
     }
 
-    /// Admits pages of this origin.
+    /// Admits requests from pages of this origin.
     pub fn allow_origin(&mut self, origin: &str) -> Result<(), AllowListError> {
         let place =
             Origin::parse(origin).ok_or_else(|| AllowListError::Origin(origin.to_owned()))?;
@@ -141,17 +142,17 @@ impl Guard {
         Ok(())
     }
 
-    /// Whether a request may go on, and who asks.
+    /// Checks whether a request is admitted, and returns who sent it.
     pub(super) async fn admit(&self, head: &Parts) -> Result<Principal, AccessRefusal> {
         self.comes_from(&head.uri, &head.headers)?;
-        // Whoever watches whether the server is well needs no token, and learns no more than that.
+        // Health checks need no token, and reveal nothing else.
         if matches!(head.method, Method::GET | Method::HEAD) && head.uri.path() == HEALTH {
             return Ok(Principal::default());
         }
         match &self.access {
             HttpAccess::Anybody => Ok(Principal::default()),
             HttpAccess::Token(token) => is_token(token, &head.headers),
-            // How to get a token is for those who have none.
+            // The metadata tells clients without a token how to get one.
             HttpAccess::OAuth(_) if head.method == Method::GET && is_metadata(head.uri.path()) => {
                 Ok(Principal::default())
             }
@@ -172,7 +173,7 @@ impl Guard {
         }
     }
 
-    /// What a client that was refused is told to show.
+    /// The `WWW-Authenticate` header for a refused request.
     pub(super) fn challenge(&self, refusal: &AccessRefusal) -> Option<HeaderValue> {
         let error = match refusal {
             AccessRefusal::Host | AccessRefusal::Origin | AccessRefusal::Unknown(_) => return None,
@@ -188,7 +189,8 @@ impl Guard {
         HeaderValue::from_str(&format!("Bearer realm=\"milepost\"{error}{metadata}")).ok()
     }
 
-    /// Whether a request names us, in each of the ways in which it names anybody.
+    /// Whether a request names us both in its `Host` header and, if there is one, in the authority
+    /// of its URI.
     fn is_ours(&self, uri: &Uri, headers: &HeaderMap) -> bool {
         let mut named = headers.get_all(HOST).iter();
         let (Some(host), None) = (named.next(), named.next()) else { return false };
@@ -213,10 +215,10 @@ impl Guard {
 }
 
 impl HostPort {
-    /// A host and, where it has one, a port that is a number. Nothing else: a part that is not
-    /// understood may be the end of somebody else's name.
+    /// Parses a host with an optional numeric port, and nothing else: a part that is not understood
+    /// may belong to another host's name.
     fn parse(text: &str) -> Option<HostPort> {
-        // An address of the newer kind is written in brackets, or alone.
+        // An IPv6 address is written in brackets, or bare.
         if let Ok(address) = IpAddr::from_str(text) {
             return Some(HostPort { host: address.to_string(), port: None });
         }
@@ -235,13 +237,13 @@ impl HostPort {
         Some(HostPort { host, port })
     }
 
-    /// Whether it is at a port; a request that names none means that of its scheme.
+    /// Whether this is the host's port; a request without a port means the default of its scheme.
     fn has_port(&self, port: u16) -> bool {
         self.port.map_or(matches!(port, 80 | 443), |own| own == port)
     }
 }
 
-/// A name or an address of the older kind, as it is compared.
+/// Normalizes a host name or an IPv4 address for comparison.
 fn host(text: &str) -> Option<String> {
     if let Ok(address) = Ipv4Addr::from_str(text) {
         return Some(address.to_string());
@@ -252,7 +254,7 @@ fn host(text: &str) -> Option<String> {
     is_name.then(|| name.to_ascii_lowercase())
 }
 
-/// A port: digits, and no sign, which numbers may have elsewhere. `None` when it is none.
+/// Parses a port: digits only, without the sign that `parse` would accept.
 fn number(text: &str) -> Option<u16> {
     text.chars().all(|c| c.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
@@ -277,14 +279,14 @@ fn is_metadata(path: &str) -> bool {
 
 fn is_token(token: &Secret, headers: &HeaderMap) -> Result<Principal, AccessRefusal> {
     let given = bearer(headers)?;
-    // In a time that says nothing about how much of it was right.
+    // In constant time, which does not reveal how much of the token was right.
     match bool::from(given.as_bytes().ct_eq(token.reveal().as_bytes())) {
         true => Ok(Principal::default()),
         false => Err(AccessRefusal::WrongToken),
     }
 }
 
-/// The one token of a request.
+/// The token of a request, which must have exactly one `Authorization` header.
 fn bearer(headers: &HeaderMap) -> Result<&str, AccessRefusal> {
     let mut given = headers.get_all(AUTHORIZATION).iter();
     let (Some(given), None) = (given.next(), given.next()) else {
@@ -353,7 +355,7 @@ mod tests {
         headers
     }
 
-    /// Whether a request that names this host is taken for one to us.
+    /// Whether a request that names this host is admitted.
     fn admits(guard: &Guard, host: &str) -> bool {
         guard.comes_from(&Uri::from_static("/mcp"), &headers(&[("host", host)])).is_ok()
     }
@@ -370,7 +372,7 @@ mod tests {
         {
             assert!(!admits(&here, other), "{other}");
         }
-        // Behind a host there is a number or nothing.
+        // Only a port may follow a host.
         for other in [
             "127.0.0.1:6453.evil.example",
             "localhost:evil.example",

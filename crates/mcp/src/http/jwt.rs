@@ -31,7 +31,7 @@ enum Kind {
     P256(Vec<u8>),
 }
 
-/// What a token has to say.
+/// What a token must contain.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ExpectedClaims<'a> {
     pub(super) issuer: &'a str,
@@ -39,14 +39,14 @@ pub(super) struct ExpectedClaims<'a> {
     pub(super) now_s: u64,
 }
 
-/// Why a token is not taken.
+/// Why a token is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TokenFault {
     #[error("this is not a signed token")]
     Malformed,
     #[error("the token is signed in a way that is not taken; RS256 and ES256 are")]
     Algorithm,
-    /// There may be a newer key set.
+    /// The key set may be outdated.
     #[error("the token is signed with a key that its issuer does not publish")]
     UnknownKey,
     #[error("the signature of the token is wrong")]
@@ -64,7 +64,7 @@ pub(super) enum TokenFault {
 }
 
 impl Keys {
-    /// The keys of a key set (RFC 7517) that can be used; `None` when it is no key set.
+    /// The usable keys of a key set (RFC 7517); `None` if it is not a key set.
     pub(super) fn parse(bytes: &[u8]) -> Option<Keys> {
         let set: Value = serde_json::from_slice(bytes).ok()?;
         Some(Keys(set["keys"].as_array()?.iter().filter_map(Key::parse).collect()))
@@ -111,7 +111,7 @@ fn decoded(text: &Value) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text.as_str()?).ok()
 }
 
-/// A number without zeros before it.
+/// Decodes a number and strips its leading zero bytes.
 fn number(text: &Value) -> Option<Vec<u8>> {
     let bytes = decoded(text)?;
     let first = bytes.iter().position(|byte| *byte != 0)?;
@@ -141,7 +141,7 @@ enum Audience {
     Several(Vec<String>),
 }
 
-/// Whose token it is, when it is one for us.
+/// Verifies a token and returns its subject.
 pub(super) fn verify(
     token: &str,
     keys: &Keys,
@@ -195,7 +195,7 @@ fn is_for_us(claims: &Claims, expected: ExpectedClaims<'_>) -> Result<(), TokenF
     if !is_ours {
         return Err(TokenFault::Audience);
     }
-    // A token without an end would be good for ever.
+    // A token without an expiry would be valid forever.
     if claims.exp.is_none_or(|end| seconds(end) + limits::CLOCK_LEEWAY_S <= expected.now_s) {
         return Err(TokenFault::Expired);
     }
@@ -207,7 +207,7 @@ fn is_for_us(claims: &Claims, expected: ExpectedClaims<'_>) -> Result<(), TokenF
     }
 }
 
-/// A moment as it is written, in whole seconds; one that is none is long over.
+/// Converts a timestamp to whole seconds; an invalid one counts as long past.
 #[expect(clippy::cast_sign_loss, reason = "what is below zero becomes zero")]
 fn seconds(at: f64) -> u64 {
     (at as u64).min(u64::MAX - limits::CLOCK_LEEWAY_S)
@@ -224,7 +224,7 @@ mod tests {
     const ISSUER: &str = "https://login.example";
     const AUDIENCE: &str = "https://milepost.example/mcp";
     const NOW_S: u64 = 1_800_000_000;
-    /// The modulus of a key whose other half nobody has kept, and a token that it signed.
+    /// The modulus of a key whose private half was not kept, and a token that it signed.
     const MODULUS: &str = "\
         yrVMZRagP3ERFwwaBlaPYibqRwghEoUKtnacx4RuUnDyYzi5IqjPX25eJXE0RvfgRFt9U6Faq1v_CJ3FSyUQvX5b\
         znRf_SMedzRbEbyUYKQZAGyEZDPUyZAb1-qNOH1F0ZQnSYvH7WsNq0Ui_QVTzmeYm1VVXVHdYBFRepe2CBzOkhm3\

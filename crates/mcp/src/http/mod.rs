@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! connection -> guard (Host, Origin, token) -> endpoint (bodies, faults) -> rmcp -> handler
-//!                                               ^ sessions: who shook hands, what is under way
+//!                                               ^ sessions: handshakes, requests in flight
 //! ```
 //!
-//! Nothing reaches a route before the [`Guard`] has admitted it. The endpoint answers what
-//! `rmcp` leaves unanswered or answers badly, in the same words as the pipe does; the handler
-//! may be any: nothing here knows what it serves.
+//! Nothing reaches a route before the [`Guard`] has admitted it. The endpoint answers what `rmcp`
+//! leaves unanswered or answers badly, in the same words as the pipe does. Any handler can be
+//! served: nothing here knows what it does.
 
 mod connections;
 mod endpoint;
@@ -41,37 +41,36 @@ use connections::Shutdown;
 use endpoint::Endpoint;
 use probe::Probe;
 
-/// Where the protocol is spoken.
+/// The path of the MCP endpoint.
 pub const PATH: &str = "/mcp";
 
-/// How a server behaves.
+/// The settings of an HTTP server.
 #[derive(Debug, Clone)]
 pub struct HttpSettings {
-    /// Who may ask.
+    /// Who may send requests.
     pub guard: Guard,
-    /// Which revisions are spoken with clients that shake hands.
+    /// Which revisions are accepted in handshakes.
     pub options: SessionOptions,
     /// What is behind the handler, where that is our own: it tells how runs stand, and answers the
     /// methods of the tasks of 2025-11-25 as custom requests.
     pub server: Option<WorkflowServer>,
-    /// What it takes at most.
     pub limits: HttpLimits,
 }
 
-/// What a server takes at most.
+/// The limits of an HTTP server.
 #[derive(Debug, Clone, Copy)]
 pub struct HttpLimits {
-    /// Bytes of one body.
+    /// Bytes in one request body.
     pub body_bytes: usize,
-    /// Connections at a time.
+    /// Concurrent connections.
     pub connections: usize,
-    /// Sessions at a time.
+    /// Concurrent sessions.
     pub sessions: usize,
-    /// How long a session lives in which nothing happens.
+    /// How long a session without activity is kept.
     pub session_idle: Duration,
-    /// How long the head of a request may take.
+    /// How long a client may take to send the head of a request.
     pub head_timeout: Duration,
-    /// How long requests that are under way are waited for at the end.
+    /// How long requests in flight may take to finish at shutdown.
     pub grace: Duration,
 }
 
@@ -110,7 +109,7 @@ pub async fn serve<S, F>(
     sweeper.abort();
 }
 
-/// Every route, behind the one guard.
+/// Every route, behind the guard.
 fn router<S: ServerHandler>(endpoint: Arc<Endpoint<S>>, guard: Arc<Guard>, probe: Probe) -> Router {
     let probe = Arc::new(probe);
     let (health, metrics) = (Arc::clone(&probe), probe);

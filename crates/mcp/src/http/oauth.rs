@@ -1,9 +1,9 @@
-//! The server as a resource of OAuth 2.1: tokens of an authorization server, checked by its keys.
+//! The server as an OAuth 2.1 resource: checks tokens of an authorization server against its keys.
 //!
-//! The keys come from a file, from a URL, or from where the metadata of the issuer (RFC 8414, or
-//! that of `OpenID` Connect) says they are. Requests for them go through the one client of
-//! `outbound`; a URL that a person typed may be private, one that a document brought may not,
-//! unless it is of the issuer itself.
+//! The keys come from a file, from a URL, or from the place that the issuer's metadata (RFC 8414 or
+//! `OpenID` Connect) names. They are fetched through the one client in `outbound`; a URL that a
+//! person typed may be private, one that a document names may not, unless it belongs to the issuer
+//! itself.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -18,30 +18,30 @@ use super::guard::AccessRefusal;
 use super::jwt::{self, ExpectedClaims, Keys, TokenFault};
 use crate::limits;
 
-/// Where clients look for what is needed to get a token (RFC 9728).
+/// Where clients look up how to get a token (RFC 9728).
 pub(super) const METADATA: &str = "/.well-known/oauth-protected-resource";
 
-/// Where the keys of the issuer are.
+/// Where the issuer's keys come from.
 #[derive(Debug, Clone)]
 pub enum KeySource {
-    /// Where its metadata says.
+    /// From the URL that the issuer's metadata names.
     Issuer,
-    /// At this URL, which a person typed.
+    /// From this URL, which a person typed.
     Url(Url),
-    /// Here: the text of a key set.
+    /// From this key set, as text.
     Given(Vec<u8>),
 }
 
 /// Why a server cannot check tokens.
 #[derive(Debug, thiserror::Error)]
 pub enum OAuthError {
-    /// The issuer must be known for certain.
+    /// The issuer's URL is not one that can be trusted.
     #[error(
         "`{0}` is not a valid issuer: an https URL without query and fragment, or http on this \
          machine"
     )]
     Issuer(String),
-    /// Nobody could ask for a token for it.
+    /// The resource is not one that a client could request a token for.
     #[error(
         "`{0}` is not a valid resource: the URL of this server as clients know it, without a \
          fragment"
@@ -50,18 +50,18 @@ pub enum OAuthError {
     /// The keys cannot be fetched.
     #[error("the keys of the issuer cannot be fetched")]
     Fetch(#[source] Box<SendError>),
-    /// What was fetched or given is not what it should be.
+    /// A fetched or given document is invalid.
     #[error("{0}")]
     Document(&'static str),
 }
 
-/// A resource whose tokens one issuer gives out.
+/// A resource that accepts the tokens of one issuer.
 #[derive(Debug)]
 pub struct ResourceServer {
     issuer: String,
     issuer_url: Url,
     resource: Url,
-    /// As tokens and metadata name it.
+    /// The resource as tokens and metadata name it.
     audience: String,
     source: KeySource,
     client: Sender,
@@ -71,11 +71,11 @@ pub struct ResourceServer {
 #[derive(Debug, Default)]
 struct CachedKeys {
     keys: Option<Arc<Keys>>,
-    /// When they were last asked for.
+    /// When the keys were fetched, or when refreshing them last failed.
     asked: Option<Instant>,
 }
 
-/// The client, which has nothing to show.
+/// The HTTP client, which sends no credentials.
 struct Sender(Client);
 
 impl std::fmt::Debug for Sender {
@@ -85,7 +85,7 @@ impl std::fmt::Debug for Sender {
 }
 
 impl ResourceServer {
-    /// A resource, named as its clients know it, and the issuer of its tokens.
+    /// Creates a resource, named as its clients know it, with the issuer of its tokens.
     pub fn new(
         issuer: &str,
         resource: &str,
@@ -116,12 +116,12 @@ impl ResourceServer {
         })
     }
 
-    /// Whether tokens can be checked now: fetches the keys, when they are not here.
+    /// Checks that tokens can be verified now: fetches the keys if necessary.
     pub async fn ready(&self) -> Result<(), OAuthError> {
         self.keys(limits::KEYS_LAST).await.map(|_| ())
     }
 
-    /// Where the metadata of this resource is.
+    /// The URL of this resource's metadata.
     pub(super) fn metadata_url(&self) -> String {
         let path = self.resource.path().trim_end_matches('/');
         let mut url = self.resource.clone();
@@ -130,7 +130,7 @@ impl ResourceServer {
         url.into()
     }
 
-    /// What a client needs to get a token.
+    /// The metadata that tells a client how to get a token.
     pub(super) fn metadata(&self) -> Value {
         json!({
             "resource": self.audience,
@@ -140,7 +140,7 @@ impl ResourceServer {
         })
     }
 
-    /// Whose token it is.
+    /// Verifies a token and returns its subject.
     pub(super) async fn subject(&self, token: &str) -> Result<String, AccessRefusal> {
         let verified = self.verified(token, &*self.keys(limits::KEYS_LAST).await?);
         if verified != Err(TokenFault::UnknownKey) {
@@ -156,7 +156,7 @@ impl ResourceServer {
         jwt::verify(token, keys, expected)
     }
 
-    /// The keys, asked for again when they are older than this.
+    /// Returns the keys, fetching them again if they are older than this.
     async fn keys(&self, age_max: Duration) -> Result<Arc<Keys>, OAuthError> {
         let mut kept = self.kept.lock().await;
         let is_recent = matches!(self.source, KeySource::Given(_))
@@ -173,7 +173,7 @@ impl ResourceServer {
                 *kept = CachedKeys { keys: Some(Arc::clone(&keys)), asked: Some(Instant::now()) };
                 Ok(keys)
             }
-            // An issuer that is away for a while still gave out the tokens it gave out.
+            // Tokens stay valid while their issuer is unreachable.
             (Err(_), Some(keys)) => {
                 let keys = Arc::clone(keys);
                 kept.asked = Some(Instant::now());
@@ -192,7 +192,7 @@ impl ResourceServer {
         key_set(&self.document(url).await?)
     }
 
-    /// Where the metadata of the issuer says that its keys are.
+    /// The URL of the keys, from the issuer's metadata.
     async fn keys_url(&self) -> Result<Url, OAuthError> {
         let path = self.issuer_url.path().trim_end_matches('/');
         let mut metadata = Err(OAuthError::Document("the issuer has no metadata"));
@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(at(host), format!("{host}{METADATA}"));
     }
 
-    /// Answers one request after the other with these key sets, and then no more.
+    /// Serves each of these key sets to one request, then stops.
     fn publishing(sets: [&'static str; 2]) -> Url {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}/keys", listener.local_addr().expect("an address"));
@@ -313,7 +313,7 @@ mod tests {
         let named = |keys: Arc<Keys>| format!("{keys:?}");
         let old = named(server.keys(limits::KEYS_LAST).await.expect("are there"));
         assert!(old.contains("\"old\""), "{old}");
-        // Young ones serve, old ones are asked for again.
+        // Keys younger than the limit are reused; older ones are fetched again.
         assert_eq!(named(server.keys(limits::KEYS_REST).await.expect("are there")), old);
         let new = named(server.keys(Duration::ZERO).await.expect("are there"));
         assert!(new.contains("\"new\""), "{new}");

@@ -1,5 +1,4 @@
-//! What those see who watch over the server: whether it is well, its numbers, and a line in the log
-//! for each request.
+//! Monitoring: a health check, metrics, and a log line for each request.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,15 +19,15 @@ use super::sessions::Sessions;
 use crate::limits;
 use crate::workflows::WorkflowServer;
 
-/// Where it is told whether the server is well, to anybody who may reach it.
+/// The path of the health check, which needs no token.
 pub(super) const HEALTH: &str = "/healthz";
-/// Where its numbers are.
+/// The path of the metrics.
 pub(super) const METRICS: &str = "/metrics";
 
 const OK: &[u8] = br#"{"status":"ok"}"#;
 const UNWELL: &[u8] = br#"{"status":"unavailable"}"#;
 
-/// What is asked by those who watch.
+/// Answers monitoring requests.
 pub(super) struct Probe {
     server: Option<WorkflowServer>,
     sessions: Arc<Sessions>,
@@ -40,7 +39,7 @@ impl Probe {
         Probe { server, sessions, began: Instant::now() }
     }
 
-    /// Whether runs can be read. Nothing else is told: nobody had to say who asks.
+    /// Reports whether runs can be read, and nothing else, because the caller is not authenticated.
     pub(super) async fn health(&self) -> Response {
         let healthy = self.looked(async |server| server.operations().is_healthy().await).await;
         match healthy.unwrap_or(self.server.is_none()) {
@@ -64,7 +63,7 @@ impl Probe {
         response
     }
 
-    /// Asks the journal where a disk that hangs keeps nobody else waiting.
+    /// Queries the journal on a blocking thread, so that a hanging disk delays nobody else.
     async fn looked<T: Send + 'static>(
         &self,
         look: impl AsyncFnOnce(WorkflowServer) -> T + Send + 'static,
@@ -75,7 +74,7 @@ impl Probe {
     }
 }
 
-/// Counts a request and tells of it, whether the guard admits it or not.
+/// Counts and logs a request, whether the guard admits it or not.
 pub(super) async fn watched(request: Request, next: Next) -> Response {
     let began = Instant::now();
     let (method, route) = (method(request.method()), route(request.uri().path()));
@@ -93,7 +92,7 @@ pub(super) async fn watched(request: Request, next: Next) -> Response {
     response
 }
 
-/// The route of a path, which is the client's own text.
+/// The route that a path is counted under; the path itself is arbitrary text from the client.
 fn route(path: &str) -> &'static str {
     if path.starts_with(METADATA) {
         return milepost_metrics::HTTP.row("metadata");

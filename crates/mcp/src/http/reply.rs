@@ -1,4 +1,4 @@
-//! Answers of the endpoint, and those of `rmcp` in the same words.
+//! Answers of the endpoint, and the answers of `rmcp` in the same form.
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{
@@ -18,12 +18,12 @@ use crate::limits;
 use crate::message::Id;
 use crate::rpc_error::{INTERNAL_ERROR, RpcError, SERVER_ERROR};
 
-/// What is answered to one is not for the next, whoever stands between.
+/// An answer to one client must not be cached and served to another by a proxy.
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 pub(super) const EVENTS: &str = "text/event-stream";
 
-/// A fault as the whole answer.
+/// An error as the whole answer.
 pub(super) fn fault(status: StatusCode, id: Id<'_>, fault: &RpcError) -> Response {
     let mut text = Vec::new();
     answer::fault(&mut text, id, fault);
@@ -58,7 +58,7 @@ pub(super) fn refusal(refusal: &AccessRefusal, guard: &Guard) -> Response {
     response
 }
 
-/// The body of a request; the fault says why there is none.
+/// Reads the body of a request, or returns the error to answer with.
 pub(super) async fn body(body: Body, limit: usize) -> Result<Bytes, HttpError> {
     let read = tokio::time::timeout(limits::BODY_TIMEOUT, collected(body, limit));
     read.await.unwrap_or_else(|_| {
@@ -90,7 +90,7 @@ async fn collected(body: Body, limit: usize) -> Result<Bytes, HttpError> {
     Ok(bytes.into())
 }
 
-/// The answer of `rmcp` with its reasons as faults: it says some of them as plain text.
+/// The answer of `rmcp`, with plain-text errors turned into JSON-RPC errors.
 pub(super) async fn worded(mut response: Response, id: Id<'_>) -> Response {
     let status = response.status();
     if of_type(&response, "application/json") {
@@ -115,8 +115,8 @@ pub(super) async fn worded(mut response: Response, id: Id<'_>) -> Response {
     response
 }
 
-/// Whether a client would rather have a stream than one JSON: it gives it more weight, or names it
-/// first. Every client must take both; those that care put first what they read best.
+/// Whether a client prefers an event stream to plain JSON: it gives the stream a higher weight, or
+/// names it first. Every client must accept both; those that care list first what they read best.
 pub(super) fn wants_events(headers: &HeaderMap) -> bool {
     let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     let place = |name: &str| accept.split(',').position(|range| kind(range) == name);
@@ -139,7 +139,7 @@ fn weight(range: &str) -> f32 {
     said.and_then(|said| said.parse().ok()).unwrap_or(1.0)
 }
 
-/// An answer in JSON as a stream that has this one event and ends.
+/// Turns a JSON answer into a stream of one event.
 pub(super) fn as_event(mut response: Response) -> Response {
     if response.status() != StatusCode::OK || !of_type(&response, "application/json") {
         return response;
@@ -149,7 +149,7 @@ pub(super) fn as_event(mut response: Response) -> Response {
     let part =
         |text: &'static str| stream::once(async move { Ok(Bytes::from_static(text.as_bytes())) });
     response.map(|body| {
-        // One line of JSON: it has no line break that would end the event early.
+        // The JSON is on one line, so no line break ends the event early.
         Body::from_stream(part("data: ").chain(body.into_data_stream()).chain(part("\n\n")))
     })
 }
@@ -159,7 +159,7 @@ pub(super) fn together(answers: Vec<Response>) -> Response {
     let events = stream::select_all(answers.into_iter().map(|answer| {
         let whole = !is_events(&answer);
         let chunks = answer.into_body().into_data_stream();
-        // What is no event yet becomes one; it came in one piece.
+        // An answer that is not an event stream becomes one event; it arrives in one piece.
         Box::pin(chunks.map(move |chunk| match chunk {
             Ok(chunk) if whole => Ok([b"data: ", &*chunk, b"\n\n"].concat().into()),
             chunk => chunk,
@@ -181,13 +181,13 @@ fn of_type(response: &Response, name: &str) -> bool {
     of_type.is_some_and(|of_type| of_type.starts_with(name))
 }
 
-/// Why a request has no other answer at the end of the server.
+/// The error for requests that are cut off by the shutdown.
 pub(super) fn ending() -> RpcError {
     let details = "the server is shutting down; a run that was started goes on when it is back";
     RpcError::new(SERVER_ERROR, "Server is shutting down", json!({ "details": details }))
 }
 
-/// The stream of one request, which has an answer whatever happens.
+/// The stream of one request, which gets an answer even if the shutdown cuts it off.
 pub(super) fn until_cut(response: Response, id: Id<'_>, shutdown: &Shutdown) -> Response {
     if !is_events(&response) {
         return response;
@@ -199,7 +199,7 @@ pub(super) fn until_cut(response: Response, id: Id<'_>, shutdown: &Shutdown) -> 
     response.map(|body| Body::from_stream(or_else(body, last.into(), shutdown)))
 }
 
-/// The chunks of a body; when nothing is waited for any longer, these last words instead.
+/// The chunks of a body; if the shutdown cuts it off, these last bytes replace the rest.
 fn or_else(
     body: Body,
     last: Bytes,
@@ -218,7 +218,7 @@ fn or_else(
     })
 }
 
-/// A stream that answers no request, and ends when nothing new is to begin.
+/// A stream that belongs to no request, and ends as soon as the shutdown begins.
 pub(super) fn until_closing(response: Response, open: OpenStream, shutdown: &Shutdown) -> Response {
     if !is_events(&response) {
         return response;
@@ -226,7 +226,7 @@ pub(super) fn until_closing(response: Response, open: OpenStream, shutdown: &Shu
     let shutdown = shutdown.clone();
     response.map(|body| {
         let ends = Box::pin(async move { shutdown.closing().await });
-        // It is open for as long as its body is there.
+        // The stream counts as open for as long as its body exists.
         let chunks = body.into_data_stream().take_until(ends).map(move |chunk| {
             let _ = &open;
             chunk

@@ -1,6 +1,7 @@
-//! Clients that shook hands: which revision each of them speaks, and what is under way for it.
+//! Sessions opened by a handshake: which revision each client speaks, and which of its requests are
+//! in flight.
 //!
-//! `rmcp` keeps the sessions; what it does not tell is seen here on the way through.
+//! `rmcp` manages the sessions; what it does not expose is observed here as messages pass through.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -30,31 +31,31 @@ use crate::rpc_error::RpcError;
 use crate::version::Revision;
 use crate::{limits, request};
 
-/// One client that shook hands.
+/// One client session.
 #[derive(Debug)]
 pub(super) struct HttpSession {
     revision: OnceLock<Revision>,
-    /// Requests under way.
+    /// Requests in flight.
     open: Mutex<HashMap<RequestId, Stage>>,
-    /// A request is at another stage, or done.
+    /// Notified when a request reaches another stage or is done.
     moved: Notify,
-    /// Streams that wait for whatever the server has to say.
+    /// Open streams for messages that the server sends on its own.
     streams: AtomicUsize,
     used: Mutex<Instant>,
-    /// Who shook hands, where that is known.
+    /// Who opened the session, if known.
     owner: OnceLock<Principal>,
     has_tasks: bool,
 }
 
-/// Where a request is.
+/// How far a request has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// It was read.
+    /// It has been read.
     Read,
-    /// `rmcp` has it.
+    /// `rmcp` has received it.
     HandedOn,
-    /// Its answer is on the way to the stream that waits for it. `rmcp` finds that stream by the
-    /// id: another request must not take it now.
+    /// Its answer is on the way to its stream. `rmcp` finds that stream by the id, so no other
+    /// request may use the id yet.
     Answering,
 }
 
@@ -71,9 +72,9 @@ impl HttpSession {
         }
     }
 
-    /// Whoever shook hands is the only one to use the session.
+    /// Binds the session to the user who opened it; nobody else may use it.
     pub(super) fn belongs_to(&self, owner: Principal) {
-        // There is one handshake in a session.
+        // A session has exactly one handshake.
         let _ = self.owner.set(owner);
     }
 
@@ -81,13 +82,14 @@ impl HttpSession {
         self.owner.get().is_none_or(|owner| Some(owner) == who)
     }
 
-    /// The revision it speaks. Until the handshake is answered nobody knows the session.
+    /// The revision of the session. No client knows the session id before the handshake is
+    /// answered.
     pub(super) fn revision(&self) -> Revision {
         self.revision.get().copied().unwrap_or(Revision::NEWEST)
     }
 
-    /// Notes that a request is under way. One with the same id that is being answered is waited
-    /// for: its client has the answer, or will at once.
+    /// Registers a request as in flight. If one with the same id is just being answered, waits for
+    /// it: its client has the answer, or is about to get it.
     pub(super) async fn open(&self, id: &RequestId) -> Result<(), HttpError> {
         self.touch();
         let opened = self.looked(|| self.try_open(id)).await;
@@ -130,26 +132,26 @@ impl HttpSession {
         self.moved.notify_waiters();
     }
 
-    /// Waits until `rmcp` has a request that is under way: what is said of it comes over another
-    /// connection, and may come first.
+    /// Waits until `rmcp` has received a request in flight: a notification about it comes over
+    /// another connection, and may arrive first.
     pub(super) async fn is_handed_on(&self, id: &RequestId) {
         self.looked(|| (lock(&self.open).get(id) != Some(&Stage::Read)).then_some(())).await;
     }
 
-    /// There will be no answer to a request, or nobody wants it.
+    /// Forgets a request that will not be answered, or whose answer is no longer wanted.
     pub(super) fn give_up(&self, id: &RequestId) {
         self.touch();
         lock(&self.open).remove(id);
         self.moved.notify_waiters();
     }
 
-    /// A stream that keeps the session from being idle for as long as it is there.
+    /// Registers an open stream, which keeps the session from being idle while it exists.
     pub(super) fn stream(self: &Arc<HttpSession>) -> OpenStream {
         self.streams.fetch_add(1, Ordering::AcqRel);
         OpenStream(Arc::clone(self))
     }
 
-    /// Something happened.
+    /// Records activity in the session.
     fn touch(&self) {
         *lock(&self.used) = Instant::now();
     }
@@ -160,7 +162,7 @@ impl HttpSession {
             && lock(&self.used).elapsed() >= idle
     }
 
-    /// What the server says, on its way out, and the request that it answers.
+    /// Processes an outgoing message; returns it, and the id of the request that it answers.
     fn said(
         &self,
         message: TxJsonRpcMessage<RoleServer>,
@@ -170,7 +172,7 @@ impl HttpSession {
                 if let ServerResult::InitializeResult(result) = &response.result
                     && let Some(revision) = Revision::parse(result.protocol_version.as_str())
                 {
-                    // There is one handshake in a session.
+                    // A session has exactly one handshake.
                     let _ = self.revision.set(revision);
                 }
                 Some(response.id.clone())
@@ -185,7 +187,7 @@ impl HttpSession {
     }
 }
 
-/// A stream of a session that is open.
+/// An open stream of a session.
 #[derive(Debug)]
 pub(super) struct OpenStream(Arc<HttpSession>);
 
@@ -196,7 +198,6 @@ impl Drop for OpenStream {
     }
 }
 
-/// Every session there is.
 #[derive(Debug)]
 pub(super) struct Sessions {
     inner: LocalSessionManager,
@@ -207,7 +208,8 @@ pub(super) struct Sessions {
 impl Sessions {
     pub(super) fn new(has_tasks: bool) -> Sessions {
         let mut inner = LocalSessionManager::default();
-        // It counts as idle also while a request is under way: ours are swept, below.
+        // The idle timeout of `rmcp` ignores requests in flight, so sessions are closed by `sweep`
+        // below instead.
         inner.session_config.keep_alive = None;
         Sessions { inner, known: Mutex::default(), has_tasks }
     }
@@ -220,7 +222,7 @@ impl Sessions {
         lock(&self.known).len()
     }
 
-    /// Those in which nothing has happened for so long.
+    /// Sessions that have been idle for at least this long.
     fn idle(&self, idle: Duration) -> Vec<SessionId> {
         let known = lock(&self.known);
         let ended = known.iter().filter(|(_, session)| session.is_idle(idle));
@@ -228,12 +230,12 @@ impl Sessions {
     }
 }
 
-/// Closes sessions in which nothing happens, for as long as it is polled.
+/// Closes idle sessions, for as long as it is polled.
 pub(super) async fn sweep(sessions: Arc<Sessions>, idle: Duration) {
     loop {
         tokio::time::sleep(idle / limits::SESSION_LOOKS).await;
         for id in sessions.idle(idle) {
-            // One that has ended by itself meanwhile is as gone.
+            // The session may have ended on its own in the meantime, which is just as good.
             let _ = sessions.close_session(&id).await;
         }
     }
@@ -299,7 +301,7 @@ impl SessionManager for Sessions {
     }
 }
 
-/// A session as `rmcp` serves it, with an eye on what it says.
+/// A session's transport to `rmcp` that observes outgoing messages.
 pub(super) struct TrackedTransport {
     inner: SessionTransport,
     session: Arc<HttpSession>,
@@ -316,7 +318,7 @@ impl Transport<RoleServer> for TrackedTransport {
         let (sent, session) = (self.inner.send(item), Arc::clone(&self.session));
         async move {
             let sent = sent.await;
-            // Only now does nothing of it depend on the id any more.
+            // From here on, nothing depends on the id any more.
             if let Some(id) = answered {
                 session.give_up(&id);
             }

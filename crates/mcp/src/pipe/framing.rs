@@ -1,6 +1,6 @@
-//! What becomes of each message: an answer of ours, or work for `rmcp`. It is silent on lines it
-//! cannot read, loses the reply to a bad envelope under load, and ends on a notification that comes
-//! first; all of these are answered here.
+//! Decides what happens to each message: we answer it, or pass it to `rmcp`, which ignores lines it
+//! cannot read, loses the reply to a bad envelope under load, and quits if a notification comes
+//! first; all of these are handled here.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
@@ -29,19 +29,19 @@ pub(super) type Verdict = ControlFlow<()>;
 const MORE: Verdict = Verdict::Continue(());
 const OVER: Verdict = Verdict::Break(());
 
-/// One connection, as the reader of its lines sees it.
+/// One connection, from the point of view of the thread that reads its lines.
 pub(super) struct Framing {
     server: WorkflowServer,
     options: SessionOptions,
     outbox: Outbox,
     inbox: mpsc::Sender<RxJsonRpcMessage<RoleServer>>,
-    /// Where answers are waited for.
+    /// The runtime on which this thread waits for answers.
     runtime: Handle,
-    /// The revision that a handshake settled.
+    /// The revision agreed in the handshake.
     agreed: Option<Revision>,
-    /// A request that stands alone was made: there need not be a handshake.
+    /// Whether a stateless request has been made: no handshake is needed then.
     stateless: bool,
-    /// What is being answered, as it is counted, and since when.
+    /// The current request: the name it is counted under, and when it began.
     asked: (&'static str, Instant),
 }
 
@@ -94,7 +94,7 @@ impl Framing {
         }
     }
 
-    /// A notification that opens a connection, or that cannot be read, changes nothing.
+    /// Handles a notification. One that opens a connection, or that cannot be read, is ignored.
     fn notification(&mut self, text: &str) -> Verdict {
         if self.agreed.is_none() && !self.stateless {
             return MORE;
@@ -102,7 +102,7 @@ impl Framing {
         self.pass(text)
     }
 
-    /// Hands on what wants no answer; what is none of the protocol's is nothing.
+    /// Passes on a message that expects no answer; one that is not part of the protocol is ignored.
     fn pass(&mut self, text: &str) -> Verdict {
         let Ok(message) = serde_json::from_str(text) else { return MORE };
         if let JsonRpcMessage::Notification(note) = &message
@@ -173,7 +173,7 @@ impl Framing {
         Some(MORE)
     }
 
-    /// Nothing more is here to be read: what was answered on the spot leaves now, together.
+    /// Sends all answers that were held back; called when there is nothing more to read.
     pub(super) fn flush(&self) {
         self.outbox.flush();
     }
@@ -189,12 +189,12 @@ impl Framing {
         };
         let verdict = self.work(request, params, Era::Handshake, None);
         self.agreed = Some(revision);
-        // Nothing is answered before the handshake is.
+        // Nothing may be answered before the handshake.
         self.settle();
         verdict
     }
 
-    /// A method of the guide contract, called by its bare name.
+    /// Calls a method of the guide contract directly by its name.
     fn bare(
         &mut self,
         method: &str,
@@ -214,7 +214,7 @@ impl Framing {
         }
     }
 
-    /// Work for `rmcp`, when it is a request that it understands.
+    /// Passes a request to `rmcp` if it is one that `rmcp` understands.
     fn work(
         &mut self,
         request: &Request<'_>,
@@ -230,7 +230,7 @@ impl Framing {
             Ok(read) => read,
             Err(fault) => return self.refuse(request.id, &fault, batch),
         };
-        // This may take a while: what is answered leaves before it.
+        // The rest may take a while, so earlier answers are sent first.
         self.flush();
         self.outbox.pace();
         if let Err(fault) = self.outbox.open(&id, request.bytes(), batch) {
@@ -240,7 +240,7 @@ impl Framing {
         self.hand_on(JsonRpcMessage::request(read, id))
     }
 
-    /// Waits until every request before this one has its answer.
+    /// Waits until every earlier request has been answered.
     fn settle(&self) {
         self.runtime.block_on(self.outbox.settled());
     }

@@ -1,14 +1,14 @@
-//! The contract for workflows over a pipe: `rmcp` behind a framing of our own.
+//! The workflow contract over a pipe: `rmcp` behind our own framing.
 //!
 //! ```text
 //! reader: lines -> Framing: messages, faults ------------- answers ----+
-//!                     | what rmcp is to handle                         v
+//!                     | requests for rmcp                              v
 //!                     +---> RmcpTransport -> rmcp -> RmcpTransport -> Outbox -> writer -> stdout
 //! ```
 //!
-//! Every request is answered exactly once, in whatever order the work is done. A client that does
-//! not read its answers is not read from: the [`Outbox`] has room for so much, and the reader
-//! waits until there is some.
+//! Every request is answered exactly once, in whatever order the work is done. If a client does not
+//! read its answers, no more of its requests are read: the [`Outbox`] is bounded, and the reader
+//! waits until there is room.
 
 mod framing;
 mod outbox;
@@ -34,8 +34,8 @@ use framing::Framing;
 
 pub(crate) use outbox::Outbox;
 
-/// Serves one client until nothing follows, or it asks for `shutdown`. `first` is a line that was
-/// read already.
+/// Serves one client until its input ends, or it sends `shutdown`. `first` is a line that has
+/// already been read.
 pub(crate) fn serve(
     workflows: &WorkflowBackend,
     options: SessionOptions,
@@ -55,7 +55,7 @@ pub(crate) fn serve(
         let read = read_all(framing, first, frames);
         server.end_listening();
         runtime.block_on(async {
-            // A panic in there leaves nothing to be waited for.
+            // If it panicked, there is nothing left to wait for.
             let _ = serving.await;
             outbox.settled().await;
         });
@@ -66,7 +66,8 @@ pub(crate) fn serve(
     })
 }
 
-/// What is not the beginning of a session is answered, and the next one awaited.
+/// Serves sessions one after another: a message that does not open a session is answered, and the
+/// next one is awaited.
 async fn serve_sessions(server: WorkflowServer, transport: RmcpTransport) {
     while !transport.is_closed() {
         if let Ok(service) = serve_server(TracedHandler(server.clone()), transport.clone()).await {
@@ -75,7 +76,7 @@ async fn serve_sessions(server: WorkflowServer, transport: RmcpTransport) {
     }
 }
 
-/// Reads until there is nothing more to read, or wanted.
+/// Reads until the input ends or the client sends `shutdown`.
 fn read_all(
     mut framing: Framing,
     first: Option<&[u8]>,
@@ -124,8 +125,8 @@ impl RmcpTransport {
 impl Transport<RoleServer> for RmcpTransport {
     type Error = Infallible;
 
-    /// A message takes its place in the order at once; whoever sends it goes on when there is room
-    /// for the next one.
+    /// Queues a message in order immediately; the future completes when there is room for the next
+    /// one.
     fn send(
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
@@ -142,7 +143,7 @@ impl Transport<RoleServer> for RmcpTransport {
         let message = self.inbox.lock().await.recv().await;
         if message.is_none() {
             self.closed.store(true, Ordering::Release);
-            // Ending the session ends what is under way in it: every answer goes out first.
+            // Ending the session cancels its requests in flight, so every answer is sent first.
             self.outbox.settled().await;
         }
         message

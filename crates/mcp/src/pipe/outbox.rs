@@ -1,8 +1,8 @@
-//! What goes to the client of a pipe, and what is still to come.
+//! Outgoing messages of a pipe, and the requests that are still to be answered.
 //!
-//! Both are bounded. Answers that the client does not read make the reader of its requests wait,
-//! and so do requests that are under way: they hold memory too. Nothing is dropped, and nobody who
-//! writes holds up whoever has to write first.
+//! Both are bounded. The reader waits while the client does not read its answers, or while many
+//! requests are in flight, because both hold memory. Nothing is dropped, and queueing an answer
+//! never blocks.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::Write;
@@ -17,7 +17,8 @@ use crate::lock::lock;
 use crate::rpc_error::RpcError;
 use crate::stdio::ServeError;
 
-/// Where answers go. Requests carry it along, for what may only follow their answer.
+/// The queue of outgoing messages. Requests carry a handle to it, for messages that must not be
+/// sent before their answer.
 #[derive(Clone, Default)]
 pub(crate) struct Outbox {
     shared: Arc<Shared>,
@@ -26,31 +27,31 @@ pub(crate) struct Outbox {
 #[derive(Default)]
 struct Shared {
     queue: Mutex<Queue>,
-    /// There is a line to write, or there will be none.
+    /// Signaled when there is a line to write, or there will be no more.
     filled: Condvar,
-    /// There is room again: for the thread that reads, and for those who wait without blocking.
+    /// Signaled when there is room again: `drained` for the reading thread, `room` for async tasks.
     drained: Condvar,
     room: Notify,
     open: Mutex<Open>,
-    /// A request has its answer: the same two ways of waiting.
+    /// Signaled when a request has been answered, again for threads and for async tasks.
     closed_one: Condvar,
     answered: Notify,
 }
 
-/// Lines that are not yet written.
+/// Lines that have not been written yet.
 #[derive(Default)]
 struct Queue {
     lines: VecDeque<Vec<u8>>,
     bytes: usize,
-    /// No more lines come.
+    /// No more lines will be added.
     is_closed: bool,
-    /// Nobody writes any more: the client is gone.
+    /// Writing has failed: the client is gone.
     is_dead: bool,
 }
 
 impl Queue {
     fn push(&mut self, text: Vec<u8>) {
-        // A client that is gone needs no answer.
+        // A client that is gone needs no answers.
         if !self.is_dead {
             self.bytes += text.len();
             self.lines.push_back(text);
@@ -63,16 +64,16 @@ impl Queue {
     }
 }
 
-/// The requests that are under way.
+/// The requests in flight.
 #[derive(Default)]
 struct Open {
     requests: HashMap<RequestId, OpenRequest>,
-    /// Bytes of them as they were sent.
+    /// The total size of these requests as received.
     bytes: usize,
 }
 
 struct OpenRequest {
-    /// The batch it came in.
+    /// The batch that the request came in.
     batch: Option<Arc<Mutex<Batch>>>,
     bytes: usize,
 }
@@ -89,17 +90,17 @@ impl Open {
     }
 }
 
-/// Answers of one batch, which leave together.
+/// The answers of one batch, which are sent together.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     answers: Vec<Option<Vec<u8>>>,
     places: HashMap<RequestId, usize>,
-    /// All of it was read.
+    /// Whether all of the batch has been read.
     complete: bool,
 }
 
 impl Outbox {
-    /// Waits until the client has read enough of its answers. For a thread of its own.
+    /// Waits until the client has read enough of its answers. Blocks the thread.
     pub(super) fn wait_for_room(&self) {
         let queue = lock(&self.shared.queue);
         if !queue.has_room() {
@@ -108,7 +109,7 @@ impl Outbox {
         drop(self.shared.drained.wait_while(queue, |queue| !queue.has_room()));
     }
 
-    /// The same without blocking.
+    /// Like [`Outbox::wait_for_room`], without blocking.
     pub(super) async fn room(&self) {
         loop {
             let room = self.shared.room.notified();
@@ -119,8 +120,8 @@ impl Outbox {
         }
     }
 
-    /// Where many requests are under way, waits until one of them has its answer, but never long:
-    /// what they wait for may be in the next line. For a thread of its own.
+    /// If many requests are in flight, waits until one of them is answered, but only briefly: they
+    /// may be waiting for something in the next line. Blocks the thread.
     pub(super) fn pace(&self) {
         let open = lock(&self.shared.open);
         let (one, many) = (&self.shared.closed_one, |open: &mut Open| !open.is_few());
@@ -153,12 +154,12 @@ impl Outbox {
         Ok(())
     }
 
-    /// Whether a request of this id is under way.
+    /// Whether a request with this id is in flight.
     pub(super) fn is_open(&self, id: &RequestId) -> bool {
         lock(&self.shared.open).requests.contains_key(id)
     }
 
-    /// The client no longer wants the answer of a request; there may still be one.
+    /// Forgets a request that the client canceled; it may still be answered.
     pub(super) fn give_up(&self, id: &RequestId) {
         let removed = lock(&self.shared.open).remove(id);
         if let Some(OpenRequest { batch: Some(batch), .. }) = removed {
@@ -167,17 +168,18 @@ impl Outbox {
         self.told_answered();
     }
 
-    /// A message of `rmcp`.
+    /// Queues a message from `rmcp`.
     pub(super) fn message(&self, item: &TxJsonRpcMessage<RoleServer>) {
         let id = match item {
             JsonRpcMessage::Response(response) => Some(&response.id),
             JsonRpcMessage::Error(error) => error.id.as_ref(),
             _ => None,
         };
-        // What the types of the protocol hold is JSON.
+        // This cannot fail: the protocol types always serialize.
         let Ok(text) = serde_json::to_vec(item) else { return };
         let Some(id) = id else { return self.line(text) };
-        // Held until it has its place: what waits for the answer comes after it.
+        // Locked until the answer is queued, so that anything waiting for the answer comes after
+        // it.
         let mut open = lock(&self.shared.open);
         let Some(OpenRequest { batch, .. }) = open.remove(id) else { return };
         match batch {
@@ -193,7 +195,7 @@ impl Outbox {
         self.shared.answered.notify_waiters();
     }
 
-    /// Puts an answer to its place in a batch; the last one sends them all.
+    /// Puts an answer in its place in a batch; the last one sends them all.
     fn fill(&self, batch: &Arc<Mutex<Batch>>, id: &RequestId, text: Vec<u8>) {
         let mut batch = lock(batch);
         if let Some(place) = batch.places.remove(id)
@@ -204,7 +206,7 @@ impl Outbox {
         self.send_if_whole(&mut batch);
     }
 
-    /// An answer of the framing, into the batch it belongs to.
+    /// Queues an answer of the framing, or adds it to its batch.
     pub(super) fn answer(&self, text: Vec<u8>, batch: Option<&Arc<Mutex<Batch>>>) {
         match batch {
             None => self.line(text),
@@ -212,21 +214,21 @@ impl Outbox {
         }
     }
 
-    /// An answer that takes its place in the order, and leaves with the next one or with
+    /// Queues an answer in order without waking the writer; it is sent with the next one or by
     /// [`Outbox::flush`].
     pub(super) fn answer_later(&self, mut text: Vec<u8>) {
         text.push(b'\n');
         lock(&self.shared.queue).push(text);
     }
 
-    /// Lets whoever writes look for lines.
+    /// Wakes the writer if there are lines to write.
     pub(super) fn flush(&self) {
         if !lock(&self.shared.queue).lines.is_empty() {
             self.shared.filled.notify_one();
         }
     }
 
-    /// All of a batch was read.
+    /// Marks a batch as completely read.
     pub(super) fn complete(&self, batch: &Arc<Mutex<Batch>>) {
         let mut batch = lock(batch);
         batch.complete = true;
@@ -254,13 +256,13 @@ impl Outbox {
         self.shared.filled.notify_one();
     }
 
-    /// No line follows those that are there.
+    /// Closes the queue: no more lines will be added.
     pub(super) fn close(&self) {
         lock(&self.shared.queue).is_closed = true;
         self.shared.filled.notify_one();
     }
 
-    /// Writes lines as they come until no more do, and flushes when no other is there yet.
+    /// Writes lines as they arrive until the queue is closed, flushing after each group.
     pub(super) fn write_to(&self, mut stdout: impl Write) -> Result<(), ServeError> {
         while let Some(unsent) = self.next_lines() {
             let written = stdout.write_all(&unsent).and_then(|()| stdout.flush());
@@ -275,7 +277,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// As many lines as are written at once.
+    /// Takes as many lines as are written in one go.
     fn next_lines(&self) -> Option<Vec<u8>> {
         let queue = lock(&self.shared.queue);
         let is_empty = |queue: &mut Queue| queue.lines.is_empty() && !queue.is_closed;
@@ -301,12 +303,12 @@ impl Outbox {
         self.shared.room.notify_waiters();
     }
 
-    /// Waits until every request has its answer.
+    /// Waits until every request has been answered.
     pub(super) async fn settled(&self) {
         self.until(|open| open.requests.is_empty()).await;
     }
 
-    /// Waits until the answer of a request is on its way.
+    /// Waits until the answer to a request has been queued.
     pub(crate) async fn answered(&self, id: &RequestId) {
         self.until(|open| !open.requests.contains_key(id)).await;
     }
@@ -330,7 +332,7 @@ mod tests {
 
     use super::*;
 
-    /// Hands out what is written, when it is asked for.
+    /// A writer that hands over each write only when the test receives it.
     struct Held(mpsc::SyncSender<Vec<u8>>);
 
     impl Write for Held {

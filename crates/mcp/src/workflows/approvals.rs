@@ -1,8 +1,8 @@
-//! Questions of runs, asked where the person is: in the client that follows the run.
+//! Approvals of runs, requested in the client that follows the run, where the person is.
 //!
-//! An agent cannot approve. What counts is the answer to an elicitation of ours, which showed what
-//! would be done; no argument of a tool is one. A question that wants a terminal or a PIN, or that
-//! a form of a client cannot hold, is not asked here: the run says which command decides it.
+//! An agent cannot approve. Only the answer to one of our elicitations counts, which showed what
+//! would be done; no tool argument does. A question that requires a terminal or a PIN, or that does
+//! not fit a client's form, is not asked here: the run names the command that decides it.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -27,46 +27,46 @@ use super::{ToolStyle, WorkflowServer, call_tokens, suggested_call, tasks};
 use crate::limits;
 use crate::lock::lock;
 
-/// The key of a question where every request stands alone.
+/// The key of the question in stateless requests.
 pub(super) const APPROVAL: &str = "approval";
-/// The field of the form that is the decision.
+/// The form field for the decision.
 const APPROVE: &str = "approve";
-/// The field for what the person has to say about it.
+/// The form field for a comment on the decision.
 const COMMENT: &str = "comment";
 
-/// A question that a run asks a person.
+/// A question from a run to a person.
 #[derive(Debug, Clone)]
 pub(super) struct ApprovalQuestion {
     run: String,
     step: String,
-    /// What was shown: another question is not answered by this.
+    /// The digest of what was shown: the answer does not apply to any other question.
     digest: String,
     message: String,
     schema: JsonObject,
-    /// Whether the author wants an answer with fields.
+    /// Whether the author's form has fields to fill in.
     has_form: bool,
 }
 
-/// A question that was asked in the place of a result.
+/// A question that was returned instead of a result.
 #[derive(Debug)]
 pub(super) struct PendingApproval {
     question: ApprovalQuestion,
-    /// The run that was to be shown.
+    /// The run that the result would have shown.
     run: String,
-    /// What else the result says.
+    /// The other fields of the result.
     rest: Option<JsonObject>,
     wait_s: u64,
 }
 
-/// The questions that were asked, so that nobody is asked twice.
+/// The questions that have been asked, so that nobody is asked twice.
 #[derive(Debug, Default)]
 pub(super) struct Questions {
     asked: Mutex<VecDeque<String>>,
-    /// The keys under which tasks of the extension ask.
+    /// The keys of questions in tasks of the extension.
     keys: Mutex<VecDeque<Asking>>,
 }
 
-/// A question that a task asks, and the key of it there.
+/// A question in a task, with its key there.
 #[derive(Debug)]
 struct Asking {
     key: String,
@@ -96,7 +96,7 @@ impl ApprovalQuestion {
         })
     }
 
-    /// The same question of the same client.
+    /// Identifies a question to a client.
     pub(super) fn name(&self, client: &str) -> String {
         [client, &self.run, &self.step, &self.digest].join("\n")
     }
@@ -105,7 +105,7 @@ impl ApprovalQuestion {
         elicitation::params(&self.message, self.schema.clone())
     }
 
-    /// Makes the answer of the person the decision.
+    /// Records the person's answer as the decision.
     pub(super) async fn decide(
         &self,
         operations: &Operations,
@@ -132,7 +132,7 @@ impl ApprovalQuestion {
     }
 }
 
-/// All that a decision is about, in words.
+/// Describes everything that the decision covers.
 fn message(waiting: &WaitingView) -> String {
     let mut lines = vec![waiting.message.clone()];
     for shown in &waiting.shown {
@@ -145,7 +145,7 @@ fn message(waiting: &WaitingView) -> String {
     lines.join("\n")
 }
 
-/// The form for a decision; none where the author wants more than a form of a client can hold.
+/// The form for a decision; `None` if the author's form does not fit a client's form.
 fn schema(form: Option<&Value>) -> Option<JsonObject> {
     let mut properties = Map::new();
     properties.insert(APPROVE.to_owned(), json!({"type": "boolean", "title": "Approve"}));
@@ -165,7 +165,7 @@ fn schema(form: Option<&Value>) -> Option<JsonObject> {
     Some(elicitation::schema(properties, &required))
 }
 
-/// A field of a form, where it is a plain one.
+/// A form field, if it has a primitive type.
 fn plain(field: &Value) -> Option<Value> {
     let kind = field["type"].as_str()?;
     matches!(kind, "string" | "number" | "integer" | "boolean").then_some(())?;
@@ -176,7 +176,7 @@ fn plain(field: &Value) -> Option<Value> {
 }
 
 impl Questions {
-    /// Notes that a client is asked; `false` when it was before.
+    /// Records that a client is being asked; `false` if it was asked before.
     fn mark(&self, question: &ApprovalQuestion, who: &str) -> bool {
         let name = question.name(who);
         let mut asked = lock(&self.asked);
@@ -190,7 +190,7 @@ impl Questions {
         true
     }
 
-    /// Nobody saw it after all.
+    /// Forgets a question that nobody saw.
     fn unmark(&self, question: &ApprovalQuestion, who: &str) {
         let name = question.name(who);
         lock(&self.asked).retain(|known| *known != name);
@@ -200,8 +200,7 @@ impl Questions {
         lock(&self.asked).contains(&question.name(who))
     }
 
-    /// The key under which a task asks it: the same for as long as it is the same question, and
-    /// one that nobody can make up.
+    /// The key of a question in a task: stable for the same question, and not guessable.
     pub(super) fn key(&self, task: &str, question: &ApprovalQuestion) -> String {
         let name = question.name(task);
         let mut keys = lock(&self.keys);
@@ -217,7 +216,7 @@ impl Questions {
         key
     }
 
-    /// The question that a task asked under a key; its answer is taken once.
+    /// Takes the question that a task asked under a key, so that it is answered only once.
     fn take(&self, task: &str, key: &str) -> Option<ApprovalQuestion> {
         let mut keys = lock(&self.keys);
         let at = keys.iter().position(|known| known.key == key && known.task == task)?;
@@ -226,7 +225,7 @@ impl Questions {
 }
 
 impl WorkflowServer {
-    /// The first question of a run that this client was not asked yet.
+    /// The first question of a run that this client has not been asked yet.
     pub(super) fn question(
         &self,
         run: &str,
@@ -238,7 +237,8 @@ impl WorkflowServer {
         open.find(|question| !asked.was_asked(question, &key))
     }
 
-    /// Asks a client that shook hands; what its person filled in, unless they did not.
+    /// Asks a client in a session; returns the completed form, or `None` if the person did not fill
+    /// it in.
     async fn put(
         &self,
         question: &ApprovalQuestion,
@@ -259,7 +259,7 @@ impl WorkflowServer {
         }
     }
 
-    /// Asks a client that shook hands what its task waits for.
+    /// Asks a client in a session for the approval that its task is waiting for.
     pub(super) async fn ask_in_task(
         &self,
         context: &Context,
@@ -281,8 +281,8 @@ impl WorkflowServer {
         }
     }
 
-    /// Takes the answer to what a task of the extension asked; what it did not ask counts for
-    /// nothing.
+    /// Takes the answer to a question in a task of the extension; answers to anything else are
+    /// ignored.
     pub(super) async fn answered_in_task(
         &self,
         client: McpClient<'_>,
@@ -299,8 +299,8 @@ impl WorkflowServer {
         Ok(false)
     }
 
-    /// Asks what the run of an answer waits for, where its person can be asked: the answer after
-    /// that, or the question.
+    /// Asks for the approvals that the run in an answer is waiting for, if the client can ask its
+    /// user. Returns the updated answer, or the question to return instead of it.
     pub(super) async fn approvals(
         &self,
         calling: &ToolCall<'_>,
@@ -332,7 +332,7 @@ impl WorkflowServer {
         Ok((answer, None))
     }
 
-    /// Takes the answer to a question that was asked in the place of a result.
+    /// Takes the answer to a question that was returned instead of a result.
     pub(super) async fn decided(
         &self,
         pending: PendingApproval,
@@ -353,7 +353,7 @@ impl WorkflowServer {
     }
 }
 
-/// What an answer says of a run that may ask something.
+/// The part of an answer that shows a run which may be waiting for approval.
 #[derive(Debug, Deserialize)]
 struct AskingRun {
     run_id: String,
@@ -361,9 +361,9 @@ struct AskingRun {
     waiting: Vec<WaitingView>,
 }
 
-/// The run that an operation's answer shows, where it shows one.
+/// The run in an operation's answer, if there is one.
 fn shown(operation: &str, answer: &Response) -> Result<Option<AskingRun>, Problem> {
-    /// An answer is a run, or has one, or is about none: a dry run, or a list of open ones.
+    /// An answer is a run, contains one, or has none (a dry run, or a list of open runs).
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Shown {
@@ -382,7 +382,7 @@ fn shown(operation: &str, answer: &Response) -> Result<Option<AskingRun>, Proble
     })
 }
 
-/// An answer of ours. What cannot be read is a fault of ours, too.
+/// Parses one of our own answers. Failing to do so is an internal error.
 pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
     serde_json::from_str(text).map_err(|error| misshapen(&error))
 }
@@ -407,7 +407,7 @@ impl PendingApproval {
         Ok(PendingApproval { question: question.clone(), run, rest, wait_s })
     }
 
-    /// The answer as it is now.
+    /// The answer with the current state of the run.
     async fn refreshed(
         &self,
         operations: &Operations,

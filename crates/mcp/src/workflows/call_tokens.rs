@@ -1,4 +1,5 @@
-//! What was asked and is answered by another call: one token for exactly one call.
+//! Tokens for questions that are answered by another call: each token is valid for exactly one
+//! call.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -13,7 +14,7 @@ use crate::lock::lock;
 /// The argument that carries a token.
 pub(super) const ARGUMENT: &str = "confirm";
 
-/// The tokens that were given out and not used yet, each with what it stands for.
+/// Tokens that were issued and not yet used, each with its data.
 #[derive(Debug)]
 pub(super) struct CallTokens<T> {
     open: Mutex<HashMap<String, Open<T>>>,
@@ -33,7 +34,7 @@ impl<T> Default for CallTokens<T> {
 }
 
 impl<T> CallTokens<T> {
-    /// A token for one call.
+    /// Issues a token for one call.
     pub(super) fn give(&self, call: String, what: T) -> String {
         let token = token();
         let mut open = lock(&self.open);
@@ -48,7 +49,7 @@ impl<T> CallTokens<T> {
         token
     }
 
-    /// What a token stands for, when it was given for this call; it is used up either way.
+    /// Returns the data of a token if it was issued for this call; the token is used up either way.
     pub(super) fn take(&self, token: &str, call: &str) -> Option<T> {
         let mut open = lock(&self.open);
         let one = open.remove(token)?;
@@ -56,13 +57,14 @@ impl<T> CallTokens<T> {
     }
 }
 
-/// A call as text: the same arguments in another order are another call, which is only asked again.
+/// A call as text. The same arguments in another order count as another call, which only means
+/// asking again.
 pub(super) fn call(tool: &str, arguments: &Map<String, Value>) -> String {
     format!("{tool}{}", Value::Object(arguments.clone()))
 }
 
-/// 128 bits. They guard against a model that makes one up, which is asked not to, and is bound to
-/// this process.
+/// A random token of 128 bits. It protects against a model that makes one up despite its
+/// instructions, and is valid only in this process.
 pub(super) fn token() -> String {
     let random = RandomState::new();
     format!("{:016x}{:016x}", random.hash_one(0), random.hash_one(1))

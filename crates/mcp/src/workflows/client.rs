@@ -27,27 +27,27 @@ pub(super) type Context = RequestContext<RoleServer>;
 /// What `rmcp` is given for a request.
 pub(super) type Answer<T> = Result<T, ErrorData>;
 
-/// Where a client of HTTP says which session is its own.
+/// The header in which an HTTP client names its session.
 const SESSION: &str = "mcp-session-id";
 
-/// Whoever made a call.
+/// The client that made a call.
 #[derive(Clone, Copy)]
 pub(super) enum McpClient<'c> {
-    /// One that `rmcp` serves. One that shook hands may be asked by a request of ours, any other
-    /// in rounds: it repeats its request with the answer.
+    /// A client served by `rmcp`. In a session it is asked with a request of ours; otherwise it
+    /// repeats its request together with the answer.
     Peer(&'c Context),
-    /// One of the guide contract. Nothing is known of it, and it cannot be asked.
+    /// A client of the guide contract. Nothing is known about it, and it cannot be asked.
     Guide,
-    /// One that is answered on the spot or not at all.
+    /// A client whose call is answered immediately, without `rmcp`, or not at all.
     AtOnce(&'c AtOnce),
 }
 
-/// A client that shook hands, as far as a call has to know that is answered on the spot.
+/// A client in a session, with what an immediate call needs to know about it.
 #[derive(Debug)]
 pub(crate) struct AtOnce {
     revision: Revision,
     principal: Option<String>,
-    /// Somebody has to be asked, or it fails.
+    /// Whether the call is left to `rmcp`: somebody has to be asked, or it failed.
     is_left: AtomicBool,
 }
 
@@ -58,7 +58,7 @@ impl AtOnce {
 }
 
 impl<'c> McpClient<'c> {
-    /// What `rmcp` knows of the call.
+    /// The request context of `rmcp`.
     pub(super) fn context(self) -> Option<&'c Context> {
         match self {
             McpClient::Peer(context) => Some(context),
@@ -66,8 +66,8 @@ impl<'c> McpClient<'c> {
         }
     }
 
-    /// Leaves a call that was to be answered on the spot to `rmcp`: somebody has to be asked, or it
-    /// fails. Whether it is such a call.
+    /// Leaves a call that was to be answered immediately to `rmcp`, because somebody has to be
+    /// asked or it failed. Returns whether it is such a call.
     pub(super) fn leaves_it(self) -> bool {
         if let McpClient::AtOnce(client) = self {
             client.is_left.store(true, Ordering::Relaxed);
@@ -79,38 +79,38 @@ impl<'c> McpClient<'c> {
         self.context().and_then(RequestContext::client_capabilities)
     }
 
-    /// Whether its person can be asked to fill in a form.
+    /// Whether the client can ask its user to fill in a form.
     pub(super) fn has_forms(self) -> bool {
         has_forms(self.capabilities().as_ref())
     }
 
-    /// Whether the request stands alone.
+    /// Whether the request is stateless.
     pub(super) fn is_stateless(self) -> bool {
         self.context().is_some_and(is_stateless)
     }
 
-    /// Whether it takes a task for an answer: only where every request stands alone.
+    /// Whether the client accepts a task as an answer, which only stateless clients do.
     pub(super) fn knows_tasks(self) -> bool {
         self.is_stateless() && self.capabilities().is_some_and(|can| can.supports_tasks())
     }
 
-    /// Whether it knows results with a structure, and addresses in them.
+    /// Whether the client reads structured content and resource links.
     pub(super) fn reads_structure(self) -> bool {
         if let McpClient::AtOnce(client) = self {
             return client.revision.as_str() >= ProtocolVersion::V_2025_06_18.as_str();
         }
         let Some(context) = self.context() else { return false };
         let known = context.peer.peer_info().map(|info| info.protocol_version.clone());
-        // What comes without a handshake is of a later revision.
+        // Requests without a handshake are of a later revision.
         known.is_none_or(|version| version >= ProtocolVersion::V_2025_06_18)
     }
 
-    /// Whether nobody wants the answer any more.
+    /// Whether the request was canceled.
     pub(super) fn is_gone(self) -> bool {
         self.context().is_some_and(|context| context.ct.is_cancelled())
     }
 
-    /// Who asks, where a token says so. Whoever comes over a pipe is the user themselves.
+    /// The user, if a token names one. Over a pipe there is only the local user.
     pub(super) fn principal(self) -> Option<String> {
         match self {
             McpClient::Peer(context) => principal(context),
@@ -119,7 +119,7 @@ impl<'c> McpClient<'c> {
         }
     }
 
-    /// What tells one client from another.
+    /// A key that tells clients apart.
     pub(super) fn key(self) -> String {
         let session = self.context().map(session);
         let principal = self.principal();
@@ -127,26 +127,26 @@ impl<'c> McpClient<'c> {
     }
 }
 
-/// Who asks, where a token says so.
+/// The user that the request's token names, if any.
 pub(super) fn principal(context: &Context) -> Option<String> {
     let parts = context.extensions.get::<Parts>()?;
     parts.extensions.get::<Principal>()?.name().map(str::to_owned)
 }
 
-/// The session of a client; a pipe is one by itself.
+/// The session id of a client; empty for a pipe, which is a single session.
 pub(super) fn session(context: &Context) -> String {
     let parts = context.extensions.get::<Parts>();
     let session = parts.and_then(|parts| parts.headers.get(SESSION)?.to_str().ok());
     session.unwrap_or_default().to_owned()
 }
 
-/// Whether a client asks people to fill in forms. An empty capability means forms.
+/// Whether a client can show forms. An empty elicitation capability means forms.
 pub(super) fn has_forms(capabilities: Option<&ClientCapabilities>) -> bool {
     let elicitation = capabilities.and_then(|capabilities| capabilities.elicitation.as_ref());
     elicitation.is_some_and(|can| can.form.is_some() || can.url.is_none())
 }
 
-/// Whether the request stands alone.
+/// Whether the request is stateless.
 pub(super) fn is_stateless(context: &Context) -> bool {
     let version = context.protocol_version();
     version.is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
@@ -164,7 +164,7 @@ impl WorkflowServer {
         id: Id<'_>,
         client: &AtOnce,
     ) -> Option<Vec<u8>> {
-        // Whoever says more than these two wants more than the result.
+        // Any other parameter asks for more than the result.
         if params.keys().any(|key| key != "name" && key != "arguments") {
             return None;
         }
@@ -183,12 +183,12 @@ impl WorkflowServer {
         // Of one that fails, whoever answers it for `rmcp` tells.
         let mut work = pin!(trace::request("tools/call", call, |end| end == RequestOutcome::Ok));
         let poll = || work.as_mut().poll(&mut std::task::Context::from_waker(Waker::noop()));
-        // A panic ends this try alone; the way through `rmcp` reports it.
+        // A panic ends only this attempt; the call through `rmcp` reports it.
         match catch_unwind(AssertUnwindSafe(poll)) {
             Ok(Poll::Ready(Ok(CallToolResponse::Complete(mut result))))
                 if result.is_error != Some(true) && !client.is_left.load(Ordering::Relaxed) =>
             {
-                // Clients that shake hands do not know it.
+                // Clients of handshake revisions do not know this field.
                 result.result_type = None;
                 let mut text = Vec::new();
                 let result = serde_json::to_string(&result).ok()?;

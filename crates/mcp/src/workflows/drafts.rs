@@ -1,6 +1,6 @@
-//! A workflow that a model writes, block by block: the inputs, the steps with what they promise,
-//! then what providers are asked with. Each is validated before the next is asked for. Nothing of
-//! it is on disk: after a restart the first block is asked for again.
+//! Workflows that a model writes block by block: the inputs, the steps with their output schemas,
+//! then the arguments of providers. Each block is validated before the next one is requested.
+//! Drafts are not saved: after a restart, the first block is requested again.
 #![expect(deprecated, reason = "clients of 2025-11-25 are asked in this way")]
 
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use rmcp::model::SamplingMessage;
 use crate::limits;
 use crate::lock::lock;
 
-/// A step for a workflow that has none yet.
+/// A placeholder step for a workflow that has none yet.
 const LATER: &str = "steps:\n  - {id: later, set: {}}\n";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,28 +43,28 @@ impl Block {
     }
 }
 
-/// What is there of a draft.
+/// The current state of a draft.
 #[derive(Debug, Clone)]
 struct Draft {
     block: Block,
-    /// The blocks that are done.
+    /// The finished blocks.
     text: String,
-    /// The last answer, when it would not do, and why.
+    /// The last answer and its issues, if it was rejected.
     refused: Option<(String, Vec<String>)>,
     tries: u32,
-    /// Questions so far.
+    /// The number of questions so far.
     asked: u32,
 }
 
-/// The drafts of a process, by run.
+/// The drafts of this process, by run.
 #[derive(Debug, Default)]
 pub(super) struct ManifestDrafts {
     all: Mutex<HashMap<String, Draft>>,
 }
 
 impl ManifestDrafts {
-    /// What to ask the model next, and how often it was asked; none when the whole is asked for at
-    /// once: a correction, or another try.
+    /// Returns the next question for the model, and how many were asked before it; `None` if the
+    /// whole workflow is requested at once, for a correction or another attempt.
     pub(super) fn question(&self, run: &str, due: &DueView) -> Option<(Vec<SamplingMessage>, u32)> {
         let prompt = due.prompt.as_str();
         if due.attempt != 1 || !prompts::writes(prompt) {
@@ -89,7 +89,7 @@ impl ManifestDrafts {
         Some((messages, draft.asked))
     }
 
-    /// Takes an answer: the whole workflow when nothing more is to be asked for.
+    /// Takes an answer; returns the whole workflow once nothing more has to be requested.
     pub(super) async fn take(
         &self,
         operations: &Operations,
@@ -135,7 +135,7 @@ impl ManifestDrafts {
 
     fn keep(&self, run: &str, draft: Draft) {
         let mut all = lock(&self.all);
-        // Whoever lost theirs is asked for the first block again.
+        // Models whose draft is lost are asked for the first block again.
         if all.len() >= limits::DRAFTS && !all.contains_key(run) {
             all.clear();
         }
@@ -147,7 +147,7 @@ impl ManifestDrafts {
     }
 }
 
-/// Whether a text has a key at its top.
+/// Whether a text has a top-level key.
 fn has(text: &str, key: &str) -> bool {
     text.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')))
 }
@@ -157,7 +157,7 @@ fn has_providers(text: &str) -> bool {
     head.lines().any(|line| line.contains("provider:"))
 }
 
-/// What is wrong with the blocks so far.
+/// The issues with the blocks so far.
 async fn issues(operations: &Operations, block: Block, text: &str) -> Result<Vec<String>, Problem> {
     let manifest = match block {
         Block::Inputs => format!("{}\n{LATER}", text.trim_end()),

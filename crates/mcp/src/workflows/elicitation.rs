@@ -17,22 +17,22 @@ use super::client::McpClient;
 /// The argument that inputs stand in, and the key of the form for those that are missing.
 pub(super) const INPUTS: &str = "inputs";
 
-/// What came of asking.
+/// The result of asking.
 pub(super) enum FormResult {
-    /// They filled in the form.
+    /// The user filled in the form.
     Given(JsonObject),
-    /// They said no.
+    /// The user declined.
     Declined,
-    /// Nobody can be asked.
+    /// The client cannot ask anybody.
     Nobody,
-    /// The call was canceled while they were asked: whatever they say is for nobody.
+    /// The call was canceled while the user was being asked, so any answer is ignored.
     Gone,
-    /// The answer comes with another request.
+    /// The answer will come with another request.
     Later(InputRequests),
 }
 
-/// Asks for a form to be filled in. `answer` is the one that came with the request, to this very
-/// question.
+/// Asks the user to fill in a form. `answer` is the answer to this question, if the request already
+/// contains one.
 pub(super) async fn form(
     client: McpClient<'_>,
     answer: Option<&Value>,
@@ -59,23 +59,23 @@ pub(super) async fn form(
     if context.ct.is_cancelled() {
         return FormResult::Gone;
     }
-    // A client that says it asks people, and then cannot, has asked nobody.
+    // A client that claims to support forms, but then fails, has asked nobody.
     asked.map_or(FormResult::Nobody, result)
 }
 
-/// A form as a client is asked to show it.
+/// The parameters of an elicitation request.
 pub(super) fn params(message: &str, schema: JsonObject) -> Option<ElicitRequestParams> {
     let requested_schema = ElicitationSchema::from_json_schema(schema).ok()?;
     let message = message.to_owned();
     Some(ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema })
 }
 
-/// What an answer that came with a request says.
+/// Interprets an answer that came with a request.
 pub(super) fn answer(answer: &Value) -> FormResult {
     serde_json::from_value(answer.clone()).map_or(FormResult::Declined, result)
 }
 
-/// The form for a yes.
+/// The form for a yes-or-no question.
 pub(super) fn yes_or_no(question: &str) -> JsonObject {
     let field = json!({"type": "boolean", "title": "Go on", "description": question});
     schema(Map::from_iter([("confirm".to_owned(), field)]), &["confirm".to_owned()])
@@ -122,12 +122,13 @@ pub(super) fn object_in(values: &JsonObject, name: &str) -> JsonObject {
     values.get(name).and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
-/// The form for what a workflow still needs; none when it is nothing, or no matter for a form.
+/// The form for the inputs that a workflow still needs; `None` if there are none, or if one does
+/// not fit a form.
 pub(super) async fn fields(
     operations: &Operations,
     request: preview_inputs::Request,
 ) -> Option<JsonObject> {
-    // What is wrong with the workflow itself is told by the call that runs it.
+    // Problems with the workflow itself are reported by the call that runs it.
     let seen = operations.run::<PreviewInputs>(&SilentCaller, request).await.ok()?;
     let missing = Some(&seen.required_missing).filter(|missing| !missing.is_empty())?;
     let mut properties = Map::new();
@@ -138,7 +139,7 @@ pub(super) async fn fields(
     Some(schema(properties, missing))
 }
 
-/// One field. Forms hold plain values only.
+/// One form field. Forms hold only primitive values.
 fn field(view: &InputView) -> Option<Value> {
     let is_plain = match view.kind {
         InputType::String | InputType::Number | InputType::Integer | InputType::Boolean => true,

@@ -1,5 +1,5 @@
-//! Failures that come again: a model that makes the same mistake for the third time is shown how
-//! it is done.
+//! Counts repeated failures: a model that makes the same mistake for the third time is shown the
+//! schema and an example.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -7,14 +7,14 @@ use std::sync::Mutex;
 use crate::limits;
 use crate::lock::lock;
 
-/// The failures that came last, and how often.
+/// The most recent failures, and how often each occurred.
 #[derive(Debug, Default)]
 pub(super) struct FailureCounts {
     seen: Mutex<VecDeque<(String, u32)>>,
 }
 
 impl FailureCounts {
-    /// How often a tool has failed like this, this time included.
+    /// Counts a failure; returns how often the tool has failed in this way, including this time.
     pub(super) fn count(&self, tool: &str, message: &str) -> u32 {
         let key = format!("{tool}\n{message}");
         let mut seen = lock(&self.seen);
@@ -29,7 +29,7 @@ impl FailureCounts {
         1
     }
 
-    /// A tool that succeeded begins anew.
+    /// Resets the counts of a tool that succeeded.
     pub(super) fn forget(&self, tool: &str) {
         let mut seen = lock(&self.seen);
         seen.retain(|(known, _)| known.split('\n').next() != Some(tool));

@@ -1,6 +1,6 @@
-//! Following a task for its client: telling how it stands, and asking for what it waits for. A
-//! draft or a correction is asked of the model behind the client, inputs and decisions of the
-//! person. Where a client has neither, or declines, the step stays due for whoever can do it.
+//! Follows a task for its client: reports its status, and asks for the input it is waiting for.
+//! Drafts and corrections are requested from the client's model, inputs and decisions from its
+//! user. If a client supports neither, or declines, the step stays due for whoever can do it.
 #![expect(deprecated, reason = "clients of 2025-11-25 are asked in this way")]
 
 use std::collections::HashSet;
@@ -27,7 +27,7 @@ use crate::limits;
 use crate::lock::lock;
 use crate::pipe::Outbox;
 
-/// The notification of a task that stands otherwise now.
+/// The notification that a task's status has changed.
 const STATUS: &str = "notifications/tasks/status";
 const SYSTEM: &str = "You write Milepost workflows. Answer with what is asked for alone: no \
     explanation, no code fence.";
@@ -36,7 +36,7 @@ const SYSTEM: &str = "You write Milepost workflows. Answer with what is asked fo
 /// same twice in a run.
 type KeyedRequest = (String, InputRequest);
 
-/// What a client that can do as much is asked for.
+/// What to ask a client for, if it has the necessary capabilities.
 pub(super) async fn wanted(
     server: &WorkflowServer,
     run: &TaskRun,
@@ -54,7 +54,7 @@ pub(super) async fn wanted(
     step(server, &run.view, capabilities.as_ref()).await
 }
 
-/// The step of an orchestration that a client is asked to do, until its rounds are used up.
+/// The step of an orchestration that a client is asked to do, up to a number of rounds.
 async fn step(
     server: &WorkflowServer,
     run: &RunView,
@@ -107,7 +107,7 @@ async fn form(operations: &Operations, run: &RunView) -> Option<ElicitRequestPar
     elicitation::params(&format!("The run of {workflow} needs what it was not given."), schema)
 }
 
-/// The question for the model; after a try that would not do, with it and what was wrong.
+/// The question for the model; after a rejected attempt, it includes that attempt and its issues.
 fn question(due: &DueView, last: Option<&str>, style: ToolStyle) -> CreateMessageRequestParams {
     let mut messages = vec![SamplingMessage::user_text(due.prompt.clone())];
     let issues = due.issues.iter().map(|issue| {
@@ -125,7 +125,7 @@ fn question(due: &DueView, last: Option<&str>, style: ToolStyle) -> CreateMessag
     sampling(messages)
 }
 
-/// Takes what a client answered to a question; `false` when it declined, or was not asked.
+/// Takes a client's answer to a question; `false` if it declined, or was not asked.
 pub(super) async fn take(
     server: &WorkflowServer,
     client: McpClient<'_>,
@@ -144,7 +144,7 @@ pub(super) async fn take(
         let Some(text) = output["manifest"].as_str().map(str::to_owned) else { return Ok(false) };
         match server.shared.drafts.take(operations, run, text).await? {
             Some(whole) => output["manifest"] = whole.into(),
-            // Another block of it is asked for.
+            // The next block will be requested.
             None => return Ok(true),
         }
     }
@@ -158,7 +158,7 @@ pub(super) async fn take(
     operations.run::<SubmitStep>(&SilentCaller, request).await.map(|_| true)
 }
 
-/// What an answer says for a step.
+/// The output for a step that an answer contains.
 fn output(step: &str, answer: &Value) -> Option<Value> {
     if let Some(action) = answer["action"].as_str() {
         return (action == "accept").then(|| answer["content"].clone());
@@ -166,12 +166,12 @@ fn output(step: &str, answer: &Value) -> Option<Value> {
     let text = said(answer)?;
     match step {
         DRAFT => Some(json!({"manifest": text})),
-        // What is no JSON is told so by the schema of the step.
+        // If it is not JSON, the schema of the step will report that.
         _ => Some(serde_json::from_str(&text).unwrap_or(Value::String(text))),
     }
 }
 
-/// The text of a message, without the fence that models like to put around it.
+/// The text of a message, without the code fence that models like to put around it.
 fn said(answer: &Value) -> Option<String> {
     let block = match &answer["content"] {
         Value::Array(blocks) => blocks.iter().find(|block| block["type"] == "text")?,
@@ -186,30 +186,30 @@ fn said(answer: &Value) -> Option<String> {
     Some(text + "\n")
 }
 
-/// The tasks that are followed, each for one client.
+/// The tasks that are being followed, each for one client.
 #[derive(Debug, Default)]
 pub(super) struct FollowedTasks(Mutex<HashSet<String>>);
 
 impl FollowedTasks {
-    /// Whether a task is to be followed now: it is not yet, and there are not too many. A client
-    /// can look at those that are not followed all the same.
+    /// Starts following a task, unless it is already followed or there are too many. Clients can
+    /// still poll tasks that are not followed.
     fn begin(&self, name: &str) -> bool {
         let mut tasks = lock(&self.0);
         tasks.len() < limits::FOLLOWED && tasks.insert(name.to_owned())
     }
 }
 
-/// From when on a task is followed.
+/// When to begin following a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FollowFrom {
-    /// At once: its client knows it.
+    /// Immediately: the client already knows the task.
     Now,
-    /// When the request is answered: its client is to know a task before it hears of it.
+    /// After the request is answered: the client must know the task before it is notified about it.
     Answered,
 }
 
-/// Follows a task for a client that shook hands, for as long as both are there, unless it is
-/// followed already: tells how it stands, and asks for what it waits for.
+/// Follows a task for a client in a session until either ends, unless it is already followed:
+/// reports its status, and asks for the input it is waiting for.
 pub(super) fn follow(server: &WorkflowServer, context: &Context, run: TaskRun, since: FollowFrom) {
     let name = format!("{}\n{}", McpClient::Peer(context).key(), run.id());
     if !server.shared.followed.begin(&name) {
@@ -230,7 +230,7 @@ pub(super) fn follow(server: &WorkflowServer, context: &Context, run: TaskRun, s
     });
 }
 
-/// Tells how a task stands each time that changes, until it ends.
+/// Reports the status of a task whenever it changes, until the task ends.
 async fn tell(server: &WorkflowServer, context: &Context, mut run: TaskRun) {
     let token = context.meta.get_progress_token();
     let (mut status, mut progress) = (run.view.status, None);
@@ -242,7 +242,7 @@ async fn tell(server: &WorkflowServer, context: &Context, mut run: TaskRun) {
             let mut note = ProgressNotificationParam::new(token, count);
             note.message = seen.as_ref().map(|seen| seen.summary.clone());
             note.meta = Some(NotificationMetaObject(tasks::meta(&run)));
-            // A client that cannot be told is gone, which is seen next.
+            // If the notification fails, the client is gone, which is detected below.
             let _ = context.peer.notify_progress(note).await;
             progress = seen;
         }
@@ -263,7 +263,7 @@ async fn tell(server: &WorkflowServer, context: &Context, mut run: TaskRun) {
     }
 }
 
-/// Asks a client for what a task waits for. What was declined is not asked again.
+/// Asks a client for the input that a task is waiting for. Declined requests are not repeated.
 async fn ask_for(server: WorkflowServer, context: Context, id: String) {
     let capabilities = context.client_capabilities();
     let client = McpClient::Peer(&context);
@@ -291,13 +291,13 @@ async fn ask_for(server: WorkflowServer, context: Context, id: String) {
         let again = due.map(|(due, last)| question(due, Some(last), server.style()));
         let Some(answer) = put(&context, &id, request, again).await else { continue };
         last = said(&answer).or(last);
-        // What was handed in meanwhile by somebody else counts.
+        // If somebody else has submitted the step meanwhile, that submission counts.
         let _ = take(&server, client, &id, &key, &answer).await;
     }
 }
 
-/// Asks a client for one thing; what it answers, unless it cannot. After a try that would not do,
-/// the model is asked with it and what was wrong.
+/// Sends one request to a client and returns its answer, if any. `again` replaces the question to
+/// the model after a rejected attempt.
 async fn put(
     context: &Context,
     id: &str,

@@ -1,4 +1,4 @@
-//! What `rmcp` asks a server for.
+//! The request handler that `rmcp` calls.
 
 use std::borrow::Cow;
 
@@ -199,7 +199,7 @@ impl ServerHandler for WorkflowServer {
         Ok(result)
     }
 
-    /// Takes what a client was asked for. What it declines stays due.
+    /// Takes the input that a client was asked for. Whatever it declines stays due.
     async fn update_task(&self, request: UpdateTaskParams, context: Context) -> Answer<()> {
         let (id, client) = (&request.task_id, McpClient::Peer(&context));
         let no_task = |problem: Problem| self.no_task(id, &problem);
@@ -213,7 +213,7 @@ impl ServerHandler for WorkflowServer {
     async fn cancel_task(&self, request: CancelTaskParams, context: Context) -> Answer<()> {
         match self.tasks_of(McpClient::Peer(&context)).cancel(&request.task_id).await {
             Ok(_) => Ok(()),
-            // That it has ended already is what a client that cancels wants.
+            // The client wanted the run to end, and it already has.
             Err(problem) if problem.code == Code::RunConflict => Ok(()),
             Err(problem) => Err(self.no_task(&request.task_id, &problem)),
         }
@@ -236,13 +236,13 @@ impl ServerHandler for WorkflowServer {
     }
 }
 
-/// Nobody sees it: a call that was tried on the spot is left to `rmcp`.
+/// The error when an immediate call is left to `rmcp`; nobody sees it.
 fn left() -> ErrorData {
     ErrorData::internal_error("the call is not answered on the spot", None)
 }
 
 impl WorkflowServer {
-    /// What a called name means.
+    /// Resolves a tool name.
     pub(super) fn meant(&self, name: &str) -> Option<ToolTarget> {
         let style = self.style();
         let meant = tool_names::meant(name, style.surface)?;
@@ -262,7 +262,7 @@ impl WorkflowServer {
         ErrorData::invalid_params(fault.message, Some(fault.data))
     }
 
-    /// Whether there is a tool of this name.
+    /// Whether there is a tool with this name.
     pub(crate) fn has(&self, tool: &str) -> bool {
         self.meant(tool).is_some()
     }
@@ -276,7 +276,7 @@ impl WorkflowServer {
         let request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         match self.call(McpClient::Guide, request).await {
             Ok(CallToolResponse::Complete(result)) => Ok(result),
-            // Only a client that can be asked, or that knows tasks, is answered otherwise.
+            // Other answers are given only to clients that can be asked, or that support tasks.
             Ok(_) => Err(RpcError::internal(&correlation::id())),
             Err(error) => Err(RpcError {
                 code: error.code.0,
@@ -318,9 +318,9 @@ impl WorkflowServer {
             client,
             is_task: knows_tasks,
         };
-        // Apart: every request would carry the room for it.
+        // Boxed, or the future of every request would be as large as this one.
         match Box::pin(self.act(calling)).await {
-            // Failures are counted and told of once.
+            // Failures are counted and logged only once: by the call that goes through `rmcp`.
             CallOutcome::Done(_, Err(_)) if client.leaves_it() => Err(left()),
             CallOutcome::Done(arguments, done) => {
                 self.answered(operation, &arguments, done, client).await
@@ -332,7 +332,7 @@ impl WorkflowServer {
         }
     }
 
-    /// A tool of the guides, in the words of that contract.
+    /// Calls a tool of the guide contract, with that contract's errors.
     fn guide(&self, tool: &str, arguments: JsonObject) -> Answer<CallToolResult> {
         let mut log = String::new();
         let called = self.guides().call(tool, arguments, &mut log);
@@ -350,7 +350,7 @@ impl WorkflowServer {
         }
     }
 
-    /// What was done as an answer: a task where the client follows one.
+    /// Turns the outcome of a call into an answer: a task if the client supports tasks.
     async fn answered(
         &self,
         operation: &OperationSpec,
@@ -381,7 +381,7 @@ impl WorkflowServer {
         Ok(shorten::result(result, &links, client.reads_structure()).into())
     }
 
-    /// A client that knows no tasks called what has to be one.
+    /// The error for a client without task support that calls a tool which requires it.
     pub(super) fn needs_tasks(&self, operation: &OperationSpec, is_stateless: bool) -> ErrorData {
         let message = format!("`{}` needs a client that knows MCP tasks", operation.name);
         let hint = "connect with a tasks-capable client, or use workflow_run and workflow_status";
@@ -402,17 +402,17 @@ impl WorkflowServer {
         Tasks { operations: self.operations(), principal: client.principal() }
     }
 
-    /// A task that is not there is a wrong parameter.
+    /// The error for a task that does not exist: an invalid parameter.
     pub(super) fn no_task(&self, id: &str, problem: &Problem) -> ErrorData {
         let mut error = self.refused(id, problem);
         error.code = ErrorCode::INVALID_PARAMS;
         error
     }
 
-    /// A failure of what is no tool: there is no other form for it.
+    /// The error for a failure outside a tool call, which cannot be returned as a result.
     pub(super) fn refused(&self, what: &str, problem: &Problem) -> ErrorData {
         let next = suggested_call::after(problem, &Map::new(), self.style());
-        // What it is about may be a text of the client's: that is for standard error alone.
+        // The subject may be arbitrary text from the client, so it goes to standard error only.
         problem_payload::error(problem, self.payload(what, None, problem, next.as_ref()))
     }
 
@@ -430,7 +430,7 @@ impl WorkflowServer {
         problem_payload::of(problem, &id, next, self.style())
     }
 
-    /// A failure in the form that the client wants.
+    /// A failed call in the form that the client is configured for.
     pub(super) fn failed(
         &self,
         operation: &OperationSpec,
@@ -458,7 +458,7 @@ impl WorkflowServer {
         Ok(result.into())
     }
 
-    /// A call that was to be a task and needs a yes first, which the model may carry.
+    /// The error for a task call that needs a confirmation first, which the model may carry.
     pub(super) fn unsaid(
         &self,
         operation: &OperationSpec,
@@ -472,7 +472,7 @@ impl WorkflowServer {
         problem_payload::error(problem, payload)
     }
 
-    /// The same call with a token, for a model that asked its person.
+    /// The same call with a token, for a model that has asked its user.
     fn token(
         &self,
         operation: &OperationSpec,
@@ -489,12 +489,12 @@ impl WorkflowServer {
     }
 }
 
-/// Whether a call of it is one that a client may follow.
+/// Whether calls of an operation may become tasks.
 pub(super) fn is_task(operation: &OperationSpec) -> bool {
     operation.tool().is_some_and(|tool| tool.task != Task::Never)
 }
 
-/// The run that a call started, by its answer; none where it only showed what one would do.
+/// The id of the run that a call started; `None` if it only previewed one.
 pub(super) fn started(answer: &Response) -> Result<Option<String>, Problem> {
     #[derive(serde::Deserialize)]
     struct Started {
@@ -503,7 +503,7 @@ pub(super) fn started(answer: &Response) -> Result<Option<String>, Problem> {
     read::<Started>(answer.json()).map(|started| started.run_id)
 }
 
-/// What a client that is only to work asks for that is not its business.
+/// The problem with a call that only authors may make, for a client that may only work on runs.
 fn only_for_authors(arguments: &JsonObject) -> Option<Problem> {
     if arguments.get(DRY_RUN).is_some_and(|asked| *asked != false) {
         let message = "`dry_run` shows steps that are not due yet, and this server shows none";
@@ -515,7 +515,7 @@ fn only_for_authors(arguments: &JsonObject) -> Option<Problem> {
     Some(Problem::new(Code::ParamsInvalid, message, hint))
 }
 
-/// A list that fits one page: nobody was ever given a cursor into it.
+/// Rejects cursors for a list that fits on one page: none was ever handed out.
 fn one_page(request: Option<&PaginatedRequestParams>) -> Answer<()> {
     match request.and_then(|request| request.cursor.as_ref()) {
         None => Ok(()),

@@ -4,9 +4,9 @@
 //! bytes -> framing (pipe, HTTP) -> rmcp (eras, peers, cancellation) -> WorkflowServer -> ops
 //! ```
 //!
-//! [`WorkflowServer`] is one server for every client of a process: it holds no connection. What a
-//! tool, a resource or a prompt is comes from the table of operations; nothing here knows one by
-//! name but where the contract gives it a meaning of its own.
+//! [`WorkflowServer`] is one server for every client of a process: it holds no connection. Tools,
+//! resources and prompts come from the table of operations; nothing here knows an operation by
+//! name, except where the contract gives it a special meaning.
 
 mod approvals;
 mod call_tokens;
@@ -50,39 +50,39 @@ use subscriptions::Subscriptions;
 use suggested_call::Tools;
 use tool_call::RoundState;
 
-/// The argument that shows steps before they are due: not for whoever is only to work.
+/// The argument that shows steps before they are due: not available in the `work` profile.
 const DRY_RUN: &str = "dry_run";
-/// The arguments that are the text of a workflow, in every spelling.
+/// The arguments that hold the text of a workflow, in every spelling.
 const MANIFESTS: [&str; 3] = ["manifest", "content", "manifest_content"];
 
-/// How a failed call is told.
+/// How a failed call is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ErrorStyle {
-    /// As a result that says it is an error: models read results.
+    /// As a result marked as an error: models read results.
     #[default]
     Result,
     /// As a JSON-RPC error with the same object as its data.
     JsonRpc,
 }
 
-/// How the contract shows itself.
+/// How the contract is presented to clients.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolStyle {
-    /// Which tools are listed, and what three names mean.
+    /// Which tools are listed, and which contract the three shared names refer to.
     pub surface: Surface,
-    /// How many of the tools there are.
+    /// Which set of tools is available.
     pub profile: Profile,
-    /// How they are spelled.
+    /// How tool names are spelled.
     pub spelling: ToolNaming,
-    /// How failures are told.
+    /// How failed calls are reported.
     pub errors: ErrorStyle,
-    /// How a person types what there is no tool for.
+    /// How a person types the actions that no tool exists for.
     pub typed: &'static dyn Wording,
 }
 
 impl ToolStyle {
-    /// Whether a tool can be called, listed or not. Whoever is only to work calls nothing that
-    /// shows the text of a workflow.
+    /// Whether a tool can be called, listed or not. The `work` profile has no tools that show the
+    /// text of a workflow.
     fn has(self, tool: Tool) -> bool {
         self.profile > Profile::Work || tool.profile == Profile::Work
     }
@@ -100,15 +100,15 @@ impl Default for ToolStyle {
     }
 }
 
-/// The server for every client of a process: two tables over one set of operations, the guides and
-/// the workflows. Clones are the same server.
+/// The server for every client of a process: two contracts over one set of operations, the guides
+/// and the workflows. Clones share the server.
 #[derive(Clone)]
 pub struct WorkflowServer {
     shared: Arc<Shared>,
     shown: Arc<Shown>,
 }
 
-/// How the server shows itself to a client.
+/// How the server is presented to a client.
 struct Shown {
     style: ToolStyle,
     tools: OnceLock<Vec<Value>>,
@@ -123,16 +123,16 @@ impl Shown {
 
 struct Shared {
     guides: Guides,
-    /// Yeses that a model may carry, each with its question.
+    /// Confirmations that a model may carry, each with its question.
     confirmations: CallTokens<String>,
-    /// Calls that are asked something in the place of an answer.
+    /// Calls that were answered with a question, with the state of their rounds.
     rounds: CallTokens<RoundState>,
     questions: Questions,
     followed: FollowedTasks,
     subscriptions: Subscriptions,
     repeats: FailureCounts,
     drafts: ManifestDrafts,
-    /// Whether nobody is left to listen.
+    /// Whether the input has ended, so that listeners stop.
     ended: watch::Sender<bool>,
     log: Mutex<Box<dyn Write + Send>>,
 }
@@ -144,7 +144,7 @@ impl std::fmt::Debug for WorkflowServer {
 }
 
 impl WorkflowServer {
-    /// Over these operations; what people who run the server should know goes to `log`.
+    /// Creates a server for these operations; messages for the operator go to `log`.
     pub fn new(
         operations: Operations,
         style: ToolStyle,
@@ -168,7 +168,8 @@ impl WorkflowServer {
         }
     }
 
-    /// The same server for a client of the guides: names that both tables have are theirs.
+    /// The same server for a client of the guides: names that exist in both contracts refer to the
+    /// guides.
     pub(crate) fn beside_guides(&self) -> WorkflowServer {
         let style = ToolStyle { surface: Surface::Workflowlookup, ..self.style() };
         WorkflowServer { shared: Arc::clone(&self.shared), shown: Shown::new(style) }
@@ -178,7 +179,7 @@ impl WorkflowServer {
         self.shown.style
     }
 
-    /// How to use the tools, for the model: those that it has, under the names that it sees.
+    /// Instructions for the model on how to use the tools it has, with the names it sees.
     pub fn instructions(&self) -> &str {
         let style = self.style();
         match style.surface {
@@ -194,7 +195,7 @@ impl WorkflowServer {
         &self.shared.guides
     }
 
-    /// The tools as `tools/list` shows them.
+    /// The tools as listed by `tools/list`.
     pub fn tools(&self) -> &[Value] {
         let style = self.style();
         self.shown.tools.get_or_init(|| {
@@ -207,8 +208,7 @@ impl WorkflowServer {
         })
     }
 
-    /// The input has ended: whoever listens hears the last of it, so that nothing is left to wait
-    /// for.
+    /// Stops all listeners when the input has ended, so that nothing is left to wait for.
     pub(crate) fn end_listening(&self) {
         self.shared.ended.send_replace(true);
     }
@@ -218,17 +218,17 @@ impl WorkflowServer {
         self.shared.guides.operations()
     }
 
-    /// Whether the client is one that is only to work.
+    /// Whether the client has the `work` profile: it may only work on runs.
     pub(crate) fn only_works(&self) -> bool {
         self.style().profile == Profile::Work
     }
 
-    /// Lines for the people who run the server.
+    /// Logs several lines for the operator.
     pub(crate) fn log_lines(&self, lines: &str) {
         lines.lines().for_each(|line| self.log(line));
     }
 
-    /// One line for the people who run the server.
+    /// Logs one line for the operator.
     fn log(&self, line: &str) {
         let mut log = lock(&self.shared.log);
         // A log that cannot be written must not keep a client from its answer.

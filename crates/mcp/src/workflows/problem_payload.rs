@@ -1,5 +1,5 @@
-//! A problem as the object that the contract prescribes: built once, sent as a tool's result or as
-//! the data of a JSON-RPC error.
+//! A problem as the object that the contract prescribes, sent as a tool result or as the data of a
+//! JSON-RPC error.
 
 use milepost_model::problem::{Argument, Category, Code, Problem};
 use milepost_model::violation;
@@ -10,15 +10,16 @@ use super::ToolStyle;
 use super::suggested_call::{SuggestedCall, Tools};
 use crate::guide;
 
-/// What `context` may name; everything else a problem knows stands beside it.
+/// The fields that go into `context`; all other data of a problem is placed beside it.
 const PLACES: [&str; 6] = ["workflow_id", "run_id", "step_id", "path", "line", "column"];
-/// What a step is called inside, and what would be lost without a yes.
+/// The engine's name for a step id, and the field that says what would be lost without
+/// confirmation.
 const STEP: &str = "step";
 const LOSS: &str = "loss";
-/// What a failed execution tells besides.
+/// Additional fields of a failed execution.
 const EXECUTION: [&str; 3] = ["step_id", "command", "response_payload"];
 
-/// The object of a problem.
+/// Builds the object for a problem.
 pub(super) fn of(
     problem: &Problem,
     correlation_id: &str,
@@ -61,17 +62,18 @@ pub(super) fn of(
     Value::Object(object)
 }
 
-/// What a problem knows under a name of the contract. The engine calls a step a step.
+/// The value of a field named as in the contract. The engine uses `step` for `step_id`.
 fn known<'p>(problem: &'p Problem, name: &str) -> Option<&'p Value> {
     let other = || problem.context.get(STEP).filter(|_| name == "step_id");
     problem.context.get(name).or_else(other)
 }
 
-/// The one next action. A call that would do it comes first.
+/// The one suggested action, taken from the suggested call if there is one.
 fn action(problem: &Problem, next: Option<&SuggestedCall>, style: ToolStyle) -> String {
     match next {
         Some(next) => next.why.clone(),
-        // Whoever may not say yes in the place of a person cannot say it again either.
+        // A caller that may not confirm on a person's behalf must not be told to retry with a
+        // confirmation.
         None if problem.hint.asks_for("yes") => {
             "stop now; tell the user what would be lost, and to do it on the command line".into()
         }
@@ -87,7 +89,7 @@ fn argument(argument: &Argument, style: ToolStyle) -> Value {
     value
 }
 
-/// The same in words, for a model that reads text.
+/// The same as text, for models that only read text.
 pub(super) fn words(problem: &Problem, payload: &Value) -> String {
     let mut lines = vec![format!("{}: {}", problem.code.name(), problem.message)];
     for violation in payload["violations"].as_array().into_iter().flatten() {
@@ -110,7 +112,7 @@ pub(super) fn words(problem: &Problem, payload: &Value) -> String {
     lines.join("\n")
 }
 
-/// The JSON-RPC error that carries it, for clients that want errors there.
+/// The JSON-RPC error that carries the object, for clients that want errors there.
 pub(super) fn error(problem: &Problem, payload: Value) -> ErrorData {
     let code = match problem.code.category() {
         Category::Validation => -32602,

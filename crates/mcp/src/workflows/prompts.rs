@@ -1,4 +1,4 @@
-//! Prompts: texts that set a model to work, with what it needs to know now.
+//! Prompts: texts that give a model a task, together with the information it needs.
 
 use milepost_model::workflow::Spelling;
 use milepost_ops::workflow::list::{ListWorkflows, Request as ListRequest, WorkflowItem};
@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use crate::limits;
 
-/// A prompt of the contract.
+/// A prompt defined by the contract.
 struct Kind {
     name: &'static str,
     title: &'static str,
     description: &'static str,
-    /// Name, description, and whether it has to be given.
+    /// Name, description, and whether the argument is required.
     arguments: &'static [(&'static str, &'static str, bool)],
     text: &'static str,
 }
@@ -81,7 +81,7 @@ pub(super) async fn list(operations: &Operations) -> Vec<Prompt> {
 }
 
 async fn guides(operations: &Operations) -> Vec<WorkflowItem> {
-    // A library that cannot be listed is told of by whoever lists workflows.
+    // If the library cannot be listed, the operation that lists workflows reports it.
     let Ok(listed) = operations.run::<ListWorkflows>(&SilentCaller, ListRequest::default()).await
     else {
         return Vec::new();
@@ -93,7 +93,7 @@ async fn guides(operations: &Operations) -> Vec<WorkflowItem> {
     listed.workflows.into_iter().filter(is_prompt).take(limits::PROMPT_GUIDES).collect()
 }
 
-/// The text of a prompt; `None` when there is none of that name.
+/// The text of a prompt; `None` if there is no prompt with that name.
 pub(super) async fn text(
     operations: &Operations,
     name: &str,

@@ -1,4 +1,4 @@
-//! What a client may read without calling anything.
+//! Resources that a client may read without calling a tool.
 
 use milepost_model::schema;
 use milepost_model::workflow::Spelling;
@@ -22,10 +22,10 @@ use crate::limits;
 const MARKDOWN: &str = "text/markdown";
 const JSON: &str = "application/json";
 const YAML: &str = "application/yaml";
-/// What addresses of ours begin with.
+/// The prefix of our URIs.
 const SCHEME: &str = "milepost://";
 
-/// The pages that come with the program.
+/// The built-in documentation pages.
 pub(super) const DOCS: &[(&str, &str, &str)] = &[
     ("workflows", "Writing workflows", include_str!("../../../../docs/workflows.md")),
     ("expressions", "Writing expressions", include_str!("../../../../docs/expressions.md")),
@@ -34,14 +34,14 @@ pub(super) const DOCS: &[(&str, &str, &str)] = &[
     ("durability", "What a run survives", include_str!("../../../../docs/durability.md")),
 ];
 
-/// What an address names.
+/// What a URI refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Named {
     Spec,
     Schema,
     Manifests,
     Manifest(String),
-    /// All catalogs, or a page of one.
+    /// All catalogs, or one page of a single catalog.
     Commands {
         catalog: Option<String>,
         cursor: Option<String>,
@@ -79,7 +79,7 @@ pub(super) fn list() -> Vec<Resource> {
     fixed.chain(docs).collect()
 }
 
-/// The addresses with a blank in them.
+/// The URI templates.
 pub(super) fn templates(profile: Profile) -> Vec<ResourceTemplate> {
     let all = [
         ("workflow/manifest/{workflow_id}", "workflow.manifest", "The text of a workflow", YAML),
@@ -98,17 +98,17 @@ pub(super) fn templates(profile: Profile) -> Vec<ResourceTemplate> {
     templates.collect()
 }
 
-/// How long what is at an address may be kept; none when it may change at any time.
+/// How long the content of a URI may be cached; `None` if it may change at any time.
 pub(super) fn lives_ms(uri: &str) -> Option<u64> {
     matches!(named(uri)?, Named::Spec | Named::Schema | Named::Docs(_)).then_some(limits::FIXED_MS)
 }
 
-/// Whether an address names something that can be there.
+/// Whether a URI refers to a kind of resource that exists.
 pub(super) fn is_known(uri: &str) -> bool {
     named(uri).is_some()
 }
 
-/// What is at an address; `None` when nothing can be.
+/// Reads the resource at a URI; `None` if there cannot be one.
 pub(super) async fn read(
     operations: &Operations,
     style: ToolStyle,
@@ -174,7 +174,7 @@ async fn run(operations: &Operations, run: &str) -> Result<RunView, Problem> {
     tasks::view(operations, status::Request { run_id, ..Default::default() }).await
 }
 
-/// What the contract wants of a workflow in short.
+/// The summary of a workflow, with the fields that the contract prescribes.
 fn short(item: &WorkflowItem) -> Value {
     json!({
         "workflow_id": item.workflow_id,
@@ -200,8 +200,8 @@ fn page(topic: &str) -> Result<&'static str, Problem> {
     })
 }
 
-/// What completes a blank of a template, given what was typed of it, and the run that another blank
-/// of it was filled with. What cannot be read completes nothing.
+/// Completes a parameter of a URI template, given what has been typed of it, and the run in another
+/// parameter. Errors result in no completions.
 pub(super) async fn complete(
     operations: &Operations,
     blank: &str,
@@ -213,7 +213,7 @@ pub(super) async fn complete(
     all
 }
 
-/// Everything that a blank can be filled with.
+/// All possible values of a template parameter.
 async fn all_of(
     operations: &Operations,
     blank: &str,
@@ -245,7 +245,7 @@ async fn all_of(
     })
 }
 
-/// What an address names, in our spelling or in that of the contract.
+/// Parses a URI, in our spelling or in the contract's.
 fn named(uri: &str) -> Option<Named> {
     if let Some(path) = uri.strip_prefix(SCHEME) {
         return of_path(path);
@@ -279,7 +279,7 @@ fn of_path(path: &str) -> Option<Named> {
     }
 }
 
-/// A part of an address without its escapes; `None` when it is empty or no text.
+/// Percent-decodes a part of a URI; `None` if it is empty or not UTF-8.
 fn whole(part: &str) -> Option<String> {
     let decoded = percent_encoding::percent_decode_str(part).decode_utf8().ok()?;
     (!decoded.is_empty()).then(|| decoded.into_owned())

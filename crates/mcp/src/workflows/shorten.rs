@@ -1,6 +1,6 @@
-//! What an answer about a run holds, as far as it fits a reply: a model reads every byte of one.
-//! What is too large is shown by its ends, with the resource that holds the whole, the largest
-//! first, until the reply as a whole fits.
+//! Shortens answers about runs until they fit in a reply, because a model reads every byte of one.
+//! Large values are replaced by their beginning and end, with a link to the resource that holds the
+//! whole value, largest first, until the whole reply fits.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rmcp::model::{CallToolResult, ContentBlock, Resource};
@@ -8,17 +8,17 @@ use serde_json::{Map, Value, json};
 
 use crate::limits;
 
-/// What is escaped of an id in an address.
+/// The characters of an id that are escaped in a URI.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
 
-/// A value that is not in a reply.
+/// A value that was left out of a reply.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Link {
     uri: String,
     bytes: usize,
 }
 
-/// The bound that a caller asked for.
+/// The size limit that a caller asked for.
 pub(super) fn bound(arguments: &Map<String, Value>) -> usize {
     let asked = arguments.get("inline_max").and_then(Value::as_u64);
     asked
@@ -26,8 +26,8 @@ pub(super) fn bound(arguments: &Map<String, Value>) -> usize {
         .map_or(limits::REPLY_BYTES, |asked| asked.min(limits::REPLY_BYTES_MAX))
 }
 
-/// A result, with an address for each value that it only shows the ends of. Its text repeats it
-/// unless it is long; a client that reads nothing but text gets all of it there.
+/// Builds a result, with a resource link for each shortened value. The text repeats the structured
+/// content unless it is long; a client that only reads text always gets all of it.
 pub(super) fn result(value: Value, links: &[Link], reads_structure: bool) -> CallToolResult {
     let text = value.to_string();
     let text =
@@ -47,7 +47,7 @@ pub(super) fn result(value: Value, links: &[Link], reads_structure: bool) -> Cal
     result
 }
 
-/// The short fields of a long result.
+/// A long result with only its short fields.
 fn gist(value: &Value) -> String {
     let fields = value.as_object().into_iter().flatten().map(|(name, value)| {
         let bytes = value.to_string().len();
@@ -60,7 +60,7 @@ fn gist(value: &Value) -> String {
     Value::Object(fields.collect()).to_string()
 }
 
-/// Shortens a run, or an answer that has one, until it fits.
+/// Shortens a run, or an answer that contains one, until it fits.
 pub(super) fn shorten(answer: &mut Value, most: usize) -> Vec<Link> {
     let nested = answer.pointer("/run/run_id").is_some_and(Value::is_string);
     let at = if nested { "/run" } else { "" };
@@ -85,7 +85,7 @@ pub(super) fn shorten(answer: &mut Value, most: usize) -> Vec<Link> {
     fitting.cuts.into_iter().map(|cut| Link { uri: cut.slot.uri, bytes: cut.bytes }).collect()
 }
 
-/// A value that may be cut, and where it is whole.
+/// A value that may be cut, and the URI of the whole value.
 #[derive(Debug, Clone)]
 struct Slot {
     pointer: String,
@@ -99,12 +99,12 @@ struct Cut {
 
 struct Fitting<'a> {
     answer: &'a mut Value,
-    /// Bytes of the answer.
+    /// The size of the answer in bytes.
     size: usize,
     cuts: Vec<Cut>,
 }
 
-/// Every value of a run that a resource holds.
+/// Every value of a run that is also available as a resource.
 fn slots(answer: &Value, at: &str, run: &str) -> Vec<Slot> {
     let whole = address(run);
     let mut slots = Vec::new();
@@ -140,7 +140,7 @@ impl Fitting<'_> {
         due.into_iter().flatten().filter_map(|due| due["prompt"].as_str())
     }
 
-    /// A prompt that is due is told once, wherever else it stands.
+    /// Removes other copies of a due prompt.
     fn drop_repeated(&mut self, at: &str, slots: &[Slot]) {
         let prompts: Vec<String> = self
             .prompts(at)
@@ -157,7 +157,7 @@ impl Fitting<'_> {
         }
     }
 
-    /// The largest first, until it fits.
+    /// Cuts values, largest first, until the answer fits.
     fn cut(&mut self, slots: &[Slot], most: usize) {
         let bytes = |slot: &Slot| Some(self.answer.pointer(&slot.pointer)?.to_string().len());
         let is_cut = |slot: &Slot| self.cuts.iter().any(|cut| cut.slot.pointer == slot.pointer);
@@ -199,7 +199,7 @@ impl Fitting<'_> {
         self.cuts.push(Cut { slot: slot.clone(), bytes });
     }
 
-    /// Many values: less of each.
+    /// Shows less of each cut value, because there are many.
     fn trim_ends(&mut self, ends: usize) {
         for cut in &self.cuts {
             let Some(link) = self.answer.pointer_mut(&cut.slot.pointer) else { continue };
@@ -213,7 +213,7 @@ impl Fitting<'_> {
         }
     }
 
-    /// More steps than fit: those that are done, or have yet to come, are left to the resource.
+    /// Drops steps that do not fit: finished and pending steps are left to the resource.
     fn drop_steps(&mut self, at: &str, run: &str, most: usize) {
         let Some(answer) = self.answer.pointer_mut(at) else { return };
         let Some(steps) = answer.get_mut("steps").and_then(Value::as_array_mut) else { return };
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(nested["run"]["final_output"]["bytes"], 2 * limits::REPLY_BYTES + 2);
     }
 
-    /// Many values of a size that each would be shown whole do not fit together.
+    /// Many values that would each be shown in full do not fit together.
     #[test]
     fn a_reply_fits_as_a_whole() {
         for (steps, bytes) in [(20, 7_000), (60, 500), (400, 300), (2_000, 10)] {

@@ -1,6 +1,6 @@
-//! What clients watch: resources that they named, and the list of prompts, which follows the
-//! guides of the library. Files are edited by anybody, so everything is looked at again and again,
-//! and only for as long as somebody watches.
+//! Subscriptions of clients: resources by URI, and the list of prompts, which depends on the guides
+//! in the library. Anybody can edit the files, so everything is polled, but only while somebody is
+//! subscribed.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -16,10 +16,10 @@ use super::{WorkflowServer, prompts, resources};
 use crate::limits;
 use crate::lock::lock;
 
-/// Resources that clients watch, each by its session and address.
+/// Subscribed resources, by session and URI.
 pub(super) type Subscriptions = Mutex<HashMap<(String, String), AbortHandle>>;
 
-/// Something watched, as it was when it was last looked at.
+/// A subscribed resource, with a hash of its last known content.
 struct Watched {
     uri: String,
     last: u64,
@@ -31,14 +31,14 @@ impl Watched {
         Watched { uri, last }
     }
 
-    /// Whether it says something else now.
+    /// Whether the content has changed since the last check.
     async fn changed(&mut self, server: &WorkflowServer) -> bool {
         let now = said(server, &self.uri).await;
         std::mem::replace(&mut self.last, now) != now
     }
 }
 
-/// The list of prompts as it was.
+/// The last known list of prompts.
 struct Listed {
     stamp: u64,
     last: u64,
@@ -49,7 +49,7 @@ impl Listed {
         Listed { stamp: server.operations().stamp(), last: listed(server).await }
     }
 
-    /// Whether it is another one now. The list is made only when a file came or went.
+    /// Whether the list has changed. It is rebuilt only when a file has been added or removed.
     async fn changed(&mut self, server: &WorkflowServer) -> bool {
         let stamp = server.operations().stamp();
         if std::mem::replace(&mut self.stamp, stamp) == stamp {
@@ -60,7 +60,7 @@ impl Listed {
     }
 }
 
-/// What a resource says, or that it cannot be read.
+/// A hash of a resource's content; one that cannot be read counts as empty.
 async fn said(server: &WorkflowServer, uri: &str) -> u64 {
     let read = resources::read(server.operations(), server.style(), uri).await;
     let text = match read {
@@ -81,7 +81,7 @@ fn hashed(text: &str) -> u64 {
 }
 
 impl WorkflowServer {
-    /// Watches a resource for a client that shook hands.
+    /// Subscribes a client in a session to a resource.
     pub(super) async fn watch(&self, uri: String, context: &Context) -> Answer<()> {
         if !resources::is_known(&uri) {
             let data = json!({"uri": uri});
@@ -94,7 +94,7 @@ impl WorkflowServer {
                 tokio::time::sleep(limits::WATCH_EVERY).await;
                 if watched.changed(&server).await {
                     let note = ResourceUpdatedNotificationParam::new(watched.uri.clone());
-                    // A client that cannot be told is gone, which is seen next.
+                    // If the notification fails, the client is gone, which is detected below.
                     let _ = peer.notify_resource_updated(note).await;
                 }
             }
@@ -112,7 +112,7 @@ impl WorkflowServer {
         Ok(())
     }
 
-    /// Watches it no longer. That nobody did is as good.
+    /// Ends a subscription. If there was none, this is a no-op.
     pub(super) fn unwatch(&self, uri: String, context: &Context) {
         let watching = lock(&self.shared.subscriptions).remove(&(session(context), uri));
         if let Some(watching) = watching {
@@ -120,19 +120,19 @@ impl WorkflowServer {
         }
     }
 
-    /// Tells a client that shook hands when there are other prompts.
+    /// Notifies a client in a session when the list of prompts changes.
     pub(super) async fn tell_prompts(self, peer: Peer<RoleServer>) {
         let mut listed = Listed::new(&self).await;
         while !peer.is_transport_closed() {
             tokio::time::sleep(limits::WATCH_EVERY).await;
             if listed.changed(&self).await {
-                // A client that cannot be told is gone, which is seen next.
+                // If the notification fails, the client is gone, which is detected below.
                 let _ = peer.notify_prompt_list_changed().await;
             }
         }
     }
 
-    /// Tells a listener what it wants to know, for as long as it is there.
+    /// Sends a listener the notifications it subscribed to, until it leaves.
     pub(super) async fn tell_listener(&self, context: SubscriptionContext) {
         let mut ended = self.shared.ended.subscribe();
         let accepted = context.accepted().clone();
@@ -144,8 +144,8 @@ impl WorkflowServer {
             Some(true) => Some(Listed::new(self).await),
             _ => None,
         };
-        // The client was told that it is heard before anything was looked at: what changed in
-        // between would be known to nobody, so everything counts as changed once.
+        // The subscription was acknowledged before the first check, so a change in between would go
+        // unnoticed: everything is reported as changed once.
         let mut is_first = true;
         loop {
             for one in &mut watched {
@@ -168,7 +168,8 @@ impl WorkflowServer {
     }
 }
 
-/// What of a wish can be granted: tools and the list of resources never change.
+/// The part of a requested subscription that is accepted: tools and the list of resources never
+/// change.
 pub(super) fn granted(wish: &SubscriptionFilter) -> SubscriptionFilter {
     let mut granted = SubscriptionFilter::new();
     granted.prompts_list_changed = wish.prompts_list_changed;

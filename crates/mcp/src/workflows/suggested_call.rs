@@ -1,5 +1,5 @@
-//! What to do next: the one call that repairs a failure or goes on with a run, spelled as tools are
-//! listed, and the words that belong to it.
+//! What to do next: the one call that fixes a failure or continues a run, with tool names as they
+//! are listed, and the text that explains it.
 
 use std::sync::Arc;
 
@@ -15,15 +15,15 @@ use super::approvals::misshapen;
 use super::tool_names;
 use super::{MANIFESTS, ToolStyle};
 
-/// What stands for a text that has yet to be corrected.
+/// The placeholder for a text that the model has to correct.
 const CORRECTED: &str = "<the corrected text>";
 
-/// A call that a model can make as it stands.
+/// A call that a model can make as it is.
 #[derive(Debug, Clone)]
 pub(super) struct SuggestedCall {
     tool: String,
     arguments: JsonObject,
-    /// What it is for, in words.
+    /// What the call is for, as text.
     pub(super) why: String,
 }
 
@@ -42,7 +42,8 @@ impl SuggestedCall {
     }
 }
 
-/// The words of tools, as a client is shown them. What it has no tool for, a person types.
+/// Hints in terms of the tools that a client sees. Actions without a tool are shown as a person
+/// types them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tools(pub(super) ToolStyle);
 
@@ -75,8 +76,8 @@ impl Wording for Tools {
     }
 }
 
-/// The tool call that does what a call does, when this client has one. Agents know catalogs by
-/// their commands, see what would change by what would be there, and see open runs by their status.
+/// The equivalent tool call, if this client has the tool. Agents use `command.list` to see
+/// catalogs, an import preview to see what would change, and `workflow.status` to see open runs.
 fn for_tools(call: &Invocation, style: ToolStyle) -> Option<Invocation> {
     let mut call = call.clone();
     match &*call.operation {
@@ -98,7 +99,8 @@ fn has(operation: &str, style: ToolStyle) -> bool {
     found.and_then(OperationSpec::tool).is_some_and(|tool| style.has(tool))
 }
 
-/// Operations that take one thing of several, which no schema asks for: the one to name.
+/// Operations that need one of several arguments, which their schema does not express: the argument
+/// to check for.
 const NEEDS: &[(&str, &str)] = &[
     ("catalog.remove", "catalog_id"),
     ("catalog.set_enabled", "catalog_id"),
@@ -111,7 +113,7 @@ const NEEDS: &[(&str, &str)] = &[
     ("workflow.validate", "workflow_id"),
 ];
 
-/// Whether a call can be made as it stands: the one that a hint names, and the tool's for it.
+/// Whether a call is complete: both the one that a hint names and the equivalent tool call.
 fn is_whole(named: &Invocation, call: &Invocation) -> bool {
     let found = OPERATIONS.iter().find(|one| one.name == call.operation);
     let schema = found.map(|one| (one.request)()).unwrap_or_default();
@@ -121,7 +123,7 @@ fn is_whole(named: &Invocation, call: &Invocation) -> bool {
         && needed.all(|(_, name)| named.arguments.contains_key(*name))
 }
 
-/// What repairs a problem of a call with these arguments, by its cause.
+/// The call that fixes a problem, chosen by its code and the arguments of the failed call.
 pub(super) fn after(
     problem: &Problem,
     arguments: &JsonObject,
@@ -179,7 +181,7 @@ pub(super) fn after(
     }
 }
 
-/// The call that a hint leads to.
+/// The first call that a hint names.
 fn hinted(problem: &Problem, style: ToolStyle) -> Option<SuggestedCall> {
     let mut calls = problem.hint.parts().iter().filter_map(|part| match part {
         HintPart::Call(named) => Some((named, for_tools(named, style)?)),
@@ -190,14 +192,14 @@ fn hinted(problem: &Problem, style: ToolStyle) -> Option<SuggestedCall> {
     Some(SuggestedCall::new(&call.operation, style, call.arguments, why))
 }
 
-/// A value as a client is shown it: hints and what comes next are in the words of its tools.
+/// Serializes a value as a client sees it: hints and next calls use the names of its tools.
 pub(super) fn written<T: Serialize>(value: &T, style: ToolStyle) -> Result<Value, Problem> {
     let tools: Arc<dyn Wording> = Arc::new(Tools(style));
     let written = wording::scoped(&tools, || serde_json::to_value(value));
     written.map_err(|error| misshapen(&error))
 }
 
-/// Says in an answer what comes next, where that is more than what its run says itself.
+/// Puts the next call at the top level of an answer, in place of the one inside its run.
 pub(super) fn told(answer: &mut Value, operation: &str, asked: &JsonObject, style: ToolStyle) {
     if answer.get("runs").is_some() && operation == "workflow.status" {
         answer["next"] = after_runs(answer, style).to_value();
@@ -208,7 +210,7 @@ pub(super) fn told(answer: &mut Value, operation: &str, asked: &JsonObject, styl
         return;
     };
     let next = run.remove("next");
-    // A plan was looked at: what it says is done by the same call.
+    // The caller looked at a plan; the same call without `plan_only` carries it out.
     let planned = operation == "workflow.resume" && asked.get("plan_only") == Some(&true.into());
     if planned {
         let mut arguments = asked.clone();
@@ -219,7 +221,8 @@ pub(super) fn told(answer: &mut Value, operation: &str, asked: &JsonObject, styl
     }
 }
 
-/// The open run to look at first: one that waits, else the newest; without any, the workflows.
+/// The open run to look at first: one that is waiting, or else the newest; if there is none, the
+/// list of workflows.
 fn after_runs(answer: &Value, style: ToolStyle) -> SuggestedCall {
     let runs = || answer["runs"].as_array().into_iter().flatten();
     let first = runs().find(|run| run["status"] == "waiting").or_else(|| runs().next());
@@ -261,14 +264,15 @@ mod tests {
                 see(enable.with("enabled", true)),
                 "see `catalog_set_enabled {\"catalog_id\":\"shop\",\"enabled\":true}`",
             ),
-            // What agents have no tool for is done by the next one to it, else by a person.
+            // If agents have no tool for something, the closest tool is named, or else the person's
+            // command.
             (see(Invocation::of("catalog.list")), "see `command_list`"),
             (see(Invocation::of("catalog.diff")), "see `catalog_preview_import`"),
             (see(Invocation::of("runs.list")), "see `workflow_status`"),
             (see(Invocation::of("inbox")), "see `inbox`"),
             (Hint::text("say ").given("overwrite", true), "say `overwrite: true`"),
             (Hint::text("give ").argument("vendor"), "give `vendor`"),
-            // What only a person does is said as they type it.
+            // Actions for people only are shown as they are typed.
             (
                 Hint::text("ask for ").person(Invocation::of("workflow.resume")),
                 "ask for `workflow.resume`",

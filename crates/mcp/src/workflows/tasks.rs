@@ -1,7 +1,7 @@
-//! Tasks: what the two eras call a run that somebody waits for.
+//! Tasks: what both eras call a run that somebody is waiting for.
 //!
-//! A task *is* a run: its id is the run's, so that it lives as long as the run and is found again
-//! by any process. Nothing is kept here.
+//! A task *is* a run: it has the run's id, so it lives as long as the run, and any process can find
+//! it. No state is kept here.
 
 use milepost_model::problem::Category;
 use milepost_ops::run::cancel::{self, CancelRun};
@@ -21,18 +21,17 @@ use super::suggested_call::{self, Tools};
 use super::{ToolStyle, shorten};
 use crate::limits;
 
-/// Where an answer tells which run it is about.
+/// The key of the run in an answer's metadata.
 pub(super) const RUN: &str = "milepost/run";
-/// Where a task tells how far it is.
+/// The key of a task's progress in the metadata.
 const PROGRESS: &str = "milepost/progress";
-/// Where an answer of the older era names its task.
+/// The key under which messages of 2025-11-25 name their task.
 const RELATED: &str = "io.modelcontextprotocol/related-task";
 
-/// A run that is a task.
 #[derive(Debug, Clone)]
 pub(super) struct TaskRun {
     pub(super) view: RunView,
-    /// When something happened last, in milliseconds since 1970.
+    /// When the last event happened, in milliseconds since 1970.
     pub(super) updated_ms: u64,
 }
 
@@ -41,17 +40,17 @@ impl TaskRun {
         &self.view.run_id
     }
 
-    /// Whether nothing more happens to it.
+    /// Whether the run is over.
     pub(super) fn has_ended(&self) -> bool {
         self.view.has_ended()
     }
 
-    /// The run as the older era's task.
+    /// The run as a task of 2025-11-25.
     pub(super) fn legacy(&self) -> Value {
         legacy(&self.progress(), self.view.status, self.view.started_ms, self.updated_ms)
     }
 
-    /// How far it is, in the words of the contract.
+    /// The progress of the run, as the contract describes it.
     pub(super) fn progress(&self) -> TaskProgress {
         let run = &self.view;
         TaskProgress {
@@ -63,13 +62,13 @@ impl TaskRun {
     }
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TaskProgress {
     run: String,
     step: Option<(String, Option<String>)>,
     state: RunStatus,
-    /// One sentence: how the run stands, and for whom it waits.
+    /// One sentence: the status of the run, and whom it is waiting for.
     pub(super) summary: String,
 }
 
@@ -118,7 +117,7 @@ pub(super) fn task(run: &TaskRun) -> Task {
         .with_poll_interval_ms(poll_ms(run.view.status))
 }
 
-/// The same with what it came to.
+/// A run as a task of the extension, with its result.
 pub(super) fn detailed(
     run: &TaskRun,
     input_requests: InputRequests,
@@ -127,14 +126,14 @@ pub(super) fn detailed(
     let payload = match status_of(run.view.status) {
         TaskStatus::Completed => TaskPayload::Completed { result: result_object(run, style)? },
         TaskStatus::Cancelled => TaskPayload::Cancelled,
-        // Most of what it waits for is done with tools, by the model or a person.
+        // Most of what a run is waiting for is done through tools, by the model or a person.
         TaskStatus::InputRequired => TaskPayload::InputRequired { input_requests },
         _ => TaskPayload::Working,
     };
     Ok(DetailedTask::new(task(run), payload))
 }
 
-/// What a call of the run's tool would have answered, had it waited.
+/// The result that the tool call would have had if it had waited.
 fn result(run: &TaskRun, style: ToolStyle) -> Result<CallToolResult, Problem> {
     let mut shown = suggested_call::written(&run.view, style)?;
     shown["updated_ms"] = run.updated_ms.into();
@@ -179,7 +178,7 @@ fn result_object(run: &TaskRun, style: ToolStyle) -> Result<JsonObject, Problem>
     result.and_then(serde_json::from_value).map_err(|error| misshapen(&error))
 }
 
-/// The result of a task, told as the answer of the older era tells it.
+/// The result of a task in the form of 2025-11-25.
 pub(super) fn legacy_result(run: &TaskRun, style: ToolStyle) -> Result<Value, Problem> {
     let mut object = result_object(run, style)?;
     object.remove("resultType");
@@ -187,7 +186,7 @@ pub(super) fn legacy_result(run: &TaskRun, style: ToolStyle) -> Result<Value, Pr
     Ok(Value::Object(object))
 }
 
-/// What an answer that makes a task tells of its run.
+/// The metadata of an answer that creates a task.
 pub(super) fn meta(run: &TaskRun) -> MetaObject {
     let (id, workflow) = (run.id(), &run.view.workflow);
     let mut meta = MetaObject::new();
@@ -196,14 +195,14 @@ pub(super) fn meta(run: &TaskRun) -> MetaObject {
     meta
 }
 
-/// What a question for a task of the older era says of it.
+/// The metadata that links a request to its task of 2025-11-25.
 pub(super) fn related(id: &str) -> RequestMetaObject {
     let mut meta = RequestMetaObject::new();
     meta.0.insert(RELATED.to_owned(), json!({"taskId": id}));
     meta
 }
 
-/// A run as it stands.
+/// The current state of a run.
 pub(super) async fn view(
     operations: &Operations,
     request: status::Request,
@@ -233,7 +232,7 @@ impl Tasks<'_> {
         let request = status::Request { run_id: Some(id.to_owned()), wait_s, ..Default::default() };
         let view = view(self.operations, request).await?;
         let is_theirs = self.principal.is_none() || view.principal == self.principal;
-        // Only the whole id of a task is one: the beginning of it is for people.
+        // A task is found only by its full id; prefixes are for people.
         if view.run_id != id || !is_theirs {
             let message = format!("there is no task `{id}`");
             return Err(Problem::new(Code::RunNotFound, message, "list the tasks"));
@@ -247,7 +246,8 @@ impl Tasks<'_> {
             let run = self.find_within(id, limits::TASK_WAIT_S).await?;
             match run.view.status {
                 RunStatus::Running => {}
-                // Looking again at once would not wait: somebody has to do something first.
+                // The status call returns immediately while a run is waiting for somebody, so pause
+                // before the next one.
                 RunStatus::Waiting | RunStatus::Paused => {
                     tokio::time::sleep(limits::TASK_REST).await;
                 }
@@ -271,7 +271,7 @@ impl Tasks<'_> {
         Ok(run)
     }
 
-    /// Stops a run. It is the client's own act, which nobody has to confirm.
+    /// Cancels a run. The client itself requested it, so nobody has to confirm.
     pub(super) async fn cancel(&self, id: &str) -> Result<TaskRun, Problem> {
         let run = self.find(id).await?;
         if run.has_ended() {
@@ -300,7 +300,7 @@ impl Tasks<'_> {
     }
 }
 
-/// The next news of a run behind an event, or how it stands after a second.
+/// Waits for an event after `seq`, at most a second, and returns the run.
 pub(super) async fn news(operations: &Operations, id: &str, seq: u64) -> Result<TaskRun, Problem> {
     let request = status::Request {
         run_id: Some(id.to_owned()),
@@ -311,7 +311,7 @@ pub(super) async fn news(operations: &Operations, id: &str, seq: u64) -> Result<
     dated(operations, view(operations, request).await?).await
 }
 
-/// Adds when something happened last.
+/// Adds the time of the last event.
 async fn dated(operations: &Operations, view: RunView) -> Result<TaskRun, Problem> {
     let (run_id, after_seq) = (view.run_id.clone(), view.seq.saturating_sub(1));
     let request = events::Request { run_id, after_seq, ..Default::default() };
@@ -329,7 +329,7 @@ fn status_of(status: RunStatus) -> TaskStatus {
     }
 }
 
-/// Whether a task of the older era stands the same.
+/// Whether two statuses are the same for a task of 2025-11-25.
 pub(super) fn is_same(one: RunStatus, other: RunStatus) -> bool {
     legacy_name(one) == legacy_name(other)
 }
@@ -344,7 +344,7 @@ fn legacy_name(status: RunStatus) -> &'static str {
     }
 }
 
-/// How a run stands, in the words of the contract.
+/// The state of a run, as the contract names it.
 fn state(status: RunStatus) -> RunStatus {
     match status {
         RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => status,
@@ -357,7 +357,7 @@ fn poll_ms(status: RunStatus) -> u64 {
     if status_of(status) == TaskStatus::InputRequired { waits } else { works }
 }
 
-/// The step that a run is at.
+/// The current step of a run.
 fn current(run: &RunView) -> Option<&StepView> {
     let at = |one: StepStatus, other: StepStatus| {
         run.steps.iter().find(|step| step.status == one || step.status == other)
@@ -367,7 +367,7 @@ fn current(run: &RunView) -> Option<&StepView> {
         .or_else(|| at(StepStatus::Pending, StepStatus::Pending))
 }
 
-/// One sentence: how a run stands, and for whom it waits.
+/// One sentence: the status of a run, and whom it is waiting for.
 fn summary(run: &RunView) -> String {
     let status = run.status;
     if let Some(waiting) = run.waiting.first() {
@@ -383,7 +383,7 @@ fn summary(run: &RunView) -> String {
     }
 }
 
-/// What was wrong with what was handed in last for a step.
+/// The issues with the last submission for a step.
 fn refused(run: &RunView, step: &str) -> String {
     let due = run.due.iter().find(|due| due.step_id == step);
     let issues = due.map(|due| due.issues.as_slice()).unwrap_or_default();
@@ -395,7 +395,7 @@ fn refused(run: &RunView, step: &str) -> String {
     format!("; the last one would not do: {all}")
 }
 
-/// A caller who has said yes already.
+/// A caller that confirms everything.
 struct Agreed;
 
 impl Caller for Agreed {

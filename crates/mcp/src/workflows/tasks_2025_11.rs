@@ -1,7 +1,7 @@
-//! The tasks of 2025-11-25, which `rmcp` no longer has.
+//! The tasks of 2025-11-25, which `rmcp` no longer supports.
 //!
-//! The framing hands these methods on under names of ours ([`OLDER`]), so that `rmcp` gives them to
-//! [`WorkflowServer`] as they came and takes whatever the answer is.
+//! The framing passes these methods on with a prefix of ours ([`OLDER`]), so that `rmcp` hands them
+//! to [`WorkflowServer`] unchanged and accepts any answer.
 
 use milepost_ops::{Problem, Task};
 use rmcp::model::{CallToolRequestParams, CustomRequest, CustomResult, ErrorCode, ErrorData};
@@ -16,7 +16,7 @@ use super::{WorkflowServer, follow_task, tasks};
 use crate::request::OLDER;
 
 impl WorkflowServer {
-    /// Answers a method of that revision, in its shape.
+    /// Answers a method in the form of that revision.
     pub(super) async fn tasks_2025_11(
         &self,
         request: CustomRequest,
@@ -45,7 +45,7 @@ impl WorkflowServer {
         answer.map(CustomResult::new)
     }
 
-    /// The tools, each with whether it may be a task.
+    /// The tools, each with its task support.
     fn tools_with_tasks(&self) -> Vec<Value> {
         let tools = self.tools().iter().cloned().map(|mut tool| {
             let name = tool["name"].as_str().unwrap_or_default();
@@ -63,7 +63,7 @@ impl WorkflowServer {
         tools.collect()
     }
 
-    /// A call that its client follows as a task: it answers once the run is on disk.
+    /// Starts a call as a task; returns once the run is on disk.
     async fn begin(&self, params: Value, context: &Context) -> Answer<Value> {
         let call: CallToolRequestParams = serde_json::from_value(params)
             .map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
@@ -105,7 +105,8 @@ impl WorkflowServer {
         Ok(made)
     }
 
-    /// What a task came to, once it has. Whoever waits for it is asked what it needs.
+    /// Waits for a task and returns its result. The waiting client is asked for any input the task
+    /// needs.
     async fn ended(&self, context: &Context, id: &str) -> Result<Value, Problem> {
         let tasks = self.tasks_of(McpClient::Peer(context));
         let run = tasks.find(id).await?;

@@ -1,5 +1,5 @@
-//! The one way from a call to what it does, for every client: whoever has to be asked is asked
-//! first, whether the call is answered with its result, with a task, or with a question.
+//! The one code path from a call to its effect, for every client: anybody who has to be asked is
+//! asked first, whether the call is answered with its result, with a task, or with a question.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,36 +23,35 @@ use super::{ToolStyle, WorkflowServer, call_tokens};
 use crate::limits;
 use crate::lock::lock;
 
-/// The key of the one question that a destructive call asks.
+/// The key of the confirmation question for a destructive call.
 const CONFIRMATION: &str = "confirmation";
-/// The argument that says how long a call waits.
+/// The argument for how long a call waits.
 const WAIT: &str = "wait_s";
 
-/// A call as it came.
+/// A call as it was received.
 pub(super) struct ToolCall<'c> {
     pub(super) operation: &'static OperationSpec,
     pub(super) arguments: JsonObject,
-    /// Answers to what was asked in the round before.
+    /// Answers to the questions of the previous round.
     pub(super) answers: Option<&'c InputResponses>,
-    /// What the client was given in the round before.
+    /// The state token that the client got in the previous round.
     pub(super) state: Option<&'c str>,
     pub(super) client: McpClient<'c>,
-    /// It is answered with a task, which nobody waits for.
+    /// Whether the call is answered with a task, without waiting for it.
     pub(super) is_task: bool,
 }
 
-/// What came of a call.
 pub(super) enum CallOutcome {
-    /// It was done with these arguments, or was refused.
+    /// It was executed with these arguments, or failed.
     Done(JsonObject, Result<Response, Problem>),
-    /// It needs a yes, which the model may carry.
+    /// It needs a confirmation, which the model may carry.
     Unsaid(JsonObject, Problem),
-    /// The client has something to answer first.
+    /// The client has to answer something first.
     Later(Box<InputRequiredResult>),
 }
 
-/// What is known from the rounds before, where every request stands alone. An answer counts only
-/// when its question was asked in such a round, of this very call.
+/// The state of a stateless call from earlier rounds. An answer counts only if its question was
+/// asked in an earlier round of this same call.
 #[derive(Debug, Default)]
 pub(super) struct RoundState {
     /// The questions that were answered with yes.
@@ -62,7 +61,7 @@ pub(super) struct RoundState {
     asked: Question,
 }
 
-/// What was asked last.
+/// The question of the previous round.
 #[derive(Debug, Default)]
 enum Question {
     #[default]
@@ -73,11 +72,11 @@ enum Question {
 }
 
 impl WorkflowServer {
-    /// Does what is called for, once everybody who has to be asked has said yes.
+    /// Executes a call, once everybody who has to be asked has agreed.
     pub(super) async fn act(&self, mut calling: ToolCall<'_>) -> CallOutcome {
         let token = calling.arguments.remove(call_tokens::ARGUMENT);
         let needs_name = token.is_some() || calling.state.is_some() || calling.client.has_forms();
-        // Most calls are never asked about, and need no name by which they are known again.
+        // Most calls are never asked about, so they need no name to recognize them by.
         let call = match needs_name {
             true => call_tokens::call(calling.operation.name, &calling.arguments),
             false => String::new(),
@@ -114,7 +113,7 @@ impl WorkflowServer {
         self.attempted(calling, call, round).await
     }
 
-    /// Does it, and asks for what turns out to be missing on the way.
+    /// Executes a call, and asks for anything that turns out to be missing.
     async fn attempted(
         &self,
         mut calling: ToolCall<'_>,
@@ -206,7 +205,7 @@ impl WorkflowServer {
         elicitation::form(calling.client, answer, INPUTS, &message, form).await
     }
 
-    /// Asks the person whatever a run that a call shows waits for.
+    /// Asks for the approvals that the run in a call's result is waiting for.
     async fn approved(
         &self,
         calling: &ToolCall<'_>,
@@ -227,14 +226,14 @@ impl WorkflowServer {
         }
     }
 
-    /// Does it, unless nobody wants it any more, and tells how far it is while it does.
+    /// Executes a call unless it was canceled, and reports progress meanwhile.
     async fn once(&self, calling: &ToolCall<'_>, yes: &[String]) -> Result<Response, Problem> {
         if calling.client.is_gone() {
             return Err(gone());
         }
-        // Of a task it is told for as long as it lives, by whoever follows it.
+        // The progress of a task is reported by the code that follows it.
         let (told, teller) = ToolCaller::new(calling.client, yes, self.style(), !calling.is_task);
-        // Work that does not wait would keep a teller on its own thread from telling.
+        // On a task of its own: work that never awaits would otherwise block the notifications.
         let teller = teller.map(|teller| tokio::spawn(teller.tell()));
         let arguments = Value::Object(calling.arguments.clone());
         let done = self.operations().call_and_wait(calling.operation.name, &told, arguments).await;
@@ -242,26 +241,26 @@ impl WorkflowServer {
             self.log(&format!("warning: {warning}"));
         }
         if let Some(teller) = teller {
-            // All of it is told before the answer; nobody wants to know afterwards.
+            // All progress is reported before the answer; a failure to do so is ignored.
             let _ = teller.await;
         }
         done
     }
 
-    /// An answer that holds questions, and what makes their answers count.
+    /// An answer with questions, and the token that links their answers to this call.
     fn later(&self, requests: InputRequests, call: String, round: RoundState) -> CallOutcome {
         let state = self.shared.rounds.give(call, round);
         CallOutcome::Later(Box::new(InputRequiredResult::new(Some(requests), Some(state))))
     }
 }
 
-/// What a person says yes to: what a problem names would be lost.
+/// The question to confirm: it says what would be lost.
 pub(super) fn question(problem: &Problem) -> String {
     let loss = problem.context.get("loss").and_then(Value::as_str);
     format!("{} Go on?", loss.unwrap_or("This cannot be taken back."))
 }
 
-/// What the configuration wants to be asked before anything is changed.
+/// The confirmation that the configuration requires before any change.
 fn unconfirmed(operation: &OperationSpec) -> Problem {
     let loss = format!("An agent wants to call `{}`.", operation.name);
     let message = format!("`{}` needs a yes: the configuration asks for one", operation.name);
@@ -269,7 +268,7 @@ fn unconfirmed(operation: &OperationSpec) -> Problem {
         .context("loss", loss)
 }
 
-/// The configuration leaves this to the person, who does it themselves.
+/// The configuration leaves this action to the person.
 fn for_person(operation: &OperationSpec, mut problem: Problem) -> Problem {
     let hint = Hint::text(
         "stop, and tell the user: the configuration (`confirm = \"person\"`) has them do this \
@@ -288,7 +287,7 @@ fn declined() -> Problem {
     Problem::new(Code::ConfirmationRequired, "the user declined", hint)
 }
 
-/// Nobody wants the answer any more, so nothing is done for it.
+/// The call was canceled, so nothing is executed.
 fn gone() -> Problem {
     let hint = "nothing was changed; call again if it is wanted after all";
     Problem::new(Code::ConfirmationRequired, "the call was canceled", hint)
@@ -297,7 +296,7 @@ fn gone() -> Problem {
 /// The client behind a call.
 struct ToolCaller<'c> {
     client: McpClient<'c>,
-    /// The questions that were answered with yes before the call was made.
+    /// The questions that were answered with yes before the call.
     yes: &'c [String],
     style: ToolStyle,
     principal: Option<String>,
@@ -335,7 +334,7 @@ impl Caller for ToolCaller<'_> {
 
     fn progress(&self, message: &str) {
         if let Some(progress) = &self.progress {
-            // A note that finds no room is left out: the next one says more.
+            // If the queue is full, the notification is dropped: the next one is more recent.
             let _ = progress.try_send(message.to_owned());
         }
     }
@@ -371,7 +370,7 @@ impl ProgressSender {
         while let Some(message) = self.steps.recv().await {
             count += 1.0;
             let note = ProgressNotificationParam::new(self.token.clone(), count);
-            // A client that cannot be told is one that cannot be answered either.
+            // A client that cannot be notified cannot be answered either.
             let _ = self.peer.notify_progress(note.with_message(message)).await;
         }
     }

@@ -1,15 +1,15 @@
-//! What tools are called, and what a called name means.
+//! The names of tools, and what they refer to.
 //!
-//! The names of operations have dots. Several clients refuse a list of tools with a dot in one of
-//! them, so it shows underscores unless the dots are asked for; both are understood. Three names
-//! exist in both contracts: which of them is meant, the surface says.
+//! The names of operations have dots. Several clients reject a whole list of tools if one has a dot
+//! in its name, so the list has underscores unless dots are requested; calls may use either. Three
+//! names exist in both contracts; the surface decides which one they refer to.
 
 use milepost_ops::{OPERATIONS, OperationSpec};
 
 use super::ToolStyle;
 use crate::version::Surface;
 
-/// How names are shown.
+/// How tool names are spelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ToolNaming {
     /// `workflow_save`.
@@ -19,7 +19,7 @@ pub enum ToolNaming {
     Dotted,
 }
 
-/// What a called name means.
+/// What a tool name refers to.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ToolTarget {
     /// An operation of this contract.
@@ -35,8 +35,8 @@ pub(super) fn spelled(name: &str, spelling: ToolNaming) -> String {
     }
 }
 
-/// An operation's name as this client is shown it: one that means what is meant. Where a name with
-/// an underscore is the other contract's, ours has its dot.
+/// The name of an operation as this client sees it, such that calling it reaches the operation. If
+/// the name with underscores belongs to the other contract, ours keeps its dot.
 pub(super) fn shown(name: &str, style: ToolStyle) -> String {
     let spelled = spelled(name, style.spelling);
     match meant(&spelled, style.surface) {
@@ -45,7 +45,7 @@ pub(super) fn shown(name: &str, style: ToolStyle) -> String {
     }
 }
 
-/// What a called name means on a surface; `None` when it is no tool's.
+/// Resolves a tool name on a surface; `None` if there is no such tool.
 pub(super) fn meant(name: &str, surface: Surface) -> Option<ToolTarget> {
     let tools = || OPERATIONS.iter().filter(|operation| operation.tool().is_some());
     if let Some(operation) = tools().find(|operation| operation.name == name) {
@@ -64,14 +64,14 @@ pub(super) fn meant(name: &str, surface: Surface) -> Option<ToolTarget> {
     }
 }
 
-/// Every name that a client may call, for the nearest of them.
+/// Every name that a client may call, for suggestions.
 pub(super) fn known(style: ToolStyle) -> impl Iterator<Item = String> {
     let has =
         move |operation: &&OperationSpec| operation.tool().is_some_and(|tool| style.has(tool));
     OPERATIONS.iter().filter(has).map(move |operation| shown(operation.name, style))
 }
 
-/// Whether a name is that of an operation with its dots as underscores.
+/// Whether a name is that of an operation, with underscores in place of dots.
 fn spells(operation: &str, name: &str) -> bool {
     operation.len() == name.len()
         && operation.bytes().zip(name.bytes()).all(|(a, b)| a == b || (a == b'.' && b == b'_'))
@@ -99,7 +99,7 @@ mod tests {
             assert_eq!(means("workflow_validate_json", surface), "workflow_validate_json");
             assert_eq!(means("workflow_save", surface), "workflow.save");
             assert_eq!(means("workflow_preview_inputs", surface), "workflow.preview_inputs");
-            // People decide elsewhere.
+            // Only people can approve, and not through tools.
             assert_eq!(means("workflow_approve", surface), "nothing");
             assert_eq!(means("workflow.approve", surface), "nothing");
         }

@@ -1,8 +1,8 @@
-//! The tools as clients see them, made from the table of operations.
+//! The list of tools, generated from the table of operations.
 //!
-//! A model pays for every byte of this list in every conversation, so schemas say what a caller
-//! needs and no more: a nested object is described once, where it is an argument, and by its type
-//! alone, where it is a result.
+//! A model pays for every byte of this list in every conversation, so schemas contain only what a
+//! caller needs: a nested object is described once where it is an argument, and only by its type
+//! where it is a result.
 
 use milepost_ops::{OPERATIONS, OperationSpec, Profile, Safety, Task, Tool};
 use serde_json::{Map, Value, json};
@@ -11,7 +11,7 @@ use super::tool_names::{self, ToolNaming};
 use super::{ToolStyle, call_tokens};
 use crate::limits;
 
-/// Every tool of a set, in the order of the table.
+/// Every tool of a profile, in table order.
 pub(super) fn list(profile: Profile, spelling: ToolNaming) -> Vec<Value> {
     let tools = OPERATIONS.iter().filter_map(|operation| {
         let tool = operation.tool().filter(|tool| tool.profile <= profile)?;
@@ -58,7 +58,7 @@ fn one(operation: &OperationSpec, tool: Tool, spelling: ToolNaming) -> Value {
     })
 }
 
-/// What cannot be taken back takes the token of a person's yes.
+/// Adds the confirmation token to the arguments of irreversible operations.
 fn confirmable(operation: &OperationSpec, tool: Tool, mut schema: Value) -> Value {
     if operation.safety == Safety::Destructive || tool.destroys {
         schema["properties"][call_tokens::ARGUMENT] =
@@ -67,15 +67,16 @@ fn confirmable(operation: &OperationSpec, tool: Tool, mut schema: Value) -> Valu
     schema
 }
 
-/// The arguments: each with its type and its words. Those that are rarely wanted are taken and not
-/// listed.
+/// The schema of the arguments, with types and descriptions. Rarely used arguments are accepted but
+/// not listed.
 fn input(schema: &Value) -> Value {
     let properties = schema["properties"].as_object().into_iter().flatten();
     let shown = properties.filter(|(_, value)| value["x-rare"] != true);
     let (mut listed, mut either) = (Map::new(), Vec::new());
     for (name, value) in shown {
         listed.insert(name.clone(), argument(value));
-        // One thing with two names: which of them is given is seen when it is called.
+        // Two names for the same argument: which one was given is only checked when the tool is
+        // called.
         if let Some(also) = value["x-also"].as_str() {
             listed.insert(also.to_owned(), json!({"type": value["type"]}));
             either.push(name);
@@ -93,15 +94,15 @@ fn input(schema: &Value) -> Value {
     Value::Object(object)
 }
 
-/// What an argument may be. A caller cannot use that it may be null, what it is when it is left
-/// out, or how wide a number we keep it in; and a name of few words needs no others.
+/// The schema of an argument. Callers do not need to know that it may be null, its default, or its
+/// integer width; and a short description adds nothing to the name.
 fn argument(schema: &Value) -> Value {
     let forms = schema["anyOf"].as_array().into_iter().flatten();
     let mut kept = match forms.into_iter().find(|form| form["type"] != "null") {
         Some(form) => argument(form).as_object().cloned().unwrap_or_default(),
         None => Map::new(),
     };
-    // What is said of its words is said of none of them.
+    // The description of the nested type does not describe this argument.
     kept.remove("description");
     if let Some(kind) = schema.get("type") {
         kept.insert("type".into(), not_null(kind));
@@ -138,8 +139,8 @@ fn not_null(kind: &Value) -> Value {
     }
 }
 
-/// The result: the first fields that it always has; or the word of a failure, which clients check
-/// too. Types are told where something depends on them.
+/// The schema of the result: the first required fields, or the error code of a failure, because
+/// clients validate failures too. Types are given only where they matter.
 fn output(schema: &Value) -> Value {
     let one = [schema.clone()];
     let forms = schema["anyOf"].as_array().map_or(one.as_slice(), Vec::as_slice);
@@ -155,7 +156,7 @@ fn output(schema: &Value) -> Value {
         always.push(required);
     }
     always.push(vec![ERROR]);
-    // A form that has all of another's fields says nothing more.
+    // A form that has all fields of another one adds nothing.
     let says = |form: &[&str]| {
         let has_all = |other: &Vec<&str>| other.iter().all(|name| form.contains(name));
         always.iter().filter(|other| has_all(other)).count() == 1
@@ -169,10 +170,10 @@ fn output(schema: &Value) -> Value {
     output
 }
 
-/// What every failure has.
+/// The field that every failure has.
 const ERROR: &str = "error_code";
 
-/// A text in which every operation is called as its tool is.
+/// Replaces the names of operations in a text with their tool names.
 fn described(text: &str, spelling: ToolNaming) -> String {
     let tools = OPERATIONS.iter().filter(|operation| operation.tool().is_some());
     tools.fold(text.trim_end().to_owned(), |text, operation| {

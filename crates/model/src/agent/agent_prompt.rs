@@ -1,4 +1,5 @@
-//! What an agent is told: the prompt with its variables filled in, and the sections around it.
+//! The text that an agent receives: the prompt with its variables filled in, and the sections
+//! around it.
 
 use std::fmt::Write;
 
@@ -13,17 +14,17 @@ use crate::placeholders::{self, Placeholder, TextPiece, UnsetVariable};
 use crate::step::{Prompt, PromptText};
 use crate::template::{Template, TemplatePart};
 
-/// A text whose variables have been filled in.
+/// Text whose variables have been filled in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FilledText {
     /// The text; a variable that is not set shows as `[unset: name]`.
     pub text: String,
-    /// The variables that are not set, each once.
+    /// The variables that are not set, without duplicates.
     pub missing: Vec<String>,
 }
 
-/// The prompt of a step of a guide before its variables are filled in: blocks as sections,
-/// fragments whose conditions hold appended. A manifest's prompt is the text of its author.
+/// A guide step's prompt before its variables are filled in: its text, its blocks as sections, and
+/// the fragments whose conditions hold. `None` for a manifest, whose prompt is the author's text.
 pub fn assemble(prompt: &Prompt, context: &dyn Variables) -> Option<String> {
     let PromptText::Guide { text, blocks, fragments } = &prompt.text else { return None };
     let mut parts: Vec<String> = text.iter().cloned().collect();
@@ -36,13 +37,13 @@ pub fn assemble(prompt: &Prompt, context: &dyn Variables) -> Option<String> {
     Some(parts.join("\n\n"))
 }
 
-/// Whether a step's prompt is the same under every context.
+/// Whether a step's prompt is the same in every context.
 pub fn is_context_free(prompt: &Prompt) -> bool {
     let PromptText::Guide { fragments, .. } = &prompt.text else { return false };
     fragments.iter().all(|fragment| fragment.when.is_none())
 }
 
-/// Whether a person confirms the step under a context.
+/// Whether a person must confirm the step in this context.
 pub fn needs_confirmation(confirmation: &Confirmation, context: &dyn Variables) -> bool {
     match confirmation {
         Confirmation::Never => false,
@@ -51,7 +52,7 @@ pub fn needs_confirmation(confirmation: &Confirmation, context: &dyn Variables) 
     }
 }
 
-/// Fills the placeholders of a text from the context.
+/// Fills in the placeholders of a prompt from the context.
 pub fn fill(text: &str, context: &dyn Variables) -> FilledText {
     let mut filled = FilledText { text: String::with_capacity(text.len()), missing: Vec::new() };
     for piece in placeholders::split(text) {
@@ -64,7 +65,7 @@ pub fn fill(text: &str, context: &dyn Variables) -> FilledText {
 }
 
 impl FilledText {
-    /// Appends what a placeholder comes to.
+    /// Appends the value of a placeholder.
     pub fn placeholder(&mut self, placeholder: &Placeholder, context: &dyn Variables) {
         if let Err(UnsetVariable) = placeholder.write(context, &mut self.text) {
             unset(&placeholder.path, self);
@@ -80,7 +81,7 @@ fn unset(name: &str, filled: &mut FilledText) {
     }
 }
 
-/// A manifest's prompt with its expressions evaluated: its `inputs` are the context.
+/// Evaluates the expressions in a manifest's prompt, with the context as `inputs`.
 pub fn evaluate(template: &Template, context: &dyn Variables) -> FilledText {
     let scope = inputs_scope(context);
     let mut filled = FilledText::default();
@@ -101,14 +102,14 @@ fn inputs_scope(context: &dyn Variables) -> MapScope {
     MapScope::new(Map::from_iter([("inputs".to_owned(), context.to_value())]))
 }
 
-/// Whether an expression of a manifest holds while a caller walks it; the cause when that cannot
-/// be told from the context alone.
+/// Whether an expression of a manifest holds during a walk. An error says why the context alone
+/// does not decide it.
 pub(crate) fn expression_holds(expr: &Expr, context: &dyn Variables) -> Result<bool, String> {
     let held = expr.eval_bool(&inputs_scope(context), &mut Fuel::default());
     held.map_err(|error| error.to_string())
 }
 
-/// Prompt blocks as sections, in their order.
+/// Formats prompt blocks as sections, in their order.
 fn sections(blocks: &PromptBlocks) -> String {
     let listed = |list: &Option<Vec<BlockText>>| {
         let bullet = |text: &BlockText| format!("- {}", plain(&text.0));
@@ -133,7 +134,8 @@ fn sections(blocks: &PromptBlocks) -> String {
     told.collect::<Vec<_>>().join("\n\n")
 }
 
-/// Text of a block. Newer editions assemble it from parts: those that hold text are shown.
+/// The text of a block. Newer editions assemble a block from parts; only the parts with text are
+/// shown.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

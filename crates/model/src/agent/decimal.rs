@@ -7,7 +7,7 @@ pub fn push(text: &mut String, number: usize) {
     let _ = write!(text, "{number}");
 }
 
-/// Reads a number that is written as [`push`] writes it: `02` would be another text for it.
+/// Parses a number exactly as [`push`] writes it, so `02` is rejected.
 pub(crate) fn read(text: &str) -> Option<usize> {
     text.parse().ok().filter(|number: &usize| number.to_string() == text)
 }

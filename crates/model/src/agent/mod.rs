@@ -1,6 +1,6 @@
 //! What agents are told, how their output is checked, and which step of a guide is due.
 //!
-//! Everything here is a function of the workflow and of what the caller says: nothing is stored.
+//! Everything here is a function of the workflow and the caller's arguments; nothing is stored.
 
 pub mod agent_prompt;
 pub mod decimal;

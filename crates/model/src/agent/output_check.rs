@@ -1,7 +1,8 @@
 //! Checks the output of an agent step against its schema and its rules.
 //!
-//! A rule whose condition does not hold is *not applicable*: it neither passes nor fails, and a
-//! composition none of whose members applies does not apply either. What does not apply is valid.
+//! A rule whose condition does not hold is *not applicable*: it neither passes nor fails. A
+//! composition without any applicable member is not applicable either. An output is valid if
+//! nothing applies.
 
 use serde_json::Value;
 
@@ -15,24 +16,24 @@ use crate::suggest::excerpt;
 /// What is wrong with an output, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutputIssue {
-    /// The author's message, or what exactly does not fit.
+    /// The author's message, or what exactly does not match.
     pub message: String,
-    /// The one next action: what was expected, what was found.
+    /// The next action to take: what was expected and what was found.
     pub suggestion: String,
 }
 
-/// A rule that cannot be applied: its pattern hit a limit.
+/// A rule that cannot be applied because its pattern hit a limit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} cannot be checked on this output: {cause}")]
 pub struct Undecidable {
     /// The pattern or the schema.
     pub what: String,
-    /// Why.
+    /// Why the rule cannot be applied.
     pub cause: String,
 }
 
-/// Every issue of an output; none when it is valid. A loop has no prompt and no criteria: any output
-/// that is not blank is valid.
+/// All issues of an output; none if it is valid. A loop has no prompt and no criteria, so any
+/// output that is not blank is valid for it.
 pub fn check_output(
     prompt: Option<&Prompt>,
     output: &str,
@@ -60,7 +61,7 @@ pub fn check_output(
 
 type Checked<T> = Result<T, Undecidable>;
 
-/// What criteria make of an output.
+/// The result of checking an output against criteria.
 enum Judgement {
     NotApplicable,
     Passes,
@@ -68,7 +69,8 @@ enum Judgement {
 }
 
 impl Criteria {
-    /// The messages of the rules that apply under a context: what an output will be checked for.
+    /// The messages of the rules that apply in a context, which say what an output will be checked
+    /// for.
     pub fn applicable(&self, context: &dyn Variables) -> Vec<String> {
         match self {
             Criteria::All(parts) => {
@@ -145,7 +147,7 @@ fn any(parts: &[Criteria], output: &str, context: &dyn Variables) -> Checked<Jud
     })
 }
 
-/// Messages of alternatives as one.
+/// Joins the messages of alternatives into one.
 fn one_of(mut messages: Vec<String>) -> Option<String> {
     match messages.len() {
         0 | 1 => messages.pop(),
@@ -157,7 +159,7 @@ fn denied(message: &str) -> String {
     format!("must not hold: {message}")
 }
 
-/// The issues of a failed `not`: the message of what holds and must not.
+/// The issues of a failed `not`: the messages of the rules that hold but must not.
 fn refusals(part: &Criteria, context: &dyn Variables) -> Vec<OutputIssue> {
     let message = part.applicable(context).join("; ");
     let told = match part {

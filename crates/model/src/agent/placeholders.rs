@@ -1,34 +1,34 @@
-//! The placeholders of a text: `{{name}}`, `{{a.b}}` and `{{n + 1}}`, found apart from filling them, so
-//! that a text that is told often is searched once.
+//! Placeholders in prompts: `{{name}}`, `{{a.b}}` and `{{n + 1}}`. Finding them is separate from
+//! filling them in, so that a frequently used prompt is searched only once.
 
 use serde_json::Value;
 
 use crate::condition::Variables;
 use crate::limits;
 
-/// A part of a text.
+/// A piece of a prompt: literal text or a placeholder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TextPiece<T> {
-    /// Stays as it is.
+    /// Text that is kept as it is.
     Text(T),
-    /// Is filled in.
+    /// A placeholder to fill in.
     Placeholder(Placeholder),
 }
 
-/// A variable, and what is added to it.
+/// A variable and an optional number to add to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placeholder {
-    /// Where the variable stands in the context.
+    /// The path of the variable in the context.
     pub path: String,
     plus: i64,
 }
 
-/// The context does not have the variable of a placeholder.
+/// The variable of a placeholder is not in the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnsetVariable;
 
-/// Cuts a text at its placeholders. What is none is left as it is written: prompts quote other people's
-/// templates.
+/// Splits text at its placeholders. Anything that is not a valid placeholder is left as written,
+/// because prompts may quote templates of other systems.
 pub fn split(text: &str) -> Vec<TextPiece<String>> {
     let mut pieces = Vec::new();
     let mut plain = String::new();
@@ -68,7 +68,7 @@ impl Placeholder {
     fn of(text: &str) -> Option<Placeholder> {
         let text = text.trim();
         let (path, plus) = match text.split_once(['+', '-']) {
-            // A hyphen without spaces belongs to a name.
+            // A hyphen without spaces is part of a name.
             Some((path, number)) if path.ends_with(' ') || text.contains('+') => {
                 let number: i64 = number.trim().parse().ok().filter(|number| *number >= 0)?;
                 let minus = text.as_bytes().get(path.len()) == Some(&b'-');
@@ -83,7 +83,7 @@ impl Placeholder {
         path.split('.').all(is_name).then(|| Placeholder { path: path.to_owned(), plus })
     }
 
-    /// Writes the variable, with what is added to it.
+    /// Appends the value of the variable plus the placeholder's number.
     pub(crate) fn write(
         &self,
         context: &dyn Variables,
@@ -94,7 +94,7 @@ impl Placeholder {
             (Value::String(own), 0) => text.push_str(own),
             (value, 0) => text.push_str(&value.to_string()),
             (value, plus) => {
-                // What cannot be computed is shown as it was written, with the value filled in.
+                // If the sum cannot be computed, it is shown as written, with the value filled in.
                 let sign = if plus < 0 { '-' } else { '+' };
                 let written = || format!("{value} {sign} {}", plus.unsigned_abs());
                 text.push_str(&sum(value, plus).map_or_else(written, |sum| sum.to_string()));
@@ -104,7 +104,7 @@ impl Placeholder {
     }
 }
 
-/// A number, or a text that is one, with another added.
+/// Adds to a number, or to a string that contains a number.
 fn sum(value: &Value, plus: i64) -> Option<Value> {
     let text = value.as_str().map(str::trim);
     let whole = value.as_i64().or_else(|| text?.parse().ok());

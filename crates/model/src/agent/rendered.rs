@@ -1,4 +1,4 @@
-//! Texts that are the same in every answer about a step, made once.
+//! The parts of responses about a step that never change, rendered once.
 
 use std::sync::Arc;
 
@@ -7,25 +7,24 @@ use milepost_syntax::escape::escape;
 use crate::lazy::Lazy;
 use crate::placeholders::{self, TextPiece};
 
-/// Texts of a step that depend on nothing but the step, each made when it is first needed.
+/// Output that depends only on the step, each part rendered on first use.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rendered {
     step: Lazy<Arc<Fixed>>,
     prompt: Lazy<Vec<TextPiece<Arc<Fixed>>>>,
 }
 
-/// JSON, or a part of some, that is the same in every answer, and the same again as the inside of a
-/// JSON string.
+/// JSON, or a fragment of it, that is the same in every response, together with its escaped form
+/// for use inside a JSON string.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fixed {
-    /// The JSON.
     pub json: String,
-    /// Its text, escaped.
+    /// The JSON, escaped.
     pub escaped: String,
 }
 
 impl Fixed {
-    /// Escapes JSON once for all answers.
+    /// Escapes the JSON once for all responses.
     pub fn new(json: String) -> Fixed {
         let escaped = escaped(&json);
         Fixed { json, escaped }
@@ -33,12 +32,12 @@ impl Fixed {
 }
 
 impl Rendered {
-    /// The step as it is shown.
+    /// The step as shown to the caller.
     pub fn step(&self, make: impl FnOnce() -> String) -> &Arc<Fixed> {
         self.step.get_or_init(|| Arc::new(Fixed::new(make())))
     }
 
-    /// The inside of the literal that an agent is told, cut where variables are filled in.
+    /// The prompt as the inside of a JSON string, split where variables are filled in.
     pub fn prompt(&self, make: impl FnOnce() -> String) -> &[TextPiece<Arc<Fixed>>] {
         self.prompt.get_or_init(|| {
             let fixed = |piece: TextPiece<String>| match piece {

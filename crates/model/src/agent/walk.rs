@@ -1,8 +1,8 @@
-//! Walking a guide: which step comes next, from what the caller says is done.
+//! Walking a guide: finds the next step from what the caller reports as done.
 //!
-//! Stateless: the caller carries all state. A step inside a loop is known by its instance key,
-//! `loop@2::step`; a caller that appends the key of each step it was given walks every loop
-//! correctly, and one that appends bare ids is understood by counting them.
+//! Stateless: the caller keeps all state. A step inside a loop is identified by its instance key,
+//! `loop@2::step`. A caller that appends the key of each step it was given walks every loop
+//! correctly; for one that appends bare ids, the occurrences are counted.
 
 use foldhash::{HashSet, HashSetExt};
 use serde_json::Value;
@@ -26,78 +26,72 @@ pub use done::find;
 use passes::Passes;
 pub use scope::WalkScope;
 
-/// Where a walk stands.
 #[derive(Debug)]
 pub enum WalkPosition<'w, 'c> {
     /// This step is due.
     Due(Box<DueStep<'w, 'c>>),
-    /// Nothing is due, and a remaining condition waits for a variable.
+    /// No step is due, and at least one remaining condition waits for a variable.
     Blocked(Vec<BlockedStep>),
     /// Every step is done, or skipped because its condition did not hold.
     Complete { skipped: Vec<&'w str> },
 }
 
-/// A step that is due.
 #[derive(Debug)]
 pub struct DueStep<'w, 'c> {
-    /// The step.
     pub step: &'w Step,
-    /// What the caller appends when it is done.
+    /// The key that the caller appends when the step is done.
     pub key: String,
-    /// The loops around it, outermost first.
+    /// The enclosing loops, outermost first.
     pub loops: Vec<LoopPass<'w, 'c>>,
-    /// The caller's context with the variables of the loops.
+    /// The caller's context, extended with the loop variables.
     pub scope: WalkScope<'w, 'c>,
 }
 
-/// One pass of a loop.
 #[derive(Debug, Clone)]
 pub struct LoopPass<'w, 'c> {
     /// The loop's id.
     pub id: &'w str,
-    /// How it repeats.
+    /// How the loop repeats.
     pub spec: &'w LoopDoc,
-    /// Which pass, from 0.
+    /// The zero-based number of the pass.
     pub iteration: usize,
-    /// How many passes there will be, when that is known.
+    /// The total number of passes, if known.
     pub total: Option<usize>,
-    /// The item of a `forEach`.
+    /// The current item of a `forEach`.
     pub item: Option<&'c Value>,
 }
 
 /// A condition that cannot be decided yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BlockedStep {
-    /// The step it guards, or the loop it repeats.
+    /// The step with the condition, or the loop that it repeats.
     pub step: String,
-    /// What it waits for.
+    /// The variable that the condition waits for.
     pub wanted: MissingVariable,
 }
 
-/// Why a walk cannot go on.
+/// Why a walk cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WalkError {
     /// A step that the workflow does not have, and the one that was probably meant.
     #[error("there is no step `{id}`")]
     UnknownStep { id: String, near: Option<String> },
-    /// The loops unfold to more steps than anybody could walk.
+    /// The loops expand to more steps than the limit allows.
     #[error("the loops unfold to more than {} steps", limits::WALK_STEPS)]
     TooLong,
-    /// A variable of a loop is not what the loop needs.
+    /// A loop's variable does not have the type that the loop needs.
     #[error("the variable `{variable}` must be {expected}: it is {actual}")]
     Variable { variable: String, expected: &'static str, actual: String },
 }
 
-/// A walk's answer: where it stands, and remarks for the caller.
+/// The result of a walk: its position, and warnings for the caller.
 #[derive(Debug)]
 pub struct GuideWalk<'w, 'c> {
-    /// Where it stands.
     pub position: WalkPosition<'w, 'c>,
-    /// Remarks.
     pub warnings: Vec<String>,
 }
 
-/// The next step of a workflow whose steps are all for agents.
+/// The next step of a workflow that consists only of agent steps.
 pub fn next<'w, 'c>(
     workflow: &'w Workflow,
     completed: &'c [String],
@@ -106,8 +100,9 @@ pub fn next<'w, 'c>(
     walk(Walker::new(workflow, completed, context)?, &sequence(workflow))
 }
 
-/// The next step of one loop of a manifest. Its steps may be of any kind, and what their
-/// expressions say is left to whoever knows what the steps before them came to.
+/// The next step of one loop of a manifest. The steps may be of any kind. Conditions that are
+/// expressions are treated as true: the caller, who knows the results of earlier steps, evaluates
+/// them.
 pub fn within<'w, 'c>(
     workflow: &'w Workflow,
     looped: &'w Step,
@@ -138,8 +133,8 @@ fn walk<'w, 'c>(
     Ok(GuideWalk { position, warnings: walker.remarks.told() })
 }
 
-/// The steps of the top level as they come: those of a guide in the order of the text, those of a
-/// manifest as its expressions need them.
+/// The top-level steps in walking order: document order for a guide, dependency order for a
+/// manifest.
 fn sequence(workflow: &Workflow) -> Vec<&Step> {
     match workflow.spelling {
         Spelling::Guide => workflow.steps.iter().collect(),
@@ -152,22 +147,24 @@ fn sequence(workflow: &Workflow) -> Vec<&Step> {
 
 struct Walker<'w, 'c> {
     done: Done<'w, 'c>,
-    /// The key of what is looked at; grows and shrinks with the loops.
+    /// The key of the step being visited; it grows and shrinks with the loops.
     key: String,
     scope: WalkScope<'w, 'c>,
     loops: Vec<LoopPass<'w, 'c>>,
-    /// A later pass of a loop around has begun: a loop inside that has run goes on no more.
+    /// Whether a later pass of an enclosing loop has begun. If so, an inner loop that has run gets
+    /// no more passes.
     closed: bool,
-    /// How many steps and loops were looked at.
+    /// The number of steps and loops visited.
     visits: usize,
-    /// Ids of steps inside loops of which an instance is done, and of loops that were entered.
+    /// The ids of steps inside loops with at least one completed instance, and of loops that were
+    /// entered.
     seen: HashSet<&'w str>,
     blocked: Vec<BlockedStep>,
     skipped: Vec<&'w str>,
-    /// What is in the two lists above.
+    /// The entries of `blocked` and `skipped`, to avoid duplicates.
     noted: HashSet<(&'w str, String)>,
     remarks: Remarks,
-    /// A condition that is an expression counts as one that holds.
+    /// Whether conditions that are expressions count as true.
     leaves_expressions: bool,
 }
 
@@ -218,8 +215,8 @@ impl<'w, 'c> Walker<'w, 'c> {
         Some(DueStep { step, key, loops, scope })
     }
 
-    /// Whether a step is done or does not run. A bare id counts for an instance that runs, so its
-    /// n-th occurrence stands for the n-th of those.
+    /// Whether a step is done or skipped. Bare ids count only for instances that run, so the n-th
+    /// occurrence of an id stands for the n-th of those.
     fn is_done(&mut self, step: &'w Step) -> bool {
         let id = step.name();
         if self.done.keys.contains(self.key.as_str()) {
@@ -237,20 +234,21 @@ impl<'w, 'c> Walker<'w, 'c> {
         taken
     }
 
-    /// How many passes were entered before of the loop around the innermost `inner` ones.
+    /// The number of completed passes of the loop that encloses the `inner` innermost ones.
     fn outer(&self, inner: usize) -> usize {
         let around = self.loops.len().checked_sub(inner + 1).and_then(|at| self.loops.get(at));
         around.map_or(0, |pass| self.done.passes_done(pass.id))
     }
 
-    /// Outside loops a step has one instance, and what is done is not skipped.
+    /// Records a completed step inside a loop. Outside loops this is not needed: a step has one
+    /// instance, and a completed step is not skipped.
     fn see(&mut self, id: &'w str) {
         if !self.loops.is_empty() {
             self.seen.insert(id);
         }
     }
 
-    /// Whether a step's condition holds; what it waits for is noted.
+    /// Whether a step's condition holds. If not, the step is recorded as skipped or blocked.
     fn holds(&mut self, step: &'w Step) -> bool {
         let truth = match &step.when {
             None => return true,
@@ -303,7 +301,7 @@ impl<'w, 'c> Walker<'w, 'c> {
             self.key.push('@');
             decimal::push(&mut self.key, iteration);
             self.key.push_str("::");
-            // The condition of a loop may read the number of the pass it decides on.
+            // The condition of a loop may read the number of the pass that it decides on.
             self.scope.enter(&pass);
             let begun = self.has_begun(looped);
             let enters = begun && passes.is_conditional() || self.enters(&passes, &pass);
@@ -327,10 +325,10 @@ impl<'w, 'c> Walker<'w, 'c> {
         Ok(None)
     }
 
-    /// Whether anything of a pass is done: then it is finished, whatever its condition says now. A
-    /// bare id tells so of an outermost loop. Inside another it may belong to a later pass of that
-    /// one, unless the steps beside the loop tell, or some steps of the body are named and others
-    /// are not.
+    /// Whether any step of a pass is done; if so, the pass is completed whatever its condition says
+    /// now. For an outermost loop, a bare id is enough. For a nested loop, a bare id may belong to
+    /// a later pass of the outer loop, unless steps next to the inner loop determine the pass, or
+    /// only some steps of the body are reported as done.
     fn has_begun(&self, looped: &'w Loop) -> bool {
         if self.done.begun.contains(self.key.as_str()) {
             return true;
@@ -345,7 +343,8 @@ impl<'w, 'c> Walker<'w, 'c> {
     }
 
     fn enters(&mut self, passes: &Passes<'w, 'c>, pass: &LoopPass<'w, 'c>) -> bool {
-        // A loop that has run is over once its caller has gone on to the next pass around it.
+        // A conditional loop that has run is finished once the caller has moved on to the next pass
+        // of the enclosing loop.
         if self.closed && passes.is_conditional() && pass.iteration > 0 {
             return false;
         }
@@ -379,9 +378,9 @@ impl<'w, 'c> Walker<'w, 'c> {
         found
     }
 
-    /// A step that was done before one that comes first is allowed, and worth a remark.
+    /// Warns if a later step was done before the one that is due, which is allowed.
     fn remark_on_later(&mut self, due: usize, steps: &[&'w Step]) {
-        // Most callers go step by step: then all that is done is up to here.
+        // Most callers go step by step, so nothing after the due step is done.
         let so_far = steps[..=due].iter().filter(|step| self.done.has_touched(step)).count();
         if so_far == self.done.touched.len() {
             return;
@@ -406,7 +405,7 @@ impl<'w, 'c> Walker<'w, 'c> {
         }
     }
 
-    /// A pass that is done and no longer there.
+    /// Warns if a pass was reported as done that no longer exists.
     fn remark_on_end(&mut self, ended: usize, last: Option<usize>) {
         if let Some(last) = last.filter(|last| *last >= ended) {
             let key = &self.key;
@@ -416,7 +415,8 @@ impl<'w, 'c> Walker<'w, 'c> {
         }
     }
 
-    /// A step whose condition waits for a variable is passed over; its place may matter.
+    /// Warns about steps that are skipped while their condition waits for a variable: their order
+    /// may matter.
     fn remark_on_waiting(&mut self) {
         for BlockedStep { step, wanted } in &self.blocked {
             let variable = &wanted.variable;
@@ -429,7 +429,7 @@ impl<'w, 'c> Walker<'w, 'c> {
     }
 }
 
-/// Remarks for the caller, as many as are read.
+/// Warnings for the caller, up to a limit.
 #[derive(Default)]
 struct Remarks {
     told: Vec<String>,

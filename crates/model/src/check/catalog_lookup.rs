@@ -1,5 +1,5 @@
-//! What validation knows of the commands a workflow runs. The catalogs answer; until there are any,
-//! everything is unchecked, which is not an error.
+//! What validation knows about the commands that a workflow runs. The catalogs provide the answers;
+//! without catalogs everything is unchecked, which is not an error.
 
 use serde_json::Value;
 
@@ -7,49 +7,48 @@ use crate::id::WorkflowId;
 use crate::named_enum::named_enum;
 use crate::target::CommandId;
 
-/// Answers for commands.
+/// Looks up commands and workflows.
 pub trait Commands {
-    /// What is known of a command.
+    /// Looks up a command.
     fn command(&self, id: &CommandId) -> Lookup;
 
-    /// What is known of a workflow that is run as a step.
+    /// Looks up a workflow that runs as a step.
     fn workflow(&self, id: &WorkflowId) -> Lookup;
 }
 
-/// What is known of a command.
+/// The result of a lookup.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Lookup {
-    /// Nobody can say.
+    /// There is no way to tell.
     Unchecked,
-    /// There is no such catalog; these are there.
+    /// There is no such catalog. The payload lists the existing catalogs.
     NoCatalog(Vec<String>),
-    /// The catalog has no such command; these are there, as `group name`.
+    /// The catalog has no such command. The payload lists the existing ones as `group name`.
     NoCommand(Vec<String>),
-    /// It is there.
+    /// The command or workflow exists.
     Known(Box<CommandInfo>),
 }
 
-/// What validation needs to know of a command.
+/// What validation needs to know about a command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommandInfo {
-    /// The arguments it takes, wherever they travel.
+    /// The arguments it takes, wherever they are sent.
     pub parameters: Vec<Parameter>,
     /// The body it takes.
     pub body: Option<Body>,
-    /// The schema of its answer.
+    /// The schema of the response.
     pub response: Option<Value>,
-    /// What it does to the world.
+    /// The effect of calling it.
     pub effect: Effect,
-    /// Whether it may be sent twice.
+    /// Whether it may be sent more than once.
     pub may_repeat: bool,
 }
 
 /// An argument of a command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
-    /// Its name.
     pub name: String,
-    /// Whether the command works without.
+    /// Whether the command cannot be called without it.
     pub required: bool,
     /// The schema of its value.
     pub schema: Value,
@@ -58,24 +57,23 @@ pub struct Parameter {
 /// The body of a command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Body {
-    /// Whether the command works without.
+    /// Whether the command cannot be called without it.
     pub required: bool,
-    /// Its schema.
     pub schema: Value,
 }
 
 named_enum! {
-    /// What a command does to the world.
+    /// The effect of calling a command.
     pub Effect {
         Read = "read",
-        /// Makes something new.
+        /// Creates something new.
         Create = "create",
         /// Changes or removes something.
         Write = "write",
     }
 }
 
-/// Without catalogs nothing can be checked.
+/// A lookup without catalogs: nothing can be checked.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoCommands;
 

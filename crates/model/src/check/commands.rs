@@ -1,4 +1,4 @@
-//! What steps run: commands that exist, with the arguments they take.
+//! Checks that the commands which steps run exist and get the arguments they take.
 
 use milepost_syntax::span::Span;
 use milepost_syntax::tree::SyntaxNode;
@@ -15,14 +15,14 @@ use crate::suggest;
 use crate::target::Target;
 use crate::templated::Dynamic;
 
-/// A call as it is written, in a step, in a check of one, or by an input.
+/// A call as written in a step, in a `verify` check or in an input.
 struct Call<'c> {
-    /// The step or input.
+    /// The step or input that contains the call.
     owner: Span,
     target: &'c Spot<Target>,
-    /// The key of its arguments.
+    /// The key under which the arguments are written.
     key: &'static str,
-    /// Its arguments; one that comes from elsewhere has no value here.
+    /// The arguments. An argument that comes from elsewhere has no value here.
     given: Vec<(&'c Spot<String>, Option<&'c Dynamic>)>,
     body: Option<&'c Dynamic>,
 }
@@ -58,8 +58,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What is known of a target. One that cannot be checked is noted, one that does not exist is
-    /// reported.
+    /// Looks up a target. Records one that cannot be checked, and reports one that does not exist.
     fn known(&mut self, target: &Spot<Target>) -> Option<Box<CommandInfo>> {
         let lookup = match &target.value {
             Target::Command(command) => self.world.commands.command(command),
@@ -113,7 +112,7 @@ impl Checker<'_> {
             let message = format!("`{}` takes no argument `{}`", call.target.value, key.value);
             self.not_taken(key.at, message, meant, &free);
         }
-        // What could not be read may be what seems to be missing.
+        // An argument that seems to be missing may be one that could not be read.
         missing.retain(|_| !self.may_have(call.owner, call.key));
         for name in missing {
             let message = format!("`{}` needs the argument `{name}`", call.target.value);
@@ -125,7 +124,7 @@ impl Checker<'_> {
         self.body(call, info);
     }
 
-    /// A key that neither the arguments nor the body of a command have.
+    /// Reports a key that is neither an argument of the command nor a field of its body.
     fn not_taken(&mut self, key: Span, message: String, meant: Option<&str>, free: &[&str]) {
         let fault = Finding::error(key, Rule::Argument, message).expected(suggest::list(free));
         self.report.add(fault.did_you_mean_key(key, meant, "remove it"));
@@ -175,7 +174,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A body that is written out has the type, the keys and no other keys than its schema says.
+    /// Checks the type and keys of a literal body against its schema.
     fn body_keys(&mut self, schema: &Value, body: &Dynamic) {
         let Some(entries) = self.root.node_at(body.at()).map(SyntaxNode::entries) else { return };
         let found = self.found(body);
@@ -219,10 +218,11 @@ impl Checker<'_> {
         }
     }
 
-    /// The kind of value an argument will have, as far as it is known.
+    /// The kind of value that an argument will have, if known.
     fn found(&self, value: &Dynamic) -> Kind {
         match value {
-            // Braces without their dollar have been told; what they will yield is not known.
+            // Braces without a dollar sign have already been reported, and their result is not
+            // known.
             Dynamic::Plain(_, Value::String(text)) if text.contains("{{") => Kind::Unknown,
             Dynamic::Plain(_, value) => Kind::of(value),
             Dynamic::Text(text) => match text.template.sole().map(|placed| &placed.expr) {
@@ -260,7 +260,7 @@ fn calls<'s>(step: &'s Step) -> Vec<Call<'s>> {
     }
 }
 
-/// The kinds a schema accepts, when it says.
+/// The kinds of values that a schema accepts, if it restricts them.
 fn accepted(schema: &Value) -> Option<Vec<Kind>> {
     let kind = |name: &Value| {
         let kind = kind_named(name.as_str()?);
@@ -272,7 +272,7 @@ fn accepted(schema: &Value) -> Option<Vec<Kind>> {
     }
 }
 
-/// `an integer`, `a string or null`: the types of a schema in words.
+/// The types of a schema in words: `an integer`, `a string or null`.
 fn type_words(schema: &Value) -> String {
     let names: Vec<&str> = match schema.get("type") {
         Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),

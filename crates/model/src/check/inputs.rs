@@ -1,4 +1,5 @@
-//! Inputs: defaults and rules that fit their type, arguments that agree, inputs somebody reads.
+//! Checks inputs: defaults and rules must match the type, provider arguments must be consistent,
+//! and every input must be used.
 
 use milepost_syntax::span::Span;
 use milepost_syntax::tree::SyntaxKind;
@@ -19,7 +20,7 @@ impl Checker<'_> {
         for (name, input) in &self.workflow.inputs.0 {
             self.rules(input);
             self.choices(input);
-            // A default is judged by rules and choices that are sound themselves.
+            // A default is only checked against rules and choices that are valid themselves.
             if let Some(default) = &input.default
                 && !self.report.has_error_in(input.at)
             {
@@ -30,7 +31,7 @@ impl Checker<'_> {
         self.input_rings();
     }
 
-    /// Rules that cannot hold, or that belong to another type.
+    /// Reports rules that can never hold or that belong to another type.
     fn rules(&mut self, input: &Input) {
         let Some(rules) = &input.validate else { return };
         let kind = input.input_type();
@@ -98,7 +99,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A value the document itself brings must be of the type and among the choices.
+    /// Checks that a value in the document has the input's type and is one of its choices.
     fn fitting(&mut self, input: &Input, value: &Spot<Value>, what: &str) {
         let kind = input.input_type();
         if !input.accepts(&value.value) {
@@ -137,7 +138,7 @@ impl Checker<'_> {
         self.within(input, value, what);
     }
 
-    /// A value the document itself brings must satisfy the rules the document makes for it.
+    /// Checks that a value in the document satisfies the input's rules.
     fn within(&mut self, input: &Input, value: &Spot<Value>, what: &str) {
         if let Some(objection) = input.judge(what, &value.value).into_iter().next() {
             let message = format!("the {what} breaks a rule of its input");
@@ -171,10 +172,10 @@ impl Checker<'_> {
         }
     }
 
-    /// Inputs whose choices wait for each other, each ring once.
+    /// Reports inputs whose choices depend on each other, each cycle once.
     fn input_rings(&mut self) {
         let inputs = &self.workflow.inputs;
-        // More than may be there have been refused already, and would take long.
+        // Too many inputs have already been reported, and checking them would take long.
         if inputs.0.len() > limits::INPUTS {
             return;
         }
@@ -207,7 +208,8 @@ impl Checker<'_> {
         }
     }
 
-    /// `depends_on` names inputs and steps that exist and agrees with the arguments.
+    /// Checks that `depends_on` refers to existing inputs and steps and is consistent with the
+    /// arguments.
     fn provider_arguments(&mut self, name: &Spot<String>, input: &Input) {
         if let (None, Some(at)) = (&input.provider, orphan(input))
             && !self.may_have(input.at, "provider")
@@ -272,7 +274,7 @@ impl Checker<'_> {
         });
     }
 
-    /// Whether nobody reads an input is known only where everything could be read.
+    /// Warns about unused inputs, but only if the whole document could be read.
     pub(crate) fn unused(&mut self) {
         if self.report.has_errors() || self.reads.all_inputs {
             return;
@@ -288,7 +290,7 @@ impl Checker<'_> {
     }
 }
 
-/// The first key that means nothing without a provider.
+/// The first key that has no meaning without a provider.
 fn orphan(input: &Input) -> Option<Span> {
     let select = input.select.as_ref().map(|select| select.at);
     let args = input.provider_args.as_ref().and_then(|args| Some(args.0.first()?.0.at));
@@ -296,7 +298,7 @@ fn orphan(input: &Input) -> Option<Span> {
     select.or(args).or(sources)
 }
 
-/// The inputs that the choices of an input wait for.
+/// The inputs that the choices of an input depend on.
 fn waits_for<'w>(inputs: &'w Entries<Input>, name: &str) -> Vec<&'w str> {
     let Some(input) = inputs.get(name) else { return Vec::new() };
     let args = input.provider_args.iter().flat_map(|args| &args.0).map(|(_, value)| value);
@@ -315,7 +317,7 @@ fn waits_for<'w>(inputs: &'w Entries<Input>, name: &str) -> Vec<&'w str> {
     found
 }
 
-/// Whether an argument reads the input or step that is said to be its source.
+/// Whether an argument reads the input or step declared as its source.
 fn reads(authored: &Dynamic, from: &FromDoc) -> bool {
     let source = from.from_input.as_ref().map(|name| ("inputs", &name.value));
     let source = source.or(from.from_step.as_ref().map(|name| ("steps", &name.value)));
@@ -332,7 +334,7 @@ fn same(one: &Dynamic, other: &Dynamic) -> bool {
     }
 }
 
-/// The value that was meant, where that loses nothing: one value for a list of them, too.
+/// The intended value, if it can be converted without loss. A single value may become a list.
 fn meant(input: &Input, value: &Value) -> Option<Value> {
     if !input.takes_several() {
         return converted(value, input.input_type());
@@ -341,7 +343,7 @@ fn meant(input: &Input, value: &Value) -> Option<Value> {
     input.accepts(&list).then_some(list)
 }
 
-/// The same value in another type, where that loses nothing.
+/// The value converted to another type, if nothing is lost.
 fn converted(value: &Value, kind: InputType) -> Option<Value> {
     let meant = match (value, kind) {
         (Value::String(text), InputType::Boolean) => match text.to_ascii_lowercase().as_str() {

@@ -1,7 +1,7 @@
 //! The checks that need the whole workflow: names, types, order, secrets, commands.
 //!
 //! They run on a draft, so that a document with structural errors still gets all its other
-//! findings; what could not be read is not asked about.
+//! findings. Parts that could not be read are not checked.
 
 pub mod catalog_lookup;
 mod commands;
@@ -36,37 +36,37 @@ use crate::workflow::{Spelling, Workflow};
 use reads::{NameKind, Reads};
 pub(crate) use uses::{of_step, of_workflow};
 
-/// What the checks may ask about the world outside the document.
+/// What the checks may know about the world outside the document.
 #[derive(Clone, Copy)]
 pub struct World<'w> {
-    /// The commands there are.
+    /// Looks up commands and workflows.
     pub commands: &'w dyn Commands,
-    /// The environment variables that expressions may read; `None` when nobody can say.
+    /// The environment variables that expressions may read; `None` if unknown.
     pub env_allow: Option<&'w [String]>,
 }
 
-/// A command that could not be checked because its catalog is not here.
+/// A command that could not be checked because its catalog is not available.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unchecked {
-    /// Where it is named.
+    /// The position of the reference.
     pub at: Span,
-    /// What is named.
+    /// The target as written.
     pub target: String,
 }
 
 pub(crate) struct Checker<'c> {
     pub(crate) workflow: &'c Workflow,
     pub(crate) steps: HashMap<&'c str, &'c Step>,
-    /// Ids of steps that are there but could not be read, and where they stand.
+    /// The ids and positions of steps that exist but could not be read.
     pub(crate) unread_steps: HashMap<String, Span>,
-    /// A step without an id that could be read: any unknown name may be meant for it.
+    /// Whether a step has no readable id: any unknown name may refer to it.
     pub(crate) nameless: bool,
     pub(crate) root: &'c SyntaxNode,
-    /// How many findings there were before the checks.
+    /// The number of findings before the checks.
     decoded: usize,
     pub(crate) unread_inputs: Vec<String>,
     pub(crate) reads: Reads<'c>,
-    /// The ids of all steps, sorted; worked out when the first unknown one is met.
+    /// The ids of all steps, sorted; computed when the first unknown id is found.
     names: OnceCell<Rc<[String]>>,
     pub(crate) order: &'c Order<'c>,
     pub(crate) world: World<'c>,
@@ -74,7 +74,7 @@ pub(crate) struct Checker<'c> {
     pub(crate) unchecked: Vec<Unchecked>,
 }
 
-/// Whether an expression can write this name after a dot.
+/// Whether an expression can use this name after a dot.
 pub(crate) fn is_identifier(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -131,7 +131,8 @@ pub(crate) fn run(
     unchecked
 }
 
-/// Notes the ids of steps that could not be read; whether there is one whose id is not known.
+/// Collects the ids of steps that could not be read. Returns whether there is a step without a
+/// readable id.
 fn unread(
     list: Option<&SyntaxNode>,
     read: &HashMap<&str, &Step>,
@@ -143,7 +144,7 @@ fn unread(
         let node = item.get("id");
         match node.and_then(|node| Some((node.at, node.text()?))) {
             Some((at, id)) if !read.contains_key(id) => {
-                // Others may name it as it will be called once it is mended.
+                // References may already use the id that the fix will give it.
                 found.extend(suggest::slug(id, false).map(|slug| (slug, at)));
                 found.insert(id.to_owned(), at);
             }
@@ -160,7 +161,7 @@ fn duplicates(steps: &[&Step], report: &mut Report) {
     for step in steps {
         let id = step.name();
         if let Some(earlier) = first.get(id) {
-            // A loop may name a step of the list as its body: that is one step, not two.
+            // A loop may list a top-level step as its body: that is one step, not two.
             if earlier.at == step.id.at {
                 continue;
             }
@@ -190,7 +191,8 @@ impl<'c> Checker<'c> {
         if workflow.spelling == Spelling::Manifest {
             self.inputs();
             self.expressions();
-            // Under a key that could not be read everything is plain, and that has been told.
+            // Under a key that could not be read every text counts as plain, and that error has
+            // been reported.
             if !self.report.has_errors() {
                 self.unfilled_templates();
             }
@@ -208,7 +210,7 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// A workflow that asks for a newer server than this one cannot be used here.
+    /// Rejects a workflow that does not support this version of Milepost.
     fn server_version(&mut self) {
         let this = env!("CARGO_PKG_VERSION");
         let Ok(version) = semver::Version::parse(this) else { return };
@@ -238,13 +240,13 @@ impl<'c> Checker<'c> {
         before.filter(|one| one.severity == Severity::Error)
     }
 
-    /// Whether a part of the document could not be read as it was written.
+    /// Whether part of the document at this position could not be read.
     pub(crate) fn is_damaged(&self, at: Span) -> bool {
         self.decoding_errors().any(|one| at.holds(one.place.at))
     }
 
-    /// Whether a map may have a key after all: its value could not be read, or a key that nobody
-    /// knows stands where it should.
+    /// Whether a map may have a key although it seems to be missing: its value could not be read,
+    /// or an unknown key may be a misspelling of it.
     pub(crate) fn may_have(&self, map: Span, key: &str) -> bool {
         let Some(map) = self.root.node_at(map) else { return false };
         let is_key = |at: Span| map.entries().iter().any(|(key, _)| key.at == at);
@@ -254,18 +256,18 @@ impl<'c> Checker<'c> {
         })
     }
 
-    /// Whether a name that does not exist is a misspelling of one that does. When nothing reads the
-    /// one and several places read the other, its declaration is as likely to be misspelt.
+    /// Whether an unknown name is a misspelling of a declared one. If nothing reads the declared
+    /// name and several places read the unknown one, the declaration is just as likely to be wrong.
     pub(crate) fn is_misspelling(&self, of: NameKind<'_>, name: &str, meant: &str) -> bool {
         self.reads.count(of, meant) > 0 || self.reads.count(of, name) <= 1
     }
 
-    /// Whether a key that nobody knows stands in a range.
+    /// Whether there is an unknown key within a range.
     pub(crate) fn has_unknown_key(&self, at: Span) -> bool {
         self.decoding_errors().any(|one| one.rule == Rule::UnknownKey && at.holds(one.place.at))
     }
 
-    /// The step of an id; `None` also for one that could not be read.
+    /// Looks up a step by id; `None` for one that could not be read.
     pub(crate) fn step(&self, id: &str) -> Option<&'c Step> {
         self.steps.get(id).copied()
     }
@@ -274,7 +276,7 @@ impl<'c> Checker<'c> {
         self.steps.contains_key(id) || self.unread_steps.contains_key(id)
     }
 
-    /// Not certainly unknown: a step whose id could not be read may be the one.
+    /// Whether an id may belong to a step, for example to one whose id could not be read.
     pub(crate) fn may_be_step(&self, id: &str) -> bool {
         self.nameless || self.is_step(id)
     }
@@ -292,7 +294,7 @@ impl<'c> Checker<'c> {
         Rc::clone(self.names.get_or_init(names))
     }
 
-    /// What the refused id of a step will be once it is mended.
+    /// The valid id that the fix will give to a step whose id was rejected.
     pub(crate) fn refused_id(&mut self, name: &str) -> Option<String> {
         let mend = match self.refusal(name)?.mend.as_ref()? {
             Mend::All(mends) => mends.first()?,
@@ -304,8 +306,8 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// A reference to a step whose id is refused changes along with the id, so that mending the
-    /// one does not break the other.
+    /// Adds a reference to the fix of a rejected step id, so that fixing the id does not break the
+    /// reference.
     pub(crate) fn mend_with_id(&mut self, name: &str, reference: Mend) {
         let Some(finding) = self.refusal(name) else { return };
         finding.mend = finding.mend.take().map(|mend| match mend {
@@ -320,7 +322,7 @@ impl<'c> Checker<'c> {
         findings.find(|finding| finding.rule == Rule::Id && finding.place.at == *id)
     }
 
-    /// Every id in `depends_on` and `on_reject` is one of a step.
+    /// Checks that every id in `depends_on` and `on_reject` belongs to a step.
     fn dependencies(&mut self) {
         for step in self.workflow.all_steps() {
             for id in &step.depends_on {
@@ -357,8 +359,8 @@ impl<'c> Checker<'c> {
             .add_to(self.report);
     }
 
-    /// Inside a loop the order is that of the text: nothing waits for what comes later in its body,
-    /// or for the loop it is in.
+    /// Checks the order inside loops, which is that of the text: a step cannot wait for a later
+    /// step of the body or for the loop itself.
     fn bodies(&mut self, steps: &'c [Step], around: &mut Vec<&'c str>) {
         for step in steps {
             let Action::Loop(looped) = &step.action else { continue };
@@ -380,7 +382,7 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// Nothing can wait for a step of `finally` but another one of them.
+    /// Reports a dependency on a step of `finally` from outside `finally`.
     fn runs_last(&mut self, id: &Spot<StepId>, step: &Step) {
         let among = |steps: &[Step], id: &StepId| steps.iter().any(|step| step.id.value == *id);
         let is_last =
@@ -390,7 +392,8 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// `steps.self` is the step itself; a step of that name could not be read.
+    /// Rejects the step id `self`: `steps.self` means the step itself, so such a step could not be
+    /// read.
     fn reserved(&mut self) {
         for step in self.workflow.all_steps() {
             if step.name() == "self" {
@@ -401,13 +404,13 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// Steps that wait for each other, each ring once, with the ring shown.
+    /// Reports cycles of steps that wait for each other, each cycle once.
     fn cycles(&mut self) {
         for ring in self.order.rings() {
             let names: Vec<&str> = ring.iter().map(|step| step.name()).collect();
             let shown = [&names[..], &names[..1]].concat().join(" → ");
             let Some(at) = self.order.edge_place(ring[0], ring[1 % ring.len()]) else { continue };
-            // One step that reads its own output is told so where it does.
+            // A step that reads its own output is reported where it does so.
             if ring.len() == 1 {
                 continue;
             }
@@ -417,8 +420,8 @@ impl<'c> Checker<'c> {
         }
     }
 }
-/// A rule that tests add to see what becomes of texts that were valid without it; no release build
-/// has it.
+/// A rule that tests add to see how workflows are handled that were valid without it. Not in
+/// release builds.
 #[cfg(debug_assertions)]
 pub mod added_rule {
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -428,7 +431,7 @@ pub mod added_rule {
 
     static IS_ADDED: AtomicBool = AtomicBool::new(false);
 
-    /// From now on no workflow is valid in this process.
+    /// Adds the rule. From then on no workflow is valid in this process.
     pub fn add() {
         IS_ADDED.store(true, Ordering::Relaxed);
     }

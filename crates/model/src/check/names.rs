@@ -1,5 +1,5 @@
-//! The names in expressions: whether each exists, may be read where it is, and has the type that
-//! its place takes.
+//! Checks the names in expressions: whether each one exists, may be read in its place, and has the
+//! type that the place accepts.
 
 use std::collections::HashSet;
 
@@ -17,11 +17,11 @@ use crate::step::{Action, Step};
 use crate::suggest;
 use crate::templated::{Dynamic, Located};
 
-/// What can be read of a step.
+/// The fields of a step that expressions can read.
 const STEP_FIELDS: &[&str] = &["output", "status", "error", "attempts", "headers"];
-/// What a step can read of itself.
+/// The fields that a step can read of itself.
 const SELF_FIELDS: &[&str] = &["output"];
-/// What can be read of the run.
+/// The fields of the run that expressions can read.
 const RUN_FIELDS: &[&str] = &["id", "workflow", "started_at"];
 
 const ONLY_IN_REQUESTS: &str = "use it only in `with`, `body` or `headers` of a `run` step";
@@ -38,11 +38,11 @@ struct Site<'s, 'n> {
 struct LocalNames<'s> {
     step: Option<&'s Step>,
     extra: Vec<&'s str>,
-    /// The name of the item is unusable, so any unknown name may be meant for it.
+    /// Whether the item's name is invalid, so that any unknown name may refer to the item.
     nameless_item: bool,
-    /// The step has an unknown key, which may be the one that makes a name.
+    /// Whether the step has an unknown key, which may be a misspelling of one that defines a name.
     unsure: bool,
-    /// The name of an item of a secret input's list.
+    /// The item variable of a loop over a secret input.
     secret_item: Option<&'s str>,
 }
 
@@ -57,7 +57,7 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// Warns of text that looks like a template where nothing fills templates in.
+    /// Warns about text that looks like a template in places where templates are not filled in.
     pub(crate) fn unfilled_templates(&mut self) {
         let steps = self.workflow.all_steps();
         let uses = uses::of_workflow(self.workflow).into_iter();
@@ -90,7 +90,7 @@ impl<'c> Checker<'c> {
             extra.extend([each.item_name(), "index"]);
             nameless_item |= !self.item_name(step);
         } else if self.is_damaged(step.at) {
-            // A `for_each` that could not be read leaves its `as` behind.
+            // If `for_each` could not be read, only its `as` is left.
             nameless_item |=
                 self.root.node_at(step.at).is_some_and(|node| node.get("as").is_some());
         }
@@ -113,7 +113,7 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// The name of an item that comes from a secret input.
+    /// The item variable of a step that loops over a secret input.
     fn secret_item(&self, step: &'c Step) -> Option<&'c str> {
         let each = step.for_each.as_ref()?;
         let secret = |reference: &Reference| {
@@ -125,7 +125,7 @@ impl<'c> Checker<'c> {
         found.then(|| each.item_name())
     }
 
-    /// `as` must be an identifier that means nothing else.
+    /// Checks that `as` is an identifier without another meaning.
     fn item_name(&mut self, step: &Step) -> bool {
         let Some(name) = step.for_each.as_ref().and_then(|each| each.name.as_ref()) else {
             return !self.is_damaged(step.at);
@@ -157,7 +157,7 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// `steps.my-step` is a subtraction to the language and a name to its author.
+    /// Reports `steps.my-step`, which is a subtraction in the language but a name to its author.
     fn hyphenated(&mut self, located: Located<'_>) -> Vec<Span> {
         let mut found = Vec::new();
         for hyphenated in located.expr.hyphenated_names() {
@@ -216,7 +216,7 @@ impl<'c> Checker<'c> {
         if names.unsure {
             return;
         }
-        // A reference in parentheses begins with them.
+        // The span of a parenthesized reference includes the parentheses.
         let start = reference.span.range().start;
         let source = located.expr.source().get(start..).unwrap_or("");
         let start = start + source.find(name).unwrap_or(0);
@@ -226,7 +226,7 @@ impl<'c> Checker<'c> {
         if site.place.has_response() {
             roots.extend(["output", "status_code"]);
         }
-        // A bare name of an input or step lacks only its root.
+        // The bare name of an input or step only lacks its root.
         let rooted = match (self.is_input(name), self.is_step(name)) {
             (true, false) => Some(format!("inputs.{name}")),
             (false, true) => Some(format!("steps.{name}.output")),
@@ -250,7 +250,7 @@ impl<'c> Checker<'c> {
         let (Some(segment), Some(name)) = (reference.path.first(), reference.field(0)) else {
             return self.all_inputs(reference, site);
         };
-        // Inputs that could not be read, one or all of them, are there all the same.
+        // Inputs that could not be read still exist.
         let all_unread = self.workflow.inputs.0.is_empty() && self.may_have(self.root.at, "inputs");
         if all_unread || self.unread_inputs.iter().any(|unread| unread == name) {
             return;
@@ -265,14 +265,15 @@ impl<'c> Checker<'c> {
             let what = format!("input `{name}` is secret");
             self.exposed(&what, reference, site, ONLY_IN_REQUESTS);
         } else if input.is_secret() && embedded {
-            // Only a placeholder of the secret is here: it is replaced when the request is sent.
+            // The expression sees only a placeholder, which is replaced by the secret when the
+            // request is sent.
             let message = format!("secret input `{name}` inside an expression");
             Finding::error(located.place(reference.span), Rule::SecretExposed, message)
                 .expected("a secret input alone, or joined with `+`")
                 .suggest(format!("use it alone: `${{{{ inputs.{name} }}}}`"))
                 .add_to(self.report);
         }
-        // A text or a number has no parts.
+        // Strings and numbers have no fields.
         let inside = reference.path.get(1).filter(|_| !reference.guarded);
         let kind = input.input_type();
         let several = input.takes_several() && input.join.is_none();
@@ -285,7 +286,7 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// `inputs` as a whole is as secret as the most secret of them.
+    /// Checks a read of `inputs` as a whole, which exposes every secret input.
     fn all_inputs(&mut self, reference: &Reference, site: Site<'_, '_>) {
         let secret = self.workflow.inputs.0.iter().find(|(_, input)| input.is_secret());
         if let Some((name, _)) = secret.filter(|_| site.place.is_shown()) {
@@ -357,8 +358,8 @@ impl<'c> Checker<'c> {
         self.output_reference(name, reference, located);
     }
 
-    /// `steps.self` is the previous pass where a step repeats, and the submission where it is
-    /// verified.
+    /// Checks `steps.self`, which is the previous pass in a step that repeats and the submission in
+    /// a step that is verified.
     fn own_reference(&mut self, reference: &Reference, site: Site<'_, '_>, place: SourceLocation) {
         if reads_submission(site) || site.names.step.is_some_and(repeats) {
             self.field_of("the step itself", SELF_FIELDS, reference.path.get(1), site.located);
@@ -369,7 +370,7 @@ impl<'c> Checker<'c> {
         self.report.add(finding.suggest("name the step you mean"));
     }
 
-    /// Steps of `finally` run last: nothing else can read them.
+    /// Checks that steps of `finally`, which run last, are not read from outside `finally`.
     fn finally_reference(&mut self, name: &str, names: &LocalNames<'_>, place: SourceLocation) {
         let is_finally = |name: &str| self.workflow.finally.iter().any(|step| step.name() == name);
         let reader = names.step.map(Step::name);
@@ -388,14 +389,15 @@ impl<'c> Checker<'c> {
         let Some(segment) = segment else { return };
         let Some(name) = segment.field().filter(|name| !fields.contains(name)) else { return };
         let place = located.place(segment.span);
-        // `state` or `result` may be fields of the output as well as words for what is here.
+        // `state` and `result` may be fields of the output as well as other words for a step's own
+        // fields.
         let vague = matches!(name, "state" | "result");
         let meant = suggest::nearest(name, fields).filter(|_| !vague);
         let fault = Finding::error(place, Rule::UnknownPath, format!("{owner} has no `{name}`"))
             .expected(suggest::list(fields))
             .did_you_mean(place, meant, "read one of these");
         self.report.add(match meant {
-            // `steps.lookup.total` lacks only the `output` in between.
+            // `steps.lookup.total` only lacks the `output` in between.
             None if fields == STEP_FIELDS && !vague => fault
                 .suggest(format!("write `output.{name}`"))
                 .mend(Mend::ReplaceText { place, text: format!("output.{name}") }),
@@ -416,7 +418,7 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// `secret()` only where a request is made, alone or joined with `+`.
+    /// Checks that `secret()` is used only in requests, alone or joined with `+`.
     fn secrets(&mut self, site: Site<'_, '_>) {
         for secret in site.located.expr.secrets() {
             let (message, expected, then) = if site.place != ExprPlace::Request {
@@ -436,7 +438,7 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// Conditions yield true or false, lists are lists.
+    /// Checks that conditions yield a boolean and that `for_each` yields a list.
     fn result_type(&mut self, site: Site<'_, '_>) {
         let Site { located, names, .. } = site;
         let source = located.expr.source();
@@ -468,7 +470,7 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// What a reference yields, as far as it is known before a run.
+    /// The kind of value that a reference yields, if it is known before a run.
     pub(crate) fn kind_of(&self, reference: &Reference, indexed: bool) -> Kind {
         match (reference.root.as_str(), reference.path.len()) {
             ("inputs", 1) => reference
@@ -489,7 +491,7 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// Whether the output that a reference reads can have that path.
+    /// Checks whether the output that a reference reads can have the path.
     fn output_reference(&mut self, name: &str, reference: &Reference, located: Located<'_>) {
         let is_output = reference.field(1) == Some("output") && reference.path.len() > 2;
         let Some(step) = self.step(name).filter(|_| is_output && !reference.guarded) else {
@@ -531,7 +533,7 @@ impl<'c> Checker<'c> {
     }
 }
 
-/// Whether a place can read what an agent submits: the requests and checks of `verify`.
+/// Whether a place can read an agent's submission: the requests and checks of `verify`.
 fn reads_submission(site: Site<'_, '_>) -> bool {
     let prompts = site.names.step.is_some_and(|step| matches!(step.action, Action::Prompt(_)));
     prompts && matches!(site.place, ExprPlace::Check | ExprPlace::Request)
@@ -550,8 +552,8 @@ fn quoted(name: &str) -> String {
     format!("`{name}`")
 }
 
-/// Another name in place of a segment. A name that is no identifier cannot follow a dot: it is
-/// written in brackets.
+/// The position and text that replace a segment with another name. A name that is not an identifier
+/// cannot follow a dot, so it is written in brackets.
 fn rewritten(name: &str, segment: &Segment, located: Located<'_>) -> (SourceLocation, String) {
     let Span { start, end } = segment.span;
     let before = located.expr.source()[..start as usize].chars().next_back();

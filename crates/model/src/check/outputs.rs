@@ -1,4 +1,5 @@
-//! Whether a step's output can have a path, by its contract, its schema, or what it sets.
+//! Whether a step's output can have a path, based on its contract, its schema, or the values it
+//! sets.
 
 use serde_json::Value;
 
@@ -8,7 +9,7 @@ use crate::expr::{Kind, Segment, SegmentKind};
 use crate::step::{Action, FieldType, OutputContract, Step};
 use crate::target::Target;
 
-/// What is known of a path.
+/// The result of following a path.
 pub(crate) enum PathCheck {
     Possible,
     /// Ruled out at this segment for certain, or not mentioned there but allowed. These are there.
@@ -26,9 +27,9 @@ impl PathCheck {
 }
 
 impl Checker<'_> {
-    /// `None` when nothing is known of the output.
+    /// Follows a path through a step's output; `None` if nothing is known about the output.
     pub(crate) fn output_path(&self, step: &Step, path: &[Segment]) -> Option<PathCheck> {
-        // A step over a list yields a list of outputs: an index comes first.
+        // A step with `for_each` yields a list of outputs, so the path starts with an index.
         let start = usize::from(step.for_each.is_some());
         if start == 1 && path.first()?.field().is_some() {
             return Some(PathCheck::ruled_out(0, vec![]));
@@ -49,7 +50,7 @@ impl Checker<'_> {
         Some(walk(&schema, &schema, path, start))
     }
 
-    /// The kind of a field of a step's output, by its contract or its schema.
+    /// The kind of a field of a step's output, according to its contract or schema.
     pub(crate) fn output_kind(&self, step: &Step, field: Option<&str>) -> Kind {
         let Some(field) = field.filter(|_| step.for_each.is_none()) else { return Kind::Unknown };
         if let Some(contract) = &step.output_contract {
@@ -66,7 +67,7 @@ impl Checker<'_> {
         name.map_or(Kind::Unknown, kind_named)
     }
 
-    /// The schema of what a step yields, from its prompt or its command.
+    /// The schema of a step's output, from its prompt or its command.
     fn output_schema(&self, step: &Step) -> Option<Value> {
         match &step.action {
             Action::Prompt(prompt) => Some(prompt.output_schema.as_ref()?.value.clone()),
@@ -82,7 +83,7 @@ impl Checker<'_> {
     }
 }
 
-/// The kind of value a schema calls by this name.
+/// The kind of value that a schema's type name stands for.
 pub(crate) fn kind_named(name: &str) -> Kind {
     match name {
         "string" => Kind::String,
@@ -154,7 +155,7 @@ fn field(schema: &Value, root: &Value, name: &str, path: &[Segment], index: usiz
     }
 }
 
-/// The mildest result of several branches, since any of them may apply.
+/// The most permissive result of several branches, since any of them may apply.
 fn best(checks: impl Iterator<Item = PathCheck>) -> PathCheck {
     checks
         .min_by_key(|check| match check {

@@ -1,4 +1,4 @@
-//! Steps that can never run, and steps defined below those that read them.
+//! Warns about steps that can never run, and steps defined below the steps that read them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -41,7 +41,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Allowed, since the order follows from who reads whom, but seldom intended.
+    /// Warns about steps that are read above their definition. This is allowed, since the order
+    /// follows from the dependencies, but rarely intended.
     fn defined_later(&mut self) {
         let steps = self.order.steps();
         let in_rings: HashSet<&str> =
@@ -72,7 +73,7 @@ fn never(when: &When) -> bool {
     }
 }
 
-/// A step that reads how another one ended runs however that was.
+/// Whether a step reads the status of another one, and so runs however that one ended.
 fn looks_at_status(step: &Step) -> bool {
     let Some(When::Expr(bare)) = &step.when else { return false };
     let mut references = bare.expr.references().iter();
@@ -97,7 +98,7 @@ fn never_holds(condition: &Condition) -> bool {
     condition.tests.iter().any(never) || contradicts(&condition.tests)
 }
 
-/// Whether tests that must all hold want one variable to have two values.
+/// Whether tests that must all hold require one variable to have two values.
 fn contradicts<'t>(tests: impl IntoIterator<Item = &'t Test>) -> bool {
     let mut wanted: HashMap<&str, &Value> = HashMap::new();
     tests.into_iter().any(|test| match test {

@@ -1,5 +1,5 @@
-//! Which inputs and steps a workflow reads, how often, and names that were misspelt where they are
-//! declared.
+//! Which inputs and steps a workflow reads and how often, and names that are misspelled in their
+//! declaration.
 
 use std::collections::BTreeMap;
 
@@ -16,18 +16,18 @@ use crate::step::{Action, Step, When};
 use crate::suggest;
 use crate::workflow::Workflow;
 
-/// What is read, with the number of places.
+/// The names that are read, each with the number of places that read it.
 #[derive(Debug, Default)]
 pub(crate) struct Reads<'w> {
     pub(crate) inputs: BTreeMap<&'w str, usize>,
     pub(crate) steps: BTreeMap<&'w str, usize>,
-    /// Fields of outputs, by step and name.
+    /// Fields of outputs, by step and field name.
     outputs: BTreeMap<(&'w str, &'w str), usize>,
-    /// Something reads `inputs` as a whole.
+    /// Whether `inputs` is read as a whole.
     pub(crate) all_inputs: bool,
 }
 
-/// What a name stands for.
+/// What a name refers to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum NameKind<'n> {
     Input,
@@ -37,7 +37,7 @@ pub(crate) enum NameKind<'n> {
 }
 
 impl NameKind<'_> {
-    /// The word for one of them.
+    /// The noun for this kind of name.
     pub(crate) fn noun(self) -> &'static str {
         match self {
             NameKind::Input => "input",
@@ -48,7 +48,7 @@ impl NameKind<'_> {
 }
 
 impl<'w> Reads<'w> {
-    /// In how many places something is read.
+    /// The number of places that read a name.
     pub(crate) fn count(&self, of: NameKind<'_>, name: &str) -> usize {
         let found = match of {
             NameKind::Input => self.inputs.get(name),
@@ -112,7 +112,7 @@ impl<'w> Reads<'w> {
         variables.filter_map(|name| name.split('.').next()).for_each(|root| self.input(root));
     }
 
-    /// Conditions and loops of the guide spelling read inputs as variables of the context.
+    /// Counts the inputs that guide-style conditions and loops read as variables of the context.
     fn conditions(&mut self, step: &'w Step) {
         if let Some(When::Condition(condition)) = &step.when {
             self.condition(condition);
@@ -139,8 +139,8 @@ impl<'w> Reads<'w> {
 }
 
 impl<'c> Checker<'c> {
-    /// Several readers that agree on a name nobody declared, and a near one that nobody reads: the
-    /// slip is in the declaration, and the readers are right.
+    /// Reports declarations that are probably misspelled: several places read an undeclared name,
+    /// and nothing reads a similar declared one.
     pub(crate) fn misspelt(&mut self) {
         let workflow = self.workflow;
         let inputs: Vec<(&'c str, Span)> =
@@ -172,7 +172,7 @@ impl<'c> Checker<'c> {
     }
 }
 
-/// Names that are declared and not read, each with the unknown name that is read in its place.
+/// Pairs each declared name that is never read with the unknown name that is read in its place.
 fn pairs<'w>(
     declared: &[(&'w str, Span)],
     reads: &BTreeMap<&'w str, usize>,

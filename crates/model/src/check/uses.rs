@@ -15,11 +15,11 @@ named_enum! {
         Until = "`until`",
         /// `verify[].check`.
         Check = "`check`",
-        /// `with`, `body` and `headers`: what goes into a request.
+        /// `with`, `body` and `headers`: the parts of a request.
         Request = "a request",
-        /// What an agent reads.
+        /// Text for an agent.
         Prompt = "a prompt",
-        /// What a person reads before deciding.
+        /// Text for a person who has to decide.
         Question = "a question",
         Set = "`set`",
         Failure = "`fail`",
@@ -31,12 +31,12 @@ named_enum! {
 }
 
 impl ExprPlace {
-    /// The place takes true or false only.
+    /// Whether only a boolean is allowed here.
     pub(crate) fn wants_boolean(self) -> bool {
         matches!(self, Self::Condition | Self::Until | Self::Check)
     }
 
-    /// What is rendered here is shown or stored in clear.
+    /// Whether the result is shown or stored in clear text.
     pub(crate) fn is_shown(self) -> bool {
         matches!(
             self,
@@ -44,18 +44,16 @@ impl ExprPlace {
         )
     }
 
-    /// `output` and `status_code` exist here.
+    /// Whether `output` and `status_code` exist here.
     pub(crate) fn has_response(self) -> bool {
         matches!(self, Self::Until | Self::Check)
     }
 }
 
-/// An expression and the place it stands in.
+/// An expression and the place it is in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ExprUse<'e> {
-    /// The expression.
     pub(crate) located: Located<'e>,
-    /// The place.
     pub(crate) place: ExprPlace,
 }
 
@@ -72,7 +70,7 @@ fn all<'e>(
     values.into_iter().flat_map(Dynamic::exprs).map(ExprUse::at(place))
 }
 
-/// The expressions of one step, without those of a loop's body.
+/// The expressions of one step, without those in a loop's body.
 pub(crate) fn of_step(step: &Step) -> Vec<ExprUse<'_>> {
     let mut found = Vec::new();
     if let Some(When::Expr(bare)) = &step.when {
@@ -111,7 +109,7 @@ pub(crate) fn of_step(step: &Step) -> Vec<ExprUse<'_>> {
     found
 }
 
-/// The expressions outside of steps.
+/// The expressions outside steps.
 pub(crate) fn of_workflow(workflow: &Workflow) -> Vec<ExprUse<'_>> {
     let mut found = Vec::new();
     for (_, input) in &workflow.inputs.0 {

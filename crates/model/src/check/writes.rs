@@ -1,6 +1,6 @@
-//! Writes that nothing guards: warnings that need the effect of the commands.
+//! Warns about unguarded writes, based on the effects of the commands.
 //!
-//! One warning a step, the most specific one.
+//! At most one warning per step, the most specific one.
 
 use std::collections::HashSet;
 
@@ -10,13 +10,13 @@ use crate::finding::{Finding, Rule};
 use crate::step::{Action, Run, Step};
 use crate::target::Target;
 
-/// A call at the top or in a loop, and what stands before it there.
+/// A call at the top level or in a loop, and what guards it there.
 struct Inner<'s> {
     step: &'s Step,
     run: &'s Run,
-    /// An approval comes before it in its loop.
+    /// Whether an approval precedes the call in its loop.
     approved: bool,
-    /// It, or a loop around it, has a condition.
+    /// Whether the call or an enclosing loop has a condition.
     conditional: bool,
 }
 
@@ -79,7 +79,8 @@ impl Checker<'_> {
         self.report.add(Finding::warning(run.target.at, rule, message).suggest(then));
     }
 
-    /// A guard may stand in what could not be read: in the step or in one it waits for.
+    /// Whether a guard may be hidden in a part that could not be read, in the step or in one it
+    /// waits for.
     fn may_be_guarded(&self, index: usize) -> bool {
         let unread = |step: &Step| {
             step.depends_on.iter().any(|id| self.step(id.value.as_str()).is_none())
@@ -96,7 +97,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether a step waits, directly or not, for one of a kind.
+    /// Whether a step waits, directly or indirectly, for one that matches a predicate.
     fn waits_for(&self, index: usize, is: impl Fn(&Step) -> bool) -> bool {
         let steps = self.order.steps();
         let mut seen = HashSet::new();
@@ -115,7 +116,7 @@ impl Checker<'_> {
     }
 }
 
-/// The calls of a step, those of a loop in the order of its text.
+/// Collects the calls of a step, those of a loop in document order.
 fn inner<'s>(step: &'s Step, (approved, conditional): (bool, bool), found: &mut Vec<Inner<'s>>) {
     let conditional = conditional || step.when.is_some();
     match &step.action {
@@ -131,7 +132,7 @@ fn inner<'s>(step: &'s Step, (approved, conditional): (bool, bool), found: &mut 
     }
 }
 
-/// `shop orders:create` and `shop orders:list` are about the same thing.
+/// The resource of a target: `shop orders:create` and `shop orders:list` refer to the same one.
 fn resource(target: &Target) -> String {
     let words = target.to_string();
     words.rsplit_once(':').map_or(words.clone(), |(resource, _)| resource.to_owned())

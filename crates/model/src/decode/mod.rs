@@ -1,7 +1,7 @@
-//! From the tree to typed values, collecting every finding on the way.
+//! Decodes the tree into typed values and collects every finding along the way.
 //!
-//! One `shape!` gives a struct, its decoder and its JSON Schema, so that the three cannot drift
-//! apart. A decoder that fails has reported why; nothing is reported below it.
+//! One `shape!` declares a struct, its decoder and its JSON Schema, so that the three cannot drift
+//! apart. A decoder that fails has already reported why; its callers report nothing.
 
 pub(crate) mod named_enum;
 pub(crate) mod report;
@@ -18,9 +18,9 @@ use serde_json::{Map, Value, json};
 use crate::finding::{Finding, Rule, Severity};
 pub(crate) use crate::report::Report;
 
-/// A type that can be read from a node. `None` means: failed, and reported.
+/// A type that can be decoded from a node. `None` means that decoding failed and was reported.
 pub(crate) trait Decode: Sized {
-    /// What is wanted, for a message: "a whole number".
+    /// The expected value as worded in messages: "a whole number".
     const WANT: &'static str;
 
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self>;
@@ -32,10 +32,10 @@ pub(crate) trait Decode: Sized {
     }
 }
 
-/// The named parts of a schema.
+/// The named definitions of a schema.
 pub(crate) type Defs = BTreeMap<&'static str, Value>;
 
-/// Reports a value of the wrong type, with the mend where the value can only mean one thing.
+/// Reports a value of the wrong type, with a fix if the intended value is unambiguous.
 pub(crate) fn wrong<T: Decode>(node: &SyntaxNode, report: &mut Report) -> Option<T> {
     mistyped(node, T::WANT, None, report)
 }
@@ -57,13 +57,11 @@ pub(crate) fn mistyped<T>(
     None
 }
 
-/// A decoded value that remembers its place. Its place is no part of what it means: two values are
-/// equal wherever they stand, and so are all the types of `language` that have an `at`.
+/// A decoded value with its position. Equality ignores the position, here and in all types of
+/// `language` that have an `at`.
 #[derive(Debug, Clone)]
 pub struct Spot<T> {
-    /// Where it stands.
     pub at: Span,
-    /// The value.
     pub value: T,
 }
 
@@ -95,7 +93,7 @@ impl Decode for String {
                 let meant = report.written(node).map(Value::from);
                 mistyped(node, Self::WANT, meant, report)
             }
-            // `- Note: read it first` is a map to YAML and a sentence to its author.
+            // `- Note: read it first` is a map in YAML but a sentence to its author.
             SyntaxKind::Map(entries) if entries.len() == 1 && !is_collection(&entries[0].1) => {
                 let meant = report.written(node).filter(|text| !text.starts_with('{'));
                 let meant = meant.filter(|text| !text.contains('\n')).map(Value::from);
@@ -114,8 +112,8 @@ fn is_collection(node: &SyntaxNode) -> bool {
     matches!(node.kind, SyntaxKind::Map(_) | SyntaxKind::List(_))
 }
 
-/// Text that has to be more than just text. Quotes around another scalar mend it only if what they
-/// make is that.
+/// Text that must also satisfy a parser. Quoting another scalar is offered as a fix only if the
+/// quoted text is valid.
 pub(crate) fn text_that(
     node: &SyntaxNode,
     want: &str,
@@ -154,12 +152,12 @@ impl Decode for bool {
     }
 }
 
-/// A whole number with its bounds in the type.
+/// An integer with its bounds in the type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Int<const MIN: i64, const MAX: i64>(pub i64);
 
 impl<const MIN: i64, const MAX: i64> Int<MIN, MAX> {
-    /// The number, for those whose bounds lie within `u32`.
+    /// The number, for types whose bounds fit in `u32`.
     pub fn get(self) -> u32 {
         u32::try_from(self.0).unwrap_or(u32::MAX)
     }
@@ -208,7 +206,7 @@ fn range_words(min: i64, max: i64) -> String {
     if max == i64::MAX { format!("at least {min}") } else { format!("{min} to {max}") }
 }
 
-/// Text with its length in the type, counted in characters.
+/// Text with its minimum and maximum length in characters in the type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text<const MIN: usize, const MAX: usize>(pub String);
 
@@ -282,7 +280,8 @@ impl<T: Decode> Decode for Vec<T> {
             SyntaxKind::List(items) => every(items.iter().map(|item| T::decode(item, report))),
             SyntaxKind::Null | SyntaxKind::Bad => wrong(node, report),
             _ => {
-                // One value where a list of them belongs: certain if the value itself is right.
+                // A single value in place of a list: the fix is certain if the value itself is
+                // valid.
                 let mut trial = Report::default();
                 let fits = T::decode(node, &mut trial).is_some();
                 let meant = fits.then(|| json!([node.to_value()]));
@@ -296,7 +295,7 @@ impl<T: Decode> Decode for Vec<T> {
     }
 }
 
-/// Entries of a map in the author's order.
+/// The entries of a map in the author's order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entries<T>(pub Vec<(Spot<String>, T)>);
 
@@ -307,7 +306,7 @@ impl<T> Default for Entries<T> {
 }
 
 impl<T> Entries<T> {
-    /// The value of a name.
+    /// Looks up a value by name.
     pub fn get(&self, name: &str) -> Option<&T> {
         self.0.iter().find(|(key, _)| key.value == name).map(|(_, value)| value)
     }
@@ -336,28 +335,28 @@ pub(crate) fn spot(key: &SyntaxKey) -> Spot<String> {
     Spot { at: key.at, value: key.name.clone() }
 }
 
-/// A name and other names that lead to it: keys that authors write in its place, or keys that belong
-/// into its map.
+/// A name and other names that lead to it: keys that authors write in its place, or keys that
+/// belong in its map.
 pub(crate) type Aliases = &'static [(&'static str, &'static [&'static str])];
 
-/// The name that another name leads to.
+/// The name that an alias stands for.
 pub(crate) fn unalias(aliases: Aliases, name: &str) -> Option<&'static str> {
     aliases.iter().find(|(_, others)| others.contains(&name)).map(|(meant, _)| *meant)
 }
 
 type Keys = &'static [&'static str];
 
-/// Keys of which a map has one: what a step does, and the two ways to write a prompt.
+/// Mutually exclusive keys: the actions of a step, and the two ways to write a prompt.
 const RIVALS: &[Keys] =
     &[&["run", "prompt", "approve", "wait", "set", "fail", "loop"], &["prompt", "promptBlocks"]];
 
-/// Reads the fields of a map and answers for those nobody asked for.
+/// Decodes the fields of a map and reports unknown keys.
 pub(crate) struct Fields<'n, 'r> {
     node: &'n SyntaxNode,
     known: Keys,
-    /// Other names under which authors look for a key.
+    /// Sets other names that authors use for a key.
     pub(crate) slips: Aliases,
-    /// Keys that authors put here though they belong into the map of another key.
+    /// Sets the keys that authors put here although they belong in the map of another key.
     pub(crate) homes: Aliases,
     /// Whether a value would do under a key.
     fits: fn(&str, &SyntaxNode) -> bool,
@@ -365,7 +364,7 @@ pub(crate) struct Fields<'n, 'r> {
     report: &'r mut Report,
 }
 
-/// Whether a value can be read as a type without a fault.
+/// Whether a value can be decoded as a type without an error.
 pub(crate) fn fits<T: Decode>(node: &SyntaxNode) -> bool {
     let mut trial = Report::default();
     let read = T::decode(node, &mut trial).is_some();
@@ -386,12 +385,12 @@ impl<'n, 'r> Fields<'n, 'r> {
         Some(Fields { node, known, slips: &[], homes: &[], fits, missing: Vec::new(), report })
     }
 
-    /// An optional key: a value that fails is reported and counts as absent.
+    /// Decodes an optional key. An invalid value is reported and treated as absent.
     pub(crate) fn opt<T: Decode>(&mut self, key: &'static str) -> Option<T> {
         self.node.get(key).and_then(|node| T::decode(node, self.report))
     }
 
-    /// A required key.
+    /// Decodes a required key.
     pub(crate) fn req<T: Decode>(&mut self, key: &'static str) -> Option<T> {
         let Some(node) = self.node.get(key) else {
             self.missing.push(key);
@@ -400,13 +399,13 @@ impl<'n, 'r> Fields<'n, 'r> {
         T::decode(node, self.report)
     }
 
-    /// A required key without which the rest still means something.
+    /// Decodes a required key without which the rest is still checked.
     pub(crate) fn must<T: Decode>(&mut self, key: &'static str) -> Option<T> {
         self.req(key)
     }
 
-    /// Reports what is missing and what is unknown. A missing key and an unknown one that was
-    /// meant to be it are one finding.
+    /// Reports missing and unknown keys. An unknown key that was probably meant to be a missing one
+    /// gives a single finding.
     pub(crate) fn finish(mut self) {
         self.report.leave();
         let node = self.node;
@@ -444,11 +443,12 @@ impl<'n, 'r> Fields<'n, 'r> {
         if self.home(name).is_some() || self.report.around(key).is_some() {
             return None;
         }
-        // `required` is known to inputs only to be refused.
+        // For inputs, `required` is a known key only so that it can be rejected.
         let inputs = self.known.contains(&"optional");
         let absent = absent.iter().copied().filter(|key| !inputs || *key != "required");
         let near = suggest::near(name, absent.clone());
-        // Several are as near: the one that takes such a value, or else the one that is missed.
+        // If several keys are equally similar, prefer one that accepts the value, then one that is
+        // missing.
         let fitting: Vec<&str> =
             near.iter().copied().filter(|key| (self.fits)(key, value)).collect();
         let missed: Vec<&str> =
@@ -458,20 +458,21 @@ impl<'n, 'r> Fields<'n, 'r> {
         self.known.iter().copied().find(|key| *key == meant)
     }
 
-    /// Whether a key is here of which the meant one would be a second.
+    /// Whether the map already has a key that excludes the intended one.
     fn has_rival(&self, meant: &str) -> bool {
         let rivals = RIVALS.iter().filter(|keys| keys.contains(&meant)).copied().flatten();
         rivals.copied().any(|key| key != meant && self.node.get(key).is_some())
     }
 
-    /// `condition` beside a `while` loop that has none is the loop's, not the step's.
+    /// A `condition` next to a `while` or `until` loop without one belongs to the loop, not to the
+    /// step.
     fn is_lost_condition(&self, name: &str) -> bool {
         let spec = self.node.get("loop").filter(|spec| spec.get("condition").is_none());
         let kind = spec.and_then(|spec| spec.get("type")).and_then(SyntaxNode::text);
         name == "condition" && matches!(kind, Some("while" | "until"))
     }
 
-    /// The map that a stray key belongs in: one below this, or one around it.
+    /// The fix for a key that belongs in one of this map's nested maps.
     fn home(&self, name: &str) -> Option<(&'static str, Mend)> {
         let under = unalias(self.homes, name)?;
         let is_taken = |target: &SyntaxNode| !target.is_map() || target.get(name).is_some();
@@ -503,7 +504,7 @@ impl<'n, 'r> Fields<'n, 'r> {
     }
 
     fn required(&mut self, key: &'static str) {
-        // It strayed outwards and is told to move in here.
+        // The key was misplaced in an enclosing map, and that finding suggests moving it here.
         if self.report.has_strayed(key) {
             return;
         }
@@ -534,11 +535,12 @@ pub(crate) fn object_schema(fields: &[(&str, bool, &str, Value)]) -> Value {
     object
 }
 
-/// One declaration: the struct, its decoder, and its JSON Schema.
+/// Declares a struct together with its decoder and its JSON Schema.
 ///
-/// `req` keys must be there, `opt` keys may; without a `must` key the rest is still looked at, so
-/// that its findings are not kept back. Each row is key, field, kind, type and description. `kept`
-/// keys are accepted for other tools, with a warning that they do nothing here.
+/// `req` keys are required, `opt` keys are optional. `must` keys are required too, but the rest is
+/// still decoded without them, so that its findings are reported as well. Each row consists of key,
+/// field, kind, type and description. `kept` keys are accepted for other tools, with a warning that
+/// they have no effect here.
 macro_rules! shape {
     (
         $(#[$meta:meta])*
@@ -549,7 +551,7 @@ macro_rules! shape {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq)]
         pub struct $name {
-            /// Where it stands.
+            /// The position in the document.
             pub at: milepost_syntax::span::Span,
             $(#[doc = $doc] pub $field: $crate::decode::shape!(@type $kind $ty)),*
         }
@@ -578,7 +580,7 @@ macro_rules! shape {
             fn schema(defs: &mut $crate::decode::Defs) -> serde_json::Value {
                 let reference = concat!("#/$defs/", stringify!($name));
                 if !defs.contains_key(stringify!($name)) {
-                    // Claimed first: a shape may hold itself.
+                    // Inserted first, because a shape may contain itself.
                     defs.insert(stringify!($name), serde_json::Value::Null);
                     let fields = [
                         $((
@@ -607,7 +609,7 @@ macro_rules! shape {
 }
 pub(crate) use shape;
 
-/// An enum of words: the type, its decoder with a did-you-mean, and its schema.
+/// Declares an enum of words: the type, its decoder with a did-you-mean, and its schema.
 macro_rules! words {
     (
         $(#[$meta:meta])*
@@ -641,7 +643,7 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-/// Reports a word that is none of the choices.
+/// Reports a word that is not one of the choices.
 pub(crate) fn not_a_choice(node: &SyntaxNode, found: &str, words: &[&str], report: &mut Report) {
     let fault =
         Finding::error(node.at, Rule::Choice, format!("`{found}` is not one of the choices"))

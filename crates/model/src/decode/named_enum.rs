@@ -1,6 +1,6 @@
 //! Enums whose variants have a stable name on the wire or in documents.
 
-/// Declares an enum of names: the type, all its variants, and the name of each.
+/// Declares an enum with a list of all its variants and a name for each.
 #[macro_export]
 macro_rules! named_enum {
     (

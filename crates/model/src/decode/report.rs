@@ -1,4 +1,4 @@
-//! What has been found so far, bounded, and where in the document the reading stands.
+//! The findings so far, up to a limit, and the current position in the document.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,25 +15,26 @@ use crate::pattern::Patterns;
 pub(crate) struct Report {
     pub(crate) findings: Vec<Finding>,
     pub(crate) left_out: usize,
-    /// One of those left out was an error.
+    /// Whether one of the findings left out was an error.
     pub(crate) left_out_error: bool,
-    /// The string that findings are being reported in, and how many.
+    /// The string that findings are being reported in, and their number.
     crowded: (Span, usize),
     pub(crate) patterns: Patterns,
     expressions: usize,
-    /// The document's text, for what a value no longer shows: `1.10` is `1.1` to a number.
+    /// The document's text, for details that values do not preserve: `1.10` becomes the number
+    /// `1.1`.
     text: String,
-    /// The maps being read, outermost first: where a key that strayed inwards belongs.
+    /// The maps being decoded, outermost first. A misplaced key may belong in one of them.
     owners: Vec<Owner>,
 }
 
-/// A map that is being read: which keys it takes, and which of them it has.
+/// A map that is being decoded: the keys it accepts, and which of them it has.
 #[derive(Debug)]
 struct Owner {
     at: Span,
     keys: &'static [&'static str],
     present: u64,
-    /// Keys it has and does not know.
+    /// The unknown keys in the map.
     strays: Vec<String>,
 }
 
@@ -56,7 +57,7 @@ impl Owner {
 }
 
 impl Report {
-    /// Takes note of expressions before they are read; whether there are too many of them.
+    /// Counts expressions before they are parsed. Returns whether there are too many.
     pub(crate) fn charge_expressions(&mut self, at: Span, count: usize) -> bool {
         let before = self.expressions;
         self.expressions += count;
@@ -68,17 +69,17 @@ impl Report {
         over
     }
 
-    /// A map begins that takes these keys.
+    /// Starts a map that accepts these keys.
     pub(crate) fn enter(&mut self, node: &SyntaxNode, keys: &'static [&'static str]) {
         self.owners.push(Owner::of(node, keys));
     }
 
-    /// The map that began last ends.
+    /// Ends the innermost map.
     pub(crate) fn leave(&mut self) {
         self.owners.pop();
     }
 
-    /// Whether a map around has a key of this name that it does not know.
+    /// Whether an enclosing map has an unknown key of this name.
     pub(crate) fn has_strayed(&self, name: &str) -> bool {
         self.owners.iter().any(|owner| owner.strays.iter().any(|stray| stray == name))
     }
@@ -87,15 +88,16 @@ impl Report {
         Report { text: text.to_owned(), ..Report::default() }
     }
 
-    /// A scalar as its author wrote it; an alias is not written where it stands.
+    /// A scalar as its author wrote it; `None` for an alias, whose text is elsewhere.
     pub(crate) fn written(&self, node: &SyntaxNode) -> Option<String> {
         let written = self.text.get(node.at.start as usize..node.at.end as usize)?;
         (!written.is_empty() && !written.starts_with('*')).then(|| written.to_owned())
     }
 
-    /// The mend of a key that strayed inwards: out to the nearest map that takes it.
+    /// The fix for a key that is nested too deep: moves it to the nearest enclosing map that
+    /// accepts it.
     pub(crate) fn around(&self, key: &SyntaxKey) -> Option<Mend> {
-        // A condition inside another map may be a condition of that map, in its author's mind.
+        // The author may have meant the condition for the inner map.
         if matches!(key.name.as_str(), "if" | "when") {
             return None;
         }
@@ -113,15 +115,16 @@ impl Report {
         }
     }
 
-    /// Whether an error was found at a node or below it. What is known of such a node is only a
-    /// part of what its author wrote, so nothing may be concluded from what it seems to lack.
+    /// Whether there is an error at a node or below it. Such a node is only partly known, so a part
+    /// that seems to be missing may have been written after all.
     pub(crate) fn has_error_in(&self, at: Span) -> bool {
         self.findings
             .iter()
             .any(|finding| finding.severity == Severity::Error && at.holds(finding.place.at))
     }
 
-    /// Whether a map has a key that nobody knows: what it seems to lack may be just that.
+    /// Whether a map has an unknown key, which may be a misspelling of one that seems to be
+    /// missing.
     pub(crate) fn has_stray_in(&self, map: &SyntaxNode) -> bool {
         self.findings.iter().any(|finding| {
             let at = finding.place.at;
@@ -129,12 +132,12 @@ impl Report {
         })
     }
 
-    /// Whether the map being read could take a key that it does not have.
+    /// Whether the current map accepts a key and does not have it yet.
     pub(crate) fn could_take(&self, key: &str) -> bool {
         self.owners.last().is_some_and(|owner| owner.lacks(key))
     }
 
-    /// A name that is nowhere is one finding, at its first place, however often it is read.
+    /// Merges findings about the same unknown name into one at its first position.
     pub(crate) fn merge_repeats(&mut self) {
         let is_name = |one: &Finding| matches!(one.rule, Rule::UnknownName | Rule::UnknownPath);
         let mut counts: HashMap<String, usize> = HashMap::new();
@@ -160,7 +163,7 @@ impl Report {
         self.left_out_error || self.findings.iter().any(|one| one.severity == Severity::Error)
     }
 
-    /// Nothing more is kept: what it would take to word a finding can be saved.
+    /// Whether the limit is reached, so that building the message of a finding can be skipped.
     pub(crate) fn is_full(&self) -> bool {
         self.findings.len() >= limits::FINDINGS
     }
@@ -170,12 +173,13 @@ impl Report {
         self.left_out_error |= severity == Severity::Error;
     }
 
-    /// How many there have been, kept or not.
+    /// The number of findings, including those left out.
     pub(crate) fn count(&self) -> usize {
         self.findings.len() + self.left_out
     }
 
-    /// Each finding inside a text is looked for in it, so their number is bounded as well.
+    /// Whether a string already has the maximum number of findings. They are limited because each
+    /// one has to be located in the string.
     fn is_enough_of(&mut self, finding: &Finding) -> bool {
         if finding.place.inner.is_none() {
             return false;

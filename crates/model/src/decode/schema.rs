@@ -1,4 +1,4 @@
-//! The published JSON Schemas, from the same declarations as the decoders.
+//! The published JSON Schemas, generated from the same declarations as the decoders.
 
 use serde_json::{Map, Value, json};
 
@@ -23,7 +23,7 @@ pub fn of(spelling: Spelling) -> Value {
     if let Some(Value::Object(body)) = defs.remove(name) {
         schema.extend(body);
     }
-    // An editor that is told the schema by the document itself must not refuse that very key.
+    // A document may tell the editor its schema with `$schema`, so the schema must allow that key.
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         properties.insert("$schema".into(), json!({"type": "string"}));
     }

@@ -1,8 +1,8 @@
-//! "Did you mean": the one candidate that is clearly meant, or none.
+//! "Did you mean": the one candidate that was clearly meant, if there is one.
 
 use crate::limits;
 
-/// The candidate nearest to a word, when it is near and no other is as near.
+/// The candidate most similar to a word, if it is similar enough and there is no tie.
 pub fn nearest<'c, S: AsRef<str> + ?Sized + 'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c S>,
@@ -13,12 +13,12 @@ pub fn nearest<'c, S: AsRef<str> + ?Sized + 'c>(
     }
 }
 
-/// The candidates that are near to a word and to which no other is nearer.
+/// All candidates that are similar enough to a word and tie for the smallest distance.
 pub(crate) fn near<'c, S: AsRef<str> + ?Sized + 'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c S>,
 ) -> Vec<&'c str> {
-    // Longer than any name there is: nothing is near it, and looking would take long.
+    // Longer than any name: nothing is similar, and comparing would take long.
     if word.len() > 4 * limits::ID_CHARS {
         return Vec::new();
     }
@@ -30,7 +30,7 @@ pub(crate) fn near<'c, S: AsRef<str> + ?Sized + 'c>(
         let candidate = candidate.as_ref();
         let target = fold(candidate);
         let target_sketch = Sketch::of(&target);
-        // Most candidates are far away, which shows without comparing letter by letter.
+        // Most candidates differ so much that comparing letter by letter is unnecessary.
         if sketch.distance_is_over(least, &target_sketch) {
             continue;
         }
@@ -48,7 +48,7 @@ pub(crate) fn near<'c, S: AsRef<str> + ?Sized + 'c>(
     best
 }
 
-/// The first of the nearest candidates, for hints: a fix has to be certain, a hint does not.
+/// The first of the most similar candidates, for hints: a fix has to be certain, a hint does not.
 pub fn closest<'c, S: AsRef<str> + ?Sized + 'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c S>,
@@ -72,13 +72,14 @@ pub fn nearest_word<'c, S: AsRef<str> + ?Sized + 'c>(
     longer.next().filter(|_| longer.next().is_none())
 }
 
-/// `dependsOn`, `depends-on` and `depends_on` are one word in three spellings.
+/// Normalizes a word: `dependsOn`, `depends-on` and `depends_on` are the same word in three
+/// spellings.
 fn fold(word: &str) -> String {
     let letters = word.chars().filter(|c| !matches!(c, '_' | '-' | ' ' | '.'));
     letters.flat_map(char::to_lowercase).collect()
 }
 
-/// How long a folded word is and which letters it has.
+/// The length of a folded word and the letters it contains.
 struct Sketch {
     length: usize,
     letters: u128,
@@ -91,7 +92,8 @@ impl Sketch {
         Sketch { length: folded.chars().count(), letters }
     }
 
-    /// Each edit changes the length by one at most, and adds or removes one letter at most.
+    /// Whether the edit distance must exceed a limit. Each edit changes the length by at most one
+    /// and adds or removes at most one letter.
     fn distance_is_over(&self, allowed: usize, other: &Sketch) -> bool {
         let removed = (self.letters & !other.letters).count_ones();
         let added = (other.letters & !self.letters).count_ones();
@@ -99,7 +101,7 @@ impl Sketch {
     }
 }
 
-/// A text cut to what fits into a sentence.
+/// Truncates text to fit into a sentence.
 pub fn excerpt(text: &str) -> String {
     match text.char_indices().nth(limits::EXCERPT_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -107,7 +109,7 @@ pub fn excerpt(text: &str) -> String {
     }
 }
 
-/// A list for a message: `a`, `b` or `c`, cut after eight.
+/// A list for a message: `a`, `b` or `c`, truncated after eight.
 pub fn list<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
     let mut words = words.into_iter();
     let shown = words.by_ref().take(8).map(|word| format!("`{}`", word.as_ref()));
@@ -132,11 +134,11 @@ pub fn plain_text(value: &serde_json::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The identifier a text was probably meant to be.
+/// The identifier that a string was probably meant to be.
 pub(crate) fn slug(text: &str, dots: bool) -> Option<String> {
     let mut slug = String::new();
     let mut before = ' ';
-    // Twice the length is enough, since runs of signs become one `-`.
+    // Twice the length is enough, since a run of punctuation becomes one `-`.
     for c in text.chars().take(2 * limits::ID_CHARS) {
         let boundary = c.is_ascii_uppercase() && before.is_ascii_lowercase();
         before = c;

@@ -1,7 +1,7 @@
-//! The tree of an expression.
+//! The syntax tree of an expression.
 //!
 //! Everything that can be long without nesting — operators of one level, member access, choices —
-//! is one node with a list, so that no walk and no drop recurses deeper than the source nests.
+//! is one node with a list, so that no traversal and no drop recurses deeper than the source nests.
 
 use milepost_syntax::span::Span;
 use regex::Regex;
@@ -19,19 +19,19 @@ pub(super) struct Node {
 #[derive(Debug)]
 pub(super) enum NodeKind {
     Literal(Literal),
-    /// A macro's variable: its place on the stack of variables.
+    /// A macro's variable: its index on the stack of variables.
     Local(usize),
-    /// A name of the scope or, if the scope has none such, of a type.
+    /// A name from the scope, or the name of a type if the scope does not have it.
     Root(Box<str>),
     List(Vec<Element>),
     Map(Vec<Entry>),
-    /// `!` or `-`, `count` times.
+    /// `!` or `-`, applied `count` times.
     Unary {
         op: UnaryOp,
         count: usize,
         operand: Box<Node>,
     },
-    /// Operators of one level, applied from left to right.
+    /// Operators of the same precedence, applied from left to right.
     Chain {
         first: Box<Node>,
         rest: Vec<Link>,
@@ -79,7 +79,7 @@ pub(super) struct Link {
     pub(super) operand: Node,
 }
 
-/// One step of member access: from its dot or bracket to its end.
+/// One step of member access; its span goes from the dot or bracket to its end.
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) span: Span,
@@ -97,9 +97,9 @@ pub(super) enum StepKind {
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) function: Function,
-    /// Without the receiver of a method.
+    /// The arguments, without the receiver of a method.
     pub(super) args: Vec<Node>,
-    /// The pattern of `matches`, when it is a literal.
+    /// The pattern of `matches`, if it is a literal.
     pub(super) pattern: Option<Box<Regex>>,
 }
 

@@ -1,7 +1,7 @@
 //! Error messages for text that is not an expression.
 //!
 //! Authors — people and language models — bring habits from JavaScript, Python, Jinja and C. Each
-//! message says what to write instead, with a replacement where exactly one can be meant.
+//! message says what to write instead, with a replacement if there is only one possible meaning.
 
 use milepost_syntax::span::Span;
 
@@ -12,7 +12,7 @@ use super::hyphenated_name::hyphenated_name_at;
 use super::lexer::{Tok, Token, is_word};
 use crate::suggest;
 
-/// What is spelled differently here: the name here, and the names elsewhere.
+/// Names that differ from other languages: the name here, and the names elsewhere.
 const OTHER_NAMES: &[(&str, &[&str])] = &[
     ("all", &["every"]),
     ("base64", &["b64encode", "btoa"]),
@@ -32,7 +32,7 @@ const OTHER_NAMES: &[(&str, &[&str])] = &[
     ("url_encode", &["encodeURIComponent", "urlencode"]),
 ];
 
-/// Operators and constants of other languages, longest first, and what they are here.
+/// Operators and constants of other languages, longest first, and their equivalents here.
 const OTHER_TOKENS: &[(&str, &str)] = &[
     ("===", "=="),
     ("!==", "!="),
@@ -50,7 +50,7 @@ const OTHER_TOKENS: &[(&str, &str)] = &[
     ("ne", "!="),
 ];
 
-/// The words CEL reserves.
+/// Whether CEL reserves a word.
 pub(super) fn is_reserved(name: &str) -> bool {
     let words = "as break const continue else for function if import let loop package namespace \
                  return var void while";
@@ -98,7 +98,7 @@ pub(super) fn open_string(span: Span, quote: u8, triple: bool) -> SyntaxError {
     if triple { error } else { error.help("a quote inside a string is written `\\'` or `\\\"`") }
 }
 
-/// The error for text that begins no token.
+/// The error for text that does not start a token.
 pub(super) fn bad_operator(source: &str, at: usize) -> SyntaxError {
     let rest = &source[at..];
     let one = Span::new(at, at + rest.chars().next().map_or(0, char::len_utf8));
@@ -157,7 +157,7 @@ fn single_bar(source: &str, span: Span) -> SyntaxError {
         return SyntaxError::new(span, format!("there are no filters such as `| {word}`"))
             .help(format!("write `{here}(value{more})`"));
     }
-    // A lone name is as likely an unknown filter as a condition.
+    // A lone name is as likely to be an unknown filter as a condition.
     let rest = &after[word.len()..];
     if matches!(word, "" | "true" | "false") || rest.starts_with(['.', '[']) {
         return use_instead("|", "||", span);
@@ -183,7 +183,7 @@ fn odd_character(source: &str, span: Span) -> SyntaxError {
     use_instead(text, plain, span)
 }
 
-/// A name with letters beyond ASCII: it must be quoted.
+/// The error for a name with non-ASCII letters, which must be quoted.
 fn foreign_letters(source: &str, span: Span) -> SyntaxError {
     let is_letter = |letter: char| letter.is_alphanumeric() || letter == '_';
     let at = span.start as usize;
@@ -208,7 +208,7 @@ pub(super) fn never_closed(bracket: &str, open: Span) -> SyntaxError {
     SyntaxError::new(open, format!("`{bracket}` is never closed: `{partner}` is missing"))
 }
 
-/// The error for a token that stands where an operator or the end was expected.
+/// The error for a token where an operator or the end was expected.
 pub(super) fn unexpected(source: &str, before: Token, token: Token) -> SyntaxError {
     let span = token.span;
     let text = &source[span.range()];
@@ -233,7 +233,7 @@ fn expected_operator(span: Span, text: &str) -> SyntaxError {
     SyntaxError::new(span, format!("expected an operator before `{text}`"))
 }
 
-/// `items.0`: the number is all digits when it was meant as an index.
+/// The error for `items.0`; the number consists only of digits if it was meant as an index.
 fn number_member(span: Span, digits: &str) -> SyntaxError {
     let error = SyntaxError::new(span, format!("write an index in brackets: `[{digits}]`"));
     if digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -265,7 +265,7 @@ fn word_after_operand(source: &str, span: Span, word: &str) -> SyntaxError {
     }
 }
 
-/// The error for a token that stands where a value was expected.
+/// The error for a token where a value was expected.
 pub(super) fn no_operand(source: &str, before: Token, token: Token) -> SyntaxError {
     let text = &source[token.span.range()];
     let previous = &source[before.span.range()];
@@ -315,7 +315,7 @@ pub(super) fn no_macro_variable(kind: MacroKind, span: Span) -> SyntaxError {
     SyntaxError::new(span, message).help(macro_usage(kind))
 }
 
-/// An example of a macro.
+/// An example of how to use a macro.
 pub(super) fn macro_usage(kind: MacroKind) -> String {
     match kind {
         MacroKind::Map => {
@@ -352,7 +352,7 @@ pub(super) fn reserved(source: &str, span: Span) -> SyntaxError {
     }
 }
 
-/// `True`, `None` and similar constants of other languages.
+/// The error for `True`, `None` and similar constants of other languages.
 pub(super) fn foreign_constant(name: &str, span: Span) -> Option<SyntaxError> {
     let here = match name {
         "True" | "TRUE" => "true",
@@ -393,7 +393,7 @@ pub(super) fn unknown_function(name: &str, span: Span) -> SyntaxError {
     }
 }
 
-/// `receiver` is what the method is called on, as written.
+/// The error for an unknown method; `receiver` is the source of the value it is called on.
 pub(super) fn unknown_method(source: &str, receiver: Span, span: Span) -> SyntaxError {
     let name = &source[span.range()];
     let receiver_text = &source[receiver.range()];
@@ -451,7 +451,7 @@ fn hyphenated(source: &str, at: usize) -> Option<SyntaxError> {
     )
 }
 
-/// The word that begins at a place.
+/// The word that starts at an offset.
 fn word_at(source: &str, at: usize) -> &str {
     let length = source.as_bytes()[at..].iter().take_while(|byte| is_word(**byte)).count();
     &source[at..at + length]

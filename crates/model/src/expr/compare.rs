@@ -1,4 +1,4 @@
-//! Equality and order of values.
+//! Equality and ordering of values.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,8 @@ use super::fuel::{Exhausted, Fuel};
 use super::number;
 use super::value::Value;
 
-/// Whether two values are equal; values of different types are not, numbers are by what they count.
+/// Whether two values are equal. Values of different types are not, except numbers, which are
+/// compared by value.
 pub(super) fn equal(
     fuel: &mut Fuel,
     left: &Value<'_>,
@@ -57,7 +58,7 @@ pub(super) fn equal(
     })
 }
 
-/// The order of two values; `None` if they have none.
+/// The order of two values; `None` if they cannot be ordered.
 pub(super) fn order(
     fuel: &mut Fuel,
     left: &Value<'_>,

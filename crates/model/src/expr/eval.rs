@@ -1,7 +1,7 @@
-//! The evaluator: a walk over the tree that spends fuel at every node.
+//! The evaluator: walks the tree and spends fuel at every node.
 //!
-//! It is pure: its only inputs are the tree and the scope, and maps are visited in the order of
-//! their keys. Recursion is bounded by the nesting of the source (`limits.rs`).
+//! It is pure: its only inputs are the tree and the scope, and maps are visited in key order.
+//! Recursion is bounded by the nesting of the source (`limits.rs`).
 
 use std::rc::Rc;
 
@@ -16,18 +16,18 @@ use super::value::{Key, Map, OwnMap, Value};
 use super::{EvalError, EvalErrorKind, Fuel, Names, Scope, ValueType};
 use super::{compare, number, outcome};
 
-/// Errors are boxed: the walk passes a result on at every node, and most of them are values.
+/// Errors are boxed because every node returns a result and most results are values.
 pub(super) type Eval<T> = Result<T, Box<EvalError>>;
 pub(super) type Valued<'v> = Eval<Value<'v>>;
 
-/// What methods of optionals take, in the words of an error.
+/// What methods of optionals accept, as worded in errors.
 pub(super) const AN_OPTIONAL: &str = "an optional, as `.?` yields it";
 
 pub(super) struct Evaluator<'v, 'f> {
     pub(super) source: &'v str,
     pub(super) scope: &'v dyn Scope,
     fuel: &'f mut Fuel,
-    /// The variables of the macros around the current node, outermost first.
+    /// The variables of the enclosing macros, outermost first.
     pub(super) locals: Vec<Value<'v>>,
 }
 
@@ -40,10 +40,10 @@ impl<'v, 'f> Evaluator<'v, 'f> {
         Evaluator { source, scope, fuel, locals: Vec::new() }
     }
 
-    /// The value of a node.
+    /// Evaluates a node.
     ///
-    /// Values are walked and dropped recursively, and a long chain such as
-    /// `x.optMap(y, [y]).optMap(y, [y])` nests them deeper than its source: hence the check.
+    /// Values are traversed and dropped recursively, and a long chain such as `x.optMap(y,
+    /// [y]).optMap(y, [y])` nests them deeper than its source, so the depth is checked here.
     pub(super) fn node(&mut self, node: &'v Node) -> Valued<'v> {
         self.spend(node.span, 1)?;
         let value = self.unchecked(node)?;
@@ -96,14 +96,14 @@ impl<'v, 'f> Evaluator<'v, 'f> {
         paid(spent, span)
     }
 
-    /// A value as JSON.
+    /// Converts a value to JSON.
     pub(super) fn json(&mut self, value: &Value<'v>, span: Span) -> Eval<Json> {
         let (json, bytes) = outcome::to_json(value);
         self.spend_bytes(span, bytes)?;
         json.or_else(|kind| error(span, kind))
     }
 
-    /// A node that must yield true or false.
+    /// Evaluates a node that must yield a boolean.
     pub(super) fn condition(&mut self, node: &'v Node) -> Eval<bool> {
         match self.node(node)? {
             Value::Bool(value) => Ok(value),
@@ -289,7 +289,7 @@ impl<'v, 'f> Evaluator<'v, 'f> {
                 match inner {
                     Some(inner) if function == Function::OrValue => Ok((*inner).clone()),
                     Some(inner) => Ok(Value::Optional(Some(inner))),
-                    // The other value is not even computed when it is not needed.
+                    // The other value is not evaluated unless it is needed.
                     None => self.node(&call.args[0]),
                 }
             }
@@ -324,7 +324,7 @@ fn paid<T>(spent: Result<T, Exhausted>, span: Span) -> Eval<T> {
     spent.or_else(|Exhausted| error(span, EvalErrorKind::TooExpensive))
 }
 
-/// Keeps the first error for later; a limit that was hit is never kept.
+/// Keeps the first error for later. An exceeded limit is returned immediately instead.
 fn absorb(failed: &mut Option<Box<EvalError>>, error: Box<EvalError>) -> Eval<()> {
     if error.kind.is_limit() {
         return Err(error);
@@ -333,7 +333,7 @@ fn absorb(failed: &mut Option<Box<EvalError>>, error: Box<EvalError>) -> Eval<()
     Ok(())
 }
 
-/// The value inside an optional, for places that take nothing else.
+/// The content of an optional, for places that accept only optionals.
 pub(super) fn optional<'v>(
     value: Value<'v>,
     place: &'static str,

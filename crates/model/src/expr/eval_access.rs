@@ -12,7 +12,7 @@ use super::value::{Key, Text, Value};
 use super::{EvalErrorKind, Names, ValueType};
 
 impl<'v> Evaluator<'v, '_> {
-    /// One step of member access on a value; `of` is the source of that value.
+    /// Applies one step of member access to a value; `of` is the source span of that value.
     pub(super) fn step(&mut self, value: Value<'v>, step: &'v Step, of: Span) -> Valued<'v> {
         self.spend(step.span, 1)?;
         let optional = match &step.kind {
@@ -38,7 +38,7 @@ impl<'v> Evaluator<'v, '_> {
         }
     }
 
-    /// What a field or index step reads; the inner error is the index that is not there.
+    /// Reads a field or an index. The inner error is the index that does not exist.
     fn look(
         &mut self,
         value: &Value<'v>,
@@ -56,7 +56,7 @@ impl<'v> Evaluator<'v, '_> {
         };
         let found = match (value, field) {
             (Value::Map(map), _) => Key::of(&index).and_then(|key| map.get(&key)),
-            // What may be missing may be null just as well: APIs use the two alike.
+            // An optional field may be null as well as missing: APIs use the two interchangeably.
             (Value::Null, _) if optional => None,
             (Value::List(list), None) => {
                 let Some(Key::Int(place)) = Key::of(&index) else {
@@ -77,7 +77,7 @@ impl<'v> Evaluator<'v, '_> {
         Ok(found.ok_or(index))
     }
 
-    /// The error for an index that is not there; `text` is the source of the value.
+    /// The error for an index that does not exist; `text` is the source span of the value.
     fn missing<T>(&mut self, of: &Value<'v>, index: &Value<'v>, at: Span, text: Span) -> Eval<T> {
         let quoted = self.quote(text);
         match (of, Key::of(index)) {

@@ -1,4 +1,4 @@
-//! What the functions do.
+//! Implements the functions.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,7 +15,7 @@ use super::value::{Text, Value};
 use super::{number, parse_call};
 
 impl<'v> Evaluator<'v, '_> {
-    /// Applies a function to its arguments, the receiver of a method first.
+    /// Applies a function to its arguments; the receiver of a method comes first.
     pub(super) fn apply(&mut self, call: &'v Call, args: &[Value<'v>], span: Span) -> Valued<'v> {
         let function = call.function;
         match (function, args) {
@@ -96,7 +96,7 @@ impl<'v> Evaluator<'v, '_> {
                 self.spend_bytes(span, bytes.len())?;
                 String::from_utf8(bytes.to_vec()).ok().map(Value::text)
             }
-            // The text is the one a template inserts for the same value.
+            // A template inserts the same text for this value.
             (
                 Function::String,
                 Value::Int(_) | Value::Big(_) | Value::Double(_) | Value::Bool(_),
@@ -135,7 +135,7 @@ impl<'v> Evaluator<'v, '_> {
                 _ => text.contains(part),
             });
         }
-        // A pattern looks at each byte several times.
+        // Matching a pattern may look at each byte several times.
         self.spend_bytes(span, 8 * text.len())?;
         if let Some(compiled) = &call.pattern {
             return Ok(compiled.is_match(text));
@@ -148,7 +148,7 @@ impl<'v> Evaluator<'v, '_> {
     }
 
     fn parse_json(&mut self, text: &str, span: Span) -> Valued<'v> {
-        // A value of JSON takes far more room than its text.
+        // A parsed JSON value takes far more memory than its text.
         self.spend_bytes(span, 8 * text.len())?;
         match serde_json::from_str::<Json>(text) {
             Ok(json) => Ok(Value::of_owned_json(json)),

@@ -1,19 +1,18 @@
 //! Why an expression has no value.
 //!
-//! Errors name fields and kinds, never values: what an expression reads may be a secret, and an
-//! error is shown.
+//! Errors are shown to people, and an expression may read secrets, so errors name fields and types
+//! but never values.
 
 use milepost_syntax::span::Span;
 
 use super::{Names, ValueType};
 
-/// An evaluation that failed, and where.
+/// An evaluation error and its position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}")]
 pub struct EvalError {
-    /// The part of the source that has no value.
+    /// The part of the source that failed.
     pub span: Span,
-    /// Why.
     pub kind: EvalErrorKind,
 }
 
@@ -21,43 +20,43 @@ pub struct EvalError {
 /// from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EvalErrorKind {
-    /// A root name the scope does not have.
+    /// The scope has no such root name.
     #[error("`{name}` is not known here{}: there is {names}", names.suggestion())]
     UnknownName { name: String, names: Names },
-    /// A key an object does not have.
+    /// The object has no such key.
     #[error("`{of}` has no `{key}`{}: it has {names}", names.suggestion())]
     MissingKey { of: String, key: String, names: Names },
-    /// An index a list does not have.
+    /// The list has no such index.
     #[error("`{of}` has no element {index}: it has {}", elements(*index, *length))]
     OutOfRange { of: String, index: i64, length: usize },
-    /// A field of something that is no object.
+    /// A field of a value that is not an object.
     #[error("`{of}` is {found} and has no `{field}`{}", field_help(of, *found, field))]
     NoFields { of: String, found: ValueType, field: String },
-    /// An index into something that has no elements.
+    /// An index into a value without elements.
     #[error("`{of}` is {found} and cannot be indexed")]
     NotIndexable { of: String, found: ValueType },
-    /// An index of a kind the value is not indexed by.
+    /// An index of the wrong type.
     #[error("{of} is not indexed by {found}")]
     BadIndex { of: ValueType, found: ValueType },
-    /// An operator between values it is not made for.
+    /// A binary operator that does not support the types of its operands.
     #[error("`{op}` does not work on {left} and {right}{}", operands_help(op, *left, *right))]
     Operands { op: &'static str, left: ValueType, right: ValueType },
-    /// An operator before a value it is not made for.
+    /// A unary operator that does not support the type of its operand.
     #[error("`{op}` does not work on {found}")]
     Operand { op: &'static str, found: ValueType },
-    /// A condition that is neither true nor false.
+    /// A condition that is not a boolean.
     #[error(
         "a condition must be true or false, and this is {found}: compare it, as in `{}`",
         comparison(*found)
     )]
     NotBoolean { found: ValueType },
-    /// An argument of the wrong kind.
+    /// An argument of the wrong type.
     #[error("`{function}` takes {expected}, and this is {found}{}", argument_help(*found))]
     Argument { function: &'static str, expected: &'static str, found: ValueType },
-    /// A text or number that has no counterpart in the type asked for.
+    /// A value that cannot be converted to the requested type.
     #[error("this is {from} that `{function}` cannot convert")]
     Conversion { function: &'static str, from: ValueType },
-    /// Arithmetic on an integer of the data that is beyond 64 bits with sign.
+    /// Arithmetic on an integer in the data that does not fit into a signed 64-bit integer.
     #[error(
         "this number is beyond 64-bit integers: it can be passed on and compared, nothing else"
     )]
@@ -65,58 +64,57 @@ pub enum EvalErrorKind {
     /// An integer result out of range.
     #[error("the result does not fit into a 64-bit integer")]
     Overflow,
-    /// A floating-point result JSON has no number for.
+    /// A floating-point result that JSON cannot represent.
     #[error("the result is not a finite number")]
     NotFinite,
-    /// A division by zero.
     #[error("division by zero")]
     DivisionByZero,
-    /// A remainder of numbers that are not integers.
+    /// The remainder of numbers that are not integers.
     #[error("`%` needs two integers: convert them with `int(…)`")]
     FractionalRemainder,
-    /// `value()` of an optional that has none.
+    /// `value()` of an empty optional.
     #[error("the optional has no value: `orValue(…)` gives it one")]
     NoValue,
     /// A map literal with the same key twice.
     #[error("this map has the same key twice")]
     DuplicateKey,
-    /// A map literal with a key no map can have.
+    /// A map literal with a key of a type that keys cannot have.
     #[error("a key is a string, an integer or a boolean, and this is {found}")]
     BadKey { found: ValueType },
-    /// A pattern that is none.
+    /// An invalid pattern.
     #[error("the pattern is not valid: {reason}")]
     BadPattern { reason: String },
-    /// A text that is not JSON.
+    /// A string that is not JSON.
     #[error("the text is not JSON: it stops making sense at line {line}, column {column}")]
     BadJson { line: usize, column: usize },
-    /// A value JSON has nothing for.
+    /// A value that JSON cannot represent.
     #[error("{found} cannot become JSON{}", json_help(*found))]
     NotJson { found: ValueType },
-    /// An optional without a value in the middle of a text.
+    /// An empty optional in the middle of a template.
     #[error("there is no value to insert: `orValue('')` gives one")]
     NoText,
-    /// `now()` where there is no time.
+    /// `now()` in a context without a time.
     #[error("`now()` is not available here")]
     NoTime,
-    /// A secret that is not there.
+    /// A secret that does not exist.
     #[error("there is no secret `{name}` here")]
     NoSecret { name: String },
-    /// A secret in a place where its sentinel would be taken apart.
+    /// A secret in a place where its sentinel would be split or changed.
     #[error("`secret()` must stand alone or be joined with `+`")]
     SecretPlace,
-    /// More work than the evaluation may do.
+    /// The evaluation ran out of fuel.
     #[error("expression is too expensive")]
     TooExpensive,
-    /// More result than an evaluation may yield.
+    /// The result is too large.
     #[error("the result is larger than {} bytes", super::limits::RESULT_BYTES_MAX)]
     TooLarge,
-    /// A result that nests deeper than JSON readers accept.
+    /// The result nests deeper than JSON parsers accept.
     #[error("the value nests deeper than {} levels", super::limits::RESULT_DEPTH_MAX)]
     TooDeep,
 }
 
 impl EvalErrorKind {
-    /// Whether it says that something is not there, which `coalesce()` takes for an answer.
+    /// Whether the error means that something is missing, which `coalesce()` accepts.
     pub fn is_missing(&self) -> bool {
         match self {
             Self::UnknownName { .. } | Self::MissingKey { .. } | Self::OutOfRange { .. } => true,
@@ -127,7 +125,7 @@ impl EvalErrorKind {
         }
     }
 
-    /// Whether it is about the evaluation as a whole, so that no operator may absorb it.
+    /// Whether a limit of the whole evaluation was exceeded, which no operator may absorb.
     pub fn is_limit(&self) -> bool {
         matches!(self, Self::TooExpensive | Self::TooLarge | Self::TooDeep)
     }

@@ -1,4 +1,4 @@
-//! Evaluating macros: each binds its variable to one element after the other.
+//! Evaluates macros: each one binds its variable to one element after another.
 
 use std::rc::Rc;
 
@@ -72,7 +72,7 @@ impl<'v> Evaluator<'v, '_> {
         Ok(Value::list(out))
     }
 
-    /// A macro's body with its variable bound.
+    /// Evaluates a macro's body with its variable bound.
     fn with(&mut self, item: Value<'v>, body: &'v Node) -> Valued<'v> {
         self.locals.push(item);
         let value = self.node(body);

@@ -1,17 +1,17 @@
-//! What an evaluation may spend: the reason why every expression ends soon.
+//! The budget of an evaluation, which guarantees that every expression terminates soon.
 
 use super::limits::{BYTES_PER_FUEL, FUEL_DEFAULT};
 
-/// A budget of evaluation work, shared by as many evaluations as the caller likes.
+/// A budget of evaluation work that any number of evaluations can share.
 ///
-/// Every node evaluated, every element visited and every 64 bytes of text read or written
-/// cost one unit. The count does not depend on time or machine, so running out is deterministic.
+/// Every node evaluated, every element visited and every 64 bytes of text read or written cost one
+/// unit. The count does not depend on time or machine, so running out is deterministic.
 #[derive(Clone, Debug)]
 pub struct Fuel {
     left: u64,
 }
 
-/// There is not enough fuel left.
+/// Not enough fuel is left.
 #[derive(Debug)]
 pub(super) struct Exhausted;
 
@@ -21,7 +21,7 @@ impl Fuel {
         Fuel { left: units }
     }
 
-    /// What is left of the budget.
+    /// The remaining units.
     pub fn left(&self) -> u64 {
         self.left
     }
@@ -31,7 +31,7 @@ impl Fuel {
             self.left = left;
             Ok(())
         } else {
-            // A caller that shares the budget must not go on with cheaper expressions.
+            // A caller that shares the budget must not continue with cheaper expressions.
             self.left = 0;
             Err(Exhausted)
         }

@@ -1,4 +1,4 @@
-//! The functions and methods that exist: one table for the parser, the evaluator and `infer`.
+//! The functions and methods of the language: one table for the parser, the evaluator and `infer`.
 
 use std::ops::RangeInclusive;
 
@@ -34,13 +34,13 @@ pub(super) enum Function {
     Value,
 }
 
-/// How a function may be written and what it yields.
+/// How a function is called and what it returns.
 #[derive(Debug)]
 pub(super) struct Signature {
     pub(super) function: Function,
     pub(super) name: &'static str,
     pub(super) form: Form,
-    /// How many arguments it takes, the receiver of a method not counted.
+    /// The number of arguments, not counting the receiver of a method.
     pub(super) args: RangeInclusive<usize>,
     pub(super) result: Kind,
 }
@@ -98,7 +98,7 @@ static SIGNATURES: &[Signature] = &[
     Signature::new(Form::Optional, Function::OfNonZero, "ofNonZeroValue", 1..=1, Kind::Unknown),
 ];
 
-/// The signature of a function by the name and form it is called with.
+/// Looks up a signature by name and call form.
 pub(super) fn find(name: &str, form: Form) -> Option<&'static Signature> {
     SIGNATURES.iter().find(|known| known.form == form && known.name == name)
 }
@@ -109,12 +109,12 @@ pub(super) fn names(form: Form) -> impl Iterator<Item = &'static str> {
 }
 
 impl Function {
-    /// The name it is written with.
+    /// The name of the function in expressions.
     pub(super) fn name(self) -> &'static str {
         self.signature().name
     }
 
-    /// The kind of its result.
+    /// The kind of the result.
     pub(super) fn result(self) -> Kind {
         self.signature().result
     }

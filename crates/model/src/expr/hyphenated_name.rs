@@ -6,26 +6,27 @@ use super::ast::{BinaryOp, Link, Node, NodeKind, StepKind};
 use super::lexer::is_word;
 use super::literal::Literal;
 
-/// `steps.my-step`, which parses as `steps.my - step` though nobody can mean that.
+/// A name such as `steps.my-step`, which parses as the subtraction `steps.my - step` although
+/// nobody can mean that.
 ///
-/// For `inputs` it is only a suspicion, since inputs may be numbers: confirm it by the names that
-/// exist.
+/// For `inputs` it is only a suspicion, since inputs may be numbers: confirm it by checking which
+/// names exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HyphenatedName {
     /// The root and the name, such as `steps.my-step`.
     pub span: Span,
-    /// The name as it was meant.
+    /// The intended name.
     pub name: String,
-    /// What to write in place of the span.
+    /// The text that replaces the span.
     pub replacement: String,
 }
 
-/// Names that begin a reference of their own, so that a hyphen before them may well be a minus.
+/// Names that start a reference of their own, so that a hyphen before them may be a minus sign.
 const ROOTS: [&str; 8] =
     ["inputs", "steps", "env", "run", "item", "index", "output", "status_code"];
 
-/// The name that a subtraction was probably meant to be; whether there are blanks around the hyphen
-/// is seen in the source.
+/// The hyphenated name that a subtraction was probably meant to be. The source shows whether there
+/// are spaces around the hyphen.
 pub(super) fn misread(source: &str, left: &Node, link: &Link) -> Option<HyphenatedName> {
     let NodeKind::Access { base, steps } = &left.kind else { return None };
     let (NodeKind::Root(root), [step]) = (&base.kind, steps.as_slice()) else { return None };
@@ -48,7 +49,7 @@ fn may_be_subtracted(operand: &Node) -> bool {
     }
 }
 
-/// The hyphenated name of a step or an input that the text at `at` belongs to, by its letters only.
+/// The hyphenated name of a step or an input around an offset, found by its characters only.
 pub(super) fn hyphenated_name_at(source: &str, at: usize) -> Option<HyphenatedName> {
     let bytes = source.as_bytes();
     let in_name = |byte: &u8| is_word(*byte) || *byte == b'-';

@@ -1,4 +1,4 @@
-//! What an expression yields, as far as its text tells.
+//! Infers what an expression yields, if its text determines that.
 
 use super::ast::{BinaryOp, Call, MacroKind, Node, NodeKind, Step, StepKind, UnaryOp};
 use super::function::Function;
@@ -17,7 +17,7 @@ named_enum! {
         List = "a list",
         /// An object.
         Map = "a map",
-        /// Not known before the expression is evaluated, or none of the others.
+        /// Not known before the expression is evaluated, or none of the other kinds.
         Unknown = "something else",
     }
 }
@@ -82,7 +82,7 @@ impl Inference<'_> {
                 MacroKind::OptMap | MacroKind::OptFlatMap => Kind::Unknown,
             },
             _ => match reference::of(self.source, base, steps) {
-                // An optional may turn out to have no value: its kind is not that of the value.
+                // An optional may be empty, so its kind is not that of the value inside.
                 Some(found) if found.path.len() == steps.len() => {
                     let optional = found.path.iter().any(|segment| segment.optional);
                     if optional { Kind::Unknown } else { (self.of)(&found) }

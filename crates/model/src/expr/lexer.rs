@@ -1,7 +1,7 @@
-//! Text to tokens.
+//! Splits text into tokens.
 //!
-//! A token is a kind and a span; its text is decoded by whoever needs it (`literal.rs`). Operators
-//! of other languages get their message from `common_mistakes.rs`.
+//! A token is a kind and a span; its text is decoded where it is needed (`literal.rs`). The
+//! messages for operators of other languages come from `common_mistakes.rs`.
 
 use milepost_syntax::span::Span;
 
@@ -16,7 +16,7 @@ pub(super) enum Tok {
     Quoted,
     Int,
     Float,
-    /// Any string or bytes literal, prefix and quotes included.
+    /// Any string or bytes literal, including prefix and quotes.
     Str,
     True,
     False,
@@ -53,7 +53,7 @@ impl<'s> Lexer<'s> {
         Lexer { source, at }
     }
 
-    /// The next token; at the end [`Tok::End`], however often it is asked.
+    /// The next token. At the end it is always [`Tok::End`], however often this is called.
     pub(super) fn next(&mut self) -> Result<Token, SyntaxError> {
         self.skip_blank();
         let start = self.at;
@@ -149,7 +149,7 @@ impl<'s> Lexer<'s> {
         true
     }
 
-    /// A string from its opening quote on; `start` is where its prefix begins.
+    /// Lexes a string from its opening quote; `start` is the offset of its prefix.
     fn string(&mut self, start: usize, raw: bool) -> Result<Tok, SyntaxError> {
         let bytes = self.source.as_bytes();
         let quote = bytes[self.at];
@@ -171,7 +171,7 @@ impl<'s> Lexer<'s> {
                 _ => self.at += 1,
             }
         }
-        // A backslash may have stepped over the first byte of a longer character.
+        // The byte skipped after a backslash may be the first of a multi-byte character.
         while !self.source.is_char_boundary(self.at) {
             self.at += 1;
         }
@@ -226,7 +226,8 @@ impl<'s> Lexer<'s> {
         Ok(tok)
     }
 
-    /// `??` and `?.` belong to other languages; `? .5 : 1` without its blank is a choice.
+    /// Whether `??` or `?.` was borrowed from another language. `?.5 : 1` without a space is a
+    /// choice.
     fn is_foreign_question(&self, next: Option<u8>) -> bool {
         match next {
             Some(b'?') => true,
@@ -242,7 +243,7 @@ impl<'s> Lexer<'s> {
     }
 }
 
-/// Whether a byte may stand inside a name.
+/// Whether a byte may be part of a name.
 pub(super) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
@@ -252,10 +253,10 @@ fn is_string_prefix(word: &str) -> bool {
         || matches!(word, "br" | "bR" | "Br" | "BR" | "rb" | "rB" | "Rb" | "RB")
 }
 
-/// Where the `}}` stands that closes an expression beginning at `start` in a template.
+/// The offset of the `}}` that closes an expression starting at `start` in a template.
 ///
-/// Braces and strings of the expression are skipped by lexing them. Where the expression itself
-/// cannot be lexed the next `}}` of the text serves, so that its own error can be reported.
+/// Braces and strings inside the expression are skipped by lexing them. If the expression cannot be
+/// lexed, the next `}}` is used, so that the lexer's error can be reported later.
 pub(crate) fn closing_braces(text: &str, start: usize) -> Option<usize> {
     let mut lexer = Lexer::new(text, start);
     let mut depth = 0_usize;
@@ -269,7 +270,8 @@ pub(crate) fn closing_braces(text: &str, start: usize) -> Option<usize> {
                 if text[at..].starts_with("}}") {
                     return Some(at);
                 }
-                // The first of the two was taken for the end of a map that is not closed itself.
+                // The first of the two braces was taken for the end of a map in the expression that
+                // is not closed.
                 if text[start..at].ends_with('}') {
                     return Some(at - 1);
                 }

@@ -1,4 +1,4 @@
-//! Literal tokens to values: numbers, strings and bytes.
+//! Decodes literal tokens into values: numbers, strings and bytes.
 
 use milepost_syntax::span::Span;
 
@@ -14,7 +14,7 @@ pub(super) enum Literal {
     Bytes(Box<[u8]>),
 }
 
-/// An integer token, with the sign that stood before it.
+/// Decodes an integer token, given whether a minus sign precedes it.
 pub(super) fn int(text: &str, negative: bool, span: Span) -> Result<Literal, SyntaxError> {
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let magnitude = match hex {
@@ -29,7 +29,7 @@ pub(super) fn int(text: &str, negative: bool, span: Span) -> Result<Literal, Syn
     }
 }
 
-/// A floating-point token, with the sign that stood before it.
+/// Decodes a floating-point token, given whether a minus sign precedes it.
 pub(super) fn double(text: &str, negative: bool, span: Span) -> Result<Literal, SyntaxError> {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() => {
@@ -39,7 +39,7 @@ pub(super) fn double(text: &str, negative: bool, span: Span) -> Result<Literal, 
     }
 }
 
-/// A string or bytes token: prefix, quotes and escapes taken away.
+/// Decodes a string or bytes token: removes prefix and quotes, and resolves escapes.
 pub(super) fn string(text: &str, span: Span) -> Result<Literal, SyntaxError> {
     let quote_at = text.find(['\'', '"']).unwrap_or(0);
     let (prefix, quoted) = text.split_at(quote_at);
@@ -65,7 +65,7 @@ pub(super) fn string(text: &str, span: Span) -> Result<Literal, SyntaxError> {
     }
 }
 
-/// The part of a string token that stands between its quotes.
+/// The span of a string token between its quotes.
 pub(super) fn inside(text: &str, span: Span) -> Span {
     let quote_at = text.find(['\'', '"', '`']).unwrap_or(0);
     let width = if is_triple(&text[quote_at..]) { 3 } else { 1 };
@@ -97,7 +97,8 @@ fn unescape(body: &str, start: usize, target: Target) -> Result<Vec<u8>, SyntaxE
     Ok(out)
 }
 
-/// Writes what the escape at the start of the text stands for; yields its length.
+/// Appends the character or byte of the escape at the start of the text; returns the escape's
+/// length.
 fn one_escape(escape: &str, target: Target, out: &mut Vec<u8>) -> Option<usize> {
     let letter = *escape.as_bytes().get(1)?;
     let plain = match letter {

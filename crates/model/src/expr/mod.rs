@@ -1,11 +1,11 @@
 //! The expression language: CEL over JSON.
 //!
-//! One [`Expr`] is parsed once and evaluated any number of times. The language is that of the CEL
+//! An [`Expr`] is parsed once and evaluated any number of times. The language is that of the CEL
 //! specification with optional syntax, without unsigned integers, times, messages and containers.
 //! It differs where JSON and workflows need it to: integers and floating-point numbers mix in
 //! arithmetic, results are finite, unknown functions are found before anything runs, maps are
-//! visited in key order, and every evaluation ends (`limits.rs`). `has()` also takes an index, and
-//! `string(1.0)` is `1.0`, the text a template inserts.
+//! visited in key order, and every evaluation terminates (`limits.rs`). `has()` also accepts an
+//! index, and `string(1.0)` is `1.0`, the text a template inserts.
 //!
 //! Nothing here reads a clock, a file or the environment: all data comes through a [`Scope`].
 
@@ -55,7 +55,7 @@ use eval::{Eval, Evaluator};
 use infer::Inference;
 use value::Value;
 
-/// A parsed expression. Clones share the tree; two are equal if their sources are.
+/// A parsed expression. Clones share the tree; two expressions are equal if their sources are.
 #[derive(Clone)]
 pub struct Expr {
     inner: Arc<Inner>,
@@ -72,39 +72,38 @@ struct Inner {
 /// A call of `secret()`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretUse {
-    /// The secret's name.
     pub name: String,
-    /// The call.
+    /// The span of the call.
     pub span: milepost_syntax::span::Span,
-    /// Whether it is the whole expression or joined by `+` at its top. Anywhere else its placeholder
-    /// would be taken apart, and evaluating it is an error.
+    /// Whether the call is the whole expression or joined by `+` at its top level. Anywhere else
+    /// its placeholder would be split or changed, and evaluating it is an error.
     pub legal: bool,
 }
 
 impl Expr {
-    /// Parses an expression, without any braces around it.
+    /// Parses an expression without surrounding braces.
     pub fn parse(source: &str) -> Result<Expr, SyntaxError> {
         let inner = parser::parse(source).map_err(|error| *error)?;
         Ok(Expr { inner: Arc::new(inner) })
     }
 
-    /// The text it was parsed from.
+    /// The source text.
     pub fn source(&self) -> &str {
         &self.inner.source
     }
 
-    /// The data it mentions, in source order; variables of macros are not data.
+    /// The data that the expression reads, in source order; macro variables are not data.
     pub fn references(&self) -> &[Reference] {
         &self.inner.references
     }
 
-    /// Whether data that it mentions is the whole expression or joined by `+` at its top, and so
-    /// reaches its result unchanged.
+    /// Whether a reference is the whole expression or joined by `+` at its top level, so that its
+    /// value reaches the result unchanged.
     pub fn passes_on(&self, reference: &Reference) -> bool {
         self.inner.root.joined().iter().any(|node| node.span == reference.span)
     }
 
-    /// The secrets it mentions, in source order.
+    /// The secrets that the expression uses, in source order.
     pub fn secrets(&self) -> &[SecretUse] {
         &self.inner.secrets
     }
@@ -114,13 +113,13 @@ impl Expr {
         &self.inner.hyphenated
     }
 
-    /// What it yields, as far as its text and the kinds of its references tell.
+    /// What the expression yields, if its text and the kinds of its references determine that.
     pub fn infer(&self, of: &dyn Fn(&Reference) -> Kind) -> Kind {
         Inference { source: self.source(), of }.kind(&self.inner.root)
     }
 
-    /// Whether it is only a path, such as `steps.lookup.output.items[0]`: its value is read from
-    /// the data as it is.
+    /// Whether the expression is only a path, such as `steps.lookup.output.items[0]`, whose value
+    /// is read from the data unchanged.
     pub fn is_path(&self) -> bool {
         match &self.inner.root.kind {
             NodeKind::Root(_) => !self.inner.references.is_empty(),
@@ -136,12 +135,12 @@ impl Expr {
         }
     }
 
-    /// The value of the expression in a scope.
+    /// Evaluates the expression in a scope.
     pub fn eval(&self, scope: &dyn Scope, fuel: &mut Fuel) -> Result<Outcome, EvalError> {
         self.outcome(scope, fuel).map_err(|error| *error)
     }
 
-    /// The value of a condition: anything but true or false is an error.
+    /// Evaluates a condition: any result but a boolean is an error.
     pub fn eval_bool(&self, scope: &dyn Scope, fuel: &mut Fuel) -> Result<bool, EvalError> {
         self.condition(scope, fuel).map_err(|error| *error)
     }

@@ -1,23 +1,23 @@
-//! Names that exist, told in an error, and the one that was probably meant.
+//! The existing names that an error lists, and the one that was probably meant.
 
 use std::fmt;
 
 use super::limits::{NAMES_COMPARED_MAX, NAMES_SHOWN_MAX, QUOTED_BYTES_MAX};
 use crate::suggest;
 
-/// The names that exist where one was not found.
+/// The names that exist where another name was not found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names {
-    /// The first few of them.
+    /// The first few names.
     pub shown: Vec<String>,
-    /// How many there are.
+    /// The number of names.
     pub total: usize,
-    /// The one that was probably meant.
+    /// The name that was probably meant.
     pub near: Option<String>,
 }
 
 impl Names {
-    /// The names that exist where `wanted` was looked for: how many, and the first of them.
+    /// Builds the list for a name that was not found; `names` holds the first of `total` names.
     pub(super) fn new(wanted: &str, total: usize, names: &[String]) -> Names {
         let compared = names.iter().take(NAMES_COMPARED_MAX).map(String::as_str);
         let shown = names.iter().take(NAMES_SHOWN_MAX);
@@ -28,12 +28,12 @@ impl Names {
         }
     }
 
-    /// What looking at this many names costs.
+    /// The fuel for comparing this many names.
     pub(super) fn fuel(total: usize) -> u64 {
         total.min(NAMES_COMPARED_MAX) as u64
     }
 
-    /// ` (did you mean …?)`, or nothing.
+    /// ` (did you mean …?)`, or an empty string.
     pub(super) fn suggestion(&self) -> String {
         self.near.as_ref().map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default()
     }
@@ -52,7 +52,7 @@ impl fmt::Display for Names {
     }
 }
 
-/// A text as an error quotes it: one line, not too long.
+/// Text as quoted in errors: on one line and shortened.
 pub(super) fn shortened(text: &str) -> std::borrow::Cow<'_, str> {
     if text.len() <= QUOTED_BYTES_MAX {
         return text.into();

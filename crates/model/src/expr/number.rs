@@ -1,4 +1,4 @@
-//! Arithmetic and order of numbers: exact, or an error.
+//! Arithmetic and ordering of numbers: exact, or an error.
 
 use std::cmp::Ordering;
 
@@ -6,13 +6,13 @@ use super::EvalErrorKind;
 use super::ast::BinaryOp;
 use super::value::Value;
 
-/// Two to the 63rd: one more than the greatest integer.
+/// Two to the 63rd: one more than the largest integer.
 const INT_LIMIT: f64 = 9_223_372_036_854_775_808.0;
 
-/// `left op right` of two numbers; `None` when one of them is no number.
+/// Computes `left op right`; `None` if one of them is not a number.
 ///
-/// Integers stay integers. Where one side is a floating-point number the other becomes one too:
-/// whether an API answers `20` or `20.0` must not decide whether an expression works.
+/// Integers stay integers. If one side is a floating-point number, the other is converted too:
+/// whether an API returns `20` or `20.0` must not decide whether an expression works.
 pub(super) fn arithmetic<'v>(
     op: BinaryOp,
     left: &Value<'_>,
@@ -58,12 +58,12 @@ fn floats<'v>(op: BinaryOp, left: f64, right: f64) -> Result<Value<'v>, EvalErro
     finite(result)
 }
 
-/// A floating-point number that JSON can hold.
+/// A floating-point number that JSON can represent.
 pub(super) fn finite<'v>(value: f64) -> Result<Value<'v>, EvalErrorKind> {
     if value.is_finite() { Ok(Value::Double(value)) } else { Err(EvalErrorKind::NotFinite) }
 }
 
-/// The order of two numbers, without rounding either; `None` when one of them is no number.
+/// The order of two numbers, without rounding either; `None` if one of them is not a number.
 pub(super) fn compare(left: &Value<'_>, right: &Value<'_>) -> Option<Ordering> {
     match (left, right) {
         (Value::Int(left), Value::Int(right)) => Some(left.cmp(right)),
@@ -85,7 +85,7 @@ fn integer(value: &Value<'_>) -> Option<i128> {
 }
 
 fn compare_mixed(integer: i128, double: f64) -> Ordering {
-    // Beyond this every integer of the data is smaller in magnitude, and below it the whole part
+    // Beyond this, every integer in the data is smaller in magnitude; below it, the integral part
     // of the double is exact as an `i128`.
     const FAR: f64 = 1e30;
     if double >= FAR {
@@ -101,18 +101,19 @@ fn compare_mixed(integer: i128, double: f64) -> Ordering {
         .then_with(|| 0.0_f64.partial_cmp(&fraction).unwrap_or(Ordering::Equal))
 }
 
-/// The integer nearest to zero, as `int(x)` has it.
+/// The number rounded towards zero, as in `int(x)`.
 pub(super) fn truncated(value: f64) -> Option<i64> {
-    // Both ends are left out: the doubles next to them stand for integers out of range too.
+    // Both ends are excluded, because the doubles there also stand for integers that are out of
+    // range.
     (value > -INT_LIMIT && value < INT_LIMIT).then_some(value as i64)
 }
 
-/// The integer a floating-point number is equal to.
+/// The integer that is equal to a floating-point number.
 pub(super) fn whole(value: f64) -> Option<i64> {
     (value.fract() == 0.0).then(|| truncated(value)).flatten()
 }
 
-/// An integer as a floating-point number, rounded where it must be.
+/// An integer as a floating-point number, rounded if necessary.
 #[expect(clippy::cast_precision_loss, reason = "promotion rounds, as in every language")]
 pub(super) fn to_double(value: i64) -> f64 {
     value as f64

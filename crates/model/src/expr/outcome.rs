@@ -1,4 +1,4 @@
-//! Values to JSON.
+//! Converts values to JSON.
 
 use serde_json::{Map as JsonMap, Number, Value as Json};
 
@@ -6,17 +6,17 @@ use super::EvalErrorKind;
 use super::limits::{RESULT_BYTES_MAX, RESULT_DEPTH_MAX};
 use super::value::{Map, Value};
 
-/// What evaluating an expression yields.
+/// The result of evaluating an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// A value.
     Value(Json),
-    /// Nothing: the whole expression is an optional without a value, and its place is left out.
+    /// The whole expression is an empty optional, so the key or element it is written in is
+    /// omitted.
     Omit,
 }
 
-/// A value as JSON, and about how many bytes of text were looked at, which is to be paid for even
-/// if it cannot become JSON. The backslashes of escapes do not count.
+/// Converts a value to JSON. Also returns the approximate number of bytes of text visited, which
+/// costs fuel even if the conversion fails. The backslashes of escapes do not count.
 pub(super) fn to_json(value: &Value<'_>) -> (Result<Json, EvalErrorKind>, usize) {
     let mut size = Size { bytes: 0 };
     let json = size.convert(value, 0);
@@ -61,7 +61,8 @@ impl Size {
         })
     }
 
-    /// Keys that are no strings become text: two of them may become the same.
+    /// Converts keys that are not strings to text. Two of them may become the same key, which is an
+    /// error.
     fn convert_map(&mut self, map: &Map<'_>, depth: usize) -> Result<Json, EvalErrorKind> {
         let mut object = JsonMap::with_capacity(map.len());
         for (key, value) in map.entries() {

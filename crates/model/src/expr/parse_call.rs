@@ -1,4 +1,4 @@
-//! Parsing calls: functions, methods, macros, and the few that have rules of their own.
+//! Parses calls: functions, methods, macros, and the few with rules of their own.
 
 use milepost_syntax::span::Span;
 use regex::{Regex, RegexBuilder};
@@ -12,7 +12,7 @@ use super::parser::{Parsed, Parser};
 use super::{SecretUse, SyntaxError, common_mistakes};
 
 impl<'s> Parser<'s> {
-    /// The arguments of a macro, from its opening parenthesis on.
+    /// Parses the arguments of a macro, starting at the opening parenthesis.
     pub(super) fn macro_call(&mut self, kind: MacroKind, name: Span) -> Parsed<Macro> {
         let open = self.bump()?.span;
         let variable = self.token;
@@ -44,7 +44,7 @@ impl<'s> Parser<'s> {
         Ok(Macro { kind, only_if, body: Box::new(body) })
     }
 
-    /// The arguments of a function, from its opening parenthesis on.
+    /// Parses the arguments of a function, starting at the opening parenthesis.
     pub(super) fn call(&mut self, signature: &'static Signature, name: Span) -> Parsed<Call> {
         let open = self.bump()?.span;
         let mut args = Vec::new();
@@ -79,7 +79,7 @@ impl<'s> Parser<'s> {
         Ok(Node { span, kind: NodeKind::Call(call) })
     }
 
-    /// `optional.of(x)` and its like, from the dot on.
+    /// Parses `optional.of(x)` and similar calls, starting at the dot.
     pub(super) fn optional_call(&mut self, start: Span) -> Parsed<Node> {
         self.bump()?;
         let name = self.token;
@@ -95,7 +95,7 @@ impl<'s> Parser<'s> {
         Ok(Node { span: start.to(self.before.span), kind: NodeKind::Call(call) })
     }
 
-    /// `has(a.b)`, from the opening parenthesis on.
+    /// Parses `has(a.b)`, starting at the opening parenthesis.
     pub(super) fn has(&mut self, start: Span) -> Parsed<Node> {
         let open = self.bump()?.span;
         let mark = self.references.len();
@@ -128,7 +128,7 @@ impl<'s> Parser<'s> {
     }
 }
 
-/// The pattern of `matches`, compiled if it is written out.
+/// Compiles the pattern of `matches` if it is a literal.
 fn literal_pattern(function: Function, args: &[Node]) -> Parsed<Option<Box<Regex>>> {
     let Some(last) = args.last().filter(|_| function == Function::Matches) else {
         return Ok(None);
@@ -153,11 +153,11 @@ fn secret_use(arg: &Node, span: Span) -> Parsed<SecretUse> {
     }
 }
 
-/// A pattern with the engine's size bounded, or what the engine has against it.
+/// Compiles a pattern with a size limit. The error is the message of the regex engine.
 pub(super) fn compile_pattern(pattern: &str) -> Result<Regex, String> {
     RegexBuilder::new(pattern).size_limit(PATTERN_BYTES_MAX).build().map_err(|error| match error {
         regex::Error::CompiledTooBig(_) => "it is too large".to_owned(),
-        // The engine draws the pattern with a marker; the last line says what is wrong.
+        // The engine shows the pattern with a marker; its last line says what is wrong.
         error => {
             let text = error.to_string();
             let last = text.lines().last().unwrap_or_default();
@@ -166,8 +166,8 @@ pub(super) fn compile_pattern(pattern: &str) -> Result<Regex, String> {
     })
 }
 
-/// A secret may be the whole expression or be joined by `+` at its top: nowhere else does its
-/// sentinel reach the outbound request unchanged.
+/// Marks the secrets that are the whole expression or joined by `+` at its top level. In any other
+/// place the sentinel would not reach the outbound request unchanged.
 pub(super) fn mark_legal(root: &Node, secrets: &mut [SecretUse]) {
     for node in root.joined() {
         if matches!(&node.kind, NodeKind::Call(call) if call.function == Function::Secret)

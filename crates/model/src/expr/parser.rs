@@ -1,7 +1,7 @@
-//! Tokens to tree: a recursive-descent parser over one token of lookahead.
+//! Parses tokens into a tree by recursive descent, with one token of lookahead.
 //!
-//! It stops at the first error, resolves macro variables to slots, and notes every reference and
-//! secret on its way; calls are in `parse_call.rs`.
+//! It stops at the first error, resolves macro variables to slots, and records every reference and
+//! secret along the way; calls are in `parse_call.rs`.
 
 use milepost_syntax::span::Span;
 
@@ -104,7 +104,7 @@ impl<'s> Parser<'s> {
         &self.source[span.range()]
     }
 
-    /// The closing partner of the bracket at `open`.
+    /// Consumes the closing bracket for the one at `open`.
     pub(super) fn close(&mut self, tok: Tok, open: Span) -> Parsed<Span> {
         match self.token.tok {
             found if found == tok => Ok(self.bump()?.span),
@@ -113,7 +113,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// The error for a token that cannot follow what was read so far.
+    /// The error for a token that cannot follow the input so far.
     fn unexpected(&self) -> SyntaxError {
         common_mistakes::unexpected(self.source, self.before, self.token)
     }
@@ -158,7 +158,7 @@ impl<'s> Parser<'s> {
         Ok(Node { span, kind: NodeKind::Choice { arms, otherwise: Box::new(condition) } })
     }
 
-    /// An operand and the operators behind it that bind at least as tightly as `least`.
+    /// Parses an operand and the following operators that bind at least as tightly as `least`.
     fn binary(&mut self, least: u8) -> Parsed<Node> {
         let mut node = self.unary()?;
         while let Some(level) = binding(self.token.tok).filter(|level| *level >= least) {
@@ -171,7 +171,7 @@ impl<'s> Parser<'s> {
         Ok(node)
     }
 
-    /// The rest of `first && …`, all operands of that level at once.
+    /// Parses the rest of `first && …`, all operands of that level at once.
     fn logic(&mut self, op: LogicOp, level: u8, first: Node) -> Parsed<Node> {
         let start = first.span;
         let mut terms = vec![first];
@@ -183,7 +183,7 @@ impl<'s> Parser<'s> {
         Ok(Node { span, kind: NodeKind::Logic { op, terms } })
     }
 
-    /// The rest of `first + …`, all operators of that level at once.
+    /// Parses the rest of `first + …`, all operators of that level at once.
     fn chain(&mut self, level: u8, first: Node) -> Parsed<Node> {
         let start = first.span;
         let mut rest = Vec::new();
@@ -217,7 +217,8 @@ impl<'s> Parser<'s> {
         }
         let number = matches!(self.token.tok, Tok::Int | Tok::Float);
         let operand = if op == UnaryOp::Negate && number {
-            // The sign belongs to the number: the least integer has no positive counterpart.
+            // The sign is part of the number, since the smallest integer has no positive
+            // counterpart.
             count -= 1;
             let sign = self.before.span;
             let literal = self.number(true)?;
@@ -263,7 +264,7 @@ impl<'s> Parser<'s> {
         if !matches!(&base.kind, NodeKind::Root(name) if is_type(name))
             && let Some(found) = reference::of(self.source, &base, &steps)
         {
-            // References inside its indexes were noted first, but stand behind it in the source.
+            // References inside the indexes were recorded first, but come after it in the source.
             self.references.insert(mark, found);
         }
         if steps.is_empty() {
@@ -291,7 +292,7 @@ impl<'s> Parser<'s> {
         let optional = self.eat(Tok::Question)?;
         let name_token = self.token;
         match name_token.tok {
-            // Words are words behind a dot: data may well hold a field called `in`.
+            // Keywords are allowed after a dot: data may have a field called `in`.
             Tok::Ident | Tok::Op(BinaryOp::In) | Tok::True | Tok::False | Tok::Null => {}
             Tok::Quoted => return self.quoted_field(dot, optional),
             _ => return common_mistakes::no_member_name(self.source, dot, name_token).fail(),
@@ -380,7 +381,8 @@ impl<'s> Parser<'s> {
         Ok(Node { span, kind: NodeKind::Root(name.into()) })
     }
 
-    /// `not x` can be mended for certain only if nothing that `!` binds tighter than follows.
+    /// The error for `not x`. The fix is certain only if no operator follows that would bind less
+    /// tightly than `!`.
     fn word_not(&mut self, span: Span) -> SyntaxError {
         let operand = self.nested(Self::unary);
         let mended = operand.is_ok()

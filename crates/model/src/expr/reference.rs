@@ -1,44 +1,43 @@
-//! The names of the scope an expression mentions, found while it is parsed.
+//! The scope's names that an expression uses, recorded while it is parsed.
 
 use milepost_syntax::span::Span;
 
 use super::ast::{Node, NodeKind, Step, StepKind};
 use super::literal::{self, Literal};
 
-/// One mention of data: a root name and the path that follows it.
+/// One use of data: a root name and the path that follows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// The name of the scope, such as `inputs`.
+    /// The root name in the scope, such as `inputs`.
     pub root: String,
-    /// What is read below it, up to the first call or macro.
+    /// The path below the root, up to the first call or macro.
     pub path: Vec<Segment>,
-    /// The root and its whole path.
+    /// The span of the root and its whole path.
     pub span: Span,
-    /// Whether the expression allows for it to be missing: below `has()`, `.?`, `[?]` or
-    /// `coalesce()`.
+    /// Whether the value may be missing: it is read inside `has()` or `coalesce()`, or with `.?` or
+    /// `[?]`.
     pub guarded: bool,
 }
 
 impl Reference {
-    /// The name of the field that a step of the path reads, counted from 0.
+    /// The name of the field that a segment of the path reads; `index` starts at 0.
     pub fn field(&self, index: usize) -> Option<&str> {
         self.path.get(index)?.field()
     }
 }
 
-/// One step of a [`Reference`].
+/// One segment of a [`Reference`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// What the step reads.
     pub kind: SegmentKind,
-    /// The field's name or the index itself, without dot, brackets or quotes.
+    /// The span of the field's name or of the index, without dot, brackets or quotes.
     pub span: Span,
-    /// Whether it is written `.?` or `[?]`.
+    /// Whether it is written with `.?` or `[?]`.
     pub optional: bool,
 }
 
 impl Segment {
-    /// The name of the field it reads, when it reads a field.
+    /// The name of the field, if the segment reads a field.
     pub fn field(&self) -> Option<&str> {
         match &self.kind {
             SegmentKind::Field(name) => Some(name),
@@ -47,18 +46,18 @@ impl Segment {
     }
 }
 
-/// What a step of a path reads.
+/// What a segment reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SegmentKind {
     /// A field of an object, written `.name` or `['name']`.
     Field(String),
     /// An element of a list, written `[0]`.
     Index(i64),
-    /// An index that is known only at run time.
+    /// An index that is only known at run time.
     Dynamic,
 }
 
-/// The reference that a base and its steps make, unless the base is no name of the scope.
+/// The reference formed by a base and its steps; `None` if the base is not a name in the scope.
 pub(super) fn of(source: &str, base: &Node, steps: &[Step]) -> Option<Reference> {
     let NodeKind::Root(root) = &base.kind else {
         return None;
@@ -96,7 +95,7 @@ fn segment(source: &str, step: &Step) -> Option<Segment> {
     }
 }
 
-/// A literal in parentheses keeps the span of its parentheses: only a bare one has quotes to skip.
+/// The span inside the quotes. A literal in parentheses keeps the span of its parentheses.
 fn inside(source: &str, span: Span) -> Span {
     let text = &source[span.range()];
     if text.starts_with('(') { span } else { literal::inside(text, span) }

@@ -1,11 +1,11 @@
-//! The data an expression sees.
+//! The data available to an expression.
 
 use serde_json::{Map, Value as Json};
 
-/// What the names in an expression stand for.
+/// The values of the names in an expression.
 ///
 /// The evaluator reads nothing else: no clock, no environment. The JSON must not nest deeper than
-/// the JSON reader allows, since values are compared and copied recursively.
+/// the JSON parser allows, since values are compared and copied recursively.
 pub trait Scope {
     /// The value of a root name such as `inputs`.
     fn root(&self, name: &str) -> Option<&Json>;
@@ -13,10 +13,10 @@ pub trait Scope {
     /// The root names that exist, for error messages.
     fn roots(&self) -> Vec<&str>;
 
-    /// The time `now()` yields, in RFC 3339, where there is one.
+    /// The time that `now()` yields, in RFC 3339, if there is one.
     fn now(&self) -> Option<&str>;
 
-    /// What `secret(name)` yields: a sentinel nobody can guess, never the secret itself.
+    /// The value of `secret(name)`: an unguessable sentinel, never the secret itself.
     fn secret(&self, name: &str) -> Option<String>;
 }
 

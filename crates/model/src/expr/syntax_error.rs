@@ -1,18 +1,18 @@
-//! A source text that is not an expression, and how to mend it.
+//! A source text that is not an expression, and how to fix it.
 
 use milepost_syntax::span::Span;
 
-/// Why a text is not an expression: one cause, at one place.
+/// Why some source is not an expression: one cause at one position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SyntaxError {
-    /// The text the message is about.
+    /// The text that the message is about.
     pub span: Span,
     /// What is wrong, in one sentence.
     pub message: String,
-    /// What to write instead, when the message does not say it.
+    /// What to write instead, if the message does not say so.
     pub help: Option<String>,
-    /// A change of the text that certainly mends this error and keeps the author's meaning.
+    /// A replacement that certainly fixes this error and keeps the author's meaning.
     pub replace: Option<(Span, String)>,
 }
 
@@ -34,7 +34,8 @@ impl SyntaxError {
         Err(Box::new(self))
     }
 
-    /// The same error in a text in which the expression begins at `offset`.
+    /// The same error, with its spans moved to a template in which the expression starts at
+    /// `offset`.
     pub(crate) fn shifted(mut self, offset: u32) -> SyntaxError {
         self.span = self.span.shifted(offset);
         self.replace = self.replace.map(|(span, text)| (span.shifted(offset), text));

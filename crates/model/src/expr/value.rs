@@ -1,7 +1,7 @@
-//! The values an evaluation works on.
+//! The values of an evaluation.
 //!
-//! Data of the scope and literals of the source are borrowed, never copied; what an expression
-//! makes is shared. Cloning any value is cheap.
+//! Data from the scope and literals in the source are borrowed, never copied; values that an
+//! expression creates are reference-counted. Cloning any value is cheap.
 
 use std::cmp::Ordering;
 use std::ops::Deref;
@@ -17,7 +17,7 @@ pub(super) enum Value<'v> {
     Null,
     Bool(bool),
     Int(i64),
-    /// An integer of the data that is beyond `i64`: it can be passed on and compared.
+    /// An integer in the data that exceeds `i64`. It can only be passed on and compared.
     Big(u64),
     Double(f64),
     Str(Text<'v>),
@@ -46,12 +46,12 @@ impl<'v> Value<'v> {
         } else if let Some(big) = number.as_u64() {
             Value::Big(big)
         } else {
-            // Every other number has one; a NaN would be refused wherever it is used.
+            // Every other number converts to a double; a NaN would be rejected wherever it is used.
             Value::Double(number.as_f64().unwrap_or(f64::NAN))
         }
     }
 
-    /// A value that owns what it is made of, for JSON that was read during the evaluation.
+    /// An owned value, for JSON that was parsed during the evaluation.
     pub(super) fn of_owned_json(json: Json) -> Value<'v> {
         match json {
             Json::Null => Value::Null,
@@ -94,7 +94,8 @@ impl<'v> Value<'v> {
         Value::Optional(Some(Rc::new(value)))
     }
 
-    /// How deep what an expression made nests; data of the scope inside it is not counted.
+    /// The nesting depth of a value created by an expression, not counting data from the scope
+    /// inside it.
     pub(super) fn depth(&self) -> usize {
         match self {
             Value::List(List::Own(list)) => list.depth,
@@ -104,7 +105,6 @@ impl<'v> Value<'v> {
         }
     }
 
-    /// The type the value has.
     pub(super) fn value_type(&self) -> ValueType {
         match self {
             Value::Null => ValueType::Null,
@@ -120,7 +120,8 @@ impl<'v> Value<'v> {
         }
     }
 
-    /// Whether it is the zero of its type: what `optional.ofNonZeroValue` turns into none.
+    /// Whether it is the zero value of its type, which `optional.ofNonZeroValue` turns into an
+    /// empty optional.
     pub(super) fn is_zero(&self) -> bool {
         match self {
             Value::Null => true,
@@ -160,7 +161,7 @@ pub(super) enum List<'v> {
     Own(Rc<OwnList<'v>>),
 }
 
-/// A list an expression made.
+/// A list created by an expression.
 #[derive(Debug)]
 pub(super) struct OwnList<'v> {
     items: Vec<Value<'v>>,
@@ -193,7 +194,7 @@ pub(super) enum Map<'v> {
     Own(Rc<OwnMap<'v>>),
 }
 
-/// A map an expression made: entries as they were written, and their order by key.
+/// A map created by an expression: the entries as written, and their order by key.
 #[derive(Debug)]
 pub(super) struct OwnMap<'v> {
     entries: Vec<(Key<'v>, Value<'v>)>,
@@ -202,7 +203,7 @@ pub(super) struct OwnMap<'v> {
 }
 
 impl<'v> OwnMap<'v> {
-    /// The map of these entries, or the place of one whose key another entry has already.
+    /// Creates a map. The error is the index of an entry with a duplicate key.
     pub(super) fn new(entries: Vec<(Key<'v>, Value<'v>)>) -> Result<OwnMap<'v>, usize> {
         let map = OwnMap::of_distinct(entries);
         let key = |place: usize| &map.entries[place].0;
@@ -243,7 +244,7 @@ impl<'v> Map<'v> {
         }
     }
 
-    /// The keys, sorted: the order in which macros see them.
+    /// The keys, sorted, in the order in which macros visit them.
     pub(super) fn sorted_keys(&self) -> List<'v> {
         let items = match self {
             Map::Json(map) => {
@@ -258,7 +259,7 @@ impl<'v> Map<'v> {
         List::Own(Rc::new(OwnList { items, depth: 1 }))
     }
 
-    /// The first keys as text, as they were written.
+    /// The first keys as text, in the order they were written.
     pub(super) fn names(&self, limit: usize) -> Vec<String> {
         match self {
             Map::Json(map) => map.keys().take(limit).cloned().collect(),
@@ -266,7 +267,7 @@ impl<'v> Map<'v> {
         }
     }
 
-    /// The entries as they were written.
+    /// The entries in the order they were written.
     pub(super) fn entries(&self) -> Vec<(Key<'v>, Value<'v>)> {
         match self {
             Map::Json(map) => map
@@ -278,7 +279,7 @@ impl<'v> Map<'v> {
     }
 }
 
-/// What a map may be indexed by.
+/// The key of a map.
 #[derive(Clone, Debug)]
 pub(super) enum Key<'v> {
     Bool(bool),
@@ -287,8 +288,7 @@ pub(super) enum Key<'v> {
 }
 
 impl<'v> Key<'v> {
-    /// The key a value stands for when it is looked up; a whole floating-point number is its
-    /// integer.
+    /// The key for looking up a value; an integral floating-point number becomes an integer.
     pub(super) fn of(value: &Value<'v>) -> Option<Key<'v>> {
         match value {
             Value::Double(double) => super::number::whole(*double).map(Key::Int),
@@ -296,7 +296,7 @@ impl<'v> Key<'v> {
         }
     }
 
-    /// The key a value stands for in a map literal.
+    /// The key for a value in a map literal.
     pub(super) fn of_entry(value: &Value<'v>) -> Option<Key<'v>> {
         match value {
             Value::Bool(value) => Some(Key::Bool(*value)),
@@ -314,7 +314,7 @@ impl<'v> Key<'v> {
         }
     }
 
-    /// The key as text, as a JSON object has it.
+    /// The key as text, as in a JSON object.
     pub(super) fn to_text(&self) -> String {
         match self {
             Key::Bool(value) => value.to_string(),
@@ -323,7 +323,8 @@ impl<'v> Key<'v> {
         }
     }
 
-    /// Booleans before integers before strings: a map with keys of several types is ordered too.
+    /// Orders booleans before integers before strings, so that a map with mixed keys has an order
+    /// too.
     pub(super) fn cmp(&self, other: &Key<'_>) -> Ordering {
         match (self, other) {
             (Key::Bool(left), Key::Bool(right)) => left.cmp(right),

@@ -5,10 +5,10 @@ use std::fmt;
 use crate::named_enum::named_enum;
 
 named_enum! {
-    /// The type of a value, as `type(x)` yields it and as errors name it.
+    /// The type of a value, as `type(x)` yields it and errors name it.
     pub ValueType {
         Bool = "bool",
-        /// A string of bytes, which JSON has not.
+        /// A byte string, which JSON does not have.
         Bytes = "bytes",
         /// A floating-point number.
         Double = "double",
@@ -25,7 +25,7 @@ named_enum! {
     }
 }
 
-/// The type with its article, as a sentence needs it.
+/// The type with its article, as used in a sentence.
 impl fmt::Display for ValueType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

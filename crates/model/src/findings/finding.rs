@@ -1,5 +1,5 @@
-//! What a check found, in terms of the document's text: the form findings have while the
-//! document is being read. `violation` turns them into what people and models see.
+//! Findings in terms of the document's text, as they are recorded while the document is read.
+//! `violation` turns them into what people and models see.
 
 use std::fmt::Display;
 
@@ -12,7 +12,7 @@ use crate::named_enum::named_enum;
 use crate::report::Report;
 
 named_enum! {
-    /// Whether a finding stops a workflow from being used.
+    /// Whether a finding prevents a workflow from being used.
     pub Severity {
         /// The workflow cannot be used.
         Error = "error",
@@ -21,7 +21,7 @@ named_enum! {
     }
 }
 
-/// One thing that is wrong or doubtful.
+/// Something wrong or questionable in a document.
 #[derive(Debug, Clone)]
 pub struct Finding {
     pub(crate) place: SourceLocation,
@@ -33,9 +33,9 @@ pub struct Finding {
     pub(crate) suggestion: Option<String>,
     pub(crate) mend: Option<Mend>,
     pub(crate) related: Option<(Span, &'static str)>,
-    /// The place is a value, and what is said is about its key.
+    /// Whether the finding is about the key of the value at this position.
     pub(crate) on_key: bool,
-    /// Known already when there is no text to count in.
+    /// The line and column, if they are known without the text.
     pub(crate) position: Option<(u32, u32)>,
 }
 
@@ -104,7 +104,7 @@ impl Finding {
         })
     }
 
-    /// Suggests what the key was probably meant to be.
+    /// Suggests another name for the key.
     pub(crate) fn did_you_mean_key(self, key: Span, meant: Option<&str>, otherwise: &str) -> Self {
         self.meant(meant, otherwise, |to| Mend::RenameKey { key, to })
     }
@@ -114,7 +114,7 @@ impl Finding {
         self.suggest(format!("did you mean `{meant}`?")).mend(mend(meant.to_owned()))
     }
 
-    /// Suggests the only value that can be meant at `at`.
+    /// Suggests the only possible value at `at`.
     pub(crate) fn write_instead<V: Display + Into<Value>>(
         self,
         at: Span,
@@ -157,33 +157,32 @@ impl From<SyntaxFault> for Finding {
 }
 
 named_enum! {
-    /// The rule a finding goes back to: a stable word that programs may branch on.
+    /// The rule behind a finding: a stable name that programs may branch on.
     pub Rule {
-        /// The text is no YAML or JSON, or none of ours.
+        /// The text is not YAML or JSON, or uses unsupported syntax.
         Syntax = "syntax",
-        /// A number that cannot be kept exactly.
+        /// A number that cannot be represented exactly.
         Number = "number",
-        /// A key stands twice in one map.
+        /// A key occurs twice in one map.
         DuplicateKey = "duplicate-key",
         /// Neither a manifest nor a guide.
         DocumentKind = "document-kind",
-        /// A key nobody knows here.
         UnknownKey = "unknown-key",
-        /// A key that has to be there.
+        /// A missing required key.
         Required = "required",
-        /// A value of another type.
+        /// A value of the wrong type.
         Type = "type",
-        /// A value that is none of the choices.
+        /// A value that is not one of the choices.
         Choice = "choice",
         /// A value outside its range or length.
         Range = "range",
-        /// Text in another form than its field wants.
+        /// Text in the wrong format for its field.
         Format = "format",
-        /// No identifier.
+        /// An invalid identifier.
         Id = "id",
-        /// An identifier that is taken.
+        /// A duplicate identifier.
         DuplicateId = "duplicate-id",
-        /// Keys that exclude or demand each other.
+        /// Keys that exclude or require each other.
         Combination = "combination",
         /// An expression or template that does not parse.
         Expression = "expression",
@@ -191,45 +190,45 @@ named_enum! {
         UnknownName = "unknown-name",
         /// A path that the value cannot have.
         UnknownPath = "unknown-path",
-        /// An expression that yields another type than its place takes.
+        /// An expression whose type is not allowed in its place.
         ExpressionType = "expression-type",
         /// Steps that wait for each other.
         Cycle = "cycle",
-        /// A `run` that names nothing that can be run.
+        /// A `run` that refers to nothing that can be run.
         Command = "command",
-        /// An argument the command does not take, lacks, or takes as another type.
+        /// An argument that is unknown, missing or of the wrong type.
         Argument = "argument",
         /// A secret in a place that is shown or stored.
         SecretExposed = "secret-exposed",
         /// A regular expression that does not compile.
         Pattern = "pattern",
-        /// A JSON Schema that is none.
+        /// An invalid JSON Schema.
         Schema = "schema",
-        /// A condition that is none.
+        /// An invalid condition.
         Condition = "condition",
-        /// Validation criteria that cannot judge anything.
+        /// Validation criteria that cannot be applied.
         Criteria = "criteria",
         /// A loop that cannot run.
         Loop = "loop",
-        /// A field that is kept and shown but changes nothing.
+        /// A field that is kept and shown but has no effect.
         NotActedOn = "not-acted-on",
-        /// An input no expression reads.
+        /// An input that no expression reads.
         UnusedInput = "unused-input",
         /// A step that can never run.
         NeverRuns = "never-runs",
         /// A step that reads one defined below it.
         DefinedLater = "defined-later",
-        /// A write before anything was looked at.
+        /// A write before anything was read.
         WriteBeforeCheck = "write-before-check",
         /// A write that nothing guards.
         UnguardedWrite = "unguarded-write",
-        /// A `create` without a look whether the thing exists.
+        /// A `create` without checking whether the thing exists.
         CreateWithoutCheck = "create-without-check",
-        /// A request that must not be repeated and that nobody approves.
+        /// A non-repeatable request that nobody approves.
         UnapprovedWrite = "unapproved-write",
-        /// A path the schema allows but does not mention.
+        /// A path that the schema allows but does not declare.
         UnmentionedPath = "unmentioned-path",
-        /// No version where one is usual.
+        /// A missing version where one is usual.
         Version = "version",
         /// A spelling that works but is not the usual one.
         Spelling = "spelling",

@@ -1,5 +1,5 @@
 //! Hints: what to do next, as data. A hint names operations and arguments, never command lines or
-//! tools: each door spells those for its own readers, by its [`Wording`].
+//! tools: each interface spells those for its own readers, using its [`Wording`].
 
 use std::borrow::Cow;
 
@@ -8,24 +8,23 @@ use serde_json::{Map, Value};
 
 use crate::wording::Wording;
 
-/// An operation to call, with the arguments that are known. What only people have, such as the
-/// inbox, goes by a name of the same form.
+/// An operation to call, with the known arguments. Actions that only people can take, such as
+/// opening the inbox, have names of the same form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invocation {
-    /// The operation.
     pub operation: Cow<'static, str>,
-    /// As far as they are known.
+    /// The known arguments.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub arguments: Map<String, Value>,
 }
 
 impl Invocation {
-    /// Of an operation, without arguments.
+    /// An operation without arguments.
     pub fn of(operation: &'static str) -> Invocation {
         Invocation { operation: Cow::Borrowed(operation), arguments: Map::new() }
     }
 
-    /// With one more argument.
+    /// Adds an argument.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Invocation {
         self.arguments.insert(name.to_owned(), value.into());
@@ -33,28 +32,27 @@ impl Invocation {
     }
 }
 
-/// A part of a hint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum HintPart {
-    /// Words.
+    /// Plain text.
     Text(String),
-    /// A call that whoever reads the hint can make.
+    /// A call that any reader of the hint can make.
     Call(Invocation),
-    /// A call that only a person makes, whoever reads the hint.
+    /// A call that only a person can make, whoever reads the hint.
     Person { person: Invocation },
-    /// Arguments for the call that the hint is about; `null` where a value is still to be chosen.
+    /// Arguments for the call that the hint is about; `null` where a value has yet to be chosen.
     Arguments { arguments: Map<String, Value> },
 }
 
-/// The one next action, in the order in which it is told.
+/// The next action to take, as a sequence of parts.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "Stored", into = "Stored")]
 pub struct Hint {
     parts: Vec<HintPart>,
 }
 
-/// A hint in JSON: a plain sentence is a string.
+/// The JSON form of a hint: a plain sentence is a string.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Stored {
@@ -82,12 +80,12 @@ impl From<Hint> for Stored {
 }
 
 impl Hint {
-    /// A hint that begins with words.
+    /// A hint that starts with text.
     pub fn text(text: impl Into<String>) -> Hint {
         Hint::default().then(text)
     }
 
-    /// More words.
+    /// Appends text.
     #[must_use]
     pub fn then(mut self, text: impl Into<String>) -> Hint {
         let text = text.into();
@@ -99,40 +97,40 @@ impl Hint {
         self
     }
 
-    /// A call that whoever reads the hint can make.
+    /// Appends a call that any reader of the hint can make.
     #[must_use]
     pub fn call(mut self, call: Invocation) -> Hint {
         self.parts.push(HintPart::Call(call));
         self
     }
 
-    /// A call that only a person makes.
+    /// Appends a call that only a person can make.
     #[must_use]
     pub fn person(mut self, person: Invocation) -> Hint {
         self.parts.push(HintPart::Person { person });
         self
     }
 
-    /// An argument for the call that the hint is about, whose value is still to be chosen.
+    /// Appends an argument of the call that the hint is about, whose value has yet to be chosen.
     #[must_use]
     pub fn argument(self, name: &str) -> Hint {
         self.given(name, Value::Null)
     }
 
-    /// An argument with its value.
+    /// Appends an argument with its value.
     #[must_use]
     pub fn given(self, name: &str, value: impl Into<Value>) -> Hint {
         self.arguments(Map::from_iter([(name.to_owned(), value.into())]))
     }
 
-    /// Arguments that belong together.
+    /// Appends arguments that belong together.
     #[must_use]
     pub fn arguments(mut self, arguments: Map<String, Value>) -> Hint {
         self.parts.push(HintPart::Arguments { arguments });
         self
     }
 
-    /// What another hint says, after this one.
+    /// Appends another hint.
     #[must_use]
     pub fn and(self, other: Hint) -> Hint {
         other.parts.into_iter().fold(self, |mut hint, part| match part {
@@ -144,17 +142,17 @@ impl Hint {
         })
     }
 
-    /// Whether it says nothing.
+    /// Whether the hint is empty.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
 
-    /// Its parts, in order.
+    /// The parts in order.
     pub fn parts(&self) -> &[HintPart] {
         &self.parts
     }
 
-    /// The calls that it leads to, whoever makes them.
+    /// All calls in the hint, whoever can make them.
     pub fn calls(&self) -> impl Iterator<Item = &Invocation> {
         self.parts.iter().filter_map(|part| match part {
             HintPart::Call(call) | HintPart::Person { person: call } => Some(call),
@@ -162,7 +160,7 @@ impl Hint {
         })
     }
 
-    /// Whether it asks for an argument of the call that it is about.
+    /// Whether the hint requests an argument of the call that it is about.
     pub fn asks_for(&self, name: &str) -> bool {
         self.parts.iter().any(|part| match part {
             HintPart::Arguments { arguments } => arguments.contains_key(name),
@@ -170,7 +168,7 @@ impl Hint {
         })
     }
 
-    /// In the words of a door: calls and arguments between backticks.
+    /// The hint as text for an interface, with calls and arguments in backticks.
     pub fn worded(&self, wording: &dyn Wording) -> String {
         let words = self.parts.iter().map(|part| match part {
             HintPart::Text(text) => text.clone(),

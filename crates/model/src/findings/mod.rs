@@ -1,8 +1,8 @@
-//! What is wrong, as data: from a finding in the tree to what people and models read.
+//! Errors as data: from a finding in the tree to what people and models read.
 //!
-//! A check makes a `finding` in terms of the tree; a [`violation`] is the same with its pointer,
-//! line, column and fix. A [`problem`] is what a call fails with; its [`hint`] names operations,
-//! and [`wording`] spells them for the reader.
+//! A check creates a `finding` in terms of the tree; a [`violation`] adds its pointer, line, column
+//! and fix. A [`problem`] is what a call fails with; its [`hint`] names operations, and [`wording`]
+//! spells them for the reader.
 
 pub mod finding;
 pub mod hint;

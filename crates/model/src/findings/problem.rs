@@ -1,4 +1,4 @@
-//! Problems: what goes wrong for a user, as data. Each door renders them in its own way.
+//! Problems that users see, as data. Each interface renders them in its own way.
 
 use serde_json::{Map, Value};
 
@@ -7,15 +7,15 @@ use crate::named_enum::named_enum;
 use crate::violation::Violation;
 
 named_enum! {
-    /// What a caller can do about a problem, roughly.
+    /// A rough classification of what a caller can do about a problem.
     pub Category {
         /// The request or a document is wrong.
         Validation = "validation",
-        /// The thing asked for does not exist.
+        /// The requested thing does not exist.
         NotFound = "not_found",
-        /// The thing is in another state than the caller thinks.
+        /// The thing is not in the state that the caller expects.
         Conflict = "conflict",
-        /// It could not be carried out.
+        /// The request could not be carried out.
         Execution = "execution",
         /// A bug in Milepost.
         Internal = "internal",
@@ -24,20 +24,20 @@ named_enum! {
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $category:ident;)*) => {
-        /// Every kind of problem. Each has its page in `docs/errors/`.
+        /// Every kind of problem. Each one has a page in `docs/errors/`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Code { $($(#[$doc])* $name),* }
 
         impl Code {
-            /// Every code.
+            /// All codes.
             pub const ALL: &'static [Code] = &[$(Code::$name),*];
 
-            /// The stable word.
+            /// The stable name of the code.
             pub fn name(self) -> &'static str {
                 match self { $(Code::$name => $code),* }
             }
 
-            /// What a caller can do about it.
+            /// The category, which says what a caller can do about it.
             pub fn category(self) -> Category {
                 match self { $(Code::$name => Category::$category),* }
             }
@@ -50,122 +50,120 @@ codes! {
     WorkflowInvalid = "WORKFLOW_INVALID", Validation;
     /// No workflow has this id.
     WorkflowNotFound = "WORKFLOW_NOT_FOUND", NotFound;
-    /// A workflow of this id is there already.
+    /// A workflow with this id already exists.
     WorkflowExists = "WORKFLOW_EXISTS", Conflict;
-    /// A workflow is not the version that the caller has seen.
+    /// The workflow is not at the version that the caller has seen.
     WorkflowVersionConflict = "WORKFLOW_VERSION_CONFLICT", Conflict;
-    /// A workflow has no such version.
+    /// The workflow has no such version.
     WorkflowVersionNotFound = "WORKFLOW_VERSION_NOT_FOUND", NotFound;
-    /// A workflow of a source that is only read.
+    /// The workflow comes from a read-only source.
     WorkflowReadOnly = "WORKFLOW_READ_ONLY", Conflict;
-    /// A text that is no identifier.
+    /// An identifier is malformed.
     IdInvalid = "ID_INVALID", Validation;
-    /// A file that is not there.
+    /// A file does not exist.
     FileNotFound = "FILE_NOT_FOUND", NotFound;
-    /// A file that lies outside the directory it was looked for in, or is no regular file.
+    /// A file is outside the allowed directory or is not a regular file.
     FileRefused = "FILE_REFUSED", Validation;
-    /// Input values that do not fit the workflow's inputs.
+    /// Input values do not match the workflow's inputs.
     InputInvalid = "INPUT_INVALID", Validation;
     /// Reading or writing failed.
     StorageFailed = "STORAGE_FAILED", Execution;
     /// No step of the guide has this id.
     StepNotFound = "STEP_NOT_FOUND", NotFound;
-    /// Validation criteria that cannot be applied.
+    /// Validation criteria cannot be applied.
     CriteriaInvalid = "CRITERIA_INVALID", Validation;
-    /// A context that the guide cannot be walked with.
+    /// The guide cannot be walked with the given context.
     StateInvalid = "STATE_INVALID", Conflict;
-    /// Parameters that do not fit the method or tool.
+    /// Parameters do not match the method or tool.
     ParamsInvalid = "PARAMS_INVALID", Validation;
-    /// A line that is no JSON.
+    /// A line is not JSON.
     ParseError = "PARSE_ERROR", Validation;
-    /// JSON that is no request.
+    /// The JSON is not a valid request.
     RequestInvalid = "INVALID_REQUEST", Validation;
     /// No method has this name.
     MethodNotFound = "METHOD_NOT_FOUND", NotFound;
-    /// A fault of ours.
+    /// A bug in Milepost.
     Internal = "INTERNAL_ERROR", Internal;
-    /// A request before the handshake, or a handshake for a version that is not spoken.
+    /// A request came before the handshake, or the handshake asked for an unsupported version.
     ServerError = "SERVER_ERROR", Conflict;
-    /// A document that cannot be imported.
+    /// A document cannot be imported.
     CatalogInvalid = "CATALOG_INVALID", Validation;
     /// No catalog has this id or title.
     CatalogNotFound = "CATALOG_NOT_FOUND", NotFound;
-    /// A catalog of this id or title is there already.
+    /// A catalog with this id or title already exists.
     CatalogExists = "CATALOG_EXISTS", Conflict;
-    /// A catalog whose commands are out of use.
+    /// The catalog is disabled, so its commands cannot be used.
     CatalogDisabled = "CATALOG_DISABLED", Conflict;
     /// No command has this name.
     CommandNotFound = "COMMAND_NOT_FOUND", NotFound;
-    /// Arguments that do not fit the command.
+    /// Arguments do not match the command.
     ArgumentsInvalid = "ARGUMENTS_INVALID", Validation;
-    /// A command that yields no choices.
+    /// The command is not a provider: it yields no choices.
     ProviderNotFound = "PROVIDER_NOT_FOUND", NotFound;
-    /// A document that cannot be read from where it is.
+    /// A document cannot be read from its source.
     SourceUnreadable = "SOURCE_UNREADABLE", Execution;
-    /// An API without an address.
+    /// The API has no base URL.
     BaseUrlMissing = "BASE_URL_MISSING", Conflict;
-    /// Credentials that are not given, or cannot be used.
+    /// Credentials are missing or cannot be used.
     AuthFailed = "AUTH_FAILED", Execution;
-    /// A request that is not sent where it would go.
+    /// A request was not sent because its destination is not allowed.
     RequestRefused = "REQUEST_REFUSED", Execution;
-    /// An API that cannot be reached, or answers with what is no answer.
+    /// An API cannot be reached, or its response cannot be used.
     UpstreamFailed = "UPSTREAM_FAILED", Execution;
-    /// An API that does not answer in time.
+    /// An API did not respond in time.
     UpstreamTimeout = "UPSTREAM_TIMEOUT", Execution;
-    /// A secret that is not there.
+    /// A secret does not exist.
     SecretNotFound = "SECRET_NOT_FOUND", NotFound;
-    /// Secrets that cannot be read or written.
+    /// Secrets cannot be read or written.
     SecretsUnusable = "SECRETS_UNUSABLE", Execution;
-    /// A configuration file with a fault.
+    /// The configuration file has an error.
     ConfigInvalid = "CONFIG_INVALID", Validation;
-    /// A configuration of another program that is not changed, because that is not safe.
+    /// Another program's configuration was left unchanged because changing it is not safe.
     ClientConfigRefused = "CLIENT_CONFIG_REFUSED", Validation;
-    /// An entry in the configuration of another program that says something else.
+    /// An entry in another program's configuration has different content.
     ClientConfigConflict = "CLIENT_CONFIG_CONFLICT", Conflict;
     /// No run has this id.
     RunNotFound = "RUN_NOT_FOUND", NotFound;
-    /// A run that is not where it would have to be for this.
+    /// The run is not in the right state for this.
     RunConflict = "RUN_CONFLICT", Conflict;
-    /// A run whose folder, texts or catalogs are not here.
+    /// The folder, documents or catalogs of a run are missing.
     RunWorldMissing = "RUN_WORLD_MISSING", Conflict;
-    /// A step that is not the one that is due.
     StepNotDue = "STEP_NOT_DUE", Conflict;
-    /// An expression that cannot be evaluated with the values of a run.
+    /// An expression cannot be evaluated with the values of a run.
     ExpressionFailed = "EXPRESSION_FAILED", Execution;
-    /// A step whose author lets the run fail.
+    /// A `fail` step ended the run.
     FailedByAuthor = "FAILED_BY_AUTHOR", Execution;
-    /// An API that answers with an error.
+    /// An API responded with an error.
     UpstreamRejected = "UPSTREAM_REJECTED", Execution;
-    /// An output that is not what its step promises.
+    /// An output does not meet its step's contract.
     OutputInvalid = "OUTPUT_INVALID", Execution;
-    /// Polling that did not come to its end.
+    /// Polling ended before its condition held.
     RepeatExhausted = "REPEAT_EXHAUSTED", Execution;
-    /// A request of which nobody knows whether it took effect.
+    /// It is unknown whether a request took effect.
     OutcomeUnknown = "OUTCOME_UNKNOWN", Execution;
-    /// A person said no, or nobody answered in time.
+    /// A person rejected the step, or nobody answered in time.
     ApprovalRejected = "APPROVAL_REJECTED", Execution;
-    /// A decision without the proof that a person made it.
+    /// A decision lacks proof that a person made it.
     PresenceRequired = "PRESENCE_REQUIRED", Conflict;
-    /// A claim that the world does not bear out.
+    /// A check showed that an agent's claim is not true.
     ClaimRefuted = "CLAIM_REFUTED", Execution;
-    /// An agent that has no tries left.
+    /// An agent has no attempts left.
     SubmissionsExhausted = "SUBMISSIONS_EXHAUSTED", Execution;
-    /// A run that took longer than it may.
+    /// A run exceeded its time limit.
     RunTimeout = "RUN_TIMEOUT", Execution;
-    /// A run that somebody stopped.
     RunCanceled = "RUN_CANCELED", Execution;
-    /// A run that cannot go on from there.
+    /// A run cannot continue from the requested step.
     ResumeRefused = "RESUME_REFUSED", Conflict;
-    /// A request over HTTP by whom the server does not admit.
+    /// The server does not admit the sender of an HTTP request.
     AccessDenied = "ACCESS_DENIED", Execution;
-    /// A task, for a client that knows none.
+    /// The call needs MCP tasks, which the client does not support.
     TaskCapabilityRequired = "TASK_CAPABILITY_REQUIRED", Execution;
-    /// Something that cannot be taken back, without a yes.
+    /// An irreversible action was not confirmed.
     ConfirmationRequired = "CONFIRMATION_REQUIRED", Conflict;
 }
 
 impl Code {
-    /// Whether the same call may succeed later, or once what it asks for was given.
+    /// Whether the same call may succeed later, or once it includes what the problem requests.
     pub fn is_retryable(self) -> bool {
         matches!(
             self,
@@ -178,37 +176,35 @@ impl Code {
     }
 }
 
-/// One thing that is wrong with the arguments of a call.
+/// A problem with one argument of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Argument {
     /// JSON pointer into the arguments.
     pub path: String,
-    /// The keyword of the schema it goes back to.
+    /// The schema keyword that was violated.
     pub rule: &'static str,
     /// What is wrong, in one sentence.
     pub message: String,
-    /// What would be right.
     pub expected: String,
-    /// What is there.
+    /// What was found.
     pub actual: String,
-    /// The one next action about it; empty when `expected` says it all.
+    /// The next action to take; empty if `expected` is enough.
     pub suggestion: Hint,
 }
 
-/// Something a user has to know about.
+/// A problem to report to the user.
 #[derive(Debug, Clone)]
 pub struct Problem {
-    /// Which kind.
     pub code: Code,
     /// What happened, in one sentence.
     pub message: String,
-    /// Names that say where: `workflow_id`, `path`, `line`.
+    /// Where it happened: `workflow_id`, `path`, `line`.
     pub context: Box<Map<String, Value>>,
-    /// The one next action.
+    /// The next action to take.
     pub hint: Hint,
-    /// The findings behind it, when a document is the cause.
+    /// The violations, if a document is the cause.
     pub violations: Vec<Violation>,
-    /// What is wrong with the arguments, when they are the cause.
+    /// The problems with the arguments, if they are the cause.
     pub arguments: Vec<Argument>,
 }
 
@@ -225,7 +221,7 @@ impl Problem {
         }
     }
 
-    /// Adds a name that says where.
+    /// Adds an entry to the context.
     #[must_use]
     pub fn context(mut self, key: &str, value: impl Into<Value>) -> Problem {
         self.context.insert(key.to_owned(), value.into());

@@ -1,4 +1,4 @@
-//! What people and models see of a finding: pointer, line and column, and the fix.
+//! A finding as people and models see it: with pointer, line and column, and the fix.
 
 use milepost_syntax::fix::{self, Alias, Fix};
 use milepost_syntax::source::Source;
@@ -9,37 +9,35 @@ use serde_json::{Value, json};
 use crate::finding::{Finding, Rule, Severity};
 use crate::limits;
 
-/// One finding in a document, complete.
+/// A finding in a document, with everything that is shown about it.
 #[derive(Debug, Clone)]
 pub struct Violation {
-    /// Error or warning.
     pub severity: Severity,
-    /// JSON pointer of what it is about.
+    /// JSON pointer to the value or key it is about.
     pub path: String,
-    /// The rule it goes back to.
+    /// The rule that was violated.
     pub rule: Rule,
     /// What is wrong, in one sentence.
     pub message: String,
-    /// What would be right.
     pub expected: Option<String>,
-    /// What is there.
+    /// What was found.
     pub actual: Option<String>,
-    /// Line, from 1.
+    /// Line, starting at 1.
     pub line: u32,
-    /// Column in characters, from 1.
+    /// Column in characters, starting at 1.
     pub column: u32,
-    /// The one next action.
+    /// The next action to take.
     pub suggestion: Option<String>,
-    /// A change that mends exactly this, when one is certain.
+    /// A change that fixes exactly this, if it is certain.
     pub fix: Option<Fix>,
-    /// The bytes it is about.
+    /// The byte range it is about.
     pub at: Span,
-    /// Another place that belongs to it, with its label.
+    /// A related position and its label.
     pub related: Option<(Span, &'static str)>,
 }
 
 impl Violation {
-    /// The object every door shows: absent fields are absent.
+    /// The JSON object that every interface shows; absent fields are omitted.
     pub fn to_value(&self) -> Value {
         let mut value = json!({
             "severity": self.severity.name(),
@@ -58,7 +56,7 @@ impl Violation {
     }
 }
 
-/// Resolves a finding against the document it was found in; bytes that are no text have no source.
+/// Resolves a finding against its document. There is no source if the bytes are not text.
 pub(crate) fn resolve(
     finding: Finding,
     source: Option<&Source>,
@@ -95,7 +93,7 @@ pub(crate) fn resolve(
     }
 }
 
-/// A text that quotes something endless, with its middle left out.
+/// Shortens a message that is too long, leaving out its middle.
 pub(crate) fn clip(text: String) -> String {
     let count = if text.len() > limits::MESSAGE_CHARS { text.chars().count() } else { 0 };
     if count <= limits::MESSAGE_CHARS {
@@ -107,7 +105,7 @@ pub(crate) fn clip(text: String) -> String {
     format!("{head}…{tail}")
 }
 
-/// The violations as the list every door shows.
+/// The violations as the JSON list that every interface shows.
 pub fn to_values(violations: &[Violation]) -> Value {
     json!(violations.iter().map(Violation::to_value).collect::<Vec<_>>())
 }

@@ -1,8 +1,9 @@
-//! How a door spells what hints name, and which door an answer is written for.
+//! How an interface (a *door*, such as the command line or MCP) spells what hints name, and which
+//! one a response is written for.
 //!
-//! Answers are serialised far below the door that asked for them. [`scoped`] sets the wording of
-//! that door for as long as it takes, and [`Worded`] fields are written in it; without a door they
-//! are written in the [`Neutral`] one.
+//! Responses are serialized far below the door that requested them. [`scoped`] sets the wording of
+//! that door for the duration of a call, and [`Worded`] fields are written in it; outside such a
+//! call the [`Neutral`] wording is used.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -14,12 +15,12 @@ use serde_json::{Map, Value, json};
 
 use crate::hint::{Hint, Invocation};
 
-/// The words of a door.
+/// The wording of a door.
 pub trait Wording: fmt::Debug + Send + Sync {
-    /// A call that whoever reads the hint can make.
+    /// Spells a call that any reader of the hint can make.
     fn call(&self, call: &Invocation) -> String;
 
-    /// A call that only a person makes.
+    /// Spells a call that only a person can make.
     fn person(&self, call: &Invocation) -> String;
 
     /// Arguments for a call, by name alone where `null` says that a value is still to be chosen.
@@ -31,11 +32,11 @@ pub trait Wording: fmt::Debug + Send + Sync {
         words.collect::<Vec<_>>().join(", ")
     }
 
-    /// What to do next, as a program reads it. `person` says what it is that only a person can do.
+    /// The next action in machine-readable form. `person` describes what only a person can do.
     fn next(&self, call: &Invocation, person: Option<&str>) -> Value;
 }
 
-/// The names of operations as they are, for logs and tests.
+/// Uses the names of operations unchanged, for logs and tests.
 #[derive(Debug, Clone, Copy)]
 pub struct Neutral;
 
@@ -60,7 +61,7 @@ thread_local! {
     static DOOR: RefCell<Option<Arc<dyn Wording>>> = const { RefCell::new(None) };
 }
 
-/// Puts back the wording that was set before, also when the work panics.
+/// Restores the previous wording on drop, even if the work panics.
 struct Restore(Option<Arc<dyn Wording>>);
 
 impl Drop for Restore {
@@ -69,20 +70,21 @@ impl Drop for Restore {
     }
 }
 
-/// Does work on this thread that writes answers for a door.
+/// Runs work that writes responses for a door, with its wording set on this thread.
 pub fn scoped<T>(wording: &Arc<dyn Wording>, work: impl FnOnce() -> T) -> T {
     let _restore = Restore(DOOR.with(|door| door.replace(Some(Arc::clone(wording)))));
     work()
 }
 
-/// Asks the wording that is set on this thread.
+/// Calls a function with the wording that is set on this thread.
 pub fn current<T>(ask: impl FnOnce(&dyn Wording) -> T) -> T {
-    // Not held while it is asked: the answer may be made of others.
+    // The borrow is released before the call, which may use the wording again.
     let door = DOOR.with(|door| door.borrow().clone());
     ask(door.as_deref().unwrap_or(&Neutral))
 }
 
-/// A hint in an answer: written as a text, in the words of the door that the answer is for.
+/// A hint in a response. It is serialized as text in the wording of the door that the response is
+/// for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Worded(pub Hint);
 
@@ -95,7 +97,7 @@ impl Deref for Worded {
 }
 
 impl Worded {
-    /// Whether it says nothing.
+    /// Whether the hint is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -119,7 +121,7 @@ impl Serialize for Worded {
     }
 }
 
-/// What a door wrote is read as the sentence that it is.
+/// Reads the text that a door wrote as a plain sentence.
 impl<'de> Deserialize<'de> for Worded {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Worded, D::Error> {
         String::deserialize(deserializer).map(Worded::from)

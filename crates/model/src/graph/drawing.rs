@@ -1,7 +1,7 @@
-//! The whole drawing in absolute coordinates: levels laid out inside out, then put in their places.
+//! The whole drawing in absolute coordinates: levels are laid out from the inside out, then placed.
 //!
-//! Knows sizes and nesting, not colours or letters. The `finally` section stands below everything
-//! else, under a bar that says so; links into it are not drawn one by one.
+//! Knows sizes and nesting, not colours or letters. The `finally` section is drawn below everything
+//! else, under a labelled bar; links into it are not drawn individually.
 
 use super::layout::{self, BoxSize, Placement, Wire, WireRun};
 use super::levels::{Level, Levels};
@@ -18,15 +18,15 @@ pub(super) const FINALLY_HEADING: f64 = 40.0;
 const SECTION_GAP: f64 = 56.0;
 /// Space between the main section and the bar that closes it.
 const BAR_GAP: f64 = 20.0;
-/// Space each side of a step that links to itself.
+/// Space on each side of a step that links to itself.
 const SELF_LINK_ROOM: f64 = 24.0;
 
-/// Everything to paint, back to front in each list.
+/// Everything to paint, from back to front in each list.
 #[derive(Debug, Default)]
 pub(super) struct Drawing {
     pub(super) width: f64,
     pub(super) height: f64,
-    /// Loops with a body; outer ones first.
+    /// Loops with a body, outer ones first.
     pub(super) frames: Vec<Block>,
     /// Steps without a body.
     pub(super) cards: Vec<Block>,
@@ -34,7 +34,7 @@ pub(super) struct Drawing {
     pub(super) finally: Option<FinallySection>,
 }
 
-/// The place of one node.
+/// The position and size of one node.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Block {
     pub(super) node: usize,
@@ -53,7 +53,7 @@ pub(super) struct FinallySection {
     pub(super) y: f64,
     pub(super) width: f64,
     pub(super) height: f64,
-    /// Left end, right end and height of the bar that closes the main section.
+    /// The left end, right end and vertical position of the bar that closes the main section.
     pub(super) bar: Option<(f64, f64, f64)>,
 }
 
@@ -101,7 +101,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// Lays out a level after the bodies inside it, whose sizes it needs.
+    /// Lays out a level after the bodies inside it, since their sizes are needed.
     fn measure(&mut self, level: &Level) -> Placement {
         let mut sizes = Vec::with_capacity(level.members.len());
         for &node in &level.members {

@@ -1,5 +1,5 @@
-//! The grid a level is laid out on: boxes, the dummies of links that pass rows, and the order
-//! of both in each row, chosen so that few links cross.
+//! The grid on which a level is laid out: boxes, the dummies of links that pass through rows, and
+//! the order of both in each row, chosen to minimize crossings.
 
 use std::collections::HashMap;
 
@@ -9,11 +9,11 @@ use crate::limits;
 
 /// Boxes and dummies, row by row.
 pub(super) struct Grid {
-    /// The first cells are the members; the rest are dummies.
+    /// The members come first, followed by the dummies.
     pub(super) cells: Vec<Cell>,
-    /// Cells of each row, left to right.
+    /// The cells of each row, left to right.
     pub(super) rows: Vec<Vec<usize>>,
-    /// The cells each link passes, top to bottom.
+    /// The cells that each link passes through, top to bottom.
     pub(super) chains: Vec<Vec<usize>>,
 }
 
@@ -24,13 +24,13 @@ pub(super) struct Cell {
     pub(super) order: usize,
     /// Zero for a dummy.
     pub(super) width: f64,
-    /// Middle.
+    /// The horizontal centre.
     pub(super) x: f64,
     pub(super) above: Vec<usize>,
     pub(super) below: Vec<usize>,
 }
 
-/// Which neighbours have a say.
+/// Which neighbours are taken into account.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Neighbours {
     Above,
@@ -39,7 +39,7 @@ pub(super) enum Neighbours {
 }
 
 impl Cell {
-    /// How much a dummy and a box it is connected to pull each other.
+    /// How strongly a dummy and a connected box pull each other.
     pub(super) fn box_pull(&self) -> f64 {
         let has_bus = self.above.len().max(self.below.len()) >= limits::GRAPH_BUS_BRANCHES_MIN;
         if has_bus { 0.0 } else { 2.0 }
@@ -56,7 +56,7 @@ impl Cell {
     }
 }
 
-/// Which end of a long link owns the dummies it passes.
+/// Which end of a long link owns the dummies that it passes through.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Trunk {
     Upper(usize),
@@ -74,7 +74,7 @@ impl Grid {
         grid
     }
 
-    /// Threads every link through the rows it passes.
+    /// Routes every link through the rows it passes.
     fn chain(&mut self, level: &Level) {
         let ends: Vec<_> = level.links.iter().map(|link| self.ends(link)).collect();
         let mut leaving = vec![0_usize; self.cells.len()];
@@ -114,7 +114,7 @@ impl Grid {
         }
     }
 
-    /// The ends of a link, upper first: one against the flow is laid out as if it went along.
+    /// The ends of a link, upper first. A link against the flow is laid out as if it were reversed.
     fn ends(&self, link: &LevelLink) -> (usize, usize) {
         if self.cells[link.from].row <= self.cells[link.to].row {
             (link.from, link.to)
@@ -126,7 +126,7 @@ impl Grid {
     fn connect(&mut self, chain: &[usize]) {
         for pair in chain.windows(2) {
             let (upper, lower) = (pair[0], pair[1]);
-            // A straight long link has no say in the order, which compares neighbouring rows.
+            // A straight long link does not affect the order, which compares adjacent rows.
             let is_neighbour = self.cells[lower].row == self.cells[upper].row + 1;
             if is_neighbour && !self.cells[upper].below.contains(&lower) {
                 self.cells[upper].below.push(lower);
@@ -135,7 +135,7 @@ impl Grid {
         }
     }
 
-    /// Orders each row by a depth-first walk, which keeps unconnected parts apart.
+    /// Orders each row by a depth-first traversal, which keeps unconnected parts apart.
     fn order_first(&mut self) {
         let count = self.cells.iter().map(|cell| cell.row + 1).max().unwrap_or(0);
         self.rows = vec![Vec::new(); count];
@@ -163,7 +163,8 @@ impl Grid {
         }
     }
 
-    /// Sorts rows by the middle of their neighbours, down and up, and keeps the best order met.
+    /// Sorts rows by the middle of their neighbours, downwards and upwards, and keeps the best
+    /// order found.
     pub(super) fn reduce_crossings(&mut self) {
         let mut best = (self.crossings(), self.rows.clone());
         for _ in 0..limits::GRAPH_CROSSING_ROUNDS {
@@ -202,7 +203,7 @@ impl Grid {
         self.rows[row] = keyed.into_iter().map(|(_, cell)| cell).collect();
     }
 
-    /// Counts crossings between neighbouring rows: links that end before an earlier one does.
+    /// Counts the crossings between adjacent rows: pairs of links whose ends are in opposite order.
     fn crossings(&self) -> usize {
         let mut total = 0;
         for row in &self.rows {
@@ -221,7 +222,7 @@ impl Grid {
     }
 }
 
-/// Whether two cells of neighbouring rows, in any order, are connected by a bus.
+/// Whether two cells of adjacent rows, in either order, are connected by a bus.
 pub(super) fn has_bus(one: &Cell, other: &Cell) -> bool {
     let (upper, lower) = if one.row < other.row { (one, other) } else { (other, one) };
     match (upper.is_dummy(), lower.is_dummy()) {
@@ -231,7 +232,7 @@ pub(super) fn has_bus(one: &Cell, other: &Cell) -> bool {
     }
 }
 
-/// A count as a number to compute with; counts here are far below the loss of precision.
+/// A count as a floating-point number; counts here are far too small to lose precision.
 pub(super) fn real(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }

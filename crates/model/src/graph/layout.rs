@@ -1,11 +1,11 @@
 //! Layered layout of one level: boxes in rows, links flowing down between them.
 //!
-//! The usual four steps: rows by longest path (`rows.rs`), dummies where a link passes a row
-//! and a few barycenter sweeps against crossings (`grid.rs`), positions by least squares
-//! (`positions.rs`), and here the wires. Two things are ours. Rows have a widest width, so a
-//! fan-out of thirty becomes a block to scroll and not a ribbon. And long links that share an end
-//! share their dummies, so they read as one trunk that branches. Boxes never overlap, and
-//! links that keep to their dummies bend only between rows.
+//! The usual four steps: rows by longest path (`rows.rs`), dummies where a link passes through a
+//! row and a few barycenter sweeps against crossings (`grid.rs`), positions by least squares
+//! (`positions.rs`), and the wires (this module). There are two additions. Rows have a maximum
+//! width, so a fan-out of thirty becomes a block that can be scrolled rather than a ribbon. And
+//! long links that share an end share their dummies, so they read as one trunk that branches. Boxes
+//! never overlap, and links that follow their dummies bend only between rows.
 
 use std::collections::HashMap;
 
@@ -18,20 +18,21 @@ use crate::limits;
 const ROW_GAP: f64 = 44.0;
 /// Space above a row that a labelled link enters.
 const LABEL_ROW_GAP: f64 = 68.0;
-/// How far from the middle of a box a link against the flow is attached, as a part of its width.
+/// How far from the centre of a box a link against the flow is attached, as a fraction of its
+/// width.
 const BACK_LINK_OFFSET: f64 = 0.25;
 
-/// Width and height of a box.
+/// The width and height of a box.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BoxSize {
     pub(super) width: f64,
     pub(super) height: f64,
 }
 
-/// Where everything on a level goes, from its own top left corner.
+/// The layout of a level, relative to its own top left corner.
 #[derive(Debug)]
 pub(super) struct Placement {
-    /// Top left corner of each member's box.
+    /// The top left corner of each member's box.
     pub(super) corners: Vec<(f64, f64)>,
     pub(super) wires: Vec<Wire>,
     pub(super) size: BoxSize,
@@ -40,9 +41,11 @@ pub(super) struct Placement {
 /// The drawn part of a link.
 #[derive(Debug, Clone)]
 pub(super) struct Wire {
-    /// Vertical runs from top to bottom; the wire bends from the end of one to the next's start.
+    /// Vertical runs from top to bottom; the wire bends from the end of one run to the start of the
+    /// next.
     pub(super) runs: Vec<WireRun>,
-    /// Whether the wire reaches a box with an arrow: a joining wire leaves that to the trunk.
+    /// Whether the wire ends at a box with an arrow. A wire that joins a trunk leaves the arrow to
+    /// the trunk.
     pub(super) arrow: bool,
     /// Whether the link points against the flow.
     pub(super) back: bool,
@@ -55,7 +58,8 @@ pub(super) struct WireRun {
     pub(super) x: f64,
     pub(super) top: f64,
     pub(super) bottom: f64,
-    /// Height of the horizontal line that leads here from the run above; none for a curve.
+    /// The vertical position of the horizontal line that leads here from the run above; `None` for
+    /// a curve.
     pub(super) bus: Option<f64>,
 }
 
@@ -110,7 +114,7 @@ impl Grid {
         Placement { corners: corners.collect(), wires: self.wires(level, sizes, &bands), size }
     }
 
-    /// Top and bottom of each row.
+    /// The top and bottom of each row.
     fn bands(&self, level: &Level, sizes: &[BoxSize]) -> Vec<(f64, f64)> {
         let mut heights = vec![0.0_f64; self.rows.len()];
         for (cell, size) in self.cells.iter().zip(sizes) {
@@ -128,8 +132,8 @@ impl Grid {
         bands
     }
 
-    /// The height of the bus of each dummy that has one, for what is above it and for what
-    /// is below. Buses between the same rows are apart, or they would seem to join.
+    /// The vertical positions of each dummy's buses, the one above it and the one below it. Buses
+    /// between the same rows are kept apart so that they do not seem to join.
     fn buses(&self, bands: &[(f64, f64)]) -> Vec<(f64, f64)> {
         let mut heights = vec![(0.0, 0.0); self.cells.len()];
         for (row, pair) in bands.windows(2).enumerate() {
@@ -167,7 +171,8 @@ impl Grid {
             if link.from == link.to {
                 continue;
             }
-            // What a trunk already shows is not repeated, or thirty links would do so thirty times.
+            // Segments that a trunk already shows are not drawn again, or thirty links would draw
+            // them thirty times.
             let is_new = |pair: &[usize]| {
                 link.back || *drawn.entry((pair[0], pair[1])).or_insert(position) == position
             };

@@ -1,4 +1,5 @@
-//! The structure every drawing shares: which steps stand side by side, and what links them there.
+//! The structure that all drawings share: which steps are on the same level, and how they are
+//! linked there.
 //!
 //! A *level* is the main section, the `finally` section, or the body of one loop. A link between
 //! steps of different levels is lifted to the level where their containers meet, so that each level
@@ -13,23 +14,23 @@ use crate::order::topological;
 
 /// The levels of a graph.
 pub(super) struct Levels {
-    /// The steps outside any loop that run first.
+    /// The steps outside any loop that are not in `finally`.
     pub(super) main: Level,
     /// The steps outside any loop that always run last.
     pub(super) finally: Level,
-    /// The body of each node, by node index; empty for all but loops.
+    /// The body of each node, by node index; empty unless the node is a loop.
     pub(super) bodies: Vec<Level>,
     parents: Vec<Option<usize>>,
 }
 
-/// Steps that stand side by side.
+/// The steps of one level.
 #[derive(Default)]
 pub(super) struct Level {
     /// Node indices in document order.
     pub(super) members: Vec<usize>,
-    /// Links between members, ordered by their ends, at most one a pair.
+    /// Links between members, ordered by their ends, at most one per pair.
     pub(super) links: Vec<LevelLink>,
-    /// Member positions such that every forward link points to a later one.
+    /// Member positions in an order in which every forward link points to a later one.
     pub(super) sequence: Vec<usize>,
 }
 
@@ -61,7 +62,7 @@ impl Levels {
             let Some((from, to)) = levels.lift(edge.from, edge.to, &depths) else { continue };
             let finally = graph.nodes[from].finally;
             if levels.parents[from].is_none() && finally != graph.nodes[to].finally {
-                // The section itself says that it runs after everything else.
+                // The section itself shows that it runs after everything else.
                 continue;
             }
             levels.level_mut(from, finally).links.push(LevelLink {
@@ -77,7 +78,7 @@ impl Levels {
         levels
     }
 
-    /// Whether `inner` stands anywhere inside `outer`.
+    /// Whether `inner` is anywhere inside `outer`.
     pub(super) fn contains(&self, outer: usize, inner: usize) -> bool {
         let mut ancestors = std::iter::successors(self.parents[inner], |&i| self.parents[i]);
         ancestors.any(|ancestor| ancestor == outer)
@@ -91,8 +92,8 @@ impl Levels {
         }
     }
 
-    /// The members that stand for `from` and `to` on the level where their containers meet; none
-    /// when one contains the other or either does not exist.
+    /// The members that contain `from` and `to` on the level where their containers meet; `None` if
+    /// one contains the other or either does not exist.
     fn lift(&self, from: usize, to: usize, depths: &[usize]) -> Option<(usize, usize)> {
         let (mut a, mut b) = (from, to);
         while depths.get(a)? > depths.get(b)? {
@@ -112,7 +113,7 @@ impl Levels {
 }
 
 impl Level {
-    /// Joins parallel links, marks those that close a cycle, and orders the members.
+    /// Merges parallel links, marks those that close a cycle, and orders the members.
     fn settle(&mut self) {
         let mut joined: BTreeMap<(usize, usize), Option<String>> = BTreeMap::new();
         for link in self.links.drain(..) {
@@ -134,7 +135,8 @@ impl Level {
         self.sequence = self.topological(|member| member);
     }
 
-    /// Walks depth first in document order: a link to a step still being walked closes a cycle.
+    /// Traverses depth first in document order: a link to a step that is still being visited closes
+    /// a cycle.
     fn mark_back_links(&mut self) {
         #[derive(Clone, Copy, PartialEq)]
         enum Mark {
@@ -169,8 +171,8 @@ impl Level {
         }
     }
 
-    /// The members, each after those that link forward to it; of several that could come next the
-    /// one with the least rank, which is asked when a member becomes ready.
+    /// The members in topological order. If several could come next, the one with the lowest rank
+    /// wins; the rank is computed when a member becomes ready.
     pub(super) fn topological<R: Ord>(&self, rank: impl FnMut(usize) -> R) -> Vec<usize> {
         let mut followers = vec![Vec::new(); self.members.len()];
         for link in self.forward() {
@@ -188,7 +190,7 @@ impl Level {
 }
 
 /// The container and the depth of each node. A parent that does not exist, or that would contain
-/// itself, is no parent.
+/// itself, is ignored.
 fn contain(graph: &Graph) -> (Vec<Option<usize>>, Vec<usize>) {
     let count = graph.nodes.len();
     let mut parents: Vec<_> = graph.nodes.iter().map(|n| n.parent.filter(|&p| p < count)).collect();

@@ -1,7 +1,7 @@
 //! Writes the graph as a Mermaid flowchart.
 //!
-//! Node ids are made up (`n0`, `n1`, …) and every label is quoted, with whatever Mermaid or HTML
-//! could read as syntax written as an entity, so no title can end its label, add a directive or
+//! Node ids are generated (`n0`, `n1`, …) and every label is quoted. Anything that Mermaid or HTML
+//! could read as syntax is written as an entity, so no title can end its label, add a directive or
 //! become markup.
 
 use std::collections::HashSet;
@@ -52,7 +52,7 @@ impl Writer<'_> {
                     &format!("n{index}{open}\"{}\"{close}", node_label(node, "<br/>")),
                 );
             } else {
-                // Mermaid keeps room for one line above a body.
+                // Mermaid reserves only one line above a body.
                 self.line(depth, &format!("subgraph n{index}[\"{}\"]", node_label(node, " · ")));
                 self.line(depth + 1, "direction TB");
                 self.level(body, depth + 1);
@@ -81,7 +81,7 @@ impl Writer<'_> {
         if self.levels.finally.members.is_empty() {
             return;
         }
-        // Without a link Mermaid would put the section beside what it follows.
+        // Without a link, Mermaid would place the section next to the steps it follows.
         let main = &self.levels.main;
         let mut is_last = vec![true; main.members.len()];
         for link in main.forward() {
@@ -124,7 +124,7 @@ fn shape(kind: ActionKind) -> (&'static str, &'static str) {
     }
 }
 
-/// Text as it may stand between quotes.
+/// Escapes text for use between quotes.
 fn label(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in visible(text).chars() {
@@ -133,7 +133,7 @@ fn label(text: &str) -> String {
             '<' => safe.push_str("#lt;"),
             '>' => safe.push_str("#gt;"),
             '&' => safe.push_str("#amp;"),
-            // Two in a row would begin a formula, entities or not.
+            // Two in a row would start a formula, even as entities.
             '$' if safe.ends_with('$') => safe.push_str(" $"),
             '#' | ';' | '%' | '`' | '\\' | '|' | '*' | '~' | '(' | ')' | '[' | ']' | '{' | '}' => {
                 let _ = write!(safe, "#{};", u32::from(c));
@@ -141,6 +141,7 @@ fn label(text: &str) -> String {
             _ => safe.push(c),
         }
     }
-    // Mermaid repairs what looks like a style statement anywhere in a line, and breaks entities.
+    // Mermaid rewrites anything that looks like a style statement anywhere in a line, which breaks
+    // entities.
     safe.replace("style", "#115;tyle").replace("classDef", "#99;lassDef")
 }

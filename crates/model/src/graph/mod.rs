@@ -1,9 +1,9 @@
 //! A workflow's graph, drawn as terminal text, Mermaid or SVG.
 //!
-//! The three drawings start from one [`Graph`] and one reading of its structure (`levels.rs`), so
-//! they agree on what contains what and which links point backwards. Drawing cannot fail and never
-//! trusts its input: indices out of range are ignored, cycles are drawn as such, and text is made
-//! harmless before it is measured. The same graph always gives the same bytes.
+//! The three drawings start from one [`Graph`] and share one analysis of its structure
+//! (`levels.rs`), so they agree on what contains what and which links point backwards. Drawing
+//! cannot fail and never trusts its input: indices out of range are ignored, cycles are drawn as
+//! such, and text is sanitized before it is measured. The same graph always gives the same bytes.
 
 mod drawing;
 mod grid;
@@ -19,17 +19,18 @@ mod text_width;
 
 use crate::step::ActionKind;
 
-/// The stylesheet embedded in every SVG, for a host that must name or hash it in a content policy.
+/// The stylesheet embedded in every SVG, for a host that must reference or hash it in a content
+/// security policy.
 pub const SVG_STYLE: &str = include_str!("style.css");
 
-/// A workflow as a drawing sees it.
+/// A workflow as input for drawings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Graph {
-    /// What the drawing is called.
+    /// The title of the drawing.
     pub title: String,
     /// Every step, in document order.
     pub nodes: Vec<GraphNode>,
-    /// What waits for what.
+    /// The dependencies between steps.
     pub edges: Vec<Edge>,
 }
 
@@ -38,18 +39,18 @@ pub struct Graph {
 pub struct GraphNode {
     /// The step's id in its document.
     pub id: String,
-    /// What a person calls the step; empty when it only has an id.
+    /// The step's human-readable name; empty if it only has an id.
     pub title: String,
     /// What the step does.
     pub kind: ActionKind,
-    /// What it acts on, such as `shop orders:get`.
+    /// The target of the step, such as `shop orders:get`.
     pub detail: Option<String>,
-    /// The expression that decides whether it runs.
+    /// The expression that decides whether the step runs.
     pub condition: Option<String>,
-    /// The loop, by index, whose body this step belongs to.
+    /// The index of the loop whose body this step belongs to.
     pub parent: Option<usize>,
-    /// Whether the step belongs to the section that always runs last. A step inside a loop follows
-    /// its outermost loop, whatever it says itself.
+    /// Whether the step belongs to the section that always runs last. For a step inside a loop,
+    /// only its outermost loop counts.
     pub finally: bool,
 }
 
@@ -60,7 +61,7 @@ pub struct Edge {
     pub from: usize,
     /// Index of the step that waits.
     pub to: usize,
-    /// Words on the link.
+    /// The text on the link.
     pub label: Option<String>,
 }
 
@@ -75,14 +76,14 @@ impl Graph {
         mermaid::write(self)
     }
 
-    /// Draws the graph as a standalone SVG document that suits light and dark surroundings.
+    /// Draws the graph as a standalone SVG document for light and dark backgrounds.
     pub fn to_svg(&self) -> String {
         svg::draw(self)
     }
 }
 
 impl GraphNode {
-    /// The words a person knows the step by, safe to show on one line.
+    /// The step's name as a person knows it, safe to show on one line.
     fn name(&self) -> String {
         let title = visible(&self.title);
         if title.is_empty() { visible(&self.id) } else { title }
@@ -90,7 +91,7 @@ impl GraphNode {
 }
 
 /// Makes text safe to show on one line: runs of white space become one space, and characters that
-/// could steer a terminal, reorder a line, hide, or break XML are spelled out.
+/// could control a terminal, reorder a line, be invisible or break XML are escaped.
 fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for word in text.split_whitespace() {

@@ -1,19 +1,20 @@
-//! Where the cells of a grid stand in their rows, by least squares and then by eye.
+//! Positions the cells of a grid within their rows: first by least squares, then with visual
+//! corrections.
 
 use super::grid::{Cell, Grid, Neighbours};
 use crate::limits;
 
-/// Least space between two boxes of a row.
+/// Minimum space between two boxes of a row.
 pub(super) const BOX_GAP: f64 = 28.0;
-/// Least space between a passing link and its neighbours.
+/// Minimum space between a passing link and its neighbours.
 const LANE_GAP: f64 = 16.0;
 
 impl Grid {
-    /// Pulls every cell towards its neighbours, row by row, as far as the spacing allows.
+    /// Pulls every cell towards its neighbours, row by row, within the limits of the spacing.
     pub(super) fn position(&mut self) {
         for row in 0..self.rows.len() {
             let offsets = self.offsets(row);
-            // Boxes alone decide the middle, so that full rows stand exactly below each other.
+            // Only boxes determine the centre, so that full rows line up exactly.
             let boxes = self.rows[row].iter().zip(&offsets);
             let boxes = boxes.filter(|(cell, _)| !self.cells[**cell].is_dummy());
             let edges = boxes.map(|(&cell, offset)| (offset, self.cells[cell].width / 2.0));
@@ -37,7 +38,7 @@ impl Grid {
         }
     }
 
-    /// Least distance of each cell of a row from the first.
+    /// The minimum distance of each cell of a row from the first.
     fn offsets(&self, row: usize) -> Vec<f64> {
         let mut offset = 0.0;
         let mut before: Option<&Cell> = None;
@@ -52,8 +53,8 @@ impl Grid {
         offsets
     }
 
-    /// Least squares under the spacing: once the least distances are subtracted the positions only
-    /// have to be in order, which pooling neighbours that are not solves exactly.
+    /// Least squares with minimum distances: once these are subtracted, the positions only have to
+    /// be in order, which pooling adjacent violators solves exactly.
     fn pull_row(&mut self, row: usize, side: Neighbours) {
         struct Pool {
             sum: f64,
@@ -64,7 +65,7 @@ impl Grid {
         let mut pools: Vec<Pool> = Vec::new();
         for (&index, offset) in self.rows[row].iter().zip(&offsets) {
             let cell = &self.cells[index];
-            // A cell nothing pulls stays where it is unless others need the room.
+            // A cell that nothing pulls stays where it is unless others need the space.
             let mut pool = Pool { sum: 0.01 * (cell.x - offset), weight: 0.01, count: 1 };
             for near in cell.near(side).map(|near| &self.cells[near]) {
                 let weight = pull(cell, near);
@@ -87,8 +88,8 @@ impl Grid {
         }
     }
 
-    /// Lines up runs of cells that only continue each other, where their neighbours leave room:
-    /// least squares leaves them a few pixels apart, which looks like a mistake.
+    /// Aligns runs of cells that only continue each other, if their neighbours leave enough space.
+    /// Least squares leaves them a few pixels apart, which looks like a mistake.
     pub(super) fn straighten(&mut self) {
         let mut is_taken = vec![false; self.cells.len()];
         let mut starts: Vec<_> = (0..self.cells.len()).collect();
@@ -117,7 +118,8 @@ impl Grid {
         }
     }
 
-    /// The cell straight below: the next of a trunk, or of a line of boxes that does not branch.
+    /// The cell straight below: the next one of a trunk, or of a chain of boxes that does not
+    /// branch.
     fn continuation(&self, cell: usize) -> Option<usize> {
         let is_dummy = |cell: usize| self.cells[cell].is_dummy();
         let below = &self.cells[cell].below;
@@ -130,7 +132,7 @@ impl Grid {
         }
     }
 
-    /// The least and the greatest position the neighbours in the row leave to a cell.
+    /// The smallest and largest position that the neighbours in the row leave for a cell.
     fn room(&self, cell: usize) -> (f64, f64) {
         let Cell { row, order, .. } = self.cells[cell];
         let neighbour = |order: usize| self.rows[row].get(order).map(|&p| &self.cells[p]);
@@ -142,7 +144,7 @@ impl Grid {
     }
 }
 
-/// How much a neighbour pulls a cell: straight trunks matter more than centred boxes, and a bus
+/// How strongly a neighbour pulls a cell: straight trunks matter more than centred boxes, and a bus
 /// reaches its boxes wherever they are.
 fn pull(cell: &Cell, near: &Cell) -> f64 {
     match (cell.is_dummy(), near.is_dummy()) {
@@ -153,7 +155,7 @@ fn pull(cell: &Cell, near: &Cell) -> f64 {
     }
 }
 
-/// Least distance between the middles of two neighbours in a row.
+/// The minimum distance between the centres of two neighbours in a row.
 fn spacing(left: &Cell, right: &Cell) -> f64 {
     let both_boxes = left.width > 0.0 && right.width > 0.0;
     f64::midpoint(left.width, right.width) + if both_boxes { BOX_GAP } else { LANE_GAP }

@@ -1,8 +1,8 @@
 //! Paints a drawing as SVG.
 //!
-//! The document stands alone: no script, no reference to anything outside, and no ids, so two
-//! drawings can share a page. Kinds differ by icon and word as well as by colour. Each node carries
-//! its step id in `data-id`, for a host that wants to colour or link steps.
+//! The document is self-contained: no scripts, no external references, and no ids, so two drawings
+//! can share a page. Kinds differ by icon and word as well as by colour. Each node carries its step
+//! id in `data-id`, for a host that wants to colour or link steps.
 
 use std::fmt::{self, Write as _};
 
@@ -13,20 +13,21 @@ use super::text_width::{Font, fit, measure};
 use super::{ActionKind, Graph, GraphNode, SVG_STYLE, visible};
 use crate::limits;
 
-/// Bounds of a card's width; all cards of a drawing are as wide as its longest text asks.
+/// Minimum and maximum width of a card; all cards of a drawing have the width that its longest text
+/// needs.
 const CARD_WIDTH: (f64, f64) = (176.0, 272.0);
 const CARD_HEIGHT: f64 = 52.0;
 const CARD_RADIUS: f64 = 10.0;
 const FRAME_RADIUS: f64 = 14.0;
-/// Added to a card for the pill that holds a condition.
+/// Height added to a card for the pill that contains a condition.
 const PILL_ROW: f64 = 24.0;
 const PILL_HEIGHT: f64 = 18.0;
 const PADDING: f64 = 12.0;
 const BADGE: f64 = 28.0;
-/// Where the text of a card begins.
+/// The left edge of a card's text.
 const TEXT_LEFT: f64 = PADDING + BADGE + 10.0;
 const ARROW: f64 = 7.0;
-/// Corners of a bus.
+/// Corner radius of a bus.
 const BUS_RADIUS: f64 = 6.0;
 
 pub(super) fn draw(graph: &Graph) -> String {
@@ -60,7 +61,7 @@ fn write_svg(svg: &mut String, graph: &Graph) -> fmt::Result {
     for card in &drawing.cards {
         draw_node(svg, &graph.nodes[card.node], card, "card")?;
     }
-    // Labels come last: a link that crosses one must not strike it through.
+    // Labels are drawn last so that no link crosses them out.
     for wire in &drawing.wires {
         draw_label(svg, wire, drawing.width)?;
     }
@@ -79,7 +80,7 @@ fn head_sizes(graph: &Graph) -> Vec<BoxSize> {
         texts.into_iter().fold(0.0, f64::max) + PADDING
     });
     let widest = wanted.fold(CARD_WIDTH.0, f64::max).min(CARD_WIDTH.1);
-    // An even width keeps the middle of every card on a whole pixel.
+    // An even width keeps the centre of every card on a whole pixel.
     let width = (widest / 2.0).ceil() * 2.0;
     let height = |node: &GraphNode| CARD_HEIGHT + condition(node).map_or(0.0, |_| PILL_ROW);
     graph.nodes.iter().map(|node| BoxSize { width, height: height(node) }).collect()
@@ -178,7 +179,7 @@ fn draw_finally(svg: &mut String, section: &FinallySection) -> fmt::Result {
     writeln!(svg, "</g>")
 }
 
-/// All links in one path for each style, so that strokes which meet in a trunk do not add up.
+/// Draws all links of a style as one path, so that strokes that meet in a trunk do not add up.
 fn draw_wires(svg: &mut String, wires: &[Wire]) -> fmt::Result {
     let mut arrows = String::new();
     for (class, back) in [("wire", false), ("wire back", true)] {
@@ -219,8 +220,8 @@ fn trace_wire(paths: &mut String, arrows: &mut String, wire: &Wire) -> fmt::Resu
     writeln!(paths, "{path}")
 }
 
-/// The curve from one vertical run to the next, which leaves and arrives upright. It ends at `to`,
-/// which is above the next run when an arrow head fills the rest.
+/// The curve from one vertical run to the next, which starts and ends vertically. It ends at `to`,
+/// which is above the next run if an arrowhead fills the rest.
 fn bend(upper: WireRun, lower: WireRun, to: f64) -> String {
     let from = upper.bottom;
     if (upper.x - lower.x).abs() < 0.5 {
@@ -233,7 +234,7 @@ fn bend(upper: WireRun, lower: WireRun, to: f64) -> String {
     format!(" C{} {middle} {} {middle} {} {to}", upper.x, lower.x, lower.x)
 }
 
-/// Down to the bus, along it and down again, with round corners where there is room for them.
+/// A path down to the bus, along it and down again, with rounded corners where there is space.
 fn bus_bend(from: f64, to: f64, bus: f64, end: f64) -> String {
     let radius = BUS_RADIUS.min((to - from).abs() / 2.0).min(end - bus).max(0.0);
     let side = if to > from { radius } else { -radius };
@@ -252,7 +253,8 @@ fn draw_label(svg: &mut String, wire: &Wire, drawing_width: f64) -> fmt::Result 
     let text = fit(label, limits::GRAPH_LABEL_WIDTH, Font::Kind);
     let width = measure(&text, Font::Kind).ceil() + 14.0;
     let middle = f64::midpoint(upper.x, lower.x);
-    // A link against the flow runs right of one along it: its label keeps to that side.
+    // A link against the flow is drawn to the right of a forward link, so its label is placed on
+    // that side.
     let x = if wire.back { middle + width / 2.0 - 14.0 } else { middle };
     let x = x.min(drawing_width - width / 2.0 - 4.0).max(width / 2.0 + 4.0);
     let y = f64::midpoint(upper.bottom, lower.top);
@@ -269,7 +271,7 @@ fn draw_label(svg: &mut String, wire: &Wire, drawing_width: f64) -> fmt::Result 
     )
 }
 
-/// Strokes on a 16 by 16 grid.
+/// An icon's strokes on a 16 by 16 grid.
 fn icon(kind: ActionKind) -> &'static str {
     match kind {
         ActionKind::Run => "M5 3.2v9.6l7.6-4.8z",

@@ -1,4 +1,4 @@
-//! Goldens of small graphs in all three forms, and what must hold for any graph at all.
+//! Snapshots of small graphs in all three formats, and invariants that hold for any graph.
 
 use std::collections::HashSet;
 
@@ -36,7 +36,7 @@ fn numbered(count: usize, edges: &[(usize, usize)]) -> Graph {
     graph((0..count).map(|index| node(&format!("s{index}"), ActionKind::Run)).collect(), edges)
 }
 
-/// Every feature once: a condition, a way back, a loop in a loop, and a closing section.
+/// Every feature once: a condition, a back link, a nested loop, and a `finally` section.
 fn refund() -> Graph {
     let inside = |node: GraphNode, parent| GraphNode { parent: Some(parent), ..node };
     let nodes = vec![
@@ -398,7 +398,7 @@ fn any_graph() -> impl Strategy<Value = Graph> {
     })
 }
 
-/// What every drawing of every graph keeps true.
+/// The invariants of every drawing.
 fn assert_holds(graph: &Graph, width: usize) {
     let text = graph.to_text(width);
     for line in text.lines() {
@@ -428,7 +428,8 @@ fn drawing(graph: &Graph) -> Drawing {
     Drawing::new(&Levels::of(graph), &heads)
 }
 
-/// Boxes do not overlap unless one contains the other as its loop, and all are inside the drawing.
+/// Boxes do not overlap unless one is a loop that contains the other, and all are inside the
+/// drawing.
 fn assert_apart(graph: &Graph, drawing: &Drawing) {
     let levels = Levels::of(graph);
     let blocks: Vec<&Block> = drawing.frames.iter().chain(&drawing.cards).collect();
@@ -460,7 +461,7 @@ fn same(a: f64, b: f64) -> bool {
     (a - b).abs() < 1.5
 }
 
-/// A small XML reader: tags balance, attributes are quoted, text holds no stray markup.
+/// A minimal XML parser: tags balance, attributes are quoted, and text contains no stray markup.
 fn assert_well_formed(svg: &str) {
     let mut open = Vec::new();
     let mut rest = svg;

@@ -1,8 +1,8 @@
-//! Draws the graph for a terminal, downwards, in the manner of `git log --graph`.
+//! Draws the graph for a terminal, from top to bottom, in the style of `git log --graph`.
 //!
-//! Every step has a line; lanes to its left carry what later steps still wait for. Lanes that wait
-//! for the same steps join, so a fan-in stays narrow. A level that needs more lanes than fit falls
-//! back to a list that names what each step waits for. Meaning never rests on colour.
+//! Every step has a line; lanes to its left lead to the later steps that wait for it. Lanes with
+//! the same waiting steps are merged, so a fan-in stays narrow. A level that needs more lanes than
+//! fit falls back to a list that names each step's dependencies. Meaning never depends on colour.
 
 use unicode_width::UnicodeWidthChar as _;
 
@@ -10,7 +10,7 @@ use super::levels::{Level, LevelLink, Levels};
 use super::{ActionKind, Graph, GraphNode, visible};
 use crate::limits;
 
-/// Column a lane takes, with the space after it.
+/// The width of a lane, including the space after it.
 const LANE_WIDTH: usize = 2;
 
 pub(super) fn draw(graph: &Graph, width: usize) -> String {
@@ -38,13 +38,13 @@ pub(super) fn draw(graph: &Graph, width: usize) -> String {
     align(&drawing.rows, width)
 }
 
-/// One line: lanes, then a name, then the rest from a column all lines share.
+/// One line: lanes, then a name, then the rest starting at a column that all lines share.
 #[derive(Default)]
 struct Row {
     lanes: String,
     name: String,
     rest: String,
-    /// Whether the line is text of its own that no column applies to.
+    /// Whether the line is free text without columns.
     plain: bool,
 }
 
@@ -106,8 +106,8 @@ impl TextDrawing<'_> {
         }
     }
 
-    /// What the drawn lanes do not say: conditions, words on links, links against the flow and,
-    /// where there are no lanes, what the step waits for.
+    /// What the lanes do not show: conditions, labels of links, links against the flow and, if
+    /// there are no lanes, the step's dependencies.
     fn notes(
         &self,
         level: &Level,
@@ -139,17 +139,17 @@ impl TextDrawing<'_> {
     }
 }
 
-/// How the lanes look around one step.
+/// The lanes around one step.
 struct Step {
-    /// The line above that brings lanes to the step.
+    /// The line above, which leads lanes to the step.
     link: Option<String>,
-    /// The step's own line, with the step's cell cut out.
+    /// The step's own line, before and after the step's cell.
     node: (String, String),
-    /// Whether it waits for something.
+    /// Whether the step waits for another one.
     connected: bool,
-    /// Whether something later waits for the step.
+    /// Whether a later step waits for this one.
     goes_on: bool,
-    /// The line below that joins the step's lane with one that waits for the same.
+    /// The line below, which merges the step's lane with one that has the same waiting steps.
     merge: Option<String>,
 }
 
@@ -160,10 +160,10 @@ impl Step {
     }
 }
 
-/// A lane holds the members that wait for it, in ascending order.
+/// A lane, represented by the members that wait for it, in ascending order.
 type Lane = Option<Vec<usize>>;
 
-/// Plans the lanes of a level; none when it takes more than `lanes_max`.
+/// Plans the lanes of a level; `None` if it needs more than `lanes_max`.
 fn plan_lanes(level: &Level, lanes_max: usize) -> Option<Vec<Step>> {
     let mut consumers = vec![Vec::new(); level.members.len()];
     for link in level.forward() {
@@ -171,7 +171,7 @@ fn plan_lanes(level: &Level, lanes_max: usize) -> Option<Vec<Step>> {
     }
     let mut lanes: Vec<Lane> = Vec::new();
     let mut steps: Vec<Step> = Vec::with_capacity(level.members.len());
-    // The column whose last drawn cell is a step, under which a link must show.
+    // The column whose last drawn cell is a step, below which a link must be visible.
     let mut step_above = None;
     for (position, &member) in level.sequence.iter().enumerate() {
         let sources: Vec<usize> = (0..lanes.len())
@@ -195,7 +195,7 @@ fn plan_lanes(level: &Level, lanes_max: usize) -> Option<Vec<Step>> {
         }
         lanes.resize(lanes.len().max(column + 1), None);
         let is_straight = sources == [column] && step_above != Some(column);
-        // A part that nothing connects to what came before starts after an empty line.
+        // A part that is not connected to the previous steps starts after an empty line.
         let was_connected = steps.last().is_some_and(|step| step.connected);
         let goes_on = !consumers[member].is_empty();
         let is_apart = !before.contains(&true) && (was_connected || goes_on);
@@ -208,7 +208,7 @@ fn plan_lanes(level: &Level, lanes_max: usize) -> Option<Vec<Step>> {
         });
         let node = draw_step(&lanes, column);
         let waiting = std::mem::take(&mut consumers[member]);
-        // The next step's own link joins the lanes when it is all they wait for.
+        // If only the next step waits, its own link joins the lanes.
         let next_joins = level.sequence.get(position + 1).is_some_and(|&next| waiting == [next]);
         let twin = lanes.iter().position(|lane| lane.as_ref() == Some(&waiting));
         lanes[column] = goes_on.then_some(waiting);
@@ -221,7 +221,7 @@ fn plan_lanes(level: &Level, lanes_max: usize) -> Option<Vec<Step>> {
     Some(steps)
 }
 
-/// Joins two lanes in the left one of the two.
+/// Joins two lanes into the left one.
 fn merge_lanes(lanes: &mut [Lane], one: usize, other: usize) -> String {
     let before: Vec<bool> = lanes.iter().map(Option::is_some).collect();
     lanes[one.max(other)] = None;
@@ -229,8 +229,8 @@ fn merge_lanes(lanes: &mut [Lane], one: usize, other: usize) -> String {
     draw_link(&before, &after, &[one, other])
 }
 
-/// A line that connects the `touched` columns, between one state of the lanes and the next. A lane
-/// it only crosses stays a plain bar.
+/// A line that connects the `touched` columns, between one state of the lanes and the next. Lanes
+/// that it only crosses stay plain bars.
 fn draw_link(before: &[bool], after: &[bool], touched: &[usize]) -> String {
     let first = touched.iter().copied().min().unwrap_or(0);
     let last = touched.iter().copied().max().unwrap_or(0);
@@ -270,7 +270,7 @@ fn corner(vertical: (bool, bool), horizontal: (bool, bool)) -> char {
     }
 }
 
-/// The lanes left and right of a step.
+/// The lanes to the left and right of a step.
 fn draw_step(lanes: &[Lane], column: usize) -> (String, String) {
     let bar = |lane: &Lane| if lane.is_some() { '│' } else { ' ' };
     let before = lanes[..column].iter().flat_map(|lane| [bar(lane), ' ']).collect();
@@ -304,7 +304,7 @@ fn summary(node: &GraphNode) -> String {
     parts.join(" · ")
 }
 
-/// Puts the rows together, the rest of each from one column on, and cuts what is too wide.
+/// Joins the rows, aligns the rest of each at one column, and truncates lines that are too wide.
 fn align(rows: &[Row], width: usize) -> String {
     let name_end = |row: &Row| columns(&row.lanes) + columns(&row.name);
     let table = rows.iter().filter(|row| !row.plain);
@@ -323,7 +323,7 @@ fn align(rows: &[Row], width: usize) -> String {
     text
 }
 
-/// Cuts a line to a number of terminal columns.
+/// Truncates a line to a number of terminal columns.
 fn cut(line: &str, width: usize) -> String {
     if columns(line) <= width {
         return line.to_owned();
@@ -344,7 +344,8 @@ fn columns(text: &str) -> usize {
     text.chars().map(char_columns).sum()
 }
 
-/// Columns of a character, never too few: the selector for emoji style widens what it follows.
+/// The width of a character in columns, never underestimated: the emoji variation selector widens
+/// the character before it.
 fn char_columns(c: char) -> usize {
     if c == '\u{fe0f}' { 1 } else { c.width().unwrap_or(0) }
 }

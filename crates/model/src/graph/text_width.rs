@@ -1,13 +1,13 @@
-//! How wide text is likely to be, and how much of it fits.
+//! Estimates how wide text is and how much of it fits.
 //!
-//! Fonts are the reader's, so widths are estimates that lean towards the widest common ones: text
-//! is cut a little early rather than painted over its border.
+//! The reader's fonts are unknown, so widths are estimates that lean towards the widest common
+//! fonts: text is truncated a little early rather than painted over its border.
 
 use unicode_width::UnicodeWidthChar as _;
 
 use super::grid::real;
 
-/// A font as far as measuring needs it.
+/// A font as needed for measuring.
 #[derive(Clone, Copy)]
 pub(super) enum Font {
     Name,
@@ -16,7 +16,7 @@ pub(super) enum Font {
     Pill,
 }
 
-/// Cuts text to what fits in `room` pixels.
+/// Truncates text to fit in `room` pixels.
 pub(super) fn fit(text: &str, room: f64, font: Font) -> String {
     if measure(text, font) <= room {
         return text.to_owned();
@@ -34,7 +34,7 @@ pub(super) fn measure(text: &str, font: Font) -> f64 {
     text.chars().map(|c| advance(c, font)).sum()
 }
 
-/// Estimated advance of a character in pixels, a little generous: fonts differ.
+/// The estimated advance of a character in pixels, slightly generous because fonts differ.
 fn advance(c: char, font: Font) -> f64 {
     let cells = c.width().unwrap_or(0);
     match font {

@@ -1,7 +1,7 @@
 //! Condition objects of the guide spelling: a total function of the caller's context.
 //!
-//! Tolerant where agents are sloppy (case, spaces, `"0.9"` for `0.9`), strict where authors are: an
-//! unknown operator makes the document invalid instead of being silently false.
+//! Lenient with sloppy values from agents (case, spaces, `"0.9"` for `0.9`), strict with authors:
+//! an unknown operator makes the document invalid instead of being silently false.
 
 use std::cmp::Ordering::Equal;
 use std::fmt;
@@ -16,12 +16,11 @@ use crate::finding::{Finding, Rule, Severity};
 use crate::pattern;
 use crate::suggest;
 
-/// A condition: all of its tests hold. Without tests it always holds.
+/// A condition that holds if all of its tests hold. Without tests it always holds.
 #[derive(Debug, Clone)]
 pub struct Condition {
-    /// Where it stands.
     pub at: Span,
-    /// What has to hold.
+    /// The tests that must all hold.
     pub tests: Vec<Test>,
 }
 
@@ -31,18 +30,18 @@ impl PartialEq for Condition {
     }
 }
 
-/// One part of a condition.
+/// One test of a condition.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Test {
-    /// The variable is there and neither null, false, 0 nor empty.
+    /// The variable exists and is not null, false, 0 or empty.
     Truthy(Variable),
-    /// The variable compares as said.
+    /// The comparison holds for the variable.
     Compare(Variable, Comparison),
-    /// Every one holds.
+    /// All conditions hold.
     And(Vec<Condition>),
     /// At least one holds.
     Or(Vec<Condition>),
-    /// It does not hold.
+    /// The condition does not hold.
     Not(Box<Condition>),
 }
 
@@ -50,19 +49,19 @@ pub enum Test {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variable(pub String);
 
-/// Where conditions and prompts find their variables: the caller's context, perhaps with the
-/// variables of loops laid over it.
+/// The variables available to conditions and prompts: the caller's context, possibly overlaid with
+/// loop variables.
 pub trait Variables {
     /// The value at a dotted path; null counts as present.
     fn get(&self, path: &str) -> Option<&Value>;
 
-    /// All of them as one object.
+    /// All variables as one object.
     fn to_value(&self) -> Value;
 }
 
 impl Variables for Value {
     fn get(&self, path: &str) -> Option<&Value> {
-        // A key that has dots in it is taken as it is written.
+        // A key that contains dots matches as written.
         Value::get(self, path).or_else(|| descend(self, path))
     }
 
@@ -71,7 +70,7 @@ impl Variables for Value {
     }
 }
 
-/// What stands at a dotted path under a value; a number in it is the index of a list.
+/// The value at a dotted path below a value; a number in the path is a list index.
 pub(crate) fn descend<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     path.split('.').try_fold(value, |value, part| match value {
         Value::Array(items) => items.get(part.parse::<usize>().ok()?),
@@ -79,7 +78,7 @@ pub(crate) fn descend<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     })
 }
 
-/// An operator with what it compares to.
+/// An operator and its right-hand side.
 #[derive(Debug, Clone)]
 pub enum Comparison {
     Equals(Value),
@@ -97,33 +96,32 @@ pub enum Comparison {
 
 impl PartialEq for Comparison {
     fn eq(&self, other: &Self) -> bool {
-        // A regular expression is its source.
+        // Regular expressions are compared by their source.
         format!("{self:?}") == format!("{other:?}")
     }
 }
 
-/// What is known of a condition under a context that may still grow.
+/// What is known about a condition in a context to which variables may still be added.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Truth {
-    /// It holds.
+    /// The condition holds.
     Holds,
-    /// It does not, whatever is added.
+    /// The condition fails, whatever variables are added.
     Fails,
-    /// It depends on variables that are absent.
+    /// The result depends on missing variables.
     Undecided(Vec<MissingVariable>),
 }
 
-/// An absent variable and the values that would make its test hold, where they can be listed.
+/// A missing variable and the values that would make its test hold, if they can be listed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MissingVariable {
-    /// The variable.
     pub variable: String,
-    /// The values.
+    /// The values that would make the test hold.
     pub expected: Option<Vec<Value>>,
 }
 
 impl Condition {
-    /// Whether it holds. A missing variable equals null and nothing else.
+    /// Whether the condition holds. A missing variable equals null and nothing else.
     pub fn holds(&self, context: &dyn Variables) -> bool {
         self.tests.iter().all(|test| match test {
             Test::Truthy(variable) => context.get(&variable.0).is_some_and(is_truthy),
@@ -134,12 +132,12 @@ impl Condition {
         })
     }
 
-    /// Whether it holds, fails, or waits for a variable.
+    /// Whether the condition holds, fails, or waits for a variable.
     pub fn decide(&self, context: &dyn Variables) -> Truth {
         all(self.tests.iter().map(|test| test.decide(context)))
     }
 
-    /// The variables it reads, in order, without repeats.
+    /// The variables that the condition reads, in order, without duplicates.
     pub fn variables(&self) -> Vec<&str> {
         let mut names = Vec::new();
         self.collect(&mut names);
@@ -236,7 +234,7 @@ impl Truth {
         match self {
             Truth::Holds => Truth::Fails,
             Truth::Fails => Truth::Holds,
-            // The values that would have made it hold now keep it from holding.
+            // Under `not`, the values that would make the inner condition hold make this one fail.
             Truth::Undecided(wanted) => Truth::Undecided(
                 wanted.into_iter().map(|one| MissingVariable { expected: None, ..one }).collect(),
             ),
@@ -244,12 +242,14 @@ impl Truth {
     }
 }
 
-/// Fails if one fails, holds if all hold, else waits for what the undecided ones want.
+/// Fails if any fails, holds if all hold, and otherwise waits for the variables of the undecided
+/// ones.
 fn all(truths: impl Iterator<Item = Truth>) -> Truth {
     combined(truths, Truth::Fails, Truth::Holds)
 }
 
-/// Holds if one holds, fails if all fail, else waits for what the undecided ones want.
+/// Holds if any holds, fails if all fail, and otherwise waits for the variables of the undecided
+/// ones.
 fn any(truths: impl Iterator<Item = Truth>) -> Truth {
     combined(truths, Truth::Holds, Truth::Fails)
 }
@@ -326,7 +326,7 @@ fn contains(found: &Value, part: &Value) -> bool {
     }
 }
 
-/// Equality as people mean it.
+/// Lenient equality: ignores case, and treats text and the number or boolean it spells as equal.
 pub fn equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::String(one), Value::String(other)) => fold(one) == fold(other),
@@ -351,7 +351,7 @@ pub fn equal(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// A whole number, exactly: a float could not tell large ones apart.
+/// An exact integer, since floats cannot tell large integers apart.
 fn as_whole(value: &Value) -> Option<i128> {
     match value {
         Value::Number(number) => {
@@ -392,7 +392,7 @@ const OPERATORS: &[&str] = &[
     "var",
 ];
 
-/// Spellings from elsewhere and the operator they mean.
+/// Operator names from other languages, and the operators they stand for.
 const SLIPS: Aliases = &[
     ("equals", &["eq", "is", "==", "value"]),
     ("not_equals", &["ne", "neq", "!=", "not_eq"]),
@@ -415,7 +415,7 @@ impl Decode for Condition {
         let SyntaxKind::Map(entries) = &node.kind else { return wrong(node, report) };
         let before = report.count();
         let variable = variable(node, report);
-        // Beside a `var` that could not be read nothing can be said of the operators.
+        // If `var` could not be read, nothing can be said about the operators next to it.
         let readable = variable.is_some() || node.get("var").is_none();
         let operators = entries.iter().filter(|(key, _)| readable && key.name != "var");
         let test = |(key, value): &_| test(key, value, variable.as_ref(), report);
@@ -493,8 +493,8 @@ fn test(
     Some(Test::Compare(variable?.clone(), comparison))
 }
 
-/// Says of operators that compare nothing that `var` is missing; a misspelt one has been reported
-/// as the key it is.
+/// Reports operators without a `var`. If there is an unknown key, it may be a misspelled `var` and
+/// has been reported already.
 fn missing_variable(entries: &[(SyntaxKey, SyntaxNode)], report: &mut Report) {
     let name = |key: &SyntaxKey| canonical(&key.name).to_owned();
     let known = entries.iter().all(|(key, _)| OPERATORS.contains(&name(key).as_str()));
@@ -508,7 +508,7 @@ fn missing_variable(entries: &[(SyntaxKey, SyntaxNode)], report: &mut Report) {
     }
 }
 
-/// The operator that a spelling in camel case stands for.
+/// The operator that a camel-case spelling stands for.
 fn canonical(name: &str) -> &str {
     match name {
         "notEquals" => "not_equals",
@@ -535,7 +535,7 @@ fn unknown_operator(key: &SyntaxKey, value: &SyntaxNode, report: &mut Report) {
     });
 }
 
-/// Whether an operator compares with such a value at all: half of what tells a misspelt one.
+/// Whether an operator accepts a value of this form, which helps to recognize misspelled operators.
 fn takes(operator: &str, value: &SyntaxNode) -> bool {
     match operator {
         "and" | "or" => !value.items().is_empty() && value.items().iter().all(SyntaxNode::is_map),
@@ -566,7 +566,7 @@ fn comparison(name: &str, value: &SyntaxNode, report: &mut Report) -> Option<Com
     })
 }
 
-/// A number, or text that is one.
+/// A number, or text that contains one.
 struct Bound(f64);
 
 impl Decode for Bound {

@@ -1,7 +1,7 @@
-//! What the output of an agent step is checked for.
+//! The criteria that the output of an agent step is checked against.
 //!
-//! Here the criteria are read and found sound; judging outputs with them is another matter. A fault
-//! inside them is reported under one rule, so that a guide with one bad pattern can still be
+//! This module decodes and validates the criteria; it does not check outputs. All errors inside
+//! criteria are reported under one rule, so that a guide with one invalid pattern can still be
 //! listed and walked.
 
 use milepost_syntax::mend::Mend;
@@ -22,26 +22,24 @@ use crate::suggest;
 /// A rule or a composition of rules.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Criteria {
-    /// Every one holds: `and`, or a plain list.
+    /// All criteria hold: `and`, or a plain list.
     All(Vec<Criteria>),
     /// At least one holds.
     Any(Vec<Criteria>),
-    /// It does not hold.
+    /// The criterion does not hold.
     Not(Box<Criteria>),
-    /// One rule.
+    /// A single rule.
     Check(Check),
 }
 
-/// One rule.
+/// A single rule.
 #[derive(Debug, Clone)]
 pub struct Check {
-    /// Where it stands.
     pub at: Span,
-    /// What is checked.
     pub kind: CheckKind,
-    /// What the author says when it fails.
+    /// The author's message for a failure.
     pub message: String,
-    /// When it applies at all.
+    /// The condition under which the rule applies.
     pub condition: Option<Condition>,
 }
 
@@ -55,28 +53,29 @@ impl PartialEq for Check {
 /// What a rule checks.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CheckKind {
-    /// The output holds this text.
+    /// The output contains this text.
     Contains(String),
-    /// The output matches.
+    /// The output matches a pattern.
     Regex(RulePattern),
     /// The output has at least and at most so many characters.
     Length { min: Option<u64>, max: Option<u64> },
-    /// The output is JSON of this schema.
+    /// The output is JSON that matches this schema.
     Schema(JsonSchema),
 }
 
-/// The pattern of a rule, with look-around and back-references.
+/// The pattern of a rule, which may use look-around and back-references.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RulePattern {
     /// The pattern, in the syntax of `fancy-regex`.
     pub source: String,
-    /// The flags that count: of `i`, `m`, `s`, `x`, `u`.
+    /// The effective flags, out of `i`, `m`, `s`, `x` and `u`.
     pub flags: String,
     compiled: Lazy<Result<fancy_regex::Regex, String>>,
 }
 
 impl RulePattern {
-    /// Whether a text matches somewhere; the cause when that cannot be told within the limits.
+    /// Whether the pattern matches anywhere in the output. An error says why that cannot be decided
+    /// within the limits.
     pub fn is_match(&self, text: &str) -> Result<bool, String> {
         let compiled = self.compiled.get_or_init(|| build(&self.source, &self.flags));
         let regex = compiled.as_ref().map_err(Clone::clone)?;
@@ -90,12 +89,12 @@ impl RulePattern {
         })
     }
 
-    /// A pattern that needs no more than a linear search.
+    /// Whether a linear-time search is enough for the pattern.
     fn is_plain(&self) -> bool {
         regex_syntax::parse(&with_flags(&self.source, &self.flags)).is_ok()
     }
 
-    /// A pattern that matches at the beginning of the text or not at all.
+    /// Whether the pattern can only match at the start of the text.
     fn is_anchored(&self) -> bool {
         let begins = self.source.starts_with('^') || self.source.starts_with("\\A");
         begins && !self.flags.contains('m') && !self.source.contains('|')
@@ -172,7 +171,7 @@ fn composition(node: &SyntaxNode, report: &mut Report) -> Option<Criteria> {
     if parts.len() == 1 { parts.pop() } else { Some(Criteria::All(parts)) }
 }
 
-/// The fields of each type of rule beside `type`, `message` and `condition`.
+/// The fields of each type of rule, except `type`, `message` and `condition`.
 const FIELDS: &[(&str, &[&str])] = &[
     ("contains", &["value"]),
     ("regex", &["pattern", "flags"]),
@@ -180,7 +179,7 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("schema", &["schema"]),
 ];
 
-/// Other names under which authors look for the fields of a rule.
+/// Other names that authors use for the fields of a rule.
 const SLIPS: Aliases = &[
     ("pattern", &["regex"]),
     ("value", &["text"]),
@@ -253,7 +252,7 @@ fn rule_type(
     None
 }
 
-/// A key that was meant to be `type`, or the word of a composition, by its letters and its value.
+/// A key that was probably meant to be `type`, `and`, `or` or `not`, judging by its name and value.
 fn misspelt_type(node: &SyntaxNode) -> Option<(&SyntaxKey, &'static str)> {
     let meant = |key: &SyntaxKey, value: &SyntaxNode| {
         let is_type = value.text().is_some_and(|text| FIELDS.iter().any(|(name, _)| *name == text));
@@ -273,7 +272,7 @@ fn misspelt_type(node: &SyntaxNode) -> Option<(&SyntaxKey, &'static str)> {
     node.entries().iter().find_map(|(key, value)| Some((key, meant(key, value)?)))
 }
 
-/// The one type of rule that has the fields that are there.
+/// The type of rule, if only one has any of the fields present.
 fn type_by_field(node: &SyntaxNode) -> Option<&'static str> {
     let has = |fields: &[&str]| fields.iter().any(|field| node.get(field).is_some());
     let fitting: Vec<&str> =
@@ -283,7 +282,7 @@ fn type_by_field(node: &SyntaxNode) -> Option<&'static str> {
 
 fn required<'n>(node: &'n SyntaxNode, key: &str, report: &mut Report) -> Option<&'n SyntaxNode> {
     let found = node.get(key);
-    // A misspelt key is reported as such, not as a missing one as well.
+    // A misspelled key is reported as such, not as missing too.
     let misspelt = || {
         let stands_for = |name: &str| unalias(SLIPS, name) == Some(key) || is_near(name, key, node);
         node.entries().iter().any(|(name, _)| stands_for(&name.name))
@@ -350,13 +349,14 @@ fn regex(node: &SyntaxNode, report: &mut Report) -> Option<CheckKind> {
     Some(CheckKind::Regex(RulePattern { source: pattern, flags, compiled: Lazy::default() }))
 }
 
-/// Whether a pattern with look-around and back-references is sound, within the limits.
+/// Checks that a pattern with look-around and back-references is valid and within the limits.
 fn compile(pattern: &str, flags: &str) -> Result<(), String> {
     if pattern.len() > limits::PATTERN_BYTES {
         return Err(format!("it is longer than {} bytes", limits::PATTERN_BYTES));
     }
-    // Compiling costs a hundred times what parsing does, and a pattern that parses fails it only
-    // when it looks around or is large. It is parsed without its cases: expanding them is slow.
+    // Compiling costs a hundred times as much as parsing, and a pattern that parses can only fail
+    // to compile if it uses look-around or is large. It is parsed without the `i` flag, because
+    // expanding cases is slow.
     let caseless = flags.contains('i');
     let plain = regex_syntax::parse(&with_flags(pattern, &flags.replace('i', "")));
     let bytes = |tree: Hir| pattern::compiled_bytes(&tree, caseless);
@@ -381,13 +381,13 @@ fn build(pattern: &str, flags: &str) -> Result<fancy_regex::Regex, String> {
         .backtrack_limit(limits::PATTERN_STEPS)
         .build()
         .map_err(|error| {
-            // The library tells the size limit in words only, and in more than one way.
+            // The library reports the size limit only as text, with varying wording.
             let words = error.to_string();
             let told = words.to_lowercase();
             if told.contains("size limit") || told.contains("building nfa") {
                 return TOO_LARGE.to_owned();
             }
-            // The library below says more, when it is the one that refuses.
+            // The underlying library gives more detail if it is the one that rejects the pattern.
             let source = with_flags(pattern, flags);
             let below = regex_syntax::parse(&source).err().map(|error| error.to_string());
             let words = match (&error, below) {
@@ -400,7 +400,7 @@ fn build(pattern: &str, flags: &str) -> Result<fancy_regex::Regex, String> {
         })
 }
 
-/// A cause within a sentence: what it quotes keeps its letters.
+/// Lowercases the first letter of a cause for use within a sentence.
 fn lower_first(cause: &str) -> String {
     let mut letters = cause.chars();
     match letters.next() {

@@ -1,4 +1,4 @@
-//! Lengths of time as authors write them: `500ms`, `5s`, `10m`, `24h`, `7d`, `1h30m`.
+//! Durations as authors write them: `500ms`, `5s`, `10m`, `24h`, `7d`, `1h30m`.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::decode::{Decode, Defs, Report, wrong};
 use crate::finding::{Finding, Rule};
 use crate::limits;
 
-/// A length of time, longer than nothing and at most a year.
+/// A duration greater than zero and of at most a year.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Period(pub Duration);
 
@@ -17,7 +17,7 @@ const UNITS: [(&str, u64); 5] =
     [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
 impl Period {
-    /// Reads a text; units go from large to small and each stands once.
+    /// Parses a duration; units go from large to small and each may occur once.
     pub fn parse(text: &str) -> Option<Period> {
         let mut rest = text;
         let mut total: u64 = 0;
@@ -39,12 +39,12 @@ impl Period {
         (1..=limits::PERIOD_MS).contains(&total).then(|| Period(Duration::from_millis(total)))
     }
 
-    /// What a sloppy text was meant to be: `30`, `30 seconds`, `5 min`.
+    /// The intended form of a malformed duration such as `30`, `30 seconds` or `5 min`.
     fn meant(text: &str) -> Option<String> {
         let text = text.trim().to_ascii_lowercase();
         let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
         let unit = match text[digits..].trim() {
-            // A large bare number may as well be milliseconds.
+            // A large number without a unit may be milliseconds.
             "" if digits > 3 => return None,
             "" | "s" | "sec" | "secs" | "second" | "seconds" => "s",
             "ms" | "milliseconds" | "millis" => "ms",

@@ -1,7 +1,7 @@
 //! The guide spelling: agent-only workflows of the `workflowlookup` contract.
 //!
-//! A guide compiles to the same steps as a manifest. Fields of newer editions that change nothing
-//! here are kept, shown, and named in a warning.
+//! A guide compiles to the same steps as a manifest. Fields of newer editions that have no effect
+//! here are kept, shown, and reported in a warning.
 
 use milepost_syntax::mend::Mend;
 use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
@@ -19,7 +19,7 @@ use crate::step::{self, Action, Loop, Needs, OnError, Prompt, PromptText, RoleTe
 use crate::suggest;
 use crate::version::SemVer;
 
-/// The id of a guide: a workflow id of three characters at least that ends in a letter or digit.
+/// The id of a guide: a workflow id of at least three characters that ends in a letter or digit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuideId(pub WorkflowId);
 
@@ -56,7 +56,7 @@ impl Decode for GuideId {
     }
 }
 
-/// A field that is shown but changes nothing; its value stays in the document.
+/// A field that is shown but has no effect; its value stays in the document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptField;
 
@@ -71,7 +71,7 @@ impl Decode for KeptField {
     }
 }
 
-/// Examples in the later editions: sentences.
+/// Examples in newer editions, which are lists of sentences.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptTexts;
 
@@ -89,7 +89,7 @@ impl Decode for KeptTexts {
 }
 
 shape! {
-    /// A guide as it is written.
+    /// A guide as written.
     GuideDoc = "a guide", slips &[
         ("name", &["title"]),
         ("preconditions", &["prerequisites"]),
@@ -112,7 +112,7 @@ shape! {
     "examples" examples: opt KeptTexts = "Examples of goals it serves.",
 }
 
-/// The steps of a guide; those that could not be read are left out and have been reported.
+/// The steps of a guide. A step that could not be read is `None` and has been reported.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Steps(pub Vec<Option<GuideStepDoc>>);
 
@@ -130,7 +130,6 @@ impl Decode for Steps {
 }
 
 words! {
-    /// The `type` of a step that has one.
     GuideStepType {
         /// Repeats a body.
         Loop = "loop",
@@ -140,7 +139,7 @@ words! {
 }
 
 shape! {
-    /// A step of a guide as it is written.
+    /// A step of a guide as written.
     GuideStepDoc = "a step", slips &[
         ("title", &["name"]),
         ("runCondition", &["condition", "if", "when"]),
@@ -175,18 +174,18 @@ shape! {
 }
 
 impl GuideStepDoc {
-    /// Its id, when one could be read.
+    /// The id, if it could be read.
     fn name(&self) -> Option<&str> {
         self.id.as_ref().map(|id| id.value.as_str())
     }
 }
 
-/// A step id or the steps to repeat.
+/// The body of a loop: a step id or a list of steps.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
     /// The id of a step of the guide.
     Id(Spot<StepId>),
-    /// The steps.
+    /// The steps themselves.
     Steps(Vec<Option<GuideStepDoc>>),
 }
 
@@ -206,14 +205,12 @@ impl Decode for Body {
     }
 }
 
-/// Whether a person confirms before the step.
+/// Whether a person must confirm before the step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Confirmation {
-    /// No.
     Never,
-    /// Yes.
     Always,
-    /// When this holds.
+    /// If this condition holds.
     When(Condition),
 }
 
@@ -246,7 +243,7 @@ impl Decode for Confirmation {
     }
 }
 
-/// Text, or parts that newer editions assemble to text.
+/// Text, or parts that newer editions assemble into text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BlockText(pub Value);
 
@@ -268,7 +265,7 @@ impl Decode for BlockText {
 }
 
 shape! {
-    /// A prompt as sections.
+    /// A prompt split into sections.
     PromptBlocks = "prompt blocks";
     "goal" goal: opt BlockText = "What to achieve.",
     "constraints" constraints: opt Vec<BlockText> = "What to respect.",
@@ -289,7 +286,7 @@ shape! {
 }
 
 words! {
-    /// How a loop decides on another pass.
+    /// How a loop repeats.
     LoopType {
         /// As long as a condition holds.
         While = "while",
@@ -302,12 +299,12 @@ words! {
     }
 }
 
-/// How often a `for` loop runs.
+/// The number of passes of a `for` loop.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Count {
-    /// That often.
+    /// A fixed number.
     Times(i64),
-    /// As often as this variable of the context says.
+    /// The value of this variable in the context.
     Variable(String),
 }
 
@@ -352,7 +349,7 @@ shape! {
     "conditionSource" condition_source: opt KeptField = "Kept for other tools.",
 }
 
-/// Says what a loop of this type lacks.
+/// Reports the key that a loop of this type lacks.
 pub(crate) fn check_loop(spec: &LoopDoc, report: &mut Report) {
     if report.has_error_in(spec.at) {
         return;
@@ -373,7 +370,7 @@ pub(crate) fn check_loop(spec: &LoopDoc, report: &mut Report) {
     }
 }
 
-/// The steps of a guide as steps of the model. A step that a loop names as its body moves there.
+/// Compiles the steps of a guide. A step that a loop names as its body moves into the loop.
 pub(crate) fn steps(doc: &GuideDoc, node: &SyntaxNode, report: &mut Report) -> Vec<Step> {
     let nodes = node.get("steps").map_or(&[] as &[SyntaxNode], SyntaxNode::items);
     let all = doc.steps.as_ref().map_or(&[] as &[_], |steps| &steps.0);
@@ -407,7 +404,7 @@ fn named_bodies(steps: &[Option<GuideStepDoc>]) -> Vec<&str> {
 struct Compiler<'d, 'r> {
     all: &'d [Option<GuideStepDoc>],
     nodes: &'d [SyntaxNode],
-    /// Bodies by id being compiled, so that a loop cannot hold itself.
+    /// The ids of the bodies being compiled, so that a loop cannot contain itself.
     used: Vec<String>,
     report: &'r mut Report,
 }
@@ -444,7 +441,7 @@ impl Compiler<'_, '_> {
     }
 
     fn prompt(&mut self, doc: &GuideStepDoc, node: &SyntaxNode) -> Action {
-        // In newer editions something else may stand in for the prompt.
+        // In newer editions another key may take the place of the prompt.
         let texts = ["prompt", "promptBlocks", "templateCall", "parallelDelegations"];
         let mut texts = texts.into_iter().chain(["functionCalls", "outputContract"]);
         if !texts.any(|key| node.get(key).is_some()) && !self.report.has_stray_in(node) {
@@ -489,7 +486,7 @@ impl Compiler<'_, '_> {
             }
             Some(Body::Id(id)) => vec![self.body_by_id(id, doc)?],
             None => {
-                // A body that strayed into `loop` has been told to move out.
+                // A body misplaced inside `loop` has already been reported.
                 let strayed = self.report.has_stray_in(node) || self.report.has_error_in(spec.at);
                 if node.get("body").is_none() && !strayed {
                     self.report.add(Finding::required(doc.at, "body", step::ADD_BODY));
@@ -519,7 +516,7 @@ impl Compiler<'_, '_> {
 
     fn report_body(&mut self, id: &Spot<StepId>, nested: bool) {
         let wanted = id.value.as_str();
-        // A step that could not be read is there all the same.
+        // A step that could not be read still exists.
         let unread = self.nodes.iter().any(|node| {
             let id = node.get("id").and_then(SyntaxNode::text);
             id.is_none_or(|id| id == wanted || suggest::slug(id, false).as_deref() == Some(wanted))
@@ -542,7 +539,7 @@ impl Compiler<'_, '_> {
     }
 }
 
-/// A remark on guides without a version.
+/// Warns about guides without a version.
 pub(crate) fn check_version(doc: &GuideDoc, node: &SyntaxNode, report: &mut Report) {
     if node.get("version").is_none() && doc.version.is_none() && !report.has_stray_in(node) {
         Finding::warning(node.at, Rule::Version, "no `version`: it counts as `0.0.0`")

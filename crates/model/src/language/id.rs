@@ -1,4 +1,4 @@
-//! Identifiers: types that exist only once their text has been checked.
+//! Identifiers: types that can only be created from valid text.
 
 use std::fmt;
 
@@ -11,15 +11,15 @@ use crate::finding::{Finding, Rule};
 use crate::limits::ID_CHARS;
 use crate::suggest;
 
-/// Why a text is no identifier.
+/// Why a string is not an identifier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a valid {what}: {rule}")]
 pub struct InvalidId {
-    /// The text.
+    /// The invalid string, truncated.
     pub text: String,
     /// The kind of identifier.
     pub what: &'static str,
-    /// What it has to look like.
+    /// The expected format.
     pub rule: &'static str,
 }
 
@@ -36,18 +36,18 @@ macro_rules! identifier {
             /// What it looks like, as a regular expression.
             pub const PATTERN: &'static str = $pattern;
 
-            /// Checks a text.
+            /// Parses and validates an identifier.
             pub fn parse(text: &str) -> Result<Self, InvalidId> {
                 let check: fn(&str) -> bool = $check;
                 if check(text) {
                     return Ok($name(text.to_owned()));
                 }
-                // A hostile text is quoted only as far as a person would read it.
+                // Only a short part of a hostile string is quoted.
                 let text = text.chars().take(80).collect();
                 Err(InvalidId { text, what: $what, rule: $rule })
             }
 
-            /// The text.
+            /// The identifier as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -63,7 +63,7 @@ macro_rules! identifier {
 }
 
 identifier!(
-    /// The identity of a workflow; also the name of its file.
+    /// The id of a workflow; also the name of its file.
     WorkflowId,
     "workflow id",
     "lowercase letters, digits, `-` and `_`, at most one `.`, 1 to 64 characters",
@@ -73,7 +73,7 @@ identifier!(
         && text.split('.').all(is_word)
 );
 identifier!(
-    /// The identity of a step in its workflow.
+    /// The id of a step within its workflow.
     StepId,
     "step id",
     "lowercase letters, digits, `-` and `_`, 1 to 64 characters",
@@ -81,7 +81,6 @@ identifier!(
     |text| text.len() <= ID_CHARS && is_word(text)
 );
 identifier!(
-    /// The name of an input.
     InputName,
     "input name",
     "letters, digits, `_` and `-`, not a digit first, 1 to 64 characters",
@@ -91,7 +90,7 @@ identifier!(
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 );
 identifier!(
-    /// A catalog, which is also the group of its commands.
+    /// The id of a catalog, which is also the group of its commands.
     CatalogId,
     "catalog id",
     "lowercase letters, digits and `-`, 1 to 64 characters",
@@ -99,7 +98,7 @@ identifier!(
     |text| text.len() <= ID_CHARS && is_word(text) && !text.contains('_')
 );
 identifier!(
-    /// The identity of a run: 128 bits, so that nobody guesses or meets one by chance.
+    /// The id of a run: 128 bits, which rules out guessing and accidental collisions.
     RunId,
     "run id",
     "`run_` and 26 digits or lowercase letters, without `i`, `l`, `o` and `u`",
@@ -111,14 +110,14 @@ identifier!(
     })
 );
 
-/// Digits that nobody takes for one another, in the order of their values.
+/// Digits that are hard to confuse, in the order of their values.
 const BASE32: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-/// Digits of a run's id: 128 bits, five to a digit.
+/// The number of digits in a run id: 128 bits, five per digit.
 const RUN_DIGITS: usize = 26;
 
 impl RunId {
-    /// The id of 128 bits. Whoever wants one that nobody has brings random bits; the run that a
-    /// step starts has bits that follow from the step.
+    /// Creates an id from 128 bits. Random bits make it unique; for a run that a step starts, the
+    /// bits are derived from the step.
     pub fn from_bytes(bytes: [u8; 16]) -> RunId {
         let bits = u128::from_be_bytes(bytes);
         let digit = |at: usize| char::from(BASE32[(bits >> (5 * at)) as usize & 31]);
@@ -134,7 +133,7 @@ fn is_word(text: &str) -> bool {
 }
 
 impl StepId {
-    /// Stands in for an id that could not be read, in a draft that is never used.
+    /// A placeholder for an id that could not be read, in a draft that is never used.
     pub(crate) fn unnamed(at: milepost_syntax::span::Span) -> StepId {
         StepId(format!("unnamed-{}", at.start))
     }

@@ -1,4 +1,4 @@
-//! The inputs a workflow asks for: their types, rules, choices and defaults.
+//! The inputs of a workflow: their types, rules, choices and defaults.
 
 mod fit;
 
@@ -37,7 +37,7 @@ words! {
 }
 
 impl InputType {
-    /// Whether a value is of this type; nothing is coerced.
+    /// Whether a value has this type; nothing is coerced.
     pub fn accepts(self, value: &Value) -> bool {
         match self {
             InputType::String => value.is_string(),
@@ -53,7 +53,6 @@ impl InputType {
 words! {
     /// How many values a person picks.
     Mode {
-        /// One.
         Single = "single",
         /// Any number.
         Multiple = "multiple",
@@ -61,11 +60,11 @@ words! {
 }
 
 words! {
-    /// What happens when the provider fails.
+    /// What happens if the provider fails.
     ProviderError {
         /// The person types the value.
         Manual = "manual",
-        /// The last good choices serve.
+        /// The last good choices are used.
         Cached = "cached",
         /// The run does not start.
         Fail = "fail",
@@ -73,11 +72,11 @@ words! {
 }
 
 words! {
-    /// What happens when an argument's source has no value.
+    /// What happens if an argument's source has no value.
     Missing {
         /// The person is asked.
         Prompt = "prompt",
-        /// The argument is left out.
+        /// The argument is omitted.
         Skip = "skip",
         /// The run does not start.
         Fail = "fail",
@@ -93,13 +92,12 @@ words! {
         Env = "env",
         /// The value last used.
         History = "history",
-        /// The final output of another workflow's newest succeeded run.
+        /// The final output of another workflow's latest successful run.
         WorkflowOutput = "workflow_output",
     }
 }
 
 shape! {
-    /// An input.
     Input = "an input", slips &[
         ("description", &["desc"]),
         ("name", &["label"]),
@@ -134,17 +132,17 @@ shape! {
 }
 
 impl Input {
-    /// The type, text when none was authored.
+    /// The type; `string` if none is given.
     pub fn input_type(&self) -> InputType {
         self.kind.unwrap_or(InputType::String)
     }
 
-    /// A run cannot start without it.
+    /// Whether a run cannot start without it.
     pub fn is_required(&self) -> bool {
         self.optional != Some(true) && self.default.is_none()
     }
 
-    /// Its value must not be shown.
+    /// Whether its value must not be shown.
     pub fn is_secret(&self) -> bool {
         self.secret == Some(true)
     }
@@ -159,7 +157,7 @@ shape! {
 }
 
 shape! {
-    /// How several values become one text.
+    /// How several values become one string.
     Join = "how to join values";
     "separator" separator: opt String = "Between two values; a comma when absent.",
     "wrap_each" wrap_each: opt String = "Put before and after each value.",
@@ -184,7 +182,7 @@ shape! {
 }
 
 impl Rules {
-    /// What a value would have to be to satisfy each rule that it breaks.
+    /// What each violated rule requires of the value.
     pub fn objections(&self, value: &Value) -> Vec<(Rule, String)> {
         let mut found: Vec<(Rule, String)> = self.out_of_range(value).into_iter().collect();
         let Some(text) = value.as_str() else { return found };
@@ -215,7 +213,7 @@ impl Rules {
             }
             _ => return None,
         };
-        // Rules that no value could satisfy are the fault of the rules.
+        // If no value can satisfy the rules, the rules are wrong, not the value.
         let possible = low.zip(high).is_none_or(|(low, high)| low <= high);
         let outside = low.is_some_and(|low| size < low) || high.is_some_and(|high| size > high);
         (outside && possible).then(|| {
@@ -230,32 +228,31 @@ impl Rules {
 }
 
 words! {
-    /// The form of a text.
+    /// The format of a string.
     TextFormat {
         /// An e-mail address.
         Email = "email",
         /// An absolute URL.
         Url = "url",
-        /// The same, as JSON Schema calls it.
+        /// The same, under its JSON Schema name.
         Uri = "uri",
-        /// A UUID.
         Uuid = "uuid",
         /// A calendar date.
         Date = "date",
-        /// Date and time with zone.
+        /// A date and time with a time zone.
         DateTime = "date-time",
     }
 }
 
 impl TextFormat {
-    /// Whether a text has this form.
+    /// Whether a string has this format.
     pub fn accepts(self, text: &str) -> bool {
         let keyword = self.keyword();
         let judge = JUDGES.iter().find(|(name, _)| *name == keyword);
         judge.is_some_and(|(_, judge)| judge.is_valid(&Value::from(text)))
     }
 
-    /// The words for it.
+    /// The name of the format in messages.
     pub fn words(self) -> &'static str {
         match self {
             TextFormat::Email => "an e-mail address",
@@ -285,13 +282,12 @@ static JUDGES: LazyLock<Vec<(&'static str, jsonschema::Validator)>> = LazyLock::
 });
 
 shape! {
-    /// A default as it is written.
+    /// A default as written.
     DefaultDoc = "a default such as `{from: literal, value: …}`";
     "from" from: req DefaultFrom = "Where the default comes from.",
     "value" value: opt Spot<Value> = "The value, the variable's name, or the workflow's id.",
 }
 
-/// A default.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InputDefault(pub DefaultDoc);
 
@@ -332,7 +328,7 @@ impl Decode for InputDefault {
     }
 }
 
-/// `required:` as other languages have it; here the opposite is said, by `optional`.
+/// The key `required:`, which other languages have; inputs here use the opposite, `optional`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequiredSlip;
 
@@ -367,7 +363,7 @@ impl Decode for RequiredSlip {
     }
 }
 
-/// A regular expression of the document.
+/// A regular expression in a document.
 #[derive(Debug, Clone)]
 pub struct Pattern(pub regex::Regex);
 
@@ -389,14 +385,12 @@ impl Decode for Pattern {
     }
 }
 
-/// The command that yields choices, and the field of its answer that holds them.
+/// The command that yields choices, and the field of its response that contains them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Provider {
-    /// Where it stands.
     pub at: Span,
-    /// The command.
     pub command: CommandId,
-    /// The field of the answer.
+    /// The field of the response.
     pub field: Option<String>,
 }
 
@@ -427,7 +421,7 @@ impl Decode for Provider {
 /// Where an argument of a provider comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ArgumentSource {
-    /// A value or template.
+    /// A literal value or template.
     Value(Dynamic),
     /// Another input or a step.
     From(Box<FromDoc>),
@@ -457,7 +451,7 @@ impl Decode for ArgumentSource {
     }
 
     fn schema(defs: &mut Defs) -> Value {
-        // Any value is allowed, so the branch for sources is there for editors only.
+        // Any value is allowed, so the branch for sources only helps editors.
         json!({"anyOf": [FromDoc::schema(defs), {}]})
     }
 }

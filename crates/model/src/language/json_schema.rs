@@ -1,5 +1,5 @@
-//! JSON Schemas inside documents: checked when the document is read, without touching network or
-//! files.
+//! JSON Schemas inside documents, checked when the document is read, without network or file
+//! access.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,12 +15,10 @@ use crate::limits;
 use crate::suggest;
 use crate::violation::clip;
 
-/// A JSON Schema that is one.
+/// A valid JSON Schema.
 #[derive(Debug, Clone)]
 pub struct JsonSchema {
-    /// Where it stands.
     pub at: Span,
-    /// The schema.
     pub value: Value,
     compiled: Lazy<Result<jsonschema::Validator, String>>,
 }
@@ -31,14 +29,14 @@ impl PartialEq for JsonSchema {
     }
 }
 
-/// What does not fit a schema, and where.
+/// A mismatch between a value and a schema, and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misfit {
-    /// The JSON pointer of the value; empty for the whole.
+    /// The JSON pointer to the value; empty for the whole value.
     pub pointer: String,
-    /// What is wrong with it.
+    /// What is wrong with the value.
     pub message: String,
-    /// The property it lacks, when that is what is wrong.
+    /// The missing property, if that is the problem.
     pub missing: Option<String>,
 }
 
@@ -92,7 +90,7 @@ impl Decode for JsonSchema {
     }
 }
 
-/// Reads a schema; a bad one is reported under `rule`.
+/// Decodes a schema; an invalid one is reported under `rule`.
 pub(crate) fn decode(node: &SyntaxNode, rule: Rule, report: &mut Report) -> Option<JsonSchema> {
     if !matches!(node.kind, SyntaxKind::Map(_) | SyntaxKind::Bool(_)) {
         return wrong(node, report);
@@ -142,7 +140,7 @@ pub(crate) fn decode(node: &SyntaxNode, rule: Rule, report: &mut Report) -> Opti
     }
 }
 
-/// The keywords of JSON Schema in its editions, and those `OpenAPI` adds.
+/// The keywords of all JSON Schema editions, and those that `OpenAPI` adds.
 const KEYWORDS: &str = "\
     $anchor $comment $defs $dynamicAnchor $dynamicRef $id $recursiveAnchor $recursiveRef $ref \
     $schema $vocabulary additionalItems additionalProperties allOf anyOf const contains \
@@ -158,8 +156,8 @@ fn keywords() -> impl Iterator<Item = &'static str> {
     KEYWORDS.split_ascii_whitespace()
 }
 
-/// The first key where a keyword stands that is none and was clearly meant to be one. JSON Schema
-/// ignores what it does not know, so a misspelt `required` would check nothing, silently.
+/// The first key that is not a keyword but was clearly meant to be one. JSON Schema ignores unknown
+/// keywords, so a misspelled `required` would silently check nothing.
 fn misspelt_keyword(node: &SyntaxNode) -> Option<&SyntaxKey> {
     for (key, value) in node.entries() {
         let name = key.name.as_str();
@@ -189,10 +187,10 @@ fn misspelt_keyword(node: &SyntaxNode) -> Option<&SyntaxKey> {
     None
 }
 
-/// The types of JSON Schema.
+/// The type names of JSON Schema.
 const TYPES: &[&str] = &["string", "number", "integer", "boolean", "array", "object", "null"];
 
-/// What other languages call them.
+/// Type names of other languages.
 const TYPE_SLIPS: Aliases = &[
     ("string", &["text"]),
     ("number", &["float", "double"]),
@@ -216,7 +214,7 @@ fn unknown_type(node: &SyntaxNode, name: &str, rule: Rule) -> Finding {
     fault.did_you_mean(node.at, meant, &format!("use {types}"))
 }
 
-/// The first fault of a schema: where in it, and what.
+/// The first error of a schema: its position and message.
 fn fault(schema: &Value) -> Option<(String, String)> {
     if is_plain(schema) {
         return None;
@@ -225,14 +223,14 @@ fn fault(schema: &Value) -> Option<(String, String)> {
         (error.instance_path().to_string(), error.to_string())
     };
     let compiled = compile(schema).err()?;
-    // Compiling looks at the schema of schemas too, and says less about where.
+    // Compiling also checks against the meta-schema, but gives less precise positions.
     let judged = jsonschema::meta::validate(schema).err();
     Some(judged.as_ref().map_or_else(|| told(&compiled), told))
 }
 
-/// A schema of the everyday kind needs no meta-schema to be known as one: plain types, nested
-/// properties, lists of names. Most schemas in workflows are of that kind, and compiling each
-/// would dominate the time it takes to validate a large workflow.
+/// Whether a schema is simple enough to be valid without checking it against the meta-schema: plain
+/// types, nested properties, lists of names. Most schemas in workflows are, and compiling each one
+/// would dominate the time to validate a large workflow.
 fn is_plain(schema: &Value) -> bool {
     let Some(object) = schema.as_object() else { return schema.is_boolean() };
     object.iter().all(|(key, value)| match key.as_str() {
@@ -252,25 +250,25 @@ fn is_plain(schema: &Value) -> bool {
     })
 }
 
-/// Whether checking a value may take time that doubles with every level: references that are
-/// followed again and again, or a choice between two ways back to where it began.
+/// Whether validating a value may take exponential time: because references are expanded again and
+/// again, or because two branches of a choice lead back to the same schema.
 fn unfolds_too_far(schema: &Value) -> bool {
     let mut unfolding = Unfolding { root: schema, sizes: HashMap::new(), open: Vec::new() };
     unfolding.size(schema).parts > limits::SCHEMA_UNFOLDED
 }
 
-/// How many parts a schema has with its references followed.
+/// Counts the nodes of a schema with its references expanded.
 struct Unfolding<'s> {
     root: &'s Value,
     sizes: HashMap<&'s str, Size>,
-    /// The references that are being followed.
+    /// The references being expanded.
     open: Vec<&'s str>,
 }
 
 #[derive(Clone, Copy)]
 struct Size {
     parts: usize,
-    /// It leads back to something that is being followed.
+    /// Whether it leads back to a reference that is being expanded.
     returns: bool,
 }
 
@@ -303,7 +301,7 @@ impl<'s> Unfolding<'s> {
         let mut size = Size { parts: 1, returns: false };
         for branch in branches.as_array().into_iter().flatten() {
             let found = self.size(branch);
-            // Two ways back double the work with every level of the value.
+            // Two branches that lead back double the work with every level of the value.
             let doubles = size.returns && found.returns;
             size.add(Size { parts: if doubles { usize::MAX } else { found.parts }, ..found });
         }

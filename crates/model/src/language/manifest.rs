@@ -1,4 +1,4 @@
-//! The manifest spelling: the keys at the top, and what they compile to.
+//! The manifest spelling: its top-level keys, and what they compile to.
 
 use milepost_syntax::span::Span;
 use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
@@ -19,17 +19,16 @@ use crate::version::{Requirement, SemVer};
 use crate::workflow::{Spelling, Workflow};
 
 words! {
-    /// What kind of place a source is.
+    /// The kind of a source.
     SourceType {
         /// A file.
         Path = "path",
-        /// An address.
         Url = "url",
     }
 }
 
 shape! {
-    /// A catalog that must be there.
+    /// A required catalog.
     CatalogNeed = "a catalog", slips &[
         ("title", &["name"]),
         ("source", &["url", "path"]),
@@ -42,7 +41,7 @@ shape! {
 }
 
 shape! {
-    /// What must be there before a run.
+    /// What must exist before a run.
     Requires = "requirements";
     "catalogs" catalogs: opt Vec<CatalogNeed> = "Catalogs whose commands it uses.",
     "milepost" milepost: opt Spot<Requirement> = "The Milepost version it needs: `>=0.1`.",
@@ -56,7 +55,7 @@ shape! {
     "attempts" attempts: opt Int<0, 1_000_000> = "The number of attempts of all steps together.",
 }
 
-/// The inputs; one that could not be read keeps its name, so that its uses are not reported too.
+/// The inputs. One that could not be read keeps its name, so that its uses are not reported too.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inputs(pub Vec<(Spot<String>, Option<Input>)>);
 
@@ -78,7 +77,7 @@ impl Decode for Inputs {
                     .suggest("use letters, digits and `_`, not a digit first")
                     .add_to(report);
             }
-            // `name:` with nothing behind it is an input without any rules.
+            // `name:` without a value is an input without any rules.
             let input = match value.kind {
                 SyntaxKind::Null => Input::decode(
                     &SyntaxNode { at: value.at, kind: SyntaxKind::Map(vec![]) },
@@ -86,7 +85,7 @@ impl Decode for Inputs {
                 ),
                 _ => Input::decode(value, report),
             };
-            // Without its type nothing else about an input can be judged.
+            // If its type could not be read, nothing else about an input can be checked.
             let untyped = value.get("type").is_some() || report.has_stray_in(value);
             let typed = input.filter(|input| input.kind.is_some() || !untyped);
             (spot(key), typed)
@@ -128,7 +127,7 @@ pub(crate) fn step_items<'n>(
     None
 }
 
-/// Steps; those that could not be read are left out and have been reported.
+/// Steps. Those that could not be read are omitted and have been reported.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepList(pub Vec<Step>);
 
@@ -147,7 +146,7 @@ impl Decode for StepList {
 }
 
 shape! {
-    /// A manifest as it is written.
+    /// A manifest as written.
     ManifestDoc = "a manifest", slips &[
         ("workflow", &["workflow_id", "workflowId", "id"]),
         ("title", &["name"]),
@@ -174,11 +173,11 @@ shape! {
     "final_output" final_output: opt Dynamic = "The result of the run.",
 }
 
-/// A document that may still have errors: what the checks look at.
+/// A document that may still have errors, as input for the checks.
 #[derive(Debug)]
 pub(crate) struct Draft {
     pub(crate) workflow: Workflow,
-    /// Names of inputs that are there but could not be read.
+    /// The names of inputs that exist but could not be read.
     pub(crate) unread_inputs: Vec<String>,
 }
 
@@ -214,7 +213,7 @@ pub(crate) fn draft(doc: ManifestDoc) -> Option<Draft> {
     Some(Draft { workflow, unread_inputs })
 }
 
-/// The id of a workflow whose own could not be read: drafts with errors go nowhere.
+/// A placeholder for a workflow id that could not be read. A draft with errors is never used.
 pub(crate) fn unnamed(at: Span) -> Option<Spot<WorkflowId>> {
     let value = WorkflowId::parse("unnamed").ok()?;
     Some(Spot { at, value })

@@ -1,8 +1,8 @@
-//! The workflow language: what documents are made of.
+//! The workflow language: the parts of a document.
 //!
 //! A document is spelled as a [`manifest`] or as a [`guide`]; both compile to one [`workflow`] of
-//! [`step`]s. Each file here is one part of the language: its Rust type, how it is decoded, what is
-//! said when it is wrong, and its JSON Schema, declared together by the macros of `decode`.
+//! [`step`]s. Each file here covers one part of the language: its Rust type, its decoder, its error
+//! messages and its JSON Schema, declared together by the macros of `decode`.
 
 pub mod condition;
 pub mod criteria;

@@ -1,4 +1,4 @@
-//! Regular expressions of documents, bounded in source and in compiled size.
+//! Regular expressions in documents, limited in source and compiled size.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -12,7 +12,7 @@ use crate::decode::{Decode, Report};
 use crate::finding::{Finding, Rule};
 use crate::limits::{self, PATTERN_CASE_STATES, PATTERN_RANGE_STATES, PATTERN_STATE_BYTES};
 
-/// Reads a pattern; a bad one is reported under `rule`.
+/// Decodes a pattern; an invalid one is reported under `rule`.
 pub(crate) fn decode(node: &SyntaxNode, rule: Rule, report: &mut Report) -> Option<Regex> {
     let text = String::decode(node, report)?;
     match report.patterns.compile(&text) {
@@ -30,11 +30,12 @@ pub(crate) fn invalid(node: &SyntaxNode, rule: Rule, cause: &str) -> Finding {
         .suggest("fix the pattern, and escape characters that are meant literally")
 }
 
-/// The patterns of one document: each is compiled once, and those that are too large end it.
+/// The patterns of one document. Each is compiled once, and none are compiled after too many were
+/// too large.
 #[derive(Debug, Default)]
 pub(crate) struct Patterns {
     compiled: HashMap<String, Result<Regex, String>>,
-    /// Those of criteria, which have flags and another engine.
+    /// The patterns of criteria, which have flags and use another engine.
     sound: HashMap<(String, String), Result<(), String>>,
     large: usize,
 }
@@ -44,7 +45,7 @@ impl Patterns {
         once(&mut self.compiled, &mut self.large, text.to_owned(), || compile(text))
     }
 
-    /// Whether a pattern is sound by a test that is made once for each pattern and its flags.
+    /// Checks whether a pattern is valid, once for each pattern and its flags.
     pub(crate) fn is_sound(
         &mut self,
         text: &str,
@@ -91,7 +92,7 @@ fn compile(text: &str) -> Result<Regex, String> {
         .map_err(|error| cause(&error))
 }
 
-/// The cause without the drawing the library puts around it.
+/// The cause of an error without the library's rendering of the pattern.
 fn cause(error: &regex::Error) -> String {
     match error {
         regex::Error::CompiledTooBig(_) => TOO_LARGE.to_owned(),
@@ -103,8 +104,8 @@ fn cause(error: &regex::Error) -> String {
     }
 }
 
-/// At most how many bytes a pattern takes when it is compiled, in any case of its letters or in the
-/// one they are written in; the largest number where that cannot be told.
+/// An upper bound for the compiled size of a pattern in bytes, case-insensitive if `caseless`;
+/// `usize::MAX` if there is no estimate.
 pub(crate) fn compiled_bytes(tree: &Hir, caseless: bool) -> usize {
     let state = PATTERN_STATE_BYTES;
     match tree.kind() {
@@ -113,8 +114,8 @@ pub(crate) fn compiled_bytes(tree: &Hir, caseless: bool) -> usize {
             literal.0.len() * state * if caseless { PATTERN_CASE_STATES } else { 1 }
         }
         HirKind::Class(Class::Unicode(class)) => {
-            // The other cases of ASCII letters follow each other too, and two of the letters have a
-            // third case; other letters are not counted.
+            // The other cases of ASCII letters form contiguous ranges too, and two of the letters
+            // have a third case; other letters are not estimated.
             let ranges = class.ranges().len();
             match class.ranges().iter().all(|range| range.end().is_ascii()) {
                 _ if !caseless => state * (ranges + PATTERN_RANGE_STATES),

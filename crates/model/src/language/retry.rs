@@ -1,4 +1,4 @@
-//! When a step is tried again.
+//! When a step is retried.
 
 use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
 use serde_json::{Value, json};
@@ -7,17 +7,17 @@ use crate::decode::{Decode, Defs, Int, Report, shape, words, wrong};
 use crate::duration::Period;
 
 words! {
-    /// How the pauses between tries grow.
+    /// How the pauses between attempts grow.
     Backoff {
-        /// They do not.
+        /// Constant pauses.
         Fixed = "fixed",
-        /// They double.
+        /// Doubling pauses.
         Exponential = "exponential",
     }
 }
 
 shape! {
-    /// When a step is tried again.
+    /// When a step is retried.
     Retry = "a retry policy", slips &[
         ("max_attempts", &["attempts"]),
         ("initial", &["delay", "interval"]),
@@ -31,24 +31,23 @@ shape! {
     "on" on: opt Vec<RetryOn> = "Which failures are worth another attempt.",
 }
 
-/// Answers that are worth another try unless an author says so, as a failed connection is.
+/// Statuses that are retried by default, as a failed connection is.
 pub const STATUSES: [u16; 4] = [429, 502, 503, 504];
 
-/// What is worth another try.
+/// A failure that is worth another attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryOn {
     /// The connection failed.
     Network,
-    /// It took too long.
+    /// The request timed out.
     Timeout,
-    /// One status.
     Status(u16),
-    /// A hundred statuses: 4 or 5.
+    /// A class of statuses: 4 for 4xx or 5 for 5xx.
     Class(u8),
 }
 
 impl RetryOn {
-    /// Whether an answer of this status is meant.
+    /// Whether a response with this status is covered.
     pub fn is_status(self, found: u16) -> bool {
         match self {
             RetryOn::Status(status) => status == found,

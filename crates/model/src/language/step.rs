@@ -23,36 +23,32 @@ use crate::target::Target;
 use crate::templated::{Bare, Dynamic, Located, Templated};
 use crate::wait::Wait;
 
-/// One step of a workflow, whatever it does and however it was spelt.
+/// One step of a workflow, of any kind and in either spelling.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// Where it stands.
     pub at: Span,
-    /// Its identity.
     pub id: Spot<StepId>,
-    /// Its name for people.
+    /// The name shown to people.
     pub title: Option<String>,
-    /// What it is for.
+    /// What the step is for.
     pub description: Option<String>,
-    /// Steps that come first, as authored; expressions add more.
+    /// The dependencies that the author listed; expressions add more.
     pub depends_on: Vec<Spot<StepId>>,
-    /// When it runs at all.
+    /// The condition under which the step runs.
     pub when: Option<When>,
-    /// Whether all or any of what it depends on must have run.
+    /// Whether all or any of its dependencies must have run.
     pub needs: Needs,
-    /// What its failure means.
+    /// What a failure of the step means for the run.
     pub on_error: OnError,
-    /// How long one attempt may take.
+    /// The time limit of one attempt.
     pub timeout: Option<Period>,
-    /// When it is tried again.
+    /// When the step is retried.
     pub retry: Option<Retry>,
-    /// The list it runs over.
+    /// The list that the step runs over.
     pub for_each: Option<ForEach>,
-    /// What its output must look like.
     pub output_contract: Option<OutputContract>,
-    /// What it does.
     pub action: Action,
-    /// Texts that follow from the above, for those who show them again and again.
+    /// Output derived from the step, cached for callers that show it repeatedly.
     pub rendered: Rendered,
 }
 
@@ -62,7 +58,7 @@ impl Step {
         self.id.value.as_str()
     }
 
-    /// Its expressions, those of a loop's body included.
+    /// The expressions of the step, including those in a loop's body.
     pub fn exprs(&self) -> Vec<Located<'_>> {
         let own = crate::check::of_step(self).into_iter().map(|usage| usage.located);
         let body = match &self.action {
@@ -82,7 +78,7 @@ pub enum Action {
     Prompt(Box<Prompt>),
     /// Lets a person decide.
     Approve(Box<Approve>),
-    /// Lets time pass.
+    /// Waits for a duration or until a time.
     Wait(Wait),
     /// Computes values.
     Set(Entries<Dynamic>),
@@ -103,7 +99,6 @@ named_enum! {
         Prompt = "prompt",
         /// Lets a person decide.
         Approve = "approve",
-        /// Lets time pass.
         Wait = "wait",
         /// Computes values.
         Set = "set",
@@ -115,7 +110,7 @@ named_enum! {
 }
 
 impl Action {
-    /// What kind of step does this.
+    /// The kind of step that performs this action.
     pub fn kind(&self) -> ActionKind {
         match self {
             Action::Run(_) => ActionKind::Run,
@@ -129,49 +124,47 @@ impl Action {
     }
 }
 
-/// A call.
+/// A call of an operation or a workflow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    /// What is run.
+    /// The command or workflow to run.
     pub target: Spot<Target>,
-    /// Its arguments, wherever they travel.
+    /// The arguments, wherever they are sent.
     pub with: Entries<Dynamic>,
     /// The body of the request.
     pub body: Option<Dynamic>,
     /// Extra headers.
     pub headers: Entries<Dynamic>,
-    /// The author's word that it may be repeated.
+    /// Whether the author declares the call safe to repeat.
     pub idempotent: Option<bool>,
-    /// Polling.
+    /// How the call is polled.
     pub repeat: Option<Repeat>,
 }
 
 /// Work for an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prompt {
-    /// What the agent is told.
     pub text: PromptText,
-    /// Who it should be.
+    /// The role that the agent should take.
     pub agent_role: Option<String>,
-    /// Hints.
+    /// Hints for the agent.
     pub guidance: Vec<String>,
-    /// The schema of its output.
     pub output_schema: Option<JsonSchema>,
-    /// The rules for its output.
+    /// The rules for the output.
     pub criteria: Option<Criteria>,
-    /// How the engine checks the claim.
+    /// How the engine verifies the agent's claim.
     pub verify: Vec<Verify>,
-    /// Which model suits.
+    /// Which model is suitable.
     pub model_hint: Option<String>,
-    /// Whether files are asked for.
+    /// Whether the agent should ask for files.
     pub ask_for_files: bool,
-    /// Whether a person confirms.
+    /// Whether a person must confirm.
     pub confirmation: Confirmation,
-    /// How many submissions are accepted.
+    /// The maximum number of submissions.
     pub max_attempts: Option<u32>,
 }
 
-/// The two ways a prompt is written.
+/// The two ways to write a prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PromptText {
     /// Text with `${{ … }}`.
@@ -187,20 +180,18 @@ pub enum PromptText {
 /// A loop of the guide spelling.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loop {
-    /// How it repeats.
+    /// How the loop repeats.
     pub spec: LoopDoc,
-    /// What it repeats.
     pub body: Vec<Step>,
 }
 
 /// The list a step runs over.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForEach {
-    /// The list.
     pub items: Dynamic,
-    /// The name of the item in expressions; `item` when absent.
+    /// The name of the item in expressions; `item` if absent.
     pub name: Option<Spot<String>>,
-    /// How many items at once.
+    /// The number of items processed at once.
     pub concurrency: u32,
 }
 
@@ -237,16 +228,15 @@ impl Decode for When {
 }
 
 words! {
-    /// Whether all or any of what a step depends on must have run.
+    /// Whether all or any of a step's dependencies must have run.
     Needs {
-        /// All.
         All = "all",
         /// One is enough.
         Any = "any",
     }
 }
 
-/// `needs` with the slip of taking it for `depends_on`.
+/// `needs`, with an error for authors who confuse it with `depends_on`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NeedsDoc(Needs);
 
@@ -254,7 +244,7 @@ impl Decode for NeedsDoc {
     const WANT: &'static str = Needs::WANT;
 
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
-        // One name is as clear as a list of them, unless it may be a misspelt `all` or `any`.
+        // A single step name is as clear as a list, unless it may be a misspelled `all` or `any`.
         let step = node.text().filter(|text| {
             !matches!(*text, "all" | "any")
                 && suggest::nearest(text, ["all", "any"]).is_none()
@@ -289,13 +279,13 @@ words! {
     OnError {
         /// The run fails.
         Fail = "fail",
-        /// The run goes on.
+        /// The run continues.
         Continue = "continue",
     }
 }
 
 shape! {
-    /// Polling.
+    /// How a call is polled.
     Repeat = "how to repeat", slips &[
         ("every", &["interval"]),
         ("max_attempts", &["attempts"]),
@@ -307,7 +297,7 @@ shape! {
 }
 
 shape! {
-    /// A check of an agent's claim against the world.
+    /// A check of an agent's claim against reality.
     Verify = "a check such as `{run: shop orders:get, check: …}`", slips &[
         ("with", &["flags", "args", "arguments", "params", "parameters"]),
         ("run", &["uses", "command", "call"]),
@@ -322,13 +312,12 @@ shape! {
 }
 
 shape! {
-    /// What a step's output must look like.
+    /// The contract for a step's output.
     OutputContract = "an output contract";
     "fields" fields: req Vec<ContractField> = "The fields the output has.",
 }
 
 words! {
-    /// The type of a field.
     FieldType {
         /// Text.
         String = "string",
@@ -356,18 +345,17 @@ shape! {
     "tags" tags: opt Vec<String> = "Labels.",
 }
 
-/// What a person is asked.
+/// A question for a person.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Approve {
-    /// The question.
     pub message: Templated,
     /// The schema of the answer.
     pub form: Option<JsonSchema>,
     /// Who may answer.
     pub by: Vec<String>,
-    /// When the question lapses.
+    /// How long until the question expires.
     pub expires: Option<Period>,
-    /// Where a rejection goes back to.
+    /// Where the run continues after a rejection.
     pub on_reject: Option<OnReject>,
 }
 
@@ -386,7 +374,7 @@ shape! {
 }
 
 shape! {
-    /// Where a rejection goes back to.
+    /// Where the run continues after a rejection.
     OnReject = "where to go back to";
     "to" to: req Spot<StepId> = "The id of the step.",
     "max" max: opt Int<1, 100> = "How often it may go back.",
@@ -423,14 +411,13 @@ impl Decode for Later {
 }
 
 words! {
-    /// The `type` of a step that has one.
     StepType {
         /// A loop of the guide spelling.
         Loop = "loop",
     }
 }
 
-/// Other names under which authors look for the keys of a step.
+/// Other names that authors use for the keys of a step.
 const SLIPS: Aliases = &[
     ("if", &["condition", "runCondition"]),
     ("with", &["flags", "args", "arguments", "params", "parameters", "inputs"]),
@@ -446,7 +433,7 @@ const SLIPS: Aliases = &[
     ("output_schema", &["schema"]),
 ];
 
-/// Keys that belong into a map of the step.
+/// Keys that belong in a nested map of the step.
 const HOMES: Aliases = &[
     ("retry", &["backoff", "initial", "max", "jitter"]),
     ("repeat", &["until", "every"]),
@@ -459,7 +446,7 @@ const HOMES: Aliases = &[
 ];
 
 shape! {
-    /// A step as it is written.
+    /// A step as written.
     StepDoc = "a step", slips SLIPS, homes HOMES;
     "id" id: must Spot<StepId> = "The id of the step, unique in the workflow.",
     "type" kind: opt StepType = "`loop`, for a loop with a body.",
@@ -510,10 +497,10 @@ pub(crate) fn untyped_loop(map: Span) -> Finding {
         .mend(Mend::Insert { map, key: "type".into(), value: "loop".into() })
 }
 
-/// The keys that say what a step does.
+/// The keys that determine what a step does.
 const ACTIONS: &[&str] = &["run", "prompt", "approve", "wait", "set", "fail", "loop"];
 
-/// Keys that belong to some actions only; every other key is common to all.
+/// Keys that belong to certain actions only; all other keys are common to all actions.
 const OWNED: &[(&[&str], &[&str])] = &[
     (&["run"], &["with", "headers", "idempotent", "repeat"]),
     (&["run", "loop"], &["body"]),
@@ -575,8 +562,8 @@ impl Decode for Step {
     }
 }
 
-/// The id of a step whose own could not be read: what it was probably meant to be, so that the
-/// rest of the step is looked at and others that name it are not told that it is unknown.
+/// A substitute for a step id that could not be read, close to the intended one, so that the rest
+/// of the step is checked and references to it are not reported as unknown.
 fn stand_in(node: &SyntaxNode) -> Option<Spot<StepId>> {
     let authored =
         node.get("id").and_then(SyntaxNode::text).and_then(|text| suggest::slug(text, false));
@@ -587,7 +574,7 @@ fn stand_in(node: &SyntaxNode) -> Option<Spot<StepId>> {
     Some(Spot { at: node.get("id").map_or(node.at, |id| id.at), value })
 }
 
-/// The one thing the step does, judged by the keys that are there.
+/// The step's only action, determined by the keys present.
 fn sole_action(node: &SyntaxNode, sound: bool, report: &mut Report) -> Option<&'static str> {
     let key = |action: &&'static str| Some((node.entry(action)?.0.at, *action));
     let mut present: Vec<(Span, &'static str)> = ACTIONS.iter().filter_map(key).collect();
@@ -599,7 +586,7 @@ fn sole_action(node: &SyntaxNode, sound: bool, report: &mut Report) -> Option<&'
             None
         }
         [] => {
-            // A misspelt action has been reported as the key it is.
+            // A misspelled action has already been reported as an unknown key.
             if sound {
                 Finding::error(node.at, Rule::Required, "the step does nothing")
                     .expected(suggest::list(ACTIONS))
@@ -617,7 +604,7 @@ fn sole_action(node: &SyntaxNode, sound: bool, report: &mut Report) -> Option<&'
     }
 }
 
-/// `for_each` is a list, or one expression that yields it.
+/// Checks that `for_each` is a list, or one expression that yields a list.
 fn check_items(items: Option<&Dynamic>, report: &mut Report) {
     let (at, meant) = match items {
         Some(Dynamic::Plain(_, Value::Array(_)) | Dynamic::List(..)) | None => return,
@@ -654,7 +641,7 @@ fn check_keys(node: &SyntaxNode, action: &'static str, sound: bool, report: &mut
                 under: Some(under.into()),
                 name: "max_attempts".into(),
             }),
-            // What somebody wrote is not thrown away on a guess.
+            // Nothing the author wrote is removed on a guess.
             None => fault.suggest("remove it, or move it to where it acts"),
         });
     }
@@ -662,7 +649,7 @@ fn check_keys(node: &SyntaxNode, action: &'static str, sound: bool, report: &mut
         let fault = Finding::error(key.at, Rule::Combination, "`if` and `when` are the same key");
         report.add(fault.suggest("join the two with `&&` under `if`"));
     }
-    // A misspelt `for_each` has been reported as the key it is.
+    // A misspelled `for_each` has already been reported as an unknown key.
     if sound && node.get("for_each").is_none() && matches!(action, "run" | "prompt") {
         let orphans = ["as", "concurrency"].iter().find_map(|name| Some(&node.entry(name)?.0));
         if let Some(first) = orphans {
@@ -673,7 +660,8 @@ fn check_keys(node: &SyntaxNode, action: &'static str, sound: bool, report: &mut
     }
 }
 
-/// The map of a `run` step that a stray `max_attempts` belongs in, when only one can be meant.
+/// The map of a `run` step that a misplaced `max_attempts` belongs in, if there is only one
+/// candidate.
 fn attempts_home(node: &SyntaxNode, action: &str) -> Option<&'static str> {
     let lacks = |key: &str| {
         let map = node.get(key).filter(|map| map.is_map());
@@ -729,7 +717,7 @@ fn prompt(doc: &StepDoc) -> Option<Prompt> {
 
 fn looped(node: &SyntaxNode, doc: &StepDoc, report: &mut Report) -> Option<Loop> {
     let Some(Later(body)) = &doc.body else {
-        // A body that strayed into `loop` has been told to move out, a misspelt one is known.
+        // A body that is misplaced inside `loop` or misspelled has already been reported.
         let strayed = doc.spec.as_ref().is_none_or(|spec| report.has_error_in(spec.at));
         if strayed || report.has_stray_in(node) {
             return None;
@@ -741,5 +729,5 @@ fn looped(node: &SyntaxNode, doc: &StepDoc, report: &mut Report) -> Option<Loop>
     Some(Loop { spec: doc.spec.clone()?, body })
 }
 
-/// A role for an agent, of a length that says something.
+/// The role of an agent, long enough to be meaningful.
 pub(crate) type RoleText = Text<10, 1024>;

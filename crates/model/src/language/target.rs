@@ -19,7 +19,7 @@ pub struct CommandId {
 }
 
 impl CommandId {
-    /// Reads `group name`.
+    /// Parses `group name`.
     pub fn parse(text: &str) -> Option<CommandId> {
         let (group, name) = text.split_once(' ')?;
         let group = CatalogId::parse(group).ok()?;
@@ -29,12 +29,12 @@ impl CommandId {
         fits.then(|| CommandId { group, name: name.to_owned() })
     }
 
-    /// The catalog.
+    /// The catalog of the command.
     pub fn group(&self) -> &CatalogId {
         &self.group
     }
 
-    /// The name in the catalog.
+    /// The name within the catalog.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -141,7 +141,8 @@ fn refuse(node: &SyntaxNode, text: &str, report: &mut Report) -> Option<Target> 
     None
 }
 
-/// `shop/orders:get`, `shop.orders:get` and `Shop orders:get` are the same words spelt otherwise.
+/// Normalizes a command name: `shop/orders:get`, `shop.orders:get` and `Shop orders:get` all mean
+/// the same.
 fn meant_command(text: &str) -> Option<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let (group, name) = match words.as_slice() {

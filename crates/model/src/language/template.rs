@@ -1,7 +1,7 @@
 //! Text with expressions in it: `Order ${{ steps.lookup.output.number }}`.
 //!
-//! A text is parsed once. What an expression yields is inserted and never parsed again, so a value
-//! that happens to hold `${{ … }}` stays the text it is.
+//! A template is parsed once. The values of its expressions are inserted and never parsed again, so
+//! a value that happens to contain `${{ … }}` stays plain text.
 
 use milepost_syntax::span::Span;
 use serde_json::Value as Json;
@@ -14,27 +14,25 @@ use crate::expr::{
 const OPEN: &str = "${{";
 const CLOSE: &str = "}}";
 
-/// A text that may hold expressions. One that is a single expression keeps the JSON type of its
-/// value; in any other, what expressions yield is inserted as text.
+/// Text that may contain expressions. If it consists of a single expression, the JSON type of the
+/// value is kept; otherwise the values of expressions are inserted as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
-    /// Text and expressions in turn; nothing for an empty text.
+    /// Text and expressions in order; empty for an empty template.
     pub parts: Vec<TemplatePart>,
 }
 
-/// A part of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TemplatePart {
-    /// Text as it is.
+    /// Literal text.
     Text(String),
     /// An expression whose value is inserted.
     Expr(Placed),
 }
 
-/// An expression and where it stands in the template's text.
+/// An expression and its position in the template's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// The expression.
     pub expr: Expr,
     /// The byte offset of its source in the text.
     pub offset: u32,
@@ -43,14 +41,14 @@ pub struct Placed {
 /// Braces without their `$`, which insert nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BareBrace {
-    /// The braces and what is between them; a `$` at its start mends it.
+    /// The braces and their content; inserting a `$` at the start fixes them.
     pub span: Span,
-    /// What is between the braces, trimmed.
+    /// The content of the braces, trimmed.
     pub inner: String,
 }
 
 impl Template {
-    /// Parses a text; every expression in it is looked at before errors are returned.
+    /// Parses a template. All its expressions are parsed before errors are returned.
     pub fn parse(text: &str) -> Result<Template, Vec<SyntaxError>> {
         let mut parts = Vec::new();
         let mut errors = Vec::new();
@@ -67,7 +65,7 @@ impl Template {
         if errors.is_empty() { Ok(Template { parts }) } else { Err(errors) }
     }
 
-    /// The expression, when the text is one and nothing else.
+    /// The expression, if the text consists of nothing else.
     pub fn sole(&self) -> Option<&Placed> {
         match self.parts.as_slice() {
             [TemplatePart::Expr(placed)] => Some(placed),
@@ -75,7 +73,7 @@ impl Template {
         }
     }
 
-    /// The text, when there is no expression in it.
+    /// The text, if it contains no expressions.
     pub fn literal(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [] => Some(""),
@@ -86,7 +84,7 @@ impl Template {
 
     /// The expressions, each with the byte offset of its source in the text.
     ///
-    /// What an expression says about itself is placed in its own source: add the offset.
+    /// Spans reported by an expression are relative to its own source: add the offset.
     pub fn exprs(&self) -> impl Iterator<Item = (&Expr, u32)> {
         self.parts.iter().filter_map(|part| match part {
             TemplatePart::Text(_) => None,
@@ -94,7 +92,7 @@ impl Template {
         })
     }
 
-    /// The text with its expressions evaluated; spans of errors are those of the text.
+    /// Evaluates the expressions in the text; the spans of errors are relative to the text.
     pub fn render(&self, scope: &dyn Scope, fuel: &mut Fuel) -> Result<Outcome, EvalError> {
         if let Some(placed) = self.sole() {
             return placed.eval(scope, fuel);
@@ -111,7 +109,7 @@ impl Template {
 }
 
 impl Placed {
-    /// The expression and its braces as far as they are known: what an error of the whole is about.
+    /// The span of the expression's source in the text, for errors about the whole expression.
     fn span(&self) -> Span {
         Span::new(0, self.expr.source().len()).shifted(self.offset)
     }
@@ -143,7 +141,7 @@ impl Placed {
     }
 }
 
-/// The places where a text has `{{ name }}` though `${{ name }}` is what inserts a value.
+/// Finds `{{ name }}` where only `${{ name }}` would insert a value.
 pub fn bare_braces(text: &str) -> Vec<BareBrace> {
     let mut found = Vec::new();
     for piece in (Pieces { text, at: 0 }) {
@@ -155,7 +153,7 @@ pub fn bare_braces(text: &str) -> Vec<BareBrace> {
                 break;
             };
             let inner = text[open + 2..close].trim();
-            // Anything else is not the habit of Mustache and Jinja but some other text.
+            // Anything else is unlikely to be a Mustache or Jinja placeholder.
             if inner.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
                 let span = Span::new(open, close + CLOSE.len());
                 found.push(BareBrace { span, inner: inner.to_owned() });
@@ -185,12 +183,12 @@ fn placed(text: &str, span: Span) -> Result<Placed, SyntaxError> {
     Ok(Placed { expr, offset })
 }
 
-/// A template's text, cut at its braces.
+/// A piece of a template's text, which is split at its braces.
 enum Piece {
     Text(Span),
-    /// What is between the braces.
+    /// The content of the braces.
     Expr(Span),
-    /// Opening braces whose partner is missing.
+    /// Opening braces that are not closed.
     Unclosed(Span),
 }
 

@@ -1,6 +1,6 @@
-//! Values with expressions in them: text and JSON with `${{ … }}`, and bare expressions.
+//! Values that contain expressions: text and JSON with `${{ … }}`, and bare expressions.
 //!
-//! Parsed once, here; validation and evaluation share the result.
+//! They are parsed once, here; validation and evaluation share the result.
 
 use milepost_syntax::mend::{Mend, SourceLocation};
 use milepost_syntax::span::Span;
@@ -12,29 +12,27 @@ use crate::expr::{EvalError, Expr, Fuel, Outcome, Scope, SyntaxError};
 use crate::finding::{Finding, Rule};
 use crate::template::{self, Template};
 
-/// An expression and where its source stands: `offset` bytes into the string at `at`.
+/// An expression and the position of its source: `offset` bytes into the string at `at`.
 #[derive(Debug, Clone, Copy)]
 pub struct Located<'e> {
-    /// The expression.
     pub expr: &'e Expr,
-    /// The string that holds it.
+    /// The string that contains it.
     pub at: Span,
-    /// Where in the string's text it begins.
+    /// The offset of the expression in the string's text.
     pub offset: u32,
 }
 
 impl Located<'_> {
-    /// The place of a range of the expression's source.
+    /// The location of a range of the expression's source.
     pub(crate) fn place(&self, span: Span) -> SourceLocation {
         let span = span.shifted(self.offset);
         SourceLocation::within(self.at, span.start, span.end)
     }
 }
 
-/// Text that may hold `${{ … }}`.
+/// Text that may contain `${{ … }}`.
 #[derive(Debug, Clone)]
 pub struct Templated {
-    /// Where it stands.
     pub at: Span,
     /// The parsed text.
     pub template: Template,
@@ -47,7 +45,7 @@ impl PartialEq for Templated {
 }
 
 impl Templated {
-    /// Its expressions.
+    /// The expressions in the text.
     pub fn exprs(&self) -> impl Iterator<Item = Located<'_>> {
         self.template.exprs().map(|(expr, offset)| Located { expr, at: self.at, offset })
     }
@@ -91,7 +89,7 @@ fn parse(text: &str, at: Span, report: &mut Report) -> Option<Templated> {
     }
 }
 
-/// A syntax error of an expression as a finding about the string it stands in.
+/// Turns a syntax error in an expression into a finding about the string that contains it.
 fn syntax(source: &str, at: Span, offset: u32, error: SyntaxError) -> Finding {
     let place = |span: milepost_syntax::span::Span| {
         SourceLocation::within(at, offset + span.start, offset + span.end)
@@ -115,10 +113,10 @@ fn syntax(source: &str, at: Span, offset: u32, error: SyntaxError) -> Finding {
     }
 }
 
-/// Any JSON whose strings may hold `${{ … }}`.
+/// Any JSON whose strings may contain `${{ … }}`.
 #[derive(Debug, Clone)]
 pub enum Dynamic {
-    /// No expression anywhere inside.
+    /// A value without any expressions.
     Plain(Span, Value),
     /// A string with expressions.
     Text(Templated),
@@ -141,7 +139,7 @@ impl PartialEq for Dynamic {
 }
 
 impl Dynamic {
-    /// Where it stands.
+    /// The position in the document.
     pub fn at(&self) -> Span {
         match self {
             Dynamic::Plain(at, _) | Dynamic::List(at, _) | Dynamic::Map(at, _) => *at,
@@ -149,7 +147,7 @@ impl Dynamic {
         }
     }
 
-    /// Its expressions, in the order of the text.
+    /// The expressions, in document order.
     pub fn exprs(&self) -> Vec<Located<'_>> {
         let mut found = Vec::new();
         self.collect(&mut found);
@@ -167,7 +165,7 @@ impl Dynamic {
         }
     }
 
-    /// The value with every expression evaluated; an optional without a value omits its entry.
+    /// Evaluates every expression in the value; an empty optional omits its entry.
     pub fn render(&self, scope: &dyn Scope, fuel: &mut Fuel) -> Result<Outcome, EvalError> {
         Ok(Outcome::Value(match self {
             Dynamic::Plain(_, value) => value.clone(),
@@ -193,7 +191,7 @@ impl Dynamic {
         }))
     }
 
-    /// The value, when no expression is inside.
+    /// The value, if it contains no expressions.
     pub fn as_plain(&self) -> Option<&Value> {
         match self {
             Dynamic::Plain(_, value) => Some(value),
@@ -235,14 +233,13 @@ impl Decode for Dynamic {
     }
 }
 
-/// A bare expression, as `if`, `until` and `check` take it.
+/// A bare expression, as in `if`, `until` and `check`.
 #[derive(Debug, Clone)]
 pub struct Bare {
-    /// Where the string stands.
+    /// The position of the string.
     pub at: Span,
-    /// The expression.
     pub expr: Expr,
-    /// Where in the string's text it begins.
+    /// The offset of the expression in the string's text.
     pub offset: u32,
 }
 
@@ -253,7 +250,7 @@ impl PartialEq for Bare {
 }
 
 impl Bare {
-    /// The expression with its place.
+    /// The expression with its position.
     pub fn located(&self) -> Located<'_> {
         Located { expr: &self.expr, at: self.at, offset: self.offset }
     }
@@ -270,7 +267,7 @@ impl Bare {
     }
 }
 
-/// `${{ x }}` and `{{ x }}` around a bare expression mean `x`, and are said to be one too many.
+/// Removes `${{ }}` or `{{ }}` around a bare expression and reports that the braces are not needed.
 fn unwrapped<'t>(text: &'t str, at: Span, report: &mut Report) -> (&'t str, u32) {
     let trimmed = text.trim();
     let inner = ["${{", "{{"]

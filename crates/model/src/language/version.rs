@@ -1,4 +1,4 @@
-//! Version labels of workflows and requirements on the server's version.
+//! Version labels of workflows, and requirements on the server's version.
 
 use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
 use semver::{Version, VersionReq};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::decode::{Decode, Defs, Report, text_that, wrong};
 use crate::finding::{Finding, Rule};
 
-/// A version of Semantic Versioning 2.
+/// A version as defined by Semantic Versioning 2.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SemVer(pub Version);
 
@@ -15,7 +15,7 @@ impl Decode for SemVer {
     const WANT: &'static str = "a version such as `1.0.0`";
 
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
-        // `version: 1.0` is a number to YAML; what was meant is plain.
+        // `version: 1.0` is a number in YAML, but the intended version is clear.
         let text = match node.kind {
             SyntaxKind::Int(_) | SyntaxKind::Float(_) => match report.written(node) {
                 Some(written) => written,
@@ -46,12 +46,12 @@ impl Decode for SemVer {
     }
 }
 
-/// A requirement on the version of the server.
+/// A requirement on the server's version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Requirement(pub VersionReq);
 
 impl Requirement {
-    /// Whether a server of this version will do.
+    /// Whether a server version satisfies the requirement.
     pub fn accepts(&self, version: &Version) -> bool {
         self.0.matches(version)
     }

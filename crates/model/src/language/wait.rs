@@ -8,14 +8,14 @@ use crate::duration::Period;
 use crate::finding::{Finding, Rule};
 use crate::templated::Templated;
 
-/// How long, or until when.
+/// A duration, or a point in time.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Wait {
-    /// A length of time.
+    /// A duration.
     For(Period),
-    /// A moment, as RFC 3339 has it.
+    /// A point in time in RFC 3339 format.
     Until(Spot<String>),
-    /// Known at run time.
+    /// Computed at run time.
     Computed(Templated),
 }
 
@@ -53,7 +53,8 @@ fn looks_like_a_date(text: &str) -> bool {
     bytes.len() > 4 && bytes[..4].iter().all(u8::is_ascii_digit) && bytes[4] == b'-'
 }
 
-/// `2030-01-31T09:00:00Z`, with fraction and offset as RFC 3339 allows them.
+/// Whether a string is a point in time such as `2030-01-31T09:00:00Z`, with fraction and offset as
+/// RFC 3339 allows.
 pub(crate) fn is_instant(text: &str) -> bool {
     let Some((moment, rest)) = text.split_at_checked(19) else { return false };
     let shape: String = moment.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
@@ -82,7 +83,7 @@ pub(crate) fn is_instant(text: &str) -> bool {
     fits && (zone == "Z" || zone == "z" || is_offset)
 }
 
-/// How many days a month has.
+/// The number of days in a month.
 fn days(year: &str, month: &str) -> u32 {
     let year: u32 = year.parse().unwrap_or(0);
     let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));

@@ -1,4 +1,4 @@
-//! The one model of a workflow that both spellings compile to.
+//! The common model of a workflow that both spellings compile to.
 
 use std::collections::BTreeSet;
 
@@ -28,57 +28,53 @@ named_enum! {
 /// A workflow without errors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Workflow {
-    /// How it was spelt.
     pub spelling: Spelling,
-    /// Its identity.
     pub id: Spot<WorkflowId>,
-    /// Its name for people.
+    /// The name shown to people.
     pub title: Option<String>,
-    /// What it does.
+    /// What the workflow does.
     pub description: Option<String>,
-    /// Its label; the identity of a version is the hash of the text.
+    /// The version label; the identity of a version is the hash of the text.
     pub version: Option<String>,
-    /// What it belongs to.
     pub category: Option<String>,
-    /// Labels.
     pub tags: Vec<String>,
-    /// What must be there before a run.
+    /// What must exist before a run.
     pub requires: Option<Requires>,
-    /// How many steps may run at once.
+    /// How many steps may run at the same time.
     pub concurrency: u32,
-    /// How long a run may take.
+    /// The time limit of a run.
     pub timeout: Option<Period>,
-    /// What a run may spend.
+    /// The budget of a run.
     pub budget: Option<Budget>,
-    /// What a run is given.
+    /// The inputs of a run.
     pub inputs: Entries<Input>,
-    /// What a run does.
+    /// The steps of a run.
     pub steps: Vec<Step>,
-    /// What it does in every case at the end.
+    /// The steps that always run at the end.
     pub finally: Vec<Step>,
-    /// What it yields.
+    /// The output of a run.
     pub final_output: Option<Dynamic>,
-    /// What only guides have.
+    /// Fields that only guides have.
     pub guide: Option<GuideFields>,
-    /// Where its steps stand, for those who walk it.
+    /// The positions of the steps, for walking.
     pub(crate) step_index: Lazy<StepIndex>,
 }
 
-/// What only guides have.
+/// Fields that only guides have.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GuideFields {
-    /// What must be so before it begins.
+    /// What must hold before the workflow starts.
     pub preconditions: Option<Vec<String>>,
-    /// What to ask before it begins.
+    /// What to ask before the workflow starts.
     pub clarification_prompts: Option<Vec<String>>,
     /// Hints for all steps.
     pub meta_guidance: Option<Vec<String>>,
-    /// The least version of the server it works with.
+    /// The minimum version of the server.
     pub min_server: Option<Spot<SemVer>>,
 }
 
 impl Workflow {
-    /// Every step, loop bodies and `finally` included, in the order of the text.
+    /// All steps, including loop bodies and `finally`, in document order.
     pub fn all_steps(&self) -> Vec<&Step> {
         let mut found = Vec::new();
         collect(&self.steps, &mut found);
@@ -86,10 +82,11 @@ impl Workflow {
         found
     }
 
-    /// Whether an agent alone can work it off, step by step: every step is a prompt, or a loop
-    /// around such. A step over a list is several at once, which needs an engine.
+    /// Whether an agent can work through the workflow alone, step by step: every step is a prompt,
+    /// or a loop around prompts. A step with `for_each` is several steps at once, which needs the
+    /// engine.
     pub fn is_agent_only(&self) -> bool {
-        // A guide has no other steps, and this is asked at every call.
+        // A guide has only agent steps, and this is checked in every call.
         self.spelling == Spelling::Guide
             || self.all_steps().iter().all(|step| {
                 let agents = matches!(step.action, Action::Prompt(_) | Action::Loop(_));
@@ -97,8 +94,8 @@ impl Workflow {
             })
     }
 
-    /// The variables of the environment that its expressions name; `None` when some are known only
-    /// at run time, so that any may be read.
+    /// The environment variables that the workflow's expressions read; `None` if some are only
+    /// known at run time, so that any variable may be read.
     pub fn env_names(&self) -> Option<BTreeSet<&str>> {
         let of_steps = self.all_steps().into_iter().flat_map(of_step);
         let mut names = BTreeSet::new();
@@ -111,7 +108,7 @@ impl Workflow {
         Some(names)
     }
 
-    /// The name people see.
+    /// The name shown to people.
     pub fn display_title(&self) -> &str {
         self.title.as_deref().unwrap_or_else(|| self.id.value.as_str())
     }

@@ -1,20 +1,21 @@
-//! SHA-256, as bytes and as the text in files.
+//! SHA-256 hashes, as bytes and as hexadecimal text.
 
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 
-/// The SHA-256 of some bytes.
+/// A SHA-256 hash.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// Of some bytes.
+    /// Hashes the given bytes.
     pub fn of(bytes: &[u8]) -> Digest {
         Digest(Sha256::digest(bytes).into())
     }
 
-    /// Of several parts, each with its length in front, so that none runs into the next.
+    /// Hashes several parts, each prefixed with its length, so that the boundaries between parts
+    /// matter.
     pub fn of_parts(parts: &[&[u8]]) -> Digest {
         let mut hasher = Sha256::new();
         for part in parts {
@@ -24,7 +25,7 @@ impl Digest {
         Digest(hasher.finalize().into())
     }
 
-    /// Reads 64 hexadecimal digits.
+    /// Parses 64 hexadecimal digits.
     pub fn parse(text: &str) -> Option<Digest> {
         let digits = text.as_bytes();
         if digits.len() != 64 || !digits.iter().all(u8::is_ascii_hexdigit) {
@@ -37,7 +38,7 @@ impl Digest {
         Some(Digest(bytes))
     }
 
-    /// The hash that these bytes are.
+    /// Wraps the bytes of an existing hash.
     pub fn from_bytes(bytes: [u8; 32]) -> Digest {
         Digest(bytes)
     }

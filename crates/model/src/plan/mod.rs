@@ -1,4 +1,4 @@
-//! The plan of a workflow: what runs in which order, what waits for what, and its identity.
+//! The plan of a workflow: the order of its steps, their dependencies, and the plan's identity.
 
 pub mod digest;
 pub(crate) mod order;
@@ -15,25 +15,23 @@ use crate::order::Order;
 use crate::step::{Action, Step, When};
 use crate::workflow::{Spelling, Workflow};
 
-/// The compiled order of a workflow.
+/// The execution order of a workflow.
 #[derive(Debug)]
 pub struct Plan<'w> {
-    /// The workflow.
     pub workflow: &'w Workflow,
-    /// Its steps in the order of a run with one step at a time, `finally` last.
+    /// The steps in the order of a run with one step at a time, `finally` last.
     pub steps: Vec<PlannedStep<'w>>,
 }
 
-/// One step of the top level in its order.
+/// A top-level step and its place in the order.
 #[derive(Debug)]
 pub struct PlannedStep<'w> {
-    /// The step.
     pub step: &'w Step,
-    /// The earliest wave it can be in, from 1.
+    /// The earliest wave that the step can run in, starting at 1.
     pub wave: usize,
-    /// The steps it waits for, by id.
+    /// The ids of the steps that it waits for.
     pub waits_for: Vec<&'w str>,
-    /// Whether it belongs to `finally`.
+    /// Whether the step belongs to `finally`.
     pub finally: bool,
 }
 
@@ -61,7 +59,7 @@ impl<'w> Plan<'w> {
         self.steps.iter().map(|step| step.wave).max().unwrap_or(0)
     }
 
-    /// The drawing of this plan: links only where no other path says the same.
+    /// The graph of this plan; links that follow from other links are omitted.
     pub fn graph(&self) -> Graph {
         let workflow = self.workflow;
         let mut nodes = Vec::new();
@@ -86,7 +84,8 @@ impl<'w> Plan<'w> {
     }
 }
 
-/// A guide is walked in the order of its text: each step waits for the one before.
+/// Makes each step of a guide wait for the one before it, since a guide is walked in document
+/// order.
 fn in_sequence(steps: &mut [PlannedStep<'_>]) {
     for index in 0..steps.len() {
         steps[index].wave = index + 1;
@@ -128,7 +127,7 @@ fn node(step: &Step, parent: Option<usize>, finally: bool, nodes: &mut Vec<graph
     }
 }
 
-/// The one line that says what a step is about, beside its title.
+/// A line that says what a step is about, in addition to its title.
 fn detail(step: &Step) -> Option<String> {
     match &step.action {
         Action::Run(run) => Some(run.target.value.to_string()),
@@ -141,7 +140,7 @@ fn detail(step: &Step) -> Option<String> {
     }
 }
 
-/// A condition in one line.
+/// A condition on one line.
 pub fn words(when: &When) -> String {
     match when {
         When::Expr(bare) => bare.expr.source().trim().to_owned(),
@@ -149,7 +148,7 @@ pub fn words(when: &When) -> String {
     }
 }
 
-/// What a condition comes to when only the inputs are known.
+/// The value of a condition, if the inputs alone decide it.
 pub fn decided(when: &When, inputs: &Map<String, Value>) -> Option<bool> {
     match when {
         When::Condition(condition) => match condition.decide(&Value::Object(inputs.clone())) {
@@ -167,20 +166,21 @@ pub fn decided(when: &When, inputs: &Map<String, Value>) -> Option<bool> {
     }
 }
 
-/// The identity of what a document means: equal for two texts that differ in layout, comments,
-/// order of keys or spelling only.
+/// The identity of a document's meaning: equal for documents that differ only in layout, comments,
+/// key order or spelling.
 pub fn hash(document: &Document) -> Option<String> {
     let value = document.parsed()?;
     document.workflow.as_ref()?;
     Some(hash_of(&value))
 }
 
-/// The same of the data of a document.
+/// The same hash for a document's data.
 pub(crate) fn hash_of(value: &Value) -> String {
     Digest::of(canonical(value, None).to_string().as_bytes()).to_string()
 }
 
-/// Keys sorted except those of `inputs`, whose order people see; aliases in one spelling.
+/// Normalizes data: keys are sorted, except those of `inputs`, whose order people see, and aliases
+/// are replaced.
 fn canonical(value: &Value, key: Option<&str>) -> Value {
     match value {
         Value::Object(map) => {
@@ -197,7 +197,7 @@ fn canonical(value: &Value, key: Option<&str>) -> Value {
                     entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
                 );
             }
-            // A list, because some maps forget their order.
+            // A list, because some map types do not preserve order.
             entries.into_iter().map(|(name, value)| json!([name, value])).collect()
         }
         Value::Array(items) => items.iter().map(|item| canonical(item, None)).collect(),

@@ -1,6 +1,6 @@
-//! The order of steps: who waits for whom, rings, waves, and the order of a run.
+//! The order of steps: dependencies, cycles, waves, and the order of a run.
 //!
-//! Pure graph work on the steps of the top level; what a loop's body reads, its loop waits for.
+//! Pure graph algorithms on the top-level steps; a loop waits for everything that its body reads.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -16,9 +16,9 @@ use crate::workflow::Workflow;
 #[derive(Debug)]
 pub(crate) struct Order<'w> {
     steps: Vec<&'w Step>,
-    /// Index of the first step of `finally`.
+    /// The index of the first step of `finally`.
     finally: usize,
-    /// For each step, those it waits for, with the place that says so.
+    /// For each step, the steps it waits for, with the location of the dependency.
     waits: Vec<BTreeMap<usize, SourceLocation>>,
 }
 
@@ -48,12 +48,12 @@ impl<'w> Order<'w> {
         Order { steps, finally: workflow.steps.len(), waits }
     }
 
-    /// The steps a step waits for, by index into `steps()`.
+    /// The steps that a step waits for, by index into `steps()`.
     pub(crate) fn waits(&self, index: usize) -> impl Iterator<Item = usize> {
         self.waits[index].keys().copied()
     }
 
-    /// The steps of the top level, `finally` last.
+    /// The top-level steps, `finally` last.
     pub(crate) fn steps(&self) -> &[&'w Step] {
         &self.steps
     }
@@ -63,14 +63,14 @@ impl<'w> Order<'w> {
         index >= self.finally
     }
 
-    /// The place that makes one step wait for another.
+    /// The location of the dependency of one step on another.
     pub(crate) fn edge_place(&self, from: &Step, to: &Step) -> Option<SourceLocation> {
         let index = |step: &Step| self.steps.iter().position(|other| std::ptr::eq(*other, step));
         self.waits[index(from)?].get(&index(to)?).copied()
     }
 
-    /// The order of a run with one step at a time: the text's, as far as nobody has to wait.
-    /// Steps in rings are left out. `finally` comes last.
+    /// The order of a run with one step at a time: document order, except where a step has to wait.
+    /// Steps in cycles are omitted. `finally` comes last.
     pub(crate) fn sequence(&self) -> Vec<usize> {
         let mut followers = vec![Vec::new(); self.steps.len()];
         for (index, waits) in self.waits.iter().enumerate() {
@@ -79,7 +79,7 @@ impl<'w> Order<'w> {
         topological(&followers, |index| (self.is_finally(index), index))
     }
 
-    /// The earliest wave of each step: one more than the latest of those it waits for.
+    /// The earliest wave of each step: one more than the latest of its dependencies.
     pub(crate) fn waves(&self) -> Vec<usize> {
         let mut waves = vec![0; self.steps.len()];
         for index in self.sequence() {
@@ -94,10 +94,11 @@ impl<'w> Order<'w> {
         waves
     }
 
-    /// Steps that wait for each other, shortest way round, each from its first step in the text.
+    /// The cycles of steps that wait for each other. Each one is the shortest through its first
+    /// step in the text.
     ///
-    /// What closes a ring is as a rule the one step that waits for a later one. With that wait
-    /// taken away the other rings it closes are gone too, so one mistake yields one ring.
+    /// Usually one step that waits for a later one closes a cycle. Ignoring that dependency breaks
+    /// the other cycles it closes as well, so one mistake yields one cycle.
     pub(crate) fn rings(&self) -> Vec<Vec<&'w Step>> {
         let mut placed = vec![false; self.steps.len()];
         self.sequence().into_iter().for_each(|index| placed[index] = true);
@@ -114,7 +115,7 @@ impl<'w> Order<'w> {
         rings
     }
 
-    /// The shortest ring through a step, by breadth-first search.
+    /// The shortest cycle through a step, found by breadth-first search.
     fn ring_through(
         &self,
         start: usize,
@@ -144,8 +145,8 @@ impl<'w> Order<'w> {
     }
 }
 
-/// An order in which every item comes before its followers; of several that could come next the one
-/// with the least rank, which is asked when an item becomes ready. Items in cycles are left out.
+/// Topological order of the items. If several could come next, the one with the lowest rank wins;
+/// the rank is computed when an item becomes ready. Items in cycles are omitted.
 pub(crate) fn topological<R: Ord>(
     followers: &[Vec<usize>],
     mut rank: impl FnMut(usize) -> R,
@@ -174,12 +175,13 @@ fn claim<'w>(step: &'w Step, index: usize, home: &mut HashMap<&'w str, usize>) {
     }
 }
 
-/// A step that is no loop and names itself does wait for itself; `self` is for polling.
+/// Whether a step that is not a loop refers to itself by name and so waits for itself; `self` is
+/// for polling.
 fn is_direct(step: &Step, name: &str) -> bool {
     !matches!(step.action, Action::Loop(_)) && step.name() == name
 }
 
-/// Every step name that a step or its body mentions, with the place.
+/// Collects every step that a step or its body refers to, with the location.
 fn gather<'w>(step: &'w Step, found: &mut impl FnMut(&'w str, SourceLocation)) {
     for id in &step.depends_on {
         found(id.value.as_str(), id.at.into());
@@ -194,7 +196,7 @@ fn gather<'w>(step: &'w Step, found: &mut impl FnMut(&'w str, SourceLocation)) {
     }
 }
 
-/// The steps an expression mentions.
+/// The steps that an expression refers to.
 pub(crate) fn mentioned(located: Located<'_>) -> impl Iterator<Item = (&str, SourceLocation)> {
     let steps = located.expr.references().iter().filter(|one| one.root == "steps");
     steps.filter_map(move |one| Some((one.field(0)?, located.place(one.path[0].span))))

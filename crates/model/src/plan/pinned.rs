@@ -1,5 +1,5 @@
-//! Texts that runs are pinned to. Each was checked when it was pinned, by the rules of that day;
-//! here it is decoded and never checked again, so that a rule that is added later makes no run
+//! Documents that runs are pinned to. Each one was checked by the rules in force when it was
+//! pinned. Here it is decoded but never checked again, so that rules added later do not make a run
 //! unreadable.
 
 use milepost_syntax::source::Source;
@@ -8,36 +8,35 @@ use crate::document::Document;
 use crate::plan;
 use crate::workflow::Workflow;
 
-/// The version of the workflow language. It grows when a text that was valid before would mean
-/// something else; a new rule or a new key is no such change.
+/// The version of the workflow language. It increases when a previously valid document would change
+/// its meaning; a new rule or a new key is not such a change.
 pub const LANGUAGE_VERSION: u32 = 1;
 
-/// A pinned text.
+/// A pinned document.
 #[derive(Debug)]
 pub struct Pinned {
-    /// The workflow it is.
     pub workflow: Workflow,
-    /// What it means, as [`plan::hash`] tells it.
+    /// The identity of its meaning; see [`plan::hash`].
     pub plan_hash: String,
 }
 
-/// Why a pinned text cannot be decoded.
+/// Why a pinned document cannot be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PinnedError {
-    /// A later version of this program wrote it.
+    /// A newer version of this program wrote it.
     #[error(
         "its text is written in version {found} of the language, and this program knows {known}"
     )]
     Newer { found: u32, known: u32 },
-    /// It is no workflow at all.
+    /// The document is not a workflow.
     #[error("its text is no workflow")]
     Unreadable,
 }
 
-/// The workflow of a text that was found to be without errors when it was pinned, in the version of
-/// the language it was written in.
+/// Decodes a document that had no errors when it was pinned, in the language version it was written
+/// in.
 pub fn decode(text: &str, language: u32) -> Result<Pinned, PinnedError> {
-    // Every version so far is decoded in the same way.
+    // All versions so far are decoded in the same way.
     if language > LANGUAGE_VERSION {
         return Err(PinnedError::Newer { found: language, known: LANGUAGE_VERSION });
     }
@@ -76,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_text_that_breaks_a_rule_is_decoded_all_the_same() {
-        // Rules of today, in the place of those of tomorrow.
+        // A rule of today stands in for one added later.
         let asks = "workflow: w\nrequires: {milepost: '>=999'}\nsteps: [{id: a, prompt: Look}]\n";
         let reads = "workflow: w\nsteps: [{id: a, set: {x: '${{ steps.gone.output }}'}}]\n";
         for text in [asks, reads] {

@@ -1,4 +1,4 @@
-//! `workflow.author_and_run`: from a goal to a workflow that has run.
+//! `workflow.author_and_run`: writes a workflow for a goal, and runs it.
 
 use super::{Orchestration, Subject, builtin_command, reject_secrets};
 use crate::prelude::*;
@@ -7,11 +7,11 @@ use crate::run::view::RunView;
 use crate::workflow;
 use crate::workflow::validate::of_document;
 
-/// What is wanted.
+/// What to write and run.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// What is to be achieved.
+    /// What to achieve.
     pub goal: String,
     /// The API it works with.
     pub target_system: Option<String>,
@@ -19,9 +19,9 @@ pub struct Request {
     pub constraints: Option<String>,
     /// A first draft.
     pub manifest: Option<String>,
-    /// A workflow that is there.
+    /// An existing workflow.
     pub workflow_id: Option<String>,
-    /// Inputs of the run.
+    /// The run's inputs.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub inputs: Map<String, Value>,
 }
@@ -62,7 +62,7 @@ async fn author_and_run(writer: &Writer, call: &dyn Caller, request: Request) ->
     orchestration.begin(writer, call).await
 }
 
-/// The prompt for a draft.
+/// The prompt for writing a draft.
 async fn task(writer: &Writer, request: &Request) -> Result<String> {
     if request.goal.trim().is_empty() {
         let hint = "say what the workflow is to achieve";
@@ -79,7 +79,7 @@ async fn task(writer: &Writer, request: &Request) -> Result<String> {
     Ok(prompts::filled(&writer.reader, prompts::AUTHOR, &about, given).await)
 }
 
-/// A text that is taken as it is when it is valid, and is to be corrected when it is not.
+/// Uses a valid text as it is, and has an invalid one corrected.
 pub(super) async fn checked(writer: &Writer, text: &str) -> Subject {
     let seen = of_document(&workflow::read(&writer.reader, text.as_bytes(), None));
     match seen.valid {
@@ -90,7 +90,7 @@ pub(super) async fn checked(writer: &Writer, text: &str) -> Subject {
     }
 }
 
-/// The prompt for a correction.
+/// The prompt for correcting a text.
 pub(super) async fn mend(writer: &Writer, text: &str, errors: &str) -> String {
     let given = |name: &str| match name {
         "manifest" => Some(text.to_owned()),

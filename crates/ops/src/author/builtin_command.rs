@@ -1,5 +1,5 @@
-//! What a run of ours does itself instead of sending a request: the engine calls it like a command,
-//! so that it is journaled, retried and resumed like one.
+//! What an orchestration does itself instead of sending a request. The engine calls it like a
+//! command, so it is journaled, retried and resumed like one.
 
 use milepost_engine::command::StepCall;
 use milepost_engine::event::CallAnswer;
@@ -14,24 +14,26 @@ use crate::workflow::save::{self, SaveWorkflow};
 use crate::workflow::validate::of_document;
 use crate::workflow::{self, ViolationView};
 
-/// The catalog that the errands seem to be of. None of this name can be imported.
+/// The catalog that built-in commands pretend to belong to. No catalog with this name can be
+/// imported.
 pub(crate) const GROUP: &str = "milepost";
 
-/// Something that a run does itself.
+/// A command that Milepost executes itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BuiltinCommand {
-    /// Whether a text is a workflow that can be saved; what is wrong with it refutes the claim.
+    /// Checks that a text is a workflow that can be saved; any violation rejects the submission.
     Check,
-    /// A text becomes a workflow of the library.
+    /// Saves a text as a workflow in the library.
     Save,
-    /// Which inputs of a workflow are missing.
+    /// Lists the missing inputs of a workflow.
     Inputs,
-    /// Whether values are all that it needs; what is missing refutes the claim.
+    /// Checks that the given values are all that a workflow needs; a missing one rejects the
+    /// submission.
     Ready,
 }
 
 impl BuiltinCommand {
-    /// The errand of a command.
+    /// The built-in command with this name, if there is one.
     pub(crate) fn of(command: &str) -> Option<BuiltinCommand> {
         let (GROUP, name) = command.split_once(' ')? else { return None };
         Some(match name {
@@ -43,12 +45,11 @@ impl BuiltinCommand {
         })
     }
 
-    /// Whether it changes something.
     pub(crate) fn writes(self) -> bool {
         self == BuiltinCommand::Save
     }
 
-    /// Does it. Twice is once.
+    /// Executes the command. Idempotent.
     pub(crate) async fn run(self, writer: &Writer, call: &StepCall) -> AttemptOutcome {
         let done = match self {
             BuiltinCommand::Check => check(writer, &call.with),
@@ -80,7 +81,7 @@ fn refuted(message: String, hint: &str) -> Failure {
     Failure::new(Code::ClaimRefuted, message, hint)
 }
 
-/// Findings as a model reads them, one each line.
+/// Violations as text for a model, one per line.
 pub(crate) fn told(violations: &[ViolationView]) -> String {
     let line = |one: &ViolationView| {
         let hint = one.suggestion.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
@@ -122,7 +123,7 @@ async fn save(writer: &Writer, with: &Map<String, Value>) -> Result<Value, Failu
     let document = workflow::read(&writer.reader, content.as_bytes(), None);
     let there = document.id.as_deref().and_then(|id| writer.reader.workflow(id).ok());
     let there = there.filter(|entry| entry.version == version);
-    // Saved by the try before this one, whose end nobody saw.
+    // Already saved by an earlier attempt whose outcome was not seen.
     if let (Some(_), Some(id)) = (there, &document.id) {
         return Ok(json!({"workflow_id": id, "version": version}));
     }
@@ -158,7 +159,7 @@ async fn inputs(writer: &Writer, with: &Map<String, Value>) -> Result<Value, Fai
     Ok(json!({"missing": missing.collect::<Vec<_>>()}))
 }
 
-/// The input that a pointer leads into.
+/// The name of the input that a JSON pointer leads into.
 fn input_of(path: &str) -> Option<&str> {
     path.strip_prefix("/inputs/")?.split('/').next()
 }

@@ -1,9 +1,10 @@
-//! Orchestrations: a workflow is written or corrected, saved and run, as one durable run.
+//! Orchestrations: write or correct a workflow, save it and run it, as one durable run.
 //!
-//! An orchestration *is* a run, of a workflow that is put together for what was asked. What a model
-//! has to do is an agent step of it: the model behind the client does it when the client lets us
-//! ask, any agent by `workflow.submit`, and a person when the tries are used up. What Milepost does
-//! itself is an errand. So it survives, is resumed, canceled and looked at like any other run.
+//! An orchestration *is* a run of a workflow that is assembled for the request. Work for a model is
+//! an agent step: the client's own model does it if the client supports sampling, any agent can do
+//! it through `workflow.submit`, and a person takes over when the attempts are used up. What
+//! Milepost does itself is a built-in command. An orchestration can therefore be recovered,
+//! resumed, canceled and inspected like any other run.
 
 pub mod author_and_run;
 pub(crate) mod builtin_command;
@@ -15,18 +16,18 @@ use crate::prelude::*;
 use crate::run::prepare::{self, StartOptions};
 use crate::run::view::RunView;
 
-/// The workflow that a step of ours runs: whichever it is given.
+/// The target of a step that runs whichever workflow it is given.
 pub(crate) const CHOSEN: &str = "milepost.chosen";
-/// The agent step that hands in a workflow.
+/// The agent step that submits a workflow.
 pub const DRAFT: &str = "draft";
-/// The agent step that hands in what a run lacks.
+/// The agent step that submits missing inputs.
 pub const INPUTS: &str = "inputs";
-/// How often the model behind a client is asked before somebody else has to look.
+/// How often the client's model is asked before someone else has to take over.
 pub const ROUNDS: u32 = limits::AUTHOR_ROUNDS;
 /// The step that saves the workflow.
 const SAVE: &str = "save";
 
-/// The runs that are orchestrations, by their workflow.
+/// The workflows whose runs are orchestrations.
 const ORCHESTRATIONS: [&str; 2] = ["milepost.author-and-run", "milepost.repair-and-rerun"];
 
 /// Whether a run of this workflow is an orchestration.
@@ -34,30 +35,30 @@ pub fn is_orchestration(workflow: &str) -> bool {
     ORCHESTRATIONS.contains(&workflow)
 }
 
-/// What is to be run in the end.
+/// What to run in the end.
 #[derive(Debug)]
 enum Subject {
-    /// A workflow of the library, as it is.
+    /// An existing workflow in the library, unchanged.
     Kept(String),
-    /// A text that is valid.
+    /// A valid text.
     Text(String),
-    /// What an agent hands in for this prompt.
+    /// The text that an agent submits for this prompt.
     Drafted(String),
 }
 
-/// An orchestration that is to begin.
+/// An orchestration that is about to start.
 #[derive(Debug)]
 struct Orchestration {
     id: &'static str,
     title: &'static str,
     subject: Subject,
-    /// The id that the workflow has to have, and the version it takes the place of.
+    /// The id that the workflow must have, and the version that it replaces.
     keeps: Option<(String, Option<String>)>,
     inputs: Map<String, Value>,
 }
 
 impl Orchestration {
-    /// Begins it: on disk when this returns.
+    /// Starts the orchestration; it is on disk when this returns.
     async fn begin(self, writer: &Writer, call: &dyn Caller) -> Result<RunView> {
         let runs = writer.runs()?;
         let wish = StartOptions {
@@ -68,7 +69,7 @@ impl Orchestration {
         };
         let prepared = prepare::run(writer, call, wish).await?;
         let run = runs.start(prepared).await.or_problem()?;
-        // It is a task: whoever wants to know more follows it.
+        // It is a task, so callers follow it to learn more.
         crate::run::view(runs, &run).await
     }
 
@@ -82,7 +83,7 @@ impl Orchestration {
         Map::from_iter([(name.into(), subject.clone().into()), ("inputs".into(), inputs)])
     }
 
-    /// The workflow of it.
+    /// The workflow of the orchestration.
     fn manifest(&self) -> Value {
         let text = json!({"type": "string"});
         let mut inputs = json!({"inputs": {"type": "object"}});
@@ -156,7 +157,7 @@ Ask the user for what you do not know, and never for a secret. Hand them in as a
 name of the input.";
 const SAVED: &str = "${{ steps.save.output.workflow_id }}";
 
-/// The steps that find the inputs of a workflow and run it.
+/// The steps that resolve the inputs of a workflow and run it.
 fn run(workflow: &str) -> [Value; 3] {
     let given = json!({"workflow_id": workflow, "inputs": "${{ inputs.inputs }}"});
     let with = |more: &str| {
@@ -196,7 +197,7 @@ fn run(workflow: &str) -> [Value; 3] {
     ]
 }
 
-/// What a step of ours runs, out of what it was given.
+/// The workflow and inputs for a [`CHOSEN`] step, taken from its arguments.
 pub(crate) fn chosen(given: &Map<String, Value>) -> (Option<String>, Map<String, Value>) {
     let workflow = given.get("workflow_id").and_then(Value::as_str).map(str::to_owned);
     (workflow, values(given))
@@ -208,8 +209,8 @@ fn values(given: &Map<String, Value>) -> Map<String, Value> {
     parts.flat_map(Clone::clone).collect()
 }
 
-/// The id that a text keeps, with the version that is there: a correction takes its place. A text
-/// without one gets its id from whoever corrects it.
+/// The id that a corrected text keeps, and the current version, which it replaces. If there is no
+/// id, the correction chooses one.
 fn keeps(
     writer: &Writer,
     text: &str,

@@ -1,5 +1,5 @@
-//! What is given to an orchestration is part of its journal, so the value of a secret has no place
-//! in one: it is refused before anything is written down.
+//! Rejects secret values given to an orchestration before anything is recorded, because its inputs
+//! become part of its journal.
 
 use milepost_model::document::Document;
 use milepost_model::workflow::Workflow;
@@ -10,7 +10,7 @@ use crate::prelude::*;
 use crate::run::view::RunView;
 use crate::workflow;
 
-/// How a secret reaches a run, for whoever wanted to give one.
+/// How to give a run a secret instead.
 fn how() -> Hint {
     Hint::text("run the workflow with ").call(Invocation::of("workflow.run")).then(
         ", which keeps secrets in memory, or give the input a default from the environment \
@@ -18,13 +18,13 @@ fn how() -> Hint {
     )
 }
 
-/// Refuses the secrets of a workflow of the library.
+/// Rejects secret inputs of a workflow in the library.
 pub(super) fn of_workflow(writer: &Writer, id: &str, inputs: &Map<String, Value>) -> Result<()> {
     of_document(&writer.reader.workflow(id)?.document, inputs)
 }
 
-/// Refuses the secrets of a text. Which inputs of one that does not validate are secret cannot be
-/// told for certain, so it may say nothing of secrets at all.
+/// Rejects secret inputs of a text. An invalid text does not reliably tell which inputs are secret,
+/// so it must not mention secrets at all.
 pub(super) fn of_text(writer: &Writer, text: &str, inputs: &Map<String, Value>) -> Result<()> {
     of_document(&workflow::read(&writer.reader, text.as_bytes(), None), inputs)
 }
@@ -43,14 +43,14 @@ fn of_document(document: &Document, inputs: &Map<String, Value>) -> Result<()> {
     Err(Problem::new(Code::ParamsInvalid, message, hint))
 }
 
-/// A secret input among the given ones.
+/// The first secret input among the given ones.
 pub(super) fn first<'w>(workflow: &'w Workflow, given: &Map<String, Value>) -> Option<&'w str> {
     let mut inputs = workflow.inputs.0.iter();
     let found = inputs.find(|(name, input)| input.is_secret() && given.contains_key(&name.value));
     found.map(|(name, _)| name.value.as_str())
 }
 
-/// The secret inputs among some names.
+/// The secret inputs among the given names.
 pub(super) fn among<'w>(workflow: &'w Workflow, names: &[&str]) -> Vec<&'w str> {
     let secret = workflow.inputs.0.iter().filter(|(_, input)| input.is_secret());
     let secret = secret.map(|(name, _)| name.value.as_str());
@@ -62,15 +62,15 @@ fn refused(name: &str) -> Problem {
     Problem::new(Code::ParamsInvalid, message, how()).context("input", name)
 }
 
-/// What is said when a workflow cannot run without a secret.
+/// The problem for a workflow that cannot run without a secret.
 pub(super) fn lacking(names: &[&str]) -> Problem {
     let names = names.join("`, `");
     let message = format!("`{names}` of the workflow is secret, and is not given to a task");
     Problem::new(Code::InputInvalid, message, how())
 }
 
-/// Refuses the secrets of the workflow that an orchestration is about to run, in what somebody
-/// hands to it. Other runs keep apart what is secret by themselves.
+/// Rejects secrets of the workflow that an orchestration is about to run, in values submitted to
+/// it. Other runs separate secrets themselves.
 pub(crate) fn of_run<'v>(
     writer: &Writer,
     run: &RunView,
@@ -83,7 +83,7 @@ pub(crate) fn of_run<'v>(
     let Ok(entry) = writer.reader.workflow(&id) else { return Ok(()) };
     let Some(workflow) = &entry.document.workflow else { return Ok(()) };
     let mut found = given.into_iter().filter_map(|value| {
-        // A text may be the same object, which the step reads.
+        // The value may be text that contains the object as JSON, which the step would parse.
         let parsed = value.as_str().and_then(|text| serde_json::from_str(text).ok());
         let object = parsed.as_ref().unwrap_or(value).as_object()?;
         first(workflow, object)
@@ -92,7 +92,7 @@ pub(crate) fn of_run<'v>(
     found.next().map_or(Ok(()), refused)
 }
 
-/// The workflow that an orchestration runs in the end, once it is known.
+/// The workflow that an orchestration eventually runs, once it is known.
 fn subject(run: &RunView) -> Option<String> {
     let saved = run.steps.iter().find(|step| step.id == SAVE);
     let id = match saved {

@@ -1,4 +1,4 @@
-//! `workflow.repair_and_rerun`: a workflow that failed is corrected and run anew.
+//! `workflow.repair_and_rerun`: corrects a workflow that failed, and runs it again.
 
 use milepost_driver::{RunError, Snapshot};
 use milepost_engine::ports::RunFilter;
@@ -16,25 +16,25 @@ use crate::run::view::RunView;
 use crate::workflow;
 use crate::workflow::validate::of_document;
 
-/// What failed.
+/// What to repair.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// A run that failed.
+    /// A failed run.
     pub run_id: Option<String>,
     /// Or a text.
     pub manifest: Option<String>,
     /// The corrected text.
     pub repaired_manifest: Option<String>,
-    /// Inputs; those of the run unless given.
+    /// Inputs; defaults to the run's.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub inputs: Map<String, Value>,
 }
 
-/// What is to be corrected.
+/// The workflow to correct.
 struct Broken {
     text: String,
-    /// What is known to be wrong with it beside what validation finds.
+    /// What is known to be wrong with it, apart from validation errors.
     why: String,
     inputs: Map<String, Value>,
 }
@@ -69,7 +69,7 @@ async fn repair_and_rerun(writer: &Writer, call: &dyn Caller, request: Request) 
     };
     let mut inputs = broken.inputs;
     if let Some(text) = &request.repaired_manifest {
-        // What was open before may be a secret now.
+        // Inputs that were not secret before may be secret in the repaired text.
         inputs.retain(|name, value| {
             let one = Map::from_iter([(name.clone(), value.clone())]);
             reject_secrets::of_text(writer, text, &one).is_ok()
@@ -86,7 +86,7 @@ async fn repair_and_rerun(writer: &Writer, call: &dyn Caller, request: Request) 
     orchestration.begin(writer, call).await
 }
 
-/// A run that failed. Of an orchestration it is what it ran that is to be corrected.
+/// Loads a failed run. For an orchestration, the workflow to correct is the one that it ran.
 async fn failed(writer: &Writer, run: &str) -> Result<Broken> {
     let runs = writer.reader.runs();
     let run = crate::run::find(runs, run).await?;
@@ -113,7 +113,7 @@ fn gone(run: &RunId, reason: &str) -> Problem {
 }
 
 impl Broken {
-    /// The workflow of a run, as it was run.
+    /// The workflow of a run, in the version that ran.
     async fn of(writer: &Writer, snapshot: &Snapshot, failure: &Failure) -> Result<Broken> {
         let (run, state) = (&snapshot.run, &*snapshot.state);
         let hash = Digest::parse(&state.head.text_hash);
@@ -123,7 +123,7 @@ impl Broken {
         Ok(Broken { text, why: why(failure), inputs: plain(state) })
     }
 
-    /// The workflow of an orchestration that did not come as far as to run it.
+    /// The workflow of an orchestration that failed before running it.
     fn before_it_ran(writer: &Writer, state: &State, failure: &Failure) -> Option<Broken> {
         let named = |value: &Value, name: &str| Some(value.get(name)?.as_str()?.to_owned());
         let output = |step: &str| state.step(&StepKey::of_walk(step))?.output.as_ref();
@@ -148,12 +148,12 @@ fn not_failed(run: &RunId) -> Problem {
 fn why(failure: &Failure) -> String {
     let details = failure.context.as_deref().map(|details| json!(details).to_string());
     let details = details.map(|details| format!("\n  {details}")).unwrap_or_default();
-    // For a model that has no part in how the run goes on.
+    // Worded neutrally: the model cannot affect how this run continues.
     let hint = failure.hint().worded(&Neutral);
     format!("- the run failed: {} ({hint}){details}", failure.message())
 }
 
-/// The inputs of a run but its secrets, which only whoever gave them knows.
+/// The inputs of a run, except secrets, whose values are not in the journal.
 fn plain(state: &State) -> Map<String, Value> {
     let head = &state.head;
     let plain = head.inputs.iter().filter(|(name, _)| !head.secrets.contains(*name));

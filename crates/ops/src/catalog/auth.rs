@@ -17,25 +17,25 @@ use crate::prelude::*;
 pub struct Request {
     /// The catalog, by id or title.
     pub catalog_id: String,
-    /// The profile; `default` unless given.
+    /// The profile; default `default`.
     pub profile: Option<String>,
-    /// The security scheme to change; the only one there is unless given. Without secrets and
-    /// `clear` nothing is changed.
+    /// The security scheme to change; optional if there is only one. Nothing changes without
+    /// `secrets` or `clear`.
     pub scheme: Option<String>,
-    /// Which secret is which part: `key`, `token`, `username`, `password`, `client_id` or
-    /// `client_secret` → the name of the secret.
+    /// Maps each part (`key`, `token`, `username`, `password`, `client_id` or `client_secret`) to
+    /// the name of a secret.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub secrets: BTreeMap<String, String>,
-    /// How the client shows itself to the token server: `basic` or `post`.
+    /// How the client authenticates to the token server: `basic` or `post`.
     pub client_auth: Option<String>,
-    /// The scopes to ask for.
+    /// The scopes to request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<String>,
-    /// Whom the token is for.
+    /// The token's audience.
     pub audience: Option<String>,
-    /// The token server to trust, when it lies elsewhere than the API.
+    /// The token server to trust, if it is not on the API's host.
     pub authority: Option<String>,
-    /// Forgets what was said of the scheme.
+    /// Removes the scheme's credentials.
     #[serde(default)]
     pub clear: bool,
 }
@@ -51,7 +51,7 @@ pub struct Response {
     pub schemes: Vec<SchemeView>,
 }
 
-/// A scheme, and what it is satisfied with.
+/// A scheme, and its credentials.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SchemeView {
     /// Its name in the document.
@@ -61,9 +61,9 @@ pub struct SchemeView {
     pub described: String,
     /// The parts it takes.
     pub takes: Vec<String>,
-    /// Which secret is which part.
+    /// The secret for each part.
     pub secrets: BTreeMap<String, String>,
-    /// Secrets that are named and not there.
+    /// Named secrets that do not exist.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
 }
@@ -92,7 +92,7 @@ async fn configure_auth(writer: &Writer, _: &dyn Caller, request: Request) -> Re
         }
         let saved = writer.catalogs.change_auth(&record.id, |auth| {
             let of_profile = auth.entry(profile.clone()).or_default();
-            // What is said now is added to what was said before.
+            // New settings are added to the existing ones.
             let before = of_profile.remove(scheme);
             if let Some(said) = credential {
                 let whole = match before {
@@ -116,7 +116,7 @@ async fn configure_auth(writer: &Writer, _: &dyn Caller, request: Request) -> Re
     })
 }
 
-/// A profile by its name.
+/// Parses the name of a profile.
 pub(crate) fn profile(name: Option<&str>) -> Result<ProfileName> {
     let Some(name) = name else { return Ok(ProfileName::default()) };
     ProfileName::parse(name).ok_or_else(|| {
@@ -125,7 +125,7 @@ pub(crate) fn profile(name: Option<&str>) -> Result<ProfileName> {
     })
 }
 
-/// The scheme to change, when something is to be changed.
+/// The scheme to change, if anything is to be changed.
 fn chosen<'r>(
     request: &'r Request,
     schemes: &'r BTreeMap<String, SecurityScheme>,
@@ -147,13 +147,13 @@ fn chosen<'r>(
     }
 }
 
-/// What was said of a scheme before, with what is said now.
+/// Merges new credentials into the existing ones.
 fn added(mut before: CatalogCredential, said: CatalogCredential) -> CatalogCredential {
     let ways: [&[CredentialField]; 2] = [
         &[CredentialField::Username, CredentialField::Password],
         &[CredentialField::ClientId, CredentialField::ClientSecret],
     ];
-    // Another way to authenticate takes the place of the one before.
+    // A different authentication method replaces the existing one.
     let same = |way: &&[CredentialField]| said.secrets.keys().all(|part| way.contains(part));
     match ways.iter().find(|way| same(way)) {
         Some(way) => before.secrets.retain(|part, _| way.contains(part)),
@@ -169,7 +169,8 @@ fn added(mut before: CatalogCredential, said: CatalogCredential) -> CatalogCrede
     }
 }
 
-/// A name that no secret has and that looks like no name is probably the secret itself.
+/// Rejects a name that matches no secret and does not look like a name: it is probably the secret
+/// itself.
 fn names_of_secrets(writer: &Writer, said: &CatalogCredential) -> Result<()> {
     let kept = writer.vault()?.list().or_problem()?;
     for name in said.secrets.values().map(SecretName::as_str) {
@@ -199,7 +200,7 @@ fn no_scheme(scheme: &str, schemes: &BTreeMap<String, SecurityScheme>) -> Proble
     Problem::new(Code::ParamsInvalid, message, hint)
 }
 
-/// The parts a scheme takes; one of several ways when they are separated.
+/// The parts that a scheme takes.
 fn takes(scheme: &SecurityScheme) -> &'static [CredentialField] {
     match scheme {
         SecurityScheme::ApiKey { .. } => &[CredentialField::Key],
@@ -231,7 +232,7 @@ fn credential(request: &Request, scheme: &SecurityScheme) -> Result<CatalogCrede
     let names = || takes.iter().map(|part| part.name()).collect::<Vec<_>>();
     let mut secrets = BTreeMap::new();
     for (part, name) in &request.secrets {
-        // A ready token serves where a token server would be asked.
+        // A ready-made token can replace the token server.
         let token = takes.contains(&CredentialField::ClientId);
         let fits = |known: &&CredentialField| {
             known.name() == part

@@ -7,20 +7,20 @@ use super::{DocumentRemark, remarks};
 use crate::prelude::*;
 use crate::source::{DocumentSource, SourceType};
 
-/// What to compare.
+/// A catalog and a newer document.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// The catalog, by id or title.
     pub catalog_id: String,
-    /// The newer document, a local path or a URL; where the catalog came from unless given.
+    /// The newer document, a local path or a URL; defaults to the catalog's source.
     pub source: Option<String>,
-    /// Which of both it is; seen from the source unless given.
+    /// `source`'s type; detected by default.
     pub source_type: Option<SourceType>,
-    /// Hosts that references in the document may lead to.
+    /// Hosts that references in the document may point to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow_refs: Vec<String>,
-    /// The folder below which references stay; only a person can say one.
+    /// The folder that references must stay in; only a person can set it.
     pub refs_root: Option<String>,
 }
 
@@ -31,19 +31,19 @@ pub struct Response {
     pub catalog_id: String,
     /// Whether anything changes.
     pub changes: bool,
-    /// Whether a call that worked may fail.
+    /// Whether a working call may fail.
     pub breaking: bool,
-    /// Commands that are new.
+    /// New commands.
     pub added: Vec<DiffedCommand>,
-    /// Commands that are gone.
+    /// Removed commands.
     pub removed: Vec<DiffedCommand>,
-    /// Commands that are called or answer in another way.
+    /// Commands whose arguments or responses change.
     pub changed: Vec<CommandChange>,
-    /// What is odd in the newer document.
+    /// Oddities of the newer document.
     pub warnings: Vec<DocumentRemark>,
 }
 
-/// A command that is new or gone.
+/// A new or removed command.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffedCommand {
     /// `group name`.
@@ -54,14 +54,13 @@ pub struct DiffedCommand {
     pub path: String,
 }
 
-/// A command that is different.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CommandChange {
     /// `group name`.
     pub command: String,
-    /// What is different.
+    /// What changed.
     pub details: Vec<String>,
-    /// Whether a call that worked may fail.
+    /// Whether a working call may fail.
     pub breaking: bool,
 }
 
@@ -86,7 +85,7 @@ async fn diff_catalog(reader: &Reader, call: &dyn Caller, request: Request) -> R
             refs_root: request.refs_root.as_deref(),
         },
         title: Some(&record.title),
-        // The id decides which names are kept.
+        // The id determines which command names are kept.
         vendor: Some(record.id.as_str()),
         base_url: record.base_url.as_ref().map(|base| base.url.as_str()),
         enabled: record.enabled,

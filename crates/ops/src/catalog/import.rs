@@ -1,4 +1,4 @@
-//! `catalog.import_openapi`: a document becomes a catalog.
+//! `catalog.import_openapi`: turns a document into a catalog.
 
 use super::plan::{ImportPlan, ImportRequest};
 use super::{DocumentRemark, remarks};
@@ -11,25 +11,25 @@ use crate::source::{DocumentSource, SourceType};
 pub struct Request {
     /// A local path or a URL.
     pub source: String,
-    /// Which of both it is.
+    /// The type of `source`.
     pub source_type: Option<SourceType>,
-    /// What people call the API.
+    /// The name of the API.
     pub catalog_title: Option<String>,
     /// Group of its commands.
     pub vendor: Option<String>,
-    /// Another address of the API.
+    /// Overrides the API's URL.
     pub base_url: Option<String>,
-    /// Replaces the one there.
+    /// Replaces the existing one.
     #[serde(default)]
     pub overwrite: bool,
-    /// Usable at once.
+    /// Enables it.
     #[serde(default = "yes")]
     pub enabled: bool,
-    /// Hosts that references in the document may lead to.
+    /// Hosts that references in the document may point to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-rare" = true))]
     pub allow_refs: Vec<String>,
-    /// The folder below which references stay; only a person can say one.
+    /// The folder that references must stay in; only a person can set it.
     #[schemars(extend("x-rare" = true))]
     pub refs_root: Option<String>,
 }
@@ -41,23 +41,23 @@ fn yes() -> bool {
 /// What was imported.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
-    /// Its id, which is the group of its commands.
+    /// Its id, which is also its command group.
     pub catalog_id: String,
-    /// The file of its record.
+    /// The path of its record.
     pub catalog_path: String,
-    /// The file of its document.
+    /// The path of its document.
     pub manifest_path: String,
-    /// How many operations the document has.
+    /// The number of operations in the document.
     pub operation_count: usize,
-    /// How many commands there are.
+    /// The number of commands.
     pub command_count: usize,
-    /// How many commands yield choices for parameters of others.
+    /// The number of commands that provide choices for others.
     pub provider_contract_count: usize,
-    /// Where it is reached.
+    /// The API's URL.
     pub base_url: Option<String>,
-    /// Whether it took the place of another.
+    /// Whether it replaced another.
     pub replaced: bool,
-    /// What is odd, and what was done about it.
+    /// Oddities, and how they were handled.
     pub warnings: Vec<DocumentRemark>,
 }
 
@@ -91,7 +91,8 @@ async fn import_open_api(writer: &Writer, call: &dyn Caller, request: Request) -
         .catalogs
         .save(plan.record.clone(), plan.document(), request.overwrite)
         .or_problem()?;
-    // Read back as everybody will see it, and derived data kept for all of them.
+    // Reads the record back as every process will see it, and stores the derived data for all of
+    // them.
     if let Some(record) = writer.reader.shelf.known(&id)? {
         writer.reader.shelf.keep(&record, &plan.table, None);
     }

@@ -1,5 +1,5 @@
-//! A document that somebody named, read and looked at as a whole: what validating it and planning
-//! its import begin with.
+//! A document from a caller, read and inspected as a whole: the first part of both validating and
+//! importing it.
 
 use milepost_catalog::finding::DocumentFinding;
 use milepost_catalog::import::{BaseUrl, Inspection};
@@ -10,24 +10,24 @@ use url::Url;
 use crate::prelude::*;
 use crate::source::{self, DocumentSource, SourceDocument, SourceFailure};
 
-/// What a document is, and all that was found in it.
+/// A document, and everything that was found in it.
 #[derive(Debug)]
 pub(super) struct InspectedDocument {
     pub(super) api: Api,
-    /// What can be used of it; its findings are among those below.
+    /// Its usable operations; their findings are in the lists below.
     pub(super) inspection: Inspection,
-    /// Where it is reached.
+    /// The URL of the API.
     pub(super) base: Option<Url>,
-    /// What it was written as, when that is not the JSON in `api`.
+    /// The original text, if it is not the JSON in `api`.
     pub(super) written: Option<String>,
-    /// What a record says of where it came from.
+    /// Its source, for the catalog's record.
     pub(super) origin: CatalogSource,
     pub(super) warnings: Vec<DocumentFinding>,
     pub(super) violations: Vec<DocumentFinding>,
 }
 
 impl InspectedDocument {
-    /// Reads a document and looks at everything in it once.
+    /// Reads a document and inspects everything in it once.
     pub(super) async fn at(
         wanted: &DocumentSource<'_>,
         base_url: Option<&str>,

@@ -1,14 +1,14 @@
-//! `catalog.list`: every catalog, and every file that should be one.
+//! `catalog.list`: lists every catalog, and every file that should be one but is unreadable.
 
 use milepost_store::catalogs::CatalogSource;
 
 use crate::prelude::*;
 
-/// Nothing to say.
+/// Optionally one catalog.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// One catalog alone, by id or title.
+    /// Only this catalog, by id or title.
     pub catalog_id: Option<String>,
 }
 
@@ -17,38 +17,37 @@ pub struct Request {
 pub struct Response {
     /// Sorted by id.
     pub catalogs: Vec<CatalogItem>,
-    /// Files that should be catalogs and cannot be read.
+    /// Files that should be catalogs but cannot be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<UnreadableCatalog>,
 }
 
-/// A catalog.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CatalogItem {
-    /// Its id, which is the group of its commands.
+    /// Its id, which is also its command group.
     pub catalog_id: String,
     /// Its title.
     pub title: String,
-    /// Who offers it.
+    /// The API's vendor.
     pub vendor: Option<String>,
-    /// Where it is reached.
+    /// The API's URL.
     pub base_url: Option<String>,
     /// Whether its commands can be used.
     pub enabled: bool,
-    /// How many commands it has.
+    /// The number of commands.
     pub command_count: usize,
     /// Where its document came from.
     pub source: String,
-    /// The file of its record.
+    /// The path of its record.
     pub catalog_path: String,
-    /// The file of its document.
+    /// The path of its document.
     pub manifest_path: String,
-    /// What is wrong with it, when it cannot be used.
+    /// Why it cannot be used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
-/// A file that should be a catalog.
+/// An unreadable catalog file.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct UnreadableCatalog {
     /// The file.
@@ -58,7 +57,6 @@ pub struct UnreadableCatalog {
 }
 
 operation! {
-    /// Lists catalogs.
     ListCatalogs: "catalog.list", "List catalogs", include_str!("list.md");
     doors: [Door::Command("catalog list"), Door::Command("catalog show")];
     run: list_catalogs(Reader, Request) -> Response;
@@ -95,7 +93,6 @@ async fn list_catalogs(reader: &Reader, _: &dyn Caller, request: Request) -> Res
     Ok(Response { catalogs: items.collect(), unreadable: unreadable.collect() })
 }
 
-/// A source as people write it.
 pub(crate) fn source_text(source: &CatalogSource) -> String {
     match source {
         CatalogSource::File(path) => path.display().to_string(),

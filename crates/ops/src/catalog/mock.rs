@@ -1,4 +1,4 @@
-//! A catalog, or a document that is none yet, as an API that answers by itself.
+//! Mocks a catalog, or a document that has not been imported.
 
 use std::sync::Arc;
 
@@ -10,13 +10,11 @@ use super::plan::{ImportPlan, ImportRequest};
 use crate::prelude::*;
 use crate::source::DocumentSource;
 
-/// A mock, and what it is of.
 pub struct MockedApi {
-    /// What people call it.
+    /// The name of the API.
     pub title: String,
-    /// How many operations it answers.
+    /// The number of operations it mocks.
     pub operation_count: usize,
-    /// The mock.
     pub mock: Mock,
 }
 
@@ -26,8 +24,8 @@ impl std::fmt::Debug for MockedApi {
     }
 }
 
-/// Opens a mock of a catalog, by id or title, or of a document, by path or URL. A file is preferred
-/// to a catalog whose id only begins like it.
+/// Opens a mock of a catalog, by id or title, or of a document, by path or URL. A file takes
+/// precedence over a catalog whose id merely starts with the text.
 pub async fn open(
     reader: &Reader,
     call: &dyn Caller,
@@ -40,12 +38,12 @@ pub async fn open(
     }
     let wanted =
         DocumentSource { source: which, source_type: None, allow_refs: &[], refs_root: None };
-    // Where the real API is does not matter, and a document may fail to say.
+    // The URL of the real API is irrelevant, and a document may lack one.
     let base_url = Some("http://localhost");
     let asked =
         ImportRequest { wanted, title: None, vendor: Some("mock"), base_url, enabled: true };
     let plan = match ImportPlan::of(&asked, reader, call).await {
-        // What could be an id and is no file was meant to be a catalog.
+        // A valid id that is not a file was meant to be a catalog.
         Err(problem) if problem.code == Code::FileNotFound && CatalogId::parse(which).is_ok() => {
             return of_catalog(reader, &shelf.record(which)?, settings);
         }

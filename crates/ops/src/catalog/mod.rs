@@ -16,14 +16,14 @@ use milepost_catalog::finding::DocumentFinding;
 
 use crate::prelude::*;
 
-/// Something worth telling about a document.
+/// A remark about a document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DocumentRemark {
     /// JSON pointer into the document.
     pub path: String,
-    /// The rule behind it.
+    /// The rule it violates.
     pub rule: String,
-    /// What is wrong, and what was done about it.
+    /// What is wrong, and how it was handled.
     pub message: String,
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn remarks(findings: &[DocumentFinding]) -> Vec<DocumentRemark> {
     findings.iter().map(DocumentRemark::from).collect()
 }
 
-/// The id or the title, whichever was given.
+/// The id or the title, whichever is given.
 pub(crate) fn which<'a>(id: Option<&'a str>, title: Option<&'a str>) -> Result<&'a str> {
     id.or(title).ok_or_else(|| {
         let list = Invocation::of("catalog.list");

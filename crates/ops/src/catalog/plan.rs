@@ -1,4 +1,4 @@
-//! What an import would do, worked out before anything is written.
+//! What an import would do, determined before anything is written.
 
 use milepost_catalog::finding::{DocumentFinding, DocumentRule};
 use milepost_catalog::import::prefixes;
@@ -14,7 +14,6 @@ use crate::catalog_cache::CommandTable;
 use crate::prelude::*;
 use crate::source::{DocumentSource, SourceFailure};
 
-/// What somebody wants to import.
 #[derive(Debug, Clone)]
 pub(crate) struct ImportRequest<'a> {
     pub(crate) wanted: DocumentSource<'a>,
@@ -24,20 +23,20 @@ pub(crate) struct ImportRequest<'a> {
     pub(crate) enabled: bool,
 }
 
-/// An import that could be carried out.
+/// An import that can be carried out.
 #[derive(Debug)]
 pub(crate) struct ImportPlan {
     pub(crate) record: CatalogRecord,
     pub(crate) api: Api,
     pub(crate) table: CommandTable,
-    /// What the document was written as, when that is not the JSON in `api`.
+    /// The original text, if it is not the JSON in `api`.
     written: Option<String>,
     pub(crate) warnings: Vec<DocumentFinding>,
     pub(crate) operation_count: usize,
 }
 
 impl ImportPlan {
-    /// Reads, checks and names; writes nothing.
+    /// Reads, checks and names everything; writes nothing.
     pub(crate) async fn of(
         asked: &ImportRequest<'_>,
         reader: &Reader,
@@ -60,7 +59,7 @@ impl ImportPlan {
             url: url.to_string(),
             by: match call.kind() {
                 CallerKind::Person if asked.base_url.is_some() => GivenBy::User,
-                // A URL in a tool call is the model's, not the person's.
+                // In a tool call, the URL comes from a model, not from a person.
                 CallerKind::Person | CallerKind::Agent => GivenBy::Document,
             },
         });
@@ -73,12 +72,12 @@ impl ImportPlan {
         Ok(ImportPlan { record, api, table, written, warnings, operation_count })
     }
 
-    /// The document as it is kept: as it was written, unless other files went into it.
+    /// The document as it is stored: the original text, unless other files were merged into it.
     pub(crate) fn document(&self) -> &[u8] {
         self.written.as_deref().unwrap_or_else(|| self.api.document().text()).as_bytes()
     }
 
-    /// `group first-part`, each once.
+    /// The distinct `group first-part` prefixes of the commands.
     pub(crate) fn prefixes(&self) -> Vec<String> {
         let prefixes = prefixes(&self.table.rows).into_iter();
         prefixes.map(|prefix| format!("{} {prefix}", self.record.id)).collect()
@@ -86,7 +85,7 @@ impl ImportPlan {
 }
 
 impl ImportRequest<'_> {
-    /// The vendor, else the title, as an id.
+    /// Derives the id from the vendor, or else from a title or the host.
     fn id(&self, api: &Api) -> Result<CatalogId> {
         let host = api.servers().into_iter().find_map(|server| {
             let url = url::Url::parse(&server.url).ok()?;
@@ -121,9 +120,9 @@ impl ImportRequest<'_> {
     }
 }
 
-/// An id out of a text. Some words mean something else where a step names a catalog.
+/// Derives an id from a text. Words with a special meaning in steps get a suffix.
 fn id_of(text: &str) -> Option<CatalogId> {
-    // `GitHub` is one word: names of products are not taken apart as names of operations are.
+    // `GitHub` is one word: product names are not split like operation names.
     let mut id = text::kebab(&text.to_lowercase())?;
     id.truncate(64);
     let id = id.trim_end_matches('-');
@@ -131,7 +130,7 @@ fn id_of(text: &str) -> Option<CatalogId> {
     CatalogId::parse(&if taken { format!("{id}-api") } else { id.to_owned() }).ok()
 }
 
-/// What was said of a catalog before stays: names, credentials, the address a person gave.
+/// Keeps existing settings of the catalog: names, credentials, a URL set by a person.
 fn carry_over(
     record: &mut CatalogRecord,
     asked: &ImportRequest<'_>,
@@ -153,7 +152,8 @@ fn carry_over(
     Ok(moved(record, &before))
 }
 
-/// Credentials belong to an origin. Where the API moves, they go along only on a person's word.
+/// Credentials belong to an origin. If the API moves, they are kept only if a person set the new
+/// URL.
 fn moved(record: &mut CatalogRecord, before: &CatalogRecord) -> Option<DocumentFinding> {
     let origin = |record: &CatalogRecord| {
         let url = url::Url::parse(&record.base_url.as_ref()?.url).ok()?;
@@ -177,7 +177,7 @@ fn moved(record: &mut CatalogRecord, before: &CatalogRecord) -> Option<DocumentF
     Some(DocumentFinding { path: "/servers".to_owned(), rule: DocumentRule::CREDENTIALS, message })
 }
 
-/// A document that cannot be imported, with every reason.
+/// The problem for a document that cannot be imported, with every reason.
 pub(crate) fn invalid(source: &str, violations: &[DocumentFinding]) -> Problem {
     let first = violations.first().map(|finding| finding.message.as_str()).unwrap_or_default();
     let more = problems::and_more(violations.len());

@@ -6,28 +6,28 @@ use crate::command::view::{CommandSummary, short};
 use crate::prelude::*;
 use crate::source::{DocumentSource, SourceType};
 
-/// What would be imported.
+/// What to import.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// A local path or a URL.
     pub source: String,
-    /// Which of both it is.
+    /// The type of `source`.
     pub source_type: Option<SourceType>,
-    /// What people call the API.
+    /// The name of the API.
     pub catalog_title: Option<String>,
     /// Group of its commands.
     pub vendor: Option<String>,
-    /// Another address of the API.
+    /// Overrides the API's URL.
     pub base_url: Option<String>,
-    /// Whether the commands are shown.
+    /// Whether to show the commands.
     #[serde(default)]
     pub include_command_preview: bool,
-    /// Hosts that references in the document may lead to.
+    /// Hosts that references in the document may point to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-rare" = true))]
     pub allow_refs: Vec<String>,
-    /// The folder below which references stay; only a person can say one.
+    /// The folder that references must stay in; only a person can set it.
     #[schemars(extend("x-rare" = true))]
     pub refs_root: Option<String>,
 }
@@ -35,40 +35,38 @@ pub struct Request {
 /// What an import would do.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
-    /// The catalog as it would be.
+    /// The resulting catalog.
     pub catalog: PlannedCatalog,
-    /// How many operations the document has.
+    /// The number of operations in the document.
     pub operation_count: usize,
-    /// How many commands there would be.
+    /// The resulting number of commands.
     pub projected_command_count: usize,
-    /// How the names of the commands begin.
+    /// The prefixes of the command names.
     pub projected_group_prefixes: Vec<String>,
-    /// How many commands yield choices for parameters of others.
+    /// The number of commands that provide choices for others.
     pub provider_contract_count: usize,
-    /// Whether a catalog of this id is there already.
+    /// Whether a catalog with this id exists.
     pub exists: bool,
-    /// What is odd, and what was done about it.
+    /// Oddities, and how they were handled.
     pub warnings: Vec<DocumentRemark>,
-    /// The first commands, when asked for.
+    /// The first commands, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_preview: Option<Vec<CommandSummary>>,
 }
 
-/// A catalog before it is one.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PlannedCatalog {
-    /// Its id, which is the group of its commands.
+    /// Its id, which is also its command group.
     pub catalog_id: String,
     /// Its title.
     pub title: String,
-    /// Who offers it.
+    /// The API's vendor.
     pub vendor: Option<String>,
-    /// Where it is reached.
+    /// The API's URL.
     pub base_url: Option<String>,
 }
 
 operation! {
-    /// Plans an import.
     PlanImport: PreviewImport::NAME, PreviewImport::TITLE, PreviewImport::DESCRIPTION;
     doors: PreviewImport::DOORS;
     run: plan_import(Reader, Request) -> Response;
@@ -109,14 +107,14 @@ async fn plan_import(reader: &Reader, call: &dyn Caller, request: Request) -> Re
     })
 }
 
-/// What an import would do, or why there can be none.
+/// What an import would do, or why it is impossible.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ImportPreview {
     /// Whether it can be imported.
     pub valid: bool,
-    /// Why it cannot be.
+    /// Why it cannot be imported.
     pub violations: Vec<DocumentRemark>,
-    /// What is odd, when there is no plan to say it.
+    /// Oddities, if there is no plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warnings: Option<Vec<DocumentRemark>>,
     /// What an import would do.
@@ -125,14 +123,15 @@ pub struct ImportPreview {
 }
 
 impl ImportPreview {
-    /// Of a document that can be imported.
+    /// The preview for a document that can be imported.
     pub fn of(plan: Response) -> ImportPreview {
         ImportPreview { valid: true, violations: Vec::new(), warnings: None, plan: Some(plan) }
     }
 }
 
 operation! {
-    /// Plans an import for agents: a document that cannot be imported is an answer, not a failure.
+    /// Plans an import for agents: for them, an invalid document is a regular response, not a
+    /// failure.
     PreviewImport: "catalog.preview_import", "Plan an import", include_str!("preview.md");
     doors: [Door::Tool(Tool { calls_out: true, ..Tool::FULL }), Door::Command("catalog preview")];
     run: preview_import(Reader, Request) -> ImportPreview;

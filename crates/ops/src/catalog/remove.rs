@@ -1,36 +1,35 @@
-//! `catalog.remove`: a catalog is gone.
+//! `catalog.remove`: removes a catalog.
 
 use milepost_model::id::CatalogId;
 
 use super::which;
 use crate::prelude::*;
 
-/// Which one.
+/// The catalog to remove.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// Its id.
     pub catalog_id: Option<String>,
-    /// Its title, when the id is not known.
+    /// Its title, if the id is not known.
     pub catalog_title: Option<String>,
-    /// Whether its document goes too.
+    /// Also removes its document.
     #[serde(default)]
     pub remove_manifest: bool,
 }
 
-/// What is gone.
+/// What was removed.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// Its id.
     pub removed_catalog_id: String,
-    /// Whether its document is gone.
+    /// Whether its document was removed.
     pub manifest_removed: bool,
     /// How many catalogs are left.
     pub remaining_catalog_count: usize,
 }
 
 operation! {
-    /// Removes a catalog.
     RemoveCatalog: "catalog.remove", "Remove a catalog", include_str!("remove.md");
     doors: [Door::Tool(Tool::FULL), Door::Command("catalog remove")];
     run: remove_catalog(Writer, Request) -> Response;
@@ -62,7 +61,7 @@ async fn remove_catalog(writer: &Writer, _: &dyn Caller, request: Request) -> Re
     let id = meant(writer, &request)?;
     let shelf = &writer.reader.shelf;
     let removed = writer.catalogs.remove(&id, request.remove_manifest).or_problem()?;
-    // What is derived from it may stay without harm.
+    // Best effort: leftover derived data does no harm.
     let _ = writer.derived.forget(&id);
     Ok(Response {
         removed_catalog_id: id.to_string(),
@@ -71,8 +70,8 @@ async fn remove_catalog(writer: &Writer, _: &dyn Caller, request: Request) -> Re
     })
 }
 
-/// The catalog that is meant: by its whole id first, though its record cannot be read or only its
-/// document was kept. Only then an id that begins like this.
+/// The catalog to remove. A full id comes first, even if its record is unreadable or only its
+/// document is left; then an id that starts with the text.
 fn meant(writer: &Writer, request: &Request) -> Result<CatalogId> {
     let which = which(request.catalog_id.as_deref(), request.catalog_title.as_deref())?;
     let shelf = &writer.reader.shelf;
@@ -87,7 +86,7 @@ fn meant(writer: &Writer, request: &Request) -> Result<CatalogId> {
     }
     match shelf.record(which) {
         Ok(record) => Ok(record.id.clone()),
-        // One whose record cannot be read can be removed, too.
+        // A catalog with an unreadable record can be removed, too.
         Err(problem) => shelf.begun(which)?.ok_or(problem),
     }
 }

@@ -1,33 +1,33 @@
-//! `catalog.set_enabled`: commands of a catalog in or out of use.
+//! `catalog.set_enabled`: enables or disables the commands of a catalog.
 
 use super::which;
 use crate::prelude::*;
 
-/// Which one, and what to do with it.
+/// The catalog, and its new state.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// Its id.
     pub catalog_id: Option<String>,
-    /// Its title, when the id is not known.
+    /// Its title, if the id is not known.
     pub catalog_title: Option<String>,
     /// Whether its commands can be used.
     pub enabled: bool,
 }
 
-/// How it is now.
+/// The new state.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// Its id.
     pub catalog_id: String,
     /// Whether its commands can be used.
     pub enabled: bool,
-    /// How many commands can be used now, of all catalogs.
+    /// The number of enabled commands in all catalogs.
     pub command_count_after_toggle: usize,
 }
 
 operation! {
-    /// Takes a catalog in or out of use.
+    /// Enables or disables a catalog.
     SetCatalogEnabled: "catalog.set_enabled", "Enable or disable a catalog",
         include_str!("set_enabled.md");
     doors: [

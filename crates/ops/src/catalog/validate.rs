@@ -1,4 +1,4 @@
-//! `catalog.validate_openapi`: whether a document can be imported, and everything that is odd.
+//! `catalog.validate_openapi`: whether a document can be imported, and all its oddities.
 
 use milepost_catalog::finding::DocumentFindings;
 use milepost_catalog::specification;
@@ -8,41 +8,41 @@ use super::{DocumentRemark, remarks};
 use crate::prelude::*;
 use crate::source::{DocumentSource, SourceFailure, SourceType};
 
-/// What to check.
+/// The document to check.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// A local path or a URL.
     pub source: String,
-    /// Which of both it is.
+    /// The type of `source`.
     pub source_type: Option<SourceType>,
-    /// Hosts that references in the document may lead to.
+    /// Hosts that references in the document may point to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-rare" = true))]
     pub allow_refs: Vec<String>,
-    /// The folder below which references stay; only a person can say one.
+    /// The folder that references must stay in; only a person can set it.
     #[schemars(extend("x-rare" = true))]
     pub refs_root: Option<String>,
 }
 
-/// What is right and wrong with a document.
+/// The findings about a document.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Response {
     /// Whether it can be imported.
     pub valid: bool,
     /// `openapi_2`, `openapi_3` or `unknown`.
     pub document_kind: String,
-    /// The version it follows, when it says one.
+    /// Its OpenAPI version, if stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// Its title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// How many operations it has.
+    /// The number of operations.
     pub operation_count: usize,
-    /// How many commands they become.
+    /// The number of resulting commands.
     pub command_count: usize,
-    /// What is odd, and what would be done about it.
+    /// Oddities, and how they would be handled.
     pub warnings: Vec<DocumentRemark>,
     /// Why it cannot be imported.
     pub violations: Vec<DocumentRemark>,
@@ -89,7 +89,7 @@ async fn validate_open_api(
     })
 }
 
-/// A text that is no OpenAPI document.
+/// The response for a text that is not an OpenAPI document.
 fn unknown(finding: &milepost_catalog::finding::DocumentFinding) -> Response {
     let (document_kind, violations) = ("unknown".to_owned(), vec![DocumentRemark::from(finding)]);
     Response { document_kind, violations, ..Response::default() }

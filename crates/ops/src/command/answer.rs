@@ -1,4 +1,4 @@
-//! An answer as it reaches the caller: status, chosen headers and body, secrets taken out.
+//! A response as the caller sees it: status, selected headers and body, with secrets masked.
 
 use milepost_catalog::document::ParsedDocument;
 use milepost_model::secret::Mask;
@@ -7,7 +7,7 @@ use milepost_syntax::json::document::{JsonKind, JsonNode};
 
 use crate::prelude::*;
 
-/// Headers that say something about an answer, in small letters.
+/// Headers that are shown, in lowercase.
 const TOLD: &[&str] = &[
     "content-type",
     "deprecation",
@@ -28,20 +28,18 @@ const TOLD: &[&str] = &[
     "x-total-count",
 ];
 
-/// The body of an answer.
+/// The body of a response.
 #[derive(Debug, PartialEq)]
 pub(crate) enum AnswerBody {
-    /// There is none.
+    /// An empty body.
     Nothing,
-    /// A value.
     Json(Value),
-    /// A text.
     Text(String),
-    /// Bytes that are no text.
+    /// Bytes that are not text.
     Binary(Vec<u8>),
 }
 
-/// The headers of an answer that are told.
+/// The headers of a response that are shown.
 pub(crate) fn headers(response: &Response, mask: &Mask) -> Map<String, Value> {
     let mut told = Map::new();
     for (name, value) in mask.headers(&response.headers) {
@@ -53,7 +51,7 @@ pub(crate) fn headers(response: &Response, mask: &Mask) -> Map<String, Value> {
     told
 }
 
-/// The body of an answer, read as what it says it is.
+/// The body of a response, parsed according to its content type.
 pub(crate) fn body(response: &Response, mask: &Mask, notes: &mut Vec<String>) -> AnswerBody {
     let bytes = &response.body;
     if bytes.is_empty() {
@@ -93,7 +91,7 @@ fn latin(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| char::from(*byte)).collect()
 }
 
-/// A value, in which whole numbers that no program can count with stay what they are: text.
+/// Parses JSON, keeping integers that are too large for a number as text.
 fn json(text: &str, notes: &mut Vec<String>) -> Option<Value> {
     let value: Value = serde_json::from_str(text).ok()?;
     if !has_long_number(text) {
@@ -109,7 +107,7 @@ fn json(text: &str, notes: &mut Vec<String>) -> Option<Value> {
     Some(exact)
 }
 
-/// Whether a text has twenty digits in a row.
+/// Whether a text contains twenty digits in a row.
 fn has_long_number(text: &str) -> bool {
     let mut run = 0;
     text.bytes().any(|byte| {

@@ -1,4 +1,5 @@
-//! A request from arguments to what is shown of it: built once, whether it is sent or not.
+//! Turns arguments into a request, and a request into its preview: built once, whether it is sent
+//! or not.
 
 use std::sync::Arc;
 
@@ -11,24 +12,24 @@ use crate::catalog_cache::LoadedCatalog;
 use crate::catalog_client::{self, CatalogClient};
 use crate::prelude::*;
 
-/// A command, and all that its requests are made with.
+/// A command, and everything its requests are built from.
 pub(crate) struct CommandDraft {
     prepared: Arc<PreparedCommand>,
     pub(crate) sender: Arc<CatalogClient>,
-    /// Where the command is reached: some are reached elsewhere than the rest of their API.
+    /// The command's base URL, which may differ from that of the rest of its API.
     base: Url,
 }
 
-/// A request as it is shown.
+/// A request as shown to the caller.
 pub(crate) struct RequestPreview {
     pub(crate) shown: RequestView,
-    /// The same as a `curl` command.
+    /// The request as a `curl` command.
     pub(crate) curl: String,
     pub(crate) notes: Vec<String>,
 }
 
 impl CommandDraft {
-    /// A command of a catalog and what sends it.
+    /// A draft for a command, with the client that sends it.
     pub(crate) fn of(
         loaded: &LoadedCatalog,
         row: usize,
@@ -39,7 +40,7 @@ impl CommandDraft {
         Ok(CommandDraft { prepared, sender, base })
     }
 
-    /// The same for those who only look: there are no secrets behind it.
+    /// Like [`CommandDraft::of`], for previews only: the client has no secrets.
     pub(crate) fn unsent(
         reader: &Reader,
         loaded: &LoadedCatalog,
@@ -54,7 +55,7 @@ impl CommandDraft {
         self.prepared.command()
     }
 
-    /// The request, its files read.
+    /// Builds the request and reads its files.
     pub(crate) fn build(
         &self,
         reader: &Reader,
@@ -69,12 +70,12 @@ impl CommandDraft {
         Ok(built)
     }
 
-    /// What is shown of a request: all of it, with marks in the place of secrets.
+    /// The preview of a request: complete, with placeholders for secrets.
     pub(crate) fn drawn(&self, built: request::Request) -> Result<RequestPreview> {
         let shown = self.sender.preview(self.command(), &catalog_client::outgoing(&built))?;
         let notes = built.notes.iter().map(ToString::to_string).collect();
         let body = built.body.is_some().then(|| readable(&shown.body));
-        // What is shown is what would be sent, marks and all: the `curl` line is made from it.
+        // The `curl` command is built from what is shown, including the placeholders.
         let mut as_shown = built;
         as_shown.url = shown.url.clone();
         as_shown.headers.clone_from(&shown.headers);

@@ -1,9 +1,9 @@
-//! `command.get`: one command, whole.
+//! `command.get`: the full description of a command.
 
 use super::view::{CommandDetails, full};
 use crate::prelude::*;
 
-/// Which one.
+/// The command to show.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {

@@ -1,4 +1,4 @@
-//! `command.list`: commands by what they do.
+//! `command.list`: finds commands by what they do.
 
 use milepost_catalog::command::Method;
 use milepost_model::suggest;
@@ -13,19 +13,19 @@ use crate::prelude::*;
 pub struct Request {
     /// What the command does, or its name.
     pub query: Option<String>,
-    /// One catalog alone, by id or title.
+    /// Only this catalog, by id or title.
     pub catalog: Option<String>,
-    /// One method alone.
+    /// Only this method.
     pub method: Option<String>,
-    /// How much of each.
+    /// Level of detail.
     pub detail: Option<Detail>,
-    /// Where the answer before ended.
+    /// `next_cursor` of the last page.
     pub cursor: Option<String>,
     /// How many, at most 200.
     pub limit: Option<usize>,
 }
 
-/// How much of a command is shown.
+/// How much of a command to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Detail {
@@ -38,25 +38,24 @@ pub enum Detail {
 /// What was found.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Response {
-    /// How many match.
+    /// The number of matches.
     pub total: usize,
-    /// The best ones in short, best first.
+    /// Summaries of the best matches, best first.
     pub commands: Vec<CommandSummary>,
-    /// The same commands with their schemas, when there are few.
+    /// The same commands with schemas, if there are few.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<CommandDetails>,
-    /// Workflows that match, by id.
+    /// Matching workflows, by id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workflows: Vec<MatchingWorkflow>,
-    /// Where the next answer starts.
+    /// Where the next page starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
 
-/// A workflow that matches.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct MatchingWorkflow {
-    /// `workflow <id>`: what a step takes.
+    /// `workflow <id>`, as used in a step.
     pub command: String,
     /// Its title.
     pub title: String,
@@ -92,7 +91,7 @@ async fn list_commands(reader: &Reader, _: &dyn Caller, request: Request) -> Res
                 let group = loaded.record.id.as_str();
                 response.commands.push(short(group, &loaded.table.rows[row]));
                 if whole {
-                    // One whose document is broken is told in short.
+                    // A command whose document is broken gets only a summary.
                     let Ok(prepared) = loaded.prepared(row) else { continue };
                     response.details.push(full(prepared.command(), &loaded.table.providers));
                 }
@@ -104,7 +103,7 @@ async fn list_commands(reader: &Reader, _: &dyn Caller, request: Request) -> Res
             }
         }
     }
-    // What nobody asked for must not be more than anybody reads.
+    // Details that were not requested must not flood the response.
     let bytes = serde_json::to_string(&response.details).map_or(0, |text| text.len());
     if request.detail.is_none() && bytes > limits::COMMANDS_DETAIL_BYTES {
         response.details.clear();

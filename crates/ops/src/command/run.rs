@@ -1,4 +1,4 @@
-//! `command.run`: one command, called.
+//! `command.run`: calls a command.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,13 +18,13 @@ use crate::catalog_client::{self, CatalogClient};
 use crate::limits::CALL_TIMEOUT_MAX_S;
 use crate::prelude::*;
 
-/// What to call, and with what.
+/// What to call, and its arguments.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// `group name`, or an operationId.
     pub command: String,
-    /// Arguments by name, wherever they travel; one of several places as `path.id`, `query.id`.
+    /// Arguments by name, wherever they are sent; `path.id`, `query.id` if a name is ambiguous.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub with: Map<String, Value>,
     /// The body.
@@ -34,34 +34,34 @@ pub struct Request {
     pub dry_run: bool,
     /// All pages: `true`, or `{"max_items": 100}`.
     pub paginate: Option<Paginate>,
-    /// The media type of the body; the plainest there is unless given.
+    /// The media type of the body; defaults to the simplest one.
     #[schemars(extend("x-rare" = true))]
     pub content_type: Option<String>,
-    /// The media type of the answer; JSON unless given.
+    /// The media type of the response; default JSON.
     #[schemars(extend("x-rare" = true))]
     pub accept: Option<String>,
-    /// The profile whose credentials are used; `default` unless given.
+    /// The profile whose credentials are used; default `default`.
     #[schemars(extend("x-rare" = true))]
     pub profile: Option<String>,
-    /// Seconds the call may take; 30 unless given, at most 600.
+    /// Timeout in seconds; default 30, at most 600.
     #[schemars(extend("x-rare" = true))]
     pub timeout_s: Option<u64>,
 }
 
-/// How many pages are fetched.
+/// How many pages to fetch.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Paginate {
-    /// All, or only the first.
+    /// All pages, or only the first.
     All(bool),
-    /// As many as are needed.
+    /// As many pages as needed.
     Items {
-        /// How many items at most.
+        /// The maximum number of items.
         max_items: usize,
     },
 }
 
-/// What was sent, and what came back.
+/// The request and the response.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Response {
     /// `group name`.
@@ -70,61 +70,60 @@ pub struct Response {
     pub dry_run: bool,
     /// The request, secrets masked.
     pub request: RequestView,
-    /// The request as a `curl` command, secrets masked; of a dry run.
+    /// The request as a `curl` command, secrets masked; only for a dry run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub curl: Option<String>,
-    /// The status of the answer.
+    /// The status of the response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// Whether the status is below 400.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ok: Option<bool>,
-    /// Headers of the answer that say something.
+    /// Selected headers of the response.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub headers: Map<String, Value>,
-    /// The body of the answer: a value, or a text. When all pages were asked for, their items.
+    /// The response body: JSON or text; the items, if all pages were requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
-    /// Where the body is, when it is no text.
+    /// The file with the body, if it is not text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body_path: Option<String>,
-    /// How many bytes it has.
+    /// The size of the body in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body_bytes: Option<usize>,
-    /// How many pages were fetched.
+    /// The number of pages fetched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<usize>,
-    /// Whether there is more than was fetched.
+    /// Whether the API has more items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more: Option<bool>,
-    /// How many tries it took.
+    /// The number of attempts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
     /// How long it took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// What is worth knowing.
+    /// Additional notes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<String>")]
     pub notes: Vec<Worded>,
 }
 
-/// A request as it may be shown.
+/// A request, as shown.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct RequestView {
     /// The method.
     pub method: String,
-    /// Where it goes.
+    /// Its URL.
     pub url: String,
-    /// Its headers, in order; of a dry run.
+    /// Its headers, in order; only for a dry run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<HeaderView>,
-    /// Its body; of a dry run.
+    /// Its body; only for a dry run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
 }
 
-/// A header.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HeaderView {
     /// Its name.
@@ -186,7 +185,7 @@ async fn run_command(writer: &Writer, call: &dyn Caller, request: Request) -> Re
     }
 }
 
-/// The client of a catalog: kept for its default profile, made anew for others.
+/// The client of a catalog: cached for the default profile, otherwise new.
 pub(crate) fn sender(
     writer: &Writer,
     loaded: &Arc<LoadedCatalog>,
@@ -211,8 +210,8 @@ pub(crate) fn sender(
     }
 }
 
-/// What the requests of a run are sent with. Its catalog is the one that the run is pinned to;
-/// which private hosts may be called is read live.
+/// The client for the requests of a run. The catalog is the one that the run is pinned to, but the
+/// private hosts that may be called are read live.
 fn run_sender(
     writer: &Writer,
     loaded: &Arc<LoadedCatalog>,
@@ -234,17 +233,16 @@ fn run_sender(
     Ok(sender)
 }
 
-/// A command that is being called.
 pub(crate) struct CommandCall<'a> {
     pub(crate) writer: &'a Writer,
     pub(crate) call: &'a dyn Caller,
     draft: CommandDraft,
-    /// Where the list stands in an answer, when somebody said.
+    /// Where the list is in a response, if specified.
     pub(crate) list_at: Option<String>,
 }
 
 impl<'a> CommandCall<'a> {
-    /// A command of a catalog, ready to be called.
+    /// Prepares a call of a catalog's command.
     pub(crate) fn open(
         writer: &'a Writer,
         call: &'a dyn Caller,
@@ -282,7 +280,7 @@ impl<'a> CommandCall<'a> {
         Ok(response)
     }
 
-    /// Secrets that a call would need and not get.
+    /// A warning for each secret that the call needs but would not get.
     fn unready(&self, secrets: &[String]) -> Result<Vec<String>> {
         if secrets.is_empty() {
             return Ok(Vec::new());
@@ -317,7 +315,7 @@ impl<'a> CommandCall<'a> {
     ) -> Result<Response> {
         let detected = pagination::detect(self.command());
         let is_said = detected.is_some();
-        // What the document does not say, a `Link` of the answer may.
+        // If the document does not describe paging, the response may still have a `Link` header.
         let scheme = detected.unwrap_or(pagination::PagingScheme::Link);
         let mut walk = PageWalk::new(None, max_items);
         let mut request = catalog_client::outgoing(&self.build(&arguments)?);
@@ -425,14 +423,14 @@ impl<'a> CommandCall<'a> {
     }
 }
 
-/// The request that was sent, as it may be shown.
+/// The request that was sent, as shown.
 fn called_as(request: &Outgoing, mask: &Mask) -> RequestView {
     let request = milepost_outbound::masked(request, mask);
     let (method, url) = (request.method, request.url.to_string());
     RequestView { method, url, ..RequestView::default() }
 }
 
-/// A command that is not there to be called.
+/// The problem when a command did not return a list.
 pub(crate) fn no_list(command: &str) -> Problem {
     let message = format!("`{command}` did not answer with a list");
     let hint = Hint::text("look at its answer with ").call(Invocation::of("command.run"));

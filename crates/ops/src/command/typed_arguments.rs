@@ -1,40 +1,33 @@
-//! What a person typed as arguments of a command, as the values it was meant to be. Models send
-//! JSON, which is what it is: nothing is guessed for them.
+//! Command arguments that a person typed as text, converted to the declared types. Models send
+//! JSON, which is taken literally.
 
 use crate::prelude::*;
 
-/// Arguments as they were typed.
 #[derive(Debug, Clone, Default)]
 pub struct TypedArguments {
-    /// `name=value`, in order; these win over `with`.
+    /// `name=value`, in order; these take precedence over `with`.
     pub texts: Vec<(String, String)>,
-    /// Arguments that came as JSON.
+    /// Arguments given as JSON.
     pub with: Map<String, Value>,
-    /// The body.
     pub body: Option<TypedBody>,
-    /// The media type of the body.
     pub content_type: Option<String>,
 }
 
-/// A body as it was typed.
 #[derive(Debug, Clone)]
 pub enum TypedBody {
-    /// Its text.
     Text(String),
-    /// The file it is in.
+    /// The path of the file that contains it.
     File(String),
 }
 
-/// Arguments as they were meant.
+/// Arguments converted to the declared types.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ParsedArguments {
-    /// Arguments by name.
     pub with: Map<String, Value>,
-    /// The body.
     pub body: Option<Value>,
 }
 
-/// Reads arguments by the schemas of a command.
+/// Parses arguments according to the schemas of a command.
 pub fn read(
     reader: &Reader,
     call: &dyn Caller,

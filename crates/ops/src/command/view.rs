@@ -1,4 +1,4 @@
-//! Commands as people and models see them, in short and whole.
+//! Commands as people and models see them, as a summary and in full.
 
 use std::collections::BTreeSet;
 
@@ -11,26 +11,25 @@ use milepost_model::commands::Effect;
 use crate::limits::{self, COMMAND_ENUM_VALUES};
 use crate::prelude::*;
 
-/// A command in short.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CommandSummary {
-    /// `group name`: what `command.run` and workflow steps take.
+    /// `group name`, as used by `command.run` and workflow steps.
     pub command: String,
     /// Its method.
     pub method: String,
     /// Its path.
     pub path: String,
-    /// What it does, in the words of the API's authors.
+    /// What it does, in the API author's words.
     pub summary: String,
-    /// The arguments it needs.
+    /// Required arguments.
     pub required: Vec<String>,
-    /// The other arguments it takes.
+    /// Optional arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub optional: Vec<String>,
     /// Whether it takes a body: `required` or `optional`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
-    /// Whether its authors advise against it.
+    /// Whether it is deprecated.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deprecated: bool,
 }
@@ -52,48 +51,48 @@ pub(crate) fn short(group: &str, row: &Row) -> CommandSummary {
     }
 }
 
-/// A command with all that is needed to call it.
+/// A command with everything needed to call it.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CommandDetails {
-    /// `group name`: what `command.run` and workflow steps take.
+    /// `group name`, as used by `command.run` and workflow steps.
     pub command: String,
     /// Its method.
     pub method: String,
     /// Its path.
     pub path: String,
-    /// Its id in the document, which is another name for it.
+    /// Its operationId in the document, an alias.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation_id: Option<String>,
-    /// What it does, in the words of the API's authors.
+    /// What it does, in the API author's words.
     pub summary: String,
-    /// More of that.
+    /// More details.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// Its tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// Whether its authors advise against it.
+    /// Whether it is deprecated.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deprecated: bool,
     /// `read`, `create` or `write`.
     #[serde(with = "crate::enum_names")]
     #[schemars(with = "String")]
     pub effect: Effect,
-    /// Whether it may be sent twice.
+    /// Whether it is safe to repeat.
     pub may_repeat: bool,
     /// Its arguments.
     pub parameters: Vec<ParameterView>,
     /// Its body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<BodyView>,
-    /// Its answers.
+    /// Its responses.
     pub responses: Vec<ResponseView>,
-    /// Ways to authenticate, any one of which will do; schemes of one way are joined by `+`.
+    /// Alternative ways to authenticate; schemes required together are joined by `+`.
     pub security: Vec<String>,
-    /// Schemas that the schemas above refer to as `#/$defs/<name>`.
+    /// Schemas referenced above as `#/$defs/<name>`.
     #[serde(rename = "$defs", default, skip_serializing_if = "Map::is_empty")]
     pub defs: Map<String, Value>,
-    /// A call that shows how it is done.
+    /// An example call.
     pub example: Value,
 }
 
@@ -102,30 +101,29 @@ pub struct CommandDetails {
 pub struct ParameterView {
     /// Its name in `with`.
     pub name: String,
-    /// Where it travels.
+    /// Where it is sent.
     #[serde(rename = "in")]
     pub location: String,
-    /// Whether the command works without.
+    /// Whether it is required.
     pub required: bool,
-    /// What it is, in the words of the API's authors.
+    /// What it is, in the API author's words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// The schema of its value.
     pub schema: Value,
-    /// The command that yields its values.
+    /// The command that provides its values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
 }
 
-/// A body.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct BodyView {
-    /// Whether the command works without.
+    /// Whether it is required.
     pub required: bool,
-    /// What it is, in the words of the API's authors.
+    /// What it is, in the API author's words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// What it can be.
+    /// Its media types.
     pub contents: Vec<ContentView>,
 }
 
@@ -138,26 +136,25 @@ pub struct ContentView {
     pub schema: Value,
 }
 
-/// An answer.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ResponseView {
     /// `200`, `2XX` or `default`.
     pub status: String,
-    /// What it means, in the words of the API's authors.
+    /// What it means, in the API author's words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// What it can be.
+    /// Its media types.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub media_types: Vec<String>,
     /// Whether it is a list.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub list: bool,
-    /// The fields of the answer, or of each item of a list.
+    /// The fields of the response, or of each list item.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<String>,
 }
 
-/// A schema as it is shown: of very many choices the first ones.
+/// A schema for display, with long enums truncated.
 fn shown(schema: &Value) -> Value {
     match schema {
         Value::Object(map) => {
@@ -273,7 +270,8 @@ fn fields(schema: &Value, defs: &Map<String, Value>) -> (bool, Vec<String>) {
     (false, names)
 }
 
-/// The schemas that arguments and body need. What answers need is told by its fields alone.
+/// The definitions that the arguments and the body refer to. Responses are described by their
+/// fields alone.
 fn needed(command: &ApiCommand) -> Map<String, Value> {
     let mut open: Vec<&Value> = command.parameters.iter().map(|one| &one.schema).collect();
     let contents = command.body.iter().flat_map(|body| &body.contents);
@@ -301,7 +299,7 @@ fn needed(command: &ApiCommand) -> Map<String, Value> {
     names.into_iter().map(|name| (name.to_owned(), shown(&command.defs[name]))).collect()
 }
 
-/// A call with a value for everything that is needed.
+/// An example call with a value for everything that is required.
 fn example(command: &ApiCommand) -> Value {
     let mut with = Map::new();
     for parameter in command.parameters.iter().filter(|parameter| parameter.required) {
@@ -317,7 +315,7 @@ fn example(command: &ApiCommand) -> Value {
     call
 }
 
-/// A value that shows what is meant.
+/// A sample value for a schema.
 fn sample(schema: &Value, defs: &Map<String, Value>, depth: usize) -> Value {
     let schema = resolve(schema, defs);
     let first = |key: &str| schema.get(key).and_then(Value::as_array)?.first().cloned();

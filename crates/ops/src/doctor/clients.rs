@@ -1,20 +1,21 @@
-//! MCP clients that start this program: whether what they start exists. Their files are read, never
-//! written, and only names and commands are shown.
+//! MCP clients that start this program: whether the program they start exists. Their files are only
+//! read, and only names and commands are shown.
 
 use std::path::{Path, PathBuf};
 
 use super::{Check, or_ok};
 use crate::prelude::*;
 
-/// The configuration file of a client. The command that installs into clients knows and reads them.
+/// The configuration file of a client. The code that installs into clients finds and reads these
+/// files.
 #[derive(Debug, Clone)]
 pub struct ClientFile {
-    /// The name of the client, for people.
+    /// The client's display name.
     pub client: &'static str,
     pub path: PathBuf,
-    /// The key of the servers.
+    /// The key of the server entries.
     pub key: &'static str,
-    /// Its content, or why there is none; nothing if the file does not exist.
+    /// The parsed content, or why it cannot be read; `None` if the file does not exist.
     pub content: Result<Option<Value>, &'static str>,
 }
 
@@ -50,11 +51,11 @@ struct Server {
     command: String,
 }
 
-/// Every entry below the key, wherever the key is.
+/// Collects every entry under the key, at any depth.
 fn gather(value: &Value, key: &str, depth: usize, servers: &mut Vec<Server>) {
     let Some(map) = value.as_object() else { return };
     for (name, server) in map.get(key).and_then(Value::as_object).into_iter().flatten() {
-        // goose says `cmd`.
+        // goose uses `cmd`.
         let command = server.get("command").or_else(|| server.get("cmd"));
         let command = command.and_then(Value::as_str).unwrap_or_default();
         let stem = Path::new(command).file_stem().and_then(|stem| stem.to_str());
@@ -78,7 +79,7 @@ fn check(writer: &Writer, file: &ClientFile, server: &Server) -> Option<Check> {
     Some(Check::fault("client", what, fix).at(&file.path))
 }
 
-/// Whether a client finds a program: at its path, or where the system looks.
+/// Whether a client can find a program: by its path, or in `PATH`.
 fn is_there(writer: &Writer, command: &str) -> bool {
     let home = writer.reader.locations.home.as_deref();
     let command = match (command.strip_prefix("~/"), home) {

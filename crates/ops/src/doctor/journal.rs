@@ -65,7 +65,7 @@ fn unusable(error: &RunsError, data: &Path, database: &Path) -> Check {
         error if error.is_damage() => {
             Check::fault("journal.database", error.to_string(), restore()).at(database)
         }
-        // Runs that cannot be reached may be intact: replacing them would lose the newest.
+        // Runs that are inaccessible may be intact: restoring a backup would lose the newest ones.
         RunsError::File(FileError::Io { path, .. } | FileError::NotRegular { path }) => {
             let id = if *path == key { "journal.key" } else { "journal.database" };
             Check::fault(id, error.to_string(), access(path)).at(path)
@@ -98,7 +98,7 @@ fn examined(found: &Examination, data: &Path, database: &Path) -> Vec<Check> {
     checks
 }
 
-/// Runs whose last events were lost with a part of the log.
+/// Runs that lost their last events along with part of the log.
 fn behind(found: &[(RunId, u64)], log: &Path) -> Vec<Check> {
     let runs = found.iter().take(limits::DOCTOR_RUNS).map(|(run, seq)| {
         let log = log.display();
@@ -179,7 +179,7 @@ mod tests {
 
     use super::*;
 
-    /// Only what is damaged is to be replaced: the newest runs are not in any copy.
+    /// Only damaged data is to be replaced: no backup has the newest runs.
     #[test]
     fn runs_that_cannot_be_reached_are_not_replaced() {
         let data = Path::new("/data");

@@ -1,4 +1,4 @@
-//! The workflows of the library: invalid files, and workflows that another one hides.
+//! The workflows in the library: invalid files, and workflows that are hidden by others.
 
 use std::path::Path;
 
@@ -49,7 +49,7 @@ fn invalid(listing: &Listing) -> Vec<Check> {
 }
 
 fn shadowed(listing: &Listing) -> Vec<Check> {
-    // A built-in workflow is overridden on purpose.
+    // Built-in workflows are overridden on purpose.
     let sources = listing.sources.iter().filter(|source| source.kind != SourceKind::BuiltIn);
     let hidden = sources.flat_map(|source| {
         source.shadowed.iter().map(|(id, by)| {

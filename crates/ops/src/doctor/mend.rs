@@ -1,4 +1,4 @@
-//! Fixes what can be fixed without asking: nothing here can lose data.
+//! Fixes everything that is safe to fix without asking: nothing here can lose data.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use milepost_store::runs::{OpenOptions, Runs, RunsReader};
 use super::count;
 use crate::prelude::*;
 
-/// What was done, and what could not be.
+/// What was fixed, and what could not be.
 #[derive(Default)]
 struct Work {
     done: Vec<String>,
@@ -32,7 +32,7 @@ impl Work {
     }
 }
 
-/// Mends all that is safe to mend.
+/// Fixes everything that is safe to fix.
 pub(super) fn all(writer: &Writer) -> (Vec<String>, Vec<String>) {
     let mut work = Work::default();
     directories(writer, &mut work);
@@ -69,7 +69,7 @@ fn leftovers(writer: &Writer, work: &mut Work) {
     }
 }
 
-/// Frees what the dead hold; what cannot be opened is told by whoever looks at it.
+/// Releases what dead processes hold. Runs that cannot be opened are reported by another check.
 fn processes(writer: &Writer, work: &mut Work) {
     let data = &*writer.reader.locations.data;
     let Ok(Some(reader)) = RunsReader::open(data) else { return };
@@ -99,7 +99,7 @@ fn catalogs(writer: &Writer, work: &mut Work) {
         let shelf = &writer.reader.shelf;
         if shelf.damaged(record).is_some() {
             let made = shelf.load(record).map(drop).map_err(|problem| problem.message);
-            // One that cannot be derived is as well off without what is damaged.
+            // If the data cannot be rebuilt, it is better removed than damaged.
             let made = made.or_else(|why| writer.derived.forget(id).map_err(|_| why));
             work.take(format!("rebuilt the derived data of catalog `{id}`"), made);
         }

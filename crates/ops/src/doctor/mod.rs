@@ -1,5 +1,5 @@
-//! Checks every part of an installation: each finding says where it is and how to fix it. Checking
-//! changes nothing; fixing does only what is safe without asking.
+//! Checks every part of an installation; each finding says where it is and how to fix it. Checking
+//! changes nothing, and fixing does only what is safe without asking.
 
 mod catalogs;
 mod clients;
@@ -17,20 +17,20 @@ use crate::prelude::*;
 
 pub use clients::ClientFile;
 
-/// How a check came out.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// All is well.
     Ok,
-    /// Nothing is broken yet, or nothing that is needed.
+    /// Nothing is broken yet, or nothing essential.
     Warning,
     /// Something does not work.
     Fault,
 }
 
 impl State {
-    /// The word for it.
+    /// The name of the state.
     pub fn name(self) -> &'static str {
         match self {
             State::Ok => "ok",
@@ -40,42 +40,41 @@ impl State {
     }
 }
 
-/// One thing that was looked at.
+/// The result of checking one thing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// What kind of check it is; the same in every version.
+    /// The kind of check; stable across versions.
     pub id: &'static str,
-    /// How it came out.
+    /// The result.
     pub state: State,
     /// What was found.
     pub what: String,
-    /// The file, the directory or the run.
+    /// The file, directory or run.
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// What mends it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<Worded>,
 }
 
-/// Everything that was looked at.
+/// The results of all checks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// The version of this program.
     pub version: &'static str,
-    /// How many checks are faults.
+    /// The number of faults.
     pub faults: usize,
-    /// How many are warnings.
+    /// The number of warnings.
     pub warnings: usize,
-    /// The checks, in the order in which they depend on each other.
+    /// The checks, in order of dependency.
     pub checks: Vec<Check>,
-    /// What was mended before that.
+    /// What was fixed before checking.
     pub mended: Vec<String>,
-    /// What could not be mended, and why.
+    /// What could not be fixed, and why.
     pub not_mended: Vec<String>,
 }
 
 impl Check {
-    /// Whether mending does it: its fix says so.
+    /// Whether `doctor --fix` can fix it, according to its fix.
     pub fn is_mendable(&self) -> bool {
         let mending = mending();
         self.fix.as_ref().is_some_and(|fix| fix.calls().any(|call| *call == mending))
@@ -98,24 +97,24 @@ impl Check {
     }
 }
 
-/// The call that mends what is safe to mend.
+/// The call that fixes everything safe to fix.
 fn mending() -> Invocation {
     Invocation::of("doctor").with("fix", true)
 }
 
-/// A fix that mending does, and what else would.
+/// A hint to run the automatic fix, or do something else.
 fn mended_or(otherwise: &str) -> Hint {
     Hint::text("run ").call(mending()).then(otherwise)
 }
 
-/// A copy of the runs, as it is spoken of.
+/// A hint that mentions a backup of the runs.
 fn backup(before: &str, after: &str) -> Hint {
     Hint::text(format!("{before} a copy that "))
         .call(Invocation::of("runs.backup"))
         .then(format!(" made{after}"))
 }
 
-/// Looks at everything, after mending what is safe to mend if asked. `program` is the file of this
+/// Checks everything, after applying safe fixes if requested. `program` is the path of this
 /// program, and `files` are those of the clients that may start it.
 pub fn examine(
     writer: &Writer,
@@ -144,7 +143,7 @@ pub fn examine(
     Report { version, faults, warnings, checks, mended, not_mended }
 }
 
-/// How to fix a path that cannot be accessed; its content may be intact, and must be kept.
+/// How to fix a path that cannot be accessed. Its content may be intact and must be kept.
 fn access(path: &Path) -> String {
     let shown = path.display();
     match std::fs::metadata(path) {
@@ -158,7 +157,7 @@ fn access(path: &Path) -> String {
     }
 }
 
-/// The findings, or that there are none.
+/// The findings, or a single `Ok` check if there are none.
 fn or_ok(found: Vec<Check>, ok: impl FnOnce() -> Check) -> Vec<Check> {
     if found.is_empty() { vec![ok()] } else { found }
 }

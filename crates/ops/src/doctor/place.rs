@@ -1,4 +1,4 @@
-//! The configuration, the directories, and who can read them.
+//! The configuration, the directories, and their permissions.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use milepost_store::{Config, ConfigError};
 use super::{Check, mended_or, or_ok};
 use crate::prelude::*;
 
-/// Every configuration file that may be used here.
+/// Checks every configuration file that may be used here.
 pub(super) fn config(writer: &Writer) -> Vec<Check> {
     let locations = &writer.reader.locations;
     let home = locations.home.as_deref();
@@ -62,7 +62,7 @@ fn bad_config(id: &'static str, error: &ConfigError) -> Check {
     }
 }
 
-/// The directories that Milepost writes to.
+/// Checks the directories that Milepost writes to.
 pub(super) fn directories(writer: &Writer) -> Vec<Check> {
     let locations = &writer.reader.locations;
     let config = locations.config.parent().unwrap_or(Path::new("."));
@@ -96,7 +96,7 @@ fn directory(id: &'static str, path: &Path) -> Check {
     check.at(path)
 }
 
-/// Whether private files are private.
+/// Checks that private files are private.
 pub(super) fn modes(writer: &Writer) -> Vec<Check> {
     let exposed = health::exposed(&writer.reader.locations);
     let found = exposed.iter().map(mode);
@@ -130,13 +130,13 @@ fn mode(exposed: &Exposed) -> Check {
     };
     let check = match exposed.kept {
         PrivatePathKind::File => Check::fault("mode", what, fix),
-        // The files in it have modes of their own.
+        // The files in the directory have their own modes.
         PrivatePathKind::Directory => Check::warning("mode", what, fix),
     };
     check.at(&exposed.path)
 }
 
-/// Whether there is disk space.
+/// Checks the free disk space.
 pub(super) fn disk(writer: &Writer) -> Vec<Check> {
     let locations = &writer.reader.locations;
     let mut all = vec![&*locations.data];
@@ -148,7 +148,7 @@ pub(super) fn disk(writer: &Writer) -> Vec<Check> {
 }
 
 fn free(path: &Path) -> Option<u64> {
-    // Tests say how much room there seems to be; no release build asks.
+    // Tests can set the free space; release builds ignore the variable.
     #[cfg(debug_assertions)]
     if let Some(bytes) = std::env::var("MILEPOST_DISK").ok().and_then(|text| text.parse().ok()) {
         return Some(bytes);
@@ -168,7 +168,7 @@ fn room(bytes: u64) -> Check {
     }
 }
 
-/// Files that dead processes left, and locks that are held.
+/// Checks for files left by dead processes, and for held locks.
 pub(super) fn leftovers(writer: &Writer) -> Vec<Check> {
     let locations = &writer.reader.locations;
     let left = health::leftovers(locations);

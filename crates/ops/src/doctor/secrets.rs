@@ -1,5 +1,5 @@
-//! Whether secrets can be read, and whether those that catalogs name exist. Names are shown, values
-//! never.
+//! Whether secrets can be read, and whether those that catalogs refer to exist. Names are shown,
+//! values never.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::{Check, access, count, mended_or, or_ok};
 use crate::prelude::*;
 
 pub(super) fn checks(writer: &Writer) -> Vec<Check> {
-    // An invalid configuration is reported already.
+    // An invalid configuration has already been reported.
     let Ok(vault) = writer.vault() else {
         let what = "the secret store is unknown";
         let fix = "fix the configuration first, or set `secrets.backend` to `file`";
@@ -57,7 +57,7 @@ fn closed(error: &SecretError) -> Check {
     }
 }
 
-/// Secrets that cannot be read may be intact: they must not be thrown away.
+/// Secrets that cannot be read may be intact and must not be discarded.
 fn unreachable(error: &FileError) -> Check {
     let what = problems::of_file(error).message;
     match error {

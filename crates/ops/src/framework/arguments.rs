@@ -1,4 +1,4 @@
-//! Checking the arguments of a call: every fault at once, in words that name the next action.
+//! Checks the arguments of a call, reporting every fault at once and what to do about it.
 
 use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind};
 use jsonschema::{JsonType, Validator};
@@ -8,7 +8,7 @@ use schemars::generate::SchemaSettings;
 
 use crate::prelude::*;
 
-/// The schema of a type as clients are shown it: self-contained, without the names of our types.
+/// The schema of a type as shown to clients: self-contained, without the names of Rust types.
 pub(crate) fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
@@ -25,7 +25,8 @@ pub(crate) fn schema_of<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Drops what only our types mean: the width of a number, and null for what may be left out.
+/// Removes what only matters to Rust types: number widths, and null as the default of optional
+/// values.
 fn plain(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
@@ -41,11 +42,12 @@ fn plain(schema: &mut Value) {
     }
 }
 
-/// The arguments with long lists cut: each of a million wrong elements would be a fault of its own.
+/// The arguments with long lists truncated: otherwise each of a million wrong elements would be a
+/// fault of its own.
 fn shortened(arguments: &Value) -> Value {
     let cut = |value: &Value| match value {
         Value::Array(items) => items.iter().take(limits::ARGUMENT_ITEMS).cloned().collect(),
-        // What a context holds is its own affair.
+        // The contents of a context are not checked.
         Value::Object(_) => json!({}),
         other => other.clone(),
     };
@@ -58,11 +60,11 @@ fn shortened(arguments: &Value) -> Value {
     }
 }
 
-/// Names that mean the same, where an operation has only one of them.
+/// Synonyms; an operation uses only one of each group.
 const SPELLINGS: &[&[&str]] =
     &[&["manifest", "content", "manifest_content"], &["run_id", "operation_id"]];
 
-/// What the arguments of one operation must look like.
+/// The expected arguments of one operation.
 #[derive(Debug)]
 pub(crate) struct ArgumentChecker {
     names: Vec<String>,
@@ -82,7 +84,7 @@ impl ArgumentChecker {
         ArgumentChecker { names, optional, validator: jsonschema::validator_for(schema).ok() }
     }
 
-    /// Checks arguments. Null for one that may be left out counts as left out.
+    /// Checks arguments. Null for an optional argument counts as omitted.
     pub(crate) fn check(&self, arguments: &mut Value) -> Result<()> {
         self.spell(arguments);
         let Some(validator) = &self.validator else { return Ok(()) };
@@ -103,7 +105,7 @@ impl ArgumentChecker {
             self.explain(&error, &mut faults);
         }
         if faults.is_empty() {
-            // The fault is in what was cut off.
+            // The fault is in the part that was truncated.
             faults.push(Argument {
                 rule: "schema",
                 message: "a list has an element that does not fit, far behind".to_owned(),
@@ -113,13 +115,13 @@ impl ArgumentChecker {
             });
         }
         faults.truncate(limits::ARGUMENT_FAULTS);
-        // A missing argument is the first thing to know.
+        // Missing arguments come first: they matter most.
         faults.sort_by_key(|fault| fault.rule != "required");
         Err(problem(faults))
     }
 
-    /// Gives what has several names the one that the operation has for it. One that is given under
-    /// two names is left alone, and told of.
+    /// Renames synonyms to the name that the operation uses. An argument given under both names is
+    /// left alone, and reported.
     fn spell(&self, arguments: &mut Value) {
         let Some(map) = arguments.as_object_mut() else { return };
         for spellings in SPELLINGS {
@@ -218,7 +220,7 @@ fn problem(faults: Vec<Argument>) -> Problem {
     problem
 }
 
-/// An id that was meant to reach a file elsewhere.
+/// An id that tries to escape the directory.
 fn path_escape(arguments: &Value) -> Option<&str> {
     let ids = ["id", "workflowId", "stepId", "currentStep"];
     let ids = ids.iter().filter_map(|name| arguments.get(name)?.as_str());

@@ -1,64 +1,63 @@
-//! What an operation may ask of whoever called it.
+//! What an operation can ask of its caller.
 
 use std::sync::Arc;
 
 use milepost_model::secret::Secret;
 use milepost_model::wording::Wording;
 
-/// Whose word a call is.
+/// Who decided on a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallerKind {
-    /// A person's, who typed it.
+    /// A person, who typed it.
     Person,
-    /// A model's: what it names was not chosen by a person.
+    /// A model; no person chose the arguments.
     Agent,
 }
 
-/// Why nothing was typed where somebody was asked.
+/// Why a prompt got no input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptError {
-    /// There is no terminal to ask at.
     NoTerminal,
-    /// The person ended the input instead.
+    /// The person ended the input.
     GivenUp,
 }
 
 /// The caller of an operation, as the operation sees it.
 pub trait Caller: Sync {
-    /// Tells how far the work is.
+    /// Reports progress.
     fn progress(&self, _message: &str) {}
 
-    /// Tells those who run the program, not whoever called: a file of theirs is broken.
+    /// Warns the operator of the program, not the caller: for example, about a broken file.
     fn warn(&self, _message: &str) {}
 
-    /// Asks the person behind the call to confirm; `None` when nobody can be asked.
+    /// Asks the person behind the call to confirm; `None` if nobody can be asked.
     fn ask(&self, _question: &str) -> Option<bool> {
         None
     }
 
-    /// Asks the person on the terminal they sit at, and nowhere else: no flag, no variable and no
-    /// pipe answers. `None` when there is no such terminal.
+    /// Asks the person directly at their terminal: no flag, variable or pipe can answer. `None` if
+    /// there is no such terminal.
     fn ask_in_person(&self, _question: &str) -> Option<bool> {
         None
     }
 
-    /// Asks for the person's PIN in the same way.
+    /// Asks for the person's PIN, also directly at their terminal.
     fn ask_pin(&self, _question: &str) -> Result<Secret, PromptError> {
         Err(PromptError::NoTerminal)
     }
 
-    /// Whether this call is an answer that the person gave in their client, to a question of ours
-    /// that showed what would be done. No argument of a tool makes it one.
+    /// Whether this call is the person's answer, in their client, to a question that showed what
+    /// would be done. No tool argument can claim that.
     fn is_elicited(&self) -> bool {
         false
     }
 
-    /// Who is behind the call, where somebody has vouched for it.
+    /// The verified identity behind the call, if there is one.
     fn principal(&self) -> Option<&str> {
         None
     }
 
-    /// The words of the door that the caller came through, where it has words of its own.
+    /// The wording of the caller's door, if it has its own.
     fn wording(&self) -> Option<Arc<dyn Wording>> {
         None
     }
@@ -68,22 +67,22 @@ pub trait Caller: Sync {
         false
     }
 
-    /// Whose word it is. In doubt a model's.
+    /// Who decided on the call; a model unless known otherwise.
     fn kind(&self) -> CallerKind {
         CallerKind::Agent
     }
 }
 
-/// A caller that hears nothing but the result, cannot be asked, and waits to the end.
+/// A caller that gets only the result, cannot be asked, and never cancels.
 #[derive(Debug, Clone, Copy)]
 pub struct SilentCaller;
 
 impl Caller for SilentCaller {}
 
-/// The person behind a client, who was asked there and gave this answer.
+/// The person who answered a question in their client.
 #[derive(Debug, Clone, Default)]
 pub struct ElicitedCaller {
-    /// Who they are, where somebody has vouched for it.
+    /// Their verified identity, if there is one.
     pub principal: Option<String>,
 }
 

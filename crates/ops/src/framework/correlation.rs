@@ -1,5 +1,4 @@
-//! The number by which what a client is told of a failure and what the log says of it are found to
-//! be the same.
+//! The correlation id, which connects the failure reported to a client with its log entries.
 
 use std::future::Future;
 use std::hash::{BuildHasher, RandomState};
@@ -11,21 +10,21 @@ tokio::task_local! {
     static CURRENT: Correlation;
 }
 
-/// What is done for one request, as far as it has to be found again. A clone is the same.
+/// The correlation of the work for one request. Clones share the id.
 #[derive(Debug, Clone, Default)]
 pub struct Correlation {
-    /// Made when somebody first asks for it: most work has nothing to tell.
+    /// Generated on first use: most work never needs it.
     id: Arc<OnceLock<String>>,
 }
 
 impl Correlation {
-    /// That of the work that is under way here, else a new one.
+    /// The correlation of the current work, or else a new one.
     pub fn current() -> Correlation {
         CURRENT.try_with(Clone::clone).unwrap_or_default()
     }
 
-    /// The number: 128 bits that tell one piece of work from all others. They guard nothing, so
-    /// the keys with which the standard library protects its maps are random enough.
+    /// The id: 128 bits, unique to one piece of work. It protects nothing, so the random keys of
+    /// the standard library's hash maps are random enough.
     pub fn id(&self) -> &str {
         self.id.get_or_init(|| {
             let random = RandomState::new();
@@ -33,18 +32,18 @@ impl Correlation {
         })
     }
 
-    /// Work that this is of.
+    /// Runs a future with this correlation as the current one.
     pub fn scope<F: Future>(&self, work: F) -> TaskLocalFuture<Correlation, F> {
         CURRENT.scope(self.clone(), work)
     }
 
-    /// Does work that this is of.
+    /// Runs a closure with this correlation as the current one.
     pub fn within<T>(&self, work: impl FnOnce() -> T) -> T {
         CURRENT.sync_scope(self.clone(), work)
     }
 }
 
-/// The number of what is under way, or a new one where nothing is.
+/// The id of the current correlation, or a new one.
 pub fn id() -> String {
     Correlation::current().id().to_owned()
 }

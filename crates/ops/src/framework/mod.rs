@@ -1,5 +1,5 @@
-//! What every operation is made of: its declaration, whoever calls it, the check of its arguments,
-//! the answer, the log, and the table that the doors read.
+//! What every operation consists of: its declaration, its caller, the argument check, the response,
+//! the log, and the table that the doors read.
 
 pub(crate) mod arguments;
 mod caller;

@@ -1,5 +1,6 @@
-//! An operation, declared once with its types. What it may do is what it is given: a [`Reader`]
-//! looks, a [`Writer`] changes, and what cannot be undone is confirmed first.
+//! An operation, declared once with its types. What it is given determines what it can do: a
+//! [`Reader`] only reads, a [`Writer`] changes things, and anything irreversible is confirmed
+//! first.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,13 +14,13 @@ use super::table::Safety;
 use super::trace;
 use crate::prelude::*;
 
-/// An operation with its types. Doors call it by [`Operations::run`](crate::Operations::run).
+/// An operation with its types. Doors run it through [`Operations::run`](crate::Operations::run).
 pub trait Operation {
     type Request: DeserializeOwned + Serialize + JsonSchema + Send;
     type Response: Respond + JsonSchema + Send;
     type Access: Access;
 
-    /// The same in logs and documentation.
+    /// Its name in logs and documentation.
     const NAME: &'static str;
     const TITLE: &'static str;
     /// What it does, for people and models.
@@ -33,7 +34,7 @@ pub trait Operation {
         request: Self::Request,
     ) -> impl Future<Output = Result<Self::Response>> + Send;
 
-    /// What would be lost for good; confirmed before the operation runs.
+    /// What would be lost for good; must be confirmed before the operation runs.
     fn loss(
         _access: &Self::Access,
         _request: &Self::Request,
@@ -46,12 +47,12 @@ pub trait Operation {
         Ok(())
     }
 
-    /// A request, for documentation.
+    /// An example request, for documentation.
     fn example() -> Value;
 }
 
-/// Declares an operation: its name, title and description, its doors, the function that does it with
-/// what that is given, takes and returns, and an example of its request.
+/// Declares an operation: its name, title, description and doors, the function with its access,
+/// request and response types, and an example request.
 macro_rules! operation {
     ($(#[$meta:meta])* $name:ident: $id:expr, $title:expr, $description:expr;
      doors: $doors:expr;
@@ -99,9 +100,9 @@ macro_rules! operation {
 }
 pub(crate) use operation;
 
-/// What an operation is given to work with.
+/// What an operation has access to.
 pub trait Access: sealed::Sealed + Sync {
-    /// What whoever has this may do.
+    /// What this access permits.
     const SAFETY: Safety;
 
     fn of(services: &Services) -> &Self;
@@ -113,7 +114,7 @@ mod sealed {
     impl Sealed for crate::writer::Writer {}
 }
 
-/// Everything operations of this process work with, and the words of the door that it answers.
+/// Everything that operations of this process work with, and the wording of the door.
 pub struct Services {
     pub(crate) writer: Writer,
     pub(crate) wording: Arc<dyn Wording>,
@@ -141,7 +142,7 @@ impl Access for Writer {
     }
 }
 
-/// A response as JSON.
+/// A response that can be written as JSON.
 pub trait Respond: Sync {
     fn write(&self, out: &mut Response) -> serde_json::Result<()>;
 }
@@ -160,7 +161,7 @@ pub(super) async fn run<T: Operation>(
     caller: &dyn Caller,
     request: T::Request,
 ) -> Result<T::Response> {
-    // Nothing is serialized for a log that nobody reads.
+    // Serializes nothing for a log that nobody reads.
     let logged = trace::is_wanted().then(|| serde_json::to_value(&request).unwrap_or_default());
     let mut response = None;
     let work = Box::pin(async {
@@ -171,15 +172,15 @@ pub(super) async fn run<T: Operation>(
     response.ok_or_else(|| internal("an operation without a response"))
 }
 
-/// Runs an operation on JSON. This is all that is compiled anew for each operation: the rest works
-/// on `dyn`.
+/// Runs an operation on JSON. Only this function is instantiated per operation; the rest uses
+/// `dyn`.
 pub(super) fn run_json<'a, T: Operation>(
     services: &'a Services,
     caller: &'a dyn Caller,
     arguments: Value,
 ) -> OperationFuture<'a, Response> {
     Box::pin(async move {
-        // The schema has been checked: what fails here is a fault of ours.
+        // The schema has already been checked, so a failure here is a bug.
         let request = serde_json::from_value(arguments).map_err(|error| internal(&error))?;
         let response = confirmed_run::<T>(services, caller, request).await?;
         encoded(services, caller, &response)
@@ -212,7 +213,7 @@ fn internal(error: &(impl ToString + ?Sized)) -> Problem {
     Problem::new(Code::Internal, error.to_string(), "report this with the request that caused it")
 }
 
-/// Asks the person behind a call; unless they agree, nothing is done.
+/// Asks the person behind a call for confirmation; without it, nothing is done.
 fn confirm(caller: &dyn Caller, name: &str, loss: &str) -> Result<()> {
     let (message, hint) = match caller.ask(&format!("{loss} Go on?")) {
         Some(true) => return Ok(()),
@@ -233,7 +234,7 @@ fn confirm(caller: &dyn Caller, name: &str, loss: &str) -> Result<()> {
     Err(Problem::new(Code::ConfirmationRequired, message, hint).context("loss", loss))
 }
 
-/// A sentence as messages are written: no capital, no final stop.
+/// Converts a sentence to message style: lowercase first letter, no final period.
 fn lowercase(sentence: &str) -> String {
     let text = sentence.trim_end_matches('.');
     let mut letters = text.chars();

@@ -1,4 +1,4 @@
-//! What an operation answers: JSON, some of which is known from earlier answers.
+//! The response of an operation: JSON, some of which is known from earlier responses.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,24 +9,25 @@ use serde::Serialize;
 
 use crate::limits::RESPONSE_CAPACITY_BYTES;
 
-/// JSON, and which parts of it are fixed: a door that has to escape it need not do those again.
+/// JSON, and which parts of it are fixed; a door that escapes the JSON can reuse their escaped
+/// form.
 #[derive(Debug, Clone, Default)]
 pub struct Response {
     json: String,
     fixed: Vec<FixedPart>,
 }
 
-/// A part of a response that is fixed.
+/// A fixed part of a response.
 #[derive(Debug, Clone)]
 pub struct FixedPart {
-    /// Which bytes of the response it is.
+    /// Its byte range in the response.
     pub at: Range<usize>,
     fixed: Arc<Fixed>,
     escaped_bytes: usize,
 }
 
 impl FixedPart {
-    /// The same bytes as the inside of a JSON string.
+    /// The same bytes, escaped for a JSON string.
     pub fn escaped(&self) -> &str {
         &self.fixed.escaped[..self.escaped_bytes]
     }
@@ -37,12 +38,12 @@ impl Response {
         Response { json: String::with_capacity(RESPONSE_CAPACITY_BYTES), fixed: Vec::new() }
     }
 
-    /// The JSON.
+    /// The response as JSON.
     pub fn json(&self) -> &str {
         &self.json
     }
 
-    /// The parts that are fixed, in order.
+    /// The fixed parts, in order.
     pub fn fixed(&self) -> &[FixedPart] {
         &self.fixed
     }
@@ -51,7 +52,8 @@ impl Response {
         self.json.push_str(json);
     }
 
-    /// A fixed part without so many of its last bytes, of which a quote counts twice when escaped.
+    /// Appends a fixed part without its last `cut` bytes; in the escaped form, each quote takes two
+    /// bytes.
     pub(crate) fn push_fixed(&mut self, fixed: &Arc<Fixed>, cut: usize) {
         let (kept, dropped) = fixed.json.split_at(fixed.json.len() - cut);
         let escaped_cut = dropped.len() + dropped.bytes().filter(|byte| *byte == b'"').count();
@@ -86,7 +88,7 @@ impl Response {
         Ok(())
     }
 
-    /// The fields of an object after others that were written.
+    /// Appends the fields of an object after fields that were already written.
     pub(crate) fn more_fields(&mut self, value: &impl Serialize) -> serde_json::Result<()> {
         let object = serde_json::to_string(value)?;
         self.push(",");

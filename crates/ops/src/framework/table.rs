@@ -1,4 +1,4 @@
-//! The table of operations, and how a door calls one by its name.
+//! The table of operations, and how doors call an operation by name.
 
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
@@ -17,43 +17,43 @@ use crate::{
     author, catalog, command, guide, inputs, preview, provider, run, run_summary, workflow,
 };
 
-/// What an operation may do to the world.
+/// What effects an operation may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Safety {
-    /// It neither changes anything nor calls out.
+    /// It changes nothing and makes no outgoing requests.
     Safe,
-    /// It changes things, or calls out.
+    /// It changes things, or makes outgoing requests.
     Standard,
-    /// It cannot be undone.
+    /// Its effects cannot be undone.
     Destructive,
 }
 
-/// Where an operation is offered, and under which name.
+/// Where an operation is offered, and under what name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Door {
     /// A tool of the `workflowlookup` contract.
     GuideTool(&'static str),
-    /// A tool for agents; its name is that of the operation.
+    /// A tool for agents, with the name of the operation.
     Tool(Tool),
     /// A command of the binary.
     Command(&'static str),
 }
 
-/// A row of the table.
+/// A row of the operation table.
 #[derive(Debug, Clone, Copy)]
 pub struct OperationSpec {
-    /// The same in logs and documentation.
+    /// Its name in logs and documentation.
     pub name: &'static str,
     pub title: &'static str,
     /// What it does, for people and models.
     pub description: &'static str,
     pub safety: Safety,
     pub doors: &'static [Door],
-    /// The schema of its request.
+    /// Returns the schema of its request.
     pub request: fn() -> Value,
-    /// The schema of its response.
+    /// Returns the schema of its response.
     pub response: fn() -> Value,
-    /// A request about what comes with the program.
+    /// Returns an example request about something built in.
     pub example: fn() -> Value,
     run: for<'a> fn(&'a Services, &'a dyn Caller, Value) -> OperationFuture<'a, Response>,
 }
@@ -139,7 +139,7 @@ impl OperationSpec {
         })
     }
 
-    /// How it shows itself as a tool for agents, where it is one.
+    /// Its tool properties, if it is a tool for agents.
     pub fn tool(&self) -> Option<Tool> {
         self.doors.iter().find_map(|door| match door {
             Door::Tool(tool) => Some(*tool),
@@ -148,7 +148,7 @@ impl OperationSpec {
     }
 }
 
-/// The operations over the directories of one process.
+/// The operations on the directories of one process.
 #[derive(Debug)]
 pub struct Operations {
     services: Services,
@@ -156,68 +156,68 @@ pub struct Operations {
 }
 
 impl Operations {
-    /// Nothing is read or compiled before it is needed.
+    /// Creates the operations. Nothing is read or compiled until it is needed.
     pub fn new(writer: Writer) -> Operations {
         let checkers = OPERATIONS.iter().map(|_| OnceLock::new()).collect();
         Operations { services: Services { writer, wording: Arc::new(Neutral) }, checkers }
     }
 
-    /// The same for a door that has words of its own: JSON responses are written in them.
+    /// Sets the wording of a door, which JSON responses are written in.
     #[must_use]
     pub fn worded(mut self, wording: Arc<dyn Wording>) -> Operations {
         self.services.wording = wording;
         self
     }
 
-    /// The words of the door.
+    /// The wording of the door.
     pub fn wording(&self) -> &dyn Wording {
         &*self.services.wording
     }
 
-    /// Whether there have ever been runs. Looking creates nothing.
+    /// Whether any runs exist. Creates nothing.
     pub fn has_runs(&self) -> bool {
         self.services.writer.reader.ports.journal.exists()
     }
 
-    /// Takes up runs that nobody drives, again and again: for a process that stays. Does nothing
-    /// as long as there are no runs at all.
+    /// Adopts orphaned runs periodically, in a long-lived process. Does nothing while there are no
+    /// runs at all.
     pub async fn tend_runs(&self) {
         loop {
             if self.has_runs()
                 && let Ok(runs) = self.services.writer.runs()
             {
-                // What cannot be adopted now is looked at again.
+                // Runs that cannot be adopted now are retried in the next round.
                 drop(runs.adopt_orphans().await);
             }
             tokio::time::sleep(limits::ORPHANS_EVERY).await;
         }
     }
 
-    /// Waits until no run that this process drives goes on by itself. A process that has let go of
-    /// its runs has nothing to wait for.
+    /// Waits until no run driven by this process can make progress on its own. Returns at once if
+    /// the process has released its runs.
     pub async fn rest_runs(&self) {
         if let Some(runs) = self.services.writer.opened_runs() {
             runs.idle().await;
         }
     }
 
-    /// Waits until a run of this process that has ended has told the run that it is a part of.
+    /// Waits until the ended runs of this process have reported to their parent runs.
     pub async fn hand_on_runs(&self) {
         if let Some(runs) = self.services.writer.opened_runs() {
             runs.delivered().await;
         }
     }
 
-    /// Lets go of the runs that this process drives, before it ends: begins nothing new, and waits
-    /// for requests under way that may not be sent again.
+    /// Releases the runs of this process before it exits: starts nothing new, and waits for
+    /// requests in flight that must not be repeated.
     pub async fn finish_runs(&self) {
         if let Some(runs) = self.services.writer.opened_runs() {
-            // Without a limit there is nothing to give back afterwards.
+            // With an unlimited wait, no runs are left to release afterwards.
             drop(runs.shutdown(Duration::MAX).await);
         }
     }
 
-    /// Gives the runs back at once that this process drives.
+    /// Releases the runs of this process immediately.
     pub async fn leave_runs(&self) -> Result<()> {
         match self.services.writer.opened_runs() {
             Some(runs) => runs.shutdown(Duration::ZERO).await.or_problem(),
@@ -225,22 +225,22 @@ impl Operations {
         }
     }
 
-    /// What is known about all runs, from the index alone.
+    /// Metrics of all runs, from the index alone.
     pub async fn standing(&self) -> Result<JournalMetrics> {
         run_summary::of(self.services.writer.reader.runs()).await
     }
 
-    /// Whether runs can be read and, where this process writes, written.
+    /// Whether runs can be read and, if this process writes, written.
     pub async fn is_healthy(&self) -> bool {
         self.services.writer.reader.runs().health().await.is_ok()
     }
 
-    /// What looks and changes nothing.
+    /// The read-only access.
     pub fn reader(&self) -> &Reader {
         &self.services.writer.reader
     }
 
-    /// Calls an operation that answers at once, without waiting for anything: those of the guides.
+    /// Calls an operation that completes without waiting: one of the guide operations.
     pub fn call(&self, name: &str, caller: &dyn Caller, mut arguments: Value) -> Result<Response> {
         let operation = self.checked(name, &mut arguments)?;
         if operation.guide_tool().is_none() {
@@ -253,7 +253,7 @@ impl Operations {
         }
     }
 
-    /// Calls any operation by its name; the response is JSON.
+    /// Calls any operation by name; the response is JSON.
     pub async fn call_and_wait(
         &self,
         name: &str,
@@ -264,7 +264,7 @@ impl Operations {
         self.begin(operation, caller, arguments).await
     }
 
-    /// Runs an operation with its own types, for a door that knows which one it wants.
+    /// Runs an operation with its own types, for a door that knows which one it needs.
     pub async fn run<T: Operation>(
         &self,
         caller: &dyn Caller,
@@ -300,13 +300,12 @@ impl Operations {
         Ok(operation)
     }
 
-    /// What agents have to have confirmed. As strict as can be when the configuration cannot be
-    /// read.
+    /// What agents must have confirmed. The strictest setting if the configuration cannot be read.
     pub fn confirm(&self) -> Confirm {
         self.services.writer.reader.config().map_or(Confirm::Person, |config| config.confirm)
     }
 
-    /// Another one when a workflow came or went: a look that costs next to nothing.
+    /// Changes when a workflow is added or removed. Very cheap to compute.
     pub fn stamp(&self) -> u64 {
         self.services.writer.reader.stamp()
     }

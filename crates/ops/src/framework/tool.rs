@@ -1,48 +1,48 @@
-//! What a model's client is told about an operation that is a tool.
+//! The properties of a tool that are announced to clients.
 
-/// Sets of tools, each with all that the smaller ones have.
+/// Sets of tools; each includes the smaller ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Profile {
-    /// To work on runs: nothing in it shows the text of a workflow.
+    /// Working on runs; no tool in this set shows the text of a workflow.
     Work,
-    /// To write workflows as well.
+    /// Also writing workflows.
     Core,
-    /// All there is.
+    /// All tools.
     Full,
 }
 
-/// Whether a call may be, or has to be, a task that its client follows.
+/// Whether a call may or must be a task that the client follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Task {
-    /// It answers at once.
+    /// The call returns its result directly.
     Never,
-    /// As the client likes.
+    /// The client decides.
     Optional,
-    /// A client that knows no tasks cannot call it.
+    /// Clients that do not support tasks cannot call it.
     Required,
 }
 
-/// How a tool shows itself.
+/// The properties of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tool {
-    /// The smallest set that has it.
+    /// The smallest set that includes it.
     pub profile: Profile,
-    /// It may speak with something outside this machine.
+    /// Marks the tool as reaching something outside this machine.
     pub calls_out: bool,
-    /// Doing it twice is doing it once.
+    /// Marks the tool as idempotent.
     pub repeats: bool,
-    /// It may destroy something outside this machine.
+    /// Marks the tool as possibly destroying something outside this machine.
     pub destroys: bool,
-    /// Whether a call is a task.
+    /// Whether a call may or must be a task.
     pub task: Task,
 }
 
 impl Tool {
-    /// For those who work on runs.
+    /// A tool for working on runs.
     pub const WORK: Tool = Tool::of(Profile::Work);
-    /// For those who write workflows too.
+    /// A tool for writing workflows.
     pub const CORE: Tool = Tool::of(Profile::Core);
-    /// For those who want everything.
+    /// A tool in the full set only.
     pub const FULL: Tool = Tool::of(Profile::Full);
 
     const fn of(profile: Profile) -> Tool {

@@ -1,7 +1,7 @@
-//! What operations leave in the log: which one, for which ids, and how it ended.
+//! What operations log: which operation, for which ids, and how it ended.
 //!
-//! Nothing that was given and nothing that is answered is among it. An id is one that parses as an
-//! id: a text in its place is nobody's to write down.
+//! Arguments and results are never logged. An id is logged only if it parses as one: any other text
+//! in its place might be confidential.
 
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ use super::correlation::Correlation;
 
 const TARGET: &str = "milepost::operation";
 
-/// Runs an operation in a span of its own; without a request to log, nothing is logged.
+/// Runs an operation in its own span; logs nothing without a request.
 pub(super) async fn operation<T>(
     name: &'static str,
     request: Option<Value>,
@@ -30,7 +30,7 @@ pub(super) async fn operation<T>(
     done
 }
 
-/// Whether anybody reads the log.
+/// Whether anyone reads the log.
 pub(super) fn is_wanted() -> bool {
     tracing::enabled!(target: TARGET, tracing::Level::ERROR)
 }

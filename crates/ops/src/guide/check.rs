@@ -30,7 +30,7 @@ pub struct CheckRequest {
     pub context: Option<Map<String, Value>>,
 }
 
-/// Whether something is valid, and what to do when it is not.
+/// Whether something is valid, and what to do if it is not.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct ValidationResult {
     /// Whether it meets every criterion that applies
@@ -77,7 +77,7 @@ async fn check_output(
     })
 }
 
-/// The problem of a step whose criteria cannot judge anything.
+/// The problem for a step whose criteria are unusable.
 fn faulty(document: &Document, step: &Step) -> Option<Problem> {
     let faults = document.criteria_faults(step);
     let first = faults.first()?;

@@ -1,4 +1,4 @@
-//! `guide.get`: what a workflow is about, and how it begins. Later steps stay hidden.
+//! `guide.get`: describes a workflow and how it starts. Later steps stay hidden.
 
 use milepost_model::walk::{self, WalkPosition};
 use milepost_store::LibraryEntry;
@@ -6,7 +6,7 @@ use milepost_store::LibraryEntry;
 use super::{view, walkable, workflow_of};
 use crate::prelude::*;
 
-/// Which workflow, and how much of it.
+/// Which workflow, and how much detail.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetRequest {
@@ -19,7 +19,7 @@ pub struct GetRequest {
     pub mode: GuideDetail,
 }
 
-/// How much is shown.
+/// How much detail is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(extend("type" = "string", "enum" = ["metadata", "preview"]), transform = plain_enum)]
@@ -31,12 +31,12 @@ pub enum GuideDetail {
     Preview,
 }
 
-/// Two words, not two schemas with a constant each.
+/// Turns the enum into a plain list of names instead of one schema per variant.
 fn plain_enum(schema: &mut schemars::Schema) {
     schema.remove("oneOf");
 }
 
-/// What a workflow is about.
+/// A description of a workflow.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GuideOverview {
@@ -48,11 +48,11 @@ pub struct GuideOverview {
     pub description: String,
     /// Workflow version following semantic versioning
     pub version: String,
-    /// What must be so before it begins
+    /// Requirements before it starts
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[schemars(with = "Vec<String>")]
     pub preconditions: Option<Vec<String>>,
-    /// What to ask before it begins
+    /// What to ask before it starts
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[schemars(with = "Vec<String>")]
     pub clarification_prompts: Option<Vec<String>>,
@@ -60,9 +60,9 @@ pub struct GuideOverview {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[schemars(with = "Vec<String>")]
     pub meta_guidance: Option<Vec<String>>,
-    /// How many steps stand at the top level
+    /// The number of top-level steps
     pub total_steps: usize,
-    /// The first step that is due; null when none is. Absent without steps.
+    /// The first step that is due, or null. Absent without steps.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[schemars(with = "Option<Map<String, Value>>")]
     pub first_step: Option<Option<Map<String, Value>>>,
@@ -95,7 +95,7 @@ async fn get_guide(reader: &Reader, _: &dyn Caller, request: GetRequest) -> Resu
     })
 }
 
-/// The first step that is due under an empty context, as the next caller would get it.
+/// The first step that is due with an empty context, as `guide.next` would return it.
 fn first_step(entry: &LibraryEntry) -> Result<Option<Map<String, Value>>> {
     let context = json!({});
     let walk = walk::next(workflow_of(entry)?, &[], &context);
@@ -103,7 +103,7 @@ fn first_step(entry: &LibraryEntry) -> Result<Option<Map<String, Value>>> {
         Ok(WalkPosition::Due(due)) => {
             serde_json::from_str(view::step(&entry.document, &due).json()).ok()
         }
-        // A loop over a variable that nobody has set yet: nothing is due before it is.
+        // A loop over a variable that is not set yet: nothing is due until it is.
         Ok(WalkPosition::Blocked(_) | WalkPosition::Complete { .. }) | Err(_) => None,
     })
 }

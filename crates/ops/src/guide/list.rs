@@ -1,18 +1,18 @@
-//! `guide.list`: which workflows can be walked.
+//! `guide.list`: lists the workflows that can be walked through.
 
 use crate::prelude::*;
 
-/// Nothing is asked.
+/// No arguments.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListRequest {}
 
-/// Every workflow that can be walked, by id, and every file that is no workflow.
+/// Every walkable workflow, by id, and every invalid file.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ListResponse {
     /// The workflows.
     pub workflows: Vec<GuideSummary>,
-    /// Files that are no workflow, and why.
+    /// Invalid files, and why.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub invalid: Vec<InvalidGuideFile>,
 }
@@ -32,12 +32,12 @@ pub struct GuideSummary {
     pub version: String,
 }
 
-/// A file that is no workflow.
+/// An invalid workflow file.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct InvalidGuideFile {
     /// The file.
     pub path: String,
-    /// Why it is none.
+    /// Why it is invalid.
     pub reason: String,
 }
 

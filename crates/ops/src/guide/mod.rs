@@ -1,6 +1,6 @@
-//! The guide operations: what the `workflowlookup` contract offers, for every door.
+//! The guide operations: those of the `workflowlookup` contract, for every door.
 //!
-//! Stateless: the caller carries which steps are done and the context they read.
+//! They are stateless: the caller keeps track of completed steps and the context.
 
 pub mod check;
 pub mod get;
@@ -24,7 +24,7 @@ pub use validate_json::ValidateJsonRequest;
 
 use crate::prelude::*;
 
-/// A workflow that a caller can walk step by step.
+/// Finds a workflow that a caller can walk through step by step.
 fn walkable(reader: &Reader, id: &str) -> Result<Arc<LibraryEntry>> {
     let entry = reader.workflow(id)?;
     if workflow_of(&entry)?.is_agent_only() {
@@ -36,13 +36,13 @@ fn walkable(reader: &Reader, id: &str) -> Result<Arc<LibraryEntry>> {
 }
 
 fn workflow_of(entry: &LibraryEntry) -> Result<&Workflow> {
-    // The library hands out documents that have a workflow; another one is a fault of ours.
+    // The library only returns documents that contain a workflow; anything else is a bug.
     entry.document.workflow.as_ref().ok_or_else(|| {
         Problem::new(Code::Internal, "a workflow without its document", "report this")
     })
 }
 
-/// The caller's context as a value, within its limit.
+/// The caller's context as a value; fails if it is too large.
 fn context_of(context: Option<Map<String, Value>>) -> Result<Value> {
     let context = Value::Object(context.unwrap_or_default());
     let limit = limits::CONTEXT_BYTES;
@@ -55,7 +55,7 @@ fn context_of(context: Option<Map<String, Value>>) -> Result<Value> {
     Ok(context)
 }
 
-/// Takes so many bytes and keeps none.
+/// A writer that discards its input and fails after a number of bytes.
 struct Measure {
     left: usize,
 }

@@ -1,4 +1,4 @@
-//! `guide.next`: the step that is due, from what the caller says is done.
+//! `guide.next`: the step that is due, given the completed steps.
 
 use milepost_model::agent_prompt;
 use milepost_model::condition::Truth;
@@ -11,7 +11,7 @@ use super::{context_of, view, walkable, workflow_of};
 use crate::framework::{Respond, Response};
 use crate::prelude::*;
 
-/// Where the caller stands.
+/// The caller's progress.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NextRequest {
@@ -55,7 +55,7 @@ pub struct Guidance {
     #[serde(skip_serializing)]
     #[schemars(with = "String")]
     pub prompt: Response,
-    /// Which kind of model suits
+    /// What kind of model is suitable
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[schemars(with = "String")]
     pub model_hint: Option<String>,
@@ -63,7 +63,7 @@ pub struct Guidance {
     pub requires_confirmation: bool,
     /// What the output will be checked for
     pub validation_criteria: Vec<String>,
-    /// Remarks on how the caller got here
+    /// Remarks on the caller's progress
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub warnings: Vec<String>,
     /// Variables of the prompt that the context lacks
@@ -72,7 +72,7 @@ pub struct Guidance {
     /// Conditions that wait for a variable
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub blocked: Vec<BlockedCondition>,
-    /// Steps that were left out because their condition does not hold
+    /// Steps that were skipped because their condition is false
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub skipped: Vec<String>,
 }
@@ -85,12 +85,12 @@ pub struct BlockedCondition {
     pub step_id: String,
     /// The variable to set in the context
     pub variable: String,
-    /// The values that would make it hold, or null when they cannot be listed
+    /// The values that would make it true, or null if they cannot be listed
     pub expected: Option<Vec<Value>>,
 }
 
 impl Respond for NextResponse {
-    /// The step and its prompt are JSON already, and as a rule the same in every answer.
+    /// The step and its prompt are already JSON, and usually the same in every response.
     fn write(&self, out: &mut Response) -> serde_json::Result<()> {
         out.push("{\"step\":");
         match &self.step {
@@ -142,7 +142,7 @@ async fn next_step(reader: &Reader, _: &dyn Caller, request: NextRequest) -> Res
     Ok(response)
 }
 
-/// A confirmation that nobody can decide on is not asked for; that is worth a remark.
+/// A confirmation whose condition is undecided is not requested, which deserves a warning.
 fn unconfirmed(due: &DueStep<'_, '_>) -> Vec<String> {
     let confirmation = view::prompt_of(due.step).map(|prompt| &prompt.confirmation);
     let Some(Confirmation::When(condition)) = confirmation else { return Vec::new() };

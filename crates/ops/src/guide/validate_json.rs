@@ -1,4 +1,4 @@
-//! `guide.validate_json`: whether a text is a guide, every fault at once.
+//! `guide.validate_json`: checks whether a text is a guide, reporting every fault at once.
 
 use milepost_model::document::Document;
 use milepost_model::finding::{Rule, Severity};
@@ -68,7 +68,7 @@ fn issue(error: &Violation, text: &str) -> String {
     }
 }
 
-/// The pointer of what is wrong; nothing for the document as a whole.
+/// The JSON pointer of a violation as a prefix; empty for the document as a whole.
 fn place(violation: &Violation) -> String {
     match violation.path.as_str() {
         "" => String::new(),
@@ -83,7 +83,7 @@ fn syntax(error: &Violation, text: &str) -> String {
         first.make_ascii_uppercase();
     }
     let told = format!("JSON syntax error: {message} at position {position}");
-    // On one line the position says it all.
+    // In a single-line text, the position is enough.
     let line = match text.trim_end().contains('\n') {
         true => format!("{told} (line {}, column {})", error.line, error.column),
         false => told,
@@ -94,7 +94,7 @@ fn syntax(error: &Violation, text: &str) -> String {
     }
 }
 
-/// The text ends too early.
+/// Whether the text ends too early.
 fn is_cut_short(error: &Violation) -> bool {
     error.rule == Rule::Syntax && error.message == "unexpected end of JSON input"
 }
@@ -122,7 +122,7 @@ fn suggestions(error: &Violation) -> Vec<String> {
     }
 }
 
-/// The key that is missing, as the finding names it.
+/// The missing key named by a violation.
 fn wanted_key(error: &Violation) -> Option<&str> {
     error.expected.as_deref()?.strip_prefix('`')?.strip_suffix('`')
 }

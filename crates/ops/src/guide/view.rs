@@ -1,4 +1,4 @@
-//! A step as callers see it: everything its author wrote, with the prompt as one text.
+//! A step as callers see it: everything its author wrote, with the prompt rendered as one text.
 
 use std::fmt::Write;
 
@@ -12,11 +12,11 @@ use milepost_model::walk::{DueStep, LoopPass};
 use crate::framework::Response;
 use crate::prelude::*;
 
-/// Blocks of newer editions that may stand in for a prompt.
+/// Blocks of newer language editions that can replace a prompt.
 const STAND_INS: &[&str] =
     &["templateCall", "functionCalls", "parallelDelegations", "synthesis", "outputContract"];
 
-/// The prompt of a step that is due; loops are never due, their steps are.
+/// The prompt of a step that is due. A loop is never due itself; its steps are.
 pub(super) fn prompt_of(step: &Step) -> Option<&Prompt> {
     match &step.action {
         Action::Prompt(prompt) => Some(prompt),
@@ -24,7 +24,7 @@ pub(super) fn prompt_of(step: &Step) -> Option<&Prompt> {
     }
 }
 
-/// A step as its author wrote it, as JSON: its prompt is one text and its confirmation decided.
+/// A step as JSON as its author wrote it, with the prompt as one text and the confirmation decided.
 pub(super) fn step(document: &Document, due: &DueStep<'_, '_>) -> Response {
     let make = || Value::Object(authored(document, due)).to_string();
     let fixed = prompt_of(due.step).is_some_and(|prompt| {
@@ -32,7 +32,7 @@ pub(super) fn step(document: &Document, due: &DueStep<'_, '_>) -> Response {
             && !matches!(prompt.confirmation, Confirmation::When(_))
     });
     let mut shown = Response::default();
-    // What is around a step is the only thing that differs from pass to pass.
+    // Only the enclosing loops differ between passes.
     let cut = usize::from(!due.loops.is_empty());
     if fixed {
         shown.push_fixed(due.step.rendered.step(make), cut);
@@ -78,7 +78,7 @@ fn authored(document: &Document, due: &DueStep<'_, '_>) -> Map<String, Value> {
     step
 }
 
-/// A step without a prompt of its own: its title and the block that stands in for it.
+/// A substitute prompt for a step without one: its title and the blocks that replace the prompt.
 fn stand_in(step: &Map<String, Value>) -> Option<String> {
     if step.get("prompt").is_some_and(Value::is_string) {
         return None;
@@ -93,8 +93,7 @@ fn stand_in(step: &Map<String, Value>) -> Option<String> {
     Some(text)
 }
 
-/// The text an agent is given, as a literal of JSON: role, hints, prompt, loop. And the variables
-/// that it lacks.
+/// The text for an agent as a JSON string (role, hints, prompt, loops), and the missing variables.
 pub(super) fn guidance(
     document: &Document,
     due: &DueStep<'_, '_>,
@@ -116,7 +115,7 @@ pub(super) fn guidance(
     (told, missing)
 }
 
-/// Tells the prompt with its variables filled in; what stays as it is was escaped once.
+/// Writes the prompt with its variables filled in; the fixed parts are already escaped.
 fn tell(
     document: &Document,
     due: &DueStep<'_, '_>,
@@ -153,8 +152,8 @@ fn filled(document: &Document, due: &DueStep<'_, '_>, prompt: &Prompt) -> Filled
     }
 }
 
-/// The same before its variables are filled in. The prompt of a manifest is left out: its
-/// expressions are evaluated, not replaced.
+/// Like [`filled`], before variables are filled in. Omits the prompt of a manifest: its expressions
+/// are evaluated, not substituted.
 fn unfilled(document: &Document, due: &DueStep<'_, '_>, prompt: &Prompt) -> String {
     let mut text = String::new();
     if let Some(role) = &prompt.agent_role {

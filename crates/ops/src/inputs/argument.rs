@@ -1,5 +1,5 @@
-//! The arguments of an input's provider: written out, computed from other inputs, or taken from
-//! them as `depends_on` says.
+//! The arguments of an input's provider: literal values, values computed from other inputs, or
+//! values taken from them through `depends_on`.
 
 use milepost_model::expr::{Fuel, MapScope, Outcome};
 use milepost_model::input::{ArgumentSource, FromDoc, Input, Missing};
@@ -7,22 +7,22 @@ use milepost_model::templated::Dynamic;
 
 use crate::prelude::*;
 
-/// The arguments of one call, as far as they are known.
+/// The arguments of one provider call, including those that could not be determined.
 #[derive(Debug, Default)]
 pub(crate) struct ProviderArguments {
-    /// As they are sent.
+    /// The arguments to send.
     pub(crate) with: Map<String, Value>,
-    /// Arguments that are left out because their source has no value.
+    /// Arguments that are omitted because their source has no value.
     pub(crate) left_out: Vec<String>,
-    /// Sources without a value that a person is asked for, as they are written.
+    /// Sources without a value that a person has to supply first, as they are written.
     pub(crate) prompts: Vec<String>,
-    /// Sources without a value that keep the run from starting.
+    /// Sources whose missing value keeps the run from starting.
     pub(crate) fails: Vec<String>,
-    /// Expressions that have no value whatever is given.
+    /// Errors in expressions that no further input could fix.
     pub(crate) broken: Vec<String>,
 }
 
-/// The arguments of an input's provider in a scope of inputs and variables.
+/// Evaluates the arguments of an input's provider against the known inputs and variables.
 pub(crate) fn arguments(input: &Input, roots: &Map<String, Value>) -> ProviderArguments {
     let scope = MapScope::new(roots.clone());
     let mut found = ProviderArguments::default();
@@ -52,13 +52,14 @@ impl ProviderArguments {
     }
 
     fn add_source(&mut self, name: &str, from: &FromDoc, roots: &Map<String, Value>) {
-        // What `provider_args` says of the same argument agrees with this, and this says more.
+        // `depends_on` takes precedence over `provider_args` for the same argument: it is more
+        // specific.
         self.with.remove(name);
         let root = from.from_input.as_ref().map(|input| ("inputs", &input.value));
         let root = root.or(from.from_step.as_ref().map(|step| ("steps", &step.value)));
         let Some((root, key)) = root else { return };
         let path = from.path.as_deref().unwrap_or_default();
-        // The output of a step is known once it ran, and inputs come before all steps.
+        // Inputs are resolved before any step has run, so the outputs of steps are still unknown.
         let value = roots.get(root).and_then(|values| values.get(key));
         if let Some(value) = value.and_then(|value| value.pointer(&pointer(path))) {
             self.with.insert(name.to_owned(), value.clone());
@@ -75,13 +76,14 @@ impl ProviderArguments {
     }
 }
 
-/// What happens without a value: what is said, else a person is asked for what is needed.
+/// What to do when the source has no value: `on_missing` if set; otherwise an optional argument is
+/// skipped and a required one is prompted for.
 fn on_missing(from: &FromDoc) -> Missing {
     let unsaid = if from.required == Some(false) { Missing::Skip } else { Missing::Prompt };
     from.on_missing.unwrap_or(unsaid)
 }
 
-/// `a.b.0` and `/a/b/0` are the same place.
+/// Converts a dotted path to a JSON pointer: `a.b.0` and `/a/b/0` mean the same.
 pub(crate) fn pointer(path: &str) -> String {
     match path {
         "" => String::new(),

@@ -1,5 +1,5 @@
-//! The value of every input: as it was given, or from its default. Nothing is asked of anybody
-//! here, and nothing is converted; only the environment, which has text alone, is read as text.
+//! The value of every input: the one given, or its default. Nobody is prompted here and values are
+//! not converted, except those of environment variables, which are always text.
 
 use milepost_model::finding::Rule;
 use milepost_model::id::WorkflowId;
@@ -20,37 +20,36 @@ pub enum InputOrigin {
     Given,
     /// The workflow's own default.
     Literal,
-    /// A variable of the environment.
+    /// An environment variable.
     Env,
-    /// The value last used.
+    /// The value used last.
     History,
-    /// The final output of another workflow's newest succeeded run.
+    /// The final output of another workflow's latest successful run.
     WorkflowOutput,
 }
 
-/// How an input stands.
+/// The state of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InputStatus {
-    /// The caller gave a value that fits.
+    /// The caller gave a valid value.
     Given,
-    /// Its default gave one.
+    /// Its default supplied one.
     Default,
-    /// It has none and may do without.
+    /// It has none and needs none.
     Optional,
     /// It has none and needs one.
     Missing,
-    /// It has one that does not fit.
+    /// Its value is invalid.
     Invalid,
 }
 
-/// All values as far as they are known. Those of secrets are among them: this never leaves the
-/// crate.
+/// All values known so far, including those of secrets; must never leave the crate.
 #[derive(Default)]
 pub(crate) struct GatheredInputs {
-    /// Fitting values, not joined yet.
+    /// Valid values, before lists are joined into text.
     pub(crate) values: Map<String, Value>,
-    /// How each declared input stands, in the order of the document.
+    /// The status of each declared input, in document order.
     pub(crate) inputs: Vec<(String, InputStatus, Option<InputOrigin>)>,
     pub(crate) faults: Vec<Argument>,
     pub(crate) warnings: Vec<String>,
@@ -68,7 +67,7 @@ pub(crate) fn gather(
     let id = &workflow.id.value;
     for (name, input) in &workflow.inputs.0 {
         let source = InputSource { reader, id, past, allowed: &allowed, name: &name.value, input };
-        // Null says that there is no value, as for arguments that may be left out.
+        // Null means no value, as it does for optional arguments.
         let value = given.get(&name.value).filter(|value| !value.is_null());
         gathered.add(&source, value);
     }
@@ -77,7 +76,7 @@ pub(crate) fn gather(
             continue;
         }
         if workflow.spelling == Spelling::Guide {
-            // A guide declares no inputs: what is given is its context.
+            // A guide declares no inputs; the given values become its context.
             gathered.values.insert(name.clone(), value.clone());
         } else {
             gathered.faults.push(unknown(workflow, name));
@@ -87,7 +86,7 @@ pub(crate) fn gather(
 }
 
 impl GatheredInputs {
-    /// What was given must fit; what is not given yet may come later.
+    /// Rejects invalid values; missing ones may still be supplied later.
     pub(crate) fn refuse_wrong(&self, workflow: &Workflow) -> Result<()> {
         let is_wrong = |fault: &&Argument| fault.rule != Rule::Required.name();
         let wrong: Vec<Argument> = self.faults.iter().filter(is_wrong).cloned().collect();
@@ -132,7 +131,7 @@ impl GatheredInputs {
     }
 }
 
-/// One input, and all that its default may read.
+/// One input, and everything its default may read.
 struct InputSource<'s> {
     reader: &'s Reader,
     id: &'s WorkflowId,
@@ -143,7 +142,7 @@ struct InputSource<'s> {
 }
 
 impl InputSource<'_> {
-    /// What the default yields, if anything.
+    /// The value of the default, if it yields one.
     fn default(
         &self,
         warnings: &mut Vec<String>,
@@ -185,7 +184,7 @@ impl InputSource<'_> {
         })
     }
 
-    /// The value last used, as long as it still fits: it is nobody's fault when it does not.
+    /// The value used last, if it is still valid. A stale one is only worth a warning.
     fn last(&self, warnings: &mut Vec<String>) -> Option<Value> {
         if self.input.is_secret() {
             return None;
@@ -199,14 +198,14 @@ impl InputSource<'_> {
         None
     }
 
-    /// What is told where there is no value.
+    /// The violation reported when the input has no value.
     fn missing(&self) -> Argument {
         let (name, input) = (self.name, self.input);
         let default = input.default.as_ref().map(|default| self.lacking(&default.0));
         let (why, remedy) = default.unzip();
         let mut missing = violation::missing(name, wanted(input), why);
         let remedy = remedy.filter(|remedy| !remedy.is_empty());
-        // Whoever has to give a secret, or to set a variable, is a person who types it.
+        // Only a person can supply a secret or set a variable, so the hint spells out what to type.
         if remedy.is_some() || input.is_secret() {
             let remedy = remedy.map(|remedy| format!(", or {remedy}")).unwrap_or_default();
             missing.suggestion = Hint::text(format!("give {} with ", wanted(input)))
@@ -216,7 +215,7 @@ impl InputSource<'_> {
         missing
     }
 
-    /// Why the default yields nothing, and what would let it, where the user can do that.
+    /// Why the default yields no value, and what the user could do about it (empty if nothing).
     fn lacking(&self, default: &DefaultDoc) -> (String, String) {
         let name = default.value.as_ref().and_then(|value| value.value.as_str());
         let name = name.unwrap_or_default();
@@ -243,7 +242,7 @@ impl InputSource<'_> {
     }
 }
 
-/// What an input takes, in words.
+/// The kind of value that an input accepts, in words.
 pub(crate) fn wanted(input: &Input) -> String {
     let kind = input.input_type().name();
     let several = if input.takes_several() { "a list of values" } else { "a value" };
@@ -269,7 +268,7 @@ fn unknown(workflow: &Workflow, name: &str) -> Argument {
             true => "no inputs".to_owned(),
             false => suggest::list(names),
         },
-        // The value may be a secret whose name was misspelt.
+        // Shows the name only: the value may be a secret given under a misspelled name.
         actual: format!("`{shown}`"),
         suggestion,
     }

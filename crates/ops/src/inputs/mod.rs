@@ -1,7 +1,7 @@
-//! What a run begins with: the values that were given, the defaults of the others, the choices
-//! there are, and every reason why it cannot begin, all at once.
+//! What a run starts with: the given values, defaults for the others, the available choices, and,
+//! all at once, every reason why it cannot start.
 //!
-//! The value of a secret input leaves this module in [`ResolvedInputs::secrets`] and nowhere else.
+//! The value of a secret input leaves this module only in [`ResolvedInputs::secrets`].
 
 mod argument;
 mod gather;

@@ -1,4 +1,4 @@
-//! The choices that an input's provider offers, and what is done when it cannot be asked.
+//! The choices that an input's provider offers, and the fallback when the provider is unavailable.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,75 +14,75 @@ use crate::command::run::CommandCall;
 use crate::prelude::*;
 use crate::provider::values::{FetchedItems, fetch, label_of};
 
-/// What came of asking a provider.
+/// The result of querying a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProviderOutcome {
-    /// It was not asked: the value is there.
+    /// Not queried: the value is known.
     NotAsked,
-    /// It offers these choices.
+    /// It returned these choices.
     Ready,
-    /// It could not be asked; these are the last good choices.
+    /// The query failed; these choices are from the cache.
     Cached,
-    /// It could not be asked; a person types the value.
+    /// The query failed; a person types the value.
     Manual,
-    /// An argument of it has no value yet: a person is asked for that first.
+    /// One of its arguments has no value yet and must be supplied first.
     Prompt,
-    /// It could not be asked, and the run does not start.
+    /// The query failed, and the run cannot start.
     Error,
 }
 
-/// A provider and what came of asking it.
+/// A provider and the result of querying it.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ProviderView {
     /// `group name`.
     pub provider: String,
-    /// What came of it.
+    /// The result of the query.
     pub outcome: ProviderOutcome,
-    /// Its arguments, secrets masked.
+    /// Its arguments, with secrets masked.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub args: Map<String, Value>,
-    /// Arguments that are left out, because their source has no value.
+    /// Arguments omitted because their source has no value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// What has to be known before it can be asked.
+    /// Values that are required before it can be queried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
-    /// The choices, in the order of the API.
+    /// The choices, in the API's order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<InputChoice>,
     /// Whether there are more choices than are shown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub more: bool,
-    /// Why it could not be asked.
+    /// Why the query failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
-/// A value that can be chosen.
+/// A selectable value.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InputChoice {
-    /// The value, in the type of the input.
+    /// The value, converted to the input's type.
     pub value: Value,
-    /// What people know it by.
+    /// A human-readable name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// What tells it apart from others.
+    /// The field that identifies it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<Value>,
 }
 
-/// An input with a provider, and the values it may be asked with.
+/// An input with a provider, and the values that its arguments are computed from.
 pub(crate) struct ProviderQuery<'o> {
     pub(crate) name: &'o str,
     pub(crate) input: &'o Input,
     pub(crate) provider: &'o Provider,
-    /// What expressions read, secrets among them.
+    /// The data that expressions read, including secrets.
     pub(crate) roots: &'o Map<String, Value>,
     pub(crate) mask: &'o Mask,
 }
 
-/// What asking came to: what is told, what keeps the run from starting, what is worth knowing.
+/// The result of a query: what is shown, what keeps the run from starting, and warnings.
 pub(crate) struct ProviderAnswer {
     pub(crate) provided: ProviderView,
     pub(crate) faults: Vec<Argument>,
@@ -90,7 +90,7 @@ pub(crate) struct ProviderAnswer {
 }
 
 impl ProviderQuery<'_> {
-    /// What can be told without asking.
+    /// What is known about the provider without querying it.
     pub(crate) fn unasked(&self) -> (ProviderAnswer, ProviderArguments) {
         let arguments = argument::arguments(self.input, self.roots);
         let shown = self.mask.json(&Value::Object(arguments.with.clone()));
@@ -114,7 +114,7 @@ impl ProviderQuery<'_> {
         (answer, arguments)
     }
 
-    /// Asks the provider; `value` is what was chosen already.
+    /// Queries the provider; `value` is the one already chosen, if any.
     pub(crate) async fn ask(
         &self,
         writer: &Writer,
@@ -165,7 +165,7 @@ impl ProviderQuery<'_> {
         }
     }
 
-    /// The items of the list: fresh ones, or the last good ones where the author says so.
+    /// The items of the list: fresh ones, or the last good ones if the author allows it.
     async fn fetched(
         &self,
         writer: &Writer,
@@ -211,7 +211,7 @@ impl ProviderQuery<'_> {
         fetch(&calling, args).await
     }
 
-    /// Puts the choices into the answer, and says whether the value is one of them.
+    /// Adds the choices to the answer, and reports a value that is not one of them.
     fn show(
         &self,
         writer: &Writer,
@@ -248,7 +248,7 @@ impl ProviderQuery<'_> {
         answer.provided.choices = choices.into_iter().take(limits::INPUT_CHOICES).collect();
     }
 
-    /// The fields that are used: as authored, else as the catalog knows them.
+    /// The fields to use: the author's, falling back to those the catalog knows.
     fn fields(&self, writer: &Writer) -> Fields {
         let select = self.input.select.as_ref();
         let authored = |field: Option<&String>| field.map(|field| argument::pointer(field));
@@ -302,8 +302,8 @@ fn chosen(items: &[Value], fields: &Fields, kind: InputType) -> Vec<InputChoice>
     choices
 }
 
-/// A value of an API in the type of the input: numbers that are names are told as the text that
-/// the input takes, so that what is chosen fits.
+/// Converts an API's value to the input's type, so that the choice is valid: a numeric id becomes
+/// text for a string input, for example.
 fn in_type(value: Value, kind: InputType) -> Option<Value> {
     match (&value, kind) {
         _ if kind.accepts(&value) => Some(value),

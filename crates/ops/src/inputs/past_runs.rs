@@ -1,4 +1,4 @@
-//! What earlier runs left behind that a later one may begin with.
+//! What earlier runs left behind that a later run may start with.
 
 use std::fmt::Debug;
 use std::path::Path;
@@ -7,16 +7,16 @@ use milepost_model::id::WorkflowId;
 
 use crate::prelude::*;
 
-/// Answers from earlier runs. Values of secret inputs are never among them.
+/// Queries about earlier runs. They never return values of secret inputs.
 pub trait PastRuns: Debug + Send + Sync {
-    /// The value last used for an input of a workflow in a workspace.
+    /// The value used last for a workflow's input in a workspace.
     fn last_value(&self, workspace: &Path, workflow: &WorkflowId, input: &str) -> Option<Value>;
 
-    /// The final output of the newest succeeded run of a workflow.
+    /// The final output of a workflow's latest successful run.
     fn newest_output(&self, workflow: &WorkflowId) -> Option<Value>;
 }
 
-/// Nothing ever ran.
+/// A history without runs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoPastRuns;
 

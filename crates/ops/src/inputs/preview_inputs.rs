@@ -1,4 +1,4 @@
-//! `workflow.preview_inputs`: what a workflow asks for, and how each input stands.
+//! `workflow.preview_inputs`: the inputs of a workflow, and the status of each.
 
 use milepost_model::input::{InputType, Mode};
 use milepost_model::workflow::Workflow;
@@ -11,42 +11,41 @@ use super::subject::WorkflowSubject;
 use super::violation::InputViolation;
 use crate::prelude::*;
 
-/// Which workflow, and what is known of its inputs.
+/// A workflow and the inputs known so far.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// The workflow as text or as an object.
     pub manifest: Option<Value>,
-    /// Or one of the library.
+    /// Or a workflow's id.
     pub workflow_id: Option<String>,
-    /// Values that are known already, by input.
+    /// Values known so far, by input.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub partial_inputs: Map<String, Value>,
 }
 
-/// The inputs.
+/// A workflow's inputs.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
-    /// The workflow.
+    /// Its id.
     pub workflow_id: String,
     /// Its inputs, in the order people are asked.
     pub inputs: Vec<InputView>,
-    /// Inputs without which a run cannot start and that have no value yet.
+    /// Required inputs that have no value yet.
     pub required_missing: Vec<String>,
-    /// Everything that is wrong with the values that were given.
+    /// Everything that is wrong with the given values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<InputViolation>,
-    /// What is worth knowing.
+    /// Non-blocking warnings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
-/// One input.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct InputView {
     /// Its name in expressions.
     pub name: String,
-    /// Its name for people.
+    /// Its name for display.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// The type of its value.
@@ -56,43 +55,43 @@ pub struct InputView {
     /// What the value is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Shown in an empty field.
+    /// Placeholder text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placeholder: Option<String>,
     /// Help beside the field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// A value that would do.
+    /// An example value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub example: Option<Value>,
-    /// `multiple` when it takes a list of values.
+    /// `multiple` if it takes a list of values.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::enum_names")]
     #[schemars(with = "Option<String>")]
     pub mode: Option<Mode>,
-    /// How several values become one text.
+    /// How several values are joined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub join: Option<JoinView>,
     /// Whether a run needs a value from the caller: it is not optional and has no default.
     pub required: bool,
-    /// Whether its value is shown to nobody.
+    /// Whether its value is never shown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub secret: bool,
-    /// Where its value comes from when none is given.
+    /// The source of its value if none is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<DefaultView>,
-    /// What its value must satisfy.
+    /// Constraints on its value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules: Option<RulesView>,
-    /// Which fields of a choice are used.
+    /// The fields of a choice to use.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub select: Map<String, Value>,
-    /// Where its choices come from. Nothing is asked here: `workflow.resolve_inputs` does.
+    /// Where its choices come from; only `workflow.resolve_inputs` fetches them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<ProviderView>,
-    /// Its value now, as expressions read it; a mark stands in the place of a secret.
+    /// Its current value, as expressions read it; secrets are placeholders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
-    /// How it stands.
+    /// Its status.
     pub status: InputStatus,
     /// Where its value came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! All inputs of a run, or every reason why it cannot begin.
+//! All inputs of a run, or every reason why it cannot start.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,21 +16,20 @@ use crate::prelude::*;
 /// The inputs of a run.
 #[derive(Debug)]
 pub struct ResolvedInputs {
-    /// What expressions read as `inputs`. A mark stands in the place of a secret: whoever sends it
-    /// takes the value from `secrets`.
+    /// What expressions read as `inputs`. Secrets are placeholders here; their values, needed to
+    /// send a request, are in `secrets`.
     pub values: Map<String, Value>,
-    /// The values of secret inputs, by name; those that are no text as JSON.
+    /// The values of secret inputs, by name; a value that is not a string is kept as JSON.
     pub secrets: BTreeMap<String, Secret>,
-    /// Where each value came from.
     pub provenance: BTreeMap<String, InputOrigin>,
-    /// What is worth knowing.
     pub warnings: Vec<String>,
 }
 
-/// Resolves the inputs of a workflow. Only providers without which a run must not start are asked.
+/// Resolves the inputs of a workflow. Queries only those providers whose failure must keep the run
+/// from starting.
 ///
 /// # Errors
-/// One problem with every violation of every input.
+/// A single problem with every violation of every input.
 pub async fn resolve(
     writer: &Writer,
     call: &dyn Caller,
@@ -55,12 +54,12 @@ pub async fn resolve(
     })
 }
 
-/// Values as expressions read them, with and without those of secrets.
+/// Values as expressions read them, with and without secrets.
 #[derive(Default)]
 pub(crate) struct SplitInputs {
-    /// With marks in the place of secrets.
+    /// With placeholders instead of secrets.
     pub(crate) shown: Map<String, Value>,
-    /// As they are.
+    /// With the real values of secrets.
     pub(crate) real: Map<String, Value>,
     pub(crate) secrets: BTreeMap<String, Secret>,
 }
@@ -87,7 +86,7 @@ impl SplitInputs {
         split
     }
 
-    /// What takes the secrets out of what is told.
+    /// The mask that hides these secrets in output.
     pub(crate) fn mask(&self) -> Mask {
         let mut mask = Mask::new();
         self.secrets.iter().for_each(|(name, secret)| mask.add(name, secret));
@@ -95,7 +94,8 @@ impl SplitInputs {
     }
 }
 
-/// What expressions read beside the steps: inputs, and variables that the configuration allows.
+/// What expressions can read besides steps: inputs, and the variables that the configuration
+/// allows.
 pub(crate) fn roots(reader: &Reader, inputs: Map<String, Value>) -> Result<Map<String, Value>> {
     let allowed = reader.config()?.env_allow.into_iter();
     let variable = |name: String| {
@@ -109,7 +109,7 @@ pub(crate) fn roots(reader: &Reader, inputs: Map<String, Value>) -> Result<Map<S
     Ok(roots)
 }
 
-/// The same with marks in the place of secrets, for those who show what comes of it.
+/// Like [`roots`], but with placeholders for secrets, so that results may be shown.
 pub(crate) fn known_roots(
     reader: &Reader,
     workflow: &Workflow,
@@ -126,7 +126,7 @@ pub(crate) fn known_roots(
     Ok(roots)
 }
 
-/// The variables of the environment that are defaults of secret inputs: secrets themselves.
+/// Environment variables that supply secret inputs by default, and so are secrets too.
 pub(crate) fn secret_variables(workflow: &Workflow) -> BTreeSet<&str> {
     let secret = workflow.inputs.0.iter().filter(|(_, input)| input.is_secret());
     let defaults = secret.filter_map(|(_, input)| input.default.as_ref().map(|one| &one.0));
@@ -134,24 +134,23 @@ pub(crate) fn secret_variables(workflow: &Workflow) -> BTreeSet<&str> {
     env.filter_map(|default| default.value.as_ref()?.value.as_str()).collect()
 }
 
-/// The value that the default of a secret input has in this process.
+/// The value of a secret input's default, evaluated in this process.
 pub(crate) fn secret_default(reader: &Reader, workflow: &Workflow, name: &str) -> Option<Secret> {
     let gathered = gather(reader, workflow, &Map::new(), &NoPastRuns).ok()?;
     SplitInputs::of(workflow, &gathered).secrets.remove(name)
 }
 
-/// Which providers are asked.
+/// Which providers to query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProviderScope {
-    /// Those without which a run must not start.
+    /// Those whose failure must keep the run from starting.
     Strict,
-    /// Those, and those of inputs that have no value yet.
+    /// The strict ones, and those of inputs that have no value yet.
     Open,
-    /// All of them.
     All,
 }
 
-/// What the providers said.
+/// The results of all provider queries.
 #[derive(Default)]
 pub(crate) struct ProviderAnswers {
     pub(crate) providers: BTreeMap<String, ProviderView>,
@@ -159,7 +158,7 @@ pub(crate) struct ProviderAnswers {
     pub(crate) warnings: Vec<String>,
 }
 
-/// Asks the providers of a workflow's inputs.
+/// Queries the providers of a workflow's inputs.
 pub(crate) async fn look(
     writer: &Writer,
     call: &dyn Caller,

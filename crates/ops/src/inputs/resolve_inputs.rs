@@ -1,4 +1,4 @@
-//! `workflow.resolve_inputs`: the values a run would begin with, the choices for the others, and
+//! `workflow.resolve_inputs`: the values a run would start with, the choices for the rest, and
 //! whether it could start.
 
 use std::collections::BTreeMap;
@@ -12,55 +12,55 @@ use super::subject::WorkflowSubject;
 use super::violation::InputViolation;
 use crate::prelude::*;
 
-/// Which workflow, and what is known of its inputs.
+/// A workflow and the inputs known so far.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// The workflow as text or as an object.
     pub manifest: Option<Value>,
-    /// Or one of the library.
+    /// Or a workflow's id.
     pub workflow_id: Option<String>,
-    /// Values that are known already, by input.
+    /// Values known so far, by input.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub partial_inputs: Map<String, Value>,
-    /// Fetches the choices of inputs that have a value, too.
+    /// Also fetches choices for inputs with a value.
     #[serde(default)]
     #[schemars(extend("x-rare" = true))]
     pub all_choices: bool,
 }
 
-/// The values, and what is missing.
+/// The values, and those that are missing.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
-    /// The workflow.
+    /// Its id.
     pub workflow_id: String,
-    /// Whether a run could start: every value is there and fits, and no provider needs a person or
-    /// failed.
+    /// Whether a run could start: all required values are present and valid, and no provider failed
+    /// or needs a person.
     pub ready: bool,
-    /// Whether every value that is needed is there and fits.
+    /// Whether all required values are present and valid.
     pub valid: bool,
-    /// How each input stands, in the order people are asked.
+    /// The status of each input, in prompting order.
     pub inputs: Vec<InputState>,
     /// Values that came from defaults.
     pub defaults: Map<String, Value>,
-    /// All values, as expressions read them; a mark stands in the place of a secret.
+    /// All values, as expressions read them; secrets are placeholders.
     pub resolved: Map<String, Value>,
     /// Everything that keeps a run from starting.
     pub violations: Vec<InputViolation>,
-    /// What came of asking the providers, by input.
+    /// The results of provider queries, by input.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub providers: BTreeMap<String, ProviderView>,
-    /// What is worth knowing.
+    /// Non-blocking warnings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
-/// How an input stands.
+/// The status of an input.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct InputState {
-    /// The input.
+    /// Its name.
     pub name: String,
-    /// How it stands.
+    /// Its status.
     pub status: InputStatus,
     /// Where its value came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]

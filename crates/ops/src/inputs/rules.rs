@@ -4,39 +4,39 @@ use milepost_model::input::{DefaultFrom, Input};
 
 use crate::prelude::*;
 
-/// What a value must satisfy.
+/// Constraints on a value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct RulesView {
-    /// The only values it takes.
+    /// The only accepted values.
     #[serde(default, rename = "enum", skip_serializing_if = "Option::is_none")]
     pub choices: Option<Vec<Value>>,
     /// A regular expression the text must match.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
-    /// Least number of characters.
+    /// Minimum number of characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_length: Option<i64>,
-    /// Largest number of characters.
+    /// Maximum number of characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_length: Option<i64>,
-    /// Least number.
+    /// Smallest value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minimum: Option<f64>,
-    /// Largest number.
+    /// Largest value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maximum: Option<f64>,
-    /// Least number of items.
+    /// Minimum number of items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_items: Option<i64>,
-    /// Largest number of items.
+    /// Maximum number of items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_items: Option<i64>,
-    /// The form of the text.
+    /// The text's format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
 }
 
-/// Where a value comes from when none is given.
+/// The source of a value when none is given.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DefaultView {
     /// `literal`, `env`, `history` or `workflow_output`.
@@ -46,12 +46,12 @@ pub struct DefaultView {
     pub value: Option<Value>,
 }
 
-/// How several values become one text.
+/// How several values are joined into text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct JoinView {
-    /// Between two values.
+    /// Placed between two values.
     pub separator: String,
-    /// Before and after each value.
+    /// Placed before and after each value.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub wrap_each: String,
 }
@@ -81,7 +81,7 @@ impl RulesView {
 pub(super) fn default_of(input: &Input) -> Option<DefaultView> {
     let default = &input.default.as_ref()?.0;
     let value = default.value.as_ref().map(|value| value.value.clone());
-    // A secret that was written down would be refused; it is not shown all the same.
+    // Validation refuses literal defaults of secrets, but never show one that slipped through.
     let hidden = default.from == DefaultFrom::Literal && input.is_secret();
     Some(DefaultView { from: default.from.name().to_owned(), value: value.filter(|_| !hidden) })
 }
@@ -94,7 +94,7 @@ pub(super) fn join_of(input: &Input) -> Option<JoinView> {
     })
 }
 
-/// The select fields that were authored, by their names.
+/// The `select` fields that the author set, by name.
 pub(super) fn select_of(input: &Input) -> Map<String, Value> {
     let Some(select) = &input.select else { return Map::new() };
     let fields = [

@@ -1,5 +1,5 @@
-//! The workflow that a preview is about: its text, or the id of one in the library. It is checked
-//! against the catalogs as they are now.
+//! The workflow that a preview is about, given as text or as an id in the library. It is checked
+//! against the current catalogs.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use crate::prelude::*;
 use crate::reader::WORLD;
 use crate::run::prepare::nothing_to_run;
 
-/// A document that is a workflow.
+/// A document that contains a workflow.
 #[derive(Debug)]
 pub(crate) struct WorkflowSubject {
     pub(crate) document: Document,
 }
 
 impl WorkflowSubject {
-    /// Finds and checks what a request names.
+    /// Finds and checks the workflow that a request names.
     pub(crate) fn find(
         reader: &Reader,
         manifest: Option<&Value>,
@@ -31,7 +31,7 @@ impl WorkflowSubject {
         WorkflowSubject::read(&known, &reader.config()?.env_allow, &given)
     }
 
-    /// The same, ready to run; one that was read lately is not read again.
+    /// Like `find`, but compiled; reuses the result if the same text was compiled recently.
     pub(crate) fn compiled(
         reader: &Reader,
         manifest: Option<&Value>,
@@ -67,18 +67,17 @@ impl WorkflowSubject {
         }
     }
 
-    /// A text of ours, which calls nothing that a catalog has.
+    /// A built-in manifest, which calls no catalog commands.
     pub(crate) fn own(manifest: &Value) -> Result<WorkflowSubject> {
         WorkflowSubject::of(Document::read(manifest.to_string().as_bytes(), None, WORLD))
     }
 
-    /// The workflow.
     pub(crate) fn workflow(&self) -> Result<&Workflow> {
         self.document.workflow.as_ref().ok_or_else(|| invalid(&self.document))
     }
 }
 
-/// The text that a request names.
+/// Loads the text that a request names.
 fn given(
     reader: &Reader,
     manifest: Option<&Value>,

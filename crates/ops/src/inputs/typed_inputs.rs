@@ -1,16 +1,16 @@
-//! What a person typed as inputs of a workflow, as the values it was meant to be. Models send
-//! JSON, which is what it is: nothing is guessed for them.
+//! Workflow inputs that a person typed as text, converted to the declared types. Models send JSON,
+//! which is taken literally.
 
 use milepost_model::suggest;
 use milepost_model::workflow::{Spelling, Workflow};
 
 use crate::prelude::*;
 
-/// Reads `name=value` pairs by the types of a workflow's inputs; every fault at once. An input that
-/// takes several values may be named several times.
+/// Parses `name=value` pairs according to the types of a workflow's inputs, reporting all faults at
+/// once. An input that takes several values may be repeated.
 ///
 /// # Errors
-/// One problem with every pair that cannot be meant.
+/// A single problem that covers every invalid pair.
 pub fn read(workflow: &Workflow, pairs: &[String]) -> Result<Map<String, Value>> {
     let mut inputs = Map::new();
     let mut faults: Vec<Problem> = Vec::new();
@@ -39,7 +39,7 @@ fn value<'p>(pair: &'p str, workflow: &Workflow) -> Result<(&'p str, Value), Box
         return Err(Box::new(Problem::new(Code::InputInvalid, message, hint)));
     };
     let Some(input) = workflow.inputs.get(name) else {
-        // A guide declares no inputs: what is given is its context.
+        // A guide declares no inputs; the given values become its context.
         return match workflow.spelling {
             Spelling::Guide => Ok((name, serde_json::from_str(text).unwrap_or(text.into()))),
             Spelling::Manifest => Err(Box::new(unknown(name, workflow))),

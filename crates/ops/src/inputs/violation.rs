@@ -1,4 +1,4 @@
-//! What keeps a run from beginning, as the problem and as the responses tell it.
+//! What keeps a run from starting, as a problem and as part of responses.
 
 use milepost_model::finding::Rule;
 use milepost_model::id::WorkflowId;
@@ -11,20 +11,20 @@ use crate::prelude::*;
 /// One thing that is wrong with the inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct InputViolation {
-    /// JSON pointer: `/inputs/<name>`, and further into its value.
+    /// JSON pointer: `/inputs/<name>`, possibly into its value.
     pub path: String,
-    /// The rule it goes back to: `required`, `type`, `choice`, `range`, `pattern`, `format`,
+    /// The violated rule: `required`, `type`, `choice`, `range`, `pattern`, `format`,
     /// `unknown-name` or `provider`.
     pub rule: String,
     /// What is wrong, in one sentence.
     pub message: String,
-    /// What would be right.
+    /// What was expected.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub expected: String,
-    /// What is there.
+    /// What was given.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub actual: String,
-    /// The one next action.
+    /// The next thing to do.
     #[serde(default, skip_serializing_if = "Worded::is_empty")]
     #[schemars(with = "String")]
     pub suggestion: Worded,
@@ -59,7 +59,7 @@ pub(crate) fn of_objection(name: &str, objection: Objection) -> Argument {
     }
 }
 
-/// A value that is not there.
+/// The violation for an input without a value.
 pub(crate) fn missing(name: &str, expected: String, why: Option<String>) -> Argument {
     let message = match why {
         Some(why) => format!("input `{name}` has no value: {why}"),
@@ -75,7 +75,7 @@ pub(crate) fn missing(name: &str, expected: String, why: Option<String>) -> Argu
     }
 }
 
-/// All that is wrong, as one problem.
+/// Combines all violations into one problem.
 pub(crate) fn problem(workflow: &WorkflowId, faults: Vec<Argument>) -> Problem {
     let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
     let hint = faults.first().map(|fault| fault.suggestion.clone()).unwrap_or_default();

@@ -1,5 +1,4 @@
-//! One step before it runs: what it says, and the arguments of what it calls, as far as they are
-//! known.
+//! A step before it runs: its text, and the arguments of its call, rendered from what is known.
 
 use std::sync::Arc;
 
@@ -14,18 +13,18 @@ use crate::catalog_cache::LoadedCatalog;
 use crate::command::draft::{CommandDraft, RequestPreview};
 use crate::prelude::*;
 
-/// A call as far as it is known.
+/// A call, rendered from what is known.
 #[derive(Debug, Default)]
 pub(crate) struct DraftCall {
     pub(crate) with: Map<String, Value>,
     pub(crate) body: Option<Value>,
     pub(crate) headers: Map<String, Value>,
-    /// What is not known of the three; its value is of no interest.
+    /// What is still unknown or wrong in the other fields; its own value is unused.
     pub(crate) rest: RenderedValue,
 }
 
 impl DraftCall {
-    /// The call of a step.
+    /// Drafts the call of a step.
     pub(crate) fn of(run: &Run, knowledge: &Knowledge) -> DraftCall {
         let mut call = DraftCall::default();
         for (name, value) in &run.with.0 {
@@ -44,7 +43,7 @@ impl DraftCall {
         call
     }
 
-    /// The exact request, marks in the place of secrets.
+    /// The exact request, with placeholders for secrets.
     pub(crate) fn drawn(
         &self,
         reader: &Reader,
@@ -63,7 +62,7 @@ impl DraftCall {
     }
 }
 
-/// The command that a step calls, when it is there.
+/// The command that a step calls, resolved.
 pub(crate) struct StepCommand {
     loaded: Arc<LoadedCatalog>,
     row: usize,
@@ -74,7 +73,7 @@ pub(crate) struct StepCommand {
 }
 
 impl StepCommand {
-    /// Looks the command of a step up; `None` for another workflow.
+    /// Looks up the command of a step; `None` if the step calls another workflow.
     pub(crate) fn find(reader: &Reader, run: &Run) -> Result<Option<StepCommand>> {
         let Target::Command(id) = &run.target.value else { return Ok(None) };
         let (loaded, row) = reader.shelf.command(&id.to_string())?;
@@ -84,7 +83,7 @@ impl StepCommand {
             method: command.method.name(),
             path: command.path.clone(),
             effect: command.effect,
-            // The author's word counts, whatever the method says.
+            // The author's setting overrides the default for the method.
             may_repeat: run.idempotent.unwrap_or(command.may_repeat),
             loaded,
             row,
@@ -92,7 +91,7 @@ impl StepCommand {
     }
 }
 
-/// What a step says or computes, other than a call.
+/// The text or value of a step that is not a call.
 pub(crate) fn words(step: &Step, knowledge: &Knowledge) -> RenderedValue {
     let literal =
         |text: String| RenderedValue { value: Some(text.into()), ..RenderedValue::default() };
@@ -124,9 +123,9 @@ pub(crate) fn words(step: &Step, knowledge: &Knowledge) -> RenderedValue {
     }
 }
 
-/// The items of a list that a step runs over.
+/// The items that a step iterates over.
 pub(crate) struct LoopItems {
-    /// The items, when they are known.
+    /// The items, if known.
     pub(crate) known: Option<Vec<Value>>,
     pub(crate) rest: RenderedValue,
 }
@@ -146,12 +145,12 @@ impl LoopItems {
     }
 }
 
-/// The name of the item of a list.
+/// The name that the current item has in expressions.
 pub(crate) fn item_name(each: &ForEach) -> &str {
     each.name.as_ref().map_or("item", |name| name.value.as_str())
 }
 
-/// A step that computes from what is known leaves an output that is known.
+/// Records the output of a `set` step whose expressions are all known.
 pub(crate) fn learn(step: &Step, knowledge: &mut Knowledge) {
     let runs = step.when.as_ref().is_none_or(|when| knowledge.decide(when).holds == Some(true));
     if !runs || step.for_each.is_some() || !matches!(step.action, Action::Set(_)) {

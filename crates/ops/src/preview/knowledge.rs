@@ -1,5 +1,5 @@
-//! What is known before a run: the inputs, the variables that may be read, and what follows from
-//! them. Everything else is named as what is not known yet, and never guessed.
+//! What is known before a run: the inputs, the readable variables, and what follows from them.
+//! Everything else is listed as unknown, never guessed.
 
 use std::collections::BTreeSet;
 
@@ -15,31 +15,29 @@ use milepost_syntax::span::Span;
 use crate::inputs::{GatheredInputs, InputStatus, known_roots};
 use crate::prelude::*;
 
-/// The data of expressions, as far as it is known.
+/// The data that expressions read, limited to what is known before the run.
 #[derive(Debug, Clone)]
 pub(crate) struct Knowledge {
-    /// A mark stands in the place of a secret.
+    /// Secrets are placeholders.
     roots: Map<String, Value>,
-    /// Inputs that will have a value and have none yet.
+    /// Required inputs without a valid value so far.
     open: BTreeSet<String>,
     secrets: BTreeSet<String>,
 }
 
-/// A value as far as it is known.
+/// A value with its known parts filled in.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct RenderedValue {
-    /// Where something is not known, the template stands as it was written. `None` when an
-    /// optional leaves it out.
+    /// Unknown parts keep their template as written. `None` if an optional part is omitted.
     pub(crate) value: Option<Value>,
-    /// What has to be known first, as it is written.
+    /// The references that are still unknown, as they are written.
     pub(crate) unknown: Vec<String>,
-    /// Why it has no value whatever comes.
+    /// Errors that no further input could fix.
     pub(crate) problems: Vec<String>,
-    /// Whether a mark stands in it for a secret.
+    /// Whether it contains the placeholder of a secret.
     pub(crate) secret: bool,
 }
 
-/// What a condition comes to.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ConditionResult {
     pub(crate) holds: Option<bool>,
@@ -65,7 +63,7 @@ impl Scope for Knowledge {
 }
 
 impl Knowledge {
-    /// What the inputs alone decide.
+    /// What the inputs alone determine.
     pub(crate) fn of(
         reader: &Reader,
         workflow: &Workflow,
@@ -84,7 +82,7 @@ impl Knowledge {
         })
     }
 
-    /// The same inside one pass of a list.
+    /// Adds the item and index of one iteration.
     pub(crate) fn with_item(&self, name: &str, item: &Value, index: usize) -> Knowledge {
         let mut inner = self.clone();
         inner.roots.insert(name.to_owned(), item.clone());
@@ -92,14 +90,14 @@ impl Knowledge {
         inner
     }
 
-    /// A step whose output is known.
+    /// Records the output of a step.
     pub(crate) fn learn(&mut self, step: &str, output: &Value) {
         if let Some(Value::Object(steps)) = self.roots.get_mut("steps") {
             steps.insert(step.to_owned(), json!({"output": output, "status": "succeeded"}));
         }
     }
 
-    /// The values that conditions of the guide spelling read.
+    /// The values that conditions in guides read; excludes secrets.
     fn context(&self) -> Map<String, Value> {
         let inputs = self.roots.get("inputs").and_then(Value::as_object).cloned();
         let mut inputs = inputs.unwrap_or_default();
@@ -107,8 +105,8 @@ impl Knowledge {
         inputs
     }
 
-    /// What a condition comes to. One that reads a secret is not decided here: its answer would
-    /// tell of the secret.
+    /// Evaluates a condition. One that reads a secret stays undecided: its result would reveal
+    /// something about the secret.
     pub(crate) fn decide(&self, when: &When) -> ConditionResult {
         let bare = match when {
             When::Condition(condition) => {
@@ -123,7 +121,7 @@ impl Knowledge {
         let mut unknown = self.unknown(expr);
         let secret = expr.references().iter().filter(|one| self.is_secret(one));
         unknown.extend(secret.map(|one| text(expr, one.span)));
-        // A guard would take what is not known yet for what is not there.
+        // A guard would mistake an unknown value for a missing one.
         let guarded = expr.references().iter().any(|one| !self.knows(one) && one.guarded);
         let reads_secret = expr.references().iter().any(|one| self.is_secret(one));
         let holds = match guarded || reads_secret {
@@ -136,7 +134,7 @@ impl Knowledge {
         ConditionResult { holds, unknown }
     }
 
-    /// A value with everything filled in that is known.
+    /// Renders a value, filling in everything that is known.
     pub(crate) fn render(&self, value: &Dynamic) -> RenderedValue {
         match value {
             Dynamic::Plain(_, value) => {
@@ -161,7 +159,7 @@ impl Knowledge {
         }
     }
 
-    /// A text with everything filled in that is known.
+    /// Renders a template, filling in everything that is known.
     pub(crate) fn render_text(&self, template: &Template) -> RenderedValue {
         let mut rendered = RenderedValue::default();
         for (expr, _) in template.exprs() {
@@ -185,7 +183,7 @@ impl Knowledge {
         rendered
     }
 
-    /// What an expression reads and nobody knows yet.
+    /// The references in an expression whose values are not known yet.
     fn unknown(&self, expr: &Expr) -> Vec<String> {
         let references = expr.references().iter().filter(|one| !self.knows(one));
         let mut found: Vec<String> = references.map(|one| text(expr, one.span)).collect();
@@ -222,7 +220,7 @@ impl Knowledge {
 }
 
 impl RenderedValue {
-    /// Takes what is not known of a part over, and gives its value.
+    /// Merges the unknowns and problems of a part, and returns its value.
     pub(crate) fn take(&mut self, part: RenderedValue) -> Option<Value> {
         self.unknown.extend(part.unknown);
         self.problems.extend(part.problems);
@@ -230,7 +228,7 @@ impl RenderedValue {
         part.value
     }
 
-    /// Whether all of it is known.
+    /// Whether everything in it is known and free of problems.
     pub(crate) fn is_known(&self) -> bool {
         self.unknown.is_empty() && self.problems.is_empty()
     }

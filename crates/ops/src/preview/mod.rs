@@ -1,5 +1,5 @@
-//! What a run would do, told before it begins: its order, and the requests as far as the inputs
-//! alone decide them. Nothing is sent and no secret is read.
+//! What a run would do, before it starts: the order of its steps, and the requests that the inputs
+//! alone determine. Nothing is sent and no secret is read.
 
 mod draft_step;
 mod knowledge;
@@ -18,9 +18,9 @@ use crate::prelude::*;
 pub struct PreviewRequest {
     /// The workflow as text or as an object.
     pub manifest: Option<Value>,
-    /// Or one of the library.
+    /// Or a workflow's id.
     pub workflow_id: Option<String>,
-    /// Those that are known.
+    /// Inputs known so far.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub inputs: Map<String, Value>,
 }

@@ -1,5 +1,4 @@
-//! `workflow.preview_rendered`: the requests and texts of a run, as far as its inputs alone decide
-//! them.
+//! `workflow.preview_rendered`: the requests and texts of a run that its inputs alone determine.
 
 use milepost_model::plan::Plan;
 use milepost_model::secret::mark;
@@ -13,14 +12,14 @@ use crate::command::run::RequestView;
 use crate::inputs::InputViolation;
 use crate::prelude::*;
 
-/// What a run would send and say.
+/// What a run would send and display.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
-    /// The workflow.
+    /// Its id.
     pub workflow_id: String,
-    /// Its steps in the order of a run with one at a time; those of a loop behind it.
+    /// Its steps in sequential order; those of a loop follow it.
     pub steps: Vec<RenderedStep>,
-    /// Inputs that a run needs and that have no value yet.
+    /// Required inputs that have no value yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<InputViolation>,
 }
@@ -29,27 +28,27 @@ pub struct Response {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RenderStatus {
-    /// All of it: this is what would be sent or said.
+    /// Everything: this is what the run would use.
     #[default]
     Known,
-    /// Something has to be known first.
+    /// Something is still unknown.
     Unknown,
-    /// Its condition does not hold: it would not run.
+    /// Its condition is false: it would not run.
     Skipped,
-    /// It would fail, whatever comes.
+    /// It would fail in any case.
     Problem,
 }
 
-/// One step as it would be sent or said.
+/// A step as the run would send or display it.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct RenderedStep {
-    /// Its identity.
+    /// Its id.
     pub id: String,
     /// `run`, `prompt`, `approve`, `wait`, `set`, `fail` or `loop`.
     #[serde(with = "crate::enum_names")]
     #[schemars(with = "String")]
     pub kind: ActionKind,
-    /// The loop it is in.
+    /// The enclosing loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inside: Option<String>,
     /// How much of it is known.
@@ -57,40 +56,40 @@ pub struct RenderedStep {
     /// `group name`, or `workflow id`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// The method, also while the rest of the request is unknown.
+    /// The method, even if the request is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
-    /// The path with the names of its parameters.
+    /// The path, with named parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The exact requests, secrets masked: one, or one for each item of a list.
+    /// The exact requests, secrets masked: one, or one per list item.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RequestView>,
     /// Whether there are more requests than are shown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub more: bool,
-    /// The arguments as far as they are known, while the request is not.
+    /// The known arguments, while the request is incomplete.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub with: Map<String, Value>,
-    /// The body as far as it is known, while the request is not.
+    /// The known body, while the request is incomplete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
-    /// What it tells, asks or computes, as far as it is known.
+    /// What it displays, asks or computes, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<Value>,
-    /// The references that have to be known first.
+    /// References that are still unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<String>,
     /// Why it would fail.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
-    /// What is worth knowing.
+    /// Additional notes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
 operation! {
-    /// Shows what a run would send and say.
+    /// Shows what a run would send and display.
     PreviewRequests: "workflow.preview_rendered", "Preview requests",
         include_str!("preview_rendered.md");
     doors: [Door::Tool(Tool::FULL), Door::Command("workflow plan --requests")];
@@ -119,7 +118,7 @@ async fn preview_requests(
     })
 }
 
-/// The marks of secrets as a URL has them, and as people read them.
+/// The placeholders of secrets: as encoded in a URL, and as shown to people.
 fn marks(workflow: &Workflow) -> Vec<(String, String)> {
     let inputs = workflow.inputs.0.iter().filter(|(_, input)| input.is_secret());
     let inputs = inputs.map(|(name, _)| name.value.clone());
@@ -142,7 +141,7 @@ fn marks(workflow: &Workflow) -> Vec<(String, String)> {
     found
 }
 
-/// Looks at one step after the other, and learns on the way.
+/// Renders the steps in order, recording outputs along the way.
 struct Renderer<'r> {
     reader: &'r Reader,
     call: &'r dyn Caller,
@@ -223,7 +222,7 @@ impl Renderer<'_> {
         }
     }
 
-    /// One request: exactly, or its arguments as far as they are known.
+    /// Renders one request: exactly if everything is known, otherwise only its known arguments.
     fn request(
         &self,
         run: &Run,
@@ -240,7 +239,7 @@ impl Renderer<'_> {
                     rendered.notes.extend(drawn.notes);
                     return;
                 }
-                // A mark is not what will be sent, so what is wrong with it may be right then.
+                // The placeholder may fail a check that the real value passes.
                 Err(problem) if drafted.rest.secret => {
                     let why = problem.message;
                     rendered
@@ -256,7 +255,7 @@ impl Renderer<'_> {
         (rendered.with, rendered.body) = (drafted.with, drafted.body);
     }
 
-    /// Marks as people read them, in a URL as well.
+    /// Restores the readable form of placeholders, also within URLs.
     fn readable(&self, mut shown: RequestView) -> RequestView {
         shown.url = self.plain(&shown.url);
         shown.body = shown.body.map(|body| self.plain(&body));

@@ -1,4 +1,4 @@
-//! `workflow.step_plan`: the steps of a run in their order, and what is decided about each.
+//! `workflow.step_plan`: the steps of a run in order, and what is already decided about each.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -15,18 +15,18 @@ use crate::prelude::*;
 /// The plan.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
-    /// The workflow.
+    /// Its id.
     pub workflow_id: String,
-    /// The identity of what the workflow means.
+    /// A hash of the workflow's meaning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_hash: Option<String>,
-    /// How many waves there are: steps of one wave wait for none of the same.
+    /// The number of waves: steps of one wave do not wait for each other.
     pub waves: usize,
     /// How many steps may run at once.
     pub concurrency: u32,
-    /// The steps in the order of a run with one at a time; those of a loop behind it.
+    /// The steps in sequential order; those of a loop follow it.
     pub steps: Vec<PlannedStepView>,
-    /// Inputs that a run needs and that have no value yet.
+    /// Required inputs that have no value yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<InputViolation>,
 }
@@ -34,56 +34,56 @@ pub struct Response {
 /// One step of a plan.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct PlannedStepView {
-    /// Its identity.
+    /// Its id.
     pub id: String,
-    /// Its name for people.
+    /// Its name for display.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// `run`, `prompt`, `approve`, `wait`, `set`, `fail` or `loop`.
     #[serde(with = "crate::enum_names")]
     #[schemars(with = "String")]
     pub kind: ActionKind,
-    /// The earliest wave it can be in, from 1.
+    /// The earliest possible wave, from 1.
     pub wave: usize,
-    /// The loop it is in.
+    /// The enclosing loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inside: Option<String>,
     /// The steps it waits for.
     pub depends_on: Vec<String>,
-    /// `any` when one of them is enough.
+    /// `any` if one of them is enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<String>,
-    /// Whether it runs at the end in every case.
+    /// Whether it always runs, at the end.
     pub finally: bool,
-    /// `continue` when its failure does not fail the run.
+    /// `continue` if its failure does not fail the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_error: Option<String>,
     /// Its condition.
     pub condition: Option<String>,
-    /// What the condition comes to, when it is known.
+    /// The condition's result, if known.
     pub condition_holds: Option<bool>,
-    /// What has to be known before the condition can be decided.
+    /// What the condition still needs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub condition_needs: Vec<String>,
-    /// How many items it runs over, when it runs over a list that is known.
+    /// How many items it iterates over, if the list is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<usize>,
     /// What it calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<CallView>,
-    /// What it tells, asks or computes, as far as it is known.
+    /// What it displays, asks or computes, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<Value>,
-    /// Who decides, of an approval.
+    /// Who decides, for an approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<ApprovalView>,
-    /// Approvals it waits for, directly or not.
+    /// Approvals it waits for, directly or indirectly.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approved_by: Vec<String>,
-    /// What has to be known before all of it is.
+    /// What is still unknown about it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending: Vec<String>,
-    /// Why it would fail whatever comes.
+    /// Why it would fail in any case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
 }
@@ -103,10 +103,10 @@ pub struct CallView {
     #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::enum_names")]
     #[schemars(with = "Option<String>")]
     pub effect: Option<Effect>,
-    /// Whether it may be sent twice.
+    /// Whether it is safe to repeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may_repeat: Option<bool>,
-    /// Its arguments; what is not known yet stands as it is written.
+    /// Its arguments; unknown parts are shown as written.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub with: Map<String, Value>,
     /// Its body.
@@ -115,21 +115,21 @@ pub struct CallView {
     /// Extra headers.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub headers: Map<String, Value>,
-    /// What ends the polling.
+    /// The condition that ends polling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
 }
 
-/// Who decides, and what comes of a no.
+/// Who decides, and where a rejection leads.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct ApprovalView {
-    /// Who may answer; anybody when empty.
+    /// Who may answer; anyone if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by: Vec<String>,
-    /// Seconds after which the question lapses.
+    /// Seconds until the question expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_s: Option<u64>,
-    /// The step a rejection goes back to.
+    /// The step to return to on rejection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_reject: Option<String>,
 }
@@ -157,7 +157,7 @@ async fn plan_steps(reader: &Reader, _: &dyn Caller, request: Request) -> Result
     })
 }
 
-/// Looks at one step after the other, and learns on the way.
+/// Describes the steps in order, recording outputs along the way.
 struct Viewer<'v> {
     reader: &'v Reader,
     compiled: &'v Plan<'v>,
@@ -181,7 +181,7 @@ impl Viewer<'_> {
         views
     }
 
-    /// The steps of a loop, behind it.
+    /// Adds the steps of a loop after the loop itself.
     fn body(&self, step: &Step, planned: &PlannedStep<'_>, views: &mut Vec<PlannedStepView>) {
         let Action::Loop(looped) = &step.action else { return };
         for inner in &looped.body {
@@ -261,7 +261,7 @@ impl Viewer<'_> {
     }
 }
 
-/// Whether a reference reads the item of a list, which is known pass by pass.
+/// Whether a reference reads the current item or index, which only each iteration knows.
 fn is_of_item(reference: &str, item: &str) -> bool {
     let is = |name: &str| {
         let rest = reference.strip_prefix(name);
@@ -278,12 +278,12 @@ fn approval(approve: &Approve) -> ApprovalView {
     }
 }
 
-/// Every step of a plan by its id.
+/// The steps of a plan by id.
 fn by_id<'p>(compiled: &'p Plan<'p>) -> HashMap<&'p str, &'p PlannedStep<'p>> {
     compiled.steps.iter().map(|one| (one.step.id.value.as_str(), one)).collect()
 }
 
-/// The approvals that a step waits for, directly or not, in the order of their ids.
+/// The approvals that a step waits for, directly or indirectly, sorted by id.
 fn approvals(steps: &HashMap<&str, &PlannedStep<'_>>, planned: &PlannedStep<'_>) -> Vec<String> {
     let mut open: Vec<&str> = planned.waits_for.clone();
     let mut seen: BTreeSet<&str> = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Texts that set a model to work on a workflow, with what it needs to know now.
+//! Prompts that ask a model to work on a workflow, filled with the current context.
 
 use std::sync::OnceLock;
 
@@ -9,19 +9,19 @@ use sha2::{Digest as _, Sha256};
 use crate::command::list::{Detail, ListCommands, Request};
 use crate::prelude::*;
 
-/// To write a workflow.
+/// The prompt for writing a workflow.
 pub const AUTHOR: &str = include_str!("author.md");
-/// To correct one.
+/// The prompt for correcting a workflow.
 pub const FIX: &str = include_str!("fix_validation.md");
-/// The language in short.
+/// A summary of the workflow language.
 pub const LANGUAGE: &str = include_str!("language.md");
 
-/// Whether a text sets a model to write a workflow from nothing.
+/// Whether a prompt asks for a new workflow.
 pub fn writes(prompt: &str) -> bool {
     AUTHOR.lines().next().is_some_and(|first| prompt.starts_with(first))
 }
 
-/// A text with its blanks filled in. What fills one is never read for others.
+/// Fills in the blanks of a text. Inserted values are not scanned for further blanks.
 pub fn fill(text: &str, filling: impl Fn(&str) -> String) -> String {
     let mut filled = String::new();
     let mut rest = text;
@@ -35,8 +35,8 @@ pub fn fill(text: &str, filling: impl Fn(&str) -> String) -> String {
     filled
 }
 
-/// A text with the language, the commands that come near to what it is about, and what was given;
-/// what was not says so.
+/// Fills in the language, the commands that best match `about`, and the given values; a missing
+/// value is stated as such.
 pub async fn filled(
     reader: &Reader,
     text: &str,
@@ -57,8 +57,8 @@ pub async fn filled(
     })
 }
 
-/// The schema of the language as it is now, in short: its keys, and a number by which a reader
-/// knows whether it is the one that they know.
+/// A summary of the current schema: its keys, and a hash that tells a reader whether it has
+/// changed.
 pub fn digest() -> &'static str {
     static DIGEST: OnceLock<String> = OnceLock::new();
     DIGEST.get_or_init(|| {
@@ -81,7 +81,7 @@ pub fn digest() -> &'static str {
     })
 }
 
-/// The commands that come nearest to what is wanted, a line each.
+/// The commands that best match what is wanted, one per line.
 async fn commands(reader: &Reader, about: &str) -> Result<String> {
     let request = Request {
         query: Some(about.to_owned()),

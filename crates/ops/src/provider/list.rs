@@ -5,11 +5,11 @@ use milepost_catalog::provider::InferredProvider;
 use crate::catalog_cache::LoadedCatalog;
 use crate::prelude::*;
 
-/// What to list.
+/// Restricts the list.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// One catalog alone, by id or title.
+    /// Only this catalog, by id or title.
     pub catalog: Option<String>,
     /// Only those that serve this command.
     pub command: Option<String>,
@@ -27,25 +27,24 @@ pub struct Response {
 pub struct ProviderItem {
     /// `group name` of the list command.
     pub provider: String,
-    /// Where the list stands in the answer, as a JSON pointer.
+    /// JSON pointer to the list in the response.
     pub list_at: String,
-    /// The field of an item that is the value.
+    /// The item field with the value.
     pub value_field: String,
-    /// The field of an item that people know it by.
+    /// The item field with a readable name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label_field: Option<String>,
-    /// Arguments it needs, and the parameter each is taken from.
+    /// Required arguments, and the parameter that supplies each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub required_parameters: Vec<ProviderArgument>,
     /// The parameters it yields values for.
     pub serves: Vec<ServedParameter>,
-    /// How sure this is, from 0 to 1.
+    /// The confidence, from 0 to 1.
     pub confidence: f64,
-    /// Why it is thought so.
+    /// Why it was inferred.
     pub reason: String,
 }
 
-/// An argument of a provider.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ProviderArgument {
     /// The argument.
@@ -64,7 +63,6 @@ pub struct ServedParameter {
 }
 
 operation! {
-    /// Lists providers.
     ListProviders: "provider.list", "List providers", include_str!("list.md");
     doors: [Door::Tool(Tool::FULL), Door::Command("command providers")];
     run: list_providers(Reader, Request) -> Response;

@@ -10,34 +10,34 @@ use crate::command::run::{CommandCall, no_list};
 use crate::inputs::resolve_inputs::{self, ResolveInputs};
 use crate::prelude::*;
 
-/// Which choices.
+/// Which choices to fetch.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// As `provider.list` names it.
+    /// As listed by `provider.list`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub provider: String,
-    /// Or a workflow with `input`.
+    /// Or a workflow, with `input`.
     pub workflow_id: Option<String>,
-    /// That input.
+    /// Its input.
     pub input: Option<String>,
-    /// The field of an item that is the value, when the provider has several.
+    /// The item field with the value, if the provider has several.
     #[schemars(extend("x-rare" = true))]
     pub value_field: Option<String>,
-    /// By name; its other inputs.
+    /// By name; or its other inputs.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub args: Map<String, Value>,
-    /// Only choices whose value or label holds this text.
+    /// Only choices whose value or label contains this.
     pub query: Option<String>,
-    /// Where the answer before ended.
+    /// `next_cursor` of the last page.
     pub cursor: Option<String>,
     /// How many, at most 1,000.
     #[schemars(extend("x-rare" = true))]
     pub limit: Option<usize>,
-    /// The profile whose credentials are used; `default` unless given.
+    /// The profile whose credentials are used; default `default`.
     #[schemars(extend("x-rare" = true))]
     pub profile: Option<String>,
-    /// Seconds for which an answer of the same call may be used again; 60 unless given.
+    /// Seconds for which a cached response may be reused; default 60.
     #[schemars(extend("x-rare" = true))]
     pub cache_ttl_sec: Option<u64>,
 }
@@ -47,27 +47,26 @@ pub struct Request {
 pub struct Response {
     /// The provider.
     pub provider: String,
-    /// In the order of the API.
+    /// In the API's order.
     pub choices: Vec<ProviderChoice>,
-    /// Where the next answer starts.
+    /// Where the next page starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
     /// Whether the API has more items than were fetched.
     pub more: bool,
 }
 
-/// A value that can be chosen.
+/// A selectable value.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ProviderChoice {
     /// The value.
     pub value: Value,
-    /// What people know it by.
+    /// A human-readable name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
 }
 
 operation! {
-    /// Fetches choices.
     FetchChoices: "provider.values", "Fetch choices", include_str!("values.md");
     doors: [Door::Tool(Tool { calls_out: true, ..Tool::FULL }), Door::Command("command choices")];
     run: fetch_choices(Writer, Request) -> Response;
@@ -103,7 +102,7 @@ async fn fetch_choices(writer: &Writer, call: &dyn Caller, request: Request) -> 
     page(spelling, choices, fetched.more, &request)
 }
 
-/// The page of choices that a request asks for.
+/// The page of choices that a request selects.
 fn page(
     provider: String,
     choices: Vec<ProviderChoice>,
@@ -121,7 +120,7 @@ fn page(
     })
 }
 
-/// The choices of a workflow's input, with the arguments that the workflow gives its provider.
+/// The choices for a workflow's input, using the provider arguments from the workflow.
 async fn of_input(
     writer: &Writer,
     call: &dyn Caller,
@@ -160,7 +159,7 @@ async fn of_input(
 }
 
 impl ProviderChoice {
-    /// Whether its value or its label holds a text.
+    /// Whether the value or label contains the query.
     fn matches(&self, query: Option<&str>) -> bool {
         query.map(str::to_lowercase).is_none_or(|query| {
             plain_text(&self.value).to_lowercase().contains(&query)
@@ -174,14 +173,13 @@ fn unnamed() -> Problem {
     Problem::new(Code::ParamsInvalid, "no provider is named, or two are", hint)
 }
 
-/// Items that were fetched.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct FetchedItems {
     pub(crate) items: Vec<Value>,
     pub(crate) more: bool,
 }
 
-/// Fetches the items of a list, page by page.
+/// Fetches the items of a list, one page at a time.
 pub(crate) async fn fetch(
     calling: &CommandCall<'_>,
     args: Map<String, Value>,

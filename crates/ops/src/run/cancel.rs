@@ -1,4 +1,4 @@
-//! `workflow.cancel`: a run is stopped.
+//! `workflow.cancel`: stops a run.
 
 use milepost_engine::signal::Signal;
 
@@ -6,14 +6,14 @@ use super::prepare;
 use super::view::RunView;
 use crate::prelude::*;
 
-/// Which run.
+/// The run to cancel.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The run.
+    /// Run id.
     #[schemars(extend("x-also" = "operation_id"))]
     pub run_id: String,
-    /// Why.
+    /// Reason.
     pub reason: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! `workflow.approve` and `workflow.reject`: a person decides.
+//! `workflow.approve` and `workflow.reject`: a person's decision.
 
 use milepost_engine::StepKey;
 use milepost_engine::event::Presence;
@@ -13,20 +13,20 @@ use crate::prelude::*;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The run.
+    /// Run id.
     pub run_id: String,
-    /// The question; the one that is open unless given.
+    /// The question; defaults to the open one.
     pub step_id: Option<String>,
-    /// The digest of what was shown: another question is not answered by this.
+    /// The digest of what was shown, so that no other question is answered.
     pub digest: Option<String>,
-    /// What to tell.
+    /// A comment.
     pub comment: Option<String>,
-    /// The answer, when the question has a form.
+    /// The answer, if the question has a form.
     pub answer: Option<Value>,
 }
 
 operation! {
-    /// Approves what a run asks.
+    /// Approves a run's question.
     ApproveStep: "workflow.approve", "Approve",
         "A person approves what a run asks. What was shown is what will be done: if it changes, the \
          run asks again.";
@@ -36,7 +36,7 @@ operation! {
 }
 
 operation! {
-    /// Rejects what a run asks.
+    /// Rejects a run's question.
     RejectStep: "workflow.reject", "Reject",
         "A person rejects what a run asks; the run goes back or fails, as its author said.";
     doors: [Door::Command("reject")];
@@ -86,7 +86,7 @@ async fn decide(
     super::follow(runs, &SilentCaller, &run, limits::CONSEQUENCES_WAIT).await
 }
 
-/// The open question of a run.
+/// Finds the open question that the request means.
 fn question<'v>(
     view: &'v RunView,
     step: Option<&str>,
@@ -122,7 +122,7 @@ fn question<'v>(
     })
 }
 
-/// What lapsed, and when.
+/// Describes which question expired, and when.
 fn lapse(late: &WaitingView) -> String {
     let step = late.step.as_deref().unwrap_or_default();
     let at = late.expires_ms.map(|at| format!(" at {}", crate::rfc3339(at)));

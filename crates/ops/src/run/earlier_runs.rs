@@ -1,4 +1,4 @@
-//! What earlier runs remember, for defaults of inputs.
+//! Values from earlier runs, for the defaults of inputs.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,8 @@ use super::ports::RunPorts;
 use crate::inputs::PastRuns;
 use crate::prelude::*;
 
-/// What the defaults of one workflow take from earlier runs, read before they are resolved.
+/// The values that a workflow's defaults take from earlier runs, loaded before the defaults are
+/// resolved.
 #[derive(Debug, Default)]
 pub(crate) struct JournaledPast {
     values: BTreeMap<String, Value>,
@@ -21,8 +22,7 @@ pub(crate) struct JournaledPast {
 }
 
 impl JournaledPast {
-    /// Reads what the defaults of a workflow ask for. What cannot be read is as if it had never
-    /// been.
+    /// Loads what the defaults of a workflow refer to. Values that cannot be read count as absent.
     pub(crate) async fn of(runs: &RunPorts, workspace: &Path, workflow: &Workflow) -> Self {
         let mut past = JournaledPast::default();
         for (name, input) in &workflow.inputs.0 {

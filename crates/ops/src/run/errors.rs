@@ -1,4 +1,4 @@
-//! Errors about runs as problems.
+//! Converts errors about runs into problems.
 
 use milepost_driver::RunError;
 use milepost_engine::Failure;
@@ -8,7 +8,7 @@ use milepost_model::id::RunId;
 
 use crate::prelude::*;
 
-/// An error of the service as a problem.
+/// Converts an error of the run service.
 pub(crate) fn of_run(error: &RunError) -> Problem {
     let message = error.to_string();
     match error {
@@ -42,7 +42,7 @@ pub(crate) fn of_run(error: &RunError) -> Problem {
     }
 }
 
-/// An error of the journal as a problem.
+/// Converts an error of the journal.
 pub(crate) fn of_journal(error: &JournalError) -> Problem {
     let message = error.to_string();
     match error {
@@ -82,7 +82,7 @@ pub(crate) fn of_journal(error: &JournalError) -> Problem {
     }
 }
 
-/// A run that this process leaves alone because it cannot give it its world.
+/// The problem for a run that this process cannot drive because part of its world is missing.
 pub(crate) fn world_missing(run: &RunId, missing: &MissingWorld) -> Problem {
     let message = format!("run `{run}` cannot go on here: {missing}");
     let then = |what: String| {
@@ -111,13 +111,14 @@ fn damaged(message: String, run: &RunId) -> Problem {
     Problem::new(Code::StorageFailed, message, hint).context("run_id", run.as_str())
 }
 
-/// A run that a later version wrote.
+/// The problem for a run that was written by a newer version.
 fn newer(message: String, run: &RunId) -> Problem {
     let hint = "update this program, then look again; nothing of the run is lost";
     Problem::new(Code::StorageFailed, message, hint).context("run_id", run.as_str())
 }
 
-/// A run that cannot be written down any further: nothing of it is lost, and it goes on from there.
+/// The problem for a run whose events can no longer be written. Nothing is lost; the run can be
+/// resumed from there.
 fn stalled(run: &RunId, error: &JournalError) -> Problem {
     let before = match error {
         JournalError::Full => "make room on the disk",
@@ -129,7 +130,7 @@ fn stalled(run: &RunId, error: &JournalError) -> Problem {
     problem
 }
 
-/// What a run does not take in, as a problem.
+/// The problem for a message that a run rejected.
 pub(crate) fn refused(failure: &Failure, run: &RunId) -> Problem {
     let code =
         Code::ALL.iter().copied().find(|code| failure.is(*code)).unwrap_or(Code::RunConflict);
@@ -140,7 +141,7 @@ pub(crate) fn refused(failure: &Failure, run: &RunId) -> Problem {
     problem.context("run_id", run.as_str())
 }
 
-/// A problem as the journal keeps it.
+/// Converts a problem to the form stored in the journal.
 pub(crate) fn failure_of(problem: &Problem) -> Failure {
     let mut failure = Failure::new(problem.code, &problem.message, problem.hint.clone());
     for (name, value) in problem.context.iter() {

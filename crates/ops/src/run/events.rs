@@ -1,4 +1,4 @@
-//! `run.events`: the journal of a run, as it may be shown.
+//! `run.events`: the journal of a run, without its secrets.
 
 use std::time::Duration;
 
@@ -13,23 +13,23 @@ use serde::ser::{Error as _, SerializeMap};
 use super::view::ProblemView;
 use crate::prelude::*;
 
-/// Which part of it.
+/// Which events to read.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The run.
+    /// Run id.
     pub run_id: String,
-    /// Only what comes behind this event.
+    /// Only events after this one.
     #[serde(default)]
     pub after_seq: u64,
-    /// Seconds to wait when there is nothing yet; at most 25.
+    /// Seconds to wait for the first event; at most 25.
     #[serde(default)]
     pub wait_s: u64,
-    /// Waiting ends as well when all that goes on waits for somebody.
+    /// Also stop waiting once the run itself waits for someone.
     #[serde(default)]
     pub until_rest: bool,
-    /// Milliseconds to wait for more once there is something, while the run goes on here; at most
-    /// 1,000.
+    /// Milliseconds to wait for more events after the first, while this process drives the run; at
+    /// most 1,000.
     #[serde(default)]
     pub gather_ms: u64,
 }
@@ -37,18 +37,17 @@ pub struct Request {
 /// Events in order.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
-    /// The run.
+    /// Run id.
     pub run_id: String,
-    /// What happened.
+    /// The events.
     pub events: Vec<EventView>,
-    /// How the run stands: `running`, `waiting`, `paused`, `succeeded`, `failed` or `canceled`.
+    /// The run's status: `running`, `waiting`, `paused`, `succeeded`, `failed` or `canceled`.
     #[schemars(with = "String")]
     pub status: Status,
     /// Whether the run has ended.
     pub ended: bool,
 }
 
-/// What happened.
 #[derive(Debug, Clone, JsonSchema)]
 pub struct EventView {
     /// Its number.
@@ -58,7 +57,7 @@ pub struct EventView {
     /// The event with its fields.
     #[schemars(flatten)]
     pub event: Value,
-    /// What to do about the failure that it tells of.
+    /// What to do about the reported failure.
     #[schemars(skip)]
     pub hint: Worded,
 }
@@ -71,7 +70,8 @@ fn failure_in(event: &mut Value) -> Option<&mut Value> {
 }
 
 impl EventView {
-    /// An event as it may be shown: a failure with its sentence, and without what nobody may know.
+    /// Renders an event for display: failures get their message, secrets are masked, and the nonce
+    /// is removed.
     fn of(entry: &JournalEntry, nonce: &str) -> Result<EventView, serde_json::Error> {
         let mut event = serde_json::to_value(&entry.event)?;
         let problem = entry.event.failure().map(ProblemView::of);
@@ -80,9 +80,9 @@ impl EventView {
             *place = told;
         }
         if let Some(map) = event.as_object_mut() {
-            // Whoever knows it could forge the place of a secret.
+            // Anyone who knew it could forge a secret's placeholder.
             map.remove("seal");
-            // When a step goes on; when the event happened stands beside it.
+            // The time at which the step is due; the time of the event is a separate field.
             if let Some(due) = map.remove("at_ms") {
                 map.insert("due_ms".to_owned(), due);
             }
@@ -93,7 +93,7 @@ impl EventView {
     }
 }
 
-/// The hint is written in the words of the door that the event is shown at.
+/// Serialized by hand so that the hint is worded for the door that shows the event.
 impl Serialize for EventView {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut event = self.event.clone();

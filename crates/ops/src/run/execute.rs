@@ -1,16 +1,16 @@
-//! `workflow.execute`: a run that its client follows as a task.
+//! `workflow.execute`: starts a run that the client follows as a task.
 
 use super::start::{self, StartRun};
 use super::view::RunView;
 use crate::prelude::*;
 
-/// What to run, and with what. A task is answered at once: there is nothing to wait for.
+/// What to run. A task is returned at once, so there is no `wait_s`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// A workflow of the library.
+    /// A workflow id.
     pub workflow_id: Option<String>,
-    /// Or the text of one.
+    /// Or its text.
     pub manifest: Option<Value>,
     /// Its inputs.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -18,17 +18,17 @@ pub struct Request {
     /// Mocks answer; nothing is sent.
     #[serde(default)]
     pub mock: bool,
-    /// The run need not survive a loss of power; it is acknowledged before it is on disk.
+    /// The run need not survive a power loss; it is acknowledged before it is on disk.
     #[serde(default)]
     #[schemars(extend("x-rare" = true))]
     pub relaxed: bool,
-    /// The same key twice starts one run.
+    /// Repeating a key starts only one run.
     #[schemars(extend("x-rare" = true))]
     pub idempotency_key: Option<String>,
 }
 
 operation! {
-    /// Starts a run for a client that knows tasks.
+    /// Starts a run for a client that supports tasks.
     ExecuteWorkflow: "workflow.execute", "Run a workflow as a task",
         include_str!("execute.md");
     doors: [Door::Tool(Tool { calls_out: true, task: Task::Required, ..Tool::FULL })];

@@ -1,4 +1,4 @@
-//! `runs.list`: runs, newest first.
+//! `runs.list`: lists runs, newest first.
 
 use milepost_driver::RunReader;
 use milepost_driver::clock::now_ms;
@@ -9,23 +9,23 @@ use milepost_model::id::WorkflowId;
 
 use crate::prelude::*;
 
-/// Which runs.
+/// Which runs to list.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Only those that stand like this.
+    /// Only runs with this status.
     pub status: Option<String>,
-    /// Only those of this workflow.
+    /// Only runs of this workflow.
     pub workflow_id: Option<String>,
-    /// Only those that have not ended.
+    /// Only runs that have not ended.
     #[serde(default)]
     pub open: bool,
-    /// Those of every workspace, not only of this one.
+    /// Runs of all workspaces, not just this one.
     #[serde(default)]
     pub all_workspaces: bool,
-    /// How many.
+    /// Page size.
     pub limit: Option<usize>,
-    /// Where the page before ended.
+    /// `next_cursor` of the last page.
     pub cursor: Option<String>,
 }
 
@@ -39,16 +39,15 @@ pub struct Response {
     pub next_cursor: Option<String>,
 }
 
-/// A run in short.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunSummary {
-    /// The run.
+    /// Its id.
     pub run_id: String,
     /// Its workflow.
     pub workflow: String,
-    /// The workflow's name for people.
+    /// The workflow's display name.
     pub title: String,
-    /// How it stands.
+    /// Its status.
     #[schemars(with = "String")]
     pub status: Status,
     /// What it waits for.
@@ -58,14 +57,14 @@ pub struct RunSummary {
     pub actor: String,
     /// The project it belongs to.
     pub workspace: String,
-    /// The run whose step it is.
+    /// The run that started it as a step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// When it began, in milliseconds since 1970.
+    /// When it started, in milliseconds since 1970.
     pub started_ms: u64,
-    /// When something happened last.
+    /// The time of its last event.
     pub updated_ms: u64,
-    /// It was set aside because its journal is damaged.
+    /// Whether it is quarantined because its journal is damaged.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub quarantined: bool,
 }
@@ -77,7 +76,7 @@ impl RunSummary {
             workflow: row.workflow.as_str().to_owned(),
             title: row.title.clone(),
             status: match row.standing.is_asleep() {
-                // It goes on by itself.
+                // A sleeping run continues without help, so it counts as running.
                 true => Status::Running,
                 false => of_index(row.standing.status),
             },
@@ -92,7 +91,8 @@ impl RunSummary {
     }
 }
 
-/// How a run stands by the index. One that nobody began is about to run.
+/// The status of a run according to the index. A pending run is about to be driven, so it counts as
+/// running.
 fn of_index(status: RunStatus) -> Status {
     match status {
         RunStatus::Pending | RunStatus::Running => Status::Running,
@@ -103,7 +103,8 @@ fn of_index(status: RunStatus) -> Status {
     }
 }
 
-/// Rows of the index, each with whether somebody drives it.
+/// Summarizes rows of the index, including what only the journal tells: whether a run waits for
+/// someone, or is orphaned.
 pub(crate) async fn listed(runs: &dyn RunReader, records: &[RunRecord]) -> Result<Vec<RunSummary>> {
     let mut all = Vec::with_capacity(records.len());
     for record in records {
@@ -122,7 +123,8 @@ pub(crate) async fn listed(runs: &dyn RunReader, records: &[RunRecord]) -> Resul
     Ok(all)
 }
 
-/// What a run waits for that has something to do: the run of a step, or somebody who takes it up.
+/// What a run waits for although the index lists it as active: one of its child runs, or a process
+/// to drive it.
 async fn waits_below(runs: &dyn RunReader, row: &RunRecord) -> Result<Option<String>> {
     if row.quarantined {
         return Ok(None);
@@ -141,8 +143,9 @@ async fn waits_below(runs: &dyn RunReader, row: &RunRecord) -> Result<Option<Str
     Ok(orphaned.then(|| WaitingKind::Adrift.name().to_owned()))
 }
 
-/// What a run waits for whose time has come, where that was the time to answer a question, or that
-/// of the whole run. Without anybody who drives the run, the index does not know of it.
+/// The pending items of a run, with expired ones marked as such: the time to answer a question, or
+/// the deadline of the run, may have passed. The index does not record that while no process drives
+/// the run.
 async fn lapsed(runs: &dyn RunReader, row: &RunRecord) -> Result<Option<String>> {
     let is_due = row.standing.wake_ms.is_some_and(|at| at <= now_ms());
     let waiting = row.standing.waiting.as_deref().filter(|_| is_due && !row.quarantined);
@@ -163,7 +166,6 @@ async fn lapsed(runs: &dyn RunReader, row: &RunRecord) -> Result<Option<String>>
 }
 
 operation! {
-    /// Lists runs.
     ListRuns: "runs.list", "List runs",
         "List runs, newest first: those of this workspace unless \
          `all_workspaces` is given, filtered by status or workflow.";
@@ -178,7 +180,8 @@ async fn list_runs(reader: &Reader, _: &dyn Caller, request: Request) -> Result<
     let workflow = workflow.map_err(|error| invalid(&error.to_string()))?;
     let before = request.cursor.as_deref().map(str::parse::<u64>).transpose();
     let before = before.map_err(|_| invalid("this is not a cursor"))?.map(Cursor);
-    // What is on its way by the index may wait for somebody, and is listed as that.
+    // A run that is active according to the index may turn out to be waiting, so open runs are
+    // filtered by status after they are listed.
     let open = status.filter(|status| {
         matches!(status, RunStatus::Pending | RunStatus::Running | RunStatus::Waiting)
     });
@@ -199,8 +202,7 @@ async fn list_runs(reader: &Reader, _: &dyn Caller, request: Request) -> Result<
     page(reader.runs(), filter, open, limit).await
 }
 
-/// A page of runs: all that the filter lets through and that are listed with the status, where one
-/// is wanted.
+/// A page of runs that pass the filter and are listed with the status, if one is requested.
 async fn page(
     runs: &dyn RunReader,
     mut filter: RunFilter,

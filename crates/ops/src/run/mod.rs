@@ -1,4 +1,4 @@
-//! Durable runs: the engine of this process, and its operations, one file each.
+//! Durable runs: this process's engine, and the operations on runs, one file each.
 
 pub mod cancel;
 pub mod decide;
@@ -39,7 +39,7 @@ use view::RunView;
 
 use crate::prelude::*;
 
-/// Tells a run something that it takes in at once.
+/// Sends a run a signal and fails unless the run accepts it right away.
 pub(crate) async fn tell(runs: &dyn RunService, run: &RunId, signal: Signal) -> Result<()> {
     tell_with(runs, run, signal, None).await
 }
@@ -60,7 +60,8 @@ pub(crate) async fn tell_with(
     }
 }
 
-/// The run itself is paused; runs of its steps have not taken it in.
+/// The problem for a run that is paused while some of its child runs have not handled the pause
+/// yet.
 fn pausing(run: &RunId, below: &[String]) -> Problem {
     let first = below.first().map(String::as_str).unwrap_or_default();
     let message = match below.len() {
@@ -75,7 +76,7 @@ fn pausing(run: &RunId, below: &[String]) -> Problem {
     Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
 }
 
-/// A run that is busy: the message is in its inbox.
+/// The problem for a busy run: the message is still in its inbox.
 fn not_taken_in(run: &RunId) -> Problem {
     let message = format!("run `{run}` has not taken it in yet");
     let hint = Hint::text("it will when the process that drives it has time; look with ")
@@ -94,18 +95,18 @@ pub(crate) async fn next_event(
     runs.wait(run, wait).await.map(drop).or_problem()
 }
 
-/// A run by its id or the beginning of it.
+/// Finds a run by its id or a prefix of it.
 pub(crate) async fn find(runs: &dyn RunReader, named: &str) -> Result<RunId> {
     runs.find(named).await.or_problem()
 }
 
-/// A run as it is now.
+/// The current view of a run.
 pub(crate) async fn view(runs: &dyn RunReader, run: &RunId) -> Result<RunView> {
     let snapshot = runs.snapshot(run).await.or_problem()?;
     Ok(RunView::of(&snapshot))
 }
 
-/// A run once it has ended or waits for somebody, at most after a time.
+/// Waits up to `patience` for a run to end or to wait for someone, and returns its view.
 pub(crate) async fn follow(
     runs: &dyn RunReader,
     call: &dyn Caller,

@@ -1,4 +1,4 @@
-//! What is to be done next about a run, as data: each door says it in its own words.
+//! The next action for a run, as data; each door words it differently.
 
 use super::view::{RunView, WaitingView};
 use crate::prelude::*;
@@ -6,41 +6,41 @@ use milepost_model::wording;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::Serializer;
 
-/// What stands for an output that has yet to be made.
+/// Placeholder for an output that is yet to be produced.
 const OUTPUT: &str = "<what the step came to>";
-/// What stands for a value that has yet to be found out.
+/// Placeholder for a value that is yet to be determined.
 const VALUE: &str = "<its value>";
-/// What stands for a value that only its owner knows.
+/// Placeholder for a value that only its owner knows.
 const UNTOLD: &str = "…";
 
-/// The one call to make next: a door writes it as its readers make it.
+/// The next call to make. Each door renders it in its own syntax.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NextAction(pub Invocation);
 
 impl NextAction {
-    /// Look at a run until it ends.
+    /// Watch a run until it ends.
     pub(crate) fn look(run: &str) -> NextAction {
         let look = Invocation::of("workflow.status").with("run_id", run);
         NextAction(look.with("wait_s", limits::RUN_WAIT_MAX_S))
     }
 
-    /// Let a run go on.
+    /// Resume a run.
     pub(crate) fn resume(run: &str) -> NextAction {
         NextAction(resume(run))
     }
 
-    /// See what going on would mean.
+    /// Show what resuming would do.
     pub(crate) fn plan(run: &str) -> NextAction {
         NextAction(resume(run).with("plan_only", true))
     }
 
-    /// Do a step, and hand in what came of it.
+    /// Do a step and submit its output.
     pub(crate) fn submit(run: &str, step: &str) -> NextAction {
         let submit = Invocation::of("workflow.submit").with("run_id", run);
         NextAction(submit.with("step_id", step).with("output", OUTPUT))
     }
 
-    /// Give a variable that a run waits for.
+    /// Submit a variable that a run waits for.
     pub(crate) fn variable(run: &str, name: &str) -> NextAction {
         let submit = Invocation::of("workflow.submit").with("run_id", run);
         NextAction(submit.with("context", json!({name: VALUE})))
@@ -51,7 +51,7 @@ impl NextAction {
         NextAction(Invocation::of("workflow.approve").with("run_id", run))
     }
 
-    /// A person says what became of a step.
+    /// A person says what happened to a step.
     pub(crate) fn decide(run: &str) -> NextAction {
         NextAction(Invocation::of("workflow.decide").with("run_id", run))
     }
@@ -61,7 +61,7 @@ impl NextAction {
         NextAction(resume(run).with("budget", json!({name: limit})))
     }
 
-    /// What a person has to do, where nobody else can.
+    /// What a person has to do, if nobody else can do it.
     pub fn person(&self) -> Option<&'static str> {
         let gives = |name: &str| self.0.arguments.contains_key(name);
         match &*self.0.operation {
@@ -74,17 +74,18 @@ impl NextAction {
     }
 }
 
-/// The call that lets a run go on.
+/// The call that resumes a run.
 pub(crate) fn resume(run: &str) -> Invocation {
     Invocation::of("workflow.resume").with("run_id", run)
 }
 
-/// The same with a secret input, which only a person can give again.
+/// Like [`resume()`], with a secret input that only a person can supply again.
 pub(crate) fn resume_with(run: &str, input: &str) -> Invocation {
     resume(run).with("inputs", json!({input: UNTOLD}))
 }
 
-/// Several things wait for a word that is about one of them: the calls that say which one.
+/// The problem when a call could refer to several waiting steps; its hint lists the calls that name
+/// one.
 pub(crate) fn one_of<'v>(
     view: &RunView,
     operation: &'static str,
@@ -127,7 +128,7 @@ impl JsonSchema for NextAction {
 mod tests {
     use super::*;
 
-    /// Either anybody makes the call, or it is known what to tell a person.
+    /// Each action either may be taken by anyone, or tells the person what to do.
     #[test]
     fn what_only_a_person_can_do_is_told_apart() {
         for next in [

@@ -1,4 +1,4 @@
-//! How things stand: the open runs, who has to do what, and the one call to make next.
+//! An overview of open runs: who has to do what, and which call to make next.
 
 use milepost_engine::ports::{RunFilter, RunStatus};
 use milepost_engine::state::Status;
@@ -11,28 +11,28 @@ use super::next_action::NextAction;
 use super::view::{RunView, WaitingView};
 use crate::prelude::*;
 
-/// How things stand.
+/// An overview of the open runs.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunOverview {
-    /// The runs that have not ended, of every workspace, newest first.
+    /// The open runs of all workspaces, newest first.
     pub open: Vec<RunSummary>,
-    /// Whether there are more than those.
+    /// Whether more open runs exist.
     pub more: bool,
     /// What waits for a person.
     pub waits_on_you: Vec<WaitingItem>,
     /// What waits for an agent.
     pub waits_on_agent: Vec<WaitingItem>,
-    /// Why the configuration that counts here cannot be used.
+    /// Why the current configuration cannot be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
-    /// The one call to make next.
+    /// The next call to make.
     pub next: NextAction,
 }
 
 /// What a run waits for.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WaitingItem {
-    /// The run.
+    /// Its id.
     pub run_id: String,
     /// Its workflow.
     pub workflow: String,
@@ -43,16 +43,16 @@ pub struct WaitingItem {
     /// The step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// What is asked.
+    /// The question or explanation.
     pub message: String,
     /// What to do about it.
     pub next: NextAction,
 }
 
-/// What kind of thing a run waits for, those included that are not part of its state.
+/// What a run waits for, including reasons that are not part of its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitingItemKind {
-    /// What the run itself says it waits for.
+    /// A reason from the run's own state.
     Waiting(WaitingKind),
     /// A person paused the run.
     Paused,
@@ -61,7 +61,7 @@ pub enum WaitingItemKind {
 }
 
 impl WaitingItemKind {
-    /// The word for it.
+    /// The name of the kind.
     pub fn name(self) -> &'static str {
         match self {
             WaitingItemKind::Waiting(kind) => kind.name(),
@@ -77,7 +77,7 @@ impl Serialize for WaitingItemKind {
     }
 }
 
-/// Looks at all runs; makes nothing.
+/// Summarizes all open runs; read-only.
 pub async fn overview(reader: &Reader) -> Result<RunOverview> {
     let runs = reader.runs();
     let open = RunFilter { open_only: true, ..RunFilter::default() };
@@ -91,7 +91,7 @@ pub async fn overview(reader: &Reader) -> Result<RunOverview> {
         next: doctor(),
     };
     for run in &overview.open {
-        // A run that a step started is told of with the run that started it.
+        // A child run is reported as part of its parent.
         if run.status != Status::Waiting || run.parent.is_some() {
             continue;
         }
@@ -114,7 +114,7 @@ pub async fn overview(reader: &Reader) -> Result<RunOverview> {
     Ok(overview)
 }
 
-/// What a run waits for: a person first, agents second.
+/// What a run waits for: items for a person, then items for agents.
 fn asked(view: &RunView) -> (Vec<WaitingItem>, Vec<WaitingItem>) {
     let next = || view.next.clone().unwrap_or_else(|| NextAction::look(&view.run_id));
     let of = |kind: WaitingItemKind, step: Option<String>, message: String| WaitingItem {
@@ -142,7 +142,7 @@ fn doctor() -> NextAction {
     NextAction(Invocation::of("doctor"))
 }
 
-/// The one call that is of most use now.
+/// The most useful call to make now.
 async fn next(reader: &Reader, overview: &RunOverview) -> Result<NextAction> {
     if overview.fault.is_some() {
         return Ok(doctor());
@@ -160,7 +160,7 @@ async fn next(reader: &Reader, overview: &RunOverview) -> Result<NextAction> {
     }
     let newest = reader.runs().list(&RunFilter::default(), 1).await.or_problem()?;
     Ok(match newest.runs.first() {
-        // Where there have never been runs.
+        // No run has ever been started.
         None => NextAction(Invocation::of("demo")),
         Some(run) if run.standing.status == RunStatus::Failed => NextAction::plan(run.id.as_str()),
         Some(_) => NextAction(Invocation::of("workflow.list")),

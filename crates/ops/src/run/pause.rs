@@ -1,4 +1,4 @@
-//! `workflow.pause`: nothing new begins until the run is resumed.
+//! `workflow.pause`: starts nothing new until the run is resumed.
 
 use milepost_engine::signal::Signal;
 
@@ -6,16 +6,15 @@ use super::prepare;
 use super::view::RunView;
 use crate::prelude::*;
 
-/// Which run.
+/// The run to pause.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The run.
+    /// Run id.
     pub run_id: String,
 }
 
 operation! {
-    /// Pauses a run.
     PauseRun: "workflow.pause", "Pause a run",
         "Pause a run: what is on its way comes to its end, nothing new begins until it is resumed.";
     doors: [Door::Command("pause")];

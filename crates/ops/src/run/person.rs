@@ -1,4 +1,4 @@
-//! How a person shows to be there when they decide.
+//! How a person proves to be present when deciding.
 
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -15,8 +15,8 @@ use crate::framework::PromptError;
 use crate::prelude::*;
 pub(crate) use person::is_signed;
 
-/// The key that decisions in new runs are signed with, when the person set a PIN. One that was
-/// there and is gone is missed: without it anything with a terminal could decide.
+/// The key that signs decisions in new runs, if the person has set a PIN. A key that existed before
+/// and has disappeared is an error: without it, anything with a terminal could decide.
 pub(crate) async fn key(writer: &Writer) -> Result<Option<String>> {
     let known = of(writer).key().or_problem()?;
     if known.is_none() && was_signed(writer).await? {
@@ -28,13 +28,13 @@ pub(crate) async fn key(writer: &Writer) -> Result<Option<String>> {
     Ok(known)
 }
 
-/// Whether decisions in one of the last runs need a signature.
+/// Whether any of the latest runs requires signed decisions.
 async fn was_signed(writer: &Writer) -> Result<bool> {
     let journal = &writer.reader.ports.journal;
     let last = journal.list(&RunFilter::default(), limits::SIGNED_RUNS).await.or_problem()?.runs;
     let last = last.into_iter().map(|record| record.id).collect();
     for run in writer.unsigned.without(last) {
-        // One that cannot be read says nothing.
+        // An unreadable run proves nothing either way.
         let Ok(first) = journal.events(&run, 0, 1).await else { continue };
         match first.entries.into_iter().next().map(|entry| entry.event) {
             Some(Event::RunCreated(head)) if head.person.is_some() => return Ok(true),
@@ -44,15 +44,15 @@ async fn was_signed(writer: &Writer) -> Result<bool> {
     Ok(false)
 }
 
-/// Runs that are known to need no signature. Every start asks for the last runs, and how a run
-/// began never changes: no journal is read twice for it.
+/// Runs known to require no signature. Every start checks the latest runs, and how a run began
+/// never changes, so no journal is read twice for this.
 #[derive(Debug, Default)]
 pub(crate) struct UnsignedRuns(Mutex<HashSet<RunId>>);
 
 impl UnsignedRuns {
     pub(crate) fn add(&self, run: RunId) {
         let mut known = locked(&self.0);
-        // Those that count are soon found again.
+        // The relevant runs are soon added again.
         if known.len() >= limits::UNSIGNED_RUNS {
             known.clear();
         }
@@ -70,7 +70,7 @@ pub(crate) fn of(writer: &Writer) -> Person {
     Person::of(&writer.reader.locations.data)
 }
 
-/// Lets the person show that they are there, and signs what they decided.
+/// Asks the person to prove their presence, and signs the decision.
 pub(crate) fn present(
     writer: &Writer,
     call: &dyn Caller,
@@ -78,7 +78,8 @@ pub(crate) fn present(
     decided: &mut DecisionSignal,
 ) -> Result<()> {
     if call.is_elicited() {
-        // A run that wants more than that refuses it by itself; a PIN is for a terminal alone.
+        // A run that requires stronger proof rejects this one itself. A PIN can only be typed at a
+        // terminal.
         decided.presence = Presence::Elicitation;
         return if head.person.is_none() { Ok(()) } else { Err(with_pin()) };
     }
@@ -98,7 +99,7 @@ pub(crate) fn by_a_person(call: &dyn Caller) -> Result<()> {
     Err(Problem::new(Code::PresenceRequired, "only a person can decide this", hint))
 }
 
-/// The same for anything else that only a person decides: what is done, and the text that is
+/// Like [`present`], for anything else that only a person may do: `deed` is shown, `text` is
 /// signed.
 pub(crate) fn proof(
     writer: &Writer,
@@ -132,7 +133,7 @@ fn undecided() -> Problem {
     Problem::new(Code::ConfirmationRequired, "not confirmed: nothing was decided", hint)
 }
 
-/// What is said when no PIN was typed.
+/// The problem when no PIN was typed.
 pub(crate) fn untyped(why: PromptError) -> Problem {
     match why {
         PromptError::NoTerminal => absent(),
@@ -147,7 +148,7 @@ fn absent() -> Problem {
     Problem::new(Code::PresenceRequired, message, hint)
 }
 
-/// An error about the PIN as a problem.
+/// Converts an error about the PIN.
 pub(crate) fn of_person(error: &PersonError) -> Problem {
     let message = error.to_string();
     let hint = match error {

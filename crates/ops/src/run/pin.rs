@@ -4,20 +4,19 @@ use super::person;
 use crate::framework::PromptError;
 use crate::prelude::*;
 
-/// Nothing: a PIN comes from the terminal alone.
+/// Empty: a PIN is only read from the terminal.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {}
 
-/// That it is set.
+/// Confirms that the PIN is set.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
-    /// The public key that follows from it; new runs are pinned to it.
+    /// The public key derived from it; new runs are pinned to it.
     pub key: String,
 }
 
 operation! {
-    /// Sets the PIN.
     SetPin: "person.set_pin", "Set the PIN",
         "Set the PIN that a person's decisions are signed with. It is asked for on the terminal.";
     doors: [Door::Command("person set-pin")];

@@ -1,4 +1,4 @@
-//! Where this process finds its runs: the one place that chooses a journal.
+//! Where this process keeps its runs: the one place that chooses a journal.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,8 +8,7 @@ use milepost_driver::clock::now_ms;
 use milepost_engine::ports::{Dispatch, History, Journal};
 use milepost_store::runs::{JournalOptions, SqliteJournal};
 
-/// What runs are kept in, as this process uses it. Nothing is opened before it is needed, and
-/// looking creates nothing. A clone is the same.
+/// Access to the stored runs. Opened lazily, and reading creates nothing. Clones share everything.
 #[derive(Debug, Clone)]
 pub(crate) struct RunPorts {
     pub(crate) journal: Arc<dyn Journal>,

@@ -1,4 +1,4 @@
-//! From a workflow and inputs to a run that can begin.
+//! Turns a workflow and its inputs into a run that is ready to start.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,26 +26,24 @@ use crate::inputs;
 use crate::inputs::{InputOrigin, WorkflowSubject};
 use crate::prelude::*;
 
-/// What a run is made of.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StartOptions {
     /// The text of a workflow.
     pub(crate) manifest: Option<Value>,
-    /// Or a workflow of the library.
+    /// Or the id of a workflow in the library.
     pub(crate) workflow_id: Option<String>,
-    /// What it is given.
     pub(crate) inputs: Map<String, Value>,
-    /// Every call is answered by the mock of its catalog.
+    /// Whether every call is answered by its catalog's mock.
     pub(crate) mock: bool,
-    /// It need not survive a loss of power.
+    /// Whether the run need not survive a power loss.
     pub(crate) relaxed: bool,
-    /// The same key twice is one run.
+    /// The idempotency key: starting twice with the same key yields one run.
     pub(crate) key: Option<String>,
-    /// The text is ours: its steps may be errands.
+    /// Whether the manifest is built in, so that its steps may call built-in commands.
     pub(crate) own: bool,
 }
 
-/// A run for a person or an agent.
+/// Prepares a run for a person or an agent.
 pub(crate) async fn run(
     writer: &Writer,
     call: &dyn Caller,
@@ -60,7 +58,8 @@ pub(crate) async fn run(
     prepared(writer, writer.sender()?, call, Chosen { options, compiled }, place).await
 }
 
-/// A run for a step of another run. It is what its parent is: a mock, relaxed, in the same place.
+/// Prepares a run for a step of another run. It inherits mock mode, durability and workspace from
+/// its parent.
 pub(crate) async fn child(sender: &CatalogSender, child: ChildRun) -> Result<PreparedRun> {
     let world = &sender.place;
     let writer = &world.writer;
@@ -70,7 +69,8 @@ pub(crate) async fn child(sender: &CatalogSender, child: ChildRun) -> Result<Pre
     };
     let (mock, relaxed) = (child.above.mock, child.durability == Durability::Relaxed);
     let options = StartOptions { workflow_id, inputs, mock, relaxed, ..StartOptions::default() };
-    // The text that the run above is pinned to; only one that was chosen on the way is not.
+    // The text that the parent run is pinned to. Only a workflow chosen while the run was under way
+    // has none.
     let pinned = options.workflow_id.as_deref().and_then(|id| world.text(id)?.compiled());
     let compiled = match pinned {
         Some(pinned) => pinned,
@@ -81,7 +81,7 @@ pub(crate) async fn child(sender: &CatalogSender, child: ChildRun) -> Result<Pre
     prepared(writer, sender, &SilentCaller, Chosen { options, compiled }, place).await
 }
 
-/// What is to be run, and how.
+/// The workflow to run, and how to run it.
 struct Chosen {
     options: StartOptions,
     compiled: Arc<CompiledWorkflow>,
@@ -89,14 +89,14 @@ struct Chosen {
 
 struct Place {
     id: RunId,
-    /// The step it is for, and the run of that step.
+    /// The step that it runs for, and the context of the parent run.
     above: Option<(Parent, RunContext)>,
     actor: Actor,
-    /// What is left to spend above it.
+    /// The remaining budget of the parent run.
     rest: BTreeMap<Budget, u64>,
 }
 
-/// The run of a key that a caller chose.
+/// The run id derived from an idempotency key.
 fn keyed(workspace: &str, key: &str) -> RunId {
     let digest = Sha256::digest(format!("{}:{workspace}{key}", workspace.len()));
     let mut bytes = [0; 16];
@@ -175,7 +175,7 @@ async fn prepared(
     })
 }
 
-/// The workflow that is wished for.
+/// Compiles the requested workflow.
 fn compiled(writer: &Writer, options: &StartOptions) -> Result<Arc<CompiledWorkflow>> {
     let (manifest, id) = (options.manifest.as_ref(), options.workflow_id.as_deref());
     match manifest.filter(|_| options.own) {
@@ -187,7 +187,7 @@ fn compiled(writer: &Writer, options: &StartOptions) -> Result<Arc<CompiledWorkf
     }
 }
 
-/// Keeps the values that later runs take as defaults.
+/// Stores the values that later runs use as defaults.
 async fn remember(writer: &Writer, workflow: &Workflow, values: &Map<String, Value>) -> Result<()> {
     let values = remembered(workflow, values);
     if values.is_empty() {
@@ -198,7 +198,8 @@ async fn remember(writer: &Writer, workflow: &Workflow, values: &Map<String, Val
     writer.reader.ports.history.remember_inputs(what).await.or_problem()
 }
 
-/// The values that later runs take as defaults: those of inputs that ask for it, never a secret.
+/// The values that later runs use as defaults: those of inputs whose default is `history`, never a
+/// secret.
 fn remembered(workflow: &Workflow, values: &Map<String, Value>) -> Vec<(InputName, String)> {
     let asked = workflow.inputs.0.iter().filter(|(_, input)| {
         let from = input.default.as_ref().map(|default| default.0.from);
@@ -211,8 +212,8 @@ fn remembered(workflow: &Workflow, values: &Map<String, Value>) -> Vec<(InputNam
     kept.collect()
 }
 
-/// What a run may spend: as its author says, else as the configuration does, and never more than
-/// the run above it has left.
+/// The budget of a run: the author's limits, or else the configured ones, and never more than the
+/// parent run has left.
 fn budget(
     workflow: &Workflow,
     usual: &Budgets,
@@ -232,8 +233,8 @@ fn budget(
     set.collect()
 }
 
-/// How a person has to show to be there. Who has to give a PIN must have one before the run begins:
-/// it is signed for from its first event on.
+/// How a person must prove their presence. If a PIN is required, it must be set before the run
+/// starts: the run is tied to its key from the first event.
 fn presence(
     writer: &Writer,
     workflow: &Workflow,
@@ -267,9 +268,9 @@ fn presence(
     }
 }
 
-/// The variables of the environment that the expressions of a workflow read, of those that they
-/// may read. No secret is among them: what is the default of a secret input, or the value of one,
-/// is a sentinel.
+/// The environment variables that a workflow's expressions read, restricted to the allowed ones.
+/// They contain no secret: a variable that is the default of a secret input, or holds the value of
+/// one, becomes a placeholder.
 pub(crate) fn env(
     writer: &Writer,
     workflow: &Workflow,
@@ -296,8 +297,8 @@ pub(crate) fn env(
     Ok(read.collect())
 }
 
-/// What a step hands to the run it starts. A secret is handed on to an input that is a secret too,
-/// and to no other: it would be in that run's journal.
+/// The inputs that a step passes to its child run. A secret may only be passed to an input that is
+/// also secret; otherwise it would end up in the child's journal.
 fn handed(
     sender: &CatalogSender,
     above: &RunContext,
@@ -322,12 +323,12 @@ fn handed(
     handed.collect()
 }
 
-/// The project a run belongs to, or the working directory.
+/// The project that a run belongs to, or else the working directory.
 pub(crate) fn workspace(writer: &Writer) -> String {
     writer.reader.workspace().display().to_string()
 }
 
-/// Who calls.
+/// The actor behind a call.
 pub(crate) fn actor(call: &dyn Caller) -> Actor {
     let principal = call.principal().map(str::to_owned);
     let (kind, name) = match call.kind() {
@@ -337,7 +338,7 @@ pub(crate) fn actor(call: &dyn Caller) -> Actor {
     Actor { kind, name }
 }
 
-/// What is said about a request without a workflow.
+/// The problem for a request without a workflow.
 pub(crate) fn nothing_to_run() -> Problem {
     let hint = "give `workflow_id`, or `manifest` with the text of a workflow";
     Problem::new(Code::ParamsInvalid, "there is no workflow to run", hint)

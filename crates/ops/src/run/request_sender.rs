@@ -1,6 +1,6 @@
-//! How a run reaches the world: requests of its steps, prepared and sent once.
+//! How a run reaches the outside world: the requests of its steps, each prepared and sent once.
 //!
-//! The engine decides on tries, so nothing here tries again.
+//! The engine decides about retries, so nothing here retries.
 
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
@@ -47,26 +47,25 @@ use crate::command::answer::{self, AnswerBody};
 use crate::inputs;
 use crate::prelude::*;
 
-/// What the name of a secret input begins with, among the secrets of a run.
+/// The prefix of secret inputs among the names of a run's secrets.
 pub(crate) const INPUT: &str = "input:";
-/// What the name of a variable of the environment begins with there.
+/// The prefix of environment variables among the names of a run's secrets.
 pub(crate) const ENV: &str = "env:";
 
 /// Sends the requests of runs to the APIs of catalogs.
 #[derive(Debug)]
 pub(crate) struct CatalogSender {
-    /// The world that it sends in.
     pub(crate) place: Arc<OpenedWorld>,
     shared: Arc<Shared>,
 }
 
-/// What all worlds of a process share.
+/// State shared by all worlds of a process.
 #[derive(Debug)]
 struct Shared {
     worlds: WorldCache,
-    /// Secret inputs of runs that this process started, or has unsealed.
+    /// Secret inputs of runs that this process started or has unsealed.
     inputs: Mutex<HashMap<RunId, BTreeMap<String, Secret>>>,
-    /// Those of runs that others started.
+    /// Secret inputs of runs that other processes started.
     sealed: SealedInputs,
     mocks: Mutex<HashMap<(RunId, String), Played>>,
 }
@@ -106,13 +105,12 @@ impl CatalogSender {
         Ok((self.at(place), pin))
     }
 
-    /// The sender for what there is now where a run belongs.
+    /// The sender for the current state of a run's workspace.
     pub(crate) fn live_for(&self, head: &RunCreated) -> Arc<CatalogSender> {
         self.at(Arc::new(self.shared.worlds.live(head)))
     }
 
-    /// The world of a run of a workflow that is about to begin: a part of this one, where this is
-    /// that of the run above it.
+    /// The world for a run that is about to start. A child run gets a part of its parent's world.
     pub(crate) fn begins(
         &self,
         writer: &Writer,
@@ -131,7 +129,7 @@ impl CatalogSender {
         self.at(Arc::new(self.place.moved(workflow, versions)))
     }
 
-    /// Keeps the secret inputs of a run, for as long as this process lives.
+    /// Keeps the secret inputs of a run in memory for the lifetime of this process.
     pub(crate) fn keep(&self, run: &RunId, secrets: BTreeMap<String, Secret>) {
         if secrets.is_empty() {
             return;
@@ -140,8 +138,8 @@ impl CatalogSender {
         inputs.entry(run.clone()).or_default().extend(secrets);
     }
 
-    /// Seals the secret inputs that a run was given, for whichever process drives it next. Where
-    /// that fails, they are given once more: the run goes on all the same.
+    /// Encrypts and stores the secret inputs of a run for whichever process drives it next. Best
+    /// effort: if it fails, the run continues, but the inputs may have to be supplied again.
     pub(crate) fn seal(&self, run: &RunId, given: &BTreeMap<String, Secret>) {
         let Ok(config) = self.writer().reader.config() else { return };
         let days = config.secret_inputs_days.unwrap_or(milepost_store::limits::SECRET_INPUTS_DAYS);
@@ -157,7 +155,7 @@ impl CatalogSender {
         }
     }
 
-    /// A secret input that another process was given.
+    /// A secret input that was given to another process.
     fn unsealed(&self, run: &RunId, input: &str) -> Option<Secret> {
         let opened = self.shared.sealed.get(run, now_ms());
         let all = opened.inspect_err(|error| tracing::warn!(%run, %error, "no secret inputs"));
@@ -171,7 +169,7 @@ impl CatalogSender {
     async fn sent(&self, sending: &OutgoingRequest) -> AttemptOutcome {
         match self.attempt(sending).await {
             Ok(AttemptOutcome::Answered { mut answer, duration_ms }) => {
-                // What an API sends back is data: it cannot have a secret put where no author did.
+                // A response is data: it must not be able to insert a secret where no author did.
                 let sealed = SecretPlaceholders(sending.context.nonce.clone());
                 if !sealed.names(&answer.output).is_empty() {
                     answer.output = sealed.broken(&answer.output);
@@ -186,7 +184,8 @@ impl CatalogSender {
     async fn attempt(&self, sending: &OutgoingRequest) -> Result<AttemptOutcome> {
         let OutgoingRequest { context, call, .. } = sending;
         if let Some(errand) = BuiltinCommand::of(&call.command) {
-            // In a box of its own: few requests are one, and each would be as large.
+            // Boxed because few calls are built-in commands, and every future would be as large as
+            // theirs.
             return Ok(Box::pin(errand.run(self.writer(), call)).await);
         }
         let wanted = SecretPlaceholders(context.nonce.clone()).names_of(call);
@@ -197,7 +196,7 @@ impl CatalogSender {
             return Ok(failed(&changed(call), FailureKind::Changed, true));
         };
         let (loaded, command) = (&drafted.loaded, drafted.prepared.command());
-        // Whoever disables a catalog stops the runs that call it.
+        // Disabling a catalog stops the runs that call it.
         self.writer().reader.shelf.command(&call.command)?;
         let (built, mask) = self.built(sending, &drafted, &wanted)?;
         let request = catalog_client::outgoing(&built);
@@ -205,7 +204,7 @@ impl CatalogSender {
             return self.mocked(context, loaded, &built, &request);
         }
         let timeout = Duration::from_millis(call.timeout_ms);
-        // Its time runs from here: what a credential takes to be had is part of it.
+        // The timeout starts here, so it includes the time to obtain credentials.
         let permit = permit(sending, timeout);
         let sender = command::run::sender(self.writer(), loaded, None)?;
         let transfer = Transfer {
@@ -231,8 +230,8 @@ impl CatalogSender {
         })
     }
 
-    /// The request that was recorded: as it was drafted then, or drafted once more. `None` when it
-    /// would be another one by now.
+    /// The recorded request: from the cache, or drafted again. `None` if it would be a different
+    /// request now.
     fn recorded(&self, sending: &OutgoingRequest) -> Result<Option<Arc<DraftedRequest>>> {
         if let Some(drafted) = self.place.drafts.find(|known, _| *known == sending.digest) {
             return Ok(Some(drafted));
@@ -242,7 +241,7 @@ impl CatalogSender {
         Ok(is_same.then(|| Arc::new(drafted)))
     }
 
-    /// A command of the world.
+    /// Looks up a command in this world.
     fn command(&self, text: &str) -> Result<(Arc<LoadedCatalog>, usize)> {
         let catalogs = &self.writer().reader.shelf;
         if let Some(pinned) = catalogs.pinned_command(text) {
@@ -260,8 +259,8 @@ impl CatalogSender {
         DraftedRequest::of(loaded, row, call)
     }
 
-    /// A drafted request with its secrets in their places, its files read and its key, and what
-    /// hides the secrets again.
+    /// Completes a drafted request with its secrets, files and idempotency key; also returns the
+    /// mask that hides the secrets.
     fn built<'d>(
         &self,
         sending: &OutgoingRequest,
@@ -295,14 +294,14 @@ impl CatalogSender {
         Ok((built, mask))
     }
 
-    /// What this process is not told and cannot find out, though another one was or could.
+    /// The problem if this process lacks a secret of the run that another process may have.
     fn lacks(&self, context: &RunContext, wanted: &[String]) -> Option<Problem> {
         let mut own = wanted.iter().filter_map(|name| self.own(context, name));
         own.find_map(Result::err)
     }
 
-    /// A secret that a run may hand on to one that its step starts. One of the vault is bound to
-    /// where it is sent, and is not handed on.
+    /// A secret that a run may pass to a child run. A secret from the vault is bound to its
+    /// destination and cannot be passed on.
     pub(crate) fn handed(&self, above: &RunContext, name: &str) -> Result<Secret> {
         self.own(above, name).unwrap_or_else(|| {
             let message = format!("the secret `{name}` cannot be handed to another workflow");
@@ -311,7 +310,8 @@ impl CatalogSender {
         })
     }
 
-    /// A secret of a run itself, not of the vault: what it was given, or what the environment has.
+    /// A secret that belongs to the run rather than the vault: a given input, or an environment
+    /// variable.
     fn own(&self, context: &RunContext, name: &str) -> Option<Result<Secret>> {
         let run = &context.run;
         if let Some(variable) = name.strip_prefix(ENV) {
@@ -381,7 +381,7 @@ impl CatalogSender {
         Ok(judged(built, answer, duration_ms, || asked_pause(response)))
     }
 
-    /// The answer of the catalog's mock; each run has its own.
+    /// The response of the catalog's mock; each run has its own mock.
     fn mocked(
         &self,
         context: &RunContext,
@@ -432,7 +432,7 @@ impl CatalogSender {
         }
         let drafted = Arc::new(self.draft(call)?);
         let (built, command) = (&drafted.built, drafted.prepared.command());
-        // Its arguments are shown beside it, and a secret may be among them.
+        // Only the path template: the arguments are shown separately, and one may be a secret.
         let (method, path) = (built.method.name(), &built.path_template);
         let whole = drafted.base.as_str().trim_end_matches('/');
         let request = catalog_client::outgoing(built);
@@ -450,14 +450,14 @@ impl CatalogSender {
     }
 }
 
-/// A request as it is written down, and all it was made with: the catalog may be another one by
+/// A request as recorded, with everything that went into it, since the catalog may have changed by
 /// the time it is sent.
 #[derive(Debug)]
 pub(crate) struct DraftedRequest {
     loaded: Arc<LoadedCatalog>,
     prepared: Arc<PreparedCommand>,
     base: Url,
-    /// Sentinels stand in the place of its secrets.
+    /// Contains placeholders instead of secrets.
     built: Request,
 }
 
@@ -469,13 +469,13 @@ impl DraftedRequest {
         Ok(DraftedRequest { loaded, prepared, base, built })
     }
 
-    /// The same with other arguments.
+    /// Builds the same request with other arguments.
     fn build(&self, call: &StepCall) -> Result<Request> {
         build(&self.prepared, &self.base, call)
     }
 }
 
-/// The request of a step, with the headers that it brings.
+/// Builds the request of a step, including the step's own headers.
 fn build(prepared: &PreparedCommand, base: &Url, call: &StepCall) -> Result<Request> {
     let command = prepared.command();
     let (with, body) = (call.with.clone(), call.body.clone());
@@ -489,7 +489,7 @@ fn build(prepared: &PreparedCommand, base: &Url, call: &StepCall) -> Result<Requ
     Ok(built)
 }
 
-/// What a request is known by.
+/// The digest that identifies a request.
 fn digest(request: &Outgoing) -> String {
     let mut digest = Sha256::new();
     digest.update(request.method.as_bytes());
@@ -563,7 +563,7 @@ impl RequestSender for CatalogSender {
     }
 }
 
-/// Somebody changed the catalog after the request was recorded.
+/// The problem when the catalog changed after the request was recorded.
 fn changed(call: &StepCall) -> Problem {
     let message = format!("`{}` is another request than the one that was recorded", call.command);
     Problem::new(Code::RunConflict, message, "it is decided on again")
@@ -573,7 +573,7 @@ fn is_write(command: &ApiCommand) -> bool {
     !matches!(command.method, Method::Get | Method::Head | Method::Options | Method::Trace)
 }
 
-/// The header that makes repeats of a request known, unless it has one.
+/// The header for the idempotency key of a write, unless the request already sets it.
 fn keyed<'l>(built: &Request, loaded: &'l LoadedCatalog, command: &ApiCommand) -> Option<&'l str> {
     if !is_write(command) {
         return None;
@@ -587,7 +587,7 @@ fn keyed<'l>(built: &Request, loaded: &'l LoadedCatalog, command: &ApiCommand) -
     (!given).then_some(name)
 }
 
-/// An answer that is an error is a failure.
+/// Turns an error status into a failure.
 fn judged(
     built: &Request,
     answer: CallAnswer,
@@ -615,7 +615,7 @@ fn judged(
     AttemptOutcome::Failed { failure, trouble, unsent: false, retry_after_ms: asked() }
 }
 
-/// A failure names the command that failed.
+/// Adds the name of the command to a failure.
 fn told_by(command: &ApiCommand, outcome: AttemptOutcome) -> AttemptOutcome {
     match outcome {
         AttemptOutcome::Failed { failure, trouble, unsent, retry_after_ms } => {
@@ -626,8 +626,9 @@ fn told_by(command: &ApiCommand, outcome: AttemptOutcome) -> AttemptOutcome {
     }
 }
 
-/// A request begins for as long as its run is this process's, and goes on until its time is up: a
-/// timer alone would let what is ready go first when a process wakes.
+/// Lets a request start while this process still owns the run, and continue until its timeout. The
+/// deadline is checked explicitly: when a suspended process wakes, a timer alone would let work
+/// that is already ready go first.
 fn permit(sending: &OutgoingRequest, timeout: Duration) -> SendPermit {
     let (own, until) = (sending.permit.clone(), monotonic() + timeout);
     SendPermit::new(move || own.holds(), move || monotonic() < until)
@@ -731,8 +732,7 @@ mod tests {
         ImportOpenApi::run(writer, &Person, request).await.expect("is imported");
     }
 
-    /// A catalog that is imported anew while a request is being written down does not lead it
-    /// elsewhere.
+    /// Importing a catalog again while a request is being recorded does not redirect that request.
     #[tokio::test]
     async fn what_is_sent_is_what_was_written_down() {
         let home = tempfile::tempdir().expect("a folder");
@@ -770,8 +770,8 @@ mod tests {
         }
     }
 
-    /// A process that did not draft the request drafts it once more, and sends it only when it is
-    /// still the one that was recorded.
+    /// A process that did not draft the request drafts it again, and sends it only if it is still
+    /// the recorded one.
     #[tokio::test]
     async fn a_request_that_would_be_another_one_is_not_sent() {
         let home = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! `workflow.resume`: a run goes on; what that means is told first.
+//! `workflow.resume`: continues a run, after showing what that means.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,45 +31,45 @@ use crate::inputs::InputOrigin::Given;
 use crate::inputs::{self, WorkflowSubject};
 use crate::prelude::*;
 
-/// Where and how.
+/// Where and how to resume.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an argument of its own")]
 pub struct Request {
-    /// The run.
+    /// Run id.
     pub run_id: String,
-    /// `failed` unless given; `start`, or a step.
+    /// `failed` (default), `start`, or a step.
     pub from: Option<String>,
-    /// `downstream` unless given.
+    /// Default: `downstream`.
     pub mode: Option<ResumeMode>,
-    /// `pinned` unless given.
+    /// Default: `pinned`.
     pub version: Option<ResumeVersion>,
-    /// The same as the mode `only`.
+    /// Short for the mode `only`.
     #[serde(default)]
     #[schemars(extend("x-rare" = true))]
     pub only: bool,
-    /// The same as the version `latest`.
+    /// Short for the version `latest`.
     #[serde(default)]
     #[schemars(extend("x-rare" = true))]
     pub latest: bool,
-    /// The newest versions of its catalogs, and the workflow as it is pinned. `latest` moves both.
+    /// Uses the newest catalogs but keeps the pinned workflow. `latest` updates both.
     #[serde(default)]
     #[schemars(extend("x-rare" = true))]
     pub latest_catalogs: bool,
-    /// Inputs with another value.
+    /// Inputs to change.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub inputs: Map<String, Value>,
-    /// Steps to do again though they succeeded.
+    /// Steps to repeat though they succeeded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redo: Vec<String>,
-    /// Outputs to put in the place of a step's own.
+    /// Outputs that replace those of steps.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub overrides: Map<String, Value>,
-    /// Budgets from now on: `http_calls`, `writes`, `attempts`.
+    /// New budgets: `http_calls`, `writes`, `attempts`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("x-rare" = true))]
     pub budget: BTreeMap<String, u64>,
-    /// Why.
+    /// Reason.
     #[schemars(extend("x-rare" = true))]
     pub reason: Option<String>,
     /// Shows the plan and changes nothing.
@@ -77,7 +77,7 @@ pub struct Request {
     pub plan_only: bool,
 }
 
-/// How much of a run is done again.
+/// How much of a run is repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResumeMode {
@@ -87,33 +87,33 @@ pub enum ResumeMode {
     Downstream,
 }
 
-/// Which version of its workflow a run goes on with.
+/// Which version of its workflow a run continues with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResumeVersion {
-    /// The one that it began with.
+    /// The one it started with.
     Pinned,
     /// The newest.
     Latest,
 }
 
-/// What is kept, what runs, and the run.
+/// The plan, its cost, and the run.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
-    /// The steps in order, with what becomes of each.
+    /// The steps in order, and the fate of each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plan: Vec<StepPlanView>,
-    /// What it costs, and what is saved.
+    /// The cost, and the savings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast: Option<ForecastView>,
-    /// What its requests are made with from then on, where that is not what it was.
+    /// What changes for its later requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<WorldChangeView>,
-    /// The run as it stands.
+    /// The run's current state.
     pub run: RunView,
 }
 
-/// Something that a run's requests are made with, before and after.
+/// A change in what a run's requests depend on.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WorldChangeView {
     /// The catalog, or the workflow that a step runs.
@@ -121,10 +121,10 @@ pub struct WorldChangeView {
     /// `address`, `credentials`, `document` or `workflow`.
     #[schemars(with = "String")]
     pub part: WorldPart,
-    /// What it was: a URL, names of credentials, or a hash.
+    /// The old URL, credential names or hash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-    /// What it would be.
+    /// The new value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
 }
@@ -136,53 +136,52 @@ impl From<WorldChange> for WorldChangeView {
     }
 }
 
-/// What becomes of a step.
+/// The fate of a step.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct StepPlanView {
     /// The step.
     pub step: String,
-    /// What it does.
+    /// Its kind.
     #[serde(with = "crate::enum_names")]
     #[schemars(with = "String")]
     pub kind: ActionKind,
-    /// What becomes of it: kept, will run, may run, may repeat a write, overridden, …
+    /// What happens to it: kept, will run, may run, may repeat a write, overridden, …
     #[schemars(with = "String")]
     pub verdict: StepOutlook,
     /// The write that may be repeated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write: Option<String>,
-    /// Why.
+    /// Reason.
     pub why: String,
 }
 
-/// What a resumption costs, and what is saved.
+/// The cost of resuming, and the savings.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct ForecastView {
-    /// Requests, at least and at most.
+    /// The number of requests.
     pub calls: CountRange,
-    /// Those of them that change something.
+    /// How many of them are writes.
     pub writes: CountRange,
     /// Steps for an agent.
     pub agent_steps: CountRange,
     /// Questions for a person.
     pub approvals: CountRange,
-    /// Runs of other workflows. What is told counts theirs as far as it can be told.
+    /// Child runs. The other counts include theirs where they are known.
     #[serde(default, skip_serializing_if = "CountRange::is_none")]
     pub children: CountRange,
-    /// Requests that are not made again.
+    /// Requests that are not repeated.
     pub saved_calls: u64,
-    /// Writes that are not made again.
+    /// Writes that are not repeated.
     pub saved_writes: u64,
-    /// Steps that no agent does again.
+    /// Agent steps that are not repeated.
     pub saved_agent_steps: u64,
 }
 
-/// How many, at least and at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CountRange {
-    /// At least.
+    /// The lower bound.
     pub least: u64,
-    /// At most; absent when that cannot be told.
+    /// The upper bound; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<u64>,
 }
@@ -216,7 +215,7 @@ impl ForecastView {
         self.saved_agent_steps += other.saved_agent_steps;
     }
 
-    /// Of workflows that begin anew nobody can tell what they do.
+    /// Removes the upper bounds: the cost of new child runs cannot be predicted.
     fn is_open(&mut self) {
         let all = [&mut self.calls, &mut self.writes, &mut self.agent_steps, &mut self.approvals];
         all.into_iter().for_each(|range| range.most = None);
@@ -224,7 +223,6 @@ impl ForecastView {
 }
 
 operation! {
-    /// Goes on with a run.
     ResumeRun: "workflow.resume", "Go on with a run", include_str!("resume.md");
     doors: [Door::Tool(Tool { calls_out: true, ..Tool::WORK }), Door::Command("resume")];
     run: resume_run(Writer, Request) -> Response;
@@ -274,7 +272,7 @@ impl Request {
         self.latest || self.version == Some(ResumeVersion::Latest)
     }
 
-    /// Which versions a run is to go on with.
+    /// The versions that the run continues with.
     fn versions(&self) -> VersionChoice {
         match (self.is_latest(), self.latest_catalogs) {
             (true, _) => VersionChoice::Latest,
@@ -283,12 +281,12 @@ impl Request {
         }
     }
 
-    /// Nothing is to be different: the run only goes on.
+    /// Whether the run simply continues, with nothing changed.
     fn is_plain(&self) -> bool {
         !self.plan_only && self.changes_nothing()
     }
 
-    /// Nothing is to be different, whether it goes on or is only planned.
+    /// Whether nothing is changed, for a real resumption or a plan.
     fn changes_nothing(&self) -> bool {
         self.from.is_none()
             && !self.is_latest()
@@ -300,7 +298,7 @@ impl Request {
     }
 }
 
-/// Lets a run go on as it was planned, once whoever has to be there has shown to be.
+/// Resumes a run as planned, once any required presence has been proven.
 async fn carry_out(
     writer: &Writer,
     call: &dyn Caller,
@@ -336,8 +334,8 @@ async fn carry_out(
     super::tell_with(writer.runs()?, run, signal, wanted.text).await
 }
 
-/// Who has to be there for a run to go on. One that a step started has its share of the budget
-/// above it; once that step has its end, what it spends is counted nowhere.
+/// Whose presence is required to resume a run. A child run draws on its parent's budget; once the
+/// parent's step has ended, its spending is no longer counted anywhere.
 async fn needs(writer: &Writer, flow: &Flow, state: &State, resumption: &Resumption) -> Needs {
     let own = resume::needs(flow, state, resumption);
     let Some(above) = uncounted(writer, state).await else { return own };
@@ -348,25 +346,25 @@ async fn needs(writer: &Writer, flow: &Flow, state: &State, resumption: &Resumpt
     }
 }
 
-/// The run with a budget whose step a run was for, when that step no longer waits for it.
+/// The parent run, if it has a budget and its step no longer waits for this run.
 async fn uncounted(writer: &Writer, state: &State) -> Option<RunId> {
     let parent = state.head.parent.as_ref()?;
     let above = RunId::parse(&parent.run).ok()?;
-    // One that is gone has nothing left to spend.
+    // A parent that no longer exists has no budget left.
     let snapshot = writer.reader.runs().snapshot(&above).await.ok()?;
     let waits =
         matches!(snapshot.state.phase(&parent.key), Phase::Child(run) if *run == state.head.run);
     (!waits && !snapshot.state.head.budget.is_empty()).then_some(above)
 }
 
-/// The sender for the world that a run has now.
+/// The sender for the current world of a run.
 async fn world(writer: &Writer, snapshot: &Snapshot) -> Result<Arc<CatalogSender>> {
     let opened = writer.sender()?.world_of(&snapshot.state.head).await;
     opened.map(|(sender, _)| sender).map_err(|missing| world_missing(&snapshot.run, &missing))
 }
 
-/// The same for a run that may be about to move to another world: what is missing of the one that
-/// it leaves, which is returned as well, does not keep it there.
+/// Like [`world()`], for a run that may be moving to another world: missing parts of the old world
+/// do not prevent the move, and are returned as well.
 async fn world_to_leave(
     writer: &Writer,
     snapshot: &Snapshot,
@@ -389,8 +387,8 @@ async fn world_to_leave(
     }
 }
 
-/// A run that has not ended gets its world before it is told how to go on: that is an event of its
-/// own, and what is planned is planned for the events there are.
+/// Pins an open run to a world before it is resumed. Pinning is an event of its own, and the plan
+/// must be based on the latest events.
 async fn pinned(runs: &dyn RunService, snapshot: Snapshot) -> Result<Snapshot> {
     if snapshot.state.head.world.is_some() || snapshot.state.end.is_some() {
         return Ok(snapshot);
@@ -401,27 +399,28 @@ async fn pinned(runs: &dyn RunService, snapshot: Snapshot) -> Result<Snapshot> {
     runs.snapshot(run).await.or_problem()
 }
 
-/// What is different in the world that a run would go on in.
+/// What differs in the world that a run would continue in.
 fn changes(state: &State, resumption: &Resumption) -> Vec<WorldChangeView> {
-    // One that was started without a world gets its first one.
+    // A run that started without a world gets its first one, which is not a change.
     let worlds = state.head.world.as_ref().zip(resumption.world.as_ref());
     let Some((before, after)) = worlds else { return Vec::new() };
     before.changes(after).into_iter().map(WorldChangeView::from).collect()
 }
 
-/// A run that is paused, or that only nobody drives, goes on as it is.
+/// Whether a run can continue unchanged: it has not ended and is not parked. It may be paused or
+/// orphaned.
 fn is_open(snapshot: &Snapshot) -> bool {
     snapshot.state.end.is_none() && snapshot.state.parked.is_none()
 }
 
-/// Lets a run go on as it is.
+/// Continues a run unchanged.
 async fn go_on(runs: &dyn RunService, call: &dyn Caller, snapshot: &Snapshot) -> Result<RunView> {
     let run = &snapshot.run;
     if snapshot.status() == Status::Paused {
         super::tell(runs, run, Signal::Unpause { by: prepare::actor(call) }).await?;
     } else {
         runs.acquire(run).await.or_problem()?;
-        // A question that lapsed stays open until whoever drives the run writes that down.
+        // An expired question stays open until the process that drives the run records its expiry.
         if RunView::of(snapshot).waits_for(WaitingKind::Lapsed) {
             super::next_event(runs, run, snapshot.state.seq, limits::TAKEN_IN_WAIT).await?;
         }
@@ -429,15 +428,15 @@ async fn go_on(runs: &dyn RunService, call: &dyn Caller, snapshot: &Snapshot) ->
     super::follow(runs, &SilentCaller, run, limits::CONSEQUENCES_WAIT).await
 }
 
-/// What is wanted, with everything it refers to looked up.
+/// A resume request with everything it refers to resolved.
 struct PreparedResume {
     flow: Flow,
     text: Option<String>,
     request: ResumeRequest,
     secrets: BTreeMap<String, milepost_model::secret::Secret>,
-    /// Those of them that were given, and not taken from a default.
+    /// The secret inputs that were given, as opposed to taken from a default.
     given: Vec<String>,
-    /// Of the world that it goes on in.
+    /// For the world that the run continues in.
     sender: Arc<CatalogSender>,
 }
 
@@ -510,7 +509,7 @@ impl PreparedResume {
     }
 }
 
-/// What a run would do that nobody drives. It goes on as it is, so there is nothing to decide.
+/// What an orphaned run would do next. It continues unchanged, so there is nothing to decide.
 async fn ahead(writer: &Writer, snapshot: &Snapshot, run: RunView) -> Result<Response> {
     let (flow, state) = (&snapshot.flow, &*snapshot.state);
     let sender = world(writer, snapshot).await?;
@@ -525,7 +524,7 @@ async fn ahead(writer: &Writer, snapshot: &Snapshot, run: RunView) -> Result<Res
     Ok(Response { plan, forecast: Some(forecast), changes, run })
 }
 
-/// A run that has not ended is not changed, even where nobody drives it.
+/// The problem with changing a run that has not ended, even if it is orphaned.
 fn left_alone(run: &RunId, missing: Option<&MissingWorld>) -> Problem {
     let message = "nobody drives this run, and it has not ended";
     let (message, hint) = match missing {
@@ -545,7 +544,7 @@ fn left_alone(run: &RunId, missing: Option<&MissingWorld>) -> Problem {
     Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
 }
 
-/// A model does not do once more what must not happen twice by accident.
+/// The problem for a model that tries to repeat what must not happen twice by accident.
 fn for_a_person(deed: &str, run: &RunId) -> Problem {
     let message = format!("only a person can decide to {deed}");
     let hint = Hint::text("stop, and ask the person to run ")
@@ -561,7 +560,7 @@ fn budget(name: &str) -> Result<Budget> {
     })
 }
 
-/// What becomes of the steps and what that costs, with the runs of steps that go on.
+/// The plan and its cost, including child runs that continue.
 fn with_children<'a>(
     writer: &'a Writer,
     state: &'a State,
@@ -588,14 +587,14 @@ fn with_children<'a>(
     })
 }
 
-/// What going on with the run of a step costs; nothing when it cannot go on.
+/// The plan and cost of continuing a child run; `None` if it cannot continue.
 async fn continued(
     writer: &Writer,
     run: &RunId,
 ) -> Result<Option<(Vec<StepPlanView>, ForecastView)>> {
     let Ok(snapshot) = writer.reader.runs().snapshot(run).await else { return Ok(None) };
     if matches!(snapshot.state.end, Some(End::Succeeded(_))) {
-        // Somebody let it go on by itself: its end is all that the step waits for.
+        // It was resumed separately and succeeded: the step only waits for its end.
         return Ok(Some((Vec::new(), ForecastView::default())));
     }
     let (flow, state) = (&snapshot.flow, &*snapshot.state);
@@ -606,7 +605,7 @@ async fn continued(
     }
 }
 
-/// The runs of steps that go on when these are begun again with what they were given.
+/// The child runs that continue when their steps restart with unchanged inputs.
 fn left(state: &State, resumption: &Resumption) -> Vec<(StepKey, RunId)> {
     let edited = !resumption.inputs.is_empty() || !resumption.overrides.is_empty();
     if edited || resumption.from == Resumption::START {

@@ -1,4 +1,4 @@
-//! What is kept, and what is not: backups, old runs, remembered inputs.
+//! What is kept and what is removed: backups, old runs, remembered inputs.
 
 use std::path::Path;
 
@@ -10,18 +10,18 @@ use milepost_store::SealedInputs;
 use super::errors::of_journal;
 use crate::prelude::*;
 
-/// Where to.
+/// The destination.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BackupRequest {
-    /// The folder to write; it must not exist.
+    /// The folder to create; it must not exist.
     pub to: String,
 }
 
-/// Where it is.
+/// The backup's location.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct BackupResponse {
-    /// The folder.
+    /// The folder's path.
     pub path: String,
 }
 
@@ -45,27 +45,26 @@ async fn backup_runs(
     Ok(BackupResponse { path: request.to })
 }
 
-/// Where from.
+/// The source.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RestoreRequest {
-    /// The folder that a backup wrote.
+    /// The folder of a backup.
     pub from: String,
 }
 
-/// What is there now.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RestoreResponse {
-    /// How many runs.
+    /// The number of runs.
     pub runs: u64,
-    /// How many events of theirs; each was checked.
+    /// The number of events; each was verified.
     pub events: u64,
-    /// Files of answers, and documents of catalogs.
+    /// Response files and catalog documents.
     pub files: u64,
 }
 
 operation! {
-    /// Puts a copy of all runs back.
+    /// Restores all runs from a backup.
     RestoreRuns: "runs.restore", "Put a backup of all runs back",
         "Put the runs of a backup where there are none, after \
          every row and file of it was checked. Runs that were under way when it was made go on.";
@@ -106,18 +105,18 @@ async fn restore_runs(
     Ok(RestoreResponse { runs: report.runs, events: report.events, files: report.files })
 }
 
-/// Which runs.
+/// Which runs to remove.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PurgeRequest {
-    /// Only those that ended this many seconds ago, or earlier.
+    /// Only runs that ended at least this many seconds ago.
     pub older_than_s: Option<u64>,
-    /// Only those of this workflow.
+    /// Only runs of this workflow.
     pub workflow_id: Option<String>,
-    /// Those of every workspace, not only of this one.
+    /// Runs of all workspaces, not just this one.
     #[serde(default)]
     pub all_workspaces: bool,
-    /// Shows what would be removed, and removes nothing.
+    /// Shows what would be removed, without removing it.
     #[serde(default)]
     pub dry_run: bool,
 }
@@ -125,20 +124,21 @@ pub struct PurgeRequest {
 /// What was removed.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PurgeResponse {
-    /// How many runs, with the runs that their steps started.
+    /// The number of runs, including child runs.
     pub runs: u64,
-    /// How many workspaces they belong to.
+    /// The number of workspaces they belong to.
     pub projects: u64,
-    /// How many files of answers no other run refers to; 0 in a dry run, which looks at none.
+    /// The number of response files that no other run uses; 0 in a dry run, which does not check
+    /// them.
     pub blobs: u64,
-    /// How many bytes are free again; 0 in a dry run.
+    /// The number of bytes freed; 0 in a dry run.
     pub bytes_freed: u64,
     /// Whether nothing was removed.
     pub dry_run: bool,
 }
 
 operation! {
-    /// Removes runs that ended.
+    /// Removes runs that have ended.
     PurgeRuns: "runs.purge", "Remove old runs",
         "Remove runs of this workspace that ended, with the runs \
          that their steps started, their journals and what only they referred to. A run that \
@@ -184,7 +184,7 @@ async fn purge_runs(
     })
 }
 
-/// Removes secret inputs that a process left behind when its run ended.
+/// Removes secret inputs that were left behind after their run ended.
 async fn remove_sealed(writer: &Writer) {
     let sealed = SealedInputs::of(&writer.reader.locations.data);
     for run in sealed.runs() {
@@ -213,13 +213,12 @@ fn filter(writer: &Writer, request: &PurgeRequest) -> Result<PurgeFilter> {
     Ok(filter)
 }
 
-/// Whose.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ForgetRequest {
-    /// Those of one workflow; of every workflow when absent.
+    /// Only for this workflow; all workflows if absent.
     pub workflow_id: Option<String>,
-    /// Those of these inputs; of every input when absent.
+    /// Only for these inputs; all inputs if absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub input_keys: Vec<String>,
 }
@@ -227,9 +226,9 @@ pub struct ForgetRequest {
 /// What was forgotten.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ForgetResponse {
-    /// How many values.
+    /// The number of values.
     pub removed: usize,
-    /// What they were of.
+    /// The inputs they belonged to.
     pub entries: Vec<ForgottenInput>,
 }
 
@@ -240,7 +239,7 @@ pub struct ForgottenInput {
     pub workflow_id: String,
     /// The input.
     pub input_key: String,
-    /// How many: one for each folder it was given in.
+    /// How many: one per folder it was given in.
     pub values: usize,
 }
 
@@ -262,7 +261,7 @@ operation! {
     example: {"workflow_id": "refund-order"};
 }
 
-/// What a model leaves out is no wish to lose everything: that is for a person to say.
+/// Only a person may forget everything: a model may have omitted the filter by mistake.
 fn forget_inputs_admits(call: &dyn Caller, request: &ForgetRequest) -> Result<()> {
     let names_nothing = request.workflow_id.is_none() && request.input_keys.is_empty();
     if call.kind() == CallerKind::Person || !names_nothing {

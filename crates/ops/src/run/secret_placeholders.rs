@@ -1,4 +1,4 @@
-//! Sentinels in the place of secrets, and the secrets in the place of sentinels.
+//! Replaces secrets with placeholders, and placeholders with secrets.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use milepost_model::secret::Secret;
 
 use crate::prelude::*;
 
-/// The seal of a run: what its sentinels are made with.
+/// The nonce of a run, from which its placeholders are made.
 #[derive(Debug, Clone)]
 pub(crate) struct SecretPlaceholders(pub(crate) String);
 
 impl SecretPlaceholders {
-    /// The names of the secrets that stand in a value.
+    /// The names of the secrets whose placeholders occur in a value.
     pub(crate) fn names(&self, value: &Value) -> Vec<String> {
         secret_names_in(&self.0, value)
     }
 
-    /// The names of the secrets that stand in the arguments of a request.
+    /// The names of the secrets whose placeholders occur in a request's arguments.
     pub(crate) fn names_of(&self, call: &StepCall) -> Vec<String> {
         let values = call.with.values().chain(&call.body).chain(call.headers.values());
         let mut names: Vec<String> = values.flat_map(|value| self.names(value)).collect();
@@ -27,7 +27,7 @@ impl SecretPlaceholders {
         names
     }
 
-    /// A request with its secrets in their places.
+    /// A request with its placeholders replaced by the secrets.
     pub(crate) fn revealed(&self, call: &StepCall, secrets: &BTreeMap<String, Secret>) -> StepCall {
         StepCall {
             with: self.reveal_map(&call.with, secrets),
@@ -37,17 +37,17 @@ impl SecretPlaceholders {
         }
     }
 
-    /// A value with its secrets in their places.
+    /// A value with its placeholders replaced by the secrets.
     pub(crate) fn reveal(&self, value: &Value, secrets: &BTreeMap<String, Secret>) -> Value {
         replace_secrets(&self.0, value, &mut |name| Some(secrets.get(name)?.reveal().to_owned()))
     }
 
-    /// A value in which nothing stands for a secret any more.
+    /// A value with its placeholders replaced by inert text.
     pub(crate) fn broken(&self, value: &Value) -> Value {
         replace_secrets(&self.0, value, &mut |_| Some("[secret]".to_owned()))
     }
 
-    /// The same for a map of them.
+    /// Like [`SecretPlaceholders::reveal`], for a map.
     fn reveal_map(
         &self,
         map: &Map<String, Value>,

@@ -1,4 +1,4 @@
-//! A request as it is kept with its attempt: what a person needs to look for it at the other end.
+//! A request as stored with its attempt: enough for a person to look it up at the other end.
 
 use std::collections::BTreeMap;
 
@@ -9,25 +9,25 @@ use url::Url;
 
 use crate::prelude::*;
 
-/// A request that was sent, or was about to be; marks in the place of secrets.
+/// A request that was, or was about to be, sent; secrets masked.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SentView {
-    /// Which try of its step.
+    /// The number of the attempt.
     pub attempt: u32,
     /// When, in milliseconds since 1970.
     pub sent_ms: u64,
-    /// Its method and where it went: `POST https://api.example/refunds`.
+    /// Its method and URL: `POST https://api.example/refunds`.
     pub request: String,
-    /// Its headers, but for the credentials of its catalog.
+    /// Its headers, except the catalog's credentials.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// The beginning of its body.
+    /// The start of its body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
-    /// The bytes of its whole body, where not all of it is shown.
+    /// The size of the whole body, if truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body_bytes: Option<u64>,
-    /// What tells the server that two requests are one.
+    /// Lets the server detect repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
 }
@@ -42,7 +42,7 @@ impl SentView {
             headers: BTreeMap::new(),
             body: None,
             body_bytes: None,
-            // Version 0.1.0 did not keep the request.
+            // Version 0.1.0 did not store the request.
             idempotency_key: key().filter(|_| attempt.write && attempt.sent.is_none()),
         };
         if let Some(sent) = attempt.sent.as_deref() {
@@ -58,10 +58,10 @@ impl SentView {
     }
 }
 
-/// How long after it was recorded a request may still take effect, whatever has become of the
-/// process that sends it.
+/// How long after it was recorded a request may still take effect, even if the process that sent it
+/// is gone.
 pub(super) fn arrives_within_ms(timeout_ms: u64) -> u64 {
-    // A test may shorten it; no release build asks.
+    // Tests may shorten it; release builds ignore the variable.
     #[cfg(debug_assertions)]
     if let Some(told) = std::env::var("MILEPOST_ARRIVES_MS").ok().and_then(|ms| ms.parse().ok()) {
         return told;
@@ -69,7 +69,7 @@ pub(super) fn arrives_within_ms(timeout_ms: u64) -> u64 {
     timeout_ms.saturating_add(limits::ARRIVAL_MARGIN_MS)
 }
 
-/// Headers whose values nobody has to see, whoever wrote them into a workflow.
+/// Headers whose values are never shown, even if a workflow sets them.
 const PRIVATE: &[&str] = &[
     "api-key",
     "apikey",
@@ -80,18 +80,18 @@ const PRIVATE: &[&str] = &[
     "x-api-key",
     "x-auth-token",
 ];
-/// What stands in their place.
+/// Replaces the values of private headers.
 const MASK: &str = "***";
 
-/// A drafted request, with sentinels in the place of its secrets. The header that its idempotency
-/// key travels in is not among its headers yet.
+/// A drafted request in the form it is stored, with placeholders for secrets. Its headers do not
+/// yet include the idempotency key.
 pub(super) fn shown(request: &Outgoing, key_header: Option<&str>) -> SentRequest {
     let headers = request.headers.iter().take(limits::SENT_HEADERS).map(|(name, value)| {
         let is_private = PRIVATE.iter().any(|private| private.eq_ignore_ascii_case(name));
         let value = if is_private { MASK } else { beginning(value, limits::SENT_LINE_BYTES) };
         (name.clone(), value.to_owned())
     });
-    // The beginning of a text may end within a character, which is no fault of the text.
+    // Truncation may split a character, which does not make the body binary.
     let body = &request.body[..request.body.len().min(limits::SENT_BODY_BYTES)];
     let body = match std::str::from_utf8(body) {
         Ok(whole) => Some(whole),
@@ -111,17 +111,17 @@ pub(super) fn shown(request: &Outgoing, key_header: Option<&str>) -> SentRequest
     }
 }
 
-/// An address without its password.
+/// A URL with its password masked.
 fn address(url: &Url) -> String {
     let mut url = url.clone();
     if url.password().is_some() {
-        // An address with a password has a host, so that it can be set.
+        // Cannot fail: a URL with a password has a host.
         let _ = url.set_password(Some(MASK));
     }
     url.into()
 }
 
-/// At most so many bytes of a text, and no part of a character.
+/// The start of a text, at most `bytes_max` bytes, cut at a character boundary.
 fn beginning(text: &str, bytes_max: usize) -> &str {
     &text[..text.floor_char_boundary(bytes_max)]
 }

@@ -1,5 +1,5 @@
-//! `workflow.decide`: a person says what became of a request nobody saw the end of, or of a step
-//! that no submission was good enough for.
+//! `workflow.decide`: a person says what happened to a request whose outcome is unknown, or to a
+//! step without an acceptable submission.
 
 use milepost_engine::StepKey;
 use milepost_engine::event::Settlement;
@@ -10,34 +10,34 @@ use super::view::RunView;
 use super::{next_action, person, prepare};
 use crate::prelude::*;
 
-/// What became of which step.
+/// What happened to which step.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The run.
+    /// Run id.
     pub run_id: String,
-    /// The step; the one that waits unless given.
+    /// The step; defaults to the waiting one.
     pub step_id: Option<String>,
-    /// What became of it.
+    /// What happened.
     pub outcome: SettleOutcome,
-    /// What came of it, when it happened.
+    /// Its output, if it happened.
     pub output: Option<Value>,
 }
 
-/// What became of a step.
+/// What happened to a step.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SettleOutcome {
     /// It happened.
     Happened,
-    /// It did not: it is done again.
+    /// It did not: it is repeated.
     DidNotHappen,
-    /// The step has failed.
+    /// The step fails.
     GiveUp,
 }
 
 operation! {
-    /// Says what became of a step.
+    /// Says what happened to a step.
     SettleStep: "workflow.decide", "Say what became of a step",
         "A person says what became of a request that must not be \
          repeated and whose end nobody saw: it happened, it did not, or give up.";
@@ -65,7 +65,7 @@ async fn settle_step(writer: &Writer, call: &dyn Caller, request: Request) -> Re
         None => waiting(&RunView::of(&snapshot))?,
     };
     let key = StepKey::of_walk(&key);
-    // The word is about the try that is shown now, and about no later one.
+    // The decision applies to the attempt that is shown now, not to any later one.
     let asked = snapshot.state.step(&key).and_then(|step| step.asked);
     let (decision, word) = match request.outcome {
         SettleOutcome::Happened => {
@@ -85,7 +85,7 @@ async fn settle_step(writer: &Writer, call: &dyn Caller, request: Request) -> Re
     super::follow(runs, &SilentCaller, &run, limits::CONSEQUENCES_WAIT).await
 }
 
-/// What happened has an output, which the steps behind it may read.
+/// The problem when an outcome of "happened" comes without an output, which later steps may read.
 fn untold(key: &StepKey) -> Problem {
     let message = format!("what came of `{key}` is not said");
     let hint = Hint::text("add ")
@@ -96,7 +96,7 @@ fn untold(key: &StepKey) -> Problem {
     Problem::new(Code::ParamsInvalid, message, hint)
 }
 
-/// The one step that waits for such a word.
+/// The one step that waits for such a decision.
 fn waiting(view: &RunView) -> Result<String> {
     let mut all = view.waiting.iter().filter(|one| is_meant(one.kind) && one.run_id.is_none());
     match (all.next(), all.next()) {
@@ -106,18 +106,18 @@ fn waiting(view: &RunView) -> Result<String> {
     }
 }
 
-/// Whether such a word is waited for.
+/// Whether a step that waits for this kind of thing can be settled.
 pub fn is_meant(kind: WaitingKind) -> bool {
     matches!(kind, WaitingKind::Decision | WaitingKind::Person)
 }
 
-/// No step waits for such a word.
+/// The problem when no step waits for such a decision.
 pub fn nothing_open() -> Problem {
     let hint = Hint::text("see what waits with ").call(Invocation::of("inbox"));
     Problem::new(Code::RunConflict, "nobody has to say what became of a step", hint)
 }
 
-/// Several steps wait for such a word, and it is not said which one is meant.
+/// The problem when several steps wait for such a decision and the request names none.
 pub fn several(view: &RunView) -> Problem {
     let open = view.waiting.iter().filter(|one| is_meant(one.kind));
     next_action::one_of(view, SettleStep::NAME, open, "several steps wait for that")

@@ -8,13 +8,13 @@ use crate::inputs::InputViolation;
 use crate::prelude::*;
 use crate::preview::preview_rendered::{self, PreviewRequests, RenderedStep};
 
-/// What to run, and with what.
+/// What to run, and its inputs.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// A workflow of the library.
+    /// A workflow id.
     pub workflow_id: Option<String>,
-    /// Or the text of one.
+    /// Or its text.
     pub manifest: Option<Value>,
     /// Its inputs.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -22,23 +22,22 @@ pub struct Request {
     /// Mocks answer; nothing is sent.
     #[serde(default)]
     pub mock: bool,
-    /// Shows it and runs nothing.
+    /// Only shows what would run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
-    /// The run need not survive a loss of power; it is acknowledged before it is on disk.
+    /// The run need not survive a power loss; it is acknowledged before it is on disk.
     #[serde(default)]
     #[schemars(extend("x-rare" = true))]
     pub relaxed: bool,
     /// Seconds to wait, at most 25.
     #[serde(default)]
     pub wait_s: u64,
-    /// The same key twice starts one run.
+    /// Repeating a key starts only one run.
     #[schemars(extend("x-rare" = true))]
     pub idempotency_key: Option<String>,
 }
 
 operation! {
-    /// Starts a run.
     StartRun: RunWorkflow::NAME, RunWorkflow::TITLE, RunWorkflow::DESCRIPTION;
     doors: RunWorkflow::DOORS;
     run: start_run(Writer, Request) -> RunView;
@@ -66,17 +65,17 @@ async fn start_run(writer: &Writer, call: &dyn Caller, request: Request) -> Resu
     super::follow(runs, call, &run, patience).await
 }
 
-/// What `workflow.run` answers.
+/// The result of `workflow.run`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Response {
     /// The run that was started.
     Run(Box<RunView>),
-    /// What one would do.
+    /// What a run would do.
     Dry(DryRun),
 }
 
-/// What stands in the place of the status of a run that was not started.
+/// The status of a dry run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DryStatus {
@@ -84,7 +83,7 @@ pub enum DryStatus {
     DryRun,
 }
 
-/// What a run would send and say; there is none.
+/// What a run would send and display; none was started.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DryRun {
     /// The workflow.
@@ -92,9 +91,9 @@ pub struct DryRun {
     /// `dry_run`.
     #[schemars(with = "String")]
     pub status: DryStatus,
-    /// Its steps in order, as far as they are known.
+    /// Its steps in order, with what is known.
     pub steps: Vec<RenderedStep>,
-    /// Inputs that a run needs and that have no value yet.
+    /// Required inputs that have no value yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<InputViolation>,
 }

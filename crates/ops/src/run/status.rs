@@ -1,4 +1,4 @@
-//! `workflow.status`: how a run stands; without an id, the open runs of this workspace.
+//! `workflow.status`: the state of a run; without an id, the open runs of this workspace.
 
 use std::time::Duration;
 
@@ -13,23 +13,23 @@ use super::sent_request::SentView;
 use super::view::{RunStatus, RunView};
 use crate::prelude::*;
 
-/// Which run.
+/// The run to show.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The run, or the beginning of its id.
+    /// The run's id, or a prefix of it.
     pub run_id: Option<String>,
-    /// One step of it, with the requests that were sent for it.
+    /// One of its steps, with the requests sent for it.
     #[schemars(extend("x-rare" = true))]
     pub step_id: Option<String>,
     /// Seconds to wait; at most 25.
     #[serde(default)]
     pub wait_s: u64,
-    /// The last event that is known: waiting ends as soon as there is a later one.
+    /// The last known event: waiting ends as soon as there is a newer one.
     #[schemars(extend("x-rare" = true))]
     pub after_seq: Option<u64>,
-    /// Bytes of one value that are shown whole; 8,192 unless given, at most 262,144. Larger ones
-    /// are resources.
+    /// Values up to this many bytes are inlined; default 8,192, at most 262,144. Larger ones are
+    /// resources.
     #[schemars(extend("x-rare" = true))]
     pub inline_max: Option<u64>,
 }
@@ -48,7 +48,7 @@ pub enum Response {
 }
 
 operation! {
-    /// Tells how a run stands.
+    /// Shows the state of a run.
     GetRunStatus: "workflow.status", "Look at a run", include_str!("status.md");
     doors: [Door::Tool(Tool::WORK), Door::Command("show")];
     run: get_run_status(Reader, Request) -> Response;
@@ -83,7 +83,7 @@ async fn get_run_status(reader: &Reader, call: &dyn Caller, request: Request) ->
     Ok(Response::Run(Box::new(view)))
 }
 
-/// Leaves one step of a run, with its executions and what was sent for each.
+/// Reduces a view to one step, with its executions and the requests sent for each.
 async fn only(runs: &dyn RunReader, run: &RunId, step: &str, view: &mut RunView) -> Result<()> {
     let is_meant = |id: &str| id == step || StepKey::of_walk(id).top() == step;
     view.steps.retain(|one| is_meant(&one.id));

@@ -1,4 +1,4 @@
-//! `workflow.submit`: an agent hands in what it did.
+//! `workflow.submit`: an agent submits the output of a step.
 
 use milepost_driver::SignalRequest;
 use milepost_engine::signal::{Reply, Signal, SubmissionSignal};
@@ -13,38 +13,38 @@ use crate::prelude::*;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The run.
+    /// Run id.
     pub run_id: String,
-    /// The one that is due unless given.
+    /// Defaults to the one that is due.
     pub step_id: Option<String>,
-    /// A text, or a value that fits the step's schema.
+    /// A text, or a value that fits the schema.
     pub output: Option<Value>,
-    /// Variables to add to the run's.
+    /// Variables to add to the run.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub context: Map<String, Value>,
-    /// Which try this is; a late submission of an earlier one is then refused.
+    /// The attempt number; a late submission for an earlier one is rejected.
     #[schemars(extend("x-rare" = true))]
     pub attempt: Option<u32>,
 }
 
-/// What became of it.
+/// The result of a submission.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
-    /// Whether it will do. Absent while it is still being checked.
+    /// Whether it was accepted; absent while being checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepted: Option<bool>,
     /// Everything that is wrong with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub issues: Vec<IssueView>,
-    /// Tries that are left.
+    /// Remaining attempts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts_left: Option<u32>,
-    /// The run as it stands now, with the next step.
+    /// The run's new state, with the next step.
     pub run: RunView,
 }
 
 operation! {
-    /// Hands in what an agent did.
+    /// Submits an agent's output.
     SubmitStep: "workflow.submit", "Hand in a step", include_str!("submit.md");
     doors: [Door::Tool(Tool { calls_out: true, ..Tool::WORK }), Door::Command("submit")];
     run: submit_step(Writer, Request) -> Response;
@@ -82,7 +82,7 @@ async fn submit_step(writer: &Writer, call: &dyn Caller, request: Request) -> Re
         }
         Some(Reply::Refused { failure }) => return Err(refused(&failure, &run)),
     };
-    // What follows at once belongs into the answer: it spares the caller a call.
+    // Includes the immediate consequences in the response, which saves the caller a call.
     let run = super::follow(runs, &SilentCaller, &run, limits::CONSEQUENCES_WAIT).await?;
     Ok(Response { accepted, issues, attempts_left, run })
 }

@@ -19,10 +19,9 @@ use super::sent_request::{SentView, arrives_within_ms};
 use super::world;
 use crate::prelude::*;
 
-/// A run.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunView {
-    /// The run.
+    /// Its id.
     pub run_id: String,
     /// Its workflow.
     pub workflow: String,
@@ -31,13 +30,13 @@ pub struct RunView {
     pub status: RunStatus,
     /// Its steps in order.
     pub steps: Vec<StepView>,
-    /// What it came to.
+    /// Its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_output: Option<Value>,
-    /// Why it failed, or why it cannot go on here.
+    /// Why it failed, or cannot continue here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<ProblemView>,
-    /// Who has to do what before it goes on.
+    /// Who has to do what before it continues.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting: Vec<WaitingView>,
     /// The steps an agent may work on now.
@@ -48,21 +47,21 @@ pub struct RunView {
     pub next: Option<NextAction>,
     /// The number of its last event.
     pub seq: u64,
-    /// When it began, in milliseconds since 1970.
+    /// When it started, in milliseconds since 1970.
     pub started_ms: u64,
-    /// What it was given; secrets as marks.
+    /// Its inputs; secrets are masked.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub inputs: Map<String, Value>,
-    /// It need not survive a loss of power.
+    /// It need not survive a power loss.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub relaxed: bool,
-    /// Every call is answered by the mock of its catalog.
+    /// All calls are answered by mocks.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mock: bool,
     /// The run whose step started it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// For whom an agent started it, where somebody has vouched for that.
+    /// Who an agent started it for, if that is verified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<String>,
 }
@@ -72,26 +71,26 @@ pub struct RunView {
 pub struct StepView {
     /// The step, or one execution of it.
     pub id: String,
-    /// Its name for people.
+    /// Its name for display.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// `pending`, `running`, `waiting`, `succeeded`, `failed`, `skipped` or `canceled`.
     #[schemars(with = "String")]
     pub status: StepStatus,
-    /// How often it was tried.
+    /// The number of attempts.
     pub attempts: u32,
-    /// How long it took, waiting included.
+    /// How long it took, including waits.
     pub duration_ms: u64,
-    /// The run that worked on it, where it runs a workflow.
+    /// The child run, if it runs a workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
-    /// What it came to.
+    /// Its output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<ProblemView>,
-    /// The requests that were sent for it, where the step was asked for.
+    /// The requests sent for it, if this step was requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sent: Vec<SentView>,
 }
@@ -103,16 +102,16 @@ pub struct ProblemView {
     pub code: String,
     /// What happened.
     pub message: String,
-    /// The one next action.
+    /// The next thing to do.
     #[serde(default, skip_serializing_if = "Worded::is_empty")]
     #[schemars(with = "String")]
     pub hint: Worded,
-    /// Where, and what else is known.
+    /// Further details.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub context: Map<String, Value>,
 }
 
-/// Who has to do what.
+/// What a run waits for.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct WaitingView {
     /// `approval`, `lapsed`, `decision`, `person`, `budget`, `adrift`, `agent` or `variable`.
@@ -121,38 +120,38 @@ pub struct WaitingView {
     /// The step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// The run that waits, where it is one that a step started.
+    /// The child run that waits, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
-    /// What is asked, or what is known.
+    /// The question or explanation.
     pub message: String,
-    /// The digest of what is shown; a decision names it.
+    /// The digest of what is shown, for the decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// Who may decide, by the name of their account; anybody when empty.
+    /// Accounts that may decide; anyone if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by: Vec<String>,
-    /// The schema of the answer that a yes needs.
+    /// The schema of the answer to approve with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<Value>,
-    /// What will be done after a yes.
+    /// What happens after approval.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shown: Vec<ShownView>,
-    /// What differs from what was approved before.
+    /// Changes since the previous approval.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<ChangeView>,
-    /// When it lapses or lapsed, in milliseconds since 1970.
+    /// When it expires or expired, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_ms: Option<u64>,
-    /// How a person has to show to be there, at least: `elicitation`, `terminal` or `pin`.
+    /// The minimum proof of presence: `elicitation`, `terminal` or `pin`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub presence: Option<Presence>,
-    /// The request whose end nobody saw.
+    /// The request with an unknown outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<Box<SentView>>,
-    /// That it did not happen can be said from this time on, in milliseconds since 1970: until then
-    /// the request may still arrive. Nothing once that is over.
+    /// The request may still arrive until this time (milliseconds since 1970); only then can it be
+    /// declared not to have happened. Absent once it has passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may_arrive_until_ms: Option<u64>,
 }
@@ -162,23 +161,23 @@ pub struct WaitingView {
 pub struct ShownView {
     /// The step.
     pub step: String,
-    /// The request in short.
+    /// The request in brief.
     pub request: String,
-    /// The same with where it goes to.
+    /// The request with its full URL.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub target: String,
     /// Its arguments.
     pub arguments: Value,
 }
 
-/// Something that differs from what was approved before.
+/// A change since the previous approval.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ChangeView {
     /// The step.
     pub step: String,
     /// What was shown.
     pub before: Value,
-    /// What it would be.
+    /// What it is now.
     pub after: Value,
 }
 
@@ -187,31 +186,31 @@ pub struct ChangeView {
 pub struct DueView {
     /// The step.
     pub step_id: String,
-    /// Its name for people.
+    /// Its name for display.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// What to do.
     pub prompt: String,
-    /// Who to be.
+    /// The role to take on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_role: Option<String>,
     /// Hints.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub guidance: Vec<String>,
-    /// What will be checked.
+    /// What is checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
     /// The schema of the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Value>,
-    /// Which try it is.
+    /// The attempt number.
     pub attempt: u32,
-    /// Tries that are left, this one included.
+    /// Remaining attempts, including this one.
     pub attempts_left: u32,
-    /// What was wrong with the last one.
+    /// The faults of the last submission.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub issues: Vec<IssueView>,
-    /// What a person said when it was sent back.
+    /// A person's comment when sending it back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
 }
@@ -219,7 +218,7 @@ pub struct DueView {
 /// What is wrong with a submission.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct IssueView {
-    /// What.
+    /// The fault.
     pub message: String,
     /// What to do.
     #[schemars(with = "String")]
@@ -227,7 +226,8 @@ pub struct IssueView {
 }
 
 impl RunView {
-    /// A run as it is at one moment, with what only its surroundings tell.
+    /// The view of a run, including what its own journal does not tell: its child runs, and whether
+    /// it is orphaned.
     pub(crate) fn of(snapshot: &Snapshot) -> RunView {
         let mut view = RunView::alone(&snapshot.flow, &snapshot.state, snapshot.relaxed);
         if !snapshot.below.is_empty() {
@@ -239,7 +239,7 @@ impl RunView {
         view
     }
 
-    /// A run as its journal has it.
+    /// The view of a run from its own journal alone.
     fn alone(flow: &Flow, state: &State, relaxed: bool) -> RunView {
         let status = view::status(flow, state);
         let nonce = state.head.nonce.as_str();
@@ -287,12 +287,12 @@ impl RunView {
         }
     }
 
-    /// Whether it has come to its end.
+    /// Whether the run has ended.
     pub fn has_ended(&self) -> bool {
         self.status.has_ended()
     }
 
-    /// Nobody drives it: it waits for somebody who takes it up.
+    /// Marks the run as waiting because no process drives it.
     pub(crate) fn is_adrift(&mut self) {
         self.status = RunStatus::Waiting;
         let message = "nothing is driving this run".to_owned();
@@ -300,7 +300,7 @@ impl RunView {
         self.next = Some(NextAction::resume(&self.run_id));
     }
 
-    /// Says what of its world is not here, where nobody can drive it for that reason.
+    /// Reports which part of its world is missing, if that keeps it from being driven.
     pub(crate) async fn lacks(&mut self, reader: &Reader, run: &RunId) {
         let Ok(snapshot) = reader.runs().snapshot(run).await else { return };
         if let Some(missing) = world::missing(reader, &snapshot.state.head).await {
@@ -313,13 +313,13 @@ impl RunView {
         self.waiting.iter().any(|waiting| waiting.kind == kind)
     }
 
-    /// Whether it only lacks somebody who drives it: what else it waits for nobody can answer.
+    /// Whether it needs only a process to drive it: everything else it waited for has expired.
     pub(crate) fn goes_on_by_itself(&self) -> bool {
         let drives = |kind| matches!(kind, WaitingKind::Adrift | WaitingKind::Lapsed);
         !self.waiting.is_empty() && self.waiting.iter().all(|waiting| drives(waiting.kind))
     }
 
-    /// It waits for what a run of one of its steps waits for.
+    /// Adds what a child run waits for.
     pub(crate) fn waits_with(&mut self, child: RunView) {
         self.status = RunStatus::Waiting;
         let run = child.run_id;
@@ -336,18 +336,18 @@ fn principal(actor: &Actor) -> Option<String> {
     is_named.then(|| actor.name.clone())
 }
 
-/// Steps in the order of the workflow, each with its executions behind it.
+/// The steps in workflow order, each followed by its executions.
 fn steps(flow: &Flow, state: &State) -> Vec<StepView> {
     let mut all = Vec::new();
     for node in flow.nodes() {
         let own = state.step(&node.key);
         let inner = state.below(&node.key).filter(|(key, step)| {
-            // Checks of a claim belong to the step that made it.
+            // Checks of a submission are part of its step.
             let own = !key.as_str().contains("::verify@");
             own && (step.began_ms.is_some() || step.phase.is_closed())
         });
         let inner: Vec<(&StepKey, &StepState)> = inner.collect();
-        // A loop of a guide has no execution of its own.
+        // A loop in a guide has no execution of its own.
         let walked = own.is_none() && !inner.is_empty();
         if !walked {
             let pending = StepState::default();
@@ -362,7 +362,7 @@ fn step(flow: &Flow, key: &StepKey, own: &StepState, state: &State) -> StepView 
     let end = own.ended_ms.unwrap_or(state.now_ms);
     let took = own.began_ms.map_or(0, |began| end.saturating_sub(began));
     let failed = matches!(own.phase, Phase::Failed | Phase::Backoff(_) | Phase::Unknown(_));
-    // A list that goes on without some of its items.
+    // A list may succeed although some of its items failed.
     let failed = failed || own.items.is_some() && own.phase == Phase::Succeeded;
     let output = own.output.as_ref().filter(|_| own.phase == Phase::Succeeded);
     StepView {
@@ -388,14 +388,15 @@ impl ProblemView {
         }
     }
 
-    /// The kind of problem, where it is a known one.
+    /// The problem code, if it is a known one.
     pub fn kind(&self) -> Option<Code> {
         Code::ALL.iter().copied().find(|code| code.name() == self.code)
     }
 }
 
 impl WaitingView {
-    /// As it is at a time. A question that nobody may answer any more shows nothing to agree to.
+    /// The view at a given time. A question that can no longer be answered shows nothing to
+    /// approve.
     fn at(mut self, now_ms: u64) -> WaitingView {
         self.may_arrive_until_ms = self.may_arrive_until_ms.filter(|until| *until > now_ms);
         if self.kind != WaitingKind::Approval || self.expires_ms.is_none_or(|at| at > now_ms) {
@@ -405,7 +406,7 @@ impl WaitingView {
         WaitingView { message, ..self }.lapsed()
     }
 
-    /// As it is once the time of the whole run is up: nobody can answer anything any more.
+    /// The view after the deadline of the run, when nothing can be answered any more.
     fn after(self, deadline_ms: u64) -> WaitingView {
         let message = format!("the time of this run is up: {}", self.message);
         let (expires_ms, may_arrive_until_ms) = (Some(deadline_ms), None);
@@ -475,7 +476,7 @@ impl WaitingView {
     }
 }
 
-/// The request of a step whose end nobody saw.
+/// The request of a step whose outcome is unknown.
 fn in_doubt(state: &State, key: &StepKey) -> Option<Box<SentView>> {
     let step = state.step(key)?;
     let attempt = step.in_doubt.as_deref()?;
@@ -483,7 +484,7 @@ fn in_doubt(state: &State, key: &StepKey) -> Option<Box<SentView>> {
     Some(Box::new(SentView::of(attempt, began_ms)))
 }
 
-/// What the person of a run has to do at least. One with a PIN signs, whatever else is wanted.
+/// The minimum proof of presence for a run. If the person has a PIN, it is always required.
 fn presence(head: &RunCreated) -> Presence {
     match (head.presence, &head.person) {
         (Presence::Pin, _) | (_, Some(_)) => Presence::Pin,
@@ -545,7 +546,7 @@ impl IssueView {
     }
 }
 
-/// What to do next where only the state knows it: what a process lacks, or a limit that is reached.
+/// The next action that only the state tells: to supply what a process lacks, or to raise a limit.
 fn due_next(state: &State, status: RunStatus) -> Option<NextAction> {
     let run = &state.head.run;
     match status {
@@ -560,7 +561,7 @@ fn due_next(state: &State, status: RunStatus) -> Option<NextAction> {
     }
 }
 
-/// The call that gives a process the secret that it lacked.
+/// The call that supplies the missing secret.
 fn lacked(run: &str, failure: &Failure) -> Option<NextAction> {
     if !failure.is(Code::SecretNotFound) {
         return None;
@@ -570,15 +571,14 @@ fn lacked(run: &str, failure: &Failure) -> Option<NextAction> {
     told.or_else(|| told_by_0_1(run, failure)).map(NextAction)
 }
 
-/// The same out of what version 0.1.0 kept beside such a failure: a command line whose last word is
-/// the input.
+/// Like [`lacked`], for failures stored by version 0.1.0: a command line that ends with the input.
 fn told_by_0_1(run: &str, failure: &Failure) -> Option<Invocation> {
     let line = failure.context.as_deref()?.get("next")?.as_str()?;
     let input = line.rsplit_once(" -i ").map(|(_, input)| input.trim_end_matches("=…"));
     Some(input.map_or_else(|| resume(run), |input| resume_with(run, input)))
 }
 
-/// The one thing to do next, by whom it concerns.
+/// The next action, depending on who has to act.
 fn next(
     run: &str,
     status: RunStatus,

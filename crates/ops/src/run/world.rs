@@ -1,5 +1,5 @@
-//! The worlds of runs: the catalogs, texts and configuration that a run goes on with, whatever
-//! folder this process was started in.
+//! The worlds of runs: the catalogs, texts and configuration that a run uses, regardless of the
+//! folder that this process was started in.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -23,12 +23,12 @@ use crate::compiled_workflow::CompiledWorkflow;
 use crate::prelude::*;
 use crate::recent::Recent;
 
-/// A world, ready to be used.
+/// A world that is ready for use.
 #[derive(Debug)]
 pub(crate) struct OpenedWorld {
-    /// What acts in it: for the run's workspace, with the versions that it is pinned to.
+    /// The writer for the run's workspace, with the catalog versions that the run is pinned to.
     pub(crate) writer: Writer,
-    /// What it is; nothing for what this process does for itself.
+    /// Its description; `None` for what this process does on its own behalf.
     pub(crate) world: Option<RunWorld>,
     pins: PinsById,
     texts: BTreeMap<String, Arc<PinnedWorkflow>>,
@@ -42,7 +42,7 @@ pub(crate) struct OpenedWorld {
 pub(crate) struct PinnedWorkflow {
     text: PinnedText,
     language: u32,
-    /// Where it is in the library, and so read already.
+    /// The library entry with the same text, if there is one; it has already been read.
     entry: Option<Arc<LibraryEntry>>,
     compiled: OnceLock<Option<Arc<CompiledWorkflow>>>,
 }
@@ -64,14 +64,14 @@ impl PinnedWorkflow {
         }
     }
 
-    /// The workflow. It was without errors when it was pinned, and is not checked again.
+    /// The compiled workflow. It had no errors when it was pinned, and is not checked again.
     pub(crate) fn compiled(&self) -> Option<Arc<CompiledWorkflow>> {
         let compile = || CompiledWorkflow::pinned(&self.text.text, self.language).map(Arc::new);
         self.compiled.get_or_init(compile).clone()
     }
 }
 
-/// What a workflow names: catalogs that it may call, and workflows that it runs.
+/// What a workflow refers to: the catalogs it may call, and the workflows it runs.
 struct WorkflowReferences {
     catalogs: BTreeSet<CatalogId>,
     workflows: BTreeSet<String>,
@@ -99,35 +99,36 @@ impl WorkflowReferences {
     }
 }
 
-/// Which versions a run goes on with.
+/// Which versions a run continues with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum VersionChoice {
-    /// Those that it has; what was not there when it began is pinned now.
+    /// The pinned ones; anything that did not exist when the run started is pinned now.
     Pinned,
-    /// The newest catalogs, with the texts that it has.
+    /// The newest catalogs, with the pinned texts.
     LatestCatalogs,
-    /// The newest of everything.
+    /// The newest version of everything.
     Latest,
 }
 
-/// Where the texts of other workflows come from.
+/// Finds the text of another workflow.
 type FindText<'f> = dyn Fn(&str) -> Option<Arc<PinnedWorkflow>> + 'f;
-/// Where the versions of catalogs come from.
+/// Finds the version of a catalog.
 type FindPin<'f> = dyn Fn(&CatalogId) -> Option<Arc<CatalogPin>> + 'f;
 
 impl OpenedWorld {
-    /// What this process does for itself: with everything as it is now.
+    /// The world for what this process does on its own behalf: everything as it is now.
     pub(crate) fn live(writer: Writer) -> OpenedWorld {
         OpenedWorld::new(writer, None, BTreeMap::new(), BTreeMap::new())
     }
 
-    /// The world of a run of a workflow that begins now, in the workspace of a writer.
+    /// The world for a run that starts now in the writer's workspace.
     pub(crate) fn newest(writer: &Writer, workflow: &Workflow) -> OpenedWorld {
         let texts = |id: &str| newest_text(writer, id);
         OpenedWorld::gather(writer, workflow, &texts, &|id| newest_pin(writer, id))
     }
 
-    /// The part of this world that a workflow needs; what is not in it is taken as it is now.
+    /// The part of this world that a workflow needs; anything missing is taken in its newest
+    /// version.
     pub(crate) fn part(&self, workflow: &Workflow) -> OpenedWorld {
         let writer = &self.writer;
         let pins = |id: &CatalogId| self.pins.get(id).cloned().or_else(|| newest_pin(writer, id));
@@ -138,7 +139,7 @@ impl OpenedWorld {
         self.texts.get(id).cloned().or_else(|| newest_text(&self.writer, id))
     }
 
-    /// The world that a run of this one goes on in, with a text of its workflow.
+    /// The world that a run of this world continues in, for the given text of its workflow.
     pub(crate) fn moved(&self, workflow: &Workflow, versions: VersionChoice) -> OpenedWorld {
         let writer = &self.writer;
         match versions {
@@ -151,8 +152,8 @@ impl OpenedWorld {
         }
     }
 
-    /// All that a workflow, and those that it runs, refers to. What is not there is not pinned: a
-    /// step that needs it fails as one that was never there.
+    /// Collects everything that a workflow and the workflows it runs refer to. Missing references
+    /// are not pinned: a step that needs one fails as if it had never existed.
     fn gather(
         writer: &Writer,
         workflow: &Workflow,
@@ -195,18 +196,18 @@ impl OpenedWorld {
         OpenedWorld { writer, world, pins, texts, drafts: Recent::new(limits::DRAFTED_REQUESTS) }
     }
 
-    /// The text of a workflow that it is pinned to.
+    /// The pinned text of a workflow.
     pub(crate) fn text(&self, workflow: &str) -> Option<&Arc<PinnedWorkflow>> {
         self.texts.get(workflow)
     }
 
-    /// The texts that it refers to, to be kept with the run.
+    /// The texts that this world refers to, to be stored with the run.
     pub(crate) fn pinned_texts(&self) -> Vec<PinnedText> {
         let records = self.pins.values().map(|pin| &pin.text);
         self.texts.values().map(|text| &text.text).chain(records).cloned().collect()
     }
 
-    /// The texts of a workflow and of all that it runs, by id; nothing for one that is not there.
+    /// The texts of a workflow and of all workflows it runs, by id; `None` for a missing one.
     pub(crate) fn texts_below(&self, workflow: &str) -> BTreeMap<String, Option<Arc<str>>> {
         let (mut known, mut open) = (BTreeMap::new(), vec![workflow.to_owned()]);
         while let Some(id) = open.pop() {
@@ -239,10 +240,10 @@ fn newest_pin(writer: &Writer, id: &CatalogId) -> Option<Arc<CatalogPin>> {
     shelf.newest_pin(&record).ok()
 }
 
-/// The worlds that this process has open: those that were used last.
+/// The worlds that this process has open, limited to the most recently used.
 #[derive(Debug)]
 pub(crate) struct WorldCache {
-    /// What acts for this process.
+    /// The writer of this process.
     root: Writer,
     workspaces: Recent<Locations, Writer>,
     /// By the workspace and what is pinned.
@@ -255,7 +256,7 @@ impl WorldCache {
         WorldCache { root, workspaces, opened: Recent::new(limits::WORLDS_OPEN) }
     }
 
-    /// What acts for a workspace whose configuration is in a file.
+    /// The writer for a workspace, with the given configuration file.
     fn workspace(&self, folder: &str, config: Option<&str>) -> Writer {
         let (folder, config) = (Path::new(folder), config.map(Path::new));
         let own = &self.root.reader.locations;
@@ -271,7 +272,8 @@ impl WorldCache {
         })
     }
 
-    /// Has a world at hand for a run of a workspace that is about to begin.
+    /// Caches the world of a run that is about to start; returns an equal one if it is already
+    /// open.
     pub(crate) fn keep(&self, workspace: &str, world: OpenedWorld) -> Arc<OpenedWorld> {
         let Some(pinned) = world.world.clone() else { return Arc::new(world) };
         self.find(workspace, &pinned).unwrap_or_else(|| {
@@ -285,14 +287,14 @@ impl WorldCache {
         self.opened.find(|(folder, pinned), _| folder == workspace && pinned == world)
     }
 
-    /// What there is now where a run belongs, for one whose own world is not complete.
+    /// The current state of a run's workspace, for a run whose own world is incomplete.
     pub(crate) fn live(&self, head: &RunCreated) -> OpenedWorld {
         let config = head.world.as_ref().and_then(|world| world.config.as_deref());
         OpenedWorld::live(self.workspace(&head.workspace, config))
     }
 
-    /// The world of a run; one that was started without gets that of its workspace as it is now,
-    /// which is to be recorded.
+    /// Opens the world of a run. A run that started without one gets the current state of its
+    /// workspace, which must then be recorded.
     pub(crate) async fn open(
         &self,
         head: &RunCreated,
@@ -316,7 +318,7 @@ impl WorldCache {
         Ok((self.keep(&head.workspace, opened), None))
     }
 
-    /// The world of a run that was started without one.
+    /// The first world of a run that started without one.
     async fn first(&self, head: &RunCreated) -> Result<Arc<OpenedWorld>, MissingWorld> {
         let missing = || MissingWorld::Workflow { workflow: head.workflow.clone() };
         let own = text_of(&self.root.reader, &head.text_hash).await?.ok_or_else(missing)?;
@@ -326,9 +328,9 @@ impl WorldCache {
     }
 }
 
-/// Why a run cannot have its world, as far as that can be told without reading it.
+/// Why a run's world cannot be opened, if that is clear without reading it.
 fn unusable(head: &RunCreated) -> Option<MissingWorld> {
-    // A process without a folder starts runs that belong to none.
+    // The workspace is empty if the process that started the run had no folder.
     if !head.workspace.is_empty() && !Path::new(&head.workspace).is_dir() {
         return Some(MissingWorld::Workspace { path: head.workspace.clone() });
     }
@@ -337,7 +339,7 @@ fn unusable(head: &RunCreated) -> Option<MissingWorld> {
     head.world.as_deref().is_some_and(newer).then_some(MissingWorld::Newer)
 }
 
-/// What of a run's world is not here, without making any of it ready.
+/// The first part of a run's world that is missing, determined without opening the world.
 pub(crate) async fn missing(reader: &Reader, head: &RunCreated) -> Option<MissingWorld> {
     if let Some(missing) = unusable(head) {
         return Some(missing);
@@ -374,7 +376,7 @@ fn unreadable(error: &impl ToString) -> MissingWorld {
     MissingWorld::Unreadable { reason: error.to_string() }
 }
 
-/// A world out of what is kept for runs.
+/// Reads a world from what is stored for runs.
 async fn read(writer: &Writer, world: &RunWorld) -> Result<OpenedWorld, MissingWorld> {
     let (mut pins, mut texts) = (BTreeMap::new(), BTreeMap::new());
     for (id, hash) in &world.workflows {
@@ -404,7 +406,7 @@ impl OpenedWorld {
         Ok(())
     }
 
-    /// Whether every document is there. One that only its catalog still has is kept again.
+    /// Checks that every document is present. One that only its catalog still has is stored again.
     fn has_documents(&self) -> Result<(), MissingWorld> {
         let catalogs = &self.writer.reader.shelf;
         for (id, pin) in &self.pins {
@@ -420,7 +422,7 @@ impl OpenedWorld {
     }
 }
 
-/// The problem of a catalog that came after its run had begun.
+/// The problem with a catalog that was added after its run had started.
 pub(crate) fn came_later(catalog: &str) -> Problem {
     let message = format!("catalog `{catalog}` came after this run had begun");
     let hint = Hint::text("let it go on with ").call(Invocation::of("workflow.resume"));

@@ -1,40 +1,39 @@
-//! `workflow.delete`: a workflow is gone, until it is restored.
+//! `workflow.delete`: deletes a workflow, which can be restored.
 
 use milepost_store::{LibraryMatch, SourceKind};
 
 use super::{ReadOnlyWorkflow, change, elsewhere, expecting, id_of, problem, runners};
 use crate::prelude::*;
 
-/// Which one.
+/// The workflow to delete.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// Its id.
     pub workflow_id: String,
-    /// The version you have seen.
+    /// The version last seen.
     pub expected_version: Option<String>,
 }
 
-/// What is gone.
+/// What was deleted.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// Its id.
     pub workflow_id: String,
-    /// It is gone.
+    /// Always true.
     pub deleted: bool,
-    /// The file that it was.
+    /// The deleted file.
     pub path: String,
-    /// The version that it was, which `workflow.restore` brings back.
+    /// The deleted version, which `workflow.restore` brings back.
     pub version: String,
-    /// The workflow of a source that is only read, which counts from now on.
+    /// A workflow from a read-only source that is no longer hidden.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncovers: Option<ReadOnlyWorkflow>,
-    /// Which workflows still run it.
+    /// Workflows that still run it.
     pub warnings: Vec<String>,
 }
 
 operation! {
-    /// Deletes a workflow.
     DeleteWorkflow: "workflow.delete", "Delete a workflow", include_str!("delete.md");
     doors: [Door::Tool(Tool::FULL), Door::Command("workflow delete")];
     run: delete_workflow(Writer, Request) -> Response;

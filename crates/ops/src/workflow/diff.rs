@@ -7,32 +7,32 @@ use super::versions::VersionedWorkflow;
 use crate::limits::VERSION_SHOWN_DIGITS;
 use crate::prelude::*;
 
-/// Which ones. A version goes by its first digits, as long as no other begins so.
+/// The versions to compare. Each may be abbreviated to a unique prefix.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The id of the workflow.
+    /// The workflow's id.
     pub workflow_id: String,
-    /// The older version; the one before the other unless given.
+    /// The older version; defaults to the predecessor of `to`.
     pub from: Option<String>,
-    /// The newer version; what the workflow says now unless given.
+    /// The newer version; defaults to the current text.
     pub to: Option<String>,
 }
 
 /// What changed.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
-    /// The id of the workflow.
+    /// The workflow's id.
     pub workflow_id: String,
     /// The older version.
     pub from: String,
     /// The newer version.
     pub to: String,
-    /// How many lines are new.
+    /// The number of added lines.
     pub added: usize,
-    /// How many lines are gone.
+    /// The number of removed lines.
     pub removed: usize,
-    /// A unified diff; empty when nothing changed.
+    /// A unified diff; empty if nothing changed.
     pub diff: String,
 }
 
@@ -73,7 +73,7 @@ fn newest(record: &VersionedWorkflow) -> Result<Digest> {
     record.past.items.first().map(|one| one.version).ok_or_else(|| alone(record))
 }
 
-/// The version that one took the place of.
+/// The version that was replaced by the given one.
 fn before(record: &VersionedWorkflow, version: Digest) -> Result<Digest> {
     let items = &record.past.items;
     let at = items.iter().position(|one| one.version == version).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! `workflow.get`: the text of a workflow, for whoever wants to read or change it.
+//! `workflow.get`: the text of a workflow, for reading or editing.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use milepost_syntax::source::Source;
 use super::{DocumentFormat, ViolationView, content, id_of, violations};
 use crate::prelude::*;
 
-/// Which one.
+/// The workflow to get.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
@@ -19,28 +19,28 @@ pub struct Request {
     pub workflow_id: String,
 }
 
-/// A workflow, or what should be one.
+/// A workflow, possibly an invalid one.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// Its id.
     pub workflow_id: String,
-    /// Its file; of a built-in workflow only the name.
+    /// Its file; for a built-in workflow only the name.
     pub path: String,
-    /// How it is written.
+    /// Its format.
     pub format: Option<DocumentFormat>,
-    /// The very text, for editing.
+    /// The exact text, for editing.
     pub content: String,
-    /// What it says, as JSON; null when it cannot be read as such.
+    /// The text as JSON; null if it does not parse.
     pub parsed: Option<Value>,
-    /// The hash of its bytes: `expected_version` of a change to this text.
+    /// The hash of its bytes: pass it as `expected_version` to change it.
     pub version: String,
-    /// `manifest` or `guide`, when that can be told.
+    /// `manifest` or `guide`, if known.
     #[serde(with = "crate::enum_names")]
     #[schemars(with = "Option<String>")]
     pub kind: Option<Spelling>,
-    /// Which kind of source it comes from.
+    /// The kind of its source.
     pub source: String,
-    /// Whether its source is only read: saving it makes one in the runtime directory.
+    /// Whether its source is read-only: saving creates a copy in the runtime directory.
     pub read_only: bool,
     /// Whether it can be used.
     pub valid: bool,
@@ -50,7 +50,6 @@ pub struct Response {
 }
 
 operation! {
-    /// Gets a workflow.
     GetWorkflow: "workflow.get", "Get a workflow", include_str!("get.md");
     doors: [Door::Tool(Tool::CORE), Door::Command("workflow show")];
     run: get_workflow(Reader, Request) -> Response;

@@ -1,8 +1,8 @@
-//! A moment as people and programs write it.
+//! Timestamps as text.
 
 use milepost_engine::time::rfc3339;
 
-/// Milliseconds since 1970 in the form of RFC 3339, to the second, in UTC.
+/// Formats milliseconds since 1970 as RFC 3339 in UTC, to the second.
 pub(crate) fn text(at_ms: u64) -> String {
     format!("{:.19}Z", rfc3339(at_ms))
 }

@@ -1,8 +1,7 @@
-//! What differs between two texts, line by line, in the form that every tool reads: a unified
-//! diff.
+//! The differences between two texts, line by line, as a unified diff.
 //!
-//! By Myers' algorithm, which finds the fewest lines to change. Texts that have too little in
-//! common for that are told as one taking the place of the other.
+//! Uses Myers' algorithm, which finds the smallest set of changed lines. If the texts have too
+//! little in common for that, the whole of one replaces the other.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -10,14 +9,14 @@ use std::ops::Range;
 
 use crate::limits::{DIFF_CHANGES, DIFF_CONTEXT_LINES};
 
-/// What differs.
+/// The differences between two texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
-    /// The unified diff; empty when nothing differs.
+    /// The unified diff; empty if the texts are equal.
     pub(crate) text: String,
-    /// How many lines are new.
+    /// The number of added lines.
     pub(crate) added: usize,
-    /// How many lines are gone.
+    /// The number of removed lines.
     pub(crate) removed: usize,
 }
 
@@ -29,7 +28,7 @@ enum Edit {
     Add { new: usize },
 }
 
-/// Compares two texts; `names` says what they are.
+/// Compares two texts, labeled with `names`.
 pub(crate) fn difference(old: &str, new: &str, names: [&str; 2]) -> Difference {
     let (old, new): (Vec<&str>, Vec<&str>) =
         (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
@@ -47,7 +46,7 @@ pub(crate) fn difference(old: &str, new: &str, names: [&str; 2]) -> Difference {
     Difference { text, added, removed }
 }
 
-/// The whole way from one text to the other.
+/// All edits that turn one text into the other.
 fn edits(old: &[&str], new: &[&str]) -> Vec<Edit> {
     let same = |(one, other): &(&&str, &&str)| one == other;
     let head = old.iter().zip(new).take_while(same).count();
@@ -63,7 +62,7 @@ fn edits(old: &[&str], new: &[&str]) -> Vec<Edit> {
     edits
 }
 
-/// The way through the part that differs at both of its ends.
+/// The edits between the common prefix and the common suffix.
 fn middle(old: &[&str], olds: Range<usize>, new: &[&str], news: Range<usize>) -> Vec<Edit> {
     let mut known = HashMap::new();
     let old_numbers = numbered(&old[olds.clone()], &mut known);
@@ -75,7 +74,7 @@ fn middle(old: &[&str], olds: Range<usize>, new: &[&str], news: Range<usize>) ->
     walk_back(&trace, olds, news)
 }
 
-/// The same number for the same line: numbers are compared faster.
+/// Maps equal lines to equal numbers, which are faster to compare.
 fn numbered<'t>(lines: &[&'t str], known: &mut HashMap<&'t str, usize>) -> Vec<usize> {
     let number = |line: &&'t str| {
         let next = known.len();
@@ -84,8 +83,8 @@ fn numbered<'t>(lines: &[&'t str], known: &mut HashMap<&'t str, usize>) -> Vec<u
     lines.iter().map(number).collect()
 }
 
-/// How far down each diagonal one gets with so many changes, for each number of changes up to the
-/// fewest that will do; none when they are too many. Diagonal `k` of `d` changes is at `k + d`.
+/// The furthest position reached on each diagonal, for each number of changes up to the minimum
+/// needed; `None` if too many changes are needed. Diagonal `k` for `d` changes is at index `k + d`.
 fn shortest(old: &[usize], new: &[usize]) -> Option<Vec<Vec<usize>>> {
     let mut trace: Vec<Vec<usize>> = Vec::new();
     for changes in 0..=DIFF_CHANGES.min(old.len() + new.len()) {
@@ -95,7 +94,7 @@ fn shortest(old: &[usize], new: &[usize]) -> Option<Vec<Vec<usize>>> {
                 Some(before) => step(before, at, changes),
                 None => 0,
             };
-            // The diagonal is `x - y`, and `at` is `changes` more.
+            // The diagonal is `x - y`, and `at` is the diagonal plus `changes`.
             let mut y = x + changes - at;
             while x < old.len() && y < new.len() && old[x] == new[y] {
                 (x, y) = (x + 1, y + 1);
@@ -111,8 +110,8 @@ fn shortest(old: &[usize], new: &[usize]) -> Option<Vec<Vec<usize>>> {
     None
 }
 
-/// How far one gets on a diagonal with one more change: by a removal from the diagonal before it,
-/// or by an addition from the one behind it, whichever leads further.
+/// The furthest position on a diagonal with one more change: by a removal from the diagonal below,
+/// or by an addition from the one above, whichever gets further.
 fn step(before: &[usize], at: usize, changes: usize) -> usize {
     match is_addition(before, at, changes) {
         true => before[at],
@@ -120,8 +119,9 @@ fn step(before: &[usize], at: usize, changes: usize) -> usize {
     }
 }
 
-/// `before` has one change less, so its diagonal `k` is at `k + changes - 1`: that of `at` lies
-/// between `at - 2`, which a removal leads from, and `at`, which an addition does.
+/// `before` has one change less, so its diagonal `k` is at `k + changes - 1`. The diagonal of `at`
+/// therefore lies between `at - 2`, from which a removal leads to it, and `at`, from which an
+/// addition does.
 fn is_addition(before: &[usize], at: usize, changes: usize) -> bool {
     at == 0 || (at != 2 * changes && before[at - 2] < before[at])
 }
@@ -157,7 +157,7 @@ fn walk_back(trace: &[Vec<usize>], olds: Range<usize>, news: Range<usize>) -> Ve
     edits
 }
 
-/// The parts of the way that are shown: what changes, and some lines around it.
+/// The ranges of edits to show: the changes, with some context lines.
 fn hunks(edits: &[Edit]) -> Vec<Range<usize>> {
     let mut hunks: Vec<Range<usize>> = Vec::new();
     let changed = edits.iter().enumerate().filter(|(_, edit)| !matches!(edit, Edit::Keep { .. }));
@@ -205,7 +205,7 @@ impl Edit {
     }
 }
 
-/// `first,count`, as the heading of a hunk has it.
+/// `first,count`, as in a hunk header.
 fn range(lines: &[usize]) -> String {
     match (lines.first(), lines.len()) {
         (None, _) => "0,0".to_owned(),
@@ -219,7 +219,8 @@ mod tests {
     use super::{Edit, difference, edits};
     use crate::limits::DIFF_CHANGES;
 
-    /// The way leads from the one text to the other, and is as short as another algorithm finds.
+    /// Checks that the edits turn one text into the other, and that they are as few as another
+    /// algorithm finds.
     fn check(old: &[&str], new: &[&str]) {
         let way = edits(old, new);
         let olds: Vec<&str> =
@@ -231,7 +232,7 @@ mod tests {
         assert_eq!(kept, in_common(old, new), "{old:?} {new:?} {way:?}");
     }
 
-    /// The length of the longest sequence that is in both.
+    /// The length of the longest common subsequence.
     fn in_common(old: &[&str], new: &[&str]) -> usize {
         let mut above = vec![0; new.len() + 1];
         for one in old {
@@ -247,7 +248,7 @@ mod tests {
 
     #[test]
     fn the_way_is_right_and_short() {
-        // Every pair of texts of up to four lines of three kinds.
+        // Every pair of texts with up to four lines out of three distinct ones.
         let mut texts: Vec<Vec<&str>> = vec![vec![]];
         let mut at = 0;
         while texts[at].len() < 4 {

@@ -1,4 +1,4 @@
-//! `workflow.list`: every workflow, and every file that should be one.
+//! `workflow.list`: lists every workflow, and every file that should be one but is invalid.
 
 use milepost_model::workflow::Spelling;
 use milepost_store::{SourceKind, WorkflowSummary};
@@ -6,20 +6,20 @@ use milepost_store::{SourceKind, WorkflowSummary};
 use super::{DocumentFormat, ViolationView};
 use crate::prelude::*;
 
-/// Which ones; all unless said.
+/// Filters; none by default.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Words that the id, the title or the description holds.
+    /// Words in the id, title or description.
     pub query: Option<String>,
-    /// A label that they bear.
+    /// A tag they must have.
     pub tag: Option<String>,
-    /// The source that they come from: `runtime`, `path`, `user` or `built-in`.
+    /// The kind of source: `runtime`, `path`, `user` or `built-in`.
     #[schemars(extend("x-rare" = true))]
     pub source: Option<String>,
-    /// `next_cursor` of the answer before.
+    /// `next_cursor` of the last page.
     pub cursor: Option<String>,
-    /// How many at most; 1000 unless given.
+    /// Maximum number; default 1000.
     #[schemars(range(min = 1, max = 1000))]
     pub limit: Option<usize>,
 }
@@ -29,14 +29,14 @@ pub struct Request {
 pub struct Response {
     /// The workflows.
     pub workflows: Vec<WorkflowItem>,
-    /// Files that are no workflow, and why.
+    /// Invalid files, and why.
     pub invalid: Vec<InvalidWorkflowFile>,
-    /// Where to go on; absent at the end.
+    /// Where the next page starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
 
-/// A workflow in short.
+/// A summary of a workflow.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WorkflowItem {
     /// Its id.
@@ -45,43 +45,41 @@ pub struct WorkflowItem {
     #[serde(with = "crate::enum_names")]
     #[schemars(with = "String")]
     pub kind: Spelling,
-    /// The name people see.
+    /// Its name for display.
     pub title: String,
     /// What it does.
     pub description: Option<String>,
-    /// Labels.
+    /// Its tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// Whose steps it has: `agent`, `command`, `approval`.
+    /// What kinds of steps it has: `agent`, `command`, `approval`.
     pub kinds: Vec<String>,
-    /// Which kind of source it comes from.
+    /// The kind of its source.
     pub source: String,
-    /// Whether its source is only read: saving it makes one in the runtime directory.
+    /// Whether its source is read-only: saving creates a copy in the runtime directory.
     pub read_only: bool,
-    /// Its file; of a built-in workflow only the name.
+    /// Its file; for a built-in workflow only the name.
     pub path: String,
-    /// How it is written.
+    /// Its format.
     pub format: Option<DocumentFormat>,
     /// Its version: the hash of its bytes.
     pub version: String,
-    /// How many steps it has, those of loops included.
+    /// The number of steps, including those in loops.
     pub steps: usize,
 }
 
-/// A file that is no workflow.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct InvalidWorkflowFile {
     /// The file.
     pub path: String,
-    /// Why it is none.
+    /// Why it is invalid.
     pub reason: String,
-    /// What is wrong with what it says, at most twenty; `workflow.validate` shows all of it.
+    /// Its violations, at most twenty; `workflow.validate` shows all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<ViolationView>,
 }
 
 operation! {
-    /// Lists workflows.
     ListWorkflows: "workflow.list", "List workflows", include_str!("list.md");
     doors: [Door::Tool(Tool::WORK), Door::Command("workflow list")];
     run: list_workflows(Reader, Request) -> Response;

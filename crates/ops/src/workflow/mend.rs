@@ -1,4 +1,4 @@
-//! Every certain fix of a document applied, round after round.
+//! Applies every certain fix of a document, repeatedly until none is left.
 
 use milepost_model::check::World;
 use milepost_model::document::Document;
@@ -11,18 +11,17 @@ use milepost_syntax::source::{Format, Source};
 use super::{change, problem};
 use crate::prelude::*;
 
-/// A document after its fixes.
+/// A document after applying fixes.
 #[derive(Debug)]
 pub struct MendedDocument {
-    /// The document.
     pub document: Document,
-    /// Its bytes; outside the fixes they are those it had.
+    /// Its bytes, unchanged except for the fixes.
     pub bytes: Vec<u8>,
-    /// How many errors are gone.
+    /// The number of errors fixed.
     pub fixed: usize,
 }
 
-/// Applies certain fixes of errors until there are none; none when there is nothing to fix.
+/// Applies certain fixes of errors until there are none left; `None` if there is nothing to fix.
 pub fn mended(document: &Document, world: World<'_>) -> Option<MendedDocument> {
     let mut mended: Option<MendedDocument> = None;
     for _ in 0..limits::MEND_ROUNDS {
@@ -30,7 +29,7 @@ pub fn mended(document: &Document, world: World<'_>) -> Option<MendedDocument> {
         let (Some(text), Some(source)) = (before.fixed(), &before.source) else { break };
         let bytes = source.with_text(&text);
         let after = Document::read(&bytes, Some(source.format()), world);
-        // A fix that mends nothing would be offered for ever, and must not be written.
+        // A fix without effect would be offered again and again, and must not be written.
         if told(&after) == told(before) {
             break;
         }
@@ -41,8 +40,8 @@ pub fn mended(document: &Document, world: World<'_>) -> Option<MendedDocument> {
     mended
 }
 
-/// Writes a mended document in the place of what a workflow said, which is kept and restorable. A
-/// workflow that somebody changed meanwhile is left alone.
+/// Replaces the text of a workflow with a mended document. The old text is kept and can be
+/// restored. A workflow that has changed in the meantime is left alone.
 pub fn write(
     writer: &Writer,
     id: &WorkflowId,
@@ -59,13 +58,13 @@ pub fn write(
     saved.map(drop).map_err(|error| problem::of_change(error, &writer.reader))
 }
 
-/// How many errors have a certain fix.
+/// The number of errors that have a certain fix.
 pub fn fixable(document: &Document) -> usize {
     let errors = document.violations.iter().filter(|one| one.severity == Severity::Error);
     errors.filter(|one| one.fix.is_some()).count()
 }
 
-/// The errors of a document, as far as a person tells them apart.
+/// The errors of a document as a person tells them apart: by rule and message.
 fn told(document: &Document) -> Vec<(&'static str, &str)> {
     let errors = document.violations.iter().filter(|one| one.severity == Severity::Error);
     errors.map(|one| (one.rule.name(), one.message.as_str())).collect()

@@ -1,7 +1,7 @@
-//! Operations on workflow documents: looked at, checked, written, brought back. One file each.
+//! Operations on workflow documents: reading, checking, writing and restoring them. One file each.
 //!
-//! Only the runtime directory is written. What a document is checked against is decided here, for
-//! every door: the catalogs that are imported, and the workflows beside it.
+//! Only the runtime directory is written to. This module decides, for every door, what a document
+//! is checked against: the imported catalogs, and the other workflows in the library.
 
 pub mod delete;
 pub mod diff;
@@ -29,13 +29,12 @@ use milepost_syntax::source::Format;
 use crate::catalog_commands::CatalogCommands;
 use crate::prelude::*;
 
-/// How a document is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DocumentFormat {
-    /// As YAML.
+    /// YAML.
     Yaml,
-    /// As JSON.
+    /// JSON.
     Json,
 }
 
@@ -64,26 +63,26 @@ pub struct ViolationView {
     #[serde(with = "crate::enum_names")]
     #[schemars(with = "String")]
     pub severity: Severity,
-    /// JSON pointer of what it is about.
+    /// JSON pointer to its location.
     pub path: String,
-    /// The rule it goes back to.
+    /// The violated rule.
     pub rule: String,
     /// What is wrong, in one sentence.
     pub message: String,
-    /// What would be right.
+    /// What was expected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<String>,
-    /// What is there.
+    /// What was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actual: Option<String>,
     /// Line, from 1.
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
-    /// The one next action.
+    /// The next thing to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suggestion: Option<String>,
-    /// A change that mends exactly this: `patch` is a JSON Patch, `edits` are those of the text.
+    /// A change that fixes exactly this: `patch` is a JSON Patch, `edits` are text edits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fix: Option<Value>,
 }
@@ -105,28 +104,28 @@ impl From<&Found> for ViolationView {
     }
 }
 
-/// A workflow of another source than the one that is written.
+/// A workflow from a read-only source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ReadOnlyWorkflow {
     /// `built-in`, `user` or `path`.
     pub source: String,
-    /// Its file; of a built-in workflow only the name.
+    /// Its file; for a built-in workflow only the name.
     pub path: String,
 }
 
-/// Reads and checks a document as every door does.
+/// Reads and checks a document; the same for every door.
 pub fn read(reader: &Reader, bytes: &[u8], format: Option<Format>) -> Document {
     let known = CatalogCommands::of(reader.clone());
     Document::read(bytes, format, known.world())
 }
 
-/// What was found of one severity.
+/// The violations of one severity.
 fn violations(document: &Document, severity: Severity) -> Vec<ViolationView> {
     let found = document.violations.iter().filter(|one| one.severity == severity);
     found.map(ViolationView::from).collect()
 }
 
-/// The text of a document as it is in its file, its byte order mark included.
+/// The text of a document exactly as in its file, including a byte order mark.
 fn content(document: &Document) -> Option<String> {
     let source = document.source.as_ref()?;
     String::from_utf8(source.with_text(source.text())).ok()
@@ -139,7 +138,7 @@ fn id_of(text: &str) -> Result<WorkflowId> {
     })
 }
 
-/// What is expected of a workflow that is there; without a version whatever it is.
+/// The version that the existing workflow must have; any, if none is given.
 fn expecting(version: Option<&str>) -> Result<ExpectedVersion> {
     let Some(text) = version else { return Ok(ExpectedVersion::Any) };
     let Some(version) = Digest::parse(text) else {
@@ -154,8 +153,7 @@ fn change(expected: ExpectedVersion) -> WorkflowChange {
     WorkflowChange { expected, at_ms: now_ms() }
 }
 
-/// The workflow that an id has in a source that is not written, when none of the runtime directory
-/// is before it.
+/// The workflow with this id in a read-only source, unless one in the runtime directory hides it.
 fn elsewhere(reader: &Reader, id: &WorkflowId) -> Option<(ReadOnlyWorkflow, String)> {
     let entry = reader.workflow(id.as_str()).ok()?;
     if entry.source == SourceKind::Runtime {
@@ -165,7 +163,7 @@ fn elsewhere(reader: &Reader, id: &WorkflowId) -> Option<(ReadOnlyWorkflow, Stri
     Some((ReadOnlyWorkflow { source, path }, entry.version.clone()))
 }
 
-/// The workflows that run another one, each as a warning.
+/// A warning for each workflow that runs this one.
 fn runners(reader: &Reader, id: &WorkflowId, then: &str) -> Result<Vec<String>> {
     let listing = reader.listing()?;
     let runs = |item: &&std::sync::Arc<milepost_store::WorkflowSummary>| {

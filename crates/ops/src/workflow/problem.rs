@@ -1,4 +1,4 @@
-//! Why a workflow was not changed, for whoever wanted it.
+//! Explains why a workflow was not changed.
 
 use milepost_model::document::Document;
 use milepost_model::id::WorkflowId;
@@ -7,7 +7,7 @@ use milepost_store::workflows::WorkflowError;
 use super::elsewhere;
 use crate::prelude::*;
 
-/// What a failed change comes to.
+/// Converts the error of a failed change.
 pub(super) fn of_change(error: WorkflowError, reader: &Reader) -> Problem {
     let message = error.to_string();
     match error {
@@ -66,7 +66,7 @@ pub(super) fn of_change(error: WorkflowError, reader: &Reader) -> Problem {
     }
 }
 
-/// There is nothing to change; or there is, where nothing is changed.
+/// The problem when the workflow does not exist, or exists only in a read-only source.
 pub(super) fn missing(reader: &Reader, id: &WorkflowId) -> Problem {
     let Some((there, _)) = elsewhere(reader, id) else { return reader.no_workflow(id.as_str()) };
     let message =
@@ -90,7 +90,7 @@ pub(super) fn see_versions(id: &WorkflowId) -> Hint {
     Hint::text("see ").call(versions)
 }
 
-/// A document that is not written because it has errors.
+/// The problem with a document that is not saved because it has errors.
 pub(super) fn invalid(document: &Document, what: &str) -> Problem {
     let errors = problems::errors(document);
     let (first, more) = (errors.first(), problems::and_more(errors.len()));

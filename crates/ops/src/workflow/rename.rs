@@ -1,4 +1,4 @@
-//! `workflow.rename`: a workflow gets another id.
+//! `workflow.rename`: gives a workflow a new id.
 
 use milepost_model::id::WorkflowId;
 
@@ -7,39 +7,38 @@ use super::{
 };
 use crate::prelude::*;
 
-/// From what to what.
+/// The old and the new id.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The id it has.
+    /// The current id.
     pub workflow_id: String,
-    /// The id it gets.
+    /// The new id.
     pub new_id: String,
-    /// The version you have seen.
+    /// The version last seen.
     pub expected_version: Option<String>,
 }
 
-/// What it is now.
+/// The renamed workflow.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// Its id.
     pub workflow_id: String,
-    /// The id it had.
+    /// The old id.
     pub previous_id: String,
     /// Its file.
     pub path: String,
-    /// How it is written.
+    /// Its format.
     pub format: DocumentFormat,
-    /// Its version: another one, because its text says the new id.
+    /// Its version: a new one, because the text contains the id.
     pub version: String,
-    /// The version it had, which can be restored.
+    /// The old version, which can be restored.
     pub previous_version: String,
-    /// Which workflows still run the old id.
+    /// Workflows that still run the old id.
     pub warnings: Vec<String>,
 }
 
 operation! {
-    /// Renames a workflow.
     RenameWorkflow: "workflow.rename", "Rename a workflow", include_str!("rename.md");
     doors: [Door::Tool(Tool::FULL), Door::Command("workflow rename")];
     run: rename_workflow(Writer, Request) -> Response;
@@ -77,7 +76,7 @@ async fn rename_workflow(writer: &Writer, _: &dyn Caller, request: Request) -> R
     })
 }
 
-/// The new id is that of a workflow in a source that is only read, which would be hidden.
+/// The problem when the new id belongs to a workflow in a read-only source, which would be hidden.
 fn taken(id: &WorkflowId, there: &ReadOnlyWorkflow, version: &str) -> Problem {
     let message = format!("there is a workflow `{id}` already ({})", there.source);
     Problem::new(Code::WorkflowExists, message, "choose another id")

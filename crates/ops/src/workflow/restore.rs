@@ -1,4 +1,4 @@
-//! `workflow.restore`: a workflow says again what it said before, deleted or not.
+//! `workflow.restore`: restores an earlier version of a workflow, even a deleted one.
 
 use milepost_model::finding::Severity;
 use milepost_store::read_document;
@@ -7,36 +7,36 @@ use super::versions::VersionedWorkflow;
 use super::{DocumentFormat, ViolationView, change, expecting, problem, read, violations};
 use crate::prelude::*;
 
-/// Which one.
+/// The version to restore.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The id of the workflow.
+    /// The workflow's id.
     pub workflow_id: String,
-    /// The version, or its first digits, as long as no other begins so.
+    /// The version, or a unique prefix of it.
     pub version: String,
-    /// The version you have seen.
+    /// The version last seen.
     pub expected_version: Option<String>,
 }
 
-/// What it is now.
+/// The restored workflow.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
-    /// The id of the workflow.
+    /// The workflow's id.
     pub workflow_id: String,
     /// Its file.
     pub path: String,
-    /// How it is written.
+    /// Its format.
     pub format: DocumentFormat,
-    /// Its version. Another one than the one restored when that was under another id.
+    /// Its version. Differs from the restored one if that had another id.
     pub version: String,
-    /// The version that was asked for.
+    /// The requested version.
     pub restored_version: String,
-    /// The version that it took the place of, and that can be restored.
+    /// The version it replaced, which can be restored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_version: Option<String>,
-    /// Whether it can be used now: catalogs may have changed since, and what an editor left may
-    /// never have been valid.
+    /// Whether it is valid now: catalogs may have changed, and a text saved by an editor may never
+    /// have been valid.
     pub valid: bool,
     /// Everything that keeps it from being valid.
     pub violations: Vec<ViolationView>,

@@ -1,4 +1,4 @@
-//! `workflow.save`: a text becomes a workflow, or takes the place of one.
+//! `workflow.save`: saves a text as a new workflow, or replaces an existing one.
 
 use milepost_model::document::Document;
 use milepost_model::finding::{Rule, Severity};
@@ -13,19 +13,19 @@ use super::{
 };
 use crate::prelude::*;
 
-/// What to save, and over what.
+/// What to save, and what it may replace.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// The whole text.
     pub content: String,
-    /// The id it is meant to have: one that the text does not say is refused.
+    /// The expected id; a text with another id is rejected.
     #[schemars(extend("x-rare" = true))]
     pub workflow_id: Option<String>,
-    /// How it is written; seen from its first character unless given.
+    /// Its format; detected from the first character by default.
     #[schemars(extend("x-rare" = true))]
     pub format: Option<DocumentFormat>,
-    /// Replaces whatever is there.
+    /// Replaces any existing text.
     #[serde(default)]
     pub overwrite: bool,
     /// The version that may be replaced.
@@ -39,22 +39,21 @@ pub struct Response {
     pub workflow_id: String,
     /// Its file.
     pub path: String,
-    /// How it is written.
+    /// Its format.
     pub format: DocumentFormat,
     /// Its version: the hash of its bytes.
     pub version: String,
-    /// The version that it took the place of, and that can be restored.
+    /// The version it replaced, which can be restored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_version: Option<String>,
-    /// The workflow of a source that is only read, before which this one counts from now on.
+    /// A workflow from a read-only source that this one now hides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overrides: Option<ReadOnlyWorkflow>,
-    /// Everything that deserves a look.
+    /// Findings that do not prevent saving.
     pub warnings: Vec<ViolationView>,
 }
 
 operation! {
-    /// Saves a workflow.
     SaveWorkflow: "workflow.save", "Save a workflow", include_str!("save.md");
     doors: [Door::Tool(Tool::CORE), Door::Command("workflow save")];
     run: save_workflow(Writer, Request) -> Response;
@@ -86,8 +85,8 @@ async fn save_workflow(writer: &Writer, _: &dyn Caller, request: Request) -> Res
     })
 }
 
-/// Writes the text. Whoever has seen the version of a source that is only read writes the first one
-/// of the runtime directory.
+/// Writes the text. If the expected version is that of a read-only source, this creates the first
+/// one in the runtime directory.
 fn save(
     writer: &Writer,
     id: &WorkflowId,
@@ -105,7 +104,7 @@ fn save(
     }
 }
 
-/// Reads the text. YAML may begin like JSON and go on in its own way.
+/// Reads the text, trying YAML if the detected format fails: YAML may start like JSON.
 fn document(reader: &Reader, request: &Request) -> Document {
     let bytes = request.content.as_bytes();
     let document = read(reader, bytes, request.format.map(Into::into));
@@ -118,7 +117,7 @@ fn document(reader: &Reader, request: &Request) -> Document {
     document
 }
 
-/// The id of a document that may be saved.
+/// Checks that a document may be saved, and returns its id.
 fn sound(document: &Document, meant: Option<&str>) -> Result<WorkflowId> {
     let workflow = match &document.workflow {
         Some(workflow) if document.is_valid() => workflow,

@@ -1,4 +1,5 @@
-//! `workflow.validate`: every fault of a document at once. One that is not valid is a good answer.
+//! `workflow.validate`: reports every fault of a document at once. For an invalid document this is
+//! a regular response, not an error.
 
 use milepost_model::document::Document;
 use milepost_model::finding::Severity;
@@ -7,15 +8,15 @@ use milepost_model::workflow::Spelling;
 use super::{DocumentFormat, ViolationView, get, read, violations};
 use crate::prelude::*;
 
-/// A text, or a workflow of the library.
+/// A text, or the id of a workflow in the library.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// The text of a manifest or a guide.
     pub manifest: Option<String>,
-    /// The id of a workflow, instead of a text.
+    /// Or a workflow's id.
     pub workflow_id: Option<String>,
-    /// How the text is written; seen from its first character unless given.
+    /// The text's format; detected from the first character by default.
     #[schemars(extend("x-rare" = true))]
     pub format: Option<DocumentFormat>,
 }
@@ -25,27 +26,27 @@ pub struct Request {
 pub struct Response {
     /// Whether it can be saved and run.
     pub valid: bool,
-    /// Its id, when one could be read.
+    /// Its id, if it could be read.
     pub workflow_id: Option<String>,
-    /// `manifest` or `guide`, when that can be told.
+    /// `manifest` or `guide`, if known.
     #[serde(with = "crate::enum_names")]
     #[schemars(with = "Option<String>")]
     pub kind: Option<Spelling>,
     /// Everything that keeps it from being valid.
     pub violations: Vec<ViolationView>,
-    /// Everything that deserves a look.
+    /// Findings that do not make it invalid.
     pub warnings: Vec<ViolationView>,
-    /// Commands that could not be checked, because their catalog is not imported.
+    /// Commands not checked because their catalog is not imported.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unchecked: Vec<UncheckedCommand>,
 }
 
-/// A command that could not be checked.
+/// A command that was not checked.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct UncheckedCommand {
-    /// JSON pointer of where it is named.
+    /// JSON pointer to the reference.
     pub path: String,
-    /// What is named.
+    /// The referenced command.
     pub target: String,
     /// Line, from 1.
     pub line: u32,
@@ -54,7 +55,6 @@ pub struct UncheckedCommand {
 }
 
 operation! {
-    /// Validates a workflow.
     ValidateWorkflow: "workflow.validate", "Validate a workflow",
         include_str!("validate.md");
     doors: [Door::Tool(Tool::CORE), Door::Command("workflow validate")];
@@ -83,7 +83,7 @@ async fn validate_workflow(
     }
 }
 
-/// What is told of a document that has been read.
+/// The response for a document that has been read.
 pub fn of_document(document: &Document) -> Response {
     let unchecked = document.unchecked.iter().map(|one| {
         let (line, column) =

@@ -1,4 +1,4 @@
-//! `workflow.versions`: what a workflow said before, and what made it so.
+//! `workflow.versions`: the earlier versions of a workflow, and what created each.
 
 use milepost_model::id::WorkflowId;
 use milepost_store::workflows::{VersionList as Past, WorkflowHistory};
@@ -8,47 +8,46 @@ use milepost_syntax::source::{Format, Source};
 use super::{DocumentFormat, content, id_of, instant, problem};
 use crate::prelude::*;
 
-/// Of which one.
+/// The workflow to list.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Its id; also that of a workflow that was deleted.
+    /// Its id; it may have been deleted.
     pub workflow_id: String,
-    /// How many at most; 50 unless given.
+    /// Maximum number; default 50.
     #[schemars(range(min = 1, max = 1000))]
     pub limit: Option<usize>,
 }
 
-/// Every version.
+/// The versions.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
-    /// The id of the workflow.
+    /// The workflow's id.
     pub workflow_id: String,
-    /// The newest first; a text that came back is there again.
+    /// Newest first; a restored text is listed again.
     pub versions: Vec<VersionItem>,
     /// Whether there are older ones.
     pub more: bool,
-    /// When it was deleted, if it is.
+    /// When it was deleted, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<String>,
 }
 
-/// A version.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct VersionItem {
     /// The hash of its bytes.
     pub version: String,
-    /// When it came to be; absent of what was written by other means.
+    /// When it was created; absent for edits by other means.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// What made it: `save`, `rename`, `restore`, or `edit` by other means.
+    /// What created it: `save`, `rename`, `restore`, or `edit` by other means.
     pub operation: String,
-    /// How it is written.
+    /// Its format.
     pub format: DocumentFormat,
-    /// The id that the workflow had before this.
+    /// The workflow's id before this version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renamed_from: Option<String>,
-    /// It is what the workflow says now.
+    /// Whether it is the current version.
     pub current: bool,
 }
 
@@ -80,17 +79,17 @@ async fn list_versions(reader: &Reader, _: &dyn Caller, request: Request) -> Res
     })
 }
 
-/// A workflow of the runtime directory with its past.
+/// A workflow in the runtime directory, with its history.
 pub(super) struct VersionedWorkflow {
     pub(super) id: WorkflowId,
     pub(super) past: Past,
     history: WorkflowHistory,
-    /// What the file says now.
+    /// The version and text of the file now.
     current: Option<(Digest, String)>,
 }
 
 impl VersionedWorkflow {
-    /// That of an id, which has or had a workflow.
+    /// Loads a current or deleted workflow by id.
     pub(super) fn of(reader: &Reader, id: &str) -> Result<VersionedWorkflow> {
         let id = id_of(id)?;
         let now = now(reader, &id)?;
@@ -105,7 +104,7 @@ impl VersionedWorkflow {
         Ok(VersionedWorkflow { id, past, history, current })
     }
 
-    /// The version that somebody called by the beginning of its hash.
+    /// Finds a version by a unique prefix of its hash.
     pub(super) fn called(&self, text: &str) -> Result<Digest> {
         let asked = text.to_ascii_lowercase();
         let fits = |version: &Digest| version.to_string().starts_with(&asked);
@@ -126,20 +125,19 @@ impl VersionedWorkflow {
         }
     }
 
-    /// What a version says.
+    /// The text of a version.
     pub(super) fn text(&self, version: Digest, reader: &Reader) -> Result<String> {
         if let Some((_, text)) = self.current.as_ref().filter(|(held, _)| *held == version) {
             return Ok(text.clone());
         }
         let kept = self.history.text(&self.id, version);
         let kept = kept.map_err(|error| problem::of_change(error, reader))?;
-        // What an editor left may be no text at all: it is shown as far as it is.
+        // An editor may have saved bytes that are not valid UTF-8; shows as much as possible.
         Ok(String::from_utf8_lossy(&kept.bytes).into_owned())
     }
 }
 
-/// What the file of a workflow says now, and how it is written; none when it has none in the
-/// runtime directory.
+/// The current text and format of a workflow; `None` if it has no file in the runtime directory.
 fn now(reader: &Reader, id: &WorkflowId) -> Result<Option<(String, Format)>> {
     let document = match reader.found(id.as_str())? {
         Some(LibraryMatch::Workflow(entry)) if entry.source == SourceKind::Runtime => {

@@ -111,12 +111,10 @@ impl Server {
         self.address.to_string()
     }
 
-    /// Its port.
     pub(crate) fn port(&self) -> u16 {
         self.address.port()
     }
 
-    /// A URL on it.
     pub(crate) fn url(&self, target: &str) -> Url {
         Url::parse(&format!("http://{}{target}", self.address)).expect("a URL")
     }
@@ -225,7 +223,6 @@ pub(crate) fn json(value: &serde_json::Value) -> Reply {
     answer(200, &[("content-type", "application/json")], value.to_string().as_bytes())
 }
 
-/// A redirect.
 pub(crate) fn redirect(status: u16, location: &str) -> Reply {
     answer(status, &[("location", location)], b"elsewhere")
 }

@@ -1,5 +1,5 @@
-//! What was derived from a catalog and is quicker read than made again. May be deleted at any time;
-//! what is damaged, old or of another program is not there.
+//! Data derived from a catalog that is faster to load than to compute. It may be deleted at any
+//! time; damaged or outdated files, and those of other program versions, are treated as missing.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::text;
 use crate::file::{self, FileError};
 use crate::{Digest, Directory, Locations, limits};
 
-/// What derived data was derived from.
+/// Identifies the input from which data was derived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DerivedKey {
     id: CatalogId,
@@ -18,8 +18,8 @@ pub struct DerivedKey {
 }
 
 impl DerivedKey {
-    /// From a record, its document and the version of what is derived. Whether a catalog is
-    /// enabled and how it authenticates has no part in it: neither changes a command.
+    /// The key for a record, its document and the version of the derivation. Whether a catalog is
+    /// enabled and how it authenticates are ignored, because neither affects a command.
     pub fn of(record: &CatalogRecord, document: Digest, version: u32) -> DerivedKey {
         let shaping = CatalogRecord { enabled: true, auth: AuthProfiles::new(), ..record.clone() };
         let text = text::canonical(&shaping);
@@ -32,23 +32,23 @@ impl DerivedKey {
     }
 }
 
-/// Derived data of all catalogs.
+/// The derived data of all catalogs.
 #[derive(Debug)]
 pub struct DerivedCache {
     path: PathBuf,
 }
 
-/// Stands in front of every file, with the key and the checksum of what follows behind it.
+/// The start of every file. The key and the checksum of the content follow.
 const MAGIC: &[u8; 8] = b"mpderiv1";
 const HEAD: usize = MAGIC.len() + 32 + 32;
 
 impl DerivedCache {
-    /// The derived data in the cache. Looks at nothing yet.
+    /// The derived data in the cache directory. Does not touch the disk.
     pub fn open(locations: &Locations) -> DerivedCache {
         DerivedCache { path: locations.cache.join("derived") }
     }
 
-    /// What was derived before; `None` whenever it is not there whole.
+    /// The derived data for a key; `None` if it is missing or damaged.
     pub fn read(&self, key: &DerivedKey) -> Option<Vec<u8>> {
         let directory = Directory::open(&self.path).ok()??;
         let limit = limits::DERIVED_BYTES + HEAD;
@@ -61,18 +61,18 @@ impl DerivedCache {
         Some(bytes)
     }
 
-    /// Whether there is a file that does not hold what was derived.
+    /// Whether a file exists but does not hold valid data.
     pub fn is_damaged(&self, key: &DerivedKey) -> bool {
         let there = std::fs::symlink_metadata(self.path_of(key)).is_ok();
         there && self.read(key).is_none()
     }
 
-    /// Where it is kept.
+    /// The path of the file for a key.
     pub fn path_of(&self, key: &DerivedKey) -> PathBuf {
         self.path.join(key.file_name())
     }
 
-    /// Keeps what was derived, instead of what was derived from the same catalog before.
+    /// Stores derived data and removes older data derived from the same catalog.
     pub fn write(&self, key: &DerivedKey, bytes: &[u8]) -> Result<(), FileError> {
         let path = self.path_of(key);
         file::check_size(&path, bytes.len(), limits::DERIVED_BYTES)?;
@@ -81,7 +81,7 @@ impl DerivedCache {
         self.forget_but(&key.id, |other| other == name)
     }
 
-    /// Lets go of all that was derived from a catalog.
+    /// Removes everything that was derived from a catalog.
     pub fn forget(&self, id: &CatalogId) -> Result<(), FileError> {
         self.forget_but(id, |_| false)
     }

@@ -1,4 +1,4 @@
-//! What goes wrong with catalogs on disk, as data.
+//! Errors of catalogs on disk, as data.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use milepost_model::id::CatalogId;
 use crate::file::FileError;
 use crate::settings::TomlError;
 
-/// A file that should be a record and is none.
+/// A file that should be a catalog record but is not a valid one.
 #[derive(Debug)]
 pub struct UnreadableRecord {
     pub path: PathBuf,
@@ -16,22 +16,22 @@ pub struct UnreadableRecord {
     pub fault: RecordFault,
 }
 
-/// Why a file is no record.
+/// Why a file is not a valid record.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordFault {
     #[error(transparent)]
     File(#[from] FileError),
     #[error(transparent)]
     Text(#[from] TomlError),
-    /// Its name is that of no catalog.
+    /// Its file name is not a catalog id.
     #[error("its name is not a catalog id: rename it to `<id>.toml`")]
     FileName,
-    /// Its id is not that of its name.
+    /// Its id differs from its file name.
     #[error("it says `id = \"{found}\"`: rename the file or change the id")]
     OtherId { found: CatalogId },
 }
 
-/// Why a catalog could not be had.
+/// Why a catalog could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
     #[error("there is no catalog `{id}`")]
@@ -43,13 +43,13 @@ pub enum CatalogError {
     File(#[from] FileError),
 }
 
-/// What a new catalog has in common with one that is there.
+/// What a new catalog has in common with an existing one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CatalogConflict {
-    /// The id: overwriting replaces it.
+    /// The id; overwriting replaces the existing catalog.
     Id,
-    /// The title, under another id: overwriting would leave two of one title, so even then it is a
-    /// conflict.
+    /// The title, under another id. This is a conflict even when overwriting, which would leave two
+    /// catalogs with the same title.
     Title,
 }
 
@@ -59,10 +59,10 @@ pub enum SaveError {
     /// There is one of the same id or title; its title is not known when its record cannot be read.
     #[error("catalog `{id}` is there already")]
     Exists { id: CatalogId, title: Option<String>, by: CatalogConflict },
-    /// The record could not be read again.
+    /// The record could not be read back.
     #[error("the catalog cannot be written down: {fault}")]
     Unfit { fault: TomlError },
-    /// The catalog to change could not be had, or a file could not be written.
+    /// The catalog to change could not be read, or a file could not be written.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
 }

@@ -1,8 +1,9 @@
-//! The catalogs on disk: a record and a document each, as they are at the moment of the call.
+//! The catalogs on disk, each with a record and a document, as they are at the time of the call.
 //!
-//! Several processes share the directory. Who writes holds its lock; who reads does not, and looks
-//! at every file's stamp instead. The record is what counts: a document without one is kept for
-//! the next import, and a new document lies beside the old one until its record is written.
+//! Several processes share the directory. Writers hold its lock; readers do not, and check the
+//! stamp of every file instead. The record is authoritative: a document without a record is kept
+//! for the next import, and a new document is stored next to the old one until its record is
+//! written.
 
 mod derived;
 mod error;
@@ -34,11 +35,11 @@ use crate::lock::Lock;
 use crate::stamp::{FileStamp, ObservedStamp};
 use crate::{Digest, Directory, Locations, limits};
 
-/// The catalogs of a directory, for as long as a process lives.
+/// The catalogs in a directory, for the lifetime of a process.
 #[derive(Debug)]
 pub struct Catalogs {
     path: PathBuf,
-    /// Records by the name of their file, as they were last read.
+    /// Records by file name, as they were last read.
     known: Mutex<HashMap<String, Known>>,
 }
 
@@ -55,43 +56,41 @@ type Outcome = Result<Arc<CatalogRecord>, Arc<UnreadableRecord>>;
 pub struct CatalogListing {
     /// Every record, sorted by id.
     pub records: Vec<Arc<CatalogRecord>>,
-    /// Every file that should be a record and is none, sorted by path.
+    /// Every file that should be a record but is not valid, sorted by path.
     pub unreadable: Vec<Arc<UnreadableRecord>>,
     pub cut: bool,
 }
 
-/// A document of the directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredDocument {
     pub path: PathBuf,
     pub format: Format,
     pub bytes: Vec<u8>,
     pub sha256: Digest,
-    /// Somebody changed it after it was imported.
+    /// Whether it was changed after the import.
     pub edited: bool,
-    /// What it is known by again, as long as nobody touches it. None when it was just written.
+    /// Recognises the document later, as long as it is untouched. `None` if it was written too
+    /// recently to tell.
     pub mark: Option<DocumentMark>,
 }
 
-/// How the document of a catalog is found, by those who only look.
+/// The state of a catalog's document, determined without changing anything.
 #[derive(Debug)]
 pub enum DocumentStanding {
-    /// As it was imported.
+    /// As imported.
     Same,
-    /// Somebody changed it after it was imported.
+    /// Changed after the import.
     Edited,
-    /// The one that was imported last lies beside it: its writer died.
+    /// The latest import is still stored next to it, because its writer died.
     Unfinished,
-    /// It is gone.
     Missing,
-    /// It cannot be read.
     Unreadable(FileError),
 }
 
 const FORMATS: [Format; 2] = [Format::Json, Format::Yaml];
 
 impl Catalogs {
-    /// The catalogs beside the configuration. Looks at nothing yet.
+    /// The catalogs next to the configuration file. Does not touch the disk.
     pub fn open(locations: &Locations) -> Catalogs {
         Catalogs { path: locations.catalogs(), known: Mutex::new(HashMap::new()) }
     }
@@ -100,12 +99,10 @@ impl Catalogs {
         &self.path
     }
 
-    /// The file of a record.
     pub fn record_path(&self, id: &CatalogId) -> PathBuf {
         self.path.join(files::record(id))
     }
 
-    /// The file of a document.
     pub fn document_path(&self, id: &CatalogId, format: Format) -> PathBuf {
         self.path.join(files::document(id, format))
     }
@@ -122,7 +119,7 @@ impl Catalogs {
             match self.look(&directory, name) {
                 Some(Ok(record)) => listing.records.push(record),
                 Some(Err(unreadable)) => listing.unreadable.push(unreadable),
-                // It went in between.
+                // Removed in the meantime.
                 None => {}
             }
         }
@@ -132,7 +129,7 @@ impl Catalogs {
         Ok(listing)
     }
 
-    /// The catalog of an id.
+    /// The catalog with an id.
     pub fn get(&self, id: &CatalogId) -> Result<Option<Arc<CatalogRecord>>, CatalogError> {
         let name = files::record(id);
         if let Some(outcome) = self.untouched(&name) {
@@ -142,7 +139,7 @@ impl Catalogs {
         self.look(&directory, &name).transpose().map_err(CatalogError::Unreadable)
     }
 
-    /// The catalog of an id or a title. An id wins.
+    /// The catalog with an id or a title. The id takes precedence.
     pub fn find(&self, text: &str) -> Result<Option<Arc<CatalogRecord>>, CatalogError> {
         if let Ok(id) = CatalogId::parse(text)
             && let Some(record) = self.get(&id)?
@@ -152,7 +149,7 @@ impl Catalogs {
         Ok(self.list()?.records.into_iter().find(|record| record.is_titled(text)))
     }
 
-    /// The document of a catalog.
+    /// The document of a catalog, including whether it was edited.
     pub fn document(&self, id: &CatalogId) -> Result<StoredDocument, CatalogError> {
         let record = self.need(id)?;
         match self.read_document(id, record.format) {
@@ -160,7 +157,8 @@ impl Catalogs {
             Ok(_) | Err(FileError::NotFound { .. }) => {}
             Err(error) => return Err(error.into()),
         }
-        // Edited, or a writer was or is between record and document: with the lock there is none.
+        // The document was edited, or a writer stopped or is working between document and record.
+        // Holding the lock rules out an active writer.
         let lock = self.lock_if_writable()?;
         if lock.is_some() {
             self.settle(id)?;
@@ -171,7 +169,7 @@ impl Catalogs {
         Ok(StoredDocument { edited, ..document })
     }
 
-    /// How the document of a catalog is found. Takes no lock and changes nothing.
+    /// The state of a catalog's document. Takes no lock and changes nothing.
     pub fn examine(&self, record: &CatalogRecord) -> DocumentStanding {
         let found = self.read_document(&record.id, record.format);
         if found.as_ref().is_ok_and(|document| document.sha256 == record.source_sha256) {
@@ -189,8 +187,8 @@ impl Catalogs {
         }
     }
 
-    /// The document of a catalog, to read parts of it; `None` unless it is untouched since it was
-    /// read whole and marked.
+    /// Opens the document of a catalog to read parts of it; `None` unless it is untouched since it
+    /// was read in full and marked.
     pub fn parts(&self, record: &CatalogRecord, mark: DocumentMark) -> Option<DocumentReader> {
         let directory = Directory::open(&self.path).ok()??;
         let name = files::document(&record.id, record.format);
@@ -198,7 +196,7 @@ impl Catalogs {
         (stamp == mark.0).then(|| DocumentReader::new(file, stamp))
     }
 
-    /// The document of a catalog, if it is the one with this hash now. Takes no lock.
+    /// The document of a catalog, if it currently has this hash. Takes no lock.
     pub fn document_with(&self, record: &CatalogRecord, hash: Digest) -> Option<StoredDocument> {
         let found = self.read_document(&record.id, record.format).ok()?;
         (found.sha256 == hash).then_some(found)
@@ -210,12 +208,12 @@ impl Catalogs {
         std::fs::symlink_metadata(&path).is_ok_and(|file| FileStamp::of_file(file) == mark.0)
     }
 
-    /// The document of a catalog as it is now, whatever its record says. Takes no lock.
+    /// The document of a catalog as it is now, even if its record does not match. Takes no lock.
     pub fn document_now(&self, record: &CatalogRecord) -> Result<StoredDocument, FileError> {
         self.read_document(&record.id, record.format)
     }
 
-    /// The document that was kept when the catalog of this id was removed.
+    /// The document that was kept when the catalog with this id was removed.
     pub fn kept(&self, id: &CatalogId) -> Result<Option<StoredDocument>, FileError> {
         if self.is_there(&files::record(id))? {
             return Ok(None);
@@ -242,12 +240,12 @@ impl Catalogs {
         Ok(StoredDocument { path, format, bytes, sha256, edited: false, mark })
     }
 
-    /// Whether something is at a name, whatever it is.
+    /// Whether an entry of any type exists under a name.
     fn is_there(&self, name: &str) -> Result<bool, FileError> {
         file::is_there(&self.path.join(name))
     }
 
-    /// The lock; none in a directory that nobody can write to, and where nobody does.
+    /// The lock; `None` if the directory is not writable, and therefore has no writers.
     fn lock_if_writable(&self) -> Result<Option<Lock>, FileError> {
         use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
         match Lock::of(&self.path) {
@@ -261,7 +259,8 @@ impl Catalogs {
         }
     }
 
-    /// What a file said when it was read, if it is still that file: every step of a run asks.
+    /// The cached outcome for a file if it is unchanged. Fast, because every step of a run calls
+    /// it.
     fn untouched(&self, name: &str) -> Option<Outcome> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let known = known.get(name)?;
@@ -269,7 +268,7 @@ impl Catalogs {
         known.seen.is_still(FileStamp::of_file(metadata)).then(|| known.outcome.clone())
     }
 
-    /// What a file says now; read only if it changed. `None` when there is none.
+    /// The outcome for a file, which is read only if it changed; `None` if it does not exist.
     fn look(&self, directory: &Directory, name: &str) -> Option<Outcome> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let stamp = match directory.stamp(Path::new(name)) {

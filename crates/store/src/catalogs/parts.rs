@@ -1,4 +1,4 @@
-//! Parts of a document that was read whole before, and is known to be as it was then.
+//! Reading parts of a document that was read in full earlier and has not changed since.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::stamp::FileStamp;
 
-/// What a document is known by again without reading it: its stamp at a time when that had settled.
+/// Recognises a document without reading it: its settled stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DocumentMark(pub(super) FileStamp);
 
-/// A document that lies open.
+/// An open document.
 #[derive(Debug)]
 pub struct DocumentReader {
     file: File,
@@ -24,12 +24,12 @@ impl DocumentReader {
         DocumentReader { file, length: stamp.length() }
     }
 
-    /// Bytes of the whole document.
+    /// The size of the document in bytes.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// The text at a range of bytes; `None` when there is none.
+    /// The text in a byte range; `None` if the range is invalid or cannot be read.
     pub fn read(&mut self, range: Range<u64>) -> Option<String> {
         let length = usize::try_from(range.end.checked_sub(range.start)?).ok()?;
         self.file.seek(SeekFrom::Start(range.start)).ok()?;

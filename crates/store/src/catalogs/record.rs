@@ -1,5 +1,5 @@
-//! The record of a catalog: what is known of it beside its document. Names of secrets stand here,
-//! never secrets.
+//! The record of a catalog: everything known about it besides its document. A record contains the
+//! names of secrets, never their values.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,16 +17,16 @@ use crate::secrets::SecretName;
 use crate::settings::UnknownKey;
 use crate::{Digest, PrivateHost};
 
-/// What is known of a catalog beside its document.
+/// Everything known about a catalog besides its document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CatalogRecord {
-    /// Its id, which is also the group of its commands and the name of its files.
+    /// The id, which is also the group of its commands and the name of its files.
     #[serde(serialize_with = "as_text")]
     pub id: CatalogId,
     pub title: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
-    /// Where the API is reached, instead of where its document says.
+    /// Overrides the base URL in the document.
     #[serde(flatten)]
     pub base_url: Option<BaseUrl>,
     pub enabled: bool,
@@ -42,20 +42,20 @@ pub struct CatalogRecord {
     pub allow_private: Vec<PrivateHost>,
     #[serde(skip_serializing_if = "CatalogOptions::is_empty")]
     pub options: CatalogOptions,
-    /// How it authenticates, by profile and by security scheme.
+    /// Credentials by profile and security scheme.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub auth: AuthProfiles,
-    /// The name of each command by its operation: `GET /orders`. It keeps names as they are when
-    /// the document changes.
+    /// The name of each command by operation, such as `GET /orders`. Keeps names stable when the
+    /// document changes.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub names: BTreeMap<String, String>,
-    /// Keys of the file that mean nothing.
+    /// Unknown keys in the file.
     #[serde(skip)]
     pub warnings: Vec<UnknownKey>,
 }
 
 impl CatalogRecord {
-    /// A record that says no more than it must.
+    /// A record with only the required values.
     pub fn new(
         id: CatalogId,
         title: String,
@@ -79,23 +79,24 @@ impl CatalogRecord {
         }
     }
 
-    /// The text that a run pins: all that a request is made with, and nothing that is read live.
+    /// The text that a run pins: everything that affects a request, and nothing that is looked up
+    /// live.
     pub fn pinned_text(&self) -> String {
         text::render(&CatalogRecord { enabled: true, warnings: Vec::new(), ..self.clone() })
     }
 
-    /// The record of a text that a run has pinned.
+    /// Parses the text that a run pinned.
     pub fn of_pinned(text: &str) -> Option<CatalogRecord> {
         text::parse(text.as_bytes()).ok()
     }
 
-    /// The names of the secrets that a profile authenticates with.
+    /// The names of the secrets that a profile uses.
     pub fn credentials(&self, profile: &ProfileName) -> impl Iterator<Item = &SecretName> {
         let schemes = self.auth.get(profile).into_iter().flat_map(BTreeMap::values);
         schemes.flat_map(|credential| credential.secrets.values())
     }
 
-    /// Whether a title means this catalog: people do not see case or spaces.
+    /// Whether a title refers to this catalog, ignoring case and spacing.
     pub fn is_titled(&self, title: &str) -> bool {
         folded(&self.title) == folded(title)
     }
@@ -115,7 +116,7 @@ fn folded(title: &str) -> String {
     words.join(" ")
 }
 
-/// Where an API is reached, and who says so.
+/// The base URL of an API, and who set it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BaseUrl {
     #[serde(rename = "base_url")]
@@ -125,9 +126,9 @@ pub struct BaseUrl {
 }
 
 named_enum! {
-    /// Who gave a base URL.
+    /// Who set a base URL.
     GivenBy {
-        /// The user, who may mean a private host.
+        /// The user, who may point to a private host.
         User = "user",
         /// The document, which may not.
         Document = "document",
@@ -142,8 +143,8 @@ pub enum CatalogSource {
 }
 
 impl CatalogSource {
-    /// Reads a path or a URL. A URL with a user or a password in it is none: they would be
-    /// written down.
+    /// Parses a path or a URL. A URL with a user name or password is rejected, because it would be
+    /// stored.
     pub fn parse(text: &str) -> Option<CatalogSource> {
         if text.starts_with("http://") || text.starts_with("https://") {
             return is_web_url(text).then(|| CatalogSource::Url(text.to_owned()));
@@ -152,7 +153,7 @@ impl CatalogSource {
         path.then(|| CatalogSource::File(PathBuf::from(text)))
     }
 
-    /// The file, if it is one.
+    /// The path, if the source is a file.
     pub fn path(&self) -> Option<&Path> {
         match self {
             CatalogSource::File(path) => Some(path),
@@ -170,7 +171,7 @@ impl fmt::Display for CatalogSource {
     }
 }
 
-/// Whether a text is an `http` or `https` URL without user and password.
+/// Whether a text is an `http` or `https` URL without user name and password.
 pub(crate) fn is_web_url(text: &str) -> bool {
     Url::parse(text).is_ok_and(|url| {
         matches!(url.scheme(), "http" | "https")
@@ -179,10 +180,10 @@ pub(crate) fn is_web_url(text: &str) -> bool {
     })
 }
 
-/// What else is chosen for a catalog.
+/// Optional settings of a catalog.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct CatalogOptions {
-    /// What keeps a repeated request from being carried out twice.
+    /// How repeated requests are kept from taking effect twice.
     #[serde(rename = "idempotency_header")]
     pub idempotency: Idempotency,
 }
@@ -193,15 +194,15 @@ impl CatalogOptions {
     }
 }
 
-/// The header that keeps a repeated request from being carried out twice.
+/// The header that keeps a repeated request from taking effect twice.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Idempotency {
-    /// Nothing is chosen.
+    /// Not configured.
     #[default]
     Unsaid,
-    /// It is sent under this name.
+    /// Sent under this name.
     Header(String),
-    /// It is not sent.
+    /// Never sent.
     Off,
 }
 
@@ -214,20 +215,20 @@ impl Serialize for Idempotency {
     }
 }
 
-/// How a catalog authenticates: by profile, and there by security scheme of the document.
+/// Credentials by profile, then by security scheme of the document.
 pub type AuthProfiles = BTreeMap<ProfileName, BTreeMap<String, CatalogCredential>>;
 
-/// The name of a way to authenticate: `default`, `staging`.
+/// The name of an authentication profile, such as `default` or `staging`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct ProfileName(String);
 
 impl ProfileName {
-    /// What one looks like, for messages.
+    /// The expected form, for messages.
     pub const EXPECTED: &'static str =
         "a profile such as `default`: lowercase letters, digits, `-` and `_`, at most 64";
 
     pub fn parse(text: &str) -> Option<ProfileName> {
-        // The same grammar as that of a step.
+        // The same grammar as a step id.
         let id = milepost_model::id::StepId::parse(text).ok()?;
         Some(ProfileName(id.as_str().to_owned()))
     }
@@ -243,20 +244,20 @@ impl Default for ProfileName {
     }
 }
 
-/// What one security scheme is satisfied with.
+/// The credential for one security scheme.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct CatalogCredential {
-    /// Which secret is which part of it.
+    /// The secret for each part of the credential.
     #[serde(flatten)]
     pub secrets: BTreeMap<CredentialField, SecretName>,
-    /// How a client shows itself to the token server.
+    /// How the client authenticates to the token server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_auth: Option<ClientAuth>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audience: Option<String>,
-    /// The token server that a person trusts, when it lies elsewhere than the API.
+    /// The trusted token server, if its origin differs from the API's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub authority: Option<String>,
 }
@@ -275,16 +276,16 @@ named_enum! {
 }
 
 named_enum! {
-    /// How a client shows itself to the token server.
+    /// How a client authenticates to the token server.
     ClientAuth {
-        /// By the `Authorization` header.
+        /// In the `Authorization` header.
         Basic = "basic",
-        /// In the body.
+        /// In the request body.
         Post = "post",
     }
 }
 
-/// The key of an operation in the name map.
+/// The key of an operation in the map of names.
 pub fn operation_key(method: Method, path: &str) -> String {
     format!("{} {path}", method.name())
 }

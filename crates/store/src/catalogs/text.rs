@@ -1,5 +1,5 @@
-//! A record as the text of its file, and back. The text has one order; what people wrote beside
-//! it, comments above all, stays when it is written again.
+//! Converts a record to the text of its file and back. Keys have a fixed order; comments that
+//! people added are preserved when a record is rewritten.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -75,8 +75,8 @@ fn format_of(text: &str) -> Option<Format> {
 
 fn base_url(top: &mut TomlTable<'_>) -> Result<Option<BaseUrl>, TomlError> {
     const EXPECTED: &str = "an `http` or `https` URL without user and password";
-    // Who edits the file by hand and leaves this out is a person, but so is who copies a file
-    // from elsewhere: what may reach private hosts has to be said.
+    // If this key is missing, a user may have edited the file by hand or copied it from elsewhere,
+    // so access to private hosts must be stated explicitly.
     let by = |field: TomlField<'_>| field.parsed("`user` or `document`", GivenBy::parse);
     let by = top.take_as("base_url_by", by)?.unwrap_or(GivenBy::Document);
     let url = top.take_as("base_url", |field| field.parsed(EXPECTED, web_url))?;
@@ -105,7 +105,7 @@ fn options(
     Ok(CatalogOptions { idempotency })
 }
 
-/// A token of RFC 9110.
+/// Whether a text is a token as defined by RFC 9110.
 fn is_header_name(text: &str) -> bool {
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(token)
@@ -168,19 +168,21 @@ fn name(operation: Cow<'_, str>, field: TomlField<'_>) -> Result<(String, String
     Ok((operation.into_owned(), name))
 }
 
-/// The text of a record, the same for the same record.
+/// The text of a record; equal records yield equal text.
 pub(crate) fn render(record: &CatalogRecord) -> String {
     let text = toml::to_string(record).expect("texts, flags and tables of them are TOML");
     format!("{HEAD}{text}")
 }
 
-/// All that a record says, the same for the same record. Nobody reads it, but it is made whenever
-/// a catalog is loaded, and as TOML that takes longer than to read the catalog.
+/// The content of a record as a string; equal records yield equal strings. It is never parsed, but
+/// it is built whenever a catalog is loaded, and as TOML that would take longer than reading the
+/// catalog.
 pub(crate) fn canonical(record: &CatalogRecord) -> String {
     serde_json::to_string(record).expect("texts, flags and tables of them are JSON")
 }
 
-/// The text of a record in place of an older one, whose comments and unknown keys stay.
+/// The text of a record that replaces an older one, keeping the older one's comments and unknown
+/// keys.
 pub(crate) fn render_over(record: &CatalogRecord, old: &[u8]) -> String {
     let fresh = render(record);
     let merged = settings::decoded(old).ok().and_then(|old| {
@@ -189,12 +191,12 @@ pub(crate) fn render_over(record: &CatalogRecord, old: &[u8]) -> String {
         merge(merged.as_table_mut(), new.as_table(), |key| !KEYS.contains(&key));
         Some(merged.to_string())
     });
-    // What the file says matters more than what stands beside it.
+    // The content matters more than preserved comments.
     let same = |text: &String| parse(text.as_bytes()).is_ok_and(|found| says_same(&found, record));
     merged.filter(same).unwrap_or(fresh)
 }
 
-/// Whether two records say the same; what they are warned of is not something they say.
+/// Whether two records are equal apart from their warnings.
 pub(crate) fn says_same(one: &CatalogRecord, other: &CatalogRecord) -> bool {
     *one == CatalogRecord { warnings: one.warnings.clone(), ..other.clone() }
 }
@@ -222,8 +224,8 @@ fn merge(old: &mut dyn TableLike, new: &dyn TableLike, keep: fn(&str) -> bool) {
     }
 }
 
-/// Puts another value where one stood, and leaves the comment behind it. The same value in other
-/// quotes stays as it is.
+/// Replaces a value and keeps the comment after it. An equal value that is merely quoted
+/// differently is left alone.
 fn replace(was: &mut Value, is: &Value) {
     let bare = |value: &Value| value.clone().decorated("", "").to_string();
     let same = match (was.as_str(), is.as_str()) {

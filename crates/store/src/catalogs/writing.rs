@@ -1,4 +1,4 @@
-//! How catalogs are written. Every change holds the lock of the directory.
+//! Writing of catalogs. Every change is made while holding the directory's lock.
 
 use std::path::{Path, PathBuf};
 
@@ -12,27 +12,27 @@ use crate::file::{self, FileError, FileMode};
 use crate::lock::Lock;
 use crate::{Digest, Directory, limits};
 
-/// What saving did.
+/// The result of saving a catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavedCatalog {
     pub record: PathBuf,
     pub document: PathBuf,
-    /// There was a catalog of this id before.
+    /// Whether a catalog with this id existed before.
     pub replaced: bool,
 }
 
-/// What removing did.
+/// The result of removing a catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemovedCatalog {
-    /// The file of the record, which is gone.
+    /// The path of the removed record.
     pub record: Option<PathBuf>,
     pub documents: Vec<PathBuf>,
     pub kept: Option<PathBuf>,
 }
 
 impl Catalogs {
-    /// Writes a catalog: its document, then its record, whose hash of the document is set here.
-    /// Whatever happens in between, there is the old catalog or the new one.
+    /// Writes a catalog: first its document, then its record, in which the document's hash is set
+    /// here. An interruption leaves either the old catalog or the new one.
     pub fn save(
         &self,
         mut record: CatalogRecord,
@@ -58,12 +58,12 @@ impl Catalogs {
         Ok(SavedCatalog { record: self.record_path(&id), document: document_path, replaced })
     }
 
-    /// Says whether the commands of a catalog can be used.
+    /// Enables or disables the commands of a catalog.
     pub fn set_enabled(&self, id: &CatalogId, enabled: bool) -> Result<CatalogRecord, SaveError> {
         self.update(id, |record| record.enabled = enabled)
     }
 
-    /// Changes how a catalog authenticates, from what it is on disk: nobody changes it meanwhile.
+    /// Changes the credentials of a catalog, starting from those on disk, while holding the lock.
     pub fn change_auth(
         &self,
         id: &CatalogId,
@@ -72,7 +72,7 @@ impl Catalogs {
         self.update(id, |record| change(&mut record.auth))
     }
 
-    /// Removes a catalog, readable or not, and its document if asked.
+    /// Removes a catalog, readable or not, and its document if requested.
     pub fn remove(
         &self,
         id: &CatalogId,
@@ -101,7 +101,7 @@ impl Catalogs {
         Ok(removed)
     }
 
-    /// Writes a record again after a change to it.
+    /// Applies a change to a record and writes it.
     fn update(
         &self,
         id: &CatalogId,
@@ -134,7 +134,7 @@ impl Catalogs {
         }
     }
 
-    /// The text a record is written as, comments of the one before it included.
+    /// The text to write for a record, including the comments of the file it replaces.
     fn text(&self, record: &CatalogRecord) -> Result<String, SaveError> {
         let old = self.held(&files::record(&record.id), limits::RECORD_BYTES)?;
         let text = match old {
@@ -142,7 +142,7 @@ impl Catalogs {
             None => text::render(record),
         };
         file::check_size(&self.record_path(&record.id), text.len(), limits::RECORD_BYTES)?;
-        // What could not be read again must not be written.
+        // Nothing is written that could not be read back.
         text::parse(text.as_bytes()).map_err(|fault| SaveError::Unfit { fault })?;
         Ok(text)
     }
@@ -157,7 +157,7 @@ impl Catalogs {
         }
     }
 
-    /// Puts a document where it belongs; beside it while another one still counts.
+    /// Writes a document in its place, or next to it while the old record is still in effect.
     fn put_document(
         &self,
         record: &CatalogRecord,
@@ -173,8 +173,9 @@ impl Catalogs {
         file::write_atomic(&self.path.join(name), bytes, true)
     }
 
-    /// Ends what a writer that died, or this one, has begun: a document that waits for its record
-    /// takes its place once the record is written, and goes if it never was. Needs the lock.
+    /// Finishes what this writer, or one that died, began: a document that waits for its record is
+    /// moved into place if the record was written, and removed if it was not. The caller holds the
+    /// lock.
     pub(super) fn settle(&self, id: &CatalogId) -> Result<(), FileError> {
         let Some(directory) = Directory::open(&self.path)? else { return Ok(()) };
         for format in FORMATS {

@@ -1,54 +1,53 @@
-//! Faults on purpose when files are written, for tests; no release build has them.
+//! Injected faults for writing files, used in tests; release builds do not have them.
 //!
-//! They are set for one thread, and hold for what that thread writes.
+//! Faults are set per thread and affect only what that thread writes.
 
 use std::io::{self, Write};
 
-/// A call to the system by which a file is written.
+/// A system call involved in writing a file.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FilePoint {
-    /// A file is made, or opened to be added to.
+    /// Creating a file, or opening it for appending.
     Open,
-    /// Bytes are written.
+    /// Writing bytes.
     Write,
-    /// What was written is synced.
+    /// Syncing what was written.
     Sync,
-    /// A file gets its name.
+    /// Giving a file its final name.
     Rename,
-    /// The names in a directory are synced.
     SyncDirectory,
-    /// A file is removed.
+    /// Removing a file.
     Remove,
 }
 
-/// How it goes wrong.
+/// How a call fails.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileFault {
     /// The disk reports an error; nothing was done.
     Io,
-    /// The disk is full; of what was to be written there is a part.
+    /// The disk is full; the data was written in part.
     Full,
-    /// The disk reports an error, but it was done.
+    /// The disk reports an error, but the call took effect.
     Late,
-    /// The process ends before it is done: nothing after it happens.
+    /// The process dies before the call.
     Dies,
-    /// The process ends in the midst of it, or right after it.
+    /// The process dies in the middle of the call, or right after it.
     DiesAfter,
 }
 
-/// Asked before every call.
+/// Called before every system call.
 #[doc(hidden)]
 pub type FileFaults = Box<dyn FnMut(FilePoint) -> Option<FileFault>>;
 
-/// Makes a call, unless it is to go wrong.
+/// Makes a call, unless a fault is due.
 #[cfg(not(debug_assertions))]
 pub(crate) fn at<T>(_: FilePoint, call: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     call()
 }
 
-/// Writes all of it, unless that is to go wrong.
+/// Writes all bytes, unless a fault is due.
 #[cfg(not(debug_assertions))]
 pub(crate) fn write_all(file: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)
@@ -70,7 +69,7 @@ mod set {
         static SET: RefCell<Option<FileFaults>> = const { RefCell::new(None) };
     }
 
-    /// Sets the faults of this thread, or none.
+    /// Sets or clears the faults of this thread.
     #[doc(hidden)]
     pub fn file_faults(faults: Option<FileFaults>) {
         SET.with(|set| *set.borrow_mut() = faults);
@@ -80,8 +79,8 @@ mod set {
         SET.with(|set| set.borrow_mut().as_mut().and_then(|faults| faults(point)))
     }
 
-    /// Ends what the thread does. What it holds is let go of, as the system does for a process;
-    /// nothing is tidied up that is tidied up after an error.
+    /// Stops the thread by unwinding. Resources are released, as the system would do for a process,
+    /// but no error handling runs.
     fn die() -> ! {
         panic::resume_unwind(Box::new("died on purpose"))
     }

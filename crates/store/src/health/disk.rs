@@ -1,16 +1,16 @@
-//! How much room there is.
+//! Free disk space.
 
 use std::path::Path;
 
-/// Bytes that the user may still write where a path is or would be; `None` where the system does
-/// not tell.
+/// Number of bytes the user may still write at an existing or future path; `None` if the system
+/// does not report it.
 #[cfg(unix)]
 pub fn free_bytes(path: &Path) -> Option<u64> {
     let told = rustix::fs::statvfs(there(path)?).ok()?;
     Some(told.f_bavail.saturating_mul(told.f_frsize))
 }
 
-/// Whether two paths are or would be on the same disk, as far as the system tells.
+/// Whether two existing or future paths are on the same disk, if the system reports it.
 #[cfg(unix)]
 pub fn same_disk(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -24,13 +24,13 @@ fn there(path: &Path) -> Option<&Path> {
     path.ancestors().find(|folder| folder.is_dir())
 }
 
-/// The standard library has no way to ask.
+/// Always `None`: the standard library cannot tell.
 #[cfg(not(unix))]
 pub fn free_bytes(_: &Path) -> Option<u64> {
     None
 }
 
-/// What is not told is not told twice.
+/// Always true, so that the missing information is reported only once.
 #[cfg(not(unix))]
 pub fn same_disk(_: &Path, _: &Path) -> bool {
     true

@@ -1,4 +1,4 @@
-//! What processes left behind that died while they wrote.
+//! Files left behind by processes that died while writing.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::file::{self, FileError};
 use crate::{Locations, limits};
 
-/// The directories in which files are written beside others and renamed.
+/// The directories in which temporary files are created and renamed.
 fn directories(locations: &Locations) -> Vec<PathBuf> {
     let mut all = vec![
         locations.data.clone(),
@@ -23,7 +23,7 @@ fn directories(locations: &Locations) -> Vec<PathBuf> {
     all
 }
 
-/// Parts of files whose writer is gone.
+/// Temporary files whose writer is gone.
 pub fn leftovers(locations: &Locations) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for directory in directories(locations) {
@@ -35,12 +35,12 @@ pub fn leftovers(locations: &Locations) -> Vec<PathBuf> {
     found
 }
 
-/// Removes them; those that went meanwhile are as good as removed.
+/// Removes leftovers; ones that are already gone are not an error.
 pub fn remove_leftovers(paths: &[PathBuf]) -> Result<(), FileError> {
     paths.iter().try_for_each(|path| file::remove(path).map(drop))
 }
 
-/// Directories whose lock somebody holds at this moment.
+/// Directories whose lock is currently held.
 pub fn held_locks(locations: &Locations) -> Vec<PathBuf> {
     let is_held = |directory: &PathBuf| {
         let file = File::open(directory.join(".lock"));
@@ -53,7 +53,7 @@ fn is_left(entry: &fs::DirEntry) -> bool {
     let name = entry.file_name();
     let Some(writer) = name.to_str().and_then(writer) else { return false };
     let metadata = entry.metadata();
-    // Another machine may write here too, and its processes are not known.
+    // Another machine may write here too, and its processes are unknown.
     let old = metadata.is_ok_and(|metadata| {
         let age = metadata.modified().ok().and_then(|time| time.elapsed().ok());
         metadata.is_file() && age.is_some_and(|age| age >= limits::LEFT_AFTER)
@@ -61,7 +61,7 @@ fn is_left(entry: &fs::DirEntry) -> bool {
     old && !is_alive(writer)
 }
 
-/// The process in the name of a file that is not whole yet: `.name.1234-0.tmp`.
+/// The process id in the name of a temporary file, such as `.name.1234-0.tmp`.
 fn writer(name: &str) -> Option<u32> {
     let (stem, writer) = name.strip_prefix('.')?.strip_suffix(".tmp")?.rsplit_once('.')?;
     let (process, attempt) = writer.split_once('-')?;
@@ -72,14 +72,14 @@ fn writer(name: &str) -> Option<u32> {
 #[cfg(unix)]
 fn is_alive(process: u32) -> bool {
     let process = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw);
-    // Whoever may not be asked is there.
+    // Any error other than "no such process" means that the process exists.
     process.is_some_and(|process| {
         let asked = rustix::process::test_kill_process(process);
         asked != Err(rustix::io::Errno::SRCH)
     })
 }
 
-/// Nobody can be asked: whatever is old enough is left.
+/// Processes cannot be queried here, so age alone decides.
 #[cfg(not(unix))]
 fn is_alive(_: u32) -> bool {
     false

@@ -1,5 +1,5 @@
-//! Whether files and directories are fit for use, and what can be put right without a question.
-//! Looking makes nothing and changes nothing.
+//! Checks whether files and directories are usable, and makes repairs that need no confirmation.
+//! The checks create and change nothing.
 
 mod disk;
 mod leftovers;
@@ -14,17 +14,16 @@ use std::{fs, io};
 
 use crate::file::{self, FileError, FileMode};
 
-/// What there is at the path of a directory.
 #[derive(Debug)]
 pub enum DirectoryState {
-    /// It is there and can be used.
+    /// It exists and is usable.
     There,
-    /// It is not there, and can be made.
+    /// It does not exist but can be created.
     ToBeMade,
     /// It cannot be used, or made; this file or directory is in the way: it has to go, or else its
     /// permissions do.
     Blocked { by: PathBuf, why: &'static str, in_the_way: bool },
-    /// It is there, and may not be written to.
+    /// It exists but is not writable.
     ReadOnly,
 }
 
@@ -32,7 +31,7 @@ const NO_DIRECTORY: &str = "it is not a directory";
 const NOT_WRITABLE: &str = "it may not be written to";
 const NOT_READABLE: &str = "it cannot be looked at";
 
-/// Whether a directory is there, or could be.
+/// Whether a directory exists or could be created.
 pub fn directory(path: &Path) -> DirectoryState {
     let blocked = |by: &Path, why| {
         let in_the_way = why == NO_DIRECTORY;
@@ -48,7 +47,7 @@ pub fn directory(path: &Path) -> DirectoryState {
             Ok(_) if above == 0 => return DirectoryState::There,
             Ok(_) if !is_writable(folder) => return blocked(folder, NOT_WRITABLE),
             Ok(_) => return DirectoryState::ToBeMade,
-            // A link that leads nowhere is in the way of a directory.
+            // A dangling link blocks the creation of a directory.
             Err(_) if fs::symlink_metadata(folder).is_ok() => {
                 return blocked(folder, NO_DIRECTORY);
             }
@@ -63,7 +62,7 @@ fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// Makes a directory and those above it, for their owner alone if asked.
+/// Creates a directory and its parents, accessible to their owner only if `private` is set.
 pub fn make(path: &Path, private: bool) -> Result<(), FileError> {
     file::make_directory(path, if private { FileMode::Owner } else { FileMode::Same })
 }

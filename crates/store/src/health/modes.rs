@@ -1,36 +1,36 @@
-//! Who may read what is for its owner alone.
+//! Permissions of files and directories that should be accessible to their owner only.
 
 use std::path::PathBuf;
 
 use crate::{FileError, Locations};
 
-/// What a private path is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PrivatePathKind {
     /// A key, a secret or the journal.
     File,
-    /// A directory that holds such files.
+    /// A directory that contains such files.
     Directory,
 }
 
-/// Why a private path is not for its owner alone.
+/// Why a private path is exposed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exposure {
-    /// Others may use it, by its mode.
+    /// Its mode gives others access.
     Open(u32),
-    /// It belongs to another user: only that one, or an administrator, can change it.
+    /// It belongs to another user; only that user or an administrator can change it.
     Foreign,
-    /// It is a link: what it leads to is not known to be ours.
+    /// It is a link, and its target may not belong to the user.
     Link,
 }
 
-/// A private path that is not for its owner alone.
+/// A private path that is not accessible to its owner only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exposed {
     pub path: PathBuf,
     pub kept: PrivatePathKind,
     pub exposure: Exposure,
-    /// Whether it can be closed without changing anything else: it is no link, and ours.
+    /// Whether its mode can be fixed without side effects: it is not a link, and it belongs to the
+    /// user.
     pub closable: bool,
 }
 
@@ -48,7 +48,7 @@ const FILES: &[&str] = &[
     crate::token::FILE,
 ];
 
-/// Everything that is for its owner alone, whether it is there or not.
+/// Everything that should be accessible to its owner only, whether it exists or not.
 pub fn private_paths(locations: &Locations) -> Vec<(PrivatePathKind, PathBuf)> {
     let (data, cache) = (&locations.data, &locations.cache);
     let folders = [
@@ -66,7 +66,7 @@ pub fn private_paths(locations: &Locations) -> Vec<(PrivatePathKind, PathBuf)> {
     folders.chain(files).collect()
 }
 
-/// The private paths that others may use, or that belong to others, or that are links.
+/// The private paths that others can access, that belong to another user, or that are links.
 #[cfg(unix)]
 pub fn exposed(locations: &Locations) -> Vec<Exposed> {
     use std::fs;
@@ -75,8 +75,8 @@ pub fn exposed(locations: &Locations) -> Vec<Exposed> {
     let own = rustix::process::geteuid().as_raw();
     let look = |(kept, path): (PrivatePathKind, PathBuf)| {
         let itself = fs::symlink_metadata(&path).ok()?;
-        // A user may keep all of it elsewhere, by a link to the whole; a link inside is nobody's
-        // way to arrange things.
+        // A user may move a whole directory elsewhere and link to it, but nobody has a reason to
+        // link a file or folder inside.
         let whole = path == locations.data || path == locations.cache;
         let link = itself.is_symlink();
         let metadata = if link && whole { fs::metadata(&path).ok()? } else { itself };
@@ -96,14 +96,14 @@ pub fn exposed(locations: &Locations) -> Vec<Exposed> {
     private_paths(locations).into_iter().filter_map(look).collect()
 }
 
-/// Where there are no modes, the user's own directory is what keeps others out.
+/// On systems without modes, the permissions of the user's directory protect its contents.
 #[cfg(not(unix))]
 pub fn exposed(_: &Locations) -> Vec<Exposed> {
     Vec::new()
 }
 
-/// Makes a private path its owner's alone. One that has become a link since it was looked at is
-/// refused: what it leads to is not ours to change.
+/// Restricts a private path to its owner. A path that has become a link since it was checked is
+/// rejected, because its target must not be changed.
 #[cfg(unix)]
 pub fn close(exposed: &Exposed) -> Result<(), FileError> {
     use rustix::fs::{Mode, OFlags};
@@ -112,14 +112,14 @@ pub fn close(exposed: &Exposed) -> Result<(), FileError> {
         PrivatePathKind::File => Mode::RUSR | Mode::WUSR,
         PrivatePathKind::Directory => Mode::RWXU,
     };
-    // A pipe would wait for somebody at its other end.
+    // Opening a pipe would otherwise block.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let closed = rustix::fs::open(&exposed.path, flags, Mode::empty())
         .and_then(|file| rustix::fs::fchmod(file, mode));
     closed.map_err(|error| FileError::of(&exposed.path, error.into()))
 }
 
-/// There is nothing to close.
+/// Nothing to do on systems without modes.
 #[cfg(not(unix))]
 pub fn close(_: &Exposed) -> Result<(), FileError> {
     Ok(())

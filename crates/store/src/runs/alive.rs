@@ -1,9 +1,9 @@
-//! What the lock of a holder says about it.
+//! Liveness of holders, determined by their locks.
 //!
-//! A holder keeps a lock on a file of its own. The system lets go of it when the process ends,
-//! however it ends: who can have the lock knows that nobody drives the holder's runs any more, and
-//! who cannot knows that the process lives, even if it is stopped. A holder without a file is
-//! believed for as long as its heartbeat goes on.
+//! Each holder keeps a lock on a file of its own. The system releases the lock when the process
+//! ends, however it ends. If the lock is free, nobody drives the holder's runs any more; if it is
+//! held, the process is alive, even if it is suspended. A holder without a file counts as alive as
+//! long as its heartbeat continues.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -19,22 +19,22 @@ fn path(directory: &Path, holder: &HolderId) -> PathBuf {
     directory.join("wake").join(format!("{holder}.alive"))
 }
 
-/// Held for as long as the holder lives. The file of one that did not withdraw stays: that nobody
-/// holds it is what it tells, and whoever comes next clears it away.
+/// Held as long as the holder is alive. The file is left behind if the holder did not withdraw:
+/// being unlocked, it shows that the process is gone, and the next process removes it.
 #[derive(Debug)]
 pub struct LivenessLock {
     _file: File,
 }
 
 impl LivenessLock {
-    /// Takes the lock, before the first sign of life.
+    /// Takes the lock, before the first heartbeat.
     pub(super) fn claim(directory: &Path, holder: &HolderId) -> Result<LivenessLock, FileError> {
         let path = path(directory, holder);
         file::make_directory(path.parent().unwrap_or(directory), FileMode::Owner)?;
         let fail = |error| FileError::of(&path, error);
         let options = file::owned();
-        // Somebody who clears away may have looked at the file before it was locked: then it is
-        // locked for a moment, or gone.
+        // Another process that is cleaning up may have found the file before it was locked. The
+        // file is then locked for a moment, or removed.
         for _ in 0..limits::ALIVE_TRIES {
             let file = options.open(&path).map_err(fail)?;
             match file.try_lock() {
@@ -47,7 +47,7 @@ impl LivenessLock {
     }
 }
 
-/// Whether a file is still the one that its path names.
+/// Whether the path still refers to this open file.
 fn is_named(file: &File, path: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -63,22 +63,22 @@ fn is_named(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Removes what those left that are gone, but for those who are still on the list: their files tell
-/// that they are. `listed` is asked after the files were looked at: who is gone by then is on the
-/// list already, or will never be.
+/// Removes the files of dead holders that are no longer listed; a listed holder's file is still
+/// needed, because it shows that the holder is dead. `listed` is called after the files were
+/// locked: a holder that is dead by then is either listed already or never will be.
 pub(super) fn tidy<E>(
     directory: &Path,
     listed: impl FnOnce() -> Result<Vec<HolderId>, E>,
 ) -> Result<(), E> {
-    // Nobody takes the lock while it is held: whoever made the file meanwhile makes it again.
+    // While these locks are held, no holder can take them; one that just created its file retries.
     let left = left(directory);
     if left.is_empty() {
         return Ok(());
     }
     let listed: Vec<PathBuf> = listed()?.iter().map(|holder| path(directory, holder)).collect();
     for (file, held) in left.iter().filter(|(file, _)| !listed.contains(file)) {
-        // Alone, for the moment of removing it: another one may have removed it already, and the
-        // name may be that of a holder by now.
+        // Locked exclusively for the removal: another process may have removed the file already,
+        // and the name may belong to a new holder by now.
         if held.try_lock().is_ok() && is_named(held, file) {
             remove(file);
         }
@@ -91,17 +91,18 @@ pub(super) fn left(directory: &Path) -> Vec<(PathBuf, File)> {
     let entries = fs::read_dir(directory.join("wake")).into_iter().flatten();
     let files = entries.take(limits::LISTENERS).flatten().map(|entry| entry.path());
     let files = files.filter(|file| file.extension().is_some_and(|is| is == "alive"));
-    // Shared, so that those who look do not take each other for the holder.
+    // Shared, so that processes that check at the same time do not mistake each other for the
+    // holder.
     let free = |path: &Path| File::open(path).ok().filter(|file| file.try_lock_shared().is_ok());
     files.filter_map(|file| free(&file).map(|held| (file, held))).collect()
 }
 
-/// What the lock of a holder says about its process.
+/// What a holder's lock shows about its process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LockState {
-    /// Its process has ended.
+    /// The process has ended.
     Free,
-    /// Its process lives.
+    /// The process is alive.
     Held,
     /// Nothing: there is no file, or it cannot be locked.
     Missing,
@@ -111,10 +112,11 @@ pub(super) fn sign(directory: &Path, holder: &HolderId) -> LockState {
     let file = match File::open(path(directory, holder)) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return LockState::Missing,
-        // It is there, and nothing else is known of it.
+        // The file exists, but nothing else is known about it.
         Err(_) => return LockState::Held,
     };
-    // Shared, so that those who look do not take each other for the holder.
+    // Shared, so that processes that check at the same time do not mistake each other for the
+    // holder.
     match file.try_lock_shared() {
         Ok(()) => LockState::Free,
         Err(TryLockError::WouldBlock) => LockState::Held,
@@ -122,7 +124,7 @@ pub(super) fn sign(directory: &Path, holder: &HolderId) -> LockState {
     }
 }
 
-/// Removes what a holder left that is gone, and off the list.
+/// Removes the files of a holder that is dead and no longer listed.
 pub(super) fn clear(directory: &Path, holder: &HolderId) {
     remove(&path(directory, holder));
 }
@@ -136,7 +138,7 @@ fn remove(file: &Path) {
 mod tests {
     use super::*;
 
-    /// Whoever clears away never takes a holder's file from under it.
+    /// Cleanup never removes the file of a live holder.
     #[test]
     fn a_claim_holds_while_others_clear_away() {
         let root = tempfile::tempdir().expect("makes a directory");

@@ -1,8 +1,8 @@
-//! A copy of all runs as they are at one moment, made while others write, and the way back.
+//! Consistent backups of all runs, made while others write, and restoring them.
 //!
-//! A copy holds the database with all texts and remembered inputs, the key that its rows are
-//! checked by, the files that runs refer to, and what decisions are signed with. Secrets are not in
-//! it, nor catalogs and workflows, which are beside the configuration.
+//! A backup contains the database with all texts and remembered inputs, the key that authenticates
+//! its rows, the files that runs refer to, and the data for signing decisions. It contains no
+//! secrets, and neither catalogs nor workflows, which are stored next to the configuration.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -15,17 +15,18 @@ use super::{ChainKey, DbAccess, RunsError, RunsReader, check, kept_files, schema
 use crate::file::{self, FileError, WriteOptions};
 use crate::lock::Lock;
 
-/// Where a copy is put together before it is known to be whole.
+/// The directory in which a backup is assembled and checked before it is restored.
 const STAGING: &str = ".restoring";
 
-/// Writes a copy into a new directory. The key comes last, so that a copy without one is known to
-/// be no whole copy.
+/// Writes a backup to a new directory. The key is written last, so that a backup without a key is
+/// recognisably incomplete.
 pub(super) fn backup(runs: &RunsReader, to: &Path) -> Result<(), RunsError> {
-    // Fails when there is something already.
+    // Fails if the directory exists.
     make_folder(to)?;
     let written = write(runs, to);
     if written.is_err() {
-        // What went wrong is told; a part of a copy would only be taken for one.
+        // The error is already being reported; a partial backup might be mistaken for a complete
+        // one.
         drop(fs::remove_dir_all(to));
     }
     written?;
@@ -43,20 +44,20 @@ fn write(runs: &RunsReader, to: &Path) -> Result<(), RunsError> {
     let path = to.join(schema::FILE);
     schema::claim(&path)?;
     readers.with(|connection| {
-        // Reads at one moment and writes no log: the copy is one file.
+        // `VACUUM INTO` reads a consistent snapshot and writes a single file without a log.
         let target = path.to_str();
         let target = target.ok_or_else(|| rusqlite::Error::InvalidPath(path.clone()))?;
         connection.execute_batch("PRAGMA query_only = OFF")?;
         let copied = connection.execute("VACUUM INTO ?1", [target]);
         connection.execute_batch("PRAGMA query_only = ON")?;
         copied?;
-        // A copy is not in WAL mode by itself, and every opener relies on it.
+        // The copy is not in WAL mode by default, but everything that opens it expects that.
         let copy = super::db::connect(&path, DbAccess::Change)?;
         copy.pragma_update(None, "journal_mode", "wal")?;
         Ok(())
     })?;
     sync(&path)?;
-    // After the rows that name them: a file is there before a row names it.
+    // Copied after the rows that refer to them: a file exists before any row refers to it.
     copy_files(from, to)?;
     Ok(key.write(to)?)
 }
@@ -66,14 +67,14 @@ fn sync(path: &Path) -> Result<(), FileError> {
     file.sync_all().map_err(|error| FileError::of(path, error))
 }
 
-/// Copies what is beside the database; how many files runs refer to.
+/// Copies the files next to the database and returns how many of them runs refer to.
 fn copy_files(from: &Path, to: &Path) -> Result<u64, RunsError> {
     let mut count = 0;
     for kept in kept_files::all(from) {
         let folder = to.join(kept.folder);
         file::make_directory(&folder, file::FileMode::Owner)?;
         let bytes = file::if_present(file::read_document(&kept.path, limits::KEPT_FILE_BYTES))?;
-        // One that a purge removed meanwhile is named by no row.
+        // A file that a purge removed in the meantime is no longer referenced.
         let Some(bytes) = bytes else { continue };
         if Digest::of(&bytes).to_string() != kept.name {
             return Err(FileError::Io {
@@ -98,7 +99,7 @@ fn put(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     file::write(path, bytes, WriteOptions::PRIVATE_NEW)
 }
 
-/// Puts a copy into a directory that has no runs, after all of it was checked.
+/// Restores a backup into a directory without runs, after checking all of it.
 pub(super) fn restore(from: &Path, directory: &Path) -> Result<RestoreReport, RunsError> {
     ChainKey::need(from)?;
     file::make_directory(directory, file::FileMode::Owner)?;
@@ -126,7 +127,7 @@ fn has_runs(directory: &Path) -> Result<bool, RunsError> {
     Ok(reader.tally()?.runs.iter().any(|(_, count)| *count > 0))
 }
 
-/// Copies everything and checks it there: the copy itself is left as it is.
+/// Copies everything and checks the copy, so that the backup itself is not changed.
 fn staged(from: &Path, staging: &Path) -> Result<RestoreReport, RunsError> {
     let (source, target) = (from.join(schema::FILE), staging.join(schema::FILE));
     schema::claim(&target)?;
@@ -147,7 +148,7 @@ fn staged(from: &Path, staging: &Path) -> Result<RestoreReport, RunsError> {
         return Err(FileError::Io { path: from.join(schema::FILE), source }.into());
     }
     for (run, seq) in found.corrupt {
-        // One that was set aside before it was copied is set aside still.
+        // A run that was quarantined before the backup stays quarantined.
         if !reader.run(&run).is_ok_and(|row| row.quarantined) {
             return Err(JournalError::Corrupt { run, seq }.into());
         }
@@ -155,7 +156,7 @@ fn staged(from: &Path, staging: &Path) -> Result<RestoreReport, RunsError> {
     Ok(RestoreReport { runs: found.runs, events: found.events, files })
 }
 
-/// The database comes last: without it, nothing was restored.
+/// Moves everything into place. The database comes last: without it, nothing counts as restored.
 fn put_in_place(staging: &Path, directory: &Path) -> Result<(), RunsError> {
     let moved = |name: &str| {
         let (from, to) = (staging.join(name), directory.join(name));
@@ -168,13 +169,13 @@ fn put_in_place(staging: &Path, directory: &Path) -> Result<(), RunsError> {
         fs::rename(&kept.path, &to).map_err(|error| FileError::of(&to, error))?;
     }
     for name in kept_files::BESIDE {
-        // What the person of this machine has is theirs.
+        // The PIN of this machine's user is kept.
         if staging.join(name).exists() && !directory.join(name).exists() {
             moved(name)?;
         }
     }
     for name in ["", "-wal", "-shm"] {
-        // They hold no run.
+        // The old database contains no runs.
         drop(fs::remove_file(directory.join(format!("{}{name}", schema::FILE))));
     }
     super::progress::remove_ended(directory);

@@ -1,8 +1,8 @@
-//! The key of the journal, and the codes that only its holder can make.
+//! The journal's key, and the authentication codes made with it.
 //!
-//! Every row carries a MAC, and that of an event covers the one before it. Whoever changes, adds,
-//! removes or reorders rows without the key is found out by the next reader. A process of the same
-//! user that reads the key is not: the file's mode is all that keeps it.
+//! Every row carries a MAC, and an event's MAC covers the previous one. The next reader detects
+//! rows that were changed, added, removed or reordered without the key. This does not protect
+//! against a process of the same user that reads the key: only the file's mode guards it.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ pub(crate) type DerivedBytes = [u8; KEY_BYTES];
 /// A MAC: the first half of an HMAC-SHA-256.
 pub(super) type Mac = [u8; 16];
 
-/// What stands before the first event of a run.
+/// The MAC that precedes the first event of a run.
 pub(super) const ORIGIN: Mac = [0; 16];
 
 /// The key, ready for use.
@@ -34,10 +34,10 @@ pub(super) struct ChainKey {
 }
 
 impl ChainKey {
-    /// The name of its file.
+    /// The name of the key file.
     pub(super) const NAME: &'static str = FILE;
 
-    /// Reads the key of a directory; `None` when there is none.
+    /// Reads the key of a directory; `None` if there is none.
     pub(super) fn read(directory: &Path) -> Result<Option<ChainKey>, RunsError> {
         let path = directory.join(FILE);
         let bytes = file::if_present(file::read_document(&path, limits::KEY_FILE_BYTES))?;
@@ -60,8 +60,7 @@ impl ChainKey {
         ChainKey::read(directory)?.map_or_else(|| ChainKey::make(directory), Ok)
     }
 
-    /// Makes the key of a directory, which has none. It is on the disk before anything is written
-    /// with it.
+    /// Creates the key of a directory that has none. It is on disk before it is used.
     fn make(directory: &Path) -> Result<ChainKey, RunsError> {
         let mut bytes = [0; KEY_BYTES];
         getrandom::fill(&mut bytes).map_err(|_| RunsError::NoRandomness)?;
@@ -70,12 +69,12 @@ impl ChainKey {
         Ok(key)
     }
 
-    /// Writes the key into a directory that has none.
+    /// Writes the key to a directory that has none.
     pub(super) fn write(&self, directory: &Path) -> Result<(), FileError> {
         file::write(&directory.join(FILE), &self.bytes, WriteOptions::PRIVATE_NEW)
     }
 
-    /// Where the key of a directory is.
+    /// The path of a directory's key file.
     pub(super) fn path(directory: &Path) -> PathBuf {
         directory.join(FILE)
     }
@@ -89,28 +88,30 @@ impl ChainKey {
         self.over(purpose).0.finalize().into_bytes().into()
     }
 
-    /// Begins a message. The purpose keeps a MAC of one kind of row from fitting another kind.
+    /// Starts a message. The purpose keeps the MAC of one kind of row from being valid for another.
     pub(super) fn over(&self, purpose: &str) -> MacInput {
         MacInput(self.keyed.clone()).text(purpose)
     }
 }
 
-/// The code of a text of a directory, in hexadecimal digits. The caller holds its lock.
+/// The authentication code of a text in hexadecimal, made with the key of a directory. The caller
+/// holds the directory's lock.
 pub(crate) fn coded(directory: &Path, purpose: &str, text: &str) -> Result<String, RunsError> {
     Ok(hex(&ChainKey::read_or_make(directory)?.over(purpose).text(text).mac()))
 }
 
-/// A key for another purpose, made from that of a directory; `None` where there is none.
+/// A key for another purpose, derived from the key of a directory; `None` if there is none.
 pub(crate) fn derived(directory: &Path, purpose: &str) -> Result<Option<DerivedBytes>, RunsError> {
     Ok(ChainKey::read(directory)?.map(|key| key.derived(purpose)))
 }
 
-/// The same where the key is made if there is none. The caller holds the lock of the directory.
+/// Like [`derived`], but creates the directory's key if there is none. The caller holds the
+/// directory's lock.
 pub(crate) fn derived_or_made(directory: &Path, purpose: &str) -> Result<DerivedBytes, RunsError> {
     Ok(ChainKey::read_or_make(directory)?.derived(purpose))
 }
 
-/// Whether this is the code of a text.
+/// Whether a code is the authentication code of a text.
 pub(crate) fn is_coded(
     directory: &Path,
     purpose: &str,
@@ -121,7 +122,8 @@ pub(crate) fn is_coded(
     Ok(key.is_some_and(|key| hex(&key.over(purpose).text(text).mac()) == code))
 }
 
-/// A message so far. Each part goes in with its length, so that none runs into the next.
+/// A message under construction. Each part is preceded by its length, so that parts cannot run
+/// together.
 pub(super) struct MacInput(Hmac<Sha256>);
 
 impl MacInput {
@@ -139,7 +141,7 @@ impl MacInput {
         self.bytes(&number.to_le_bytes())
     }
 
-    /// A text that may be missing, which is not the same as an empty one.
+    /// An optional text. A missing text differs from an empty one.
     pub(super) fn maybe_text(self, text: Option<&str>) -> MacInput {
         match text {
             Some(text) => self.number(1).text(text),
@@ -161,7 +163,7 @@ impl MacInput {
         mac
     }
 
-    /// Whether this is its MAC. Takes the same time wherever the two differ.
+    /// Whether a MAC matches the message. The comparison takes constant time.
     pub(super) fn fits(self, mac: &[u8]) -> bool {
         mac.len() == ORIGIN.len() && self.0.verify_truncated_left(mac).is_ok()
     }

@@ -1,4 +1,4 @@
-//! Whether all runs are as they were written: every page, every row, every chain.
+//! Checks that all runs are as they were written: every page, every row, every chain.
 
 use milepost_model::id::RunId;
 use rusqlite::Connection;
@@ -11,21 +11,21 @@ use super::{ChainKey, RunsError, inbox};
 use crate::limits;
 use milepost_engine::ports::JournalError;
 
-/// What was found.
+/// The result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CheckReport {
-    /// What `SQLite` says about the file; nothing when it is sound.
+    /// Problems that `SQLite` reports about the file; empty if there are none.
     pub file: Vec<String>,
     pub runs: u64,
     pub events: u64,
-    /// Runs that are not as they were written, with the first event that cannot be believed.
+    /// Damaged runs, each with the first event that cannot be trusted.
     pub corrupt: Vec<(RunId, u64)>,
-    /// Messages that this program did not write as they are.
+    /// The number of messages without a valid MAC.
     pub forged: u64,
 }
 
 impl CheckReport {
-    /// Whether everything is as it was written.
+    /// Whether no problem was found.
     pub fn is_sound(&self) -> bool {
         self.file.is_empty() && self.corrupt.is_empty() && self.forged == 0
     }
@@ -47,14 +47,14 @@ pub(super) fn file(connection: &Connection, sql: &str) -> Result<Vec<String>, Ru
     }
 }
 
-/// Looks at everything. Each run is read at its own moment, so that the log can be moved
-/// meanwhile.
+/// Checks everything. Each run is read in a transaction of its own, so that the log can be
+/// checkpointed in the meantime.
 pub(super) fn check(reader: &RunsReader) -> Result<CheckReport, RunsError> {
     let (readers, key, _) = reader.parts();
     let file = readers.with(|connection| file(connection, PAGES_AND_INDICES))?;
     let mut report = CheckReport { file, ..CheckReport::default() };
     match runs(readers, key, &mut report) {
-        // There is no way to the runs behind it.
+        // Runs beyond the damaged part cannot be reached.
         Err(error) if error.is_damage() => report.file.push(error.to_string()),
         outcome => outcome?,
     }
@@ -83,7 +83,7 @@ fn runs(readers: &ReaderPool, key: &ChainKey, report: &mut CheckReport) -> Resul
 fn one(db: Db<'_>, key: &ChainKey, run: &RunId, report: &mut CheckReport) -> Result<(), RunsError> {
     let outcome = run::find(db, key, run).and_then(|row| chain(db, key, &row, report));
     match outcome {
-        // It was purged meanwhile, or no index leads to it, which SQLite tells.
+        // The run was purged in the meantime, or is missing from an index, which SQLite reports.
         Err(RunsError::Journal(JournalError::NotFound { .. })) => return Ok(()),
         Err(RunsError::Journal(JournalError::Corrupt { run, seq })) => {
             report.corrupt.push((run, seq));

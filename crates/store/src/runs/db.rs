@@ -1,4 +1,4 @@
-//! One connection to the database, and the one way statements are run on it.
+//! A connection to the database, and the only way to run statements on it.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -12,7 +12,7 @@ use super::fault::{self, StorageFaults, StoragePoint};
 use super::progress::{PendingUpdates, ProgressUpdate};
 use crate::limits;
 
-/// A connection, with the faults that its calls are to meet.
+/// A connection, with the faults to inject into its calls.
 #[derive(Clone, Copy)]
 pub(super) struct Db<'c> {
     connection: &'c Connection,
@@ -21,7 +21,7 @@ pub(super) struct Db<'c> {
 }
 
 impl<'c> Db<'c> {
-    /// For reading, which meets no faults but real ones.
+    /// For reading, without injected faults.
     pub(super) fn reading(connection: &'c Connection) -> Db<'c> {
         Db { connection, faults: None, unnoted: None }
     }
@@ -34,14 +34,14 @@ impl<'c> Db<'c> {
         Db { connection, faults, unnoted: Some(unnoted) }
     }
 
-    /// Says what a write did to a run, to be noted once it is committed.
+    /// Registers what a write did to a run, to be recorded once it is committed.
     pub(super) fn wrote(self, written: ProgressUpdate) {
         if let Some(unnoted) = self.unnoted {
             unnoted.borrow_mut().push(written);
         }
     }
 
-    /// Runs a statement; how many rows it changed.
+    /// Runs a statement and returns the number of changed rows.
     pub(super) fn execute(self, sql: &str, params: impl Params) -> Result<usize, RunsError> {
         let call = || self.connection.prepare_cached(sql)?.execute(params);
         Ok(fault::at(self.faults, StoragePoint::Statement, call)?)
@@ -82,7 +82,7 @@ impl<'c> Db<'c> {
         Ok(found)
     }
 
-    /// The rows of a query, one after the other, until `read` says that it is enough.
+    /// Passes the rows of a query to `read` one by one, until it returns `false`.
     pub(super) fn each(
         self,
         sql: &str,
@@ -104,7 +104,7 @@ impl<'c> Db<'c> {
         fault::at(self.faults, StoragePoint::Statement, call)?
     }
 
-    /// Runs statements that are not worth keeping.
+    /// Runs statements without caching them.
     pub(super) fn batch(self, point: StoragePoint, sql: &str) -> rusqlite::Result<()> {
         fault::at(self.faults, point, || self.connection.execute_batch(sql))
     }
@@ -116,15 +116,15 @@ impl<'c> Db<'c> {
     }
 }
 
-/// What a connection may do to the file.
+/// What a connection may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DbAccess {
-    /// All there is.
+    /// Read and write.
     Change,
     Look,
 }
 
-/// Opens the database and sets what does not last in the file.
+/// Opens the database and applies the settings that are not stored in the file.
 pub(super) fn connect(path: &Path, access: DbAccess) -> Result<Connection, RunsError> {
     let flags = match access {
         DbAccess::Change => OpenFlags::SQLITE_OPEN_READ_WRITE,
@@ -133,7 +133,8 @@ pub(super) fn connect(path: &Path, access: DbAccess) -> Result<Connection, RunsE
     let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     be_patient(&mut connection)?;
-    // Plans that follow the values of a statement are made anew for other values; ours never do.
+    // Keeps query plans stable: SQLite would otherwise prepare a statement again when its values
+    // change, and these plans never depend on them.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(limits::STATEMENTS);
     connection.execute_batch(
@@ -144,8 +145,8 @@ pub(super) fn connect(path: &Path, access: DbAccess) -> Result<Connection, RunsE
     Ok(connection)
 }
 
-/// Waits for other processes. `SQLite`'s own waits grow to a tenth of a second; a write here takes
-/// a few milliseconds.
+/// Makes a connection wait for other processes. The delays of `SQLite`'s own busy handler grow to a
+/// tenth of a second, whereas a write takes a few milliseconds.
 pub(super) fn be_patient(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.busy_handler(Some(|tries: i32| {
         thread::sleep(limits::BUSY_EVERY);
@@ -153,7 +154,7 @@ pub(super) fn be_patient(connection: &mut Connection) -> rusqlite::Result<()> {
     }))
 }
 
-/// Connections that only read, kept for the next reader.
+/// Read-only connections, kept for reuse.
 pub(super) struct ReaderPool {
     path: PathBuf,
     access: DbAccess,
@@ -165,7 +166,7 @@ impl ReaderPool {
         ReaderPool { path, access, idle: Mutex::new(Vec::new()) }
     }
 
-    /// Reads at one moment: what is committed meanwhile is not seen.
+    /// Reads from a consistent snapshot, which does not include later commits.
     pub(super) fn read<T>(
         &self,
         work: impl FnOnce(Db<'_>) -> Result<T, RunsError>,
@@ -174,7 +175,7 @@ impl ReaderPool {
         self.with(|connection| work(Db::reading(&*connection.unchecked_transaction()?)))
     }
 
-    /// A connection for as long as it takes: no transaction is begun.
+    /// Lends a connection without starting a transaction.
     pub(super) fn with<T>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, RunsError>,

@@ -1,4 +1,4 @@
-//! What can go wrong with runs on disk; each variant is another thing to do about it.
+//! Errors of runs on disk. Each variant calls for a different reaction.
 
 use std::path::PathBuf;
 
@@ -13,17 +13,17 @@ use crate::file::FileError;
 pub enum RunsError {
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The program was built with a `SQLite` that is too old.
+    /// The program was built with a version of `SQLite` that is too old.
     #[error("SQLite {found} is too old: at least {wanted} is needed")]
     OldSqlite { found: &'static str, wanted: &'static str },
     #[error("the key `{}` is gone: put it back, or remove the runs beside it", path.display())]
     KeyMissing { path: PathBuf },
-    /// The key is no key, or not the one of the runs.
+    /// The file is not a key, or not the key of these runs.
     #[error("`{}` is not the key of the runs beside it: put the right key back", path.display())]
     WrongKey { path: PathBuf },
     #[error("others may read `{}` (mode {mode:03o}): run `chmod 600` on it", path.display())]
     KeyExposed { path: PathBuf, mode: u32 },
-    /// The system has no randomness to give.
+    /// The system provided no random numbers.
     #[error("the system gives no random numbers")]
     NoRandomness,
     /// A file could not be read or written. Whoever reads it has to do something about that.
@@ -35,7 +35,7 @@ pub enum RunsError {
 
 impl From<rusqlite::Error> for RunsError {
     fn from(error: rusqlite::Error) -> RunsError {
-        // The log's shared index cannot grow: that is a full disk too.
+        // The shared index of the log cannot grow, which also means that the disk is full.
         if error.sqlite_extended_error_code() == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE) {
             return JournalError::Full.into();
         }
@@ -48,19 +48,18 @@ impl From<rusqlite::Error> for RunsError {
 }
 
 impl RunsError {
-    /// Whether bytes on the disk are not what was written: what they are about can be told only
-    /// by whoever asked for them.
+    /// Whether data on disk is not what was written. Only the caller knows which run it belongs to.
     pub fn is_damage(&self) -> bool {
         matches!(self, RunsError::Storage(error) if is_damage(error))
     }
 
-    /// The same, of a run whose bytes they are.
+    /// Turns damaged data into an error about the run it belongs to.
     pub(super) fn of_run(self, run: &RunId, seq: u64) -> RunsError {
         if self.is_damage() { JournalError::Corrupt { run: run.clone(), seq }.into() } else { self }
     }
 }
 
-/// Whether an error says that bytes are not what was written.
+/// Whether an error means that data is not what was written.
 pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
     match error {
         rusqlite::Error::FromSqlConversionFailure(..)

@@ -1,6 +1,6 @@
-//! The journal of a run: events in order, each bound to the one before it.
+//! The journal of a run: events in order, each bound to the previous one.
 //!
-//! What an event means is nobody's business here: bytes in, the same bytes out, or an error.
+//! This module does not interpret events: it returns the bytes that were written, or an error.
 
 use milepost_engine::ports::{Durability, JournalError, Lease, MessageId, RunSummary};
 use milepost_model::id::RunId;
@@ -21,42 +21,42 @@ pub struct NewEvent {
     pub data: Vec<u8>,
 }
 
-/// An event of the journal.
+/// An event in the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventRow {
-    /// Its number in the run, from 1.
+    /// Its sequence number in the run, starting at 1.
     pub seq: u64,
     pub at_ms: u64,
     pub kind: String,
     pub data: Vec<u8>,
 }
 
-/// Events that follow one another.
+/// A page of consecutive events.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EventPage {
     pub events: Vec<EventRow>,
     pub more: bool,
 }
 
-/// What happened in a run, to be written whole or not at all.
+/// What happened in a run, written atomically.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppendRows {
-    /// The right to write, which another holder may have taken meanwhile.
+    /// The right to write, which another holder may have taken over in the meantime.
     pub lease: Lease,
-    /// The number of the last event that the writer knows.
+    /// The sequence number of the last event known to the writer.
     pub after_seq: u64,
     pub events: Vec<NewEvent>,
     pub standing: Option<RunSummary>,
-    /// Messages that were taken up, and what is answered.
+    /// Messages that were handled, with their replies.
     pub answers: Vec<(MessageId, Vec<u8>)>,
     pub at_ms: u64,
-    /// What a loss of power may cost.
+    /// What may be lost in a power failure.
     pub durability: Durability,
     /// What the run refers to from now on.
     pub pins: Pins,
 }
 
-/// What became of it.
+/// The result of an append.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Appended {
     pub last_seq: u64,
@@ -71,7 +71,7 @@ pub(super) struct Last {
 }
 
 impl Last {
-    /// Of a run without events.
+    /// The start of the chain, for a run without events.
     pub(super) fn origin(run: u64) -> Last {
         Last { run, seq: 0, mac: ORIGIN }
     }
@@ -103,7 +103,7 @@ fn last(db: Db<'_>, run: u64) -> Result<Last, RunsError> {
     Ok(found.unwrap_or(Last::origin(run)))
 }
 
-/// Adds events to the end of a chain.
+/// Appends events to a chain.
 pub(super) fn append(
     db: Db<'_>,
     key: &ChainKey,
@@ -129,7 +129,7 @@ pub(super) fn append(
     Ok(last)
 }
 
-/// Refuses what is never written, before it waits for anything.
+/// Rejects events that are too large, before waiting for anything.
 pub(super) fn check_size(events: &[NewEvent]) -> Result<(), RunsError> {
     let too_large = |bytes, limit| Err(RunsError::Journal(JournalError::TooLarge { bytes, limit }));
     if let Some(large) = events.iter().find(|event| event.data.len() > limits::EVENT_BYTES) {
@@ -142,10 +142,10 @@ pub(super) fn check_size(events: &[NewEvent]) -> Result<(), RunsError> {
     Ok(())
 }
 
-/// Where the data of an event is.
+/// Where the data of an event is stored.
 enum Body<'d> {
     Inline(&'d [u8]),
-    /// Under its hash.
+    /// Separately, under its hash.
     Kept(Digest),
 }
 
@@ -166,7 +166,7 @@ impl<'d> Body<'d> {
     }
 }
 
-/// What an event says beside its data.
+/// The metadata of an event.
 #[derive(Clone, Copy)]
 struct Head<'e> {
     run: &'e RunId,
@@ -175,7 +175,7 @@ struct Head<'e> {
     kind: &'e str,
 }
 
-/// What is signed. Large data is named by its hash, which whoever reads it checks.
+/// The authenticated message. Large data is represented by its hash, which readers verify.
 fn message(key: &ChainKey, before: &Mac, head: Head<'_>, body: &Body<'_>) -> MacInput {
     let message = key
         .over("event")
@@ -190,7 +190,7 @@ fn message(key: &ChainKey, before: &Mac, head: Head<'_>, body: &Body<'_>) -> Mac
     }
 }
 
-/// Which events are asked for.
+/// The range of events to read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EventRange {
     pub(super) after_seq: u64,
@@ -201,8 +201,8 @@ const READ: &str = "SELECT e.seq, e.at_ms, e.kind, e.data, e.blob, e.mac, b.byte
                     FROM events e LEFT JOIN blobs b ON b.hash = e.blob \
                     WHERE e.run = ?1 AND e.seq > ?2 ORDER BY e.seq";
 
-/// Reads events and checks each of them: its place in the chain, and the end of the chain against
-/// what the index says.
+/// Reads events and verifies each of them: its position in the chain, and the end of the chain
+/// against the index.
 pub(super) fn read(
     db: Db<'_>,
     key: &ChainKey,
@@ -213,7 +213,7 @@ pub(super) fn read(
     let outcome = db.each(READ, params![row.key, wanted.after_seq], |line| reading.take(line));
     outcome.map_err(|error| error.of_run(&row.record.id, reading.last.seq + 1))?;
     if !reading.found.more && reading.last.seq < row.record.last_seq {
-        // The end is missing: the index knows of later events.
+        // The end is missing: the index refers to later events.
         return Err(reading.corrupt());
     }
     Ok(reading.found)
@@ -245,7 +245,7 @@ impl<'r> Reading<'r> {
                     let (run, seq) = (row.record.id.clone(), wanted.after_seq);
                     return Err(JournalError::Corrupt { run, seq }.into());
                 }
-                // Nothing follows an event that nobody wrote yet.
+                // Nothing follows an event that has not been written yet.
                 None => {}
             }
         }
@@ -257,7 +257,7 @@ impl<'r> Reading<'r> {
         JournalError::Corrupt { run, seq }.into()
     }
 
-    /// Takes an event; whether the next one is wanted too.
+    /// Reads an event and returns whether to continue with the next one.
     fn take(&mut self, line: &Row<'_>) -> Result<bool, RunsError> {
         let full = self.bytes > limits::EVENTS_BYTES && !self.found.events.is_empty();
         if full || self.found.events.len() >= self.wanted.limit {

@@ -1,4 +1,4 @@
-//! All that can be found out about the runs of a directory without changing anything.
+//! Everything that can be learned about the runs of a directory without changing anything.
 
 use std::path::Path;
 
@@ -12,33 +12,33 @@ use super::recovery::{self, Evidence, QuarantineReason};
 use super::{Db, RunsError, RunsReader, lease, run};
 use crate::limits;
 
-/// What was found.
+/// The result of an examination.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Examination {
-    /// Every page, every row, every chain.
+    /// The check of every page, every row and every chain.
     pub report: CheckReport,
-    /// Runs that were set aside, whether they are damaged now or not.
+    /// Runs that were quarantined as damaged, even if they are intact now.
     pub quarantined: Vec<RunId>,
-    /// Runs whose last events or messages are gone, with the number of the last event that was
-    /// there; all of such a run may be gone.
+    /// Runs whose last events or messages are missing, with the sequence number of the last event
+    /// that was known to exist. Such a run may be missing entirely.
     pub behind: Vec<(RunId, u64)>,
-    /// Runs that had something to do when the process that drove them ended.
+    /// Runs that still had work to do when the process that drove them ended.
     pub left: Vec<RunId>,
-    /// When the newest run was started, or something happened in it.
+    /// The time of the latest start or event of any run.
     pub newest_ms: Option<u64>,
-    /// Files of processes that ended, which the next one clears away.
+    /// The number of files left by dead processes, which the next process removes.
     pub ended: usize,
 }
 
 impl RunsReader {
-    /// Looks at everything there is, and sets nothing aside.
+    /// Examines everything without quarantining any run.
     pub fn examine(&self, now_ms: u64) -> Result<Examination, RunsError> {
         let (readers, _, directory) = self.parts();
-        // Before anything is read from the database: whoever drives a run goes on meanwhile.
+        // Must come before the database is read, because live processes keep driving runs.
         let evidence = Evidence::gather(directory);
         let report = check::check(self)?;
         if !report.file.is_empty() {
-            // What a damaged file says beyond that is not worth telling.
+            // Anything else a damaged file contains is not worth reporting.
             return Ok(Examination { report, ..Examination::default() });
         }
         let (quarantined, behind, newest_ms) = readers.read(|db| {
@@ -54,7 +54,7 @@ impl RunsReader {
         Ok(Examination { report, quarantined, behind, left, newest_ms, ended })
     }
 
-    /// The runs that processes left which are gone, and how many files of theirs there are.
+    /// The runs left by dead processes, and the number of files those left.
     pub fn left(&self, now_ms: u64) -> Result<(Vec<RunId>, usize), RunsError> {
         let (readers, _, directory) = self.parts();
         let dead = readers.read(|db| dead(db, directory, now_ms))?;
@@ -63,14 +63,15 @@ impl RunsReader {
     }
 }
 
-/// Holders that somebody may still believe in and whose process is gone.
+/// Holders that others may still consider alive, but whose process is gone.
 pub(super) fn dead(db: Db<'_>, directory: &Path, now_ms: u64) -> Result<Vec<HolderId>, RunsError> {
     let living = lease::holders(db, now_ms)?;
     let sql = "SELECT id FROM holders UNION \
                SELECT holder FROM leases WHERE holder IS NOT NULL LIMIT ?1";
     let named: Vec<String> = db.all(sql, [limits::LISTENERS], |row| row.get(0))?;
     let named = named.iter().filter_map(|id| HolderId::parse(id));
-    // One that was stopped for too long is not gone: it comes back, and gives its runs up itself.
+    // A holder that was suspended for too long is not dead: it resumes and gives up its runs
+    // itself.
     let gone = |holder: &HolderId| match alive::sign(directory, holder) {
         LockState::Free => true,
         LockState::Held => false,
@@ -79,7 +80,7 @@ pub(super) fn dead(db: Db<'_>, directory: &Path, now_ms: u64) -> Result<Vec<Hold
     Ok(named.filter(gone).collect())
 }
 
-/// Runs that have something to do and that only the dead could do.
+/// Runs with work to do that are held by dead processes.
 fn left(db: Db<'_>, dead: &[HolderId]) -> Result<Vec<RunId>, RunsError> {
     let sql = "SELECT r.id FROM runs r JOIN leases l ON l.run = r.key \
                WHERE l.holder = ?1 AND r.status IN ('pending', 'running') LIMIT ?2";

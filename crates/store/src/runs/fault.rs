@@ -1,4 +1,4 @@
-//! Faults on purpose: what the disk may do to a writer, for tests.
+//! Injected storage faults, for tests.
 
 use std::sync::Arc;
 
@@ -6,44 +6,45 @@ use milepost_engine::named_enum;
 use rusqlite::ffi;
 
 named_enum! {
-    /// A call to the storage that may go wrong.
+    /// A storage call that may fail.
     #[doc(hidden)]
     StoragePoint {
-        /// The begin of a transaction.
+        /// The beginning of a transaction.
         Begin = "begin",
-        /// A statement in it.
+        /// A statement in a transaction.
         Statement = "statement",
         Commit = "commit",
-        /// Moving what was committed from the log into the database.
+        /// A checkpoint, which moves committed data from the log to the database.
         Checkpoint = "checkpoint",
     }
 }
 
 named_enum! {
-    /// How it goes wrong.
+    /// How a call fails.
     #[doc(hidden)]
     StorageFault {
         /// The disk reports an error; nothing was done.
         Io = "io",
         /// The disk is full; nothing was done.
         Full = "full",
-        /// The disk reports an error, but it was done.
+        /// The disk reports an error, but the call took effect.
         Late = "late",
-        /// The process ends at once, before anything was done.
+        /// The process dies before the call.
         Dies = "dies",
-        /// The process ends at once, after it was done.
+        /// The process dies after the call.
         DiesAfter = "dies-after",
-        /// The process is stopped after it was done, and goes on when somebody wakes it.
+        /// The process is suspended after the call, until someone resumes it.
         StopsAfter = "stops-after",
     }
 }
 
-/// Asked before every call.
+/// Called before every storage call.
 #[doc(hidden)]
 pub type StorageFaults = Arc<dyn Fn(StoragePoint) -> Option<StorageFault> + Send + Sync>;
 
-/// The faults that a text asks for: `<fault>@<point>:<n>` lets the n-th call of a kind go wrong,
-/// and `n+` every one from there on. Nothing when it asks for none; no release build has them.
+/// Parses a fault specification: `<fault>@<point>:<n>` makes the n-th call of a kind fail, and `n+`
+/// also every call after it. `None` if the text is not a valid specification. Not available in
+/// release builds.
 #[cfg(debug_assertions)]
 #[doc(hidden)]
 pub fn faults(text: &str) -> Option<StorageFaults> {
@@ -67,17 +68,17 @@ pub fn faults(text: &str) -> Option<StorageFaults> {
     }))
 }
 
-/// Stops this process, where a process can be stopped.
+/// Suspends this process, where the system supports that.
 fn stop() {
     #[cfg(unix)]
     {
         use rustix::process::{Signal, getpid, kill_process};
-        // One that cannot be stopped goes on.
+        // If suspending fails, the process continues.
         let _ = kill_process(getpid(), Signal::STOP);
     }
 }
 
-/// Makes a call, unless it is to go wrong.
+/// Makes a call, unless a fault is due.
 pub(super) fn at<T>(
     faults: Option<&StorageFaults>,
     point: StoragePoint,

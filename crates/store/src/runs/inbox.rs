@@ -1,4 +1,5 @@
-//! What is said to a run by whoever does not drive it: each message once, each answered once.
+//! Messages to a run from processes that do not drive it. Each message is delivered once and
+//! answered once.
 
 use milepost_engine::ports::{JournalError, MessageId, Sent};
 use milepost_model::id::RunId;
@@ -18,16 +19,16 @@ pub struct InboxRow {
     pub data: Vec<u8>,
 }
 
-/// The messages of a run that nobody answered.
+/// The unanswered messages of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PendingMessages {
-    /// The messages, in the order in which they came.
+    /// The messages in order of arrival.
     pub messages: Vec<InboxRow>,
-    /// Messages that were left out because this program did not write them as they are.
+    /// The number of messages that were left out because their MAC is not valid.
     pub forged: usize,
 }
 
-/// Puts a message into the inbox of a run.
+/// Adds a message to the inbox of a run.
 pub(super) fn send(db: Db<'_>, key: &ChainKey, message: &InboxRow) -> Result<Sent, RunsError> {
     let run = run::number(db, &message.run)?;
     let there = "SELECT run, data FROM inbox WHERE id = ?1";
@@ -48,7 +49,7 @@ pub(super) fn send(db: Db<'_>, key: &ChainKey, message: &InboxRow) -> Result<Sen
     Ok(Sent::New)
 }
 
-/// Refuses what is never written, before it waits for anything.
+/// Rejects a message that is too large, before waiting for anything.
 pub(super) fn check_size(data: &[u8]) -> Result<(), RunsError> {
     let (bytes, limit) = (data.len(), limits::MESSAGE_BYTES);
     if bytes > limit {
@@ -70,7 +71,7 @@ fn signed_answer(key: &ChainKey, id: &MessageId, answer: &[u8]) -> MacInput {
     key.over("answer").text(id.as_str()).bytes(answer)
 }
 
-/// Answers a message of a run. The first answer stays.
+/// Answers a message to a run. Only the first answer is kept.
 pub(super) fn answer(
     db: Db<'_>,
     key: &ChainKey,
@@ -84,7 +85,7 @@ pub(super) fn answer(
     db.execute(sql, params![id.as_str(), run, answer, mac, at_ms]).map(drop)
 }
 
-/// The messages of a run that nobody answered, and the keys of those that are forged.
+/// The unanswered messages of a run, and the keys of the forged ones.
 pub(super) fn pending(
     db: Db<'_>,
     key: &ChainKey,
@@ -109,20 +110,21 @@ pub(super) fn pending(
     Ok((pending, forged))
 }
 
-/// Takes forged messages out of the way: an answer that is none, because nobody signed it.
+/// Discards forged messages by marking them as answered; the empty answer has no MAC and is never
+/// returned.
 pub(super) fn discard(db: Db<'_>, forged: &[u64]) -> Result<(), RunsError> {
     let sql = "UPDATE inbox SET answer = x'' WHERE key = ?1 AND answer IS NULL";
     forged.iter().try_for_each(|key| db.execute(sql, [key]).map(drop))
 }
 
-/// Runs with messages that nobody answered.
+/// Runs with unanswered messages.
 pub(super) fn runs_with_pending(db: Db<'_>) -> Result<Vec<RunId>, RunsError> {
     let sql = "SELECT id FROM runs WHERE quarantined = 0 \
                AND key IN (SELECT run FROM inbox WHERE answer IS NULL) ORDER BY key LIMIT ?1";
     db.all(sql, [limits::RUNS_AT_ONCE], run::id_of)
 }
 
-/// The answer to a message, once there is one that this program gave.
+/// The answer to a message, if there is one with a valid MAC.
 pub(super) fn answer_of(
     db: Db<'_>,
     key: &ChainKey,

@@ -1,4 +1,4 @@
-//! What was last given for the inputs of a workflow, per folder.
+//! The values last used for the inputs of a workflow, per folder.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ fn workflow_of(what: &Forgetting) -> Option<&str> {
     what.workflow.as_ref().map(WorkflowId::as_str)
 }
 
-/// Each input that is named, or none once for all of them.
+/// Each named input, or a single `None` that stands for all inputs.
 fn each_input(what: &Forgetting) -> Vec<Option<&str>> {
     match &what.inputs[..] {
         [] => vec![None],
@@ -54,7 +54,7 @@ pub(super) fn is_remembered(db: Db<'_>, what: &Forgetting) -> Result<bool, RunsE
     Ok(false)
 }
 
-/// Forgets values; what they were of, in order.
+/// Forgets values and returns what they belonged to, sorted.
 pub(super) fn forget(db: Db<'_>, what: &Forgetting) -> Result<Vec<Forgotten>, RunsError> {
     let sql = "DELETE FROM input_history WHERE (?1 IS NULL OR workflow = ?1) \
                AND (?2 IS NULL OR input = ?2) RETURNING workflow, input";

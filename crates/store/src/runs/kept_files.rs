@@ -1,5 +1,5 @@
-//! Files beside the database that runs refer to: what a copy of the runs needs too, and what goes
-//! when no run names it any more. Each is named by the hash of what it holds.
+//! Files next to the database that runs refer to, each named by the hash of its content. They are
+//! part of a backup, and are removed once no run refers to them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,16 +7,16 @@ use std::time::SystemTime;
 
 use crate::{blobs, documents, limits};
 
-/// The folders that they are in. A copy of the runs holds all of them.
+/// The folders of these files, all of which are part of a backup.
 pub(super) const FOLDERS: &[&str] = &[blobs::FOLDER, documents::FOLDER];
 
-/// Files that a copy holds besides: what decisions are signed with.
+/// Other files in a backup: the data for signing decisions.
 pub(super) const BESIDE: &[&str] = &["person.json"];
 
-/// Characters of a name: a SHA-256 in hexadecimal digits.
+/// Length of a file name: a SHA-256 in hexadecimal.
 pub(super) const NAME_CHARS: usize = 64;
 
-/// A file.
+/// A file that runs may refer to.
 #[derive(Debug)]
 pub(super) struct StoredFile {
     pub(super) folder: &'static str,
@@ -29,8 +29,8 @@ pub(super) fn all(directory: &Path) -> Vec<StoredFile> {
     list(directory, FOLDERS).into_iter().map(|(file, _)| file).collect()
 }
 
-/// Those that nobody is about to name, as somebody says of a name and the time it was last kept.
-/// Only files whose names runs mention are ever removed for that: no others are looked at.
+/// The blobs for which `is_unused` returns true, given their name and the time they were last
+/// stored. Other folders are not considered: catalog documents are cleaned up separately.
 pub(super) fn unused_since(
     directory: &Path,
     is_unused: impl Fn(&str, u64) -> bool,

@@ -1,8 +1,8 @@
-//! Who drives a run: one process at a time, and the next one when that is gone.
+//! Leases: a run is driven by one process at a time, and by another one once that process is gone.
 //!
-//! Whether a holder is alive is for its lock and its heartbeat to say: see `observer`. Every change
-//! of hands raises the epoch of the lease, and what a holder writes names its epoch:
-//! one that was away too long and comes back finds that nothing it says counts any more.
+//! Whether a holder is alive depends on its lock and its heartbeat; see `observer`. The epoch of a
+//! lease increases whenever the lease changes hands, and every write names its epoch, so that the
+//! writes of a holder that comes back too late are rejected.
 
 use milepost_engine::ports::{HolderId, JournalError, Lease};
 use milepost_model::id::RunId;
@@ -12,19 +12,19 @@ use super::run::{self, RunRow};
 use super::{Db, RunsError};
 use crate::limits;
 
-/// A sign of life of a holder.
+/// A heartbeat of a holder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heartbeat {
     pub holder: HolderId,
-    /// Its process, for people.
+    /// The process id, for people.
     pub pid: u32,
     pub now_ms: u64,
-    /// For how long it counts as alive.
+    /// How long the holder counts as alive.
     pub ttl_ms: u64,
 }
 
-/// Writes a sign of life. Each differs from all before it, even when a clock is set back: that it
-/// does is what others go by, and not the time in it.
+/// Writes a heartbeat. Each one differs from all earlier ones, even if the clock is set back:
+/// others rely on this difference, not on the time itself.
 pub(super) fn beat(db: Db<'_>, beat: &Heartbeat) -> Result<(), RunsError> {
     let sql = "INSERT INTO holders(id, pid, expires_ms) VALUES (?1, ?2, ?3) \
                ON CONFLICT (id) DO UPDATE SET expires_ms = \
@@ -33,15 +33,15 @@ pub(super) fn beat(db: Db<'_>, beat: &Heartbeat) -> Result<(), RunsError> {
     db.execute(sql, params![beat.holder.as_str(), beat.pid, expires]).map(drop)
 }
 
-/// The lease of a run that was just made.
+/// The first lease of a newly created run.
 pub(super) fn first(db: Db<'_>, row: &RunRow, holder: HolderId) -> Result<Lease, RunsError> {
     let sql = "INSERT INTO leases(run, holder, epoch) VALUES (?1, ?2, 1)";
     db.execute(sql, params![row.key, holder.as_str()])?;
     Ok(Lease { run: row.record.id.clone(), holder, epoch: 1 })
 }
 
-/// Takes the lease of a run that nobody alive has but perhaps the taker itself. `is_alive` is told
-/// a holder and its heartbeat.
+/// Takes the lease of a run, unless another live holder has it. `is_alive` is given a holder and
+/// its heartbeat.
 pub(super) fn take(
     db: Db<'_>,
     run: &RunId,
@@ -62,7 +62,7 @@ pub(super) fn take(
     Ok(epoch.map(|epoch| Lease { run: run.clone(), holder, epoch }))
 }
 
-/// Whether a lease is still held.
+/// Checks that a lease is still held.
 pub(super) fn check(db: Db<'_>, run: u64, lease: &Lease) -> Result<(), RunsError> {
     let sql = "SELECT 1 FROM leases WHERE run = ?1 AND holder = ?2 AND epoch = ?3";
     let values = params![run, lease.holder.as_str(), lease.epoch];
@@ -72,7 +72,7 @@ pub(super) fn check(db: Db<'_>, run: u64, lease: &Lease) -> Result<(), RunsError
     }
 }
 
-/// Gives a lease back. One that is not held any more is nobody's loss.
+/// Releases a lease; a no-op if it is no longer held.
 pub(super) fn release(db: Db<'_>, lease: &Lease) -> Result<(), RunsError> {
     let sql = "UPDATE leases SET holder = NULL WHERE holder = ?2 AND epoch = ?3 \
                AND run = (SELECT key FROM runs WHERE id = ?1)";
@@ -80,14 +80,14 @@ pub(super) fn release(db: Db<'_>, lease: &Lease) -> Result<(), RunsError> {
     db.execute(sql, values).map(drop)
 }
 
-/// Gives everything back that a holder has, and takes it off the list.
+/// Releases all leases of a holder and removes it from the list of holders.
 pub(super) fn leave(db: Db<'_>, holder: &HolderId) -> Result<(), RunsError> {
     db.execute("UPDATE leases SET holder = NULL WHERE holder = ?1", [holder.as_str()])?;
     db.execute("DELETE FROM holders WHERE id = ?1", [holder.as_str()]).map(drop)
 }
 
-/// Takes everybody off the list, and gives back what they had. Only for whoever is alone with the
-/// runs.
+/// Removes all holders and releases their leases. Only allowed if no other process has the runs
+/// open.
 pub(super) fn forget_holders(connection: &Connection) -> rusqlite::Result<()> {
     let sql = "SELECT EXISTS (SELECT 1 FROM holders) \
                OR EXISTS (SELECT 1 FROM leases WHERE holder IS NOT NULL)";
@@ -101,7 +101,7 @@ pub(super) fn forget_holders(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Gives back what a holder has but for these runs.
+/// Releases all leases of a holder except those of the given runs.
 pub(super) fn disown(db: Db<'_>, holder: &HolderId, driven: &[RunId]) -> Result<(), RunsError> {
     let sql = "UPDATE leases SET holder = NULL WHERE holder = ?1 AND run NOT IN \
                (SELECT key FROM runs WHERE id IN (SELECT value FROM json_each(?2)))";
@@ -109,7 +109,7 @@ pub(super) fn disown(db: Db<'_>, holder: &HolderId, driven: &[RunId]) -> Result<
     db.execute(sql, params![holder.as_str(), driven]).map(drop)
 }
 
-/// Ids as JSON: nothing in them has to be escaped.
+/// Formats ids as a JSON array; they contain nothing that needs escaping.
 fn quoted<'i>(ids: impl Iterator<Item = &'i str>) -> String {
     let ids: Vec<String> = ids.map(|id| format!("\"{id}\"")).collect();
     format!("[{}]", ids.join(","))
@@ -127,8 +127,8 @@ WHERE (l.holder IS NULL OR l.holder IN (SELECT value FROM json_each(?3)))
   UNION SELECT run FROM inbox WHERE answer IS NULL)
 ORDER BY r.key LIMIT ?2";
 
-/// Runs that somebody has to drive and nobody alive does: there is something to do, their time
-/// has come, or there are messages. Those come to runs that ended, too, and want an answer.
+/// Runs that need to be driven but have no live holder: they have work to do, their wake time has
+/// passed, or they have messages. Finished runs also receive messages, which need an answer.
 pub(super) fn adrift(
     db: Db<'_>,
     now_ms: u64,
@@ -142,7 +142,7 @@ pub(super) fn adrift(
     db.all(ADRIFT, values, run::id_of)
 }
 
-/// Runs that only wait for a time, and whose last event is later than it is now.
+/// Runs that only wait for a time and whose last event lies in the future.
 pub(super) fn dated_ahead(db: Db<'_>, now_ms: u64, limit: usize) -> Result<Vec<RunId>, RunsError> {
     let sql = "SELECT id FROM runs WHERE wake_ms > ?1 AND updated_ms > ?1 \
                AND status = 'waiting' AND waiting IS NULL AND quarantined = 0 LIMIT ?2";
@@ -150,13 +150,13 @@ pub(super) fn dated_ahead(db: Db<'_>, now_ms: u64, limit: usize) -> Result<Vec<R
     db.all(sql, params![now_ms, limit], run::id_of)
 }
 
-/// When the next run is due by its time, of those that are not due yet.
+/// The earliest wake time that has not passed yet.
 pub(super) fn next_wake(db: Db<'_>, now_ms: u64) -> Result<Option<u64>, RunsError> {
     let sql = "SELECT min(wake_ms) FROM runs WHERE wake_ms > ?1";
     Ok(db.first(sql, [now_ms], |row| row.get::<_, Option<u64>>(0))?.flatten())
 }
 
-/// Whether a run waits for nothing but a time that has not come yet.
+/// Whether a run only waits for a time that has not come yet.
 pub(super) fn is_asleep(db: Db<'_>, run: &RunId, now_ms: u64) -> Result<bool, RunsError> {
     let sql = "SELECT 1 FROM runs WHERE id = ?1 AND status = 'waiting' AND waiting IS NULL \
                AND wake_ms > ?2";
@@ -169,7 +169,7 @@ fn with_mark(row: &Row<'_>) -> rusqlite::Result<Option<(HolderId, Option<u64>)>>
     Ok(HolderId::parse(&row.get::<_, String>(0)?).map(|holder| (holder, mark)))
 }
 
-/// Everybody who has a lease or is on the list, with their heartbeat.
+/// All holders that have a lease or are listed, with their heartbeat.
 pub(super) fn known(db: Db<'_>) -> Result<Vec<(HolderId, Option<u64>)>, RunsError> {
     let sql = "SELECT id, expires_ms FROM holders UNION ALL \
                SELECT DISTINCT holder, NULL FROM leases WHERE holder IS NOT NULL \
@@ -177,7 +177,7 @@ pub(super) fn known(db: Db<'_>) -> Result<Vec<(HolderId, Option<u64>)>, RunsErro
     Ok(db.all(sql, [limits::LISTENERS], with_mark)?.into_iter().flatten().collect())
 }
 
-/// Who has the lease of a run, with the heartbeat.
+/// The holder of a run's lease, with its heartbeat.
 pub(super) fn holder_of(
     db: Db<'_>,
     run: &RunId,
@@ -187,7 +187,7 @@ pub(super) fn holder_of(
     Ok(db.first(sql, [run.as_str()], with_mark)?.flatten())
 }
 
-/// Every holder whose time has not run out.
+/// Every holder whose heartbeat has not expired.
 pub(super) fn holders(db: Db<'_>, now_ms: u64) -> Result<Vec<HolderId>, RunsError> {
     let sql = "SELECT id FROM holders WHERE expires_ms > ?1 LIMIT ?2";
     let found = db.all(sql, params![now_ms, limits::LISTENERS], |row| row.get::<_, String>(0))?;

@@ -9,10 +9,10 @@ use super::run::{self, RunRow, run_columns};
 use super::{ChainKey, Db};
 use crate::limits;
 
-/// What a page was read from.
+/// A page of runs, with the damaged rows that were found.
 pub(super) struct ListedRows {
     pub(super) page: RunPage,
-    /// Runs that are to be set aside.
+    /// The keys of runs that should be quarantined.
     pub(super) damaged: Vec<u64>,
 }
 
@@ -58,7 +58,8 @@ pub(super) fn list(
     Ok(listed)
 }
 
-/// The conditions as SQL with their values, so that each combination finds its index.
+/// The conditions as SQL, with their values. Only the given conditions are included, so that each
+/// combination can use its index.
 fn conditions(filter: &RunFilter) -> (Vec<&'static str>, Vec<Box<dyn ToSql>>) {
     let mut conditions = Vec::new();
     let mut values: Vec<Box<dyn ToSql>> = Vec::new();
@@ -80,21 +81,21 @@ fn conditions(filter: &RunFilter) -> (Vec<&'static str>, Vec<Box<dyn ToSql>>) {
     (conditions, values)
 }
 
-/// The ids that begin with a text, which may leave out `run_`.
+/// The ids that start with a text, which may omit `run_`.
 pub(super) fn find_prefix(db: Db<'_>, text: &str) -> Result<Vec<RunId>, RunsError> {
     let digits = text.strip_prefix("run_").unwrap_or(text);
     if text.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return Ok(Vec::new());
     }
     let from = format!("run_{digits}");
-    // Behind every digit of an id.
+    // Sorts after every digit of an id.
     let to = format!("{from}~");
     let sql = "SELECT id FROM runs WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3";
     let values = rusqlite::params![from, to, limits::RUNS_MEANT];
     db.all(sql, values, run::id_of)
 }
 
-/// The run of a workflow that succeeded last.
+/// The most recently succeeded run of a workflow.
 pub(super) fn newest_succeeded(
     db: Db<'_>,
     key: &ChainKey,

@@ -17,7 +17,7 @@ use super::{ChainKey, RunsError, lease, quarantine, run, schema, tally};
 use crate::file::{self, FileError};
 use crate::{Digest, limits};
 
-/// The read side of the runs of a directory: nothing here writes. A clone is the same.
+/// Read-only access to the runs of a directory. Clones share the same state.
 #[derive(Clone)]
 pub struct RunsReader {
     inner: Arc<Inner>,
@@ -37,8 +37,8 @@ impl fmt::Debug for RunsReader {
 }
 
 impl RunsReader {
-    /// Over the runs of a directory; `None` where there have never been any. Runs that cannot be
-    /// looked at are not runs that never were.
+    /// Opens the runs of a directory; `None` if there have never been any. Runs that cannot be read
+    /// are an error, not `None`.
     pub fn open(directory: &Path) -> Result<Option<RunsReader>, RunsError> {
         let path = directory.join(schema::FILE);
         match file::metadata(&path)? {
@@ -66,17 +66,17 @@ impl RunsReader {
         &self.inner.directory
     }
 
-    /// What it reads with, and where.
+    /// The connections, the key and the directory.
     pub(super) fn parts(&self) -> (&ReaderPool, &ChainKey, &Path) {
         (&self.inner.readers, &self.inner.key, &self.inner.directory)
     }
 
-    /// The run of an id.
+    /// The run with an id.
     pub fn run(&self, run: &RunId) -> Result<RunRecord, RunsError> {
         Ok(self.reading(|db, key| run::find(db, key, run))?.record)
     }
 
-    /// The events of a run after one of them, at most so many. Each is checked.
+    /// The events of a run after a sequence number, up to a limit. Each event is verified.
     pub fn events(
         &self,
         run: &RunId,
@@ -90,8 +90,8 @@ impl RunsReader {
         })
     }
 
-    /// Whether somebody alive drives a run, as far as one look tells: a holder without a lock is
-    /// believed for as long as its heartbeat says.
+    /// Whether a live process drives a run. This is a single check: a holder without a lock counts
+    /// as alive until its heartbeat expires.
     pub fn is_driven(&self, run: &RunId, now_ms: u64) -> Result<bool, RunsError> {
         let lives =
             |holder: &HolderId, mark: Option<u64>| match alive::sign(&self.inner.directory, holder)
@@ -103,7 +103,7 @@ impl RunsReader {
         if let Some((holder, mark)) = self.reading(|db, _| lease::holder_of(db, run))? {
             return Ok(lives(&holder, mark));
         }
-        // What sleeps belongs to nobody. It is woken as long as there is somebody to do it.
+        // A sleeping run has no holder, but any live process will wake it.
         if !self.reading(|db, _| lease::is_asleep(db, run, now_ms))? {
             return Ok(false);
         }
@@ -111,17 +111,17 @@ impl RunsReader {
         Ok(known.iter().any(|(holder, mark)| lives(holder, *mark)))
     }
 
-    /// When the next run is due by its time, of those that are not due yet.
+    /// The earliest wake time that has not passed yet.
     pub fn next_wake(&self, now_ms: u64) -> Result<Option<u64>, RunsError> {
         self.reading(|db, _| lease::next_wake(db, now_ms))
     }
 
-    /// Runs that only wait for a time, and whose last event is later than it is now.
+    /// Runs that only wait for a time and whose last event lies in the future.
     pub fn dated_ahead(&self, now_ms: u64, limit: usize) -> Result<Vec<RunId>, RunsError> {
         self.reading(|db, _| lease::dated_ahead(db, now_ms, limit))
     }
 
-    /// The text of a workflow that a run was started with.
+    /// The text of a pinned workflow or record.
     pub fn text(&self, hash: Digest) -> Result<Option<String>, RunsError> {
         self.reading(|db, _| text(db, hash))
     }
@@ -138,17 +138,17 @@ impl RunsReader {
         Ok(page)
     }
 
-    /// How many runs there are, from the index alone.
+    /// The number of runs, read from indexes only.
     pub fn tally(&self) -> Result<RunCounts, RunsError> {
         self.reading(|db, _| tally::tally(db))
     }
 
-    /// Asks for next to nothing: whether there is an answer is all that is wanted.
+    /// A minimal query, which shows whether the database responds.
     pub fn answers(&self) -> Result<(), RunsError> {
         self.reading(|db, _| tally::answers(db))
     }
 
-    /// The ids that begin with a text, with or without `run_`; of many, the first few.
+    /// The ids that start with a text, with or without `run_`, up to a limit.
     pub fn find_prefix(&self, text: &str) -> Result<Vec<RunId>, RunsError> {
         self.reading(|db, _| list::find_prefix(db, text))
     }
@@ -181,7 +181,7 @@ impl RunsReader {
     }
 }
 
-/// A text that is what it was when it was kept.
+/// A text, if it still matches its hash.
 pub(super) fn text(db: Db<'_>, hash: Digest) -> Result<Option<String>, RunsError> {
     let sql = "SELECT text FROM texts WHERE hash = ?1";
     let text: Option<String> = db.first(sql, [hash.bytes()], |row| row.get(0))?;

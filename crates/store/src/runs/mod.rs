@@ -1,13 +1,13 @@
-//! Runs on disk: an index of them, the journal of each, and what is said to them.
+//! Runs on disk: an index of all runs, the journal of each run, and the messages sent to it.
 //!
-//! One `SQLite` file that any number of processes share. Each of them has one thread that writes;
-//! readers have connections of their own and wait for nobody. The journal knows nothing of what
-//! events mean. What is acknowledged is on the disk, and a row that is not as it was written is
-//! never believed: its run is set aside, and all others go on.
+//! Any number of processes share one `SQLite` file. Each process has one thread that writes;
+//! readers have connections of their own and never block. The journal does not interpret events.
+//! Whatever is acknowledged is on disk, and a row that is not as it was written is never trusted:
+//! its run is quarantined, and all others continue.
 //!
-//! Who waits for a write blocks its thread; who must not gives a function to be called with the
-//! outcome. That function is called exactly once, on the writing thread: it hands the outcome on
-//! and does nothing else, and least of all does it wait for another write.
+//! A caller can block until a write is done, or pass a callback for the outcome. The callback is
+//! called exactly once, on the writing thread. It should only pass the outcome on, and must never
+//! wait for another write.
 
 mod alive;
 mod backup;
@@ -90,14 +90,13 @@ use writer::{CommitMode, JournalWriter};
 use crate::lock::Lock;
 use crate::{Digest, file};
 
-/// How the runs are opened.
+/// Options for opening runs.
 #[derive(Clone, Default)]
 pub struct OpenOptions {
-    /// What is to go wrong, for tests.
+    /// Injected faults, for tests.
     #[doc(hidden)]
     pub faults: Option<StorageFaults>,
-    /// Pages that the database may have at most, for tests: `SQLite` then says that the disk is
-    /// full.
+    /// Maximum number of pages in the database, for tests: beyond it, `SQLite` reports a full disk.
     #[doc(hidden)]
     pub pages_max: Option<u32>,
 }
@@ -108,20 +107,20 @@ impl fmt::Debug for OpenOptions {
     }
 }
 
-/// What is known about the file as a whole.
+/// The integrity of the database file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Integrity {
-    /// The last use ended in order: there is no reason to doubt it.
+    /// The last use ended cleanly, so there is no reason for doubt.
     Trusted,
-    /// The last use ended in a crash, and it is being looked at.
+    /// The last use ended in a crash, and the file is being checked.
     Checking,
-    /// The last use ended in a crash, and it is sound.
+    /// The last use ended in a crash, and the file is intact.
     Sound,
-    /// It is damaged, or cannot be looked at; what is not hit can still be used.
+    /// The file is damaged or cannot be checked; unaffected parts remain usable.
     Damaged(Vec<String>),
 }
 
-/// Every run of a directory, for as long as a process lives. A clone is the same.
+/// All runs of a directory, for the lifetime of a process. Clones share the same state.
 #[derive(Clone)]
 pub struct Runs {
     inner: Arc<Inner>,
@@ -151,8 +150,8 @@ impl Deref for Runs {
 }
 
 impl Runs {
-    /// Opens the runs of a directory, which is made if there is none. Nothing is scanned; after a
-    /// crash the file is looked at in the background.
+    /// Opens the runs of a directory, which is created if it does not exist. Nothing is scanned;
+    /// after a crash, the file is checked in the background.
     pub fn open(directory: &Path, options: OpenOptions) -> Result<Runs, RunsError> {
         file::make_directory(directory, file::FileMode::Owner)?;
         let (mut usage, before) = UsageMark::begin(directory)?;
@@ -164,7 +163,7 @@ impl Runs {
         }
         if let Some(evidence) = &evidence {
             recovery::settle(&connection, directory, evidence)?;
-            // Nobody else is there: whoever is still on the list is gone, whatever is left of it.
+            // No other process has the runs open, so every listed holder is dead.
             if let Err(error) = lease::forget_holders(&connection) {
                 tracing::warn!(%error, "processes that are gone are still on the list");
             }
@@ -187,23 +186,24 @@ impl Runs {
         Ok(Runs { inner: Arc::new(Inner { reader, writer, reserve, integrity, observer }) })
     }
 
-    /// The read side, over the same connections.
+    /// Read-only access over the same connections.
     pub fn reader(&self) -> RunsReader {
         self.inner.reader.clone()
     }
 
-    /// Whether the disk failed: nothing is acknowledged any more, and the process has to end.
+    /// Whether the disk failed. If so, nothing is acknowledged any more, and the process has to
+    /// end.
     pub fn has_failed(&self) -> bool {
         self.inner.writer.has_failed()
     }
 
-    /// What is known about the file as a whole.
+    /// The integrity of the database file.
     pub fn integrity(&self) -> Integrity {
         self.inner.integrity.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// Looks at the whole file on a thread of its own.
+/// Checks the whole file on a separate thread.
 fn look_at(reader: RunsReader, integrity: Arc<Mutex<Integrity>>) {
     let say = |integrity: &Mutex<Integrity>, found| {
         *integrity.lock().unwrap_or_else(PoisonError::into_inner) = found;
@@ -224,9 +224,9 @@ fn look_at(reader: RunsReader, integrity: Arc<Mutex<Integrity>>) {
     }
 }
 
-/// Writing. Each write is one transaction, committed together with others.
+/// Writing. Each write is atomic, and several are committed together.
 impl Runs {
-    /// Records a run with its text and first events; with a holder, the lease is taken at once.
+    /// Records a run with its text and first events. If a holder is given, it gets the lease.
     pub fn create(&self, new: NewRunRow, holder: Option<HolderId>, done: impl WriteDone<Created>) {
         if let Err(error) = event::check_size(&new.events) {
             return done(Err(error));
@@ -239,8 +239,7 @@ impl Runs {
         self.submit(mode, move |db, key| run::create(db, key, new, holder), done);
     }
 
-    /// Writes what happened in a run: its events, how it stands and what is answered, whole or
-    /// not at all.
+    /// Writes atomically what happened in a run: its events, its summary and replies to messages.
     pub fn append(&self, what: AppendRows, done: impl WriteDone<Appended>) {
         let answers = what.answers.iter().try_for_each(|(_, answer)| inbox::check_size(answer));
         if let Err(error) = event::check_size(&what.events).and(answers) {
@@ -254,8 +253,8 @@ impl Runs {
         self.submit(mode, move |db, key| event::write(db, key, what), done);
     }
 
-    /// Writes how requests ended when the disk is full: the reserve is given up for it, and nothing
-    /// else is appended until that is there again.
+    /// Records the outcomes of requests when the disk is full. This uses up the disk reserve, and
+    /// nothing else is appended until the reserve is restored.
     pub fn append_from_reserve(&self, what: AppendRows, done: impl WriteDone<Appended>) {
         if let Err(error) = event::check_size(&what.events) {
             return done(Err(error));
@@ -269,7 +268,8 @@ impl Runs {
         self.submit(CommitMode::Durable, write, done);
     }
 
-    /// Puts a message into the inbox of a run. Whoever drives it has to be woken.
+    /// Adds a message to the inbox of a run. The caller has to wake the process that drives the
+    /// run.
     pub fn send(&self, message: InboxRow, done: impl WriteDone<Sent>) {
         if let Err(error) = inbox::check_size(&message.data) {
             return done(Err(error));
@@ -277,14 +277,14 @@ impl Runs {
         self.submit(CommitMode::Durable, move |db, key| inbox::send(db, key, &message), done);
     }
 
-    /// Says that a holder is alive.
+    /// Writes a heartbeat.
     pub fn beat(&self, beat: Heartbeat, done: impl WriteDone<()>) {
-        // One that a loss of power takes back is of a process that is gone, too.
+        // A power failure that undoes this heartbeat also ends the process.
         self.submit(CommitMode::Relaxed, move |db, _| lease::beat(db, &beat), done);
     }
 
-    /// Takes the lease of a run; `None` when another holder that is alive has it. What the taker
-    /// had of an earlier epoch is void.
+    /// Takes the lease of a run; `None` if another live holder has it. An earlier lease of the same
+    /// holder becomes invalid.
     pub fn take(
         &self,
         run: RunId,
@@ -298,33 +298,33 @@ impl Runs {
                 observer.is_alive(&directory, other, mark, glance)
             })
         };
-        // A loss of power that takes it back takes all back that was written with it, too.
+        // A power failure that undoes this also undoes everything written under the lease.
         self.submit(CommitMode::Relaxed, take, done);
     }
 
-    /// Gives back what a holder has but for these runs.
+    /// Releases all leases of a holder except those of the given runs.
     pub fn disown(&self, holder: HolderId, driven: Vec<RunId>, done: impl WriteDone<()>) {
         let disown = move |db: Db<'_>, _: &ChainKey| lease::disown(db, &holder, &driven);
         self.submit(CommitMode::Relaxed, disown, done);
     }
 
-    /// Gives a lease back.
+    /// Releases a lease.
     pub fn release(&self, lease: Lease, done: impl WriteDone<()>) {
-        // Whoever still has it after a loss of power is gone, and it with its holder.
+        // If a power failure undoes this, the holder is dead as well, and its lease is free.
         self.submit(CommitMode::Relaxed, move |db, _| lease::release(db, &lease), done);
     }
 
-    /// Gives all leases of a holder back, before its process ends, and waits.
+    /// Releases all leases of a holder before its process ends. Blocks until it is done.
     pub fn leave_now(&self, holder: HolderId) -> Result<(), RunsError> {
         self.now(CommitMode::Durable, move |db, _| lease::leave(db, &holder))
     }
 
-    /// The same for a process that has come to its end, with the files that tell of it. Nobody
-    /// waits for it: what is not done is done by whoever comes next.
+    /// Releases all leases of a holder whose process is ending or has ended, and removes its files.
+    /// Does not block: whatever is left undone, the next process does.
     pub fn withdraw(&self, holder: HolderId) {
         let (directory, gone) = (self.directory().to_owned(), holder.clone());
         let leave = move |db: Db<'_>, _: &ChainKey| lease::leave(db, &holder);
-        // While it is on the list, its file has to tell that it is gone.
+        // As long as the holder is listed, its unlocked file is needed to show that it is dead.
         self.submit(CommitMode::Relaxed, leave, move |left| {
             if left.is_ok() {
                 alive::clear(&directory, &gone);
@@ -332,23 +332,23 @@ impl Runs {
         });
     }
 
-    /// Keeps a text that a run will be pinned to, and waits.
+    /// Stores a text that a run will be pinned to. Blocks until it is done.
     pub fn keep_text(&self, text: String) -> Result<(), RunsError> {
         self.now(CommitMode::Durable, move |db, _| run::keep_text(db, &text))
     }
 
-    /// Remembers what was given for inputs, and waits.
+    /// Remembers the values given for inputs. Blocks until it is done.
     pub fn remember_inputs(&self, what: RememberedInputs) -> Result<(), RunsError> {
         self.now(CommitMode::Durable, move |db, _| inputs::remember(db, &what))
     }
 
-    /// Forgets what was given for inputs; what it was of.
+    /// Forgets the values given for inputs, and returns what they belonged to.
     pub fn forget_inputs(&self, what: Forgetting) -> Result<Vec<Forgotten>, RunsError> {
         self.now(CommitMode::Durable, move |db, _| inputs::forget(db, &what))
     }
 
-    /// Removes runs that ended, some at a time, with all that only they refer to, and waits. No
-    /// text of them is left in any file.
+    /// Removes finished runs in batches, with everything that only they refer to. Blocks until it
+    /// is done. None of their text remains in any file.
     pub fn purge(&self, filter: &PurgeFilter, now_ms: u64) -> Result<PurgeReport, RunsError> {
         let (before, projects) = (self.size(), self.purgeable(filter)?.projects);
         let mut report = PurgeReport { projects, ..PurgeReport::default() };
@@ -371,7 +371,7 @@ impl Runs {
         report.add(self.now(CommitMode::Durable, sweep)?);
         if report != (PurgeReport { projects, ..PurgeReport::default() }) {
             match self.vacuum() {
-                // What was removed is overwritten as it is; only the file stays as large.
+                // The removed data has been overwritten; the file just does not shrink.
                 Ok(()) | Err(RunsError::Journal(JournalError::Full)) => self.empty_log()?,
                 Err(error) => return Err(error),
             }
@@ -380,23 +380,23 @@ impl Runs {
         Ok(report)
     }
 
-    /// Bytes of the database and its log.
+    /// The size of the database and its log in bytes.
     fn size(&self) -> u64 {
         let directory = self.directory();
         let bytes = |path: PathBuf| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
         bytes(schema::log(directory)) + bytes(directory.join(schema::FILE))
     }
 
-    /// Makes the file as small as what is in it, and waits. No other process that does the same,
-    /// or brings the tables to a new version, runs meanwhile; writes of all processes wait.
+    /// Shrinks the file to the size of its content. Blocks until it is done. The directory's lock
+    /// excludes other vacuums and migrations, and the writes of all processes have to wait.
     pub fn vacuum(&self) -> Result<(), RunsError> {
         let _lock = Lock::of(self.directory())?;
         self.now(CommitMode::Alone, |db, _| Ok(db.batch(StoragePoint::Statement, "VACUUM")?))?;
         self.empty_log()
     }
 
-    /// Moves the log into the database and empties it. Whoever reads an earlier moment for longer
-    /// than a write waits is in the way.
+    /// Moves the log into the database and truncates it. Fails with `Busy` if a reader keeps an
+    /// older snapshot for longer than a write waits.
     fn empty_log(&self) -> Result<(), RunsError> {
         self.now(CommitMode::Alone, |db, _| {
             let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
@@ -424,13 +424,13 @@ impl Runs {
         work: impl FnOnce(Db<'_>, &ChainKey) -> Result<T, RunsError> + Send + 'static,
     ) -> Result<T, RunsError> {
         let (sender, outcome) = mpsc::sync_channel(1);
-        // Somebody waits for it, below.
+        // The receiver is waiting below.
         self.submit(mode, work, move |found| drop(sender.send(found)));
         outcome.recv().unwrap_or(Err(RunsError::Journal(JournalError::Failed)))
     }
 }
 
-/// The same answer, after the events that it says are written were counted.
+/// Wraps a callback to count the events if they were written.
 fn counted<T>(
     events: usize,
     is_new: impl FnOnce(&T) -> bool + Send + 'static,
@@ -451,14 +451,14 @@ fn commit_mode(durability: Durability) -> CommitMode {
     }
 }
 
-/// Reading. Each read is at one moment, on a connection of its own.
+/// Reading. Each read uses a consistent snapshot on its own connection.
 impl Runs {
-    /// The run of a workflow that succeeded last.
+    /// The most recently succeeded run of a workflow.
     pub fn newest_succeeded(&self, workflow: &WorkflowId) -> Result<Option<RunId>, RunsError> {
         self.reading(|db, key| list::newest_succeeded(db, key, workflow))
     }
 
-    /// The messages to a run that nobody answered.
+    /// The unanswered messages to a run.
     pub fn pending(&self, run: &RunId) -> Result<PendingMessages, RunsError> {
         let (pending, forged) = self.reading(|db, key| inbox::pending(db, key, run))?;
         if !forged.is_empty() {
@@ -467,17 +467,17 @@ impl Runs {
         Ok(pending)
     }
 
-    /// Runs with messages that nobody answered.
+    /// Runs with unanswered messages.
     pub fn runs_with_pending(&self) -> Result<Vec<RunId>, RunsError> {
         self.reading(|db, _| inbox::runs_with_pending(db))
     }
 
-    /// The answer to a message, once there is one.
+    /// The answer to a message, if there is one.
     pub fn answer(&self, id: &MessageId) -> Result<Option<Vec<u8>>, RunsError> {
         self.reading(|db, key| inbox::answer_of(db, key, id))
     }
 
-    /// Runs that somebody has to drive and nobody alive does, behind one of them.
+    /// Runs after `after` that need to be driven but have no live holder.
     pub fn adrift(
         &self,
         now_ms: u64,
@@ -489,12 +489,12 @@ impl Runs {
         self.reading(|db, _| lease::adrift(db, now_ms, after, limit, &dead))
     }
 
-    /// Tells others from now on at once when the process of a holder has ended. Has to be done
-    /// before its first sign of life.
+    /// Takes the lock that lets others notice at once when the holder's process has ended. Must be
+    /// called before the first heartbeat.
     pub fn claim(&self, holder: &HolderId) -> Result<LivenessLock, RunsError> {
         let directory = self.directory();
         let alive = LivenessLock::claim(directory, holder)?;
-        // What others left costs nobody more than a look.
+        // Cleaning up after dead processes is cheap.
         if let Ok(known) = self.known() {
             let is_gone = |one: &HolderId| alive::sign(directory, one) == LockState::Free;
             for gone in known.into_iter().filter(is_gone) {
@@ -507,13 +507,13 @@ impl Runs {
         Ok(alive)
     }
 
-    /// Everybody who has a lease or is on the list.
+    /// All holders that have a lease or are listed.
     fn known(&self) -> Result<Vec<HolderId>, RunsError> {
         let known = self.reading(|db, _| lease::known(db))?;
         Ok(known.into_iter().map(|(holder, _)| holder).collect())
     }
 
-    /// Holders that are not to be believed alive.
+    /// Holders that are considered dead.
     fn dead(&self, glance: LivenessQuery) -> Result<Vec<HolderId>, RunsError> {
         let (directory, observer) = (self.directory(), &self.inner.observer);
         let known = self.reading(|db, _| lease::known(db))?.into_iter();
@@ -522,7 +522,8 @@ impl Runs {
         Ok(dead.map(|(holder, _)| holder).collect())
     }
 
-    /// Frees what processes hold that are gone, and clears away their files; how many they were.
+    /// Releases everything that dead processes hold and removes their files. Returns the number of
+    /// dead holders.
     pub fn clear_dead(&self, now_ms: u64) -> Result<usize, RunsError> {
         let directory = self.directory();
         let dead = self.reading(|db, _| examine::dead(db, directory, now_ms))?;
@@ -530,12 +531,12 @@ impl Runs {
             self.leave_now(holder.clone())?;
         }
         alive::tidy(directory, || self.known())?;
-        // Sockets without a file beside them: those who wake others remove them.
+        // Waking also removes sockets that have no file next to them.
         drop(wake::wake_all(directory));
         Ok(dead.len())
     }
 
-    /// What was last given for an input, as JSON.
+    /// The last value given for an input, as JSON.
     pub fn last_input(
         &self,
         workspace: &str,
@@ -555,30 +556,30 @@ impl Runs {
         self.reading(|db, _| purge::count(db, filter))
     }
 
-    /// Everything that runs refer to beside their own texts, by its hash.
+    /// The hashes of everything that runs refer to besides their own texts.
     pub fn referred(&self) -> Result<BTreeSet<Digest>, RunsError> {
         self.reading(|db, _| pins::all(db))
     }
 
-    /// Copies all runs as they are at one moment into a new directory, with the key.
+    /// Copies a consistent snapshot of all runs to a new directory, including the key.
     pub fn backup(&self, to: &Path) -> Result<(), RunsError> {
         backup::backup(&self.inner.reader, to)
     }
 
-    /// Puts a copy into a directory that has no runs, after all of it was checked. Nobody may have
-    /// the runs of that directory open.
+    /// Restores a backup into a directory without runs, after checking all of it. No process may
+    /// have the runs of that directory open.
     pub fn restore(from: &Path, directory: &Path) -> Result<RestoreReport, RunsError> {
         backup::restore(from, directory)
     }
 
-    /// Looks at everything there is, and sets aside what is not as it was written.
+    /// Checks everything and quarantines damaged runs.
     pub fn check(&self) -> Result<CheckReport, RunsError> {
         let report = check::check(&self.inner.reader)?;
         report.corrupt.iter().for_each(|(run, _)| self.set_aside(run));
         Ok(report)
     }
 
-    /// Wakes every process that drives runs of this directory; how many listen.
+    /// Wakes every process that drives runs of this directory, and returns how many are listening.
     pub fn wake_all(&self) -> Result<usize, RunsError> {
         Ok(wake::wake_all(self.directory())?)
     }

@@ -1,8 +1,8 @@
-//! Whether another holder is alive, judged by what this process has seen of it.
+//! Decides whether another holder is alive, based on what this process has observed.
 //!
-//! Clocks of two processes need not agree, so the time that another one wrote down proves nothing.
-//! What counts is its lock, and for how long this process has seen its heartbeat stand still, on a
-//! clock of its own that nobody can set.
+//! The clocks of two processes need not agree, so a time written by another process proves nothing.
+//! What counts is its lock, and how long this process has seen its heartbeat unchanged, measured
+//! with its own monotonic clock.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,13 +14,13 @@ use milepost_engine::ports::{HolderId, Takeover};
 use super::alive::{self, LockState};
 use crate::limits;
 
-/// What this process has seen of other holders.
+/// What this process has observed of other holders.
 #[derive(Debug, Default)]
 pub(super) struct Observer {
     seen: Mutex<HashMap<HolderId, Seen>>,
 }
 
-/// A heartbeat, and for how long it has been seen to stand still.
+/// A heartbeat, and how long it has been unchanged.
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     mark: Option<u64>,
@@ -28,18 +28,18 @@ struct Seen {
     still: Duration,
 }
 
-/// What one look at a holder goes by.
+/// The parameters of a liveness check.
 #[derive(Debug, Clone, Copy)]
 pub struct LivenessQuery {
-    /// The time, on a clock that only ever goes on; where it begins does not matter.
+    /// The current time on a monotonic clock with any starting point.
     pub at: Duration,
-    /// Whether this process may judge by what it has not heard.
+    /// Whether this process may conclude from silence that a holder is dead.
     pub takeover: Takeover,
 }
 
 impl Observer {
-    /// Whether a holder is to be believed alive. `mark` is its heartbeat, which differs from every
-    /// one before; nothing where it has none.
+    /// Whether a holder counts as alive. `mark` is its heartbeat, which differs from all earlier
+    /// ones; `None` if it has none.
     pub(super) fn is_alive(
         &self,
         directory: &Path,
@@ -50,16 +50,16 @@ impl Observer {
         let patience = match alive::sign(directory, holder) {
             LockState::Free => return false,
             LockState::Held => limits::held_ttl(),
-            // Without a file and off the list it has withdrawn, or was buried.
+            // Neither a file nor a heartbeat: it has withdrawn, or was removed after its death.
             LockState::Missing if mark.is_none() => return false,
-            // Somebody removed its file: only its heartbeat is left to go by.
+            // Its file was removed, so only its heartbeat shows whether it is alive.
             LockState::Missing => limits::holder_ttl(),
         };
         self.still(holder, mark, glance.at) < patience || glance.takeover == Takeover::Free
     }
 
-    /// For how long a heartbeat has been seen to stand still. Between two looks no more than a
-    /// moment counts: this process may have been stopped itself, and the other one with it.
+    /// How long a heartbeat has been unchanged. The time counted between two checks is limited,
+    /// because this process may have been suspended itself, and the other one with it.
     fn still(&self, holder: &HolderId, mark: Option<u64>, at: Duration) -> Duration {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.len() > limits::LISTENERS {
@@ -71,12 +71,12 @@ impl Observer {
         } else {
             (one.mark, one.still) = (mark, Duration::ZERO);
         }
-        // Looks may overtake each other.
+        // Checks may overtake each other.
         one.at = one.at.max(at);
         one.still
     }
 
-    /// Forgets a holder that is off the list.
+    /// Forgets a holder that is no longer listed.
     pub(super) fn forget(&self, holder: &HolderId) {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).remove(holder);
     }

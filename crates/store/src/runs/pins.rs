@@ -1,4 +1,4 @@
-//! What runs refer to beside their own texts: it is kept for as long as they do.
+//! What runs refer to besides their own texts. It is kept as long as a run refers to it.
 
 use std::collections::BTreeSet;
 
@@ -16,14 +16,14 @@ pub(super) const TABLES: &str = include_str!("pins.sql");
 /// What a run refers to from now on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pins {
-    /// Texts that may not be here yet.
+    /// Texts that may not be stored yet.
     pub texts: Vec<PinnedText>,
-    /// Everything, by its hash.
+    /// The hashes of everything the run refers to.
     pub hashes: Vec<Digest>,
 }
 
 impl Pins {
-    /// What events refer to.
+    /// Everything that these entries refer to.
     pub(super) fn of(entries: &[JournalEntry], texts: Vec<PinnedText>) -> Pins {
         let worlds = entries.iter().filter_map(|entry| entry.event.world());
         let mut hashes: BTreeSet<Digest> =
@@ -36,7 +36,7 @@ impl Pins {
     }
 }
 
-/// Keeps what a run refers to.
+/// Stores what a run refers to.
 pub(super) fn keep(db: Db<'_>, run: &RunId, pins: &Pins) -> Result<(), RunsError> {
     for PinnedText { hash, text } in &pins.texts {
         if !db.any("SELECT 1 FROM texts WHERE hash = ?1", [hash.bytes()])? {

@@ -1,12 +1,12 @@
-//! How far each run had come, beside the database: what a log that lost its end cannot tell.
+//! Records the progress of each run next to the database, to detect a log that lost its end.
 //!
-//! `SQLite` ends its recovery at the first frame of the log that does not fit, and a log that is
-//! cut short or gone looks like one that was never longer. So every process notes in a file of its
-//! own, after each commit and before anybody hears of it, the last event and the last message of
-//! each run it wrote to. Nobody syncs that file: after a loss of power it may be old or empty, and
-//! then less is noticed. A note is a lower bound. It is never ahead of what was committed, and a
-//! note of a synced commit is never ahead of the disk; one of a commit that was not synced counts
-//! only as long as the machine has not been started anew.
+//! `SQLite` stops its recovery at the first invalid frame of the log, and a log that was truncated
+//! or removed looks as if it had never been longer. Therefore each process keeps a file in which it
+//! notes the last event and the last message of every run it wrote to, after each commit and before
+//! the commit is acknowledged. The file is not synced: after a power failure it may be outdated or
+//! empty, and less is detected. A note is a lower bound. It is never ahead of what was committed,
+//! and a note about a synced commit is never ahead of the disk; a note about an unsynced commit is
+//! valid only until the machine restarts.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -25,23 +25,23 @@ use crate::file::{self, FileError, FileMode};
 use crate::person::unhex;
 
 const FOLDER: &str = "progress";
-/// What stands for a message, or for a boot, that there is none of.
+/// Placeholder for a missing message or boot id.
 const NONE: &str = "-";
-/// Bytes of the note about one run, filled up with spaces. Each has a place of its own, which the
-/// next note about the same run takes.
+/// The size of a note about one run, padded with spaces. Each run has a fixed slot, which later
+/// notes overwrite.
 const NOTE_BYTES: usize = 192;
 
 /// What a write did to a run, to be noted once it is committed.
 #[derive(Debug, Clone)]
 pub(super) enum ProgressUpdate {
-    /// Events, of which this is the last.
+    /// Appended events; the fields describe the last one.
     Events { run: RunId, seq: u64, mac: Mac },
-    /// A message.
+    /// Sent a message.
     Message { run: RunId, code: String },
 }
 
 impl ProgressUpdate {
-    /// A message, by its id.
+    /// The update for a message with this id.
     pub(super) fn message(run: &RunId, id: &str) -> ProgressUpdate {
         ProgressUpdate::Message { run: run.clone(), code: message_code(id) }
     }
@@ -51,19 +51,19 @@ fn message_code(id: &str) -> String {
     hex(&Digest::of(id.as_bytes()).bytes()[..16])
 }
 
-/// What the transaction under way did so far.
+/// The updates of the current transaction.
 pub(super) type PendingUpdates = RefCell<Vec<ProgressUpdate>>;
 
 /// A note about a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ProgressNote {
     pub(super) run: RunId,
-    /// The number of its last event and the code that chains it; 0 while only messages are known.
+    /// The sequence number and MAC of its last event; 0 while only messages are known.
     pub(super) seq: u64,
     mac: Mac,
-    /// The last message that this process put into its inbox.
+    /// The last message that this process sent to the run.
     message: Option<String>,
-    /// Whether the commit was on the disk when this was noted.
+    /// Whether the commit was on disk when this was noted.
     synced: bool,
 }
 
@@ -83,8 +83,8 @@ impl ProgressNote {
         format!("{} {} {} {message} {synced} {boot}", self.run, self.seq, hex(&self.mac))
     }
 
-    /// A line that this program wrote, with the boot it was written in. Anything else is nothing:
-    /// the file may be of any age, or half written.
+    /// Parses a line with a valid MAC, and returns it with its boot id. Anything else is ignored:
+    /// the file may be outdated or partially written.
     fn read(line: &str, key: &ChainKey) -> Option<(ProgressNote, String)> {
         let (said, code) = line.trim_end().rsplit_once(' ')?;
         if hex(&key.over("progress").text(said).mac()) != code {
@@ -103,7 +103,7 @@ impl ProgressNote {
     }
 }
 
-/// The file of this process. It is made with the first note.
+/// The progress file of this process, created with the first note.
 pub(super) struct ProgressFile {
     directory: PathBuf,
     key: ChainKey,
@@ -111,13 +111,13 @@ pub(super) struct ProgressFile {
     open: Option<Open>,
 }
 
-/// Locked for as long as the process lives.
+/// The open file, locked for the lifetime of the process.
 struct Open {
     file: File,
     path: PathBuf,
-    /// The note about each run, and its place.
+    /// The note about each run, with its slot.
     notes: HashMap<RunId, (usize, ProgressNote)>,
-    /// Whose note is in which place; the oldest one is given up when there are too many.
+    /// The run in each slot; the oldest note is dropped when all slots are in use.
     places: Vec<RunId>,
     next: usize,
 }
@@ -128,8 +128,8 @@ impl ProgressFile {
         ProgressFile { directory: directory.to_owned(), key, boot, open: None }
     }
 
-    /// Notes what was committed. What cannot be noted is not noticed should it be lost: that is no
-    /// reason to refuse what is committed.
+    /// Notes what was committed. If this fails, a later loss goes undetected, but that is no reason
+    /// to reject the commit.
     pub(super) fn note(&mut self, written: Vec<ProgressUpdate>, synced: bool) {
         if !written.is_empty() && self.try_note(written, synced).is_err() {
             tracing::debug!(target: "milepost::store", "the progress of runs was not noted");
@@ -151,8 +151,8 @@ impl ProgressFile {
         Ok(())
     }
 
-    /// The files of processes that are gone: what they noted may be removed once all that was
-    /// committed until now is in the database itself.
+    /// The files of dead processes. They may be removed once everything committed so far is in the
+    /// database file itself.
     pub(super) fn ended(&self) -> Vec<PathBuf> {
         let own = self.open.as_ref().map(|open| open.path.as_path());
         let others = files(&self.directory).into_iter().filter(|path| Some(path.as_path()) != own);
@@ -172,18 +172,18 @@ impl Open {
         options.write(true).create_new(true);
         file::owner_only(&mut options);
         let file = options.open(&path).or_else(|_| {
-            // The last one out may have removed the folder just now.
+            // The last process to leave may have just removed the folder.
             drop(file::make_directory(&folder, FileMode::Owner));
             options.open(&path)
         });
         let file = file.map_err(fail)?;
-        // Without the lock, whoever looks for the files of the gone takes this one for theirs: it
-        // is still a true note, for a while.
+        // Without the lock, others treat this file as that of a dead process and may remove it;
+        // until then its notes are valid.
         drop(file.try_lock());
         Ok(Open { file, path, notes: HashMap::new(), places: Vec::new(), next: 0 })
     }
 
-    /// The note about a run after a write, and its place.
+    /// Updates the note about a run and returns it with its slot.
     fn changed(&mut self, written: ProgressUpdate, synced: bool) -> (usize, &ProgressNote) {
         let run = match &written {
             ProgressUpdate::Events { run, .. } | ProgressUpdate::Message { run, .. } => run.clone(),
@@ -219,29 +219,29 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     entries.take(limits::PROGRESS_FILES).flatten().map(|entry| entry.path()).collect()
 }
 
-/// Whether nobody writes to a file any more.
+/// Whether the process that wrote a file is gone.
 fn is_ended(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| file.try_lock_shared().is_ok())
 }
 
-/// Removes files of processes that are gone.
+/// Removes the files of dead processes.
 pub(super) fn remove(files: &[PathBuf]) {
     for path in files {
-        // One that stays is read once more, and tells nothing new.
+        // A file that remains is read again, which is harmless.
         drop(fs::remove_file(path));
     }
 }
 
-/// Removes what all processes that are gone noted.
+/// Removes the progress files of all dead processes.
 pub(super) fn remove_ended(directory: &Path) {
     let ended: Vec<PathBuf> = files(directory).into_iter().filter(|path| is_ended(path)).collect();
     remove(&ended);
-    // Only a folder that is empty goes, and whoever needs it makes it again.
+    // Only succeeds if the folder is empty; it is created again when needed.
     drop(fs::remove_dir(directory.join(FOLDER)));
 }
 
-/// The notes of all processes that count. They have to be read before the database is: a run that
-/// goes on meanwhile has come further than its note says.
+/// The valid notes of all processes. They must be read before the database, because a run that
+/// continues in the meantime is ahead of its note.
 pub(super) fn read(directory: &Path, key: &ChainKey) -> Vec<ProgressNote> {
     let now = boot();
     let mut notes = Vec::new();
@@ -259,7 +259,7 @@ pub(super) fn read(directory: &Path, key: &ChainKey) -> Vec<ProgressNote> {
     notes
 }
 
-/// What tells this start of the machine from every other, where the system says it.
+/// The id of the machine's current boot, if the system provides one.
 pub(super) fn boot() -> Option<String> {
     let path = Path::new("/proc/sys/kernel/random/boot_id");
     let told = String::from_utf8(file::read_document(path, limits::BOOT_ID_BYTES).ok()?).ok()?;
@@ -274,7 +274,7 @@ pub(super) fn behind(db: Db<'_>, notes: &[ProgressNote]) -> Result<Vec<(RunId, u
     let mut found: Vec<(RunId, u64)> = Vec::new();
     for note in notes {
         let there = match is_there(db, note) {
-            // Whoever reads it is told, and sets it aside for that.
+            // The next reader detects the damage and quarantines the run for that.
             Err(error) if error.is_damage() => true,
             there => there?,
         };

@@ -1,7 +1,8 @@
-//! Runs that ended and are not wanted any more: they go with all that only they refer to.
+//! Purging of finished runs, with everything that only they refer to.
 //!
-//! A run that a step started belongs to the run of that step: it goes with it and not before, and
-//! neither goes while one of them is open. So nothing that can be resumed loses what it needs.
+//! A run that was started by a step belongs to its parent run: it is removed together with the
+//! parent and never before, and neither is removed while one of them is unfinished. A run that can
+//! be resumed therefore never loses anything it needs.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,22 +14,22 @@ use rusqlite::params;
 
 use super::{Db, RunsError, kept_files};
 
-/// The runs that a filter means: those that belong to no other run. Every condition is there, so
-/// that one text serves all filters.
+/// Selects the runs that match a filter and have no parent. All conditions are always present, so
+/// that one statement serves all filters.
 const MEANT: &str = "SELECT key, id FROM runs r WHERE ended_ms IS NOT NULL \
                      AND ended_ms < coalesce(?1, 9223372036854775807) \
                      AND (?2 IS NULL OR status = ?2) AND (?3 IS NULL OR workflow = ?3) \
                      AND (?4 IS NULL OR workspace = ?4) AND (parent IS NULL \
                      OR NOT EXISTS (SELECT 1 FROM runs p WHERE p.id = r.parent))";
 
-/// Each of them with all that belong to it, without those of which one is open.
+/// Extends these runs to their descendants, leaving out every tree with an unfinished run.
 const TREES: &str = "tree(root, key, id) AS (SELECT key, key, id FROM roots UNION \
                      SELECT t.root, r.key, r.id FROM tree t JOIN runs r ON r.parent = t.id), \
                      meant(key) AS MATERIALIZED (SELECT key FROM tree WHERE root NOT IN \
                      (SELECT t.root FROM tree t JOIN runs r ON r.key = t.key \
                       WHERE r.ended_ms IS NULL))";
 
-/// The values of those conditions.
+/// The values of these conditions.
 type Values<'f> = (Option<u64>, Option<&'f str>, Option<&'f str>, Option<&'f str>);
 
 fn values(filter: &PurgeFilter) -> Values<'_> {
@@ -59,11 +60,11 @@ pub(super) fn count(db: Db<'_>, filter: &PurgeFilter) -> Result<PurgeReport, Run
     })
 }
 
-/// Hashes that runs named which are gone, each with the time at which the last of them ended.
+/// Hashes mentioned by purged runs, with the latest end time of those runs.
 pub(super) type MentionedHashes = HashMap<String, u64>;
 
-/// Removes some of the runs whose keys are behind one; the last key that was looked at, if there
-/// may be more.
+/// Purges a batch of runs with keys greater than `after`. Also returns the last key examined, if
+/// there may be more.
 pub(super) fn some(
     db: Db<'_>,
     filter: &PurgeFilter,
@@ -83,7 +84,7 @@ pub(super) fn some(
     Ok((report, roots.last().copied()))
 }
 
-/// A run and all that belong to it, or nothing while one of them is open.
+/// A run and its descendants; empty while one of them is unfinished.
 fn tree(db: Db<'_>, root: u64) -> Result<Vec<u64>, RunsError> {
     let sql = format!(
         "WITH RECURSIVE roots(key, id) AS (SELECT key, id FROM runs WHERE key = ?1), {TREES} \
@@ -97,7 +98,8 @@ fn one(db: Db<'_>, key: u64, named: &mut MentionedHashes) -> Result<PurgeReport,
     let found: Option<(Vec<u8>, u64)> =
         db.first(sql, [key], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let Some((text, ended_ms)) = found else { return Ok(PurgeReport::default()) };
-    // Texts go with the sweep: runs of earlier versions name some in their events alone.
+    // Texts are removed later, by `sweep`, because runs of earlier versions mention some of them
+    // only in their events.
     let refs: Vec<Vec<u8>> =
         db.all("SELECT hash FROM run_refs WHERE run = ?1", [key], |row| row.get(0))?;
     for hash in refs.iter().chain([&text]) {
@@ -117,11 +119,11 @@ fn one(db: Db<'_>, key: u64, named: &mut MentionedHashes) -> Result<PurgeReport,
     let kept = "SELECT DISTINCT blob FROM events WHERE run = ?1 AND blob IS NOT NULL";
     let kept: Vec<Vec<u8>> = db.all(kept, [key], |row| row.get(0))?;
     let events = db.execute("DELETE FROM events WHERE run = ?1", [key])? as u64;
-    // Whoever noted how far the run had come must not miss it.
+    // Recorded so that the notes about its progress do not report the run as lost.
     let noted = "INSERT INTO purged_runs(run) SELECT id FROM runs WHERE key = ?1 \
                  ON CONFLICT DO NOTHING";
     db.execute(noted, [key])?;
-    // What else belongs to the run goes with its row.
+    // The other rows of the run are deleted by cascade.
     let runs = db.execute("DELETE FROM runs WHERE key = ?1", [key])? as u64;
     let mut report = PurgeReport { runs, events, ..PurgeReport::default() };
     let unused = "DELETE FROM blobs WHERE hash = ?1 \
@@ -132,9 +134,9 @@ fn one(db: Db<'_>, key: u64, named: &mut MentionedHashes) -> Result<PurgeReport,
     Ok(report)
 }
 
-/// Removes the texts and the files that runs named which are gone and that nobody names any more.
-/// Nobody else writes meanwhile. A file that somebody kept again since is left, because the event
-/// that names it may be about to be written.
+/// Removes texts and files that were mentioned by purged runs and are no longer mentioned anywhere.
+/// No one else writes in the meantime. A file that was stored again since then is kept, because the
+/// event that mentions it may be about to be written.
 pub(super) fn sweep(
     db: Db<'_>,
     directory: &std::path::Path,
@@ -172,7 +174,7 @@ pub(super) fn sweep(
     Ok(report)
 }
 
-/// Every hash that an event or a message names.
+/// Every hash mentioned in an event or a message.
 fn still_named(db: Db<'_>) -> Result<HashSet<String>, RunsError> {
     let mut named = HashSet::new();
     for sql in ["SELECT data FROM events", "SELECT bytes FROM blobs", "SELECT data FROM inbox"] {
@@ -185,7 +187,7 @@ fn still_named(db: Db<'_>) -> Result<HashSet<String>, RunsError> {
     Ok(named)
 }
 
-/// Every text in some bytes that may be a SHA-256 in hexadecimal digits.
+/// Calls `found` with every string in the bytes that could be a SHA-256 in hexadecimal.
 fn each_hash(bytes: &[u8], mut found: impl FnMut(&str)) {
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     for digits in bytes.split(|byte| !is_digit(byte)) {

@@ -1,10 +1,10 @@
-//! What is found out about the last use of the runs before they are used again.
+//! Evaluates how the last use of the runs ended, before they are used again.
 //!
-//! Whoever is the first one in reads the notes of those who are gone before `SQLite` recovers the
-//! log, and compares them with what is there afterwards. The log itself is not asked: frames that
-//! are whole behind one that is not may be those of a commit that a killed process never finished,
-//! which others wrote over. A run that had come further
-//! is set aside: what it was told and did since is unknown, and sending it again could be wrong.
+//! The first process to open the runs reads the notes of dead processes before `SQLite` recovers
+//! the log, and compares them with what is there afterwards. The log itself is not used as
+//! evidence: valid frames after an invalid one may belong to a commit that a killed process never
+//! finished and others overwrote. A run that had progressed further is quarantined: what it
+//! received and did since then is unknown, and repeating its requests could be wrong.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,16 +18,16 @@ use super::progress::{self, ProgressNote};
 use super::{ChainKey, Db, RunsError, run, schema};
 use crate::limits;
 
-/// Why a run was set aside, by the number that its row has.
+/// Why a run was quarantined, as stored in its row.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum QuarantineReason {
-    /// A row of it is not as it was written.
+    /// One of its rows is damaged.
     Damaged = 1,
-    /// Later events of it, or messages to it, had been acknowledged and are gone.
+    /// Acknowledged events of the run, or messages to it, are missing.
     Behind = 2,
 }
 
-/// What tells how far runs had come, read before anything is changed.
+/// The known progress of runs, read before anything is changed.
 pub(super) struct Evidence {
     notes: Vec<ProgressNote>,
 }
@@ -44,8 +44,8 @@ impl Evidence {
     }
 }
 
-/// Sets aside what is not as far as it had come, and forgets what nobody needs to know any more.
-/// Nobody else has the runs open.
+/// Quarantines runs that have lost progress, and removes records that are no longer needed. No
+/// other process may have the runs open.
 pub(super) fn settle(
     connection: &Connection,
     directory: &Path,
@@ -60,8 +60,8 @@ pub(super) fn settle(
         }
         transaction.execute("DELETE FROM purged_runs", [])?;
         transaction.commit()?;
-        // The notes may go once all of this is in the database itself. Should somebody who looks
-        // be in the way, they are read once more by the next one.
+        // The notes may be removed once all of this is in the database file itself. If a reader
+        // prevents the checkpoint, the next process reads them again.
         let moved = connection.wal_checkpoint_v2(None::<&str>, CheckpointMode::TRUNCATE);
         if !behind.is_empty() && moved.is_err() {
             return Ok(());
@@ -71,7 +71,8 @@ pub(super) fn settle(
     Ok(())
 }
 
-/// A run that is gone altogether has no row to mark: its id is kept, so that nobody begins it anew.
+/// Quarantines a run. If the run is missing entirely, there is no row to mark, so its id is
+/// recorded to keep it from being started again.
 fn set_aside(db: Db<'_>, run: &RunId, seq: u64) -> Result<(), RunsError> {
     let sql = "UPDATE runs SET quarantined = ?2 WHERE id = ?1";
     if db.execute(sql, params![run.as_str(), QuarantineReason::Behind as u64])? == 0 {
@@ -82,13 +83,13 @@ fn set_aside(db: Db<'_>, run: &RunId, seq: u64) -> Result<(), RunsError> {
     Ok(())
 }
 
-/// Whether a run that is not there had been.
+/// Whether a missing run is known to have existed.
 pub(super) fn is_lost(db: Db<'_>, run: &RunId) -> Result<bool, RunsError> {
     schema::lists(db, "lost_runs", run)
 }
 
-/// The runs that were set aside because they are not as far as they had come, those that are gone,
-/// and those that the next one in will set aside, each with how far it had come if that is known.
+/// The runs that were quarantined for lost progress, the runs that are missing entirely, and those
+/// that the next process will quarantine, each with its last known sequence number, or 0.
 pub(super) fn all_behind(db: Db<'_>, evidence: &Evidence) -> Result<Vec<(RunId, u64)>, RunsError> {
     let mut found: BTreeMap<RunId, u64> = BTreeMap::new();
     let read = |row: &rusqlite::Row<'_>| Ok((run::id_of(row)?, row.get(1)?));
@@ -103,8 +104,8 @@ pub(super) fn all_behind(db: Db<'_>, evidence: &Evidence) -> Result<Vec<(RunId, 
     Ok(found.into_iter().collect())
 }
 
-/// The runs that were noted beside a database that has none, with how far they had come: the whole
-/// log is gone before any of it was moved.
+/// The runs noted next to a database that has none, with their last sequence number: the whole log
+/// was lost before any of it was checkpointed.
 pub fn noted_runs(directory: &Path) -> Vec<(RunId, u64)> {
     let notes = Evidence::gather(directory).notes.into_iter();
     notes.map(|note| (note.run, note.seq)).collect()

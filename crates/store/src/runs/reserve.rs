@@ -1,6 +1,5 @@
-//! Room on the disk that is kept for what must still be written when it is full: how requests
-//! ended that are under way. It is given up for that, and nothing new is written before it is there
-//! again.
+//! Disk space reserved for what must still be written when the disk is full: the outcomes of
+//! requests in flight. Once the reserve has been used, nothing new is written until it is restored.
 
 use std::fs;
 use std::io::Write;
@@ -10,32 +9,32 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::{file, limits};
 
 const FILE: &str = "runs.reserve";
-/// What it is filled with, at a time.
+/// The content, written in chunks of this size.
 static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
 
-/// The reserve of a directory.
+/// The disk reserve of a directory.
 #[derive(Debug)]
 pub(super) struct DiskReserve {
     path: PathBuf,
-    /// Whether this process has given it up.
+    /// Whether this process has used the reserve.
     used: AtomicBool,
 }
 
 impl DiskReserve {
-    /// Makes it where it is not there. On a disk that has no room for it there is none.
+    /// Creates the reserve if it does not exist. If the disk has no room for it, there is none.
     pub(super) fn of(directory: &Path) -> DiskReserve {
         let reserve = DiskReserve { path: directory.join(FILE), used: AtomicBool::new(false) };
         reserve.make();
         reserve
     }
 
-    /// Gives it up, so that there is room.
+    /// Frees the reserved space.
     pub(super) fn give_up(&self) {
         self.used.store(true, Ordering::Release);
         drop(fs::remove_file(&self.path));
     }
 
-    /// Whether something new may be written: the reserve was not needed, or is there again.
+    /// Whether new data may be written: the reserve was not used, or has been restored.
     pub(super) fn is_there(&self) -> bool {
         if !self.used.load(Ordering::Acquire) {
             return true;
@@ -52,8 +51,8 @@ impl DiskReserve {
         if fs::metadata(&self.path).is_ok_and(is_whole) {
             return true;
         }
-        // Written, because a file system may promise room that it does not have. The room counts
-        // as taken from then on, so nobody waits until it is on the disk.
+        // Actually written, because a file system may promise space that it does not have. The
+        // space is allocated from then on, so no sync is needed.
         let written = file::owned().truncate(true).open(&self.path).and_then(|mut file| {
             for _ in 0..limits::RESERVE_BYTES / ZEROS.len() {
                 file.write_all(&ZEROS)?;

@@ -1,4 +1,4 @@
-//! A run in the index: what it is of, how it stands, and how far its journal goes.
+//! A run in the index: its workflow, its status, and the end of its journal.
 
 use milepost_engine::ports::{
     Created, Durability, HolderId, JournalError, RunRecord, RunStatus, RunSummary,
@@ -13,19 +13,19 @@ use super::event::{self, NewEvent};
 use super::pins::{self, Pins};
 use super::{Db, RunsError, lease, recovery};
 
-/// A run to record.
+/// A run to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewRunRow {
     /// The run; the hash of its text and its last event are filled in.
     pub record: RunRecord,
-    /// The text of the workflow, which is the run's own from now on.
+    /// The text of the workflow, which the run keeps.
     pub text: String,
     pub events: Vec<NewEvent>,
     /// What the run refers to.
     pub pins: Pins,
 }
 
-/// A run of the index, with its place there and the end of its chain.
+/// A run in the index, with its key and the end of its chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RunRow {
     pub(super) record: RunRecord,
@@ -42,7 +42,7 @@ macro_rules! run_columns {
 }
 pub(super) use run_columns;
 
-/// A row, and whether it is as it was written.
+/// A row, and whether its MAC is valid.
 pub(super) struct ReadRow {
     pub(super) row: RunRow,
     pub(super) sound: bool,
@@ -78,7 +78,7 @@ impl RunRow {
         Ok(ReadRow { row: found, sound })
     }
 
-    /// All that the row says, but whether it was set aside.
+    /// The MAC input: the whole row except whether it is quarantined.
     fn sealed(&self, key: &ChainKey) -> MacInput {
         let record = &self.record;
         key.over("run")
@@ -102,7 +102,7 @@ impl RunRow {
     }
 }
 
-/// A word of a column that is an enumeration.
+/// The value of a column that holds an enumeration.
 fn word<T>(row: &Row<'_>, column: usize, parse: fn(&str) -> Option<T>) -> rusqlite::Result<T> {
     let word = row.get_ref(column)?;
     let read = word.as_str().ok().and_then(parse);
@@ -114,7 +114,7 @@ pub(super) fn id_of(row: &Row<'_>) -> rusqlite::Result<RunId> {
     run_id(&row.get::<_, String>(0)?)
 }
 
-/// A text in the database that was an id when it was written.
+/// Parses a run id from the database.
 fn run_id(text: &str) -> rusqlite::Result<RunId> {
     RunId::parse(text).map_err(unreadable)
 }
@@ -124,12 +124,12 @@ fn unreadable(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite
     rusqlite::Error::FromSqlConversionFailure(0, kind, Box::new(error))
 }
 
-/// The row of a run, which must be there and as it was written.
+/// The row of a run, which must exist and be intact.
 pub(super) fn find(db: Db<'_>, key: &ChainKey, run: &RunId) -> Result<RunRow, RunsError> {
     sound(look(db, key, run)?)
 }
 
-/// The key of a run that is not set aside.
+/// The key of a run that is not quarantined.
 pub(super) fn number(db: Db<'_>, run: &RunId) -> Result<u64, RunsError> {
     let sql = "SELECT key, quarantined FROM runs WHERE id = ?1";
     let found = db.first(sql, [run.as_str()], |row| Ok((row.get(0)?, row.get::<_, u64>(1)?)));
@@ -146,7 +146,7 @@ pub(super) fn writable(db: Db<'_>, key: &ChainKey, run: &RunId) -> Result<RunRow
     if read.row.record.quarantined {
         return Err(JournalError::Quarantined { run: run.clone() }.into());
     }
-    // What was changed behind our back must not be sealed anew.
+    // A row that was tampered with must not be sealed again.
     sound(read)
 }
 
@@ -160,7 +160,7 @@ fn look(db: Db<'_>, key: &ChainKey, run: &RunId) -> Result<ReadRow, RunsError> {
     }
 }
 
-/// What is said of a run that is not there: it never was, or it was lost.
+/// The error for a run that is not in the index: it never existed, or it was lost.
 fn missing(db: Db<'_>, run: &RunId) -> Result<RunsError, RunsError> {
     let run = run.clone();
     Ok(match recovery::is_lost(db, &run)? {
@@ -176,7 +176,7 @@ fn sound(read: ReadRow) -> Result<RunRow, RunsError> {
     }
 }
 
-/// Records a run with its text and first events, unless it is there already.
+/// Creates a run with its text and first events, unless it exists.
 pub(super) fn create(
     db: Db<'_>,
     key: &ChainKey,
@@ -202,13 +202,13 @@ pub(super) fn create(
     Ok(Created { already: false, lease })
 }
 
-/// Keeps a text, once.
+/// Stores a text, unless it is already there.
 pub(super) fn keep_text(db: Db<'_>, text: &str) -> Result<(), RunsError> {
     let keep = "INSERT INTO texts(hash, text) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
     db.execute(keep, params![Digest::of(text.as_bytes()).bytes(), text]).map(drop)
 }
 
-/// Makes the row, whose key is part of what is sealed and known only now.
+/// Inserts the row to get its key, which is part of the sealed data.
 fn insert(db: Db<'_>, run: &RunRecord) -> Result<u64, RunsError> {
     let sql = "INSERT INTO runs(id, workflow, title, text, actor, workspace, parent, durability, \
                created_ms, status, updated_ms, last_seq, head, seal) \
@@ -230,7 +230,7 @@ fn insert(db: Db<'_>, run: &RunRecord) -> Result<u64, RunsError> {
     key.ok_or(JournalError::Failed.into())
 }
 
-/// Says in the index how a run stands now, and how far its journal goes.
+/// Updates the status of a run and the end of its journal in the index.
 pub(super) fn stand(
     db: Db<'_>,
     key: &ChainKey,
@@ -240,7 +240,8 @@ pub(super) fn stand(
 ) -> Result<(), RunsError> {
     let before = std::mem::replace(&mut row.record.standing, standing);
     (row.record.last_seq, row.head) = (last.seq, last.mac);
-    // Most writes only move it on: the indexes, which are most of its pages, stay as they are.
+    // Most writes change only the time and the end of the journal. The secondary indexes, which are
+    // most of the pages, then stay untouched.
     let moves_on =
         RunSummary { updated_ms: row.record.standing.updated_ms, ..before } == row.record.standing;
     if !moves_on {

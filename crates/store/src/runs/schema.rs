@@ -1,4 +1,4 @@
-//! The tables, and how a database of an earlier version becomes one of this version.
+//! The tables, and the migration of databases from earlier versions.
 
 use std::path::{Path, PathBuf};
 
@@ -12,32 +12,34 @@ use crate::file::{self, FileError, FileMode};
 use crate::lock::Lock;
 use milepost_engine::ports::JournalError;
 
-/// The file of the database.
+/// The name of the database file.
 pub const FILE: &str = "runs.db";
 
-/// The version of the tables. A change of them adds a step to [`migrate`] and never edits one.
+/// The version of the tables. A change to them adds a step to [`migrate`]; existing steps are never
+/// edited.
 ///
-/// Only a change that an earlier version could not live with raises it: a process of that version
-/// that is open goes on with what it has open, and is refused when it opens anything more. Tables,
-/// and columns with a default, are added without: earlier versions name every column they use.
+/// The version is raised only for changes that earlier versions cannot handle: a running process of
+/// an earlier version continues with its open connections, but cannot open new ones. New tables,
+/// and columns with a default, do not raise it, because earlier versions name every column they
+/// use.
 const VERSION: u32 = 1;
 const TABLES: &str = include_str!("schema.sql");
-/// What was added to them: which runs were removed on purpose, and which are gone without it.
+/// Tables added since: runs that were purged, and runs that were lost.
 const ADDED: &str = "
     CREATE TABLE IF NOT EXISTS purged_runs(run TEXT NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS lost_runs(run TEXT NOT NULL PRIMARY KEY, seq INTEGER NOT NULL)
       STRICT, WITHOUT ROWID;";
 
-/// Below this one, `SQLite` could lose what was committed when a log was reset while another
-/// process wrote to it.
+/// The minimum version of `SQLite`. Earlier ones could lose commits when the log was reset while
+/// another process was writing to it.
 const SQLITE_LEAST: (i32, &str) = (3_051_003, "3.51.3");
 
-/// The log of the database of a directory.
+/// The path of the write-ahead log of a directory's database.
 pub(super) fn log(directory: &Path) -> PathBuf {
     directory.join(format!("{FILE}-wal"))
 }
 
-/// Opens the database of a directory, which is made if there is none, with its key.
+/// Opens the database of a directory with its key, creating both if they do not exist.
 pub(super) fn open(directory: &Path) -> Result<(Connection, ChainKey), RunsError> {
     let (least, wanted) = SQLITE_LEAST;
     if rusqlite::version_number() < least {
@@ -63,7 +65,7 @@ pub(super) fn open(directory: &Path) -> Result<(Connection, ChainKey), RunsError
     Ok((connection, key))
 }
 
-/// The key of a database for those who only look; `None` where nobody has made the tables yet.
+/// The key of a database that is opened read-only; `None` if its tables have not been created yet.
 pub(super) fn key(
     connection: &Connection,
     directory: &Path,
@@ -77,7 +79,7 @@ pub(super) fn key(
     }
 }
 
-/// The key of a directory, which must be the one its rows were written with.
+/// The key of a directory, after checking that its rows were written with it.
 fn proven(connection: &Connection, directory: &Path) -> Result<ChainKey, RunsError> {
     let key = ChainKey::need(directory)?;
     let sql = "SELECT mac FROM proof WHERE id = 1";
@@ -89,7 +91,8 @@ fn proven(connection: &Connection, directory: &Path) -> Result<ChainKey, RunsErr
     }
 }
 
-/// Makes the file, for its owner alone: `SQLite` gives the files beside it the same mode.
+/// Creates the file with access for its owner only; `SQLite` gives the files next to it the same
+/// mode.
 pub(super) fn claim(path: &Path) -> Result<(), FileError> {
     file::owned().open(path).map(drop).map_err(|error| FileError::of(path, error))
 }
@@ -98,12 +101,12 @@ fn version(connection: &Connection) -> Result<u32, RunsError> {
     Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
 }
 
-/// One step for each version. The caller holds the lock of the directory.
+/// Performs one step per version. The caller holds the directory's lock.
 fn migrate(connection: &Connection, directory: &Path) -> Result<(), RunsError> {
-    // Another process may have done it while this one waited for the lock.
+    // Another process may have migrated while this one waited for the lock.
     if version(connection)? == 0 {
         let key = ChainKey::read_or_make(directory)?;
-        // Lasts in the file, and cannot be set in a transaction.
+        // Stored in the file, and cannot be set inside a transaction.
         connection.pragma_update(None, "journal_mode", "wal")?;
         let transaction = connection.unchecked_transaction()?;
         transaction.execute_batch(TABLES)?;
@@ -125,7 +128,7 @@ pub(super) fn lists(db: Db<'_>, table: &str, run: &RunId) -> Result<bool, RunsEr
     Ok(has(db, table)? && db.any(&sql, [run.as_str()])?)
 }
 
-/// What the key signs to show that it is the one.
+/// The message whose MAC proves that a key belongs to a database.
 fn proof(key: &ChainKey) -> MacInput {
     key.over("the key of these runs")
 }

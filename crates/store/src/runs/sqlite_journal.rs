@@ -1,8 +1,8 @@
-//! The ports of the engine over the runs of a directory.
+//! Implements the engine's ports on top of the runs of a directory.
 //!
-//! Nothing is opened before it is needed, and looking creates nothing: reads go over a read-only
-//! connection until something is written. One process writes through one connection, however many
-//! clones of this there are.
+//! Nothing is opened before it is needed, and reading creates nothing: reads use a read-only
+//! connection until something is written. A process writes through a single connection, however
+//! many clones of the journal there are.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,17 +28,18 @@ use super::{
     OpenOptions, Pins, Runs, RunsError, RunsReader, WakeListener, WriteDone, schema,
 };
 
-/// How the journal of a directory is opened.
+/// Options for opening the journal of a directory.
 #[derive(Debug, Clone, Default)]
 pub struct JournalOptions {
-    /// The clock that says which runs are due, in milliseconds since 1970; the system's by default.
+    /// The clock that determines which runs are due, in milliseconds since 1970; the system clock
+    /// by default.
     pub clock: Option<fn() -> u64>,
-    /// The clock that others are watched by, which only ever goes on; the system's by default.
+    /// The monotonic clock used to observe other holders; the system's by default.
     pub monotonic: Option<fn() -> Duration>,
     pub open: OpenOptions,
 }
 
-/// The journal of a directory. A clone is the same.
+/// The journal of a directory. Clones share the same state.
 #[derive(Debug, Clone)]
 pub struct SqliteJournal {
     inner: Arc<Inner>,
@@ -50,15 +51,15 @@ struct Inner {
     options: JournalOptions,
     reader: OnceLock<RunsReader>,
     writer: OnceLock<Runs>,
-    /// Held while the database is opened for writing: it is opened once.
+    /// Held while the database is opened for writing, so that it is opened only once.
     opening: Mutex<()>,
-    /// Tells others at once when this process has ended, where the system has such a thing.
+    /// The lock that lets others notice at once when this process has ended.
     alive: Mutex<Option<LivenessLock>>,
     began: Instant,
 }
 
 impl SqliteJournal {
-    /// The journal of a directory. Nothing is opened yet.
+    /// The journal of a directory. Opens nothing yet.
     pub fn at(directory: PathBuf, options: JournalOptions) -> SqliteJournal {
         let (reader, writer) = (OnceLock::new(), OnceLock::new());
         let (opening, alive) = (Mutex::default(), Mutex::default());
@@ -75,20 +76,20 @@ impl SqliteJournal {
         u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Lets go of the lock as the system does when a process ends, for tests whose processes die
-    /// together in one.
+    /// Releases the lock as the system does when a process ends, for tests that simulate several
+    /// processes in one.
     #[doc(hidden)]
     pub fn die(&self) {
         self.inner.alive.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
-    /// A look at other holders, now.
+    /// The parameters for checking other holders now.
     fn glance(&self, takeover: Takeover) -> LivenessQuery {
         let at = self.inner.options.monotonic.map_or_else(|| self.inner.began.elapsed(), |at| at());
         LivenessQuery { at, takeover }
     }
 
-    /// What is written with, opened at the first write.
+    /// The writer, opened on the first write.
     fn writer(&self) -> Result<&Runs, RunsError> {
         if let Some(writer) = self.inner.writer.get() {
             return Ok(writer);
@@ -101,7 +102,7 @@ impl SqliteJournal {
         Ok(self.inner.writer.get_or_init(|| opened))
     }
 
-    /// What is read with; nothing where there have never been runs.
+    /// The reader; `None` if there have never been runs.
     fn reader(&self) -> Result<Option<&RunsReader>, RunsError> {
         // With what writes where there is one, because that sets damaged runs aside.
         let writer = self.inner.writer.get().map(|writer| &**writer);
@@ -112,7 +113,7 @@ impl SqliteJournal {
         Ok(opened.map(|reader| self.inner.reader.get_or_init(|| reader)))
     }
 
-    /// Reads; the default where there have never been runs.
+    /// Reads, or returns the default if there have never been runs.
     fn read_or_default<T: Default>(
         &self,
         read: impl FnOnce(&RunsReader) -> Result<T, RunsError>,
@@ -124,7 +125,7 @@ impl SqliteJournal {
         self.reader()?.ok_or_else(|| JournalError::NotFound { run: run.clone() }.into())
     }
 
-    /// Hands a write to the writer and waits for its outcome without blocking.
+    /// Passes a write to the writer and awaits its outcome without blocking.
     fn write<'a, T: Send + 'static>(
         &'a self,
         write: impl FnOnce(&Runs, Box<dyn WriteDone<T>>) + Send + 'a,
@@ -137,7 +138,7 @@ impl SqliteJournal {
     }
 }
 
-/// An answer that is there at once.
+/// A future that is ready immediately.
 fn ready<'a, T: Send + 'a>(result: Result<T, RunsError>) -> JournalFuture<'a, T> {
     let result = result.map_err(JournalError::from);
     Box::pin(std::future::ready(result))
@@ -239,7 +240,7 @@ impl Journal for SqliteJournal {
                 *alive = Some(claimed);
                 self.beat(holder)
             }
-            // Who is stopped without a lock would lose its runs.
+            // Without the lock, this process would lose its runs if it were suspended.
             Err(error) => ready(Err(error)),
         }
     }
@@ -390,7 +391,7 @@ impl Dispatch for SqliteJournal {
     ) -> JournalFuture<'a, Subscription> {
         let listener = WakeListener::bind(&self.inner.directory, holder).map_err(RunsError::from);
         ready(listener.map(|listener| {
-            // The thread ends when nobody holds the subscription any more.
+            // The thread ends once the subscription is dropped.
             let subscribed = Arc::new(());
             let watched = Arc::downgrade(&subscribed);
             thread::spawn(move || {
@@ -445,7 +446,7 @@ impl History for SqliteJournal {
     fn purge(&self, filter: PurgeFilter) -> JournalFuture<'_, PurgeReport> {
         let purged = self.writer().and_then(|writer| {
             let report = writer.purge(&filter, self.now_ms())?;
-            // The documents of catalogs lie beside the database.
+            // Catalog documents are stored next to the database.
             KeptDocuments::at(&self.inner.directory).retain(&writer.referred()?)?;
             Ok(report)
         });

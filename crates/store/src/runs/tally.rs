@@ -1,5 +1,5 @@
-//! How many runs there are, for those who watch over all of them. Every number comes from an
-//! index: no row of the journal is read, and none is checked.
+//! Counts of runs, for monitoring. Every number comes from an index: no row of the journal is read
+//! or verified.
 
 use milepost_engine::ports::{JournalError, RunCounts};
 

@@ -1,10 +1,10 @@
-//! Whether the last process that used the runs came to an orderly end.
+//! Detects whether the last process that used the runs shut down cleanly.
 //!
-//! Every process holds a shared lock on one file for as long as it has the runs open. Who gets it
-//! alone is the first one in or the last one out: the first marks the file, the last takes the mark
-//! back. A mark that the first one finds was left by a crash. The file keeps its length, which a
-//! disk syncs several times as fast as one that changes it. The first one in looks at what was left
-//! before it lets others in.
+//! Every process holds a shared lock on one file as long as it has the runs open. A process that
+//! gets the lock exclusively is the first to enter or the last to leave: the first one marks the
+//! file, and the last one clears the mark. A mark found by the first process was left by a crash.
+//! The length of the file never changes, because that makes syncing several times faster. The first
+//! process recovers what was left behind before it lets others in.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -28,16 +28,15 @@ pub(super) struct UsageMark {
 /// How the last use ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LastShutdown {
-    /// It goes on in another process.
+    /// It continues in another process.
     GoesOn,
     InOrder,
-    /// By a crash.
     Crashed,
 }
 
 impl UsageMark {
-    /// Takes part in using the runs. Whoever is the first one in keeps others out until it lets
-    /// them in with [`UsageMark::share`].
+    /// Registers this process as a user of the runs. The first process keeps others out until it
+    /// calls [`UsageMark::share`].
     pub(super) fn begin(directory: &Path) -> Result<(UsageMark, LastShutdown), FileError> {
         let path = directory.join(FILE);
         let fail = |error| FileError::of(&path, error);
@@ -50,26 +49,26 @@ impl UsageMark {
         Ok((UsageMark { file, directory: directory.to_owned() }, before))
     }
 
-    /// Lets others in, and marks the file.
+    /// Lets other processes in, and marks the file.
     pub(super) fn share(&mut self) -> Result<(), FileError> {
         let fail = |error| FileError::of(Path::new(FILE), error);
         // The lock is only ever held alone for a moment, but a process may be stopped in it.
         let late = io::ErrorKind::TimedOut.into();
         let share = || lock::wait(|| self.file.try_lock_shared(), late);
         self.file.unlock().and_then(|()| share()).map_err(fail)?;
-        // Whoever was the last one out may have taken the mark back just now.
+        // The last process to leave may have just cleared the mark.
         mark(&mut self.file, OPEN).map_err(fail)
     }
 
-    /// The mark, for whoever writes: it has to be on the disk before anything else has to.
+    /// The marked file, for the writer: the mark must be synced before any other data.
     pub(super) fn mark(&self) -> Result<File, FileError> {
         self.file.try_clone().map_err(|error| FileError::of(Path::new(FILE), error))
     }
 
-    /// The last one out takes the mark back, and the notes of how far runs had come: all of that is
-    /// in the database itself, unless somebody who only looks keeps the log.
+    /// The last process to leave clears the mark and removes the progress notes, because everything
+    /// is in the database file itself, unless a reader keeps the log in use.
     pub(super) fn end(mut self) {
-        // A mark that stays costs the next one a look at the database, and nothing else.
+        // A mark that is left behind only costs the next process a check of the database.
         if self.file.unlock().is_ok() && self.file.try_lock().is_ok() {
             let log = schema::log(&self.directory);
             if fs::metadata(log).map_or(true, |log| log.len() == 0) {
@@ -80,16 +79,16 @@ impl UsageMark {
     }
 }
 
-/// How the last use ended, for the first one in.
+/// Determines how the last use ended, for the first process to enter.
 fn look_back(file: &mut File) -> io::Result<LastShutdown> {
     let mut found = Vec::new();
     Read::by_ref(file).take(DONE.len() as u64).read_to_end(&mut found)?;
-    // Whatever else it says, nobody said that the end was in order.
+    // Any other content means that the end was not recorded as clean.
     let marked = !found.is_empty() && found != DONE;
     Ok(if marked { LastShutdown::Crashed } else { LastShutdown::InOrder })
 }
 
-/// Of one length, whatever it says.
+/// Overwrites the mark; its length is always the same.
 fn mark(file: &mut File, what: &[u8]) -> io::Result<()> {
     file.rewind()?;
     file.write_all(what)

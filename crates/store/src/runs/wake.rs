@@ -1,7 +1,7 @@
-//! Waking other processes that drive runs, so that what is sent is taken up at once.
+//! Wakes other processes that drive runs, so that they handle messages at once.
 //!
-//! A wake-up says nothing but "look": it may be lost, doubled or forged without any harm. What is
-//! to be done stands in the database, and who drives runs looks there now and then by itself.
+//! A wake-up only means "check for work": it may be lost, duplicated or forged without harm. The
+//! work itself is in the database, which every driving process also checks periodically.
 
 use std::path::Path;
 use std::time::Duration;
@@ -32,10 +32,10 @@ mod sockets {
         directory.join("wake")
     }
 
-    /// Hears that there may be something to do.
+    /// Receives wake-ups.
     #[derive(Debug)]
     pub struct WakeListener {
-        /// None where the path would be too long for one: looking now and then has to do.
+        /// `None` if the path would be too long for a socket; periodic checks have to suffice then.
         socket: Option<(UnixDatagram, PathBuf)>,
     }
 
@@ -53,14 +53,14 @@ mod sockets {
             Ok(WakeListener { socket: Some((socket, path)) })
         }
 
-        /// Waits until somebody wakes this process, at most for a time; whether somebody did.
-        /// Wake-ups that came together are one.
+        /// Waits for a wake-up until the timeout, and returns whether there was one. Wake-ups that
+        /// arrive together count as one.
         pub fn recv(&self, timeout: Duration) -> bool {
             let Some((socket, _)) = &self.socket else {
                 thread::sleep(timeout);
                 return false;
             };
-            // A time of zero means none at all to the system.
+            // The system would take zero to mean no timeout.
             let timeout = timeout.max(Duration::from_millis(1));
             let mut byte = [0];
             let woken = socket.set_nonblocking(false).is_ok()
@@ -76,25 +76,28 @@ mod sockets {
     impl Drop for WakeListener {
         fn drop(&mut self) {
             if let Some((_, path)) = &self.socket {
-                // One that stays is removed by whoever finds nobody behind it.
+                // A socket that is left behind is removed by the next process that finds nobody
+                // listening.
                 drop(fs::remove_file(path));
             }
         }
     }
 
-    /// Wakes every process that listens; how many. Sockets of the dead are removed.
+    /// Wakes every process that listens, and returns how many there are. Removes the sockets of
+    /// dead processes.
     pub(crate) fn wake_all(directory: &Path) -> Result<usize, FileError> {
         let folder = folder(directory);
         let fail = |error| FileError::of(&folder, error);
         let entries = file::if_present(fs::read_dir(&folder).map_err(fail))?;
         let Some(entries) = entries else { return Ok(0) };
         let socket = UnixDatagram::unbound().map_err(fail)?;
-        // A listener whose queue is full has been woken.
+        // A listener whose queue is full has already been woken.
         socket.set_nonblocking(true).map_err(fail)?;
         let mut woken = 0;
         for entry in entries.take(limits::LISTENERS) {
             let entry = entry.map_err(fail)?;
-            // Any file refuses like a socket of the dead, and is none of our business.
+            // Other files would refuse the connection like the socket of a dead process, but must
+            // not be removed.
             if !entry.file_type().is_ok_and(|kind| kind.is_socket()) {
                 continue;
             }
@@ -103,10 +106,10 @@ mod sockets {
                 Ok(_) => woken += 1,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => woken += 1,
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-                    // Somebody else may have removed it already.
+                    // Another process may have removed it already.
                     drop(fs::remove_file(&path));
                 }
-                // Not ours: nobody to wake.
+                // Not accessible, so there is nobody to wake.
                 Err(_) => {}
             }
         }
@@ -114,7 +117,7 @@ mod sockets {
     }
 }
 
-/// Hears nothing: there are no such sockets here, and looking now and then has to do.
+/// Receives nothing: there are no such sockets on this system, and periodic checks have to suffice.
 #[cfg(not(unix))]
 #[derive(Debug)]
 pub struct WakeListener;
@@ -126,14 +129,14 @@ impl WakeListener {
         Ok(WakeListener)
     }
 
-    /// Waits for a time.
+    /// Sleeps until the timeout.
     pub fn recv(&self, timeout: Duration) -> bool {
         std::thread::sleep(timeout);
         false
     }
 }
 
-/// Wakes nobody.
+/// Does nothing.
 #[cfg(not(unix))]
 pub(super) fn wake_all(_: &Path) -> Result<usize, FileError> {
     Ok(0)

@@ -1,11 +1,11 @@
-//! The one thread that writes: what waits is committed together, and answered after that.
-//! When nobody else writes, and the disk is quick or need not be reached, a job is done by its
-//! caller at once: two threads that wake each other take longer than the commit.
+//! The single writing thread: pending jobs are committed together and then acknowledged. If no one
+//! else is writing, and the disk is fast or no sync is needed, the caller runs its job itself,
+//! because switching threads would take longer than the commit.
 //!
-//! Every job has a savepoint of its own: one that is refused takes nothing back but itself. A job
-//! is answered exactly once, after its commit is on the disk. When the disk fails, everybody in
-//! the batch hears of it, and nobody is told of a success any more: after an error of `fsync` the
-//! system may have dropped what it could not write, and a second try would only look like one.
+//! Every job has its own savepoint, so that rejecting one undoes only that job. A job is
+//! acknowledged exactly once, after its commit is on disk. If the disk fails, every job in the
+//! batch fails, and no later job succeeds: after an `fsync` error the system may have dropped the
+//! data it could not write, and a second attempt would only seem to succeed.
 
 use std::fs::File;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
@@ -25,25 +25,24 @@ use super::progress::{self, PendingUpdates, ProgressFile};
 use crate::limits;
 use milepost_engine::ports::JournalError;
 
-/// How a job wants to be committed.
+/// How a job is committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CommitMode {
-    /// Answered once it is on the disk.
+    /// Acknowledged once it is on disk.
     Durable,
-    /// Answered once other processes see it. A batch of such jobs alone is not synced: it lasts
-    /// through the end of the process, and through that of the machine from the next durable
-    /// commit on.
+    /// Acknowledged once other processes can see it. A batch of only such jobs is not synced: it
+    /// survives the end of the process, and a power failure only after the next durable commit.
     Relaxed,
-    /// Without a transaction, and without others.
+    /// Runs outside a transaction, and not together with other jobs.
     Alone,
 }
 
-/// How a job ended, before the commit.
+/// The result of a job before the commit.
 enum JobEnd {
     Done,
-    /// What it did is taken back; a run it found damaged is set aside.
+    /// Its changes are rolled back; if it found a damaged run, that run is quarantined.
     Refused(Option<RunId>),
-    /// The storage gave up, and with it the batch.
+    /// The storage failed, and the whole batch with it.
     Broken(JournalError),
 }
 
@@ -60,7 +59,7 @@ impl<T, F: FnOnce(Result<T, RunsError>) + Send + 'static> WriteDone<T> for F {}
 
 type Work<T> = Box<dyn FnOnce(Db<'_>) -> Result<T, RunsError> + Send>;
 
-/// Something to write, and who wants to know.
+/// A write and the callback for its outcome.
 struct TypedJob<T> {
     manner: CommitMode,
     work: Option<Work<T>>,
@@ -94,7 +93,8 @@ impl<T: Send> Job for TypedJob<T> {
         let outcome = match (batch, self.outcome.take()) {
             (Ok(()), Some(outcome)) => outcome,
             (Ok(()), None) => Err(JournalError::Failed.into()),
-            // It may have been refused for something that another job did, which is undone now.
+            // The job may have been rejected because of another job's changes, which are undone
+            // now.
             (Err(fault), _) => Err(fault.into()),
         };
         if let Some(done) = self.done.take() {
@@ -104,7 +104,8 @@ impl<T: Send> Job for TypedJob<T> {
 }
 
 impl<T> Drop for TypedJob<T> {
-    /// Nobody waits for ever: a job that is dropped was not written by anybody.
+    /// Reports a failure if the job was dropped without being written, so that no one waits
+    /// forever.
     fn drop(&mut self) {
         if let Some(done) = self.done.take() {
             done(Err(RunsError::Journal(JournalError::Failed)));
@@ -112,7 +113,7 @@ impl<T> Drop for TypedJob<T> {
     }
 }
 
-/// What an error of one job means for its batch.
+/// The failure of the whole batch that follows from an error of one job, if any.
 fn batch_fault(error: &RunsError) -> Option<JournalError> {
     match error {
         RunsError::Journal(fault) => Some(fault.clone()).filter(spoils_batch),
@@ -136,24 +137,24 @@ fn spoils_batch(error: &JournalError) -> bool {
     matches!(error, JournalError::Full | JournalError::Busy | JournalError::Failed)
 }
 
-/// The way to the thread.
+/// The handle to the writing thread.
 pub(super) struct JournalWriter {
     jobs: Option<SyncSender<Box<dyn Job>>>,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What callers and the thread have in common.
+/// State shared by callers and the thread.
 struct Shared {
-    /// What writes, until the thread ends.
+    /// The connection, until the thread ends.
     pen: Mutex<Option<WriterConnection>>,
-    /// Jobs on their way to the thread, or in its hands and not being written yet.
+    /// The number of jobs that are queued, or taken by the thread but not being written yet.
     waiting: AtomicUsize,
     failed: AtomicBool,
 }
 
 impl JournalWriter {
-    /// Starts the thread. `end` is called when it comes to an orderly end.
+    /// Starts the thread. `end` is called when it ends cleanly.
     pub(super) fn start(
         mut connection: Connection,
         faults: Option<StorageFaults>,
@@ -163,7 +164,7 @@ impl JournalWriter {
     ) -> Result<JournalWriter, RunsError> {
         let (jobs, waiting) = mpsc::sync_channel(limits::WRITES_WAITING);
         let log_pages = Arc::new(AtomicI32::new(0));
-        // In place of SQLite's own checkpoints, which keep their errors to themselves.
+        // Replaces SQLite's automatic checkpoints, which do not report errors.
         let pages = Arc::clone(&log_pages);
         connection.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, count| {
             pages.store(count, Ordering::Relaxed);
@@ -195,7 +196,7 @@ impl JournalWriter {
         Ok(JournalWriter { jobs: Some(jobs), shared, thread: Some(thread) })
     }
 
-    /// Hands a job over; waits while too many others do.
+    /// Submits a job; blocks while the queue is full.
     pub(super) fn submit<T: Send + 'static>(
         &self,
         manner: CommitMode,
@@ -207,12 +208,12 @@ impl JournalWriter {
             && let Some(job) = self.shared.at_once(job)
         {
             self.shared.waiting.fetch_add(1, Ordering::AcqRel);
-            // One that cannot be handed over is dropped, and answers as it is.
+            // A job that cannot be queued is dropped, which reports the failure.
             drop(jobs.send(job));
         }
     }
 
-    /// Hands a job over that may as well be lost.
+    /// Submits a best-effort job, which may be lost.
     pub(super) fn offer(
         &self,
         work: impl FnOnce(Db<'_>) -> Result<(), RunsError> + Send + 'static,
@@ -240,11 +241,12 @@ fn typed<T: Send + 'static>(
 }
 
 impl Drop for JournalWriter {
-    /// Waits until what was handed over is written.
+    /// Waits until all submitted jobs are written.
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take()
-            // The last one to let go may be an answer, which is given on that very thread.
+            // The last reference may be dropped by a callback, which runs on the writing thread
+            // itself.
             && thread.thread().id() != thread::current().id()
         {
             drop(thread.join());
@@ -252,7 +254,7 @@ impl Drop for JournalWriter {
     }
 }
 
-/// Says that a writer ended in the middle of something, should it.
+/// Records a failure if a writer panics in the middle of something.
 struct Panicking<'f>(&'f AtomicBool);
 
 impl Drop for Panicking<'_> {
@@ -264,7 +266,7 @@ impl Drop for Panicking<'_> {
 }
 
 impl Shared {
-    /// The work of the thread.
+    /// The main loop of the thread.
     fn work_off(&self, waiting: &Receiver<Box<dyn Job>>) {
         let mut kept = None;
         while let Some(first) = kept.take().or_else(|| waiting.recv().ok()) {
@@ -280,10 +282,11 @@ impl Shared {
                     Err(_) => break,
                 }
             }
-            // Who waits for no disk does not wait for this either.
+            // A batch that was not synced does not wait for an early checkpoint either.
             let synced = batch.iter().any(|job| job.manner() != CommitMode::Relaxed);
             let outcome = self.with_pen(|pen| {
-                // They count as waiting until here: whoever writes at once would overtake them.
+                // Counted as waiting until here, so that no caller overtakes them by writing
+                // directly.
                 self.waiting.fetch_sub(batch.len(), Ordering::AcqRel);
                 match alone {
                     true => pen.alone(&mut batch),
@@ -293,19 +296,19 @@ impl Shared {
             for job in batch {
                 job.finish(outcome.clone());
             }
-            // Nobody needs to wait for this one.
+            // The checkpoint runs after the jobs are acknowledged, so no one waits for it.
             if outcome.is_ok() {
-                // What it came to is in the flag.
+                // An error is recorded in the `failed` flag.
                 let at_rest = synced && kept.is_none() && self.waiting.load(Ordering::Acquire) == 0;
                 let _ = self.with_pen(|pen| pen.checkpoint(at_rest));
             }
         }
-        // The connection is closed before anybody hears that writing has ended.
+        // The connection is closed before anyone learns that the writer has ended.
         drop(self.pen().take());
     }
 
     fn pen(&self) -> std::sync::MutexGuard<'_, Option<WriterConnection>> {
-        // What a panic left behind is not written with: the flag is up.
+        // A connection left behind by a panic is never used, because the `failed` flag is set.
         self.pen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -320,7 +323,7 @@ impl Shared {
         }
     }
 
-    /// Nothing is written after a failure, and one is remembered.
+    /// Rejects writes after a failure, and records a new failure.
     fn guarded<T>(
         &self,
         write: impl FnOnce() -> Result<T, JournalError>,
@@ -336,7 +339,8 @@ impl Shared {
         outcome
     }
 
-    /// Does a job on the spot if it waits for nobody, and for no slow disk; else gives it back.
+    /// Runs a job on the calling thread if it need not wait for others or a slow disk; otherwise
+    /// returns it.
     fn at_once(&self, job: Box<dyn Job>) -> Option<Box<dyn Job>> {
         let manner = job.manner();
         if manner == CommitMode::Alone || self.waiting.load(Ordering::Acquire) > 0 {
@@ -346,12 +350,12 @@ impl Shared {
         let Some(own) = pen.as_mut().filter(|pen| pen.is_ready(manner)) else { return Some(job) };
         match self.guarded(|| own.begin_at_once(manner)) {
             Ok(true) => {}
-            // The thread is patient with other processes, and says what is wrong.
+            // The thread waits for other processes, and reports errors.
             Ok(false) | Err(_) => return Some(job),
         }
         let mut batch = [job];
         let outcome = self.guarded(|| own.end(&mut batch));
-        // The answer may lead to the next job.
+        // The callback may submit the next job.
         drop(pen);
         let [job] = batch;
         job.finish(outcome);
@@ -362,12 +366,12 @@ impl Shared {
 struct WriterConnection {
     connection: Connection,
     faults: Option<StorageFaults>,
-    /// What has to be on the disk before the first commit has to.
+    /// The usage mark, which has to be synced before the first synced commit.
     mark: Option<File>,
     log_pages: Arc<AtomicI32>,
     /// Whether commits are synced, as the connection is set.
     synced: bool,
-    /// Whether the last synced commit took less time than it takes to hand it over.
+    /// Whether the last synced commit took less time than handing it to the thread would.
     quick: bool,
     unnoted: PendingUpdates,
     progress: ProgressFile,
@@ -382,7 +386,7 @@ impl WriterConnection {
                 return Err(fault);
             }
         }
-        // Nor is it as long as it was when it was last told of: it may have been emptied since.
+        // The last reported length of the log is outdated, because the job may have truncated it.
         self.log_pages.store(0, Ordering::Relaxed);
         Ok(())
     }
@@ -401,7 +405,7 @@ impl WriterConnection {
         self.db().step(StoragePoint::Begin, "BEGIN IMMEDIATE")
     }
 
-    /// Whether a job can be done without a wait that is worth another thread.
+    /// Whether a job can run on the calling thread without a long wait.
     fn is_ready(&self, manner: CommitMode) -> bool {
         let synced = manner != CommitMode::Relaxed;
         !self.is_log_long(synced) && (manner == CommitMode::Relaxed || self.quick)
@@ -420,7 +424,7 @@ impl WriterConnection {
         }
     }
 
-    /// Does the jobs of a transaction that was begun.
+    /// Runs the jobs of a transaction that has begun, and commits it.
     fn end(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), JournalError> {
         // What comes before a commit that is synced: the note that the runs are in use.
         if self.synced
@@ -434,7 +438,7 @@ impl WriterConnection {
         let outcome = in_transaction(db, batch, &self.unnoted)
             .and_then(|()| db.step(StoragePoint::Commit, "COMMIT").map_err(fault_of));
         self.tell(batch.len(), began, &outcome);
-        // Before anybody hears of it.
+        // Noted before the jobs are acknowledged.
         let written = self.unnoted.take();
         if outcome.is_ok() {
             self.progress.note(written, self.synced);
@@ -443,7 +447,7 @@ impl WriterConnection {
             self.quick = outcome.is_ok() && began.elapsed() < limits::QUICK_COMMIT;
         }
         if outcome.is_err() {
-            // What failed may have ended the transaction by itself.
+            // The failure may already have ended the transaction.
             let under_way = !self.connection.is_autocommit();
             if under_way && self.connection.execute_batch("ROLLBACK").is_err() {
                 return Err(JournalError::Failed);
@@ -452,7 +456,7 @@ impl WriterConnection {
         outcome
     }
 
-    /// Counts a transaction, and leaves a line about it for those who want to see each.
+    /// Counts a transaction and logs it at trace level.
     fn tell(&self, jobs: usize, began: Instant, outcome: &Result<(), JournalError>) {
         let duration_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
         let synced = self.synced;
@@ -467,7 +471,7 @@ impl WriterConnection {
         }
     }
 
-    /// Whether the next commits are synced.
+    /// Sets whether the following commits are synced.
     fn sync(&mut self, synced: bool) -> Result<(), JournalError> {
         if synced != self.synced {
             // `NORMAL` keeps the log in order: after a loss of power its end may be missing, and
@@ -489,14 +493,15 @@ impl WriterConnection {
         synced.map_err(|_| JournalError::Failed)
     }
 
-    /// Moves the log into the database when it is long. What was committed is safe in the log, so
-    /// a full disk or a busy one only means that it stays there. After any other error the log
-    /// must stay too, which only the end of all writing makes sure of.
+    /// Checkpoints a long log. Commits are safe in the log, so a full or busy disk only means that
+    /// they stay there. After any other error the log must be kept as well, which is guaranteed
+    /// only by not writing any more.
     fn checkpoint(&self, at_rest: bool) -> Result<(), JournalError> {
         if !self.is_log_long(at_rest) {
             return Ok(());
         }
-        // Whoever ends from now on may have written something that is not moved.
+        // Determined before the checkpoint: a process that ends later may have written something
+        // that is not included.
         let ended = self.progress.ended();
         let moved = fault::at(self.faults.as_ref(), StoragePoint::Checkpoint, || {
             let mode = CheckpointMode::PASSIVE;
@@ -510,14 +515,14 @@ impl WriterConnection {
     }
 }
 
-/// Does jobs in a transaction.
+/// Runs jobs in a transaction.
 fn in_transaction(
     db: Db<'_>,
     batch: &mut [Box<dyn Job>],
     unnoted: &PendingUpdates,
 ) -> Result<(), JournalError> {
     match batch {
-        // What is taken back of one alone is all there is.
+        // A single job needs no savepoint: rolling back the transaction undoes just that job.
         [job] => settle(db, job, &["ROLLBACK", "BEGIN IMMEDIATE"], unnoted),
         _ => batch.iter_mut().try_for_each(|job| {
             statement(db, "SAVEPOINT job")?;
@@ -527,7 +532,7 @@ fn in_transaction(
     }
 }
 
-/// Does a job; what one did that is refused is taken back.
+/// Runs a job; if it is rejected, its changes are rolled back.
 fn settle(
     db: Db<'_>,
     job: &mut Box<dyn Job>,
@@ -541,7 +546,7 @@ fn settle(
             unnoted.borrow_mut().truncate(before);
             back.iter().try_for_each(|sql| statement(db, sql))?;
             if let Some(run) = damaged {
-                // Found again by the next reader, should it not be possible now.
+                // If this fails, the next reader detects the damage again.
                 drop(super::quarantine(db, &run));
             }
             Ok(())
@@ -557,8 +562,8 @@ fn statement(db: Db<'_>, sql: &str) -> Result<(), JournalError> {
     }
 }
 
-/// What an error outside of any job means: that nothing can be relied on, unless it is known to
-/// have left everything as it was.
+/// The meaning of an error outside of any job: nothing can be relied on any more, unless the error
+/// is known to have changed nothing.
 fn fault_of(error: rusqlite::Error) -> JournalError {
     match RunsError::from(error) {
         RunsError::Journal(fault) if spoils_batch(&fault) => fault,

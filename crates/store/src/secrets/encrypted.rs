@@ -1,5 +1,5 @@
-//! Secrets in one file, encrypted by the age format: with a key beside it that only its owner may
-//! read, or with a passphrase. The key file is one that the `age` tool understands.
+//! Secrets in a single file in the age format, encrypted with a passphrase or with a key file next
+//! to it that only its owner may read. The `age` tool understands the key file.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,12 +19,11 @@ const FILE: &str = "secrets.age";
 const KEY: &str = "secrets.key";
 const KEY_HEAD: &str = "# The key of the secrets beside it. Whoever has both has the secrets.\n";
 
-/// The encrypted file.
 #[derive(Debug)]
 pub(super) struct EncryptedFile {
     directory: PathBuf,
     passphrase: Option<Secret>,
-    /// What was last read: a passphrase takes long to try.
+    /// The entries last read, because deriving the key from a passphrase is slow.
     known: Mutex<Option<(ObservedStamp, Arc<SecretEntries>)>>,
 }
 
@@ -42,7 +41,7 @@ impl EncryptedFile {
         Ok(self.read()?.map(|entries| origins(&entries)).unwrap_or_default())
     }
 
-    /// Changes the secrets; nothing is written when the change fails.
+    /// Changes the secrets; nothing is written if the change fails.
     pub(super) fn change(
         &self,
         change: impl FnOnce(&mut SecretEntries) -> Result<(), SecretError>,
@@ -68,7 +67,8 @@ impl EncryptedFile {
         self.directory.join(KEY)
     }
 
-    /// What the file says; read and decrypted only if it changed. `None` when there is none.
+    /// The contents of the file, which is read and decrypted only if it changed; `None` if it does
+    /// not exist.
     fn read(&self) -> Result<Option<Arc<SecretEntries>>, SecretError> {
         let Some(directory) = Directory::open(&self.directory)? else { return Ok(None) };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -113,7 +113,7 @@ impl EncryptedFile {
         }
     }
 
-    /// Encrypted with the passphrase where there is one, else to the key.
+    /// Encrypts with the passphrase if there is one, and with the key otherwise.
     fn encrypted(&self, text: &[u8], has_file: bool) -> Result<Vec<u8>, SecretError> {
         let outcome = if let Some(passphrase) = &self.passphrase {
             let mut recipient = scrypt::Recipient::new(secret_string(passphrase));
@@ -124,13 +124,13 @@ impl EncryptedFile {
             let directory = Directory::open(&self.directory)?.ok_or_else(missing)?;
             let key = match self.key(&directory)? {
                 Some(key) => key,
-                // With another key than before nobody would know which one opens what.
+                // With a new key, it would no longer be clear which key opens which file.
                 None if has_file => return Err(missing()),
                 None => self.new_key()?,
             };
             age::encrypt(&key.to_public(), text)
         };
-        // Encrypting to memory fails for no reason that the contents could tell.
+        // Encryption in memory does not fail because of the contents.
         outcome.map_err(|_| SecretError::WrongKey { path: self.key_path() })
     }
 

@@ -1,4 +1,4 @@
-//! A secret with what it is bound to, and all of them as the text that is encrypted.
+//! A secret with the origin it is bound to, and the serialisation of all secrets before encryption.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use url::{Origin, Url};
 use super::{SecretError, SecretName};
 use crate::limits;
 
-/// Every secret that is kept.
+/// Every stored secret.
 pub(super) type SecretEntries = BTreeMap<SecretName, StoredSecret>;
 
-/// A secret and the only origin it is for.
+/// A secret and the only origin it may be sent to, if it is bound to one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StoredSecret {
     value: Secret,
@@ -26,7 +26,7 @@ struct All<'t> {
     secrets: BTreeMap<&'t str, One>,
 }
 
-/// As it is written. Has no `Debug`: it holds the value.
+/// The serialised form. It does not implement `Debug`, because it contains the value.
 #[derive(Serialize, Deserialize)]
 struct One {
     value: String,
@@ -65,7 +65,7 @@ impl StoredSecret {
         self.origin.as_deref()
     }
 
-    /// The secret, if it is for this origin.
+    /// The secret, if it may be sent to this origin.
     pub(super) fn for_origin(
         self,
         name: &SecretName,
@@ -78,13 +78,13 @@ impl StoredSecret {
         }
     }
 
-    /// One secret as text.
+    /// Serialises one secret.
     #[cfg(feature = "keyring")]
     pub(super) fn text(&self) -> String {
         serde_json::to_string(&One::from(self)).expect("texts are JSON")
     }
 
-    /// One secret from its text.
+    /// Parses one secret.
     #[cfg(feature = "keyring")]
     pub(super) fn parse(text: &str) -> Option<StoredSecret> {
         serde_json::from_str::<One>(text).ok().map(StoredSecret::from)
@@ -92,18 +92,18 @@ impl StoredSecret {
 }
 
 fn same_origin(own: &str, asked: &Origin) -> bool {
-    // Two opaque origins are never the same, so what is no origin matches nothing.
+    // Two opaque origins are never equal, so a text that is not an origin matches nothing.
     Url::parse(own).is_ok_and(|own| own.origin() == *asked)
 }
 
-/// Every secret as text.
+/// Serialises all secrets.
 pub(super) fn render(entries: &SecretEntries) -> Vec<u8> {
     let secrets = entries.iter().map(|(name, kept)| (name.as_str(), One::from(kept)));
     let all = All { version: VERSION, secrets: secrets.collect() };
     serde_json::to_vec(&all).expect("texts are JSON")
 }
 
-/// Every secret from the text; `None` when it is none of ours.
+/// Parses all secrets; `None` if the text does not have the expected form.
 pub(super) fn parse(text: &[u8]) -> Option<SecretEntries> {
     let all: All<'_> = serde_json::from_slice(text).ok()?;
     if all.version != VERSION {

@@ -1,4 +1,4 @@
-//! The environment, as it was when it was looked at: secrets, and what else stands there.
+//! A snapshot of the environment: secrets and all other variables.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -8,25 +8,26 @@ use milepost_model::secret::Secret;
 use super::SecretName;
 
 const PREFIX: &str = "MILEPOST_SECRET_";
-/// The variable of the passphrase that encrypts the secrets.
+/// The variable that holds the passphrase of the encrypted secrets.
 pub(super) const PASSPHRASE: &str = "MILEPOST_SECRETS_PASSPHRASE";
 
-/// The secrets in the environment, the passphrase of the others, and all other variables.
+/// The secrets in the environment, the passphrase of the stored ones, and all other variables.
 #[derive(Debug, Clone, Default)]
 pub struct Environment {
     secrets: BTreeMap<String, Secret>,
     passphrase: Option<Secret>,
-    /// All others: which of them may be read is for the configuration to say.
+    /// All other variables. The configuration decides which of them may be read.
     others: BTreeMap<String, Secret>,
 }
 
-/// The variable of a secret.
+/// The variable that holds a secret.
 pub(super) fn variable(name: &SecretName) -> String {
     format!("{PREFIX}{}", name.in_environment())
 }
 
 impl Environment {
-    /// Picks the secrets out of all variables. An empty one, or one that is no text, is none.
+    /// Extracts the secrets from all variables. Empty values, and values that are not UTF-8, are
+    /// ignored.
     pub fn from_variables(
         variables: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Environment {
@@ -47,7 +48,7 @@ impl Environment {
         environment
     }
 
-    /// A variable that is none of ours. Whoever asks has looked whether it may be read.
+    /// A variable that does not belong to Milepost. The caller has checked that it may be read.
     pub fn variable(&self, name: &str) -> Option<&Secret> {
         self.others.get(name)
     }

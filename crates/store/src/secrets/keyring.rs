@@ -1,4 +1,4 @@
-//! Secrets kept by the operating system: Keychain, Credential Manager, Secret Service.
+//! Secrets stored by the operating system: Keychain, Credential Manager, Secret Service.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,14 @@ use crate::limits;
 use crate::lock::Lock;
 
 const SERVICE: &str = "milepost";
-/// Keyrings cannot be listed, so one entry holds the names of the others. No secret has this name.
+/// Keyrings cannot be listed, so this entry holds the names of all others. A secret cannot have
+/// this name.
 const NAMES: &str = ".names";
 
-/// The keyring of the user.
+/// The user's keyring.
 #[derive(Debug)]
 pub(super) struct Keyring {
-    /// Where the lock is: the list of names is read, changed and written.
+    /// The directory of the lock, which guards updates of the list of names.
     directory: PathBuf,
 }
 
@@ -35,7 +36,8 @@ impl Keyring {
             if names.len() > limits::SECRETS {
                 return Err(SecretError::TooLarge);
             }
-            // First, so that every secret is listed, even if only its name is.
+            // Written first, so that no secret is missing from the list, even if this leaves a name
+            // without a secret.
             write(NAMES, &listed(&names))?;
         }
         write(name.as_str(), &kept.text())
@@ -60,7 +62,7 @@ impl Keyring {
     }
 }
 
-/// Names and what they are bound to.
+/// Names and the origins they are bound to.
 pub(super) fn origins() -> Result<Origins, SecretError> {
     let names = names()?;
     let names = names.iter().filter_map(|name| SecretName::parse(name).ok());
@@ -77,7 +79,7 @@ fn names() -> Result<BTreeSet<String>, SecretError> {
     serde_json::from_str(&text).map_err(|_| damaged())
 }
 
-/// The secret of a name.
+/// The secret with a name.
 pub(super) fn get(name: &SecretName) -> Result<Option<StoredSecret>, SecretError> {
     let Some(text) = read(name.as_str())? else { return Ok(None) };
     StoredSecret::parse(&text).map(Some).ok_or_else(damaged)
@@ -107,7 +109,7 @@ fn damaged() -> SecretError {
     SecretError::Damaged { path: PathBuf::from(SERVICE) }
 }
 
-/// The error itself is not kept: one of them holds the bytes of the secret.
+/// Maps an error without keeping it, because some errors contain the bytes of the secret.
 fn failed(error: &Error) -> SecretError {
     match error {
         Error::TooLong(..) => SecretError::TooLarge,

@@ -1,7 +1,8 @@
-//! Secrets by name: set and had by people and by the one client that sends them, shown to nobody.
+//! Secrets by name. They are set by people, read only by the client that sends them, and never
+//! shown.
 //!
-//! The environment is asked first, then the one place where secrets are kept. No value is ever in
-//! an error, in the text of a `Debug`, or on disk in the clear.
+//! The environment is consulted first, then the configured backend. A value never appears in an
+//! error, in `Debug` output, or unencrypted on disk.
 
 mod encrypted;
 mod entry;
@@ -22,14 +23,14 @@ pub use name::{InvalidSecretName, SecretName};
 
 use crate::{FileError, Locations, SecretsBackend, limits};
 
-/// Every secret there is.
+/// Access to all secrets.
 #[derive(Debug)]
 pub struct Vault {
     environment: Environment,
     keeper: Keeper,
 }
 
-/// Where secrets are kept beside the environment.
+/// Where secrets are stored, apart from the environment.
 #[derive(Debug)]
 enum Keeper {
     File(EncryptedFile),
@@ -38,18 +39,18 @@ enum Keeper {
     Nobody,
 }
 
-/// A secret as it is listed: without its value.
+/// A secret in a listing, without its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecretEntry {
-    /// Its name; of one that is only in the environment, as it is spelt there.
+    /// Its name; if it is only in the environment, as spelled there.
     pub name: SecretName,
     pub from: SecretsBackend,
-    /// It is kept elsewhere too, but the environment wins.
+    /// Whether the environment overrides a stored secret.
     pub shadowed: bool,
     pub origin: Option<String>,
 }
 
-/// Why a secret could not be had or kept. Says names and places, never values.
+/// Why a secret could not be read or stored. Contains names and paths, never values.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
     #[error(
@@ -57,10 +58,10 @@ pub enum SecretError {
         environment::variable(name)
     )]
     NotFound { name: SecretName },
-    /// It is for one origin, and was asked for without one or for another.
+    /// The secret is bound to an origin, but was requested for another or for none.
     #[error("secret `{name}` is for `{origin}` alone")]
     OtherOrigin { name: SecretName, origin: String },
-    /// A URL that has no origin: it is neither `http` nor `https`.
+    /// The URL has no origin, because it is neither `http` nor `https`.
     #[error("a secret can be bound to an `http` or `https` origin only")]
     NoOrigin,
     #[error("a secret cannot be empty: give it a value")]
@@ -72,22 +73,22 @@ pub enum SecretError {
          or set `backend = \"file\"` under `[secrets]` in the configuration"
     )]
     ReadOnly,
-    /// This program was built without the operating system's keyring, or there is none.
+    /// The program was built without keyring support, or the system has no keyring.
     #[error("there is no keyring here: set `backend = \"file\"` under `[secrets]`")]
     NoKeyring,
     #[error("others may read `{}` (mode {mode:03o}): run `chmod 600` on it", path.display())]
     KeyExposed { path: PathBuf, mode: u32 },
     #[error("the key `{}` is gone: put it back, or remove the secrets beside it", path.display())]
     KeyMissing { path: PathBuf },
-    /// The key is no key, or not the one of the secrets.
+    /// The file is not a key, or not the key of these secrets.
     #[error("`{}` does not open the secrets beside it: put the right key back", path.display())]
     WrongKey { path: PathBuf },
-    /// The secrets are encrypted with a passphrase, and there is none.
+    /// The secrets are encrypted with a passphrase, which is not set.
     #[error("`{}` needs its passphrase: set `{}`", path.display(), environment::PASSPHRASE)]
     NeedsPassphrase { path: PathBuf },
     #[error("`{}` is not the passphrase of `{}`", environment::PASSPHRASE, path.display())]
     WrongPassphrase { path: PathBuf },
-    /// The secrets are no longer what was written.
+    /// The secrets are not what was written.
     #[error(
         "`{}` is damaged: put a copy back, or remove it and set the secrets again",
         path.display()
@@ -99,7 +100,7 @@ pub enum SecretError {
 }
 
 impl Vault {
-    /// The secrets of the environment and of one keeper. Looks at nothing yet.
+    /// The secrets of the environment and of one backend. Does not touch the disk.
     pub fn open(
         locations: &Locations,
         backend: SecretsBackend,
@@ -119,7 +120,7 @@ impl Vault {
         Ok(Vault { environment, keeper })
     }
 
-    /// Keeps a secret, for one origin alone if one is given.
+    /// Stores a secret, bound to an origin if one is given.
     pub fn set(
         &self,
         name: &SecretName,
@@ -141,17 +142,17 @@ impl Vault {
         }
     }
 
-    /// A secret that is for no origin in particular. One that is bound is refused here.
+    /// A secret that is not bound to an origin; a bound one is an error.
     pub fn get(&self, name: &SecretName) -> Result<Secret, SecretError> {
         self.found(name, None)
     }
 
-    /// A secret to be sent to an origin; one that is for another is refused.
+    /// A secret to be sent to an origin; one bound to another origin is an error.
     pub fn get_for(&self, name: &SecretName, origin: &Origin) -> Result<Secret, SecretError> {
         self.found(name, Some(origin))
     }
 
-    /// Lets go of a secret that is kept. What is in the environment stays there.
+    /// Removes a stored secret. The environment is not changed.
     pub fn remove(&self, name: &SecretName) -> Result<(), SecretError> {
         let nothing = || SecretError::NotFound { name: name.clone() };
         match &self.keeper {
@@ -164,7 +165,7 @@ impl Vault {
         }
     }
 
-    /// Every secret by name, sorted.
+    /// All secrets, sorted by name.
     pub fn list(&self) -> Result<Vec<SecretEntry>, SecretError> {
         let (kept, from) = match &self.keeper {
             Keeper::File(file) => (file.origins()?, SecretsBackend::File),
@@ -207,7 +208,7 @@ impl Vault {
     }
 }
 
-/// Names and what they are bound to.
+/// Names and the origins they are bound to.
 type Origins = Vec<(SecretName, Option<String>)>;
 
 fn origins(entries: &SecretEntries) -> Origins {

@@ -4,11 +4,12 @@ use std::fmt;
 
 use crate::limits;
 
-/// The name of a secret. Names are shown and written down; values never are.
+/// The name of a secret. Names are shown and stored in the clear; values never are.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 pub struct SecretName(String);
 
-/// A text that names no secret. Does not say which text: it may be the secret itself.
+/// A text that is not a valid name of a secret. The text is not included, because it may be the
+/// secret itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "this names no secret: use letters, digits, `_`, `-` and `.`, a letter or `_` first, \
@@ -18,7 +19,7 @@ pub struct SecretName(String);
 pub struct InvalidSecretName;
 
 impl SecretName {
-    /// What one looks like, for messages.
+    /// The expected form, for messages.
     pub const EXPECTED: &'static str = "the name of a secret such as `GITHUB_TOKEN`";
 
     pub fn parse(text: &str) -> Result<SecretName, InvalidSecretName> {
@@ -34,7 +35,7 @@ impl SecretName {
         &self.0
     }
 
-    /// The name without what the environment cannot tell apart.
+    /// The name as spelled in the environment, where case, `-` and `.` are lost.
     pub(crate) fn in_environment(&self) -> String {
         self.0.to_ascii_uppercase().replace(['-', '.'], "_")
     }

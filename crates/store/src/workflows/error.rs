@@ -1,4 +1,4 @@
-//! Why a workflow was not changed, as data.
+//! Errors of changing workflows, as data.
 
 use std::path::PathBuf;
 
@@ -7,14 +7,14 @@ use milepost_model::violation::Violation;
 
 use crate::{Digest, FileError};
 
-/// Why a workflow could not be changed, or a version of it could not be had. Each variant is
-/// another thing to do about it.
+/// Why a workflow could not be changed, or one of its versions could not be read. Each variant
+/// calls for a different reaction.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkflowError {
-    /// The directory that is written has none of this id.
+    /// The writable directory has no workflow with this id.
     #[error("there is no workflow `{id}` to change")]
     NotFound { id: WorkflowId },
-    /// There is one already, and nobody said that it may be replaced.
+    /// The workflow exists, and the caller did not allow replacing it.
     #[error("workflow `{id}` is there already")]
     Exists { id: WorkflowId, version: Digest, path: PathBuf },
     /// It is not the version that the caller has seen; nothing is `found` when nothing is there.
@@ -25,16 +25,16 @@ pub enum WorkflowError {
     Taken { id: WorkflowId, path: PathBuf },
     #[error("the text is that of workflow `{found}`, not of `{id}`")]
     OtherId { id: WorkflowId, found: String },
-    /// The id cannot be changed in the text without changing more than it.
+    /// The id cannot be changed without changing other parts of the text.
     #[error("the id of workflow `{id}` is written in a way that cannot be changed alone")]
     NoHold { id: WorkflowId },
-    /// With the new id the workflow would not be valid.
+    /// The workflow would not be valid with the new id.
     #[error("workflow `{id}` would not be valid")]
     Unfit { id: WorkflowId, violations: Vec<Violation> },
-    /// No version of the workflow is known by this hash.
+    /// The workflow has no version with this hash.
     #[error("workflow `{id}` has no version `{version}`")]
     NoVersion { id: WorkflowId, version: Digest },
-    /// What was kept is not what it was.
+    /// A stored text no longer matches its hash.
     #[error("`{}` is damaged: it does not have the hash it is named after", path.display())]
     Damaged { path: PathBuf },
     /// A file could not be read or written.

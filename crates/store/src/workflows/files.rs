@@ -1,4 +1,4 @@
-//! Which file of the directory holds a workflow, and what it says at this moment.
+//! Finds the file of a workflow in the writable directory, and reads its current content.
 
 use std::path::{Path, PathBuf};
 
@@ -12,14 +12,13 @@ use super::log::TextRef;
 use crate::index::{FileId, Validity, WorkflowIndex};
 use crate::{Digest, FileError, Locations, SourceKind, identity};
 
-/// What documents are checked against when it only matters whether they are workflows at all.
+/// The world for checking whether documents are valid workflows at all.
 pub(super) const WORLD: World<'static> = World { commands: &NoCommands, env_allow: None };
 
-/// The number of the directory among the sources of its index: what comes with the program is
-/// first.
+/// The index of the directory among the sources; the built-in workflows come first.
 const DIRECTORY: usize = 1;
 
-/// The files of the directory that is written.
+/// The files in the writable directory.
 #[derive(Debug)]
 pub(super) struct DirectoryFiles {
     path: PathBuf,
@@ -30,10 +29,10 @@ pub(super) struct DirectoryFiles {
 #[derive(Debug)]
 pub(super) struct HeldFile {
     pub(super) path: PathBuf,
-    /// What it says, read for this call.
+    /// Its content, read for this call.
     pub(super) bytes: Vec<u8>,
     pub(super) text: TextRef,
-    /// Other files that say the same id and do not count.
+    /// Other files with the same id, which are shadowed by this one.
     pub(super) others: Vec<PathBuf>,
 }
 
@@ -44,17 +43,17 @@ impl DirectoryFiles {
         DirectoryFiles { path: directory.to_owned(), index: WorkflowIndex::new(&locations) }
     }
 
-    /// Begins anew: whoever used this last did not come to an end.
+    /// Starts over, after the last user panicked.
     pub(super) fn reset(&mut self) {
         *self = DirectoryFiles::of(&self.path);
     }
 
-    /// The file that has an id. Of several, the one that counts in the library.
+    /// The file with an id. If there are several, the one that the library uses.
     pub(super) fn held(&mut self, id: &WorkflowId) -> Result<Option<HeldFile>, FileError> {
         self.index.look_for(id.as_str())?;
         let mut files = self.own(id);
         if files.is_empty() {
-            // A file that had another id when it was looked at may have this one now.
+            // A file that had a different id when it was last checked may have this one now.
             self.index.look_at_everything()?;
             files = self.own(id);
         }
@@ -69,13 +68,13 @@ impl DirectoryFiles {
                 let text = TextRef { version: Digest::of(&bytes), format };
                 Ok(Some(HeldFile { path: held, bytes, text, others }))
             }
-            // It went between the look and the reading.
+            // It was removed between the check and the read.
             Err(FileError::NotFound { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// What a file of the directory says.
+    /// Reads a file in the directory.
     pub(super) fn read(&self, path: &Path) -> Result<Vec<u8>, FileError> {
         match &self.index.sources()[DIRECTORY].directory {
             Some(directory) => directory.read(path, DOCUMENT_BYTES),
@@ -91,7 +90,7 @@ impl DirectoryFiles {
         files
     }
 
-    /// The first file that is a workflow, else the first.
+    /// The first valid workflow, or else the first file.
     fn winner(&mut self, files: &[FileId]) -> Option<FileId> {
         if files.len() > 1 {
             for file in files {

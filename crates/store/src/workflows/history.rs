@@ -1,8 +1,9 @@
-//! What workflows said before: every text that was written or replaced, by its hash, and for each
-//! id a log of what was done.
+//! The history of workflows: every text that was written or replaced, stored under its hash, and a
+//! log of changes for each id.
 //!
-//! Kept with the user's data, apart from the workflows, for each directory of workflows its own.
-//! Texts and lines are only ever added: what was once said can be had again.
+//! The history is part of the user's data, separate from the workflows, and each workflow directory
+//! has its own. Texts and log lines are only ever added, so that every earlier version can be
+//! restored.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -17,39 +18,39 @@ use super::log::{self, ChangeKind, LogEntry, TextRef};
 use crate::file::{self, FileError, FileMode, FilePoint, WriteOptions};
 use crate::{Digest, Locations, limits};
 
-/// The past of the workflows of a directory. Only looks; [`WorkflowStore`](super::Workflows) adds.
+/// The history of the workflows in a directory. This type only reads;
+/// [`WorkflowStore`](super::WorkflowStore) writes.
 #[derive(Debug, Clone)]
 pub struct WorkflowHistory {
     data: PathBuf,
     directory: PathBuf,
 }
 
-/// A version of a workflow, as it came to be.
+/// A version of a workflow, and how it came about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredVersion {
     pub version: Digest,
     pub format: Format,
     pub operation: ChangeKind,
-    /// When, in milliseconds since 1970; not known of what somebody wrote by other means.
+    /// The time in milliseconds since 1970; `None` if the file was edited by other means.
     pub at_ms: Option<u64>,
-    /// The id that the workflow had before this.
+    /// The previous id of the workflow.
     pub renamed_from: Option<String>,
-    /// It is what the file says now.
+    /// Whether this is the current content of the file.
     pub current: bool,
 }
 
 /// Every version of a workflow.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VersionList {
-    /// The newest first. A text that came back is there again.
+    /// The versions, newest first. A text that was restored is listed again.
     pub items: Vec<StoredVersion>,
-    /// When the workflow was deleted, if it is.
+    /// When the workflow was deleted, if it is deleted.
     pub deleted_ms: Option<u64>,
-    /// The log is so long that its beginning was not looked at.
+    /// Whether the log is so long that its beginning was not read.
     pub cut: bool,
 }
 
-/// A text that was kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredText {
     pub bytes: Vec<u8>,
@@ -57,14 +58,14 @@ pub struct StoredText {
 }
 
 impl WorkflowHistory {
-    /// That of the directory that is written. Looks at nothing yet.
+    /// The history of the writable directory. Does not touch the disk.
     pub fn open(locations: &Locations) -> WorkflowHistory {
         let directory = locations.runtime().to_owned();
         WorkflowHistory { data: locations.data.join("history"), directory }
     }
 
-    /// Every version of a workflow. `current` is the text in its file now, if there is one: it may
-    /// be none of those that were written here.
+    /// Every version of a workflow. `current` is the current text of its file, if there is one; it
+    /// may not be among the recorded versions.
     pub fn versions(
         &self,
         id: &WorkflowId,
@@ -75,7 +76,7 @@ impl WorkflowHistory {
         Ok(VersionList { cut, ..versions(&log::entries(&log), current) })
     }
 
-    /// The text of a version of a workflow, the very bytes.
+    /// The exact bytes of a version of a workflow.
     pub fn text(&self, id: &WorkflowId, version: Digest) -> Result<StoredText, WorkflowError> {
         let nothing = || WorkflowError::NoVersion { id: id.clone(), version };
         let versions = self.versions(id, None)?;
@@ -90,15 +91,15 @@ impl WorkflowHistory {
         Ok(StoredText { bytes, format })
     }
 
-    /// Whether a text is kept.
+    /// Whether a text is stored.
     pub(super) fn has(&self, version: Digest) -> bool {
         fs::symlink_metadata(self.text_path(version)).is_ok()
     }
 
-    /// Keeps a text. It is on the disk when this returns.
+    /// Stores a text. It is on disk when this returns.
     pub(super) fn keep(&self, bytes: &[u8]) -> Result<Digest, FileError> {
         let version = Digest::of(bytes);
-        // It has its name only once it is on the disk whole.
+        // A text gets its name only once all of it is on disk.
         if self.has(version) {
             return Ok(version);
         }
@@ -107,7 +108,7 @@ impl WorkflowHistory {
         Ok(version)
     }
 
-    /// Notes a change. It is on the disk when this returns. Needs the lock of the directory.
+    /// Records a change. It is on disk when this returns. The caller holds the directory's lock.
     pub(super) fn note(&self, id: &WorkflowId, entry: &LogEntry) -> Result<(), FileError> {
         let root = self.root();
         file::make_directory(&root, FileMode::Owner)?;
@@ -118,8 +119,9 @@ impl WorkflowHistory {
         if is_new { file::sync_directory(&root) } else { Ok(()) }
     }
 
-    /// Gives the past of one id to another, with a change on top. What the other had stays. The
-    /// first one keeps its own until it is [forgotten](WorkflowHistory::forget). Needs the lock.
+    /// Copies the history of one id to another and adds a change. The target's own history is kept.
+    /// The source keeps its history until [`WorkflowHistory::forget`] is called. The caller holds
+    /// the directory's lock.
     pub(super) fn carry(
         &self,
         from: &WorkflowId,
@@ -132,21 +134,21 @@ impl WorkflowHistory {
         file::write(&self.log_path(to), &log, WriteOptions::PRIVATE)
     }
 
-    /// Lets go of the log of an id that has passed it on.
+    /// Removes the log of an id whose history was copied to another id.
     pub(super) fn forget(&self, id: &WorkflowId) -> Result<(), FileError> {
         file::remove(&self.log_path(id))?;
         file::sync_directory(&self.root())
     }
 
-    /// The log of an id as far as it is looked at, and whether that is not all of it.
+    /// The log of an id up to the size limit, and whether its beginning was left out.
     fn log(&self, id: &WorkflowId) -> Result<(Vec<u8>, bool), FileError> {
         let path = self.log_path(id);
         let read = tail(&path, limits::HISTORY_LOG_BYTES as u64);
         Ok(file::if_present(read.map_err(|error| FileError::of(&path, error)))?.unwrap_or_default())
     }
 
-    /// The history of this directory alone. Worked out at every call: the directory may be made, or
-    /// be led elsewhere, while the process lives.
+    /// The history of this directory. Computed on every call, because the directory may be created
+    /// or redirected by a link while the process is running.
     fn root(&self) -> PathBuf {
         let directory = resolved(&self.directory);
         let key = Digest::of(directory.as_os_str().as_encoded_bytes()).to_string();
@@ -162,7 +164,7 @@ impl WorkflowHistory {
     }
 }
 
-/// What the changes of a log and the text of the file come to.
+/// Combines the changes in a log with the current text of the file.
 fn versions(entries: &[LogEntry], current: Option<TextRef>) -> VersionList {
     let mut items: Vec<StoredVersion> = Vec::new();
     let push = |items: &mut Vec<StoredVersion>, text: TextRef, entry: Option<&LogEntry>| {
@@ -200,7 +202,7 @@ fn versions(entries: &[LogEntry], current: Option<TextRef>) -> VersionList {
     VersionList { items, deleted_ms, cut: false }
 }
 
-/// Adds a line to a file, which is for its owner alone if it is new.
+/// Appends a line to a file; a new file is accessible to its owner only.
 fn append(path: &Path, line: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
@@ -211,7 +213,7 @@ fn append(path: &Path, line: &str) -> io::Result<()> {
     file::at(FilePoint::Sync, || file.sync_data())
 }
 
-/// Whether the last line of a file is whole.
+/// Whether the last line of a file is complete.
 fn ends_in_a_line(file: &mut File) -> io::Result<bool> {
     if file.metadata()?.len() == 0 {
         return Ok(true);
@@ -222,7 +224,7 @@ fn ends_in_a_line(file: &mut File) -> io::Result<bool> {
     Ok(last == *b"\n")
 }
 
-/// The end of a file, and whether something stands before it.
+/// The end of a file, and whether anything precedes it.
 fn tail(path: &Path, limit: u64) -> io::Result<(Vec<u8>, bool)> {
     let mut file = File::open(path)?;
     let before = file.metadata()?.len().saturating_sub(limit);
@@ -232,7 +234,7 @@ fn tail(path: &Path, limit: u64) -> io::Result<(Vec<u8>, bool)> {
     Ok((bytes, before > 0))
 }
 
-/// Where a path leads, as far as it is there already.
+/// Resolves the links in the part of a path that exists.
 fn resolved(path: &Path) -> PathBuf {
     for above in path.ancestors() {
         if let Ok(found) = fs::canonicalize(above) {

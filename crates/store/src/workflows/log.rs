@@ -1,7 +1,7 @@
-//! What was done to a workflow, one line of JSON for each change, the newest last.
+//! The change log of a workflow: one line of JSON per change, newest last.
 //!
-//! A crash may leave half a line at the end. It is passed over, and the next one begins a line of
-//! its own.
+//! A crash may leave a partial line at the end. It is skipped, and the next entry starts on a new
+//! line.
 
 use milepost_engine::named_enum;
 use milepost_syntax::source::Format;
@@ -10,43 +10,41 @@ use serde_json::{Value, json};
 use milepost_model::digest::Digest;
 
 named_enum! {
-    /// What made a version.
+    /// What created a version.
     ChangeKind {
-        /// It was saved.
         Save = "save",
-        /// It got another id.
+        /// The id was changed.
         Rename = "rename",
-        /// It was brought back.
+        /// An earlier version was restored.
         Restore = "restore",
-        /// It was deleted; there is no version of this.
+        /// The workflow was deleted, which creates no version.
         Delete = "delete",
-        /// Somebody wrote the file by other means.
+        /// The file was edited by other means.
         Edit = "edit",
     }
 }
 
-/// A text by its hash, and how it is written.
+/// A text by hash, with its format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TextRef {
     pub(super) version: Digest,
     pub(super) format: Format,
 }
 
-/// One change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LogEntry {
     pub(super) at_ms: u64,
     pub(super) operation: ChangeKind,
-    /// The text after it; none after a deletion.
+    /// The text after the change; `None` after a deletion.
     pub(super) text: Option<TextRef>,
-    /// The text before it; none when there was no workflow.
+    /// The text before the change; `None` if there was no workflow.
     pub(super) previous: Option<TextRef>,
-    /// The id it had before, when it got another one.
+    /// The previous id, if the change is a rename.
     pub(super) renamed_from: Option<String>,
 }
 
 impl LogEntry {
-    /// Its line, with the end of it.
+    /// The log line, including the newline.
     pub(super) fn line(&self) -> String {
         let mut line = json!({
             "at_ms": self.at_ms,
@@ -78,14 +76,14 @@ impl LogEntry {
     }
 }
 
-/// The changes of a log, the oldest first. What is no entry is passed over: half a line that a
-/// crash left must not hide all others.
+/// The entries of a log, oldest first. Invalid lines are skipped: a partial line left by a crash
+/// must not hide the others.
 pub(super) fn entries(log: &[u8]) -> Vec<LogEntry> {
     let lines = log.split(|byte| *byte == b'\n');
     lines.filter_map(|line| LogEntry::of_line(std::str::from_utf8(line).ok()?)).collect()
 }
 
-/// The lines of one log behind those of another, without those that the other has already.
+/// Appends the entries of one log to another, leaving out those it already has.
 pub(super) fn joined(log: &[u8], more: &[u8]) -> Vec<u8> {
     let held: Vec<LogEntry> = entries(log);
     let mut joined: Vec<u8> = held.iter().flat_map(|entry| entry.line().into_bytes()).collect();

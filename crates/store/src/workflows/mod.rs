@@ -1,12 +1,12 @@
-//! The workflows of the one directory that is written, as they are changed.
+//! Changes to the workflows in the writable directory.
 //!
-//! Several processes share the directory. Who changes something holds its lock, reads the file
-//! under it and compares: of several who have seen the same version one is first, and the others
-//! are told. What an editor wrote meanwhile is seen the same way. Nobody's bytes are changed: a
-//! text is written as it was given, and a new id takes the place of the old one alone.
+//! Several processes share the directory. To change a file, a process holds the lock, reads the
+//! file and compares versions: if several callers have seen the same version, the first one wins
+//! and the others get an error. Changes made with an editor are detected in the same way. Texts are
+//! never reformatted: they are written exactly as given, and a rename replaces only the id.
 //!
-//! Before a file is touched, what it said and what it will say are kept in the [`WorkflowHistory`].
-//! Whatever happens in between, the file is the old one or the new one, and both texts can be had.
+//! Before a file is changed, its old and new text are stored in the [`WorkflowHistory`]. An
+//! interruption leaves either the old or the new file, and both texts can be restored.
 
 mod error;
 mod files;
@@ -33,7 +33,7 @@ use crate::file::{self, FileError, FileMode, FilePoint};
 use crate::lock::Lock;
 use crate::{Digest, Locations, identity};
 
-/// The workflows of the directory that is written, for as long as a process lives.
+/// The workflows in the writable directory, for the lifetime of a process.
 #[derive(Debug)]
 pub struct WorkflowStore {
     directory: PathBuf,
@@ -41,47 +41,46 @@ pub struct WorkflowStore {
     turn: FilesMutex,
 }
 
-/// What a caller takes to be there.
+/// The state that a caller expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpectedVersion {
-    /// Whatever is there, if anything is.
+    /// Any version, or none.
     Any,
-    /// No workflow of this id.
+    /// No workflow with this id.
     Absent,
-    /// This version, and no other.
+    /// Exactly this version.
     Version(Digest),
 }
 
-/// What goes with every change.
+/// Common parameters of every change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorkflowChange {
-    /// What the caller takes to be there.
     pub expected: ExpectedVersion,
     /// The time, in milliseconds since 1970.
     pub at_ms: u64,
 }
 
-/// A text to be written.
+/// A text to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorkflowDraft<'d> {
     pub bytes: &'d [u8],
-    /// How it is written, which is the ending of its file.
+    /// The format of the text, which determines the file extension.
     pub format: Format,
-    /// The id that the text names, as whoever read it found it. Nothing is read again to write it.
+    /// The id in the text, as the caller's parser found it. The text is not parsed again for
+    /// writing.
     pub id: Option<&'d str>,
 }
 
-/// What a change has left.
+/// The result of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavedWorkflow {
     pub path: PathBuf,
     pub version: Digest,
     pub format: Format,
-    /// What it said before; none when there was none.
+    /// The previous version; `None` if there was none.
     pub previous: Option<Digest>,
 }
 
-/// What is gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeletedWorkflow {
     pub path: PathBuf,
@@ -89,14 +88,14 @@ pub struct DeletedWorkflow {
 }
 
 impl WorkflowStore {
-    /// Those of the directory that is written. Looks at nothing yet.
+    /// The workflows in the writable directory. Does not touch the disk.
     pub fn open(locations: &Locations) -> WorkflowStore {
         let directory = locations.runtime().to_owned();
         let turn = FilesMutex::of(&directory);
         WorkflowStore { directory, history: WorkflowHistory::open(locations), turn }
     }
 
-    /// Writes a workflow: into the file that has its id, else into one named after it.
+    /// Writes a workflow to the file with its id, or to a new file named after the id.
     pub fn save(
         &self,
         id: &WorkflowId,
@@ -106,7 +105,8 @@ impl WorkflowStore {
         self.put(id, draft, change, ChangeKind::Save)
     }
 
-    /// Writes what a workflow said before. Where that was under another id, it gets this one.
+    /// Restores an earlier version of a workflow. If the text has another id, it is changed to this
+    /// one.
     pub fn restore(
         &self,
         id: &WorkflowId,
@@ -126,8 +126,8 @@ impl WorkflowStore {
         self.put(id, draft, change, ChangeKind::Restore)
     }
 
-    /// Gives a workflow another id, in its text and as the name of its file. At every moment there
-    /// is one of both ids. Its history goes with it.
+    /// Changes the id of a workflow, in its text and in its file name. At every moment, exactly one
+    /// of the two ids exists. The history moves with it.
     pub fn rename(
         &self,
         from: &WorkflowId,
@@ -162,7 +162,7 @@ impl WorkflowStore {
         };
         self.history.carry(from, to, &entry)?;
         self.remove_left(&files, from, &held.others, &held.path)?;
-        // With this the workflow has the other id; the name of its file only follows.
+        // From here on the workflow has the new id; renaming the file is secondary.
         let path = self.directory.join(&held.path);
         file::write_atomic(&path, &bytes, true)?;
         let path = move_file(path, self.directory.join(&target));
@@ -171,7 +171,7 @@ impl WorkflowStore {
         Ok(SavedWorkflow { path, version, format, previous: Some(held.text.version) })
     }
 
-    /// Deletes a workflow. What it said can be restored.
+    /// Deletes a workflow. Its text can be restored.
     pub fn delete(
         &self,
         id: &WorkflowId,
@@ -236,7 +236,7 @@ impl WorkflowStore {
         Ok(saved)
     }
 
-    /// The file a text goes to: the one that has the id, unless its name promises another format.
+    /// The file to write: the one with the id, unless its extension indicates another format.
     fn target(
         &self,
         id: &WorkflowId,
@@ -254,7 +254,7 @@ impl WorkflowStore {
         Ok(target)
     }
 
-    /// Nothing may be at a path that is to be written, not even what no workflow counts under.
+    /// Checks that nothing exists at a path, not even a file that is not a workflow.
     fn check_free(&self, id: &WorkflowId, target: &Path) -> Result<(), WorkflowError> {
         let path = self.directory.join(target);
         match file::is_there(&path)? {
@@ -263,7 +263,7 @@ impl WorkflowStore {
         }
     }
 
-    /// The file of a workflow that has to be there.
+    /// The file of a workflow, which must exist.
     fn need(
         &self,
         files: &mut DirectoryFiles,
@@ -277,7 +277,7 @@ impl WorkflowStore {
         Ok(held)
     }
 
-    /// Without a directory there is no workflow, and a look makes none.
+    /// Reports a missing directory as a missing workflow, without creating the directory.
     fn need_directory(&self, id: &WorkflowId) -> Result<(), WorkflowError> {
         let found = file::metadata(&self.directory)?;
         found.map(drop).ok_or_else(|| WorkflowError::NotFound { id: id.clone() })
@@ -305,9 +305,9 @@ impl WorkflowStore {
         WorkflowError::Exists { id: id.clone(), version, path }
     }
 
-    /// Removes files that a change has left behind, or one that did not come to its end: they lie
-    /// beside the file that counts, bear the name of the workflow, say its id, and what they say is
-    /// kept. Others are somebody's.
+    /// Removes files left behind by this change or by an interrupted one. Such a file is in the
+    /// same folder as the remaining file, has the workflow's id and is named after it, and its text
+    /// is in the history. Any other file may be someone's work and is kept.
     fn remove_left(
         &self,
         files: &DirectoryFiles,
@@ -319,7 +319,7 @@ impl WorkflowStore {
         for other in left {
             let path = self.directory.join(other);
             let named = other.file_stem().is_some_and(|stem| stem == id.as_str());
-            // One of both may be a link to the other.
+            // One of them may be a link to the other.
             let apart = || match (fs::canonicalize(&path), fs::canonicalize(&counting)) {
                 (Ok(one), Ok(other)) => one != other,
                 _ => false,
@@ -338,7 +338,7 @@ impl WorkflowStore {
     }
 }
 
-/// A text that is too large, or that says another id, is not written.
+/// Rejects a text that is too large or has another id.
 fn check_text(
     id: &WorkflowId,
     draft: WorkflowDraft<'_>,
@@ -354,7 +354,7 @@ fn check_text(
     }
 }
 
-/// The text of a workflow with another id, which must be as good as it was.
+/// The text of a workflow with another id. A valid workflow must stay valid.
 fn renamed(held: &HeldFile, from: &WorkflowId, to: &WorkflowId) -> Result<Vec<u8>, WorkflowError> {
     let before = Document::read(&held.bytes, Some(held.text.format), WORLD);
     let bytes = before.with_id(to).ok_or_else(|| WorkflowError::NoHold { id: from.clone() })?;
@@ -365,16 +365,17 @@ fn renamed(held: &HeldFile, from: &WorkflowId, to: &WorkflowId) -> Result<Vec<u8
     Ok(bytes)
 }
 
-/// Gives a file another name if that is free, and says which one it has then. It counts by what it
-/// says: with its old name it is the same workflow.
+/// Renames a file if the new name is free, and returns its resulting path. The name is secondary:
+/// under its old name, the file is still the same workflow.
 fn move_file(from: PathBuf, to: PathBuf) -> PathBuf {
-    // In one step: a second name for a moment would be a second workflow after a crash.
+    // Renamed in one step: with two names at once, a crash would leave two workflows.
     let free = fs::symlink_metadata(&to).is_err();
     let rename = || file::at(FilePoint::Rename, || fs::rename(&from, &to));
     if from == to || !free || rename().is_err() {
         return from;
     }
-    // Should the machine stop before this is on the disk, the old name is back, which will do.
+    // If the machine stops before this is on disk, the file has its old name again, which is
+    // harmless.
     drop(file::sync_directory(to.parent().unwrap_or(Path::new("."))));
     to
 }

@@ -1,5 +1,5 @@
-//! One thread at a time, before the lock that processes share: threads of one process need not
-//! look again and again whether it is free.
+//! Lets the threads of a process take turns before they take the lock shared between processes, so
+//! that they need not poll that lock.
 
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -12,14 +12,14 @@ use crate::{FileError, limits};
 
 const BUSY: &str = "another call holds it: wait for that one to end";
 
-/// Held by one thread at a time, for a bounded wait.
+/// A mutex with a bounded wait.
 #[derive(Debug)]
 pub(super) struct FilesMutex {
     files: Mutex<Option<DirectoryFiles>>,
     free: Condvar,
 }
 
-/// The turn of one thread, until it is dropped.
+/// The turn of one thread, which ends when this is dropped.
 pub(super) struct FilesGuard<'t> {
     turn: &'t FilesMutex,
     files: Option<DirectoryFiles>,
@@ -30,8 +30,8 @@ impl FilesMutex {
         FilesMutex { files: Mutex::new(Some(DirectoryFiles::of(directory))), free: Condvar::new() }
     }
 
-    /// Waits for its turn. The wait is bounded like that for the lock, which whoever is first may
-    /// have to wait for.
+    /// Waits for a turn. The wait is bounded like that for the lock, because the thread whose turn
+    /// it is may have to wait for the lock.
     pub(super) fn take(&self, directory: &Path) -> Result<FilesGuard<'_>, FileError> {
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let waited =

@@ -1,4 +1,4 @@
-//! A JSON document as its text and a tape: values are looked up in the text when they are asked for.
+//! A JSON document as its text and a tape: values are looked up in the text on demand.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -16,7 +16,7 @@ pub struct JsonDocument {
 }
 
 impl JsonDocument {
-    /// `tape` is the tape of this very text.
+    /// Creates a document; `tape` must be the tape of this very text.
     pub fn new(text: String, tape: Tape) -> JsonDocument {
         JsonDocument { text, tape }
     }
@@ -29,15 +29,16 @@ impl JsonDocument {
         &self.text
     }
 
-    /// The value a JSON pointer (RFC 6901) names.
+    /// The value that a JSON pointer (RFC 6901) refers to.
     pub fn pointer(&self, pointer: &str) -> Option<JsonNode<'_>> {
         self.descend(pointer, Cow::Borrowed)
     }
 
-    /// The value the fragment of a reference names: `#/paths/~1a`, with or without its `#`.
+    /// The value that the fragment of a reference refers to: `#/paths/~1a`, with or without the
+    /// `#`.
     ///
-    /// A fragment is percent-encoded as a whole, but there are authors who encode each part, and
-    /// authors who encode nothing.
+    /// A fragment is percent-encoded as a whole, but some authors encode each part separately, and
+    /// some encode nothing.
     pub fn fragment(&self, fragment: &str) -> Option<JsonNode<'_>> {
         let fragment = fragment.strip_prefix('#').unwrap_or(fragment);
         if !fragment.contains('%') {
@@ -66,7 +67,7 @@ impl JsonDocument {
         })
     }
 
-    /// The pointer to the innermost value that has this place of the text; a key is its value's.
+    /// The pointer to the innermost value at this byte offset; a key counts as part of its value.
     pub fn pointer_at(&self, at: usize) -> String {
         let slots = &self.tape.slots;
         let mut pointer = String::new();
@@ -90,21 +91,20 @@ impl JsonDocument {
     }
 }
 
-/// A value of a document. Cheap to copy.
+/// A value in a document. Cheap to copy.
 #[derive(Debug, Clone, Copy)]
 pub struct JsonNode<'d> {
     document: &'d JsonDocument,
     at: u32,
 }
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JsonKind {
-    /// `null`
     Null,
     /// `true` or `false`
     Bool,
-    /// A number as JSON writes it, of any size.
+    /// A number in JSON syntax, of any size.
     Number,
     /// A string.
     Text,
@@ -115,7 +115,7 @@ pub enum JsonKind {
 }
 
 impl JsonKind {
-    /// Its name in a message.
+    /// The name for use in messages.
     pub fn name(self) -> &'static str {
         match self {
             JsonKind::Null => "null",
@@ -128,7 +128,7 @@ impl JsonKind {
     }
 }
 
-/// The same value of the same document, not one that is equal.
+/// Compares identity: the same value of the same document, not an equal one.
 impl PartialEq for JsonNode<'_> {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self.document, other.document) && self.at == other.at
@@ -146,7 +146,7 @@ impl<'d> JsonNode<'d> {
         self.document.text.as_bytes()[self.slot().start()]
     }
 
-    /// What it is.
+    /// The kind of this value.
     pub fn kind(self) -> JsonKind {
         match self.first_byte() {
             b'{' => JsonKind::Map,
@@ -158,7 +158,7 @@ impl<'d> JsonNode<'d> {
         }
     }
 
-    /// The value of a key; of a repeated key, the last one. `None` when it is no map.
+    /// The value of a key; if the key is repeated, the last one. `None` if this is not a map.
     pub fn get(self, key: &str) -> Option<JsonNode<'d>> {
         let JsonDocument { text, tape } = self.document;
         if !self.is_map() {
@@ -177,14 +177,14 @@ impl<'d> JsonNode<'d> {
         self.keys().find(same).map(|at| JsonNode { at: at + 1, ..self })
     }
 
-    /// The entries of a map in the order of the document, without those that a later entry with
-    /// the same key replaces. Empty when it is no map.
+    /// The entries of a map in document order, without those that a later entry with the same key
+    /// replaces. Empty if this is not a map.
     pub fn entries(self) -> impl Iterator<Item = (Cow<'d, str>, JsonNode<'d>)> {
         let JsonDocument { text, tape } = self.document;
         self.keys().map(move |at| (tape.string(text, at), JsonNode { at: at + 1, ..self }))
     }
 
-    /// The items of a list. Empty when it is no list.
+    /// The items of a list. Empty if this is not a list.
     pub fn items(self) -> impl Iterator<Item = JsonNode<'d>> {
         let slots = &self.document.tape.slots;
         let end = if self.is_list() { self.slot().next } else { 0 };
@@ -193,13 +193,13 @@ impl<'d> JsonNode<'d> {
         std::iter::successors(first, next).map(move |at| JsonNode { at, ..self })
     }
 
-    /// The slots of the keys that count; the value of each is behind it.
+    /// The slots of the keys that are not repeated later; each value is in the slot after its key.
     fn keys(self) -> impl Iterator<Item = u32> + 'd {
         let slots = &self.document.tape.slots;
         self.all_keys().filter(|key| !slots[*key as usize].is_shadowed())
     }
 
-    /// The slots of the keys, those too that a later one repeats.
+    /// The slots of all keys, including those that are repeated later.
     fn all_keys(self) -> impl Iterator<Item = u32> + 'd {
         let slots = &self.document.tape.slots;
         let end = if self.is_map() { self.slot().next } else { 0 };
@@ -208,7 +208,7 @@ impl<'d> JsonNode<'d> {
         std::iter::successors(first, next)
     }
 
-    /// All that is written in a list or map, each with the part of a pointer that leads to it.
+    /// All children of a list or map, repeated keys included, each with its pointer token.
     fn parts(self) -> impl Iterator<Item = (Cow<'d, str>, JsonNode<'d>)> {
         let JsonDocument { text, tape } = self.document;
         let entry = move |at| (tape.string(text, at), JsonNode { at: at + 1, ..self });
@@ -216,7 +216,7 @@ impl<'d> JsonNode<'d> {
         self.all_keys().map(entry).chain(self.items().enumerate().map(item))
     }
 
-    /// What a part of a pointer leads to: a key of a map or the position in a list.
+    /// The child that a pointer token refers to: a key of a map or an index in a list.
     fn child(self, token: &str) -> Option<JsonNode<'d>> {
         if !self.is_list() {
             return self.get(token);
@@ -225,13 +225,13 @@ impl<'d> JsonNode<'d> {
         self.items().nth(token.parse().ok().filter(|_| is_position)?)
     }
 
-    /// The text of a string; `None` for all else.
+    /// The text of a string; `None` for any other value.
     pub fn text(self) -> Option<Cow<'d, str>> {
         let JsonDocument { text, tape } = self.document;
         (self.first_byte() == b'"').then(|| tape.string(text, self.at))
     }
 
-    /// Whether it is `true`; `None` when it is neither that nor `false`.
+    /// The value of a boolean; `None` for any other value.
     pub fn bool(self) -> Option<bool> {
         match self.first_byte() {
             b't' => Some(true),
@@ -240,8 +240,8 @@ impl<'d> JsonNode<'d> {
         }
     }
 
-    /// The text of a string, or a number or `true` and `false` as written: for places where
-    /// authors forget quotes, such as `version: 2.0`.
+    /// The text of a string, or a number or boolean as written: for places where authors forget
+    /// quotes, such as `version: 2.0`.
     pub fn scalar(self) -> Option<Cow<'d, str>> {
         match self.kind() {
             JsonKind::Text => self.text(),
@@ -250,33 +250,30 @@ impl<'d> JsonNode<'d> {
         }
     }
 
-    /// Whether it is a map.
     pub fn is_map(self) -> bool {
         self.first_byte() == b'{'
     }
 
-    /// Whether it is a list.
     pub fn is_list(self) -> bool {
         self.first_byte() == b'['
     }
 
-    /// Whether it is `null`.
     pub fn is_null(self) -> bool {
         self.first_byte() == b'n'
     }
 
-    /// How many entries or items it has: none when it is a scalar. They are counted.
+    /// The number of entries or items; 0 for a scalar. Takes linear time.
     pub fn len(self) -> usize {
         if self.is_list() { self.items().count() } else { self.keys().count() }
     }
 
-    /// Whether it has no entry and no item.
+    /// Whether there are no entries or items.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// An own copy. Whole numbers beyond 64 bits are rounded, and what is no number at all then
-    /// is kept as text.
+    /// An owned copy. Integers beyond 64 bits are rounded, and numbers beyond the range of a float
+    /// are kept as text.
     pub fn to_value(self) -> Value {
         match self.kind() {
             JsonKind::Null => Value::Null,
@@ -285,7 +282,7 @@ impl<'d> JsonNode<'d> {
                 serde_json::from_str(self.raw()).unwrap_or_else(|_| Value::from(self.raw()))
             }
             JsonKind::Text => Value::String(self.text().unwrap_or_default().into_owned()),
-            // Not deeper than the reader let the document be.
+            // The recursion is no deeper than the reader allowed.
             JsonKind::List => self.items().map(JsonNode::to_value).collect(),
             JsonKind::Map => {
                 let entries = self.entries().map(|(key, node)| (key.into_owned(), node.to_value()));
@@ -294,17 +291,17 @@ impl<'d> JsonNode<'d> {
         }
     }
 
-    /// Which value of its document it is, for tables beside it.
+    /// The index of this value in its document, for tables kept alongside.
     pub fn index(self) -> u32 {
         self.at
     }
 
-    /// Where it stands in the text of its document.
+    /// The byte range in the text of the document.
     pub fn range(self) -> Range<usize> {
         self.slot().start()..self.slot().end()
     }
 
-    /// Its JSON text.
+    /// The JSON text of this value.
     pub fn raw(self) -> &'d str {
         &self.document.text[self.range()]
     }

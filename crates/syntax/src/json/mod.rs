@@ -1,9 +1,9 @@
 //! JSON: one grammar, read for three purposes.
 //!
-//! [`scan`] passes over values and proves that they are JSON; it builds nothing. [`tape`] and
-//! [`document`] index a large document on top of it: twelve bytes for each key and value, because
-//! the largest documents have a million of them and a few hundred are looked at. [`read_tree`]
-//! makes the tree of a document that somebody is writing: it reads past faults to offer their mends,
+//! [`scan`] skips over values and proves that they are valid JSON; it builds nothing. On top of it,
+//! [`tape`] and [`document`] index a large document with twelve bytes per key or value, because the
+//! largest documents have a million of them and only a few hundred are read. [`read_tree`] builds
+//! the tree of a document that somebody is writing: it reads past faults to offer mends for them,
 //! so it cannot share the strict grammar.
 
 pub mod document;

@@ -1,7 +1,8 @@
-//! One pass over a text that proves it is JSON.
+//! One pass over a text that proves it is valid JSON.
 //!
-//! Values are passed over, not built: a [`ScanSink`] hears what is where. The depth of a hostile
-//! text costs no stack, and whatever reads a part of the text afterwards meets no syntax error.
+//! Values are skipped, not built: a [`ScanSink`] is notified of their positions. Deep nesting in
+//! hostile input costs no stack, and code that reads a part of the text afterwards meets no syntax
+//! error.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,18 +13,18 @@ use crate::limits;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     Json,
-    /// JSON as editors write it: with comments, and commas after the last item.
+    /// JSON as used in editor settings: with comments and trailing commas.
     Jsonc,
 }
 
 /// Why a text is not JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScanError {
-    /// The byte at which reading stopped.
+    /// The byte offset at which reading stopped.
     pub at: usize,
-    /// Where what is wrong begins.
+    /// Where the faulty part starts.
     pub start: usize,
-    /// Reading stopped because the text ends.
+    /// Whether reading stopped because the text ended.
     pub is_end: bool,
     pub kind: ScanErrorKind,
 }
@@ -82,7 +83,7 @@ impl ScanError {
     }
 }
 
-/// What hears of the values of a text, in its order.
+/// Receives the values of a text, in order.
 pub trait ScanSink {
     fn open(&mut self, _start: usize, _is_map: bool) {}
 
@@ -92,7 +93,7 @@ pub trait ScanSink {
 
     fn scalar(&mut self, _span: Range<usize>, _has_escapes: bool) {}
 
-    /// Called after `scalar` with every number; `start` is where it stands.
+    /// Called after `scalar` for every number; `start` is its offset.
     fn check_number(&mut self, written: &str, start: usize) -> Result<(), ScanErrorKind>;
 
     fn check_lone_surrogate(&mut self, unit: u32, start: usize) -> Result<(), ScanErrorKind>;
@@ -117,19 +118,19 @@ impl ScanSink for Strict {
 
 type Scanned<T> = Result<T, ScanError>;
 
-/// A position in a text that moves on as values are passed over.
+/// A position in a text that advances over values.
 pub struct Scanner<'t> {
     text: &'t str,
     at: usize,
     dialect: Dialect,
     max_depth: usize,
     depth: usize,
-    /// For each open level one bit: 1 is a map.
+    /// One bit for each open level: 1 for a map, 0 for a list.
     maps: [u64; limits::SCAN_DEPTH / 64],
 }
 
 impl<'t> Scanner<'t> {
-    /// `max_depth` is at most [`limits::SCAN_DEPTH`].
+    /// Creates a scanner; `max_depth` is capped at [`limits::SCAN_DEPTH`].
     pub fn new(text: &'t str, dialect: Dialect, max_depth: usize) -> Scanner<'t> {
         let max_depth = max_depth.min(limits::SCAN_DEPTH);
         Scanner { text, at: 0, dialect, max_depth, depth: 0, maps: Default::default() }
@@ -139,18 +140,18 @@ impl<'t> Scanner<'t> {
         self.at
     }
 
-    /// What was passed over since a position.
+    /// The text between a position and the current one.
     pub fn since(&self, start: usize) -> &'t str {
         &self.text[start..self.at]
     }
 
-    /// The next byte that is not white space, which is not passed over.
+    /// The next byte that is not whitespace, without consuming it.
     pub fn peek(&mut self) -> Scanned<u8> {
         self.skip_space()?;
         self.byte().ok_or_else(|| self.error(ScanErrorKind::ExpectedValue))
     }
 
-    /// Checks that nothing but white space is left.
+    /// Checks that only whitespace is left.
     pub fn end(&mut self) -> Scanned<()> {
         self.skip_space()?;
         match self.byte() {
@@ -159,7 +160,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Passes over a map; `entry` gets each key and value as they are written.
+    /// Skips a map; `entry` gets each key and value as written.
     pub fn map(&mut self, mut entry: impl FnMut(&'t str, &'t str)) -> Scanned<()> {
         self.entries(|scanner, key| {
             entry(key, scanner.value()?);
@@ -167,7 +168,7 @@ impl<'t> Scanner<'t> {
         })
     }
 
-    /// Passes over a map; `value` gets each key as it is written, and passes over its value.
+    /// Skips a map; `value` gets each key as written and has to skip its value.
     pub fn entries(
         &mut self,
         mut value: impl FnMut(&mut Scanner<'t>, &'t str) -> Scanned<()>,
@@ -179,7 +180,7 @@ impl<'t> Scanner<'t> {
         })
     }
 
-    /// Passes over a list; `item` gets each item as it is written.
+    /// Skips a list; `item` gets each item as written.
     pub fn list(&mut self, mut item: impl FnMut(&'t str)) -> Scanned<()> {
         self.members(false, |scanner| {
             item(scanner.value()?);
@@ -206,12 +207,12 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// Passes over one value of any kind and gives its text.
+    /// Skips one value of any kind and returns its text.
     pub fn value(&mut self) -> Scanned<&'t str> {
         self.walk(&mut Strict)
     }
 
-    /// Passes over one value of any kind, tells its parts to the sink, and gives its text.
+    /// Skips one value of any kind, reports its parts to the sink, and returns its text.
     pub fn walk(&mut self, sink: &mut impl ScanSink) -> Scanned<&'t str> {
         self.skip_space()?;
         let (start, outside) = (self.at, self.depth);
@@ -260,7 +261,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// After a value: whether another one follows; if not, the closing bracket does.
+    /// Whether another value follows; if not, the closing bracket is next.
     fn separator(&mut self, is_map: bool) -> Scanned<bool> {
         self.skip_space()?;
         let closer = if is_map { b'}' } else { b']' };
@@ -293,14 +294,14 @@ impl<'t> Scanner<'t> {
         self.skip_space()
     }
 
-    /// Passes over a closing bracket that was seen.
+    /// Skips a closing bracket that has been seen.
     fn close(&mut self, sink: &mut impl ScanSink) {
         self.depth -= 1;
         self.at += 1;
         sink.close(self.at);
     }
 
-    /// Passes over a key, its colon and the space behind; gives where the key ends.
+    /// Skips a key, its colon and the whitespace after it; returns where the key ends.
     fn key(&mut self, sink: &mut impl ScanSink) -> Scanned<usize> {
         let start = self.at;
         match self.byte() {
@@ -369,7 +370,7 @@ impl<'t> Scanner<'t> {
         if self.at == start { Err(self.error(ScanErrorKind::ExpectedDigit)) } else { Ok(()) }
     }
 
-    /// Passes over a string; whether it has escapes.
+    /// Skips a string; returns whether it contains escapes.
     fn string(&mut self, sink: &mut impl ScanSink) -> Scanned<bool> {
         let start = self.at;
         let mut has_escapes = false;
@@ -402,7 +403,7 @@ impl<'t> Scanner<'t> {
                 let escape_follows = is_high && self.text[self.at..].starts_with("\\u");
                 match unit_at(self.text.as_bytes(), self.at).filter(|_| escape_follows) {
                     Some(low) if is_low_surrogate(low) => self.at += 6,
-                    // Not a whole escape: that is what is wrong, and it is found next.
+                    // An incomplete escape follows, which is the actual error and is reported next.
                     None if escape_follows => {}
                     _ if is_high || is_low_surrogate(unit) => {
                         let checked = sink.check_lone_surrogate(unit, start);
@@ -421,7 +422,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// Passes over the `uXXXX` of the escape that begins at `start`.
+    /// Skips the `uXXXX` of the escape that starts at `start`.
     fn unit(&mut self, start: usize) -> Scanned<u32> {
         self.at += 1;
         let mut unit = 0;
@@ -439,7 +440,7 @@ impl<'t> Scanner<'t> {
             match self.byte() {
                 Some(b' ' | b'\n' | b'\r' | b'\t') => {
                     self.at += 1;
-                    // Half of a document that was made to be looked at is indentation.
+                    // Half of a pretty-printed document is indentation.
                     while self.text.as_bytes().get(self.at..self.at + 8) == Some(b"        ") {
                         self.at += 8;
                     }
@@ -471,7 +472,7 @@ impl<'t> Scanner<'t> {
     }
 }
 
-/// The length of the comment that a text begins with; none when it does not end.
+/// The length of the comment that a text starts with; `None` if there is none or it is not closed.
 pub fn comment(text: &str) -> Option<usize> {
     if text.starts_with("//") {
         return Some(text.find('\n').unwrap_or(text.len()));
@@ -479,7 +480,7 @@ pub fn comment(text: &str) -> Option<usize> {
     text.strip_prefix("/*")?.find("*/").map(|end| end + 4)
 }
 
-/// The UTF-16 unit of the escape at `pos`, which is `\uXXXX`.
+/// The UTF-16 code unit of the `\uXXXX` escape at `pos`.
 pub(super) fn unit_at(bytes: &[u8], pos: usize) -> Option<u32> {
     let digits = bytes.get(pos + 2..pos + 6)?;
     digits.iter().try_fold(0, |unit, digit| Some(unit * 16 + char::from(*digit).to_digit(16)?))
@@ -489,8 +490,7 @@ pub(super) fn is_low_surrogate(unit: u32) -> bool {
     (0xDC00..=0xDFFF).contains(&unit)
 }
 
-/// The text of a string as it was written; `None` for a value that is not a string. Half of a
-/// surrogate pair becomes U+FFFD.
+/// Decodes a string literal; `None` if the value is not a string. A lone surrogate becomes U+FFFD.
 pub fn decode(written: &str) -> Option<Cow<'_, str>> {
     let inside = written.strip_prefix('"')?.strip_suffix('"')?;
     Some(match inside.contains('\\') {
@@ -499,7 +499,7 @@ pub fn decode(written: &str) -> Option<Cow<'_, str>> {
     })
 }
 
-/// The text that the inside of a string stands for; its escapes were found valid by the scanner.
+/// Decodes the content of a string literal whose escapes the scanner has found valid.
 pub(super) fn unescape(raw: &str) -> String {
     let bytes = raw.as_bytes();
     let mut text = String::with_capacity(raw.len());

@@ -1,5 +1,5 @@
-//! The tape of a JSON text: one small slot for each key and value, in the order of the text. No
-//! string is copied.
+//! The tape of a JSON text: one small slot for each key and value, in text order. No strings are
+//! copied.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -8,10 +8,10 @@ use std::ops::Range;
 use super::scan::{Dialect, ScanError, ScanErrorKind, ScanSink, Scanner, unescape};
 use crate::limits;
 
-/// Something worth knowing about a text that was read all the same.
+/// Something noteworthy about a text that could still be read.
 #[derive(Debug)]
 pub struct ReadWarning {
-    /// A position in the JSON text.
+    /// A byte offset in the JSON text.
     pub at: usize,
     pub rule: &'static str,
     pub message: String,
@@ -34,20 +34,20 @@ impl ReadWarnings {
     }
 }
 
-/// Where a key or a value is in the text.
+/// The position of a key or value in the text.
 ///
-/// The two top bits of the end are free: a text is smaller than 1 GiB.
+/// The two top bits of the end are free for flags, since a text is smaller than 1 GiB.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TapeSlot {
     start: u32,
     end: u32,
-    /// The slot behind this value and all that is in it.
+    /// The slot after this value and everything in it.
     pub(super) next: u32,
 }
 
-/// On a string: it has escapes. On a map: its keys are sorted in the tape's index.
+/// Flag of a string with escapes, or of a map whose keys are sorted in the tape's index.
 const MARKED: u32 = 0x8000_0000;
-/// On a key: a later entry of the same map has the same key.
+/// Flag of a key that a later entry of the same map repeats.
 const SHADOWED: u32 = 0x4000_0000;
 
 impl TapeSlot {
@@ -72,13 +72,14 @@ impl TapeSlot {
 #[derive(Debug, Default)]
 pub struct Tape {
     pub(super) slots: Vec<TapeSlot>,
-    /// Keys by slot: those of one large map after the other, each sorted and without shadowed ones.
+    /// The key slots of all large maps, one map after another, each sorted and without shadowed
+    /// keys.
     sorted: Vec<u32>,
-    /// The large maps, by slot.
+    /// The large maps, ordered by slot.
     wide: Vec<WideMap>,
 }
 
-/// A large map and where its keys are in `sorted`.
+/// A large map and the range of its keys in `sorted`.
 #[derive(Debug, Clone, Copy)]
 struct WideMap {
     slot: u32,
@@ -87,7 +88,7 @@ struct WideMap {
 }
 
 impl Tape {
-    /// Reads one JSON value and nothing behind it.
+    /// Reads a single JSON value; anything after it is an error.
     pub fn read(
         text: &str,
         dialect: Dialect,
@@ -105,12 +106,12 @@ impl Tape {
         Ok(tape)
     }
 
-    /// The text of the string in a slot.
+    /// The decoded string in a slot.
     pub(super) fn string<'t>(&self, text: &'t str, slot: u32) -> Cow<'t, str> {
         string(text, self.slots[slot as usize])
     }
 
-    /// The value of a key of a large map; `None` when there is none or the map is not large.
+    /// The value of a key in a large map; `None` if the key is missing or the map is not large.
     pub(super) fn find(&self, text: &str, map: u32, key: &str) -> Option<u32> {
         let at = self.wide.binary_search_by_key(&map, |wide| wide.slot).ok()?;
         let WideMap { from, to, .. } = self.wide[at];
@@ -128,9 +129,9 @@ fn string(text: &str, slot: TapeSlot) -> Cow<'_, str> {
 struct TapeBuilder<'t> {
     text: &'t str,
     tape: Tape,
-    /// The lists and maps that are open: their slot, and where the keys of a map begin in `keys`.
+    /// The open lists and maps: their slots, and where the keys of a map start in `keys`.
     open: Vec<(u32, Option<u32>)>,
-    /// Keys of the open maps by slot, those of the innermost last.
+    /// The key slots of the open maps, innermost last.
     keys: Vec<u32>,
     warnings: &'t mut ReadWarnings,
 }
@@ -187,7 +188,7 @@ impl ScanSink for TapeBuilder<'_> {
 
     fn check_number(&mut self, written: &str, start: usize) -> Result<(), ScanErrorKind> {
         let is_whole = || !written.contains(['.', 'e', 'E']);
-        // Up to here every whole number fits, and no fraction is out of range.
+        // Integers up to this length always fit, and fractions this short are never out of range.
         if written.len() <= 4 || (written.len() <= 18 && is_whole()) {
             return Ok(());
         }
@@ -210,7 +211,7 @@ impl ScanSink for TapeBuilder<'_> {
     }
 }
 
-/// Marks every key that a later one repeats, by comparing each with each.
+/// Marks every key that is repeated later, by comparing all pairs.
 fn shadow_in_narrow(text: &str, keys: &[u32], slots: &mut [TapeSlot], warnings: &mut ReadWarnings) {
     for (at, later) in keys.iter().enumerate().skip(1) {
         let one = slots[*later as usize];
@@ -231,7 +232,7 @@ fn is_same(text: &str, one: TapeSlot, other: TapeSlot) -> bool {
         && bytes[one.start()..one.end()] == bytes[other.start()..other.end()]
 }
 
-/// Sorts the keys of a large map and marks those that a later one repeats.
+/// Sorts the keys of a large map and marks those that are repeated later.
 fn sort_wide(text: &str, keys: &mut [u32], slots: &mut [TapeSlot], warnings: &mut ReadWarnings) {
     let compare = |one: u32, other: u32| -> Ordering {
         string(text, slots[one as usize]).cmp(&string(text, slots[other as usize]))
@@ -239,7 +240,7 @@ fn sort_wide(text: &str, keys: &mut [u32], slots: &mut [TapeSlot], warnings: &mu
     keys.sort_by(|one, other| compare(*one, *other));
     let pairs = keys.windows(2).filter(|pair| compare(pair[0], pair[1]).is_eq());
     let mut repeated: Vec<(u32, u32)> = pairs.map(|pair| (pair[0], pair[1])).collect();
-    // In the order of the text, not of the alphabet: only the first ones are kept.
+    // Report in text order, not alphabetically: only the first warnings are kept.
     repeated.sort_unstable_by_key(|(_, later)| *later);
     for (earlier, later) in repeated {
         slots[earlier as usize].end |= SHADOWED;

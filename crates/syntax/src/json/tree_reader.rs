@@ -1,7 +1,8 @@
-//! The strict JSON reader: one tree with places, or the first fault with its place and its mend.
+//! The strict JSON reader: builds a tree with positions, or reports the first fault with its
+//! position and its mend.
 //!
-//! Strings and numbers are handed to `serde_json` one literal at a time, so that escapes,
-//! surrogates and rounding are its business; structure, limits and duplicate keys are ours.
+//! Strings and numbers are passed to `serde_json` one literal at a time, which takes care of
+//! escapes, surrogates and rounding; structure, limits and duplicate keys are handled here.
 
 use std::collections::HashMap;
 
@@ -12,7 +13,7 @@ use crate::source::Source;
 use crate::span::Span;
 use crate::tree::{SyntaxKey, SyntaxKind, SyntaxNode};
 
-/// Reads a document that is JSON. Faults that leave the structure whole go to `findings`.
+/// Reads a JSON document. Faults that leave the structure intact go to `faults`.
 pub fn read_tree(source: &Source, faults: &mut Faults) -> Outcome<SyntaxNode> {
     let text = source.text();
     let mut reader = Reader { text, pos: 0, open: Vec::new(), slips: Vec::new(), nodes: 0, faults };
@@ -23,7 +24,7 @@ pub fn read_tree(source: &Source, faults: &mut Faults) -> Outcome<SyntaxNode> {
         Ok(_) => {}
         Err(fault) => faults.push(*fault),
     }
-    // One violation, the first; its mend is that of all that could be read past.
+    // Report only the first fault; its mend covers all faults that could be read past.
     let mends: Vec<Mend> = faults.iter_mut().filter_map(|fault| fault.mend.take()).collect();
     let mend = (!mends.is_empty()).then_some(Mend::All(mends));
     Err(Box::new(SyntaxFault { mend, ..faults.swap_remove(0) }))
@@ -32,10 +33,10 @@ pub fn read_tree(source: &Source, faults: &mut Faults) -> Outcome<SyntaxNode> {
 struct Reader<'t, 'f> {
     text: &'t str,
     pos: usize,
-    /// The brackets that are open, for the mend of a document that just ends.
+    /// The closing brackets still to come, used to mend a document that just ends.
     open: Vec<char>,
     /// Faults that were read past, each with its mend: authors who write one trailing comma or
-    /// comment write more of them.
+    /// comment usually write more.
     slips: Vec<SyntaxFault>,
     nodes: usize,
     faults: &'f mut Faults,
@@ -58,7 +59,7 @@ impl Reader<'_, '_> {
         Err(fault.suggest("remove what follows the closing bracket"))
     }
 
-    /// White space, and the comments that JSON does not have.
+    /// Skips whitespace, and comments, which JSON does not have.
     fn skip_space(&mut self) {
         loop {
             if let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
@@ -146,7 +147,7 @@ impl Reader<'_, '_> {
         Ok(SyntaxKind::List(items))
     }
 
-    /// After an item: a comma and another item, or the closing bracket.
+    /// Expects a comma and another item, or the closing bracket.
     fn separator(&mut self, closer: u8) -> Outcome<()> {
         let after_value = self.pos;
         self.skip_space();
@@ -180,8 +181,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Whether what stands here begins another entry or item, and is not the rest of a string
-    /// whose quotes were not escaped.
+    /// Whether another entry or item starts here, rather than the rest of a string whose quotes
+    /// were not escaped.
     fn another_follows(&self, closer: u8) -> bool {
         let rest = &self.text[self.pos..];
         if closer == b']' {
@@ -313,7 +314,7 @@ impl Reader<'_, '_> {
     fn single_quoted(&mut self) -> Outcome<String> {
         let rest = &self.text[self.pos + 1..];
         let line = rest.split('\n').next().unwrap_or(rest);
-        // An apostrophe inside is followed by a letter, the closing quote by a sign.
+        // An apostrophe is followed by a letter, the closing quote by punctuation.
         let closes = |(at, _): &(usize, &str)| {
             let after = line[at + 1..].trim_start();
             after.is_empty() || after.starts_with([',', ':', '}', ']'])
@@ -340,7 +341,7 @@ impl Reader<'_, '_> {
             .edit(at, what.to_string())
     }
 
-    /// Which of the two brackets is wrong only the author knows, so there is no mend.
+    /// Only the author knows which of the two brackets is wrong, so there is no mend.
     fn crossed(&self, found: char, closer: char) -> Box<SyntaxFault> {
         let at = Span::new(self.pos, self.pos + 1);
         let what = if closer == ']' { "list" } else { "map" };
@@ -377,7 +378,7 @@ fn comment(text: &str) -> Option<usize> {
     is_line.then(|| text.find('\n').unwrap_or(text.len()))
 }
 
-/// The escapes of a JSON string, by the sign after the backslash.
+/// The characters that may follow a backslash in a JSON string.
 const ESCAPES: &str = "\"\\/bfnrtu";
 
 fn bad_escape(literal_at: Span, literal: &str) -> Box<SyntaxFault> {
@@ -403,8 +404,8 @@ fn bad_escape(literal_at: Span, literal: &str) -> Box<SyntaxFault> {
         .suggest("write the character itself, or `\\\\u` for a backslash and a `u`")
 }
 
-/// A quoted literal in which every backslash that escapes nothing is meant as one (`\d`), with the
-/// place of the first of them; none when there is no such.
+/// Doubles every backslash in a quoted literal that escapes nothing (`\d`). Returns the position of
+/// the first one and the new literal; `None` if there are none.
 pub(crate) fn literal_backslashes(literal: &str, escapes: &str) -> Option<(usize, String)> {
     let mut first = None;
     let mut text = String::with_capacity(literal.len() + 8);
@@ -420,14 +421,14 @@ pub(crate) fn literal_backslashes(literal: &str, escapes: &str) -> Option<(usize
             continue;
         }
         first.get_or_insert(index);
-        // An apostrophe needs no backslash and nobody means to see one before it.
+        // An apostrophe needs no backslash, and nobody means to have one in front of it.
         text.push_str(if next == '\'' { "" } else { "\\\\" });
         text.push(next);
     }
     first.map(|first| (first, text))
 }
 
-/// Start and length of each escape in a string literal; a surrogate pair is one.
+/// The start and length of each escape in a string literal; a surrogate pair counts as one.
 fn escapes(literal: &str) -> impl Iterator<Item = (usize, usize)> {
     let bytes = literal.as_bytes();
     let unit = |at: usize| {
@@ -440,7 +441,7 @@ fn escapes(literal: &str) -> impl Iterator<Item = (usize, usize)> {
         let length = match (unit(from), unit(from + 6)) {
             (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
             (Some(_), _) => 6,
-            // The sign behind the backslash, whatever its width.
+            // A backslash and the character after it, whatever its width.
             (None, _) => 1 + literal[from + 1..].chars().next().map_or(0, char::len_utf8),
         };
         next = from + length;
@@ -448,7 +449,7 @@ fn escapes(literal: &str) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// A number both readers accept: a whole number that fits, or a finite fraction.
+/// Reads a number that both readers accept: an integer that fits, or a finite fraction.
 pub(crate) fn number(
     literal: &str,
     at: Span,
@@ -471,15 +472,15 @@ pub(crate) fn number(
     match fraction(literal) {
         Some(value) if value.is_finite() => Ok(SyntaxKind::Float(value)),
         Some(_) => Err(not_finite(at, literal)),
-        // serde_json refuses what overflows; a bare `inf` literal is not JSON anyway.
+        // `serde_json` rejects numbers that overflow; a bare `inf` is not JSON anyway.
         None if literal.parse::<f64>().is_ok_and(f64::is_infinite) => Err(not_finite(at, literal)),
         None => Err(SyntaxFault::new(at, format!("`{literal}` is not a number"))
             .suggest("write it as digits with one `.`, or put it in quotes")),
     }
 }
 
-/// A key that stands twice in one map: the second is the fault. Both stay in the tree, so that
-/// the rest of the document is still read and a mend can take one away.
+/// Reports duplicate keys in a map; the later key is the fault. Both stay in the tree, so that the
+/// rest of the document is still read and a mend can remove one.
 pub(crate) fn report_duplicates(entries: &[(SyntaxKey, SyntaxNode)], faults: &mut Faults) {
     let mut first = HashMap::with_capacity(entries.len());
     for entry @ (key, value) in entries {

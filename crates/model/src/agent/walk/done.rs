@@ -1,4 +1,5 @@
-//! What the caller says is done: instance keys, ids outside loops, and bare ids inside loops.
+//! The steps that the caller reports as done: instance keys, ids outside loops, and bare ids inside
+//! loops.
 
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
@@ -8,29 +9,29 @@ use crate::step::{Action, Step};
 use crate::suggest;
 use crate::workflow::Workflow;
 
-/// Where every step of a workflow stands. Worked out once for each workflow: every call asks.
+/// The position of every step of a workflow. Computed once per workflow, since every call needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StepIndex(HashMap<String, StepPath>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct StepPath {
-    /// Which step of the workflow, then which step of each loop's body.
+    /// The index of the top-level step, then the index within each loop's body.
     path: Vec<usize>,
-    /// The loops around it, outermost first.
+    /// The enclosing loops, outermost first.
     loops: Vec<String>,
-    /// For a step of a loop inside a loop: a step beside the inner loop that every pass of the
-    /// outer one runs. It tells to which of them a bare id belongs.
+    /// For a step of a nested loop: a step next to the inner loop that runs in every pass of the
+    /// outer loop. It determines which of those passes a bare id belongs to.
     anchor: Option<Anchor>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Anchor {
     id: String,
-    /// Whether it comes before the inner loop.
+    /// Whether the anchor comes before the inner loop.
     before: bool,
 }
 
-/// Where a list of steps stands.
+/// The position of a list of steps.
 #[derive(Default)]
 struct Around {
     path: Vec<usize>,
@@ -66,20 +67,21 @@ impl StepIndex {
         }
     }
 
-    /// The id and the place of what an id or an instance key names.
+    /// The id and position of the step that an id or an instance key refers to.
     fn find(&self, name: &str) -> Option<(&str, &StepPath)> {
         let found = self.0.get_key_value(name).or_else(|| self.of_key(name));
         found.map(|(id, place)| (id.as_str(), place))
     }
 
-    /// The place an instance key names: its loops must be those around the step.
+    /// The step that an instance key refers to; the key's loops must be those that enclose the
+    /// step.
     fn of_key(&self, key: &str) -> Option<(&String, &StepPath)> {
         let last = separators(key).last()?;
         let (id, place) = self.0.get_key_value(&key[last + SEPARATOR.len()..])?;
         let mut known = place.loops.iter();
         let mut start = 0;
         for end in separators(key) {
-            // One key for one pass: `@02` would be another.
+            // Each pass has exactly one key, so `@02` is rejected.
             let number = key.get(start..end)?.strip_prefix(known.next()?.as_str())?;
             let number = number.strip_prefix('@')?;
             decimal::read(number)?;
@@ -101,32 +103,32 @@ impl StepIndex {
     }
 }
 
-/// What separates the loops and the step in an instance key.
+/// Separates the loops and the step in an instance key.
 const SEPARATOR: &[u8; 2] = b"::";
 
-/// Where the separators of an instance key are.
+/// The offsets of the separators in an instance key.
 fn separators(key: &str) -> impl Iterator<Item = usize> {
     let pairs = key.as_bytes().windows(SEPARATOR.len()).enumerate();
     pairs.filter(|(_, pair)| pair == SEPARATOR).map(|(at, _)| at)
 }
 
-/// What bare ids tell of a body.
+/// What bare ids reveal about a loop's body.
 #[derive(Default)]
 pub(super) struct BareIds {
-    /// One is named for this pass of the loop around.
+    /// At least one step is done in this pass of the enclosing loop.
     pub(super) surely: bool,
-    /// One is named for some pass.
+    /// At least one step is done in some pass.
     pub(super) some: bool,
-    /// One is not.
+    /// At least one step is not done.
     pub(super) others: bool,
 }
 
-/// The places of a workflow's steps.
+/// The index of a workflow's steps.
 fn places(workflow: &Workflow) -> &StepIndex {
     workflow.step_index.get_or_init(|| StepIndex::of(workflow))
 }
 
-/// A step by its id or by the key of one of its instances.
+/// Finds a step by its id or by an instance key.
 pub fn find<'w>(workflow: &'w Workflow, name: &str) -> Result<&'w Step, WalkError> {
     let places = places(workflow);
     let (_, place) = places.find(name).ok_or_else(|| places.unknown(name))?;
@@ -143,22 +145,23 @@ pub fn find<'w>(workflow: &'w Workflow, name: &str) -> Result<&'w Step, WalkErro
     step.ok_or_else(|| places.unknown(name))
 }
 
-/// What is done.
+/// The completed steps.
 pub(super) struct Done<'w, 'c> {
     /// Instance keys, and ids of steps outside loops.
     pub(super) keys: HashSet<&'c str>,
-    /// Beginnings of keys, each with its number of the pass: `a@0::b@1::`.
+    /// Prefixes of instance keys, up to and including a separator: `a@0::b@1::`.
     pub(super) begun: HashSet<&'c str>,
-    /// The last pass of a loop that a key names, by the loop's own key: `a@0::b`.
+    /// The highest pass of each loop that appears in a key, by the loop's own key: `a@0::b`.
     pub(super) last: HashMap<&'c str, usize>,
-    /// Bare ids of steps inside loops: each occurrence completes one more instance. Of a loop in a
-    /// loop it is known, as a rule, in which pass of the outer one.
+    /// Unused occurrences of bare ids of steps inside loops, each of which completes one instance.
+    /// For a nested loop, the pass of the outer loop is part of the map's key where it can be
+    /// determined.
     bare: HashMap<(&'w str, Option<usize>), usize>,
-    /// The same whatever the pass.
+    /// The same counts, regardless of the pass.
     named: HashMap<&'w str, usize>,
-    /// How many passes of a loop the walk has been through.
+    /// The number of passes of each loop that the walk has completed.
     pub(super) passes: HashMap<&'w str, usize>,
-    /// Every step of the top level that is named, or of which anything inside is.
+    /// Top-level steps that are done or contain a completed step.
     pub(super) touched: HashSet<&'w str>,
 }
 
@@ -216,7 +219,7 @@ impl<'w, 'c> Done<'w, 'c> {
         *self.bare.entry((id, outer)).or_default() += 1;
     }
 
-    /// Uses up one occurrence of a bare id in this pass of the loop around its own.
+    /// Uses up one occurrence of a bare id in this pass of the outer loop.
     pub(super) fn take(&mut self, id: &'w str, outer: usize) -> bool {
         for pass in [Some(outer), None] {
             if let Some(left) = self.bare.get_mut(&(id, pass)).filter(|left| **left > 0) {
@@ -230,8 +233,8 @@ impl<'w, 'c> Done<'w, 'c> {
         false
     }
 
-    /// Whether steps of a body that run are named by a bare id that is not used up, and whether
-    /// others are not.
+    /// Whether unused bare ids exist for the steps of a body that run, and whether some steps have
+    /// none.
     pub(super) fn bare_of(
         &self,
         body: &'w [Step],
@@ -263,7 +266,7 @@ impl<'w, 'c> Done<'w, 'c> {
         })
     }
 
-    /// Whether bare ids tell of a later pass than the one that is being entered.
+    /// Whether bare ids belong to a later pass than the one being entered.
     pub(super) fn is_passed(&self, body: &'w [Step], outer: usize) -> bool {
         let again = |id| self.left(id, Some(outer)) + self.left(id, None) > 1;
         !self.bare.is_empty() && body.iter().any(|step| step.when.is_none() && again(step.name()))
@@ -273,12 +276,12 @@ impl<'w, 'c> Done<'w, 'c> {
         self.bare.get(&(id, outer)).copied().unwrap_or(0)
     }
 
-    /// How many passes of a loop were entered and left.
+    /// The number of completed passes of a loop.
     pub(super) fn passes_done(&self, id: &str) -> usize {
         self.passes.get(id).copied().unwrap_or(0)
     }
 
-    /// Whether a step of the top level, or anything inside it, is done.
+    /// Whether a top-level step, or anything inside it, is done.
     pub(super) fn has_touched(&self, step: &Step) -> bool {
         self.touched.contains(step.name())
     }

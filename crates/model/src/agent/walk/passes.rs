@@ -1,4 +1,4 @@
-//! How a loop decides on another pass.
+//! Decides whether a loop has another pass.
 
 use serde_json::Value;
 
@@ -6,15 +6,15 @@ use super::{WalkError, WalkScope};
 use crate::condition::{Condition, MissingVariable, Truth, Variables};
 use crate::guide::{Count, LoopDoc, LoopType};
 
-/// A loop with its variable looked up.
+/// How a loop repeats, with its variable resolved.
 pub(super) enum Passes<'w, 'c> {
-    /// Once for each item.
+    /// One pass for each item.
     Items(&'c [Value]),
-    /// So many times.
+    /// A fixed number of passes.
     Times(usize),
-    /// As long as a condition holds, or, when not wanted, does not hold.
+    /// As long as a condition evaluates to `wanted`.
     Condition { condition: &'w Condition, wanted: bool },
-    /// Until the caller or the limit ends it.
+    /// Until the caller or the limit ends the loop.
     Open,
 }
 
@@ -42,7 +42,7 @@ impl<'w, 'c> Passes<'w, 'c> {
         })
     }
 
-    /// Whether there is a pass of this number; nothing when a variable that would decide is absent.
+    /// Whether there is a pass with this number; `None` if a variable that decides it is missing.
     pub(super) fn goes_on(&self, iteration: usize, scope: &dyn Variables) -> Option<bool> {
         match self {
             Passes::Items(items) => Some(iteration < items.len()),
@@ -60,8 +60,8 @@ impl<'w, 'c> Passes<'w, 'c> {
         }
     }
 
-    /// The variables that an undecided condition waits for. Values that make a condition hold end
-    /// an `until`, so they are not what is expected there.
+    /// The variables that an undecided condition waits for. Values that make an `until` condition
+    /// hold would end the loop, so they are not given as expected.
     pub(super) fn wanted(&self, scope: &dyn Variables) -> Vec<MissingVariable> {
         let Passes::Condition { condition, wanted } = self else { return Vec::new() };
         match condition.decide(scope) {
@@ -84,7 +84,7 @@ impl<'w, 'c> Passes<'w, 'c> {
         }
     }
 
-    /// How many passes there will be within a limit.
+    /// The number of passes within a limit, if known.
     pub(super) fn total(&self, limit: usize) -> Option<usize> {
         match self {
             Passes::Items(items) => Some(items.len().min(limit)),

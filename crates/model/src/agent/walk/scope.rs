@@ -1,4 +1,4 @@
-//! The caller's context with the variables of the loops around a step laid over it.
+//! The caller's context, overlaid with the variables of the enclosing loops.
 
 use std::borrow::Cow;
 
@@ -7,18 +7,19 @@ use serde_json::{Map, Value};
 use super::LoopPass;
 use crate::condition::{Variables, descend};
 
-/// Variables: those of the innermost loop first, the caller's last.
+/// The variables in scope: those of the innermost loop come first, the caller's last.
 #[derive(Debug, Clone)]
 pub struct WalkScope<'w, 'c> {
     base: &'c Value,
     /// The variables of loops: part of the caller's context, or a number of ours.
     over: Vec<(&'w str, Cow<'c, Value>)>,
-    /// The variable of each loop's item, and where in the caller's context the item stands.
+    /// For each loop over a list: the item's variable, the path of the list in the caller's
+    /// context, and the item's index.
     items: Vec<(&'w str, &'w str, usize)>,
 }
 
 impl<'w, 'c> WalkScope<'w, 'c> {
-    /// The caller's context alone.
+    /// A scope with only the caller's context.
     pub fn of(base: &'c Value) -> Self {
         WalkScope { base, over: Vec::new(), items: Vec::new() }
     }
@@ -49,7 +50,7 @@ impl<'w, 'c> WalkScope<'w, 'c> {
         self.items.retain(|(name, ..)| over.iter().any(|(own, _)| own == name));
     }
 
-    /// Where in the caller's context a variable stands: that of an item is a place in its list.
+    /// The path of a variable in the caller's context. An item's path is its position in its list.
     pub(super) fn path_of(&self, path: &str) -> String {
         let mut path = path.to_owned();
         for (name, list, index) in self.items.iter().rev() {
@@ -62,7 +63,7 @@ impl<'w, 'c> WalkScope<'w, 'c> {
         path
     }
 
-    /// A value of the caller's, for as long as the caller's context lives.
+    /// A value from the caller's context, borrowed for as long as that context.
     pub(super) fn theirs(&self, path: &str) -> Option<&'c Value> {
         match self.own(path) {
             Some((Cow::Borrowed(value), rest)) => below(value, rest),
@@ -71,7 +72,7 @@ impl<'w, 'c> WalkScope<'w, 'c> {
         }
     }
 
-    /// The loop variable a path begins with, and the rest of the path.
+    /// The loop variable that a path starts with, and the rest of the path.
     fn own<'p>(&self, path: &'p str) -> Option<(&Cow<'c, Value>, Option<&'p str>)> {
         let name = path.split('.').next().unwrap_or(path);
         let (_, variable) = self.over.iter().rev().find(|(own, _)| *own == name)?;

@@ -1,7 +1,7 @@
-//! Whether a value fits its input: every objection at once, without any conversion, and what a
-//! value becomes once it fits.
+//! Checks a value against its input without converting it, and turns a valid value into what
+//! expressions see. All objections are reported at once.
 //!
-//! An objection never quotes the value of a secret.
+//! An objection never quotes a secret value.
 
 use serde_json::Value;
 
@@ -10,38 +10,38 @@ use crate::finding::Rule;
 use crate::limits::OBJECTIONS;
 use crate::suggest;
 
-/// One thing that is wrong with the value of an input.
+/// A problem with the value of an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Objection {
-    /// JSON pointer in the value; empty when it is about all of it.
+    /// JSON pointer into the value; empty if the objection concerns the whole value.
     pub pointer: String,
-    /// The rule it goes back to.
+    /// The rule that was violated.
     pub rule: Rule,
     /// What is wrong, in one sentence.
     pub message: String,
-    /// What would be right.
     pub expected: String,
-    /// What is there.
+    /// What was found.
     pub actual: String,
-    /// The one next action.
+    /// The next action to take.
     pub suggestion: String,
 }
 
-/// A text that is no value of the type its input has.
+/// Text that is not a value of its input's type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the text is not {}", suggest::with_article(.kind.name()))]
 pub struct NotOfType {
-    /// The type.
     pub kind: InputType,
 }
 
 impl Input {
-    /// Whether it takes a list of values of its type. A list of lists is nothing people pick.
+    /// Whether the input takes a list of values of its type. A list of lists is excluded, since
+    /// people cannot pick one.
     pub fn takes_several(&self) -> bool {
         self.mode == Some(Mode::Multiple) && self.input_type() != InputType::Array
     }
 
-    /// Whether a value is of its type, or a list of such where it takes several.
+    /// Whether a value has the input's type, or is a list of such values if the input takes
+    /// several.
     pub fn accepts(&self, value: &Value) -> bool {
         let kind = self.input_type();
         match (self.takes_several(), value) {
@@ -51,7 +51,7 @@ impl Input {
         }
     }
 
-    /// Everything that is wrong with a value; nothing when it fits. Nothing is converted.
+    /// All problems with a value; empty if it is valid. Nothing is converted.
     pub fn judge(&self, name: &str, value: &Value) -> Vec<Objection> {
         let whole = Subject { input: self, pointer: String::new(), words: named(name) };
         let mut found = match (self.takes_several(), value) {
@@ -74,16 +74,17 @@ impl Input {
         found
     }
 
-    /// The value that a text stands for: what a person types is text, and only the type of the
-    /// input tells what was meant. Types other than text are written as JSON.
+    /// Parses what a person typed. Only the input's type determines what the text means; types
+    /// other than `string` are written as JSON.
     ///
     /// # Errors
-    /// When the text is no value of the type. It is not quoted: it may be a secret.
+    /// If the text is not a value of the type. It is not quoted, because it may be a secret.
     pub fn from_text(&self, text: &str) -> Result<Value, NotOfType> {
         let kind = self.input_type();
         let listed = self.mode == Some(Mode::Multiple) && kind == InputType::Array;
         if listed {
-            // Items of a list have no type of their own: what reads as JSON is meant as it.
+            // The items of a list have no declared type, so text that parses as JSON is taken as
+            // JSON.
             return Ok(match serde_json::from_str(text.trim()) {
                 Ok(Value::Array(items)) => Value::Array(items),
                 Ok(item) => Value::Array(vec![item]),
@@ -93,14 +94,14 @@ impl Input {
         if !self.takes_several() {
             return kind.of_text(text);
         }
-        // A list written as JSON is the list; anything else is one of its values.
+        // A JSON list is the list itself; anything else is one of its values.
         match serde_json::from_str(text.trim()) {
             Ok(Value::Array(items)) => Ok(Value::Array(items)),
             _ => Ok(Value::Array(vec![kind.of_text(text)?])),
         }
     }
 
-    /// What a fitting value is to expressions: several values become one text where `join` says so.
+    /// The form of a valid value in expressions: several values become one string if `join` is set.
     pub fn joined(&self, value: Value) -> Value {
         match (&self.join, value) {
             (Some(join), Value::Array(items)) => Value::String(join.text(&items)),
@@ -108,7 +109,7 @@ impl Input {
         }
     }
 
-    /// The only values it takes, wherever they are listed.
+    /// The only values that the input accepts, wherever they are listed.
     pub fn listed_choices(&self) -> Option<&Vec<Value>> {
         let listed = self.choices.as_ref();
         listed.or_else(|| self.validate.as_ref()?.choices.as_ref())
@@ -126,7 +127,7 @@ impl InputType {
 }
 
 impl Join {
-    /// The values as one text: each between its wraps, the separator between two.
+    /// Joins the values into one string: each one is wrapped, with the separator in between.
     pub fn text(&self, items: &[Value]) -> String {
         let wrap = self.wrap_each.as_deref().unwrap_or_default();
         let texts = items.iter().map(|item| match item {
@@ -141,7 +142,7 @@ fn named(name: &str) -> String {
     format!("input `{}`", suggest::excerpt(name))
 }
 
-/// A value that is judged: all of an input, or one item of it.
+/// The value being checked: a whole input, or one item of it.
 struct Subject<'i> {
     input: &'i Input,
     pointer: String,
@@ -174,7 +175,7 @@ impl Subject<'_> {
         Objection { suggestion: format!("write `{meant}`"), ..objection }
     }
 
-    /// What is wrong with a single value: its type alone, or else every rule it breaks.
+    /// The problems with a single value: a wrong type, or else every rule it violates.
     fn value(&self, value: &Value) -> Vec<Objection> {
         let kind = self.input.input_type();
         if !kind.accepts(value) {
