@@ -1,6 +1,6 @@
-//! How well search answers the labelled queries, for documents that are not part of the project:
-//! `search_eval [--show tune] github=<file> stripe=<file> kubernetes=<file>`. Fails below the
-//! targets.
+//! Measures how well search answers the labelled queries, on documents that are not part of the
+//! project: `search_eval [--show tune] github=<file> stripe=<file> kubernetes=<file>`. Fails below
+//! the targets.
 
 use std::fs;
 use std::io::Write;
@@ -15,10 +15,10 @@ mod labelled;
 
 use labelled::{HALVES, Outcome};
 
-/// How often everything is timed; the best counts, because other work only ever adds.
+/// The number of timing rounds. The best one counts, because other work can only add time.
 const ROUNDS: usize = 5;
 
-/// As many commands as an installation may have.
+/// The number of commands in a large installation.
 const LARGE: usize = 5_000;
 
 fn main() -> ExitCode {
@@ -60,7 +60,7 @@ fn main() -> ExitCode {
     if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Makes an index and asks it everything, and says how long that took.
+/// Builds an index, runs all queries on it, and prints how long that took.
 fn timed(out: &mut impl Write, name: &str, make: impl Fn() -> SearchIndex) -> SearchIndex {
     let mut index = make();
     let mut built = Duration::MAX;
@@ -92,7 +92,7 @@ fn timed(out: &mut impl Write, name: &str, make: impl Fn() -> SearchIndex) -> Se
     index
 }
 
-/// The same for as many commands as an installation may have.
+/// Measures an index as large as that of a large installation.
 fn large(out: &mut impl Write, tables: &[(String, Vec<Row>)]) {
     let count: usize = tables.iter().map(|(_, rows)| rows.len()).sum();
     let times = LARGE.div_ceil(count.max(1));

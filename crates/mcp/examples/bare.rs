@@ -1,5 +1,5 @@
-//! The least that can be written on `rmcp`: one tool that does nothing, over its own pipe. What our
-//! edge and operations cost is measured beside it.
+//! The minimal `rmcp` server: one tool that does nothing, over stdio. It is the baseline for
+//! measuring the cost of our edge and operations.
 
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{

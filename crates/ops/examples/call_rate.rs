@@ -1,10 +1,11 @@
-//! How many times a second `command.run` calls a server on loopback over eight connections, from
-//! the request of a door to the answer it shows:
-//! `cargo run --release -p milepost-ops --example call_rate`.
+//! Measures how many times per second `command.run` can call a server on loopback over eight
+//! connections, from the caller's request to the displayed answer: `cargo run --release -p
+//! milepost-ops --example call_rate`.
 //!
-//! Eight callers have at most eight connections in use. A few more are opened over time: the pool
-//! opens one when a caller asks before the last one's is back. Prints one JSON object: calls a
-//! second of the best round, how many calls were made, and for them how many connections.
+//! Eight callers use at most eight connections at a time. A few more are opened over time, because
+//! the pool opens one when a caller is faster than the return of the previous connection. Prints
+//! one JSON object: calls per second in the best round, the number of calls, and the number of
+//! connections used.
 
 use milepost_model::wording::Neutral;
 use std::error::Error;
@@ -27,7 +28,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 const CONNECTIONS: usize = 8;
-/// The best of them counts, because other work on the machine only ever adds.
+/// The best round counts, because other work on the machine can only add time.
 const ROUNDS: usize = 5;
 const CALLS: usize = 20_000;
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\
@@ -51,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A person, whose word it is that the API is on this machine.
+/// A person as the caller, who may confirm that the API is on this machine.
 struct Person;
 
 impl Caller for Person {
@@ -76,7 +77,7 @@ impl Caller for Person {
     }
 }
 
-/// The operations of a user whose home is that folder.
+/// The operations of a user with this home directory.
 fn operations(home: &Path) -> Operations {
     let variable = |name: &str| (name == "HOME").then(|| home.display().to_string());
     let reader = Reader::open(Locations::resolve(&variable, home));
@@ -117,7 +118,7 @@ async fn import(
     Ok(())
 }
 
-/// Eight callers, each of which waits for its answer before it calls again.
+/// Runs eight callers, each of which waits for its answer before it calls again.
 async fn round(operations: &Arc<Operations>) -> Result<u128, Box<dyn Error>> {
     let began = Instant::now();
     let callers: Vec<_> = (0..CONNECTIONS)
@@ -138,7 +139,7 @@ async fn call(operations: &Operations, times: usize) -> Result<(), Problem> {
         request.with.insert("id".to_owned(), json!(format!("o-{number}")));
         request.with.insert("expand".to_owned(), json!("items"));
         let answer = operations.run::<RunCommand>(&Person, request).await?;
-        // A fast wrong answer is no figure.
+        // A fast but wrong answer must not count.
         assert_eq!(answer.status, Some(200));
         assert_eq!(answer.body.expect("a body")["state"], "paid");
     }
@@ -149,7 +150,7 @@ fn words(problem: &Problem) -> String {
     format!("{}: {}", problem.message, problem.hint.worded(&Neutral))
 }
 
-/// The server, on a thread of its own.
+/// Runs the server on its own thread.
 fn serve(served: Arc<AtomicUsize>) -> Result<SocketAddr, Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
@@ -168,7 +169,7 @@ fn serve(served: Arc<AtomicUsize>) -> Result<SocketAddr, Box<dyn Error>> {
 async fn answer(mut stream: TcpStream) {
     let mut buffer = [0; 4096];
     stream.set_nodelay(true).expect("sets an option");
-    // A request without a body fits one read on loopback.
+    // On loopback, a request without a body fits into one read.
     while stream.read(&mut buffer).await.is_ok_and(|read| read > 0) {
         if stream.write_all(ANSWER).await.is_err() {
             return;

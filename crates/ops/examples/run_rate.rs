@@ -1,13 +1,13 @@
-//! How fast a journal takes many runs:
-//! `cargo run --release -p milepost-ops --example run_rate -- rate|fill <folder>`.
+//! Measures how fast a journal handles many runs: `cargo run --release -p milepost-ops --example
+//! run_rate -- rate|fill <folder>`.
 //!
-//! `rate` runs a thousand workflows of ten requests at once against a server on loopback. The limit
-//! it is measured by is that of group commit on this disk: how fast the journal acknowledges the
-//! same events when nobody decides or sends anything, and each is a write of its own, one of each
-//! run under way. Two more figures stand beside it: the same writes as the runs make, several
-//! events in each, and these with the same requests in between, sent by the same client. `fill`
-//! makes a hundred thousand finished runs for the user whose home the folder is, and times pages of
-//! their list. Both print one JSON object.
+//! `rate` runs a thousand workflows of ten requests concurrently against a server on loopback. The
+//! reference is the group commit limit of this disk: how fast the journal acknowledges the same
+//! events when nothing is decided or sent, with one event per write and one write in flight per
+//! run. Two more figures are reported: the writes exactly as the runs make them, with several
+//! events each, and those writes with the same requests in between, sent by the same client. `fill`
+//! creates a hundred thousand finished runs for the user whose home is the folder, and times pages
+//! of their list. Both print one JSON object.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -42,14 +42,14 @@ use tokio::sync::oneshot;
 
 const RUNS: usize = 1_000;
 const STEPS: usize = 10;
-/// The best of them counts on either side, because other work on the machine only ever adds.
+/// The best round counts on either side, because other work on the machine can only add time.
 const ROUNDS: usize = 3;
 const FINISHED: usize = 100_000;
 const PAGES: usize = 50;
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\
     content-length: 30\r\n\r\n{\"id\":\"o-1042\",\"state\":\"paid\"}";
 
-/// As in the program that is shipped.
+/// The same allocator as in the released program.
 #[global_allocator]
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -67,7 +67,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// A person, whose word it is that the API is on this machine.
+/// A person as the caller, who may confirm that the API is on this machine.
 struct Person;
 
 impl Caller for Person {
@@ -92,7 +92,7 @@ impl Caller for Person {
     }
 }
 
-/// The directories of a user whose home is that folder.
+/// The directories of a user with this home directory.
 fn locations(home: &Path) -> Locations {
     let variable = |name: &str| (name == "HOME").then(|| home.display().to_string());
     Locations::resolve(&variable, home)
@@ -164,7 +164,7 @@ async fn import(operations: &Operations, home: &Path, address: SocketAddr) -> Ou
     Ok(())
 }
 
-/// Runs them all at once; until the last one has ended.
+/// Runs all workflows concurrently, and returns the time until the last one has ended.
 async fn together(operations: &Arc<Operations>) -> Outcome<Duration> {
     let mut text = "workflow: chain\nsteps:\n".to_owned();
     for step in 0..STEPS {
@@ -178,7 +178,7 @@ async fn together(operations: &Arc<Operations>) -> Outcome<Duration> {
         })
         .collect();
     for run in runs {
-        // A fast wrong run is no figure.
+        // A fast but wrong run must not count.
         assert_eq!(run.await?.map_err(|problem| words(&problem))?, view::RunStatus::Succeeded);
     }
     Ok(began.elapsed())
@@ -200,7 +200,7 @@ async fn one(operations: &Operations, manifest: Option<Value>) -> Result<view::R
     Ok(run.status)
 }
 
-/// What one run writes, write by write.
+/// The writes of one run.
 struct Load {
     text: String,
     create: Vec<NewEvent>,
@@ -208,10 +208,10 @@ struct Load {
 }
 
 impl Load {
-    /// As a run that ended wrote it: a write ends where a request begins, and with the run.
+    /// Takes the writes from a finished run: a write ends where a request starts, or with the run.
     fn of(directory: &Path) -> Outcome<Load> {
         let runs = Runs::open(directory, OpenOptions::default())?;
-        // The directory may hold runs of other lengths.
+        // The directory may contain runs of other lengths.
         for row in runs.list(&RunFilter::default(), 1_000)?.runs {
             let mut writes = vec![Vec::new()];
             for event in runs.events(&row.id, 0, 10_000)?.events {
@@ -235,15 +235,15 @@ impl Load {
         self.create.len() + self.appends.iter().map(Vec::len).sum::<usize>()
     }
 
-    /// The same events, each of them a write.
+    /// The same events with one write each.
     fn one_by_one(&self) -> Load {
         let (text, create) = (self.text.clone(), self.create.clone());
         let events = self.appends.iter().flatten();
         Load { text, create, appends: events.map(|event| vec![event.clone()]).collect() }
     }
 
-    /// Writes it for all runs, with nothing but the journal; or with the requests in between, sent
-    /// by the client that runs have.
+    /// Makes the writes for all runs, either with the journal alone or with requests in between,
+    /// sent by the same client as in real runs.
     async fn write(self: Arc<Load>, directory: &Path, calls: Option<Calls>) -> Outcome<Duration> {
         let runs = Runs::open(directory, OpenOptions::default())?;
         let holder = HolderId::from_bytes([7; 8]);
@@ -310,7 +310,7 @@ impl Load {
     }
 }
 
-/// The requests of a run, sent by nobody who knows more of them than their addresses.
+/// Sends the requests of a run, knowing nothing but their addresses.
 #[derive(Clone)]
 struct Calls {
     client: Arc<Client>,
@@ -333,7 +333,7 @@ impl Calls {
     }
 }
 
-/// Hands a write to the journal, and waits until it is on disk.
+/// Submits a write to the journal, and waits until it is on disk.
 async fn wait<T: Send + 'static>(
     write: impl FnOnce(Box<dyn FnOnce(Result<T, RunsError>) + Send>),
 ) -> T {
@@ -348,7 +348,7 @@ fn standing(status: RunStatus) -> RunSummary {
     RunSummary { status, waiting: None, wake_ms, ended_ms, updated_ms: 2 }
 }
 
-/// Makes finished runs, and times pages of their list, in the middle.
+/// Creates finished runs, and times pages in the middle of their list.
 fn fill(home: &Path) -> Outcome<Value> {
     let directory = locations(home).data;
     let load = Load::of(&directory)?;
@@ -385,7 +385,7 @@ fn fill(home: &Path) -> Outcome<Value> {
     Ok(json!({"runs": FINISHED, "fill_s": filled.as_secs_f64(), "page_ms": times[PAGES / 2]}))
 }
 
-/// The server, on a thread of its own.
+/// Runs the server on its own thread.
 fn serve() -> Outcome<SocketAddr> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
@@ -403,7 +403,7 @@ fn serve() -> Outcome<SocketAddr> {
 async fn answer(mut stream: TcpStream) {
     let mut buffer = [0; 4096];
     stream.set_nodelay(true).expect("sets an option");
-    // A request without a body fits one read on loopback.
+    // On loopback, a request without a body fits into one read.
     while stream.read(&mut buffer).await.is_ok_and(|read| read > 0) {
         if stream.write_all(ANSWER).await.is_err() {
             return;

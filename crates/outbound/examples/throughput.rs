@@ -1,5 +1,5 @@
-//! How many requests a second one client sends to a server on loopback over eight connections:
-//! `cargo run --release -p milepost-outbound --example throughput`.
+//! Measures how many requests per second one client sends to a server on loopback over eight
+//! connections: `cargo run --release -p milepost-outbound --example throughput`.
 
 use std::error::Error;
 use std::io::Write as _;
@@ -55,7 +55,7 @@ async fn send(client: &Client, request: &Outgoing, times: usize) {
 async fn serve(mut stream: TcpStream) {
     let mut buffer = [0; 4096];
     stream.set_nodelay(true).expect("sets an option");
-    // A request without a body fits one read on loopback.
+    // On loopback, a request without a body fits into one read.
     while stream.read(&mut buffer).await.is_ok_and(|read| read > 0) {
         if stream.write_all(ANSWER).await.is_err() {
             return;

@@ -16,7 +16,7 @@ use crate::read::{api, corpus, name};
 const METHODS: &[&str] =
     &["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
 
-/// Counts operations with none of our code but the reader of values.
+/// Counts operations independently of our code, except for the YAML parser.
 fn count(bytes: &[u8]) -> usize {
     let value = match serde_json::from_slice(bytes) {
         Ok(value) => value,
@@ -58,7 +58,7 @@ fn every_command_can_be_made_whole() {
     for path in corpus("openapi") {
         let api = api(&fs::read(&path).expect("a file"));
         let rows = Inspection::of(&api).into_rows(&AssignedNames::new());
-        // Every command of a small document, some of a large one.
+        // Checks every command of a small document, and a sample of a large one.
         for row in rows.iter().step_by(rows.len().div_ceil(40).max(1)) {
             let id = CommandId::parse(&format!("api {}", row.name)).expect("an id");
             let command = api.command(id, row);
@@ -70,7 +70,8 @@ fn every_command_can_be_made_whole() {
     }
 }
 
-/// What is read of a large document for one command says all that the whole says of it.
+/// The excerpt that is read from a large document for one command yields the same command as the
+/// whole document.
 #[test]
 fn a_command_is_the_same_from_an_excerpt() {
     let mut compared = 0;
@@ -97,7 +98,7 @@ fn a_command_is_the_same_from_an_excerpt() {
     assert!(compared > 100 || corpus("openapi").is_empty(), "only {compared} were compared");
 }
 
-/// Every reference of a command leads to a schema that is kept beside it.
+/// Asserts that every reference of a command leads to a schema stored with it.
 fn references_are_kept(command: &milepost_catalog::command::ApiCommand) {
     let mut open: Vec<&serde_json::Value> = command.defs.values().collect();
     open.extend(command.parameters.iter().map(|parameter| &parameter.schema));

@@ -1,4 +1,4 @@
-//! Documents that attack, each with what must become of it.
+//! Malicious documents, each with its expected outcome.
 
 use std::fs;
 use std::time::Instant;
@@ -11,7 +11,7 @@ use milepost_catalog::openapi::Api;
 
 use crate::read::{corpus, name};
 
-/// What became of a document, in words.
+/// The outcome of importing a document, as text.
 fn outcome(bytes: &[u8]) -> String {
     let reading = match ParsedDocument::read(bytes) {
         Ok(reading) => reading,
@@ -49,7 +49,7 @@ fn outcome(bytes: &[u8]) -> String {
     told.join("\n")
 }
 
-/// File, and texts that its outcome must hold.
+/// File names, each with strings that its outcome must contain.
 const EXPECTED: &[(&str, &[&str])] = &[
     ("01-empty", &["error: ", "empty"]),
     ("02-whitespace", &["error: ", "empty"]),

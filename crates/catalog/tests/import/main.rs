@@ -1,4 +1,4 @@
-//! Documents as they exist, and documents that attack, become tables of commands.
+//! Imports real and malicious documents into command tables.
 
 mod corpus;
 mod hostile;

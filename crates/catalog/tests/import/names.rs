@@ -1,4 +1,4 @@
-//! Names stay: when a document is imported again, and when any one path is gone.
+//! Names are stable when a document is imported again, and when any single path disappears.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,7 +35,7 @@ fn a_path_less_changes_no_other_name() {
         let whole = rows(&api(&bytes));
         let names = kept(&whole);
         let Some(paths) = value["paths"].as_object() else { continue };
-        // Every path of a small document, some of a large one.
+        // Tries every path of a small document, and a sample of a large one.
         let step = paths.len().div_ceil(if bytes.len() > 500_000 { 2 } else { 8 }).max(1);
         for gone in paths.keys().step_by(step) {
             let mut less = skeleton(&value);
@@ -48,7 +48,7 @@ fn a_path_less_changes_no_other_name() {
                 .map(|(key, name)| (key.clone(), name.clone()))
                 .collect();
             assert_eq!(kept(&left), expected, "{}: without {gone}", path.display());
-            // And when it comes back, it is called what it was called.
+            // When the path comes back, its commands get their old names.
             let api = Api::new(ParsedDocument::read(&bytes).expect("a document")).expect("an API");
             assert_eq!(kept(&Inspection::of(&api).into_rows(&names)), names);
         }
@@ -73,7 +73,7 @@ fn a_list_behind_a_format_is_a_list() {
     assert_eq!(names, ["calls:list", "calls:get", "queues-v2:get"]);
 }
 
-/// The document without what names do not depend on, so that many can be made.
+/// The document without the parts that names do not depend on, which makes many copies cheap.
 fn skeleton(value: &Value) -> Value {
     let mut less = value.clone();
     if let Some(map) = less.as_object_mut() {

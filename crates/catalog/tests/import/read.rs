@@ -1,4 +1,4 @@
-//! What the tests here share: documents, and where they are.
+//! Shared helpers: documents and their locations.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,8 @@ use milepost_catalog::naming::AssignedNames;
 use milepost_catalog::openapi::Api;
 use milepost_catalog::table::Row;
 
-/// The documents of a folder of the corpus; none, and said so, when it is not there.
+/// The documents in a folder of the corpus. If the folder is missing, prints a notice and returns
+/// none.
 #[expect(clippy::print_stderr, reason = "a test that is left out says so")]
 pub(crate) fn corpus(folder: &str) -> Vec<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus").join(folder);
@@ -25,18 +26,17 @@ pub(crate) fn corpus(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// A document that must be an API.
+/// Parses a document that must be an API.
 pub(crate) fn api(bytes: &[u8]) -> Api {
     let reading = ParsedDocument::read(bytes).expect("a readable document");
     Api::new(reading).expect("an API")
 }
 
-/// The table of a fresh import.
+/// The table of a first import.
 pub(crate) fn rows(api: &Api) -> Vec<Row> {
     Inspection::of(api).into_rows(&AssignedNames::new())
 }
 
-/// The name of a file.
 pub(crate) fn name(path: &Path) -> String {
     path.file_name().expect("a name").to_string_lossy().into_owned()
 }

@@ -1,4 +1,4 @@
-//! Real documents against the schemas of the specification.
+//! Validates real documents against the schemas of the specification.
 
 use std::fs;
 

@@ -1,10 +1,10 @@
-//! Documents of real services and of attackers, which are beside the checkout and not in it.
+//! Documents of real services and of attackers, stored next to the checkout rather than in it.
 
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// A folder of the corpus: named by the environment, or beside the checkout.
+/// A folder of the corpus, named by the environment or next to the checkout.
 pub(crate) fn folder(name: &str) -> Option<PathBuf> {
     let named = std::env::var_os("MILEPOST_CORPUS").map(PathBuf::from);
     let beside = || {
@@ -20,7 +20,7 @@ pub(crate) fn folder(name: &str) -> Option<PathBuf> {
     found
 }
 
-/// Name and bytes of the files of a folder that are documents, by name.
+/// The names and bytes of all documents in a folder, sorted by name.
 pub(crate) fn documents(name: &str) -> Vec<(String, Vec<u8>)> {
     let Some(folder) = folder(name) else { return Vec::new() };
     let mut paths: Vec<PathBuf> =

@@ -1,4 +1,4 @@
-//! Catalogs from outside: what is read, named, built, searched and answered.
+//! Catalogs through the public API: reading, naming, building requests, searching and responses.
 
 mod corpus;
 mod document;

@@ -1,4 +1,4 @@
-//! What is inferred from small documents, and what is not.
+//! Which providers are inferred from small documents, and which are not.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::read::providers;
 
-/// An object of these fields, each `name:type`.
+/// An object schema with these fields, each given as `name:type`.
 fn item(fields: &str) -> Value {
     let fields = fields.split_whitespace().map(|field| {
         let (name, kind) = field.split_once(':').expect("name:type");
@@ -20,7 +20,8 @@ fn list(fields: &str) -> Value {
     json!({"type": "array", "items": item(fields)})
 }
 
-/// Paths with what `GET` answers; parameters in braces are text.
+/// A document with these paths and the schemas of their `GET` responses; parameters in braces are
+/// strings.
 fn document(paths: &[(&str, Value)]) -> Value {
     let answer = |schema: &Value| {
         json!({"200": {"description": "", "content":

@@ -1,5 +1,6 @@
-//! How often an inferred provider is right: a sample of 200 over the corpus, drawn by hash and
-//! labelled by hand in `labels.tsv`. A wrong one is mended by a better rule, not a better label.
+//! The accuracy of inferred providers, measured on a sample of 200 from the corpus that was drawn
+//! by hash and labelled by hand in `labels.tsv`. A wrong inference calls for a better rule, not a
+//! different label.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +12,7 @@ use crate::read::{corpus, providers, say};
 const LABELS: &str = include_str!("labels.tsv");
 const SAMPLE: usize = 200;
 
-/// A parameter and where its choices come from: one line of the labels without its verdict.
+/// A parameter and the source of its choices: one line of the labels without its verdict.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Inferred {
     document: String,
@@ -27,14 +28,15 @@ impl Inferred {
         [document, command, parameter, provider, value_field].map(String::as_str).join("\t")
     }
 
-    /// Its lot does not depend on what was inferred, so that a better rule keeps the sample.
+    /// The sampling key. It does not depend on the inference, so a better rule keeps the sample.
     fn lot(&self) -> Vec<u8> {
         let key = format!("{}\t{}\t{}", self.document, self.command, self.parameter);
         Sha256::digest(key.as_bytes()).to_vec()
     }
 }
 
-/// All that is inferred, and how many parameters of paths are served, of how many.
+/// Everything that is inferred, the number of path parameters with a provider, and the total number
+/// of path parameters.
 fn inferred() -> (Vec<Inferred>, usize, usize) {
     let mut all = Vec::new();
     let (mut served, mut in_paths) = (0, 0);
@@ -57,8 +59,8 @@ fn inferred() -> (Vec<Inferred>, usize, usize) {
     (all, served, in_paths)
 }
 
-/// As many of each document as there are, up to a number that makes the sample full: else two
-/// large documents would be most of it.
+/// Takes up to the same number from each document, just enough to fill the sample: otherwise two
+/// large documents would dominate it.
 fn drawn(all: &[Inferred]) -> Vec<Inferred> {
     let mut documents: BTreeMap<&str, Vec<&Inferred>> = BTreeMap::new();
     for one in all {
@@ -77,7 +79,7 @@ fn drawn(all: &[Inferred]) -> Vec<Inferred> {
     sample.into_iter().cloned().collect()
 }
 
-/// The labels: what was inferred, and whether it is right.
+/// The labels: each inference, and whether it is right.
 fn labels() -> BTreeMap<Inferred, bool> {
     let lines = LABELS.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines
@@ -105,7 +107,7 @@ fn at_least_95_of_100_are_right() {
     if all.is_empty() {
         return;
     }
-    // What no list serves is most of the rest.
+    // Most of the remaining parameters have no list that could serve them.
     say(&format!("{served} of {in_paths} parameters of paths have a provider"));
     assert!(served * 100 >= in_paths * 65, "{served} of {in_paths}");
     let labels = labels();

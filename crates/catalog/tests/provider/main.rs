@@ -1,4 +1,4 @@
-//! Providers: what is inferred from small documents, and how often it is right on real ones.
+//! Providers: inference from small documents, and its accuracy on real ones.
 
 mod infer;
 mod labels;

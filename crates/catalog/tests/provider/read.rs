@@ -1,4 +1,4 @@
-//! What the tests here share: documents and their providers.
+//! Shared helpers: documents and their providers.
 
 use std::fs;
 use std::io::Write as _;
@@ -11,7 +11,8 @@ use milepost_catalog::openapi::Api;
 use milepost_catalog::provider::{self, InferredProvider};
 use milepost_catalog::table::Row;
 
-/// The real documents, name and bytes; none, and said so, when they are not there.
+/// The names and bytes of the real documents. If they are missing, prints a notice and returns
+/// none.
 pub(crate) fn corpus() -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/openapi");
     let Ok(entries) = fs::read_dir(&folder) else {
@@ -36,7 +37,7 @@ pub(crate) fn providers(bytes: &[u8]) -> (Vec<Row>, Vec<InferredProvider>) {
     (rows, providers)
 }
 
-/// Tells whoever runs the tests.
+/// Prints a message for the person running the tests.
 pub(crate) fn say(words: &str) {
     std::io::stderr().write_all(format!("{words}\n").as_bytes()).expect("writes");
 }

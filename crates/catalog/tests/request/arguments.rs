@@ -1,4 +1,5 @@
-//! Arguments: every fault at once with what to do, coercion of text, media types, speed.
+//! Arguments: all mistakes are reported at once with their remedies; coercion of strings, media
+//! types, and speed.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -233,7 +234,8 @@ fn prepared_commands_are_shared_between_threads() {
     });
 }
 
-/// Far above what it takes, far below what compiling schemas for each call would take.
+/// The limit is far above the time needed, and far below the time that compiling schemas for each
+/// call would take.
 #[test]
 fn a_prepared_command_compiles_nothing_again() {
     let prepared = PreparedCommand::new(Arc::new(cases::command(&orders())));

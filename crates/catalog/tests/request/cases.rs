@@ -1,5 +1,5 @@
-//! The table of requests, `cases.json`: what it holds, as commands and arguments. Other crates
-//! include this file to send the same requests over a real socket.
+//! Loads the table of requests, `cases.json`, as commands and arguments. Other crates include this
+//! file to send the same requests over a real socket.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use milepost_catalog::request::Arguments;
 use serde_json::{Map, Value};
 use url::Url;
 
-/// A case: a request and what it must be.
+/// A request and its expected result.
 pub(crate) struct Case {
-    /// The name of its group and its number.
+    /// The name of the group and the number within it.
     pub(crate) name: String,
     pub(crate) command: Arc<ApiCommand>,
     pub(crate) base: Url,
@@ -20,21 +20,21 @@ pub(crate) struct Case {
     pub(crate) expected: Expected,
 }
 
-/// What a case must give.
+/// The expected result of a case.
 pub(crate) enum Expected {
     Sent {
         /// Path and query.
         target: String,
-        /// All but `Accept`, `Host` and those of the body.
+        /// All headers except `Accept`, `Host` and those of the body.
         headers: Vec<(String, String)>,
-        /// `Content-Type` and body, with `{boundary}` for the boundary.
+        /// `Content-Type` and body, with `{boundary}` as a placeholder.
         body: Option<(String, String)>,
     },
-    /// The name of the fault.
+    /// The name of the misuse variant.
     Refused(String),
 }
 
-/// Every case.
+/// Loads every case.
 pub(crate) fn load() -> Vec<Case> {
     let table: Value = serde_json::from_str(include_str!("cases.json")).expect("is JSON");
     let mut cases = Vec::new();
@@ -60,7 +60,7 @@ pub(crate) fn load() -> Vec<Case> {
     cases
 }
 
-/// A command from an operation in the words of OpenAPI.
+/// A command from an OpenAPI operation object.
 pub(crate) fn command(operation: &Value) -> ApiCommand {
     let method = operation["method"].as_str().unwrap_or("GET");
     let method = Method::parse(method).expect("is a method");

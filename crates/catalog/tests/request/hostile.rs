@@ -1,4 +1,5 @@
-//! What no argument and no document may do: leave the base URL, add a header, take for ever.
+//! Things that no argument and no document may do: leave the base URL, add a header, or take
+//! forever.
 
 use std::time::{Duration, Instant};
 
@@ -40,7 +41,7 @@ const PATHS: &[&str] = &[
     ":80/{a}",
 ];
 
-/// Texts that lead elsewhere if anything is wrong, and any text.
+/// Arbitrary text, and text that would escape the path if anything were wrong.
 fn hostile_text() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         ".",
@@ -87,7 +88,8 @@ fn hostile_value() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// How servers read a segment: decoded, and without parameters.
+/// Whether a segment, as servers interpret it (decoded and without parameters), changes the
+/// directory.
 fn leads_elsewhere(segment: &str) -> bool {
     let decoded = percent_encoding::percent_decode_str(segment).decode_utf8_lossy();
     matches!(decoded.split(';').next(), Some("." | ".."))
@@ -103,7 +105,7 @@ fn assert_under(request: &Request, base: &Url, path: &str) {
     assert!(url.path().starts_with(&prefix), "{text} is not under {base}");
     let rest = &url.path()[prefix.len()..];
     assert!(!rest.split('/').any(leads_elsewhere), "{text}");
-    // No value adds or takes away a segment.
+    // No value adds or removes a segment.
     let template = path.split(['?', '#']).next().unwrap_or_default();
     let segments = template.trim_start_matches('/').matches('/').count();
     let doubled = usize::from(template.starts_with("//"));
@@ -215,7 +217,7 @@ fn a_url_is_never_longer_than_the_limit() {
     assert_eq!(found, [Misuse::TooLong { bytes: limit + 1, limit }]);
 }
 
-/// Builds with a body under a schema, and gives up after a while.
+/// Builds a request with a body under a schema, with a timeout.
 fn checked(schema: &Value, defs: &Value, body: Value) -> Result<Request, Vec<Misuse>> {
     let operation = json!({"method": "POST", "$defs": defs,
         "body": {"content": {"application/json": {"schema": schema}}}});

@@ -1,4 +1,4 @@
-//! Requests from outside: commands and arguments in, the bytes of a request out.
+//! Building requests: commands and arguments in, the bytes of a request out.
 
 mod arguments;
 mod cases;
@@ -12,22 +12,22 @@ use milepost_catalog::request::{Arguments, Misuse, Payload, Piece, Request, buil
 use serde_json::{Value, json};
 use url::Url;
 
-/// The base URL of requests that do not care.
+/// The base URL for tests where it does not matter.
 fn base() -> Url {
     Url::parse("http://api.test/v1").expect("is a URL")
 }
 
-/// The arguments in `with`.
+/// Arguments with these parameters.
 fn with(with: &Value) -> Arguments {
     Arguments { with: with.as_object().expect("is a map").clone(), ..Arguments::default() }
 }
 
-/// Builds a request for an operation in the words of OpenAPI.
+/// Builds a request for an OpenAPI operation object.
 fn request(operation: &Value, arguments: &Arguments) -> Result<Request, Vec<Misuse>> {
     build(&cases::command(operation), &base(), arguments)
 }
 
-/// The bytes of a body without files.
+/// The bytes of a body that contains no files.
 fn bytes(payload: &Payload) -> Vec<u8> {
     let piece = |piece| match piece {
         Piece::Bytes(bytes) => bytes.into_owned(),

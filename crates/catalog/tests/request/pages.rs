@@ -1,4 +1,5 @@
-//! Paging: which way a command has, what follows an answer, and that no server leads in a circle.
+//! Pagination: which method a command uses, what follows a response, and protection against servers
+//! that lead in circles.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use url::Url;
 
 use crate::{cases, with};
 
-/// A GET with these query parameters, each with a type, and an answer of this shape.
+/// A GET command with these query parameters and their schemas, and a response of this shape.
 fn command(parameters: &Value, answer: &Value, headers: &[&str]) -> ApiCommand {
     let parameters: Vec<Value> = parameters
         .as_object()
@@ -36,7 +37,7 @@ fn command(parameters: &Value, answer: &Value, headers: &[&str]) -> ApiCommand {
     command
 }
 
-/// The schema of a value, for short: the types of its parts.
+/// A schema derived from an example value: the types of its parts.
 fn schema(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -124,7 +125,7 @@ fn what_is_no_list_is_not_paged() {
     check_detect(&json!({"page": integer()}), &json!({"id": 1}), &[], None);
     check_detect(&json!({"start": text()}), &json!([]), &[], None);
     check_detect(&json!({"cursor": text()}), &json!({"id": 1}), &[], None);
-    // Kubernetes deletes whole lists with the same parameters.
+    // Kubernetes deletes whole collections with the same parameters.
     let list = json!({"items": [], "metadata": {"continue": ""}});
     let mut delete = command(&json!({"continue": text()}), &list, &[]);
     delete.method = Method::Delete;
@@ -290,7 +291,7 @@ fn where_the_list_is() {
     check(json!("x"), None);
 }
 
-/// Walks through answers that a server gives to the arguments it gets.
+/// Pages through the responses that a server gives to its arguments.
 fn walk(
     scheme: &PagingScheme,
     mut walk: PageWalk,

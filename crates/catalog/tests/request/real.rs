@@ -1,4 +1,4 @@
-//! Commands of real documents: with the least that their schemas ask for, each becomes a request.
+//! Commands of real documents: with the minimum that its schemas require, each becomes a request.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use crate::base;
 
-/// Commands of one document that are looked at, spread over it.
+/// The number of commands checked per document, spread evenly.
 const COMMANDS: usize = 15;
 
 fn documents() -> Vec<PathBuf> {
@@ -34,7 +34,7 @@ fn documents() -> Vec<PathBuf> {
     paths
 }
 
-/// The least value that a schema seems to ask for.
+/// A minimal value that appears to satisfy a schema.
 fn sample(schema: &Value, defs: &Map<String, Value>, depth: usize) -> Value {
     if depth > 8 {
         return Value::Null;
@@ -136,7 +136,7 @@ fn arguments(command: &ApiCommand) -> Arguments {
     arguments
 }
 
-/// A command whose texts may be any: no sample is made from a pattern.
+/// The command without patterns, because samples are not generated from patterns.
 fn without_patterns(mut command: ApiCommand) -> ApiCommand {
     let mut defs = Value::Object((*command.defs).clone());
     strip(&mut defs);
@@ -170,7 +170,7 @@ fn the_least_arguments_make_a_request() {
             let id = CommandId::parse(&format!("api {}", row.name)).unwrap();
             let command = api.command(id, row).unwrap();
             let arguments = arguments(&command);
-            // With its patterns every schema compiles, and nothing but a value is wrong.
+            // With the original patterns, every schema compiles, and only values can be invalid.
             match PreparedCommand::new(Arc::new(command.clone())).build(&base(), &arguments) {
                 Ok(request) => assert_eq!(request.notes, [], "{} of {path:?}", row.name),
                 Err(misuses) => {

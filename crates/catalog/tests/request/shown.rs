@@ -1,4 +1,4 @@
-//! Requests as people see them: as a `curl` command that a shell takes as one.
+//! Requests as shown to people: as a `curl` command that a shell parses correctly.
 
 use std::io::Read;
 use std::process::Command;
@@ -50,7 +50,7 @@ fn files_and_bytes_are_printed_by_commands() {
     assert!(command.ends_with(" --data-binary @-"), "{command}");
 }
 
-/// What a shell hands to `curl`: its arguments and its input, each with a zero behind it.
+/// The arguments that a shell passes to `curl`, each followed by a zero byte, and then its input.
 #[cfg(unix)]
 fn run_by_shell(command: &str) -> Vec<u8> {
     let script = format!(
@@ -89,7 +89,8 @@ proptest! {
         prop_assert_eq!(&out[out.len() - 2], plain.as_bytes());
 
         let as_bytes = json!({"method": "POST", "body": {"content": {"image/png": {}}}});
-        // One byte that is no text, so that the body goes by the input of the command.
+        // Starts with an invalid UTF-8 byte, so that the body is passed through the input of the
+        // command.
         let bytes: Vec<u8> = std::iter::once(0xFF).chain(bytes).collect();
         arguments.body = Some(json!({"$base64": base64(&bytes)}));
         let sent = request(&as_bytes, &arguments).unwrap();

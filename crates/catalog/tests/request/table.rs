@@ -1,4 +1,4 @@
-//! The table of cases: each is built and compared byte by byte.
+//! Builds each case of the table and compares the request byte by byte.
 
 use milepost_catalog::request::{Misuse, Payload, Request, build};
 
@@ -50,7 +50,7 @@ fn boundary(case: &Case) -> String {
     }
 }
 
-/// The name of a fault, as its variant.
+/// The variant name of a misuse.
 fn kind(misuse: &Misuse) -> String {
     let text = format!("{misuse:?}");
     text.split([' ', '{']).next().unwrap_or_default().to_owned()

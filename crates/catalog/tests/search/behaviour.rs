@@ -1,4 +1,4 @@
-//! Each thing that search promises, on a table small enough to read.
+//! Each guarantee of search, on a table small enough to read.
 
 use milepost_catalog::command::Method;
 use milepost_catalog::search::{Filter, SearchEntry, SearchIndex, WORKFLOWS};

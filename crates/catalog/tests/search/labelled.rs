@@ -1,7 +1,8 @@
-//! Queries as people write them, with the operations that answer them, and how many are found.
+//! Queries as people write them, labelled with the operations that answer them, and a count of
+//! those found.
 //!
-//! The labels were written from what the operations mean, before there was an index. Which half
-//! a query is in is decided by a hash: only `tune` was looked at while weights were chosen.
+//! The labels were written from the meaning of the operations, before the index existed. A hash
+//! decides which half a query belongs to: only `tune` was used to choose weights.
 
 use milepost_catalog::document::ParsedDocument;
 use milepost_catalog::import::Inspection;
@@ -12,7 +13,7 @@ use milepost_catalog::table::Row;
 
 const QUERIES: &str = include_str!("queries.tsv");
 
-/// The half of the queries that is looked at.
+/// The halves of the queries: for tuning, and held out.
 pub(crate) const HALVES: [&str; 2] = ["tune", "held"];
 
 /// A query and the operations that answer it.
@@ -21,11 +22,11 @@ pub(crate) struct Labelled {
     pub(crate) corpus: &'static str,
     pub(crate) half: &'static str,
     pub(crate) query: &'static str,
-    /// As `METHOD path`; none for nonsense.
+    /// Operations as `METHOD path`; empty for nonsense queries.
     pub(crate) answers: Vec<&'static str>,
 }
 
-/// Every query of the file.
+/// All queries in the file.
 pub(crate) fn queries() -> Vec<Labelled> {
     QUERIES.lines().skip(1).map(labelled).collect()
 }
@@ -49,13 +50,13 @@ pub(crate) fn index(catalog: &str, rows: &[Row]) -> SearchIndex {
     SearchIndex::new(rows.iter().map(|row| SearchEntry::Command { catalog, row }))
 }
 
-/// How many queries of one half were answered.
+/// How many queries of one half were answered correctly.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) asked: usize,
     pub(crate) first: usize,
     pub(crate) among_five: usize,
-    /// What was not first: the query, where it was, and what was found instead.
+    /// Queries whose answer did not come first, with its position and the result found instead.
     pub(crate) missed: Vec<String>,
 }
 
@@ -67,13 +68,13 @@ impl Outcome {
         self.missed.extend(other.missed);
     }
 
-    /// Whether at least four of five come first, and nineteen of twenty among the first five.
+    /// Whether at least 80% of the answers come first, and 95% are among the first five.
     pub(crate) fn holds(&self) -> bool {
         self.first * 100 >= self.asked * 80 && self.among_five * 100 >= self.asked * 95
     }
 }
 
-/// Asks every query of a corpus and half.
+/// Runs every query of a corpus and half.
 pub(crate) fn ask(corpus: &str, half: &str, rows: &[Row], index: &SearchIndex) -> Outcome {
     let mut outcome = Outcome::default();
     for case in queries().iter().filter(|case| case.corpus == corpus && case.half == half) {
@@ -97,7 +98,7 @@ pub(crate) fn ask(corpus: &str, half: &str, rows: &[Row], index: &SearchIndex) -
     outcome
 }
 
-/// Nonsense that something was found for.
+/// Nonsense queries that returned a result.
 pub(crate) fn fooled(half: &str, rows: &[Row], index: &SearchIndex) -> Vec<String> {
     let nonsense =
         queries().into_iter().filter(|case| case.corpus == "nonsense" && case.half == half);

@@ -1,4 +1,4 @@
-//! Commands and workflows are found by what people write.
+//! Finding commands and workflows with queries as people write them.
 
 mod behaviour;
 mod labelled;

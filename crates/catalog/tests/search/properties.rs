@@ -1,4 +1,4 @@
-//! What holds for every table and every query.
+//! Properties that hold for every table and every query.
 
 use milepost_catalog::search::{Filter, SearchEntry, SearchIndex};
 use milepost_catalog::table::Row;
@@ -13,7 +13,7 @@ fn names(rows: &[Row], query: &str, limit: usize) -> Vec<String> {
     hits.iter().map(|hit| rows[hit.entry].name.clone()).collect()
 }
 
-/// Words that are in the table, near to it, and not in it at all.
+/// Words from the table, words similar to those, and unrelated words.
 fn query() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         "(list|get|create|delete|orders?|items?|customer|config|maps?|reports|my|all|of|to|an)",

@@ -1,5 +1,5 @@
-//! The labelled queries against real documents, which are beside the checkout and not in it.
-//! GitHub's document is fetched by the bench, which asks the same queries of it.
+//! The labelled queries against real documents, which are stored next to the checkout rather than
+//! in it. GitHub's document is fetched by the benchmark, which runs the same queries on it.
 
 use std::fs;
 use std::io::Write;
@@ -14,7 +14,7 @@ const DOCUMENTS: &[(&str, &str)] = &[
     ("kubernetes", "guru__kubernetes.io_v1.10.0_swagger.yaml"),
 ];
 
-/// The folder of real documents: named by the environment, or beside the checkout.
+/// The folder of real documents, named by the environment or next to the checkout.
 fn folder() -> Option<PathBuf> {
     let named = std::env::var_os("MILEPOST_CORPUS").map(PathBuf::from);
     let beside = || {
@@ -48,7 +48,7 @@ fn four_of_five_come_first_and_nonsense_finds_nothing() {
     }
 }
 
-/// Nobody chose which queries were held back.
+/// The held-out queries were not hand-picked.
 #[test]
 fn a_hash_decides_which_half_a_query_is_in() {
     let queries = queries();

@@ -1,12 +1,12 @@
-//! Small tables of commands, written as `METHOD path | operationId | summary`;
-//! `-` where there is none.
+//! Small tables of commands, written as `METHOD path | operationId | summary`; `-` marks a missing
+//! value.
 
 use milepost_catalog::command::Method;
 use milepost_catalog::naming::{AssignedNames, assign};
 use milepost_catalog::search::{Filter, SearchEntry, SearchIndex};
 use milepost_catalog::table::Row;
 
-/// A shop that has what most APIs have.
+/// A shop with the operations that most APIs have.
 pub(crate) const SHOP: &[&str] = &[
     "GET /orders | listOrders | List orders",
     "POST /orders | createOrder | Create an order",
@@ -30,7 +30,7 @@ pub(crate) const SHOP: &[&str] = &[
     "GET /v2alpha1/reports | reportsAlpha | List reports",
 ];
 
-/// Rows with names, from lines.
+/// Parses lines into named rows.
 pub(crate) fn rows(lines: &[&str]) -> Vec<Row> {
     let mut rows: Vec<Row> = lines.iter().map(|line| row(line)).collect();
     let lists: Vec<bool> = rows.iter().map(|row| row.summary.starts_with("List")).collect();
@@ -56,7 +56,7 @@ fn row(line: &str) -> Row {
     }
 }
 
-/// What is found in a table, as `METHOD path`.
+/// The search results in a table, as `METHOD path`.
 pub(crate) fn found(lines: &[&str], query: &str) -> Vec<String> {
     let rows = rows(lines);
     let index =

@@ -1,6 +1,6 @@
-//! A canary secret, searched for in every output. Servers echo it back, redirect with it and fail
-//! with it; it must appear in no output and no file, in any encoding, except in the encrypted
-//! store.
+//! Plants a canary secret and searches every output for it. Test servers echo the secret, redirect
+//! with it and put it into errors; it must not appear in any output or file, in any encoding,
+//! except in the encrypted store.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::{Place, finish};
 pub(crate) const CANARY: &str = "Kanarien/vogel+0042=&q!";
 const USER: &str = "canary-user-7731";
 
-/// One path for each thing a server may do with a request.
+/// One path per server behaviour.
 const PATHS: &[&str] = &["echo", "redirect", "away", "fail", "denied", "slow", "broken", "text"];
 
 fn document(server: &str) -> String {
@@ -91,7 +91,7 @@ fn percent_decoded(text: &str) -> String {
 fn answer(request: &Request) -> Reply {
     let path = request.path();
     if path == "/token" {
-        // A token server that echoes too much, and whose token is a secret as well.
+        // A token server that echoes the client secret, and whose token is a secret too.
         let said = json!({"access_token": CANARY, "token_type": "Bearer", "expires_in": 3600,
             "echo": request.body, "auth": request.header("authorization")});
         return server::json(200, &said);
@@ -119,7 +119,7 @@ fn answer(request: &Request) -> Reply {
     }
 }
 
-/// Every encoding that would give the value away.
+/// Every encoding that would leak the value.
 fn spellings(secret: &str) -> BTreeSet<String> {
     let strict: Vec<String> = secret.bytes().map(|byte| format!("%{byte:02X}")).collect();
     let strict = strict.concat();
@@ -196,7 +196,7 @@ fn walk(from: Origin) {
     let sent = calls(&place, from);
     let seen = server.seen();
     assert!(seen.len() >= sent, "{} requests, {sent} expected", seen.len());
-    // The secret did reach its destination: a test that never sends it proves nothing.
+    // The secret must have reached its destination: a test that never sends it proves nothing.
     for scheme in ["query", "header", "cookie", "bearer", "basic", "client"] {
         let arrived = seen.iter().filter(|one| one.path() == format!("/{scheme}/echo"));
         let arrived: Vec<String> = arrived.map(|one| format!("{one:?}")).collect();
@@ -213,7 +213,8 @@ fn walk(from: Origin) {
     }
 }
 
-/// Makes every call in every mode, and returns how many must at least reach the server.
+/// Makes every call in every mode, and returns the minimum number of requests that must reach the
+/// server.
 fn calls(place: &Place, from: Origin) -> usize {
     let mut reached = 0;
     for scheme in ["query", "header", "cookie", "bearer", "basic", "client"] {

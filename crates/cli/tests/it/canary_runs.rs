@@ -1,4 +1,4 @@
-//! A canary secret that passes through whole runs, searched for in everything they leave behind.
+//! Passes a canary secret through whole runs, and searches everything they leave behind.
 
 use std::fs;
 use std::process::Command;
@@ -30,7 +30,8 @@ components:
     key: {type: apiKey, in: header, name: X-Api-Key}
 ";
 
-/// A secret in every part of a request; the first attempt of the last step fails permanently.
+/// Puts the secret into every part of a request; the first attempt of the last step fails
+/// permanently.
 const MAIN: &str = r#"
 workflow: main
 inputs:
@@ -54,7 +55,7 @@ steps: [{id: c, run: api things:create, body: {said: '${{ inputs.handed }}'}}]
 /// Uses no environment variable.
 const OTHER: &str = "workflow: other\nsteps: [{id: a, set: {x: 1}}]\n";
 
-/// Echoes its input; the first request fails temporarily, the first `bad` one permanently.
+/// Echoes its input. The first request fails temporarily, and the first `bad` one permanently.
 fn serve() -> impl Fn(&Request) -> Reply + Send + Sync + 'static {
     let seen = std::sync::Mutex::new((0, 0));
     move |request| {
@@ -107,7 +108,8 @@ impl Stage {
     }
 }
 
-/// From start through a retry, a failure and a resume to the end, and then every way of showing it.
+/// Takes a run from start to end through a retry, a failure and a resume, then shows it in every
+/// way.
 fn walk(given: &[&str], with_env: bool, days: &str) {
     let server = Server::start(serve());
     let place = Place::with(&[("api.yaml", API), ("main.yaml", MAIN), ("inner.yaml", INNER)]);
@@ -128,7 +130,7 @@ fn walk(given: &[&str], with_env: bool, days: &str) {
     let run = view["run_id"].as_str().expect("an id").to_owned();
     let hidden = ran.out.lines().next().expect("lines").contains("PLAIN");
     assert!(hidden, "what is read and no secret is in the journal: {}", ran.out);
-    // Another process has the environment and what was sealed for it, and waits for what it was
+    // Another process has the environment and the sealed inputs, and waits for any secret it was
     // never given.
     stage.typed(&["approve", &run], "y\n");
     if !with_env && days == "0" {
@@ -159,7 +161,7 @@ fn walk(given: &[&str], with_env: bool, days: &str) {
     let said = if with_env { CANARY } else { "none" };
     assert_eq!(seen[0].header("x-said"), Some(&*format!("is {said}")), "{:?}", seen[0]);
     for file in files(stage.place.root.path()) {
-        // The socket that wakes other processes is not a file.
+        // Skips the socket that wakes other processes: it is not a regular file.
         if file.ends_with("given.json") || !file.is_file() {
             continue;
         }

@@ -13,7 +13,7 @@ use crate::{Place, Ran, finish};
 pub(crate) const SHOP: &str = include_str!("shop.yaml");
 
 impl Place {
-    /// `milepost …` with arguments separated by spaces.
+    /// Runs `milepost` with arguments separated by spaces.
     pub(crate) fn say(&self, arguments: &str) -> Ran {
         self.run(arguments.split(' '))
     }
@@ -25,7 +25,7 @@ impl Place {
         place
     }
 
-    /// Without what differs from run to run.
+    /// Replaces everything that differs from run to run.
     pub(crate) fn tidy(&self, text: &str) -> String {
         let root = self.root.path().display().to_string();
         let text = text.replace(&root, "[ROOT]");
@@ -44,7 +44,7 @@ impl Place {
         }
     }
 
-    /// Exit code and both streams.
+    /// Compares the exit code and both streams.
     pub(crate) fn check(&self, ran: &Ran, expected: &Expect) {
         assert!(!ran.err.contains("panicked"), "{}", ran.err);
         let (out, err) = (self.tidy(&ran.out), self.tidy(&ran.err));
@@ -56,7 +56,7 @@ impl Place {
     }
 }
 
-/// The problem that was printed as JSON.
+/// The problem printed as JSON.
 pub(crate) fn problem(ran: &Ran) -> Value {
     assert_eq!(ran.out, "");
     let problem: Value = serde_json::from_str(&ran.err).expect("is JSON alone");
@@ -239,7 +239,7 @@ fn preview_writes_nothing() {
     assert!(!place.root.path().join("home/.config/milepost/catalogs").exists());
 }
 
-/// The shop twice, once disabled.
+/// Two imports of the shop, one of them disabled.
 fn two() -> Place {
     let place = Place::shop();
     place.say("catalog import shop.yaml --title Other --disabled").ends(0);
@@ -790,7 +790,7 @@ fn a_closed_pipe_is_not_a_failure() {
     finish(place.command().args(["catalog", "show", "shop"]).env("COLUMNS", "40"), "").ends(0);
 }
 
-/// A document so large that a command is read from a part of it.
+/// A document large enough that a command is read from a slice of it.
 fn large_document() -> String {
     let mut paths = serde_json::Map::new();
     for number in 0..2_000 {
@@ -816,7 +816,7 @@ fn large_document() -> String {
     document.to_string()
 }
 
-/// The only file below a folder of the home directory with this ending.
+/// The only file under a folder of the home directory with this suffix.
 fn only_file(place: &Place, folder: &str, end: &str) -> PathBuf {
     let folder = place.root.path().join("home").join(folder);
     let files = fs::read_dir(folder).expect("is there").map(|file| file.expect("a file").path());
@@ -825,7 +825,7 @@ fn only_file(place: &Place, folder: &str, end: &str) -> PathBuf {
 }
 
 /// Derived data makes reads fast but is never trusted over the document: not if it belongs to
-/// another document, is damaged, or is older than an edit, however small.
+/// another document, is damaged, or predates an edit, however small.
 #[test]
 fn a_command_follows_the_current_document() {
     let place = Place::with(&[("parts.json", &large_document())]);
@@ -858,7 +858,7 @@ fn a_command_follows_the_current_document() {
     assert_eq!(show(), first);
 }
 
-/// Two catalogs whose ids share a prefix, and one that shares none.
+/// Two catalogs whose ids share a prefix, and one whose id does not.
 fn three() -> Place {
     let place = Place::with(&[("shop.yaml", SHOP)]);
     for vendor in ["shop-eu", "shop-us", "depot"] {
@@ -908,8 +908,8 @@ fn an_ambiguous_prefix_lists_all_matches() {
     assert_eq!(ids(&place), ["depot", "shop-eu", "shop-us"]);
 }
 
-/// An exact id, even of a removed catalog whose document was kept, never selects another catalog
-/// with that prefix.
+/// An exact id never selects another catalog with that prefix, even if its own catalog was removed
+/// and only the document was kept.
 #[test]
 fn an_exact_id_wins_over_a_prefix() {
     let place = three();
@@ -918,14 +918,14 @@ fn an_exact_id_wins_over_a_prefix() {
     assert_eq!(shown.pointer("/catalogs/0/catalog_id"), Some(&json!("shop")), "{shown}");
     place.say("catalog remove shop --yes").ends(0);
     place.say("catalog remove shop-us --yes").ends(0);
-    // Only its document is left; `shop-eu` is not what was named.
+    // Only the document of `shop` is left; the name must not select `shop-eu`.
     let gone = place.say("catalog remove shop --manifest --yes --json").ends(0).json();
     assert_eq!(gone["removed_catalog_id"], "shop", "{gone}");
     assert_eq!(ids(&place), ["depot", "shop-eu"]);
 }
 
-/// Commands are named by the full id of their catalog: a workflow must not change its meaning with
-/// the next import.
+/// Commands are named by the full id of their catalog: the next import must not change the meaning
+/// of a workflow.
 #[test]
 fn a_command_needs_the_full_id_of_its_catalog() {
     let place = Place::with(&[("shop.yaml", SHOP)]);

@@ -1,4 +1,5 @@
-//! A client of `milepost mcp` over pipes: writes what it is told, and hands out each answer once.
+//! A client of `milepost mcp` over pipes. It writes what a test gives it and returns each answer
+//! once.
 //!
 //! A separate thread reads the answers, so a test may write as much as it likes before reading one.
 
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::Place;
 
-/// When a silent server counts as hung. No test measures time with it.
+/// How long a server may be silent before it counts as hung. No test measures time with it.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// The folder from which the server reads guides.
@@ -22,23 +23,21 @@ pub(crate) struct Client {
     child: Child,
     input: Option<ChildStdin>,
     answers: Receiver<Vec<u8>>,
-    /// All of standard error, once the server has closed it by ending.
+    /// All of standard error, available once the server has exited.
     errors: Receiver<String>,
     asked: u64,
     /// Task notifications received so far.
     pub(crate) tasks: Vec<Value>,
 }
 
-/// How a server ended.
 #[derive(Debug)]
 pub(crate) struct Exit {
-    /// `None` if a signal ended it.
+    /// `None` if a signal killed the server.
     pub(crate) code: Option<i32>,
-    /// What it printed on standard error.
     pub(crate) errors: String,
 }
 
-/// The command that serves the guides of a folder.
+/// The command that serves the guides in a folder.
 pub(crate) fn server(place: &Place) -> Command {
     let mut command = place.command();
     command
@@ -52,12 +51,12 @@ pub(crate) fn server(place: &Place) -> Command {
 }
 
 impl Client {
-    /// Starts a server that still waits for `initialize`.
+    /// Starts a server and leaves it waiting for `initialize`.
     pub(crate) fn start(place: &Place) -> Client {
         Client::of(&mut server(place))
     }
 
-    /// Starts a server with these arguments that still waits for `initialize`.
+    /// Starts this command as a server and leaves it waiting for `initialize`.
     pub(crate) fn of(command: &mut Command) -> Client {
         let mut child = command.spawn().expect("starts");
         let (line, answers) = mpsc::channel();
@@ -74,7 +73,7 @@ impl Client {
         Client { errors, input, child, answers, asked: 0, tasks: Vec::new() }
     }
 
-    /// Starts a server and performs the handshake as clients of the contract do.
+    /// Starts a server and performs the handshake that the contract prescribes.
     pub(crate) fn connect(place: &Place) -> Client {
         let mut client = Client::start(place);
         let params = json!({
@@ -105,7 +104,8 @@ impl Client {
         self.write(format!("{message}\n").as_bytes());
     }
 
-    /// The next answer. Task notifications may arrive at any time, and are kept apart.
+    /// Waits for the next answer. Task notifications may arrive at any time and are collected
+    /// separately.
     pub(crate) fn hear(&mut self) -> Value {
         loop {
             let message = match self.answers.recv_timeout(PATIENCE) {
@@ -120,7 +120,7 @@ impl Client {
         }
     }
 
-    /// An answer, if one has arrived.
+    /// An answer, if one has already arrived.
     pub(crate) fn heard(&mut self) -> Option<Value> {
         self.answers.try_recv().ok().map(|line| parsed(&line))
     }
@@ -142,7 +142,7 @@ impl Client {
         answer["result"].take()
     }
 
-    /// Calls a method that fails, and returns the code of its error.
+    /// Calls a method that fails, and returns its error code.
     pub(crate) fn fault(&mut self, method: &str, params: &Value) -> i64 {
         let answer = self.ask(method, params);
         answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("{method} {params}: {answer}"))
@@ -153,7 +153,7 @@ impl Client {
         assert_eq!(self.call("ping", &json!({})), json!({}));
     }
 
-    /// Closes the input: an orderly server ends.
+    /// Closes the server's input, which makes a healthy server exit.
     pub(crate) fn close(&mut self) -> Exit {
         self.input = None;
         self.ended()
@@ -170,13 +170,13 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // After an orderly end there is nothing to stop, and nothing to report.
+        // After a clean exit there is nothing to kill and no error to report.
         drop(self.child.kill());
         drop(self.child.wait());
     }
 }
 
-/// Collects what a server prints on standard error.
+/// Collects a server's standard error.
 pub(crate) fn errors(child: &mut Child) -> Receiver<String> {
     let mut pipe = child.stderr.take().expect("is piped");
     let (text, errors) = mpsc::channel();
@@ -188,7 +188,7 @@ pub(crate) fn errors(child: &mut Child) -> Receiver<String> {
     errors
 }
 
-/// How a server ended, if it does so in time: its standard error is closed then.
+/// Waits until the server exits, which closes its standard error.
 pub(crate) fn exit(
     child: &mut Child,
     errors: &Receiver<String>,

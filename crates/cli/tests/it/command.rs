@@ -9,7 +9,7 @@ use crate::catalog::{SHOP, problem};
 use crate::server::{self, Reply, Request, Server};
 use crate::{Place, Ran, finish};
 
-/// A running shop: its catalog, its server, and the token that the server requires.
+/// A running shop: its catalog, its server, and the token the server requires.
 struct Open {
     place: Place,
     server: Server,
@@ -414,7 +414,7 @@ fn a_dry_run_shows_the_exact_request() {
     assert_eq!(told["dry_run"], true);
     assert_eq!(told["request"]["url"], format!("{}/v1/orders?limit=3", open.server.url));
     assert!(open.server.seen().is_empty(), "nothing was sent");
-    // Without credentials it says so, and shows the rest.
+    // A dry run without credentials still shows the rest of the request.
     let ran = open.place.say("command run listOrders --dry-run").ends(0);
     assert!(ran.out.starts_with("GET /v1/orders HTTP/1.1\n"), "{}", ran.out);
 }
@@ -460,7 +460,7 @@ fn pages_are_joined() {
 #[test]
 fn responses_that_are_not_json() {
     let open = Open::new();
-    // What is piped is the response, byte for byte.
+    // The response is piped byte for byte.
     let ran = open.say("run putNote -p order_id=o1 --body hello").ends(0);
     assert_eq!(ran.out, "kept \u{1b}[31mit\n");
     let ran = open.say("run getReceipt -p order_id=o1").ends(0);
@@ -478,7 +478,7 @@ fn responses_that_are_not_json() {
     let ran = open.say("run shop orders:get -p order_id=o1 -o nowhere/order.json").ends(6);
     assert!(ran.err.contains("nothing was sent"), "{}", ran.err);
     assert_eq!(open.server.seen().len(), before);
-    // The body of a failed response is kept as well.
+    // The body of a failed response is saved as well.
     open.say("run shop orders:get -p order_id=o9 -o lost.json").ends(9);
     assert!(open.place.text("lost.json").contains("no such order"));
 }
@@ -510,7 +510,7 @@ fn each_kind_of_failure_has_its_exit_code() {
     let ran = finish(command.args(["command", "run", "listOrders", "--timeout", "5"]), "");
     assert!(ran.err.contains("error[UPSTREAM_FAILED]"), "{}", ran.err);
     assert_eq!(ran.code, 9);
-    // A private address that comes from a document is refused.
+    // A private address from a document is refused.
     let private = SHOP.replace("https://api.shop.test/v1", "http://127.0.0.1:9/v1");
     let place = Place::with(&[("shop.yaml", &private)]);
     place.say("catalog import shop.yaml").ends(0);

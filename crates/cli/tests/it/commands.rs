@@ -1,4 +1,4 @@
-//! Commands that have no test file of their own.
+//! Commands without a test file of their own.
 
 use std::fs;
 

@@ -12,7 +12,7 @@ fn config(place: &Place, arguments: &str, variables: &[(&str, &str)]) -> Ran {
     finish(command.arg("config").args(arguments.split(' ')), "")
 }
 
-/// A named path: where it came from, which variable set it, and its location below the root.
+/// The source of a named path, the variable that set it, and its location below the root.
 fn told(place: &Place, variables: &[(&str, &str)], name: &str) -> (String, Value, String) {
     let report = config(place, "path --json", variables).ends(0).quiet().json();
     let places = report["places"].as_array().expect("a list");

@@ -1,4 +1,4 @@
-//! Real and hostile documents, through the real binary.
+//! Runs real and hostile documents through the real binary.
 
 use std::fs;
 use std::io::Write;
@@ -10,11 +10,11 @@ use serde_json::Value;
 
 use crate::{Place, Ran, finish};
 
-/// The time a hostile document may take.
+/// The time limit for a hostile document.
 const TIME: Duration = Duration::from_secs(1);
 const MEMORY_KIB: u64 = 200 * 1024;
 
-/// A folder of the corpus: named by the environment, or beside the checkout.
+/// A folder of the corpus, named by the environment or next to the checkout.
 fn corpus(name: &str) -> Option<PathBuf> {
     let named = std::env::var_os("MILEPOST_CORPUS").map(PathBuf::from);
     let beside = || {
@@ -45,15 +45,16 @@ fn catalog(place: &Place, words: &[&str], path: &Path) -> Ran {
     finish(place.command().arg("catalog").args(words).arg(path), "")
 }
 
-/// Runs it in a shell that limits its address space, which is more than the memory it touches. A
-/// process that asks for more is killed.
+/// Runs the command in a shell that limits its address space, which is larger than the memory it
+/// touches. A process that requests more is killed.
 fn measured(place: &Place, path: &Path) -> (Ran, Duration) {
     let script = format!("ulimit -v {MEMORY_KIB}; exec \"$0\" catalog validate --json \"$1\"");
     let mut shell = Command::new("sh");
     let own = place.command();
     shell.current_dir(place.path("")).env_clear();
     shell.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    // The allocator reserves as much address space as it gets, which would leave too little.
+    // By default the allocator reserves all the address space it can get, which would leave too
+    // little.
     shell.env("MIMALLOC_ARENA_RESERVE", "16M");
     shell.args(["-c", &script, env!("CARGO_BIN_EXE_milepost")]).arg(path);
     let start = Instant::now();
@@ -83,7 +84,7 @@ fn hostile_documents_take_little_time_and_memory() {
     }
 }
 
-/// Allows for an unoptimised binary on a busy machine.
+/// A factor that allows for an unoptimised binary on a busy machine.
 fn patience() -> u32 {
     if cfg!(debug_assertions) { 5 } else { 1 }
 }
@@ -126,7 +127,7 @@ fn keeps_its_names(place: &Place, title: &str, path: &Path) {
     let again = ["import", "--json", "--overwrite", "--title", title, "--vendor", title];
     let told = catalog(place, &again, path).ends(0).quiet().json();
     assert_eq!(told["replaced"], true);
-    // A document with webhooks only has no operations.
+    // A document that contains only webhooks has no operations.
     let names = |text: &str| text.find("[names]").map(|at| text[at..].to_owned());
     assert_eq!(names(&fs::read_to_string(&record).expect("is there")), names(&before));
 }

@@ -1,8 +1,8 @@
-//! Every scenario is interrupted after every commit of every process involved, and in the middle of
-//! every request, and still ends the same way with the same side effects.
+//! Interrupts every scenario after every commit of every process involved, and in the middle of
+//! every request. Each must still end the same way, with the same side effects.
 //!
 //! A process dies of an injected fault right after a commit (test builds only), or is killed by the
-//! server that it calls, before or after the request took effect.
+//! server it calls, before or after the request took effect.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -44,19 +44,19 @@ paths:
       responses: {'200': {description: ok, content: {application/json: {schema: {type: object}}}}}
 ";
 
-/// How many times a run may be checked before it must have ended.
+/// How many times a run may be polled before it must have ended.
 const LOOKS: usize = 40;
 
 /// How a participant dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Death {
     None,
-    /// A process, right after a commit.
+    /// Kills a process right after a commit.
     Commit {
         process: usize,
         number: u64,
     },
-    /// The sender of a request, while the request is in flight.
+    /// Kills the sender of a request while the request is in flight.
     Call {
         number: usize,
         effect: bool,
@@ -66,13 +66,13 @@ enum Death {
 /// State of the test server.
 #[derive(Default)]
 struct World {
-    /// Number of requests in this play.
+    /// The number of requests in this play.
     seen: usize,
-    /// Requests in this play by method, target and key.
+    /// The requests of this play, counted by method, target and key.
     tried: BTreeMap<String, usize>,
-    /// Side effects by the idempotency key of their request.
+    /// Side effects, counted by the idempotency key of their request.
     ledger: BTreeMap<String, usize>,
-    /// The process that is running now.
+    /// The process running now.
     player: Option<u32>,
     death: Option<(usize, bool)>,
     killed: bool,
@@ -82,7 +82,7 @@ fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
     world.lock().expect("nobody panics")
 }
 
-/// The process behind a terminal, not the terminal itself.
+/// The process running inside a terminal, rather than the terminal itself.
 fn innermost(process: u32) -> u32 {
     let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
     let child = children.ok().and_then(|all| all.split_whitespace().next()?.parse().ok());
@@ -94,7 +94,7 @@ fn kill(process: u32) {
     kill_process(process.expect("is a process"), Signal::KILL).expect("is killed");
 }
 
-/// How the server tells requests apart.
+/// The key by which the server tells requests apart.
 fn name_of(request: &Request) -> String {
     match request.header("idempotency-key") {
         Some(key) => key.to_owned(),
@@ -102,7 +102,8 @@ fn name_of(request: &Request) -> String {
     }
 }
 
-/// Answers by path: `flaky` fails once, `slow` is ready at the third poll, `bad` is never accepted.
+/// Answers by path: `flaky` fails once, `slow` is ready at the third poll, `bad` is always
+/// rejected.
 fn serve(world: &Mutex<World>, request: &Request) -> Reply {
     let mut world = lock(world);
     world.seen += 1;
@@ -136,14 +137,14 @@ fn output(name: &str, tried: usize) -> Value {
     if name.contains("slow") { json!({"look": tried}) } else { json!({"id": "t1"}) }
 }
 
-/// A workflow, and what its participants do.
+/// A workflow and the actions of its participants.
 struct Scenario {
     text: &'static str,
-    /// The person who is asked for an approval rejects it.
+    /// Whether the person rejects the approval.
     cancels: bool,
 }
 
-/// A folder with a server, in which one scenario is played again and again.
+/// A folder with a server, in which one scenario is played over and over.
 struct Stage {
     place: Place,
     world: Arc<Mutex<World>>,
@@ -151,7 +152,7 @@ struct Stage {
     known: Vec<String>,
 }
 
-/// The result of one play.
+/// The outcome of one play.
 #[derive(Debug, PartialEq)]
 struct End {
     run: Value,
@@ -162,12 +163,12 @@ struct End {
 struct Play<'s> {
     stage: &'s mut Stage,
     death: Death,
-    /// Number of processes involved.
+    /// The number of processes involved.
     processes: usize,
-    /// Whether anybody died.
+    /// Whether any process died.
     died: bool,
     run: String,
-    /// What was acknowledged, by kind, run and step: it must never be asked for again.
+    /// Acknowledged actions by kind, run and step, which must never be requested again.
     acknowledged: Vec<[String; 3]>,
 }
 
@@ -201,10 +202,10 @@ impl Stage {
         let (died, processes) = (play.died, play.processes);
         let world = lock(&self.world);
         for (key, times) in &world.ledger {
-            // Requests that may be repeated say so in their name.
+            // Requests that may be repeated have `again` in their name.
             assert!(*times == 1 || key.contains("again"), "{death:?}: {key} {times} times");
         }
-        // Without the run id, which differs in every play.
+        // Drops the run id, which differs in every play.
         let steps = world.ledger.keys().filter_map(|key| Some(key.split_once('/')?.1.to_owned()));
         let mut effects: Vec<String> = steps.collect();
         effects.sort();
@@ -213,7 +214,7 @@ impl Stage {
 }
 
 impl Play<'_> {
-    /// Starts the run; if the process died before the run was on disk, it is started again.
+    /// Starts the run, and starts it again if the process died before the run was on disk.
     fn begin(&mut self) {
         for _ in 0..3 {
             let told = self.act(&["run", "main.yaml", "--json"], None);
@@ -235,7 +236,7 @@ impl Play<'_> {
         unreachable!("{:?}: no run begins", self.death);
     }
 
-    /// Does whatever the run waits for until it has ended, and returns how it ended.
+    /// Does whatever the run waits for until it ends, and returns its final view.
     fn play_out(&mut self) -> Value {
         for _ in 0..LOOKS {
             let view = self.stage.place.run(["show", &self.run, "--json"]).ends(0).json();
@@ -281,8 +282,8 @@ impl Play<'_> {
         }
     }
 
-    /// Runs one process, which may die; with something to type, it gets a terminal. Returns the
-    /// complete lines of JSON it printed.
+    /// Runs one process, which may die. If there is something to type, the process gets a terminal.
+    /// Returns the complete lines of JSON it printed.
     fn act(&mut self, words: &[&str], typed: Option<&str>) -> Vec<Value> {
         let mut command = self.stage.place.command();
         if typed.is_some() {
@@ -306,7 +307,7 @@ impl Play<'_> {
         let mut child = command.spawn().expect("starts");
         lock(&self.stage.world).player = Some(child.id());
         let mut stdin = child.stdin.take().expect("is piped");
-        // A dead process no longer reads its input.
+        // A dead process no longer reads its input, so a failed write is fine.
         drop(stdin.write_all(typed.unwrap_or_default().as_bytes()));
         drop(stdin);
         let ended = child.wait_with_output().expect("ends");
@@ -319,16 +320,17 @@ impl Play<'_> {
     }
 }
 
-/// Complete lines only: a truncated line was not said.
+/// Parses complete lines only: a truncated line does not count.
 pub(crate) fn whole_lines(bytes: &[u8]) -> Vec<Value> {
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let text = String::from_utf8_lossy(&bytes[..whole]).into_owned();
-    // A terminal shows the question before the answer.
+    // On a terminal, the question precedes the answer on the same line.
     let json = |line: &str| serde_json::from_str(&line[line.find('{')?..]).ok();
     text.lines().filter_map(json).collect()
 }
 
-/// What must be the same in every play: how the run and its steps ended, and with which outputs.
+/// The part that must be the same in every play: how the run and its steps ended, and their
+/// outputs.
 fn told(view: &Value) -> Value {
     let steps = view["steps"].as_array().expect("a list").iter().map(|step| {
         let kept = ["id", "status", "output"].map(|name| (name.to_owned(), step[name].clone()));
@@ -342,7 +344,7 @@ fn told(view: &Value) -> Value {
     })
 }
 
-/// Plays a scenario without an accident, and then with one at every possible moment.
+/// Plays a scenario once undisturbed, and then with a crash at every possible moment.
 fn check(text: &'static str, cancels: bool) {
     let mut stage = Stage::new(Scenario { text, cancels });
     let (whole, died, processes, calls) = stage.play(Death::None);
@@ -370,7 +372,7 @@ fn check(text: &'static str, cancels: bool) {
     }
 }
 
-/// The workflow that a step of another workflow runs.
+/// The workflow run by a step of another workflow.
 const CHILD: &str = "
 workflow: child
 inputs: {n: {type: integer}}
@@ -379,7 +381,7 @@ steps:
 final_output: {id: '${{ steps.c.output.id }}', n: '${{ inputs.n }}'}
 ";
 
-/// The same, waiting for a person.
+/// An inner workflow that waits for a person.
 const ASKING: &str = "
 workflow: asking
 steps:
@@ -388,7 +390,7 @@ steps:
 final_output: '${{ steps.c.output.id }}'
 ";
 
-/// The same, waiting for an agent.
+/// An inner workflow that waits for an agent.
 const WORKING: &str = "
 workflow: working
 steps:

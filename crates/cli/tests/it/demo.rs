@@ -8,7 +8,7 @@ use crate::Place;
 const PAGE: &str = "../../docs/demo.md";
 const OPEN: &str = "```text\n";
 
-/// Replaces what differs from one tour to the next, keeping lengths where columns matter.
+/// Replaces text that differs from one tour to the next, keeping lengths where columns matter.
 fn settled(place: &Place, text: &str) -> String {
     let home = place.root.path().join("home");
     let text = text.replace(&*home.to_string_lossy(), "~");
@@ -39,7 +39,7 @@ fn settled(place: &Place, text: &str) -> String {
     out
 }
 
-/// Whether two words differ in their digits only.
+/// Whether two words differ only in their digits.
 fn is_digits(word: &str, like: &str) -> bool {
     let plain = |c: char| if c.is_ascii_digit() { '0' } else { c };
     word.chars().map(plain).eq(like.chars())
@@ -74,7 +74,7 @@ fn the_three_runs_are_there_afterwards() {
     for ((workflow, status), (name, ended)) in told.into_iter().zip(&expected) {
         assert_eq!((workflow, status), (&name.as_str().into(), &(*ended).into()));
     }
-    // The user's own runs are not touched.
+    // The demo leaves the user's own runs alone.
     assert!(place.run(["runs"]).ends(0).out.lines().count() <= 1);
 }
 
@@ -94,7 +94,7 @@ fn json_output_is_one_object() {
     }
 }
 
-/// A waiting run still waits after the next demo, and the printed command leads to it.
+/// A waiting run still waits after the next demo, and the printed command finds it.
 #[test]
 fn the_next_demo_leaves_a_run_that_waits() {
     let place = Place::new();
@@ -113,7 +113,7 @@ fn the_next_demo_leaves_a_run_that_waits() {
 #[test]
 fn without_a_terminal_nothing_is_approved() {
     let place = Place::new();
-    // Without a controlling terminal.
+    // Runs without a controlling terminal.
     let mut command = std::process::Command::new("setsid");
     command.arg(env!("CARGO_BIN_EXE_milepost")).args(["demo", "refund-with-approval"]);
     command.current_dir(place.path("")).env("HOME", place.root.path().join("home"));
@@ -132,7 +132,7 @@ fn the_rogue_agent_is_refused() {
     assert!(after("in prose").contains("issue:"), "{out}");
     assert!(after("makes up a total").contains("not what the shop says"), "{out}");
     assert!(after("It looks").contains("rogue-agent  succeeded  3 of 3 steps"), "{out}");
-    // A later step is not revealed before it is due.
+    // A later step is not shown before it is due.
     let before = out.split_once("It looks").expect("it looks").0;
     assert!(!before.contains("one sentence for the customer"), "{before}");
 }
@@ -162,7 +162,7 @@ fn runs_of_a_demo_can_be_inspected() {
     assert!(wrong.err.contains("order-health"), "{}", wrong.err);
 }
 
-/// The command that is printed as the next one works, even after the demo is over.
+/// The command printed as the next step works even after the demo is over.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_rejected_demo_can_be_repeated() {

@@ -1,5 +1,5 @@
-//! `milepost doctor` with the real binary: each fault is planted alone into a folder in which
-//! everything was in use, and must be found, named and reported with its remedy.
+//! `milepost doctor` with the real binary. Each fault is planted alone in a folder that has been
+//! used for everything, and must be found, named and reported with its remedy.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -17,14 +17,14 @@ use serde_json::Value;
 use crate::catalog::SHOP;
 use crate::{Place, Ran, SLIP, SOUND, finish};
 
-/// The value of a secret, which must never be shown.
+/// A secret value that must never be shown.
 const CANARY: &str = "Kanarien-vogel-0042";
 
 const DATA: &str = "home/.local/share/milepost";
 const CONFIG: &str = "home/.config/milepost";
 const CACHE: &str = "home/.cache/milepost";
 
-/// A folder in which everything was in use.
+/// A folder in which every feature has been used.
 fn used() -> Place {
     let place = Place::with(&[("shop.yaml", SHOP), ("sound.yaml", SOUND)]);
     place.say("catalog import shop.yaml").ends(0);
@@ -40,7 +40,7 @@ impl Place {
         self.root.path().join(name)
     }
 
-    /// A copy of the same files, except sockets, which cannot be copied.
+    /// Copies the folder, except for sockets, which cannot be copied.
     fn copy(&self) -> Place {
         let root = tempfile::tempdir().expect("makes a directory");
         copy(self.root.path(), root.path());
@@ -78,7 +78,7 @@ fn is(check: &Value, key: &str, part: &str) -> bool {
     check[key].as_str().is_some_and(|text| text.contains(part))
 }
 
-/// A planted fault, and how it must be reported.
+/// A planted fault and its expected report.
 struct Planted {
     name: &'static str,
     plant: fn(&Place),
@@ -89,7 +89,7 @@ struct Planted {
     place: &'static str,
     /// Part of the reported remedy.
     fix: &'static str,
-    /// Whether `--fix` repairs it.
+    /// Whether `--fix` repairs the fault.
     heals: bool,
 }
 
@@ -129,14 +129,14 @@ fn folder_instead(place: &Place, name: &str) {
     fs::create_dir(place.below(name)).expect("makes a folder");
 }
 
-/// A link to itself, which not even an administrator can resolve.
+/// Creates a link to itself, which not even an administrator can resolve.
 #[cfg(unix)]
 fn unreachable(place: &Place, name: &str) {
     remove(place, name);
     std::os::unix::fs::symlink(place.below(name), place.below(name)).expect("links");
 }
 
-/// Replaces a private file by a link to one of the user's files.
+/// Replaces a private file with a link to one of the user's files.
 #[cfg(unix)]
 fn link_to_victim(place: &Place, name: &str) {
     put(place, "victim.txt", "for all to read");
@@ -182,14 +182,14 @@ fn overwrite(place: &Place, name: &str, at: usize, with: &[u8]) {
     fs::write(path, bytes).expect("writes");
 }
 
-/// The only file in a folder with this ending.
+/// The only file in a folder with this suffix.
 fn ending(place: &Place, folder: &str, end: &str) -> PathBuf {
     let entries = fs::read_dir(place.below(folder)).expect("reads").flatten();
     let mut paths = entries.map(|entry| entry.path());
     paths.find(|path| path.to_string_lossy().ends_with(end)).expect("is there")
 }
 
-/// A run whose process is gone although it had work to do.
+/// Leaves a run whose process died although it still had work to do.
 fn left_behind(place: &Place) {
     let runs = Runs::open(&place.below(DATA), OpenOptions::default()).expect("opens");
     let holder = HolderId::from_bytes([7; 8]);
@@ -388,7 +388,7 @@ const JOURNAL: &[Planted] = &[
         plant: |place| {
             let path = place.below(DATA).join("runs.db");
             let mut bytes = fs::read(&path).expect("reads");
-            // After the page of the schema, which says where everything is.
+            // Overwrites everything after the schema page, which is needed to locate the rest.
             bytes[3 * 4096..].iter_mut().for_each(|byte| *byte = 0x5a);
             fs::write(path, bytes).expect("writes");
         },
@@ -438,7 +438,7 @@ const JOURNAL: &[Planted] = &[
     },
 ];
 
-/// Healthy data that cannot be reached: no remedy may suggest throwing it away.
+/// Healthy data that cannot be reached: no remedy may suggest discarding it.
 const UNREACHABLE: &[Planted] = &[
     Planted {
         name: "a folder in the place of the runs",
@@ -508,7 +508,7 @@ fn unreachable_data_is_never_called_disposable() {
     }
 }
 
-/// Runs that cannot be read are not the same as no runs.
+/// Unreadable runs must not be reported as an absence of runs.
 #[cfg(unix)]
 #[test]
 fn unreachable_runs_are_reported_as_such() {
@@ -839,7 +839,7 @@ fn a_client_with_a_working_command_is_healthy() {
     let place = Place::new();
     let text = r#"{"mcpServers": {"milepost": {"command": "PROGRAM", "args": ["mcp"]}}}"#;
     put(&place, "home/.claude.json", &text.replace("PROGRAM", env!("CARGO_BIN_EXE_milepost")));
-    // Other programs are none of our business.
+    // Entries for other programs are ignored.
     let text = r#"{"mcpServers": {"files": {"command": "/nowhere/files"}}}"#;
     put(&place, "home/.cursor/mcp.json", text);
     let report = place.doctor(&["--json"], &[]).ends(0).json();

@@ -1,5 +1,5 @@
-//! What is sent before its cause is on disk: in a relaxed run, a read that follows a read. Nothing
-//! that writes, and nothing after a write, is ever sent early.
+//! Requests that are sent before their cause is on disk. Only a read that follows a read in a
+//! relaxed run may be sent early; a write, or anything after a write, never is.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +18,8 @@ steps:
   - {id: e, run: things things:get, with: {id: e}}
 ";
 
-/// What a process that died at a commit had sent, and what of it is on disk.
+/// The requests that a process sent before it died at a commit, and the part of them that is on
+/// disk.
 struct Death {
     sent: Vec<String>,
     journal: Vec<(String, String)>,
@@ -29,7 +30,7 @@ impl Death {
         self.journal.iter().any(|(event, key)| event == name && key == step)
     }
 
-    /// Steps whose request was sent before anything about it was on disk.
+    /// Steps whose request was sent before anything about them was on disk.
     fn early(&self) -> Vec<&str> {
         let sent = self.sent.iter().map(String::as_str);
         sent.filter(|step| !self.wrote("attempt_started", step)).collect()
@@ -40,7 +41,7 @@ impl Death {
 fn deaths(head: &str, durability: &str) -> Vec<Death> {
     let sent: Arc<Mutex<Vec<String>>> = Arc::default();
     let own = Arc::clone(&sent);
-    // Opens the connection beforehand: otherwise a request waits for one.
+    // Opens the connection beforehand, because a request would otherwise wait for one.
     let server = Server::lasting(move |request| {
         let step = match request.method.as_str() {
             "GET" => request.target.rsplit('/').next().unwrap_or_default().to_owned(),

@@ -1,5 +1,5 @@
-//! A process that ends leaves no unrepeatable write halfway: it waits for the request in flight,
-//! starts no other, and the next process continues from there.
+//! A process that is told to exit leaves no unrepeatable write half done: it waits for the request
+//! in flight and starts no other, and the next process continues from there.
 #![cfg(unix)]
 
 use std::process::{Child, Command, Stdio};
@@ -15,7 +15,7 @@ use crate::runs::in_terminal;
 use crate::server::{Server, json as answer};
 use crate::{Place, Ran};
 
-/// How long a write takes: longer than an ending process needs to notice the signal.
+/// How long a write takes: longer than an exiting process needs to notice the signal.
 const SLOW: Duration = Duration::from_millis(900);
 
 /// The exit code of a command whose run waits for a person.
@@ -80,7 +80,7 @@ fn ended(child: Child) -> Ran {
     }
 }
 
-/// The only run that was not started by another run.
+/// The only run that is not a child of another run.
 fn only(place: &Place) -> Value {
     let listed = place.run(["runs", "--json"]).ends(0).json();
     let runs = listed["runs"].as_array().expect("a list");
@@ -94,8 +94,8 @@ fn statuses(run: &Value) -> Vec<&str> {
     steps.map(|step| step["status"].as_str().expect("a status")).collect()
 }
 
-/// The first write is known to have happened, the second was not started, and the process that
-/// takes the run up sends only that one.
+/// Asserts that the first write is known to have happened, that the second was not started, and
+/// that the process resuming the run sends only the second.
 fn is_left_between_two_writes(server: &Server, place: &Place) {
     let run = only(place);
     assert_eq!(statuses(&run), ["succeeded", "pending"], "{run}");
@@ -107,7 +107,7 @@ fn is_left_between_two_writes(server: &Server, place: &Place) {
     assert_ne!(sent[0].header("idempotency-key"), sent[1].header("idempotency-key"));
 }
 
-/// Kills a run while its first write is in flight: nobody drives it any more.
+/// Kills a run while its first write is in flight, which leaves it undriven.
 fn killed(place: &Place, server: &Server) -> String {
     let mut child = begun(place, &["run", "two.yaml"]);
     until_seen(server, 1);
@@ -134,7 +134,7 @@ fn the_plan_of_an_interrupted_run_is_what_resuming_does() {
         .collect();
     assert_eq!(verdicts, ["will ask a person", "will run"], "{json}");
     assert_eq!(json["forecast"]["writes"], json!({"least": 1, "most": 2}));
-    // Nothing was changed, and resuming does what the plan said.
+    // The plan changed nothing, and resuming does what the plan predicted.
     assert_eq!(only(&place)["waiting"][0]["kind"], "adrift");
     place.run(["resume", &run]).ends(4);
     let view = only(&place);
@@ -195,7 +195,7 @@ fn client(place: &Place, arguments: &[&str]) -> Client {
     client
 }
 
-/// A server over a pipe, for each of the two contracts.
+/// Covers a server over a pipe for each of the two contracts.
 #[test]
 fn a_server_whose_client_leaves_waits_for_a_write() {
     for arguments in [&["--surface", "workflows"][..], &["--surface", "workflowlookup"]] {
@@ -210,7 +210,7 @@ fn a_server_whose_client_leaves_waits_for_a_write() {
     }
 }
 
-/// A run whose process died, and which sends a request as soon as it is taken up.
+/// Leaves a run whose process died, and which sends a request soon after it is resumed.
 fn left(place: &Place) {
     place.put("later.yaml", &TWO.replace("steps:", "steps:\n  - {id: z, wait: 300ms}"));
     let child = begun(place, &["run", "later.yaml"]);
@@ -248,8 +248,8 @@ fn a_server_that_is_stopped_waits_for_a_write() {
     is_left_after_the_first_write(&place);
 }
 
-/// Whoever lets a child run continue is told about its parent, and stays until the parent rests
-/// too.
+/// A command that lets a child run continue also reports the parent, and stays until the parent
+/// stops as well.
 #[test]
 fn a_parent_continues_when_its_child_does() {
     let (server, place) = things();
@@ -261,7 +261,7 @@ fn a_parent_continues_when_its_child_does() {
     assert!(ran.out.contains(&format!("{id}  above  continues")), "{}", ran.out);
     let run = only(&place);
     assert_eq!((&run["status"], server.seen().len()), (&json!("succeeded"), 2), "{run}");
-    // The same for a program, which is told only about the run that it named.
+    // With `--json`, only the named run is reported.
     place.run(["run", "above.yaml", "--json"]).ends(PERSON);
     let above = only(&place);
     let child = above["waiting"][0]["run_id"].as_str().expect("an id");
@@ -269,7 +269,7 @@ fn a_parent_continues_when_its_child_does() {
     assert_eq!((&only(&place)["status"], server.seen().len()), (&json!("succeeded"), 4));
 }
 
-/// A follower of a run is told when the process that drives it dies, and does not wait forever.
+/// A command following a run notices when the driving process dies, and does not wait forever.
 #[test]
 fn a_follower_is_told_when_the_driver_dies() {
     let (server, place) = things();
@@ -285,7 +285,7 @@ fn a_follower_is_told_when_the_driver_dies() {
     assert_eq!(only(&place)["status"], "waiting", "{}", ran.err);
 }
 
-/// A paused run waits for its request, in the process that drives it.
+/// Pausing a run waits for the request in flight in the driving process.
 #[test]
 fn a_run_that_is_paused_waits_for_its_write() {
     let (server, place) = things();
@@ -299,7 +299,7 @@ fn a_run_that_is_paused_waits_for_its_write() {
     assert_eq!(server.seen().len(), 2, "each was sent once");
 }
 
-/// A closed terminal or a shutdown is no reason to leave a write halfway.
+/// A closed terminal or a shutdown must not leave a write half done.
 #[test]
 fn a_termination_signal_waits_for_the_write_in_flight() {
     for told in [Signal::TERM, Signal::HUP] {
@@ -315,7 +315,7 @@ fn a_termination_signal_waits_for_the_write_in_flight() {
     }
 }
 
-/// A pause reaches the runs of steps as well: nothing new begins in them either.
+/// Pausing a run also pauses its child runs: nothing new starts in them.
 #[test]
 fn a_pause_reaches_the_run_of_a_step() {
     let (server, place) = things();
@@ -330,7 +330,7 @@ fn a_pause_reaches_the_run_of_a_step() {
     assert_eq!(server.seen().len(), 1, "the second write was not begun");
 }
 
-/// A finished command leaves nothing behind that others would have to check.
+/// A finished command leaves no files that other processes would have to check.
 #[test]
 fn a_finished_process_leaves_no_files() {
     let place = Place::with(&[("set.yaml", "workflow: set\nsteps: [{id: a, set: {x: 1}}]\n")]);

@@ -1,5 +1,5 @@
-//! A failing or full disk, a jumping clock, concurrent processes: through the real binary. The run
-//! is not lost, the message names the next action, and other runs continue.
+//! A failing or full disk, a jumping clock and concurrent processes, through the real binary. No
+//! run is lost, the message names the next action, and other runs continue.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -38,7 +38,7 @@ fn newest(place: &Place) -> Option<Value> {
     listed["runs"].as_array().expect("a list").first().cloned()
 }
 
-/// Brings a run to its end, and returns how it ended.
+/// Brings a run to its end and returns its final view.
 fn settled(place: &Place, run: &str) -> Value {
     for _ in 0..10 {
         let view = place.run(["show", run, "--json"]).ends(0).json();
@@ -56,15 +56,15 @@ fn settled(place: &Place, run: &str) -> Value {
     unreachable!("{}", place.run(["show", run]).err);
 }
 
-/// The failure is reported with its remedy and its exit code.
+/// Asserts that the failure is reported with its exit code and a hint.
 fn told(ran: &Ran, told: &str) {
     assert_eq!(ran.code, 75, "{told}: {} {}", ran.out, ran.err);
     assert!(ran.err.contains("error[STORAGE_FAILED]"), "{told}: {}", ran.err);
     assert!(ran.err.contains("hint: "), "{told}: {}", ran.err);
 }
 
-/// A disk that fails at any moment ends the process at once. Only what was recorded counts: the run
-/// exists or it does not, and if it does, it can be finished.
+/// A disk that fails at any moment ends the process at once. Only what was recorded counts: if the
+/// run exists, it can be finished.
 #[test]
 fn a_disk_that_fails_loses_no_run() {
     let (_server, place) = things();
@@ -107,8 +107,7 @@ fn a_log_that_cannot_be_moved_costs_no_run() {
     }
 }
 
-/// On a full disk nothing is started and nothing is sent; the run waits for space and then
-/// continues.
+/// On a full disk nothing is started or sent; the run waits for space and then continues.
 #[test]
 fn a_full_disk_stops_before_the_next_side_effect() {
     let (server, place) = things();
@@ -134,7 +133,7 @@ fn a_full_disk_stops_before_the_next_side_effect() {
     }
 }
 
-/// A file that may not grow any more counts as a full disk, whatever the reason.
+/// A file that cannot grow any further counts as a full disk, whatever the reason.
 #[test]
 fn a_file_that_may_not_grow_harms_no_other_run() {
     let (_server, place) = things();
@@ -142,7 +141,7 @@ fn a_file_that_may_not_grow_harms_no_other_run() {
     let first = newest(&place).expect("a run");
     let binary = env!("CARGO_BIN_EXE_milepost");
     for kib in [16, 32, 64, 100, 140] {
-        // In blocks of 512 bytes.
+        // `ulimit -f` counts in blocks of 512 bytes.
         let line = format!("ulimit -f {}; trap '' XFSZ; exec {binary} run two.yaml", kib * 2);
         let mut command = Command::new("sh");
         command.args(["-c", &line]).current_dir(place.path(""));
@@ -161,8 +160,8 @@ fn a_file_that_may_not_grow_harms_no_other_run() {
     place.run(["run", "two.yaml"]).ends(0);
 }
 
-/// A clock that is set back, or was wrong by a day, makes no run wait for the time to come around
-/// again.
+/// A clock that is set back, or that was a day off, must not make a run wait until that time comes
+/// around again.
 #[test]
 fn a_clock_that_jumps_stops_no_run() {
     const DAY: i64 = 86_400_000;
@@ -170,8 +169,8 @@ fn a_clock_that_jumps_stops_no_run() {
     place.put("waits.yaml", "workflow: waits\ntimeout: 7d\nsteps: [{id: a, wait: 200ms}]\n");
     for (first, second) in [(DAY, 0), (0, DAY), (0, -DAY), (-DAY, 0)] {
         let before = newest(&place);
-        // Dies once the run is on disk, by the clock of that moment: the first commit is a
-        // heartbeat. If the second has no run yet, the next process tries.
+        // The process dies once the run is on disk with the time of that clock. The first commit is
+        // a heartbeat; if the run does not exist after the second, the next process tries again.
         let died = (0..20).find_map(|_| {
             let mut command = place.command();
             command.env("MILEPOST_CLOCK", first.to_string());
@@ -190,8 +189,8 @@ fn a_clock_that_jumps_stops_no_run() {
     }
 }
 
-/// Four processes at once, one of them with a failing disk: its run waits for somebody, and the
-/// others do not notice.
+/// Four processes at once, one of them with a failing disk: its run can be resumed later, and the
+/// other processes are unaffected.
 #[test]
 fn four_processes_and_one_that_fails() {
     let (_server, place) = things();
@@ -218,8 +217,8 @@ fn four_processes_and_one_that_fails() {
     }
 }
 
-/// Whoever stops watching releases the run: it is shown as undriven at once, and the next process
-/// need not wait.
+/// An interrupted command releases its run, which is shown as undriven at once; the next process
+/// need not wait for a lease.
 #[test]
 fn an_interrupted_command_leaves_its_run_to_the_next() {
     let server = Server::start(|request| match request.path() {
@@ -258,7 +257,7 @@ fn an_interrupted_command_leaves_its_run_to_the_next() {
     );
     assert_eq!(view["next"], format!("milepost resume {id}"));
     let began = Instant::now();
-    // What it waits for never comes, so this is how it ends.
+    // The response never comes, so the step times out.
     let resumed = place.run(["resume", id]).ends(1);
     assert!(resumed.err.contains("UPSTREAM_TIMEOUT"), "{}", resumed.err);
     assert!(began.elapsed() < Duration::from_secs(5), "it waits for nobody's lease");

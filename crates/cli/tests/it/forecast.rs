@@ -1,4 +1,4 @@
-//! What `resume --plan` predicts is what a server counts afterwards.
+//! Compares the prediction of `resume --plan` with the requests that a server counts afterwards.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use crate::crash::THINGS;
 use crate::runs::{in_terminal, last};
 use crate::server::{Server, json as answer};
 
-/// Workflows in which requests named `bad` are refused for as long as the test wants.
+/// Workflows whose `bad` requests are rejected for as long as the test chooses.
 const SCENARIOS: [(&str, &str); 7] = [
     (
         "sequence",
@@ -96,7 +96,7 @@ const WAYS: [&[&str]; 9] = [
     &["--from", "start", "--latest"],
 ];
 
-/// A server that counts.
+/// A server that counts requests.
 struct Counter {
     server: Server,
     refuses: Arc<AtomicBool>,
@@ -116,7 +116,7 @@ impl Counter {
         Counter { server, refuses }
     }
 
-    /// Requests so far, and how many of them were writes.
+    /// The number of requests so far, and how many of them were writes.
     fn paid(&self) -> [u64; 2] {
         let seen = self.server.seen();
         let writes = seen.iter().filter(|request| request.method != "GET").count();
@@ -124,7 +124,8 @@ impl Counter {
     }
 }
 
-/// Does what a run waits for until it waits for nothing, and returns how often an agent had to.
+/// Answers whatever the run waits for until it waits for nothing, and returns the number of agent
+/// submissions.
 fn attend(place: &Place, run: &str) -> u64 {
     let handed_in = AtomicU64::new(0);
     for _ in 0..20 {

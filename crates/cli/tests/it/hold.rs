@@ -1,5 +1,5 @@
-//! An approval covers exactly what was shown, through the real binary: a different request is asked
-//! about again, the same one is not.
+//! An approval covers exactly what was shown: a different request needs another approval, the same
+//! one does not.
 
 use serde_json::json;
 
@@ -20,7 +20,7 @@ steps:
     headers: {X-Of: "${{ steps.look.output.id }}"}
 "#;
 
-/// A folder with a run that waits for an approval, its server, and another server.
+/// A folder with a run that waits for an approval, the run's server, and a second server.
 struct Asked {
     place: Place,
     server: Server,
@@ -54,10 +54,10 @@ impl Asked {
     }
 }
 
-/// Something that happens between the question and the approval.
+/// A change between the question and the approval.
 type Change = fn(&Asked);
 
-/// Changes to a catalog do not affect a run until a person moves the run there.
+/// Changes to a catalog do not affect a run until a person moves the run to the new version.
 #[test]
 fn a_different_request_is_asked_about_again() {
     let another: [(&str, Change); 3] = [

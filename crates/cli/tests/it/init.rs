@@ -1,5 +1,5 @@
-//! `milepost init` with the real binary: what it creates validates and runs, and existing files
-//! stay.
+//! `milepost init` with the real binary: the files it creates validate and run, and existing files
+//! are kept.
 
 use std::fs;
 
@@ -38,11 +38,11 @@ fn the_sample_validates_and_runs_on_the_mock() {
     let run = place.say(&format!("{next} --json")).ends(0).out;
     let last: Value = serde_json::from_str(run.lines().last().expect("a line")).expect("JSON");
     assert_eq!(last["status"], "succeeded");
-    // The catalog belongs to the project, and nothing is wrong with any of it.
+    // The catalog belongs to the project, and `doctor` finds nothing wrong.
     assert!(!place.root.path().join("home/.config").exists());
     place.say("doctor").ends(0);
     for name in MADE {
-        // A project can be moved: only the record says where the catalog came from.
+        // A project can be moved: only the catalog's record contains its origin.
         let elsewhere = name.ends_with("shop-api.toml");
         let root = place.root.path().display().to_string();
         assert!(elsewhere || !place.text(name).contains(&root), "{name}");
@@ -75,8 +75,8 @@ fn a_missing_folder_is_created() {
     let mut there = place.command();
     there.current_dir(place.path("my project"));
     finish(there.args(["run", "order-report", "--mock"]), "").ends(0);
-    // A variable that takes precedence over the project is reported, and the project is complete
-    // all the same.
+    // A variable that takes precedence over the project is reported, but the project is still
+    // complete.
     let mut command = place.command();
     command.env("REGISTRY_CONFIG_PATH", "elsewhere.toml").args(["init", "other"]);
     let ran = finish(&mut command, "").ends(0);

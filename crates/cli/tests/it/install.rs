@@ -1,5 +1,5 @@
-//! `milepost mcp install …` with the real binary, on configurations as clients and people leave
-//! them.
+//! `milepost mcp install …` with the real binary, on configuration files as clients and people
+//! leave them.
 
 use std::fs;
 use std::io::Write;
@@ -104,7 +104,7 @@ GOOSE_MODE: smart_approve
 const DESKTOP: &str =
     r#"{"globalShortcut": "Ctrl+Space", "mcpServers": {"fs": {"command": "fs", "args": ["/"]}}}"#;
 
-/// A client, a scope, the location of its file, and the contents.
+/// A client, a scope, the path of its file, and the file's contents.
 type Case = (&'static str, &'static str, &'static str, &'static str);
 
 const CASES: [Case; 10] = [
@@ -137,7 +137,7 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).expect("reads")
 }
 
-/// Reads JSON with comments independently of the product: removes comments, then trailing commas.
+/// Parses JSON with comments independently of the product: removes comments, then trailing commas.
 fn plain_json(text: &str) -> Value {
     let (mut plain, mut chars) = (String::new(), text.chars().peekable());
     let mut quoted = false;
@@ -196,7 +196,7 @@ fn servers(client: &str, text: &str) -> Value {
     }
 }
 
-/// YAML as read by `PyYAML`, which shares nothing with our reader.
+/// Parses YAML with `PyYAML`, which shares no code with our parser.
 fn by_python(text: &str) -> Option<Value> {
     let script = "import json, sys, yaml; \
                   json.dump(yaml.safe_load(sys.stdin.buffer.read().decode()), sys.stdout)";
@@ -214,7 +214,7 @@ fn finish_any(command: &mut Command, input: &str) -> Option<Vec<u8>> {
     output.status.success().then_some(output.stdout)
 }
 
-/// Clients with a strict parser can still read what they could read before.
+/// A client with a strict parser can still parse the file if it could before.
 fn stays_strict(client: &str, before: &str, after: &str) {
     let strict =
         |text: &str| serde_json::from_str::<Value>(text.trim_start_matches('\u{feff}')).map(drop);
@@ -223,7 +223,7 @@ fn stays_strict(client: &str, before: &str, after: &str) {
     }
 }
 
-/// Every line is unchanged and in order; one may have gained a comma.
+/// Asserts that every line is kept in order; one line may have gained a comma.
 fn keeps_lines(before: &str, after: &str) {
     let mut lines = after.lines();
     let mut commas = 0;
@@ -240,7 +240,7 @@ fn keeps_lines(before: &str, after: &str) {
     assert!(commas <= 1, "{after}");
 }
 
-/// The entry that each client is given.
+/// The entry that each client gets.
 fn expected(client: &str, command: &str) -> Value {
     match client {
         "claude-code" => json!({"type": "stdio", "command": command, "args": ["mcp"], "env": {}}),
@@ -289,7 +289,7 @@ fn installing_and_removing_changes_nothing_else() {
             install(&place, &format!("{words} --uninstall")).ends(0);
             assert_eq!(read(&path), before, "{client}");
             install(&place, &words).ends(0);
-            // The same without the receipt: there were other servers.
+            // Uninstalls again, this time without the receipt.
             fs::remove_dir_all(at(&place, "home/.local")).expect("removes");
             install(&place, &format!("{words} --uninstall")).ends(0);
             let exact = read(&path) == before;
@@ -373,7 +373,7 @@ fn later_changes_by_others_are_kept() {
     let place = Place::new();
     let path = at(&place, "home/.cursor/mcp.json");
     install(&place, "cursor").ends(0);
-    // A client that rewrites its file.
+    // Simulates a client that rewrites its file.
     let mut whole = plain_json(&read(&path));
     whole["mcpServers"]["other"] = json!({"url": "https://other.test"});
     put(&place, "home/.cursor/mcp.json", &whole.to_string());
@@ -458,7 +458,7 @@ fn a_different_entry_is_replaced_only_with_force() {
         install(&place, &format!("{client} --uninstall")).ends(0);
         assert!(!read(&path).contains("milepost"), "{}", read(&path));
     }
-    // An entry that somebody typed, or that a client rewrote, is as good as ours.
+    // An entry that a person typed or a client rewrote is as good as ours.
     let place = Place::new();
     let ours = json!({"mcpServers": {"milepost": {
         "command": BINARY, "args": ["mcp"], "env": {"MILEPOST_TOKEN": "x"}, "timeout": 9,
@@ -467,7 +467,7 @@ fn a_different_entry_is_replaced_only_with_force() {
     let done = install(&place, "claude-code --json").ends(0).json();
     assert_eq!((&done["action"], &done["written"]), (&json!("unchanged"), &json!(false)));
     assert_eq!(read(&path), ours.to_string());
-    // A disabled entry is not.
+    // A disabled entry is not accepted.
     let start = format!("command = '{BINARY}'\nargs = ['mcp']");
     let off = format!("[mcp_servers.milepost]\n{start}\nenabled = false\n");
     put(&place, "home/.codex/config.toml", &off);
@@ -525,7 +525,7 @@ fn output_for_people() {
     assert!(ran.err.ends_with(undo), "{}", ran.err);
 }
 
-/// Credentials of other servers, and of an existing entry, are never shown.
+/// Credentials of other servers, or in an existing entry, are never shown.
 #[test]
 fn no_credential_in_the_file_is_shown() {
     const KEY: &str = "sk-1234567890";
@@ -646,7 +646,7 @@ mod unix {
         assert_eq!(mode(&path), 0o640);
         install(&place, "claude-code --uninstall").ends(0);
         assert_eq!(mode(&path), 0o640);
-        // Clients keep credentials in these.
+        // Clients keep credentials in this file.
         install(&place, "codex").ends(0);
         assert_eq!(mode(&at(&place, "home/.codex/config.toml")), 0o600);
     }
@@ -666,7 +666,7 @@ mod unix {
         install(&place, "claude-code").ends(0);
         install(&place, "claude-code --uninstall").ends(8);
         set_mode(&path, 0o644);
-        // Only root can give files away, and no mode stops root.
+        // Only root can change a file's owner, and permissions do not stop root.
         if chown(&path, Some(12345), None).is_ok() {
             let ran = install(&place, "claude-code --uninstall").ends(8);
             assert!(ran.err.contains("belongs to another user"), "{}", ran.err);
@@ -699,7 +699,7 @@ mod unix {
         install(&place, "claude-code --uninstall").ends(0);
         assert_eq!(read(&real), CLAUDE);
 
-        // A link that comes with a project leads nowhere outside it.
+        // A link inside a project must not lead outside it.
         let outside = put(&place, "home/.cursor/mcp.json", "{}");
         symlink(at(&place, "home/.cursor"), at(&place, "work/.cursor")).expect("links");
         symlink(&outside, at(&place, "work/.mcp.json")).expect("links");
@@ -732,7 +732,7 @@ mod unix {
             done["entry"]["command"].as_str().expect("is text").to_owned()
         };
         assert_eq!(told("cursor", &path(&[&folder])), "milepost");
-        // A program started without a shell cannot resolve a bare name.
+        // A program that is started without a shell cannot resolve a bare name.
         let whole = folder.join("milepost").display().to_string();
         assert_eq!(told("claude-desktop", &path(&[&folder])), whole);
         let first = at(&place, "first");

@@ -1,8 +1,8 @@
-//! Real processes are killed at random moments, several at a time: nothing that was acknowledged is
-//! lost, and nothing that must not be repeated is repeated.
+//! Kills real processes at random moments, several at a time. Nothing that was acknowledged may be
+//! lost, and nothing unrepeatable may be repeated.
 //!
-//! Players bring runs to their end, each of their processes with a hunter behind it. What a process
-//! printed before it died is recorded, and at the end of a run all of it must be there.
+//! Players bring runs to their end, and a hunter chases each of their processes. The output of each
+//! process before its death is recorded, and when a run ends, all of it must be in the journal.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,15 +21,15 @@ use crate::crash::whole_lines;
 use crate::runs::depot;
 use crate::server::{Server, json as answer};
 
-/// Players at the same time, beside the one that saves workflows.
+/// The number of concurrent players, besides the one that saves workflows.
 const PLAYERS: usize = 3;
-/// How many processes of each kind must be killed while alive.
+/// How many live processes of each kind must be killed.
 const WANTED: [(&str, usize); 6] =
     [("run", 40), ("submit", 45), ("approve", 45), ("resume", 45), ("save", 70), ("mcp", 60)];
-/// When hunting counts as hopeless. No test measures time with it.
+/// The time after which the hunt is given up. No test measures time with it.
 const PATIENCE: Duration = Duration::from_mins(4);
 
-/// Everything that a run can wait for, with unrepeatable writes in between.
+/// Waits for everything that a run can wait for, with unrepeatable writes in between.
 const PLAYED: &str = r#"
 workflow: played
 concurrency: 2
@@ -47,7 +47,7 @@ steps:
 final_output: {p: "${{ steps.p.output }}", q: "${{ steps.q.output }}"}
 "#;
 
-/// A pseudo-random generator that is good enough to choose moments.
+/// A pseudo-random generator, good enough to choose moments.
 struct Dice(u64);
 
 impl Dice {
@@ -57,12 +57,12 @@ impl Dice {
     }
 }
 
-/// What all players share.
+/// State shared by all players.
 struct Hunt {
     place: Place,
-    /// Requests by their idempotency key.
+    /// Requests, counted by their idempotency key.
     ledger: Arc<Mutex<BTreeMap<String, usize>>>,
-    /// Processes that were killed while alive, by kind.
+    /// Processes killed while alive, by kind.
     hits: Mutex<BTreeMap<&'static str, usize>>,
     began: Instant,
     _server: Server,
@@ -72,11 +72,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("nobody panics")
 }
 
-/// How a hunted process ended.
 struct Ended {
     killed: bool,
     code: Option<i32>,
-    /// The complete lines that it printed.
+    /// The complete lines that the process printed.
     lines: Vec<Value>,
 }
 
@@ -97,7 +96,7 @@ impl Hunt {
         Hunt { place, ledger, hits, began: Instant::now(), _server: server }
     }
 
-    /// Whether enough processes were killed.
+    /// Whether enough processes have been killed.
     fn is_over(&self) -> bool {
         assert!(self.began.elapsed() < PATIENCE, "only {:?} were killed", lock(&self.hits));
         WANTED.iter().all(|(kind, _)| self.has_enough(kind))
@@ -116,17 +115,17 @@ impl Hunt {
         self.place.run(["show", run, "--json"]).ends(0).json()
     }
 
-    /// Events of a run as they are on disk.
+    /// The events of a run on disk.
     fn logs(&self, run: &str) -> Vec<Value> {
         whole_lines(self.place.run(["logs", run, "--json"]).ends(0).out.as_bytes())
     }
 }
 
-/// Kills processes, and learns how long processes of a kind live.
+/// Kills processes, and learns how long processes of each kind live.
 struct Hunter<'h> {
     hunt: &'h Hunt,
     dice: Dice,
-    /// The window in milliseconds within which a process of a kind is killed.
+    /// The time window in milliseconds in which a process of each kind is killed.
     spans: BTreeMap<&'static str, u64>,
 }
 
@@ -142,7 +141,7 @@ impl Hunter<'_> {
         let mut child = self.spawn(words, typed);
         std::thread::sleep(moment);
         match typed {
-            // Not the terminal, but the process in it.
+            // Kills the process inside the terminal, not the terminal.
             Some(_) => kill_inner(&child),
             None => drop(child.kill()),
         }
@@ -174,13 +173,13 @@ impl Hunter<'_> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("starts");
         let mut stdin = child.stdin.take().expect("is piped");
-        // A dead process does not read its input.
+        // A dead process does not read its input, so a failed write is fine.
         drop(stdin.write_all(typed.unwrap_or_default().as_bytes()));
         child
     }
 
-    /// Calls a tool of a server, which is killed some time after the call; returns its answer if
-    /// there was one before that.
+    /// Calls a tool of a server and kills the server some time after the call. Returns the answer
+    /// if one arrived in time.
     fn call(&mut self, tool: &str, arguments: &Value) -> Option<Value> {
         let moment = self.moment("mcp");
         let mut command = self.hunt.place.command();
@@ -208,7 +207,7 @@ impl Hunter<'_> {
         self.hunt.hit("mcp");
         let mut lines = whole_lines(&out).into_iter();
         let mut answer = lines.find(|line| line["id"] == 2)?;
-        // An earlier submission that was never answered may have been accepted by this very server.
+        // An earlier submission whose answer was never read may have been accepted by this server.
         if answer["result"]["structuredContent"]["error_code"] == "STEP_NOT_DUE" {
             return None;
         }
@@ -235,7 +234,7 @@ fn kill_inner(terminal: &Child) {
         };
         if fs::read_link(format!("/proc/{child}/exe")).is_ok_and(|exe| exe == ours) {
             let child = child.parse().ok().and_then(Pid::from_raw).expect("is a process");
-            // It may have just ended by itself.
+            // The process may have just exited by itself.
             let _ = kill_process(child, Signal::KILL);
             return;
         }
@@ -243,13 +242,13 @@ fn kill_inner(terminal: &Child) {
     }
 }
 
-/// What was acknowledged about one run, and what was sent to it.
+/// The acknowledgements and submissions of one run.
 #[derive(Default)]
 struct Record {
     run: String,
     /// Events that were printed.
     printed: Vec<Value>,
-    /// Every text that was submitted for a step, the latest last; and the one that was accepted.
+    /// Every text that was submitted for a step, latest last, and the text that was accepted.
     handed_in: BTreeMap<String, (Vec<String>, Option<String>)>,
     approved: Vec<String>,
     decided: Vec<String>,
@@ -296,7 +295,7 @@ impl Player<'_> {
             let view = self.hunter.hunt.show(&record.run);
             match view["status"].as_str().expect("a status") {
                 "succeeded" => return record.check(self.hunter.hunt, &view),
-                // A server that is still alive may have taken it up.
+                // A server that is still alive may be driving the run.
                 "running" => std::thread::yield_now(),
                 "waiting" => self.answer(record, &view["waiting"][0]),
                 other => unreachable!("{other}: {view}"),
@@ -344,14 +343,15 @@ impl Player<'_> {
             self.hunter.hunt("submit", &words, None).lines.into_iter().next()
         };
         if let Some(told) = told {
-            // Somebody submitted it and died before reading the answer: then this one is too late.
+            // An earlier process may have submitted the step and died before reading the answer;
+            // then this submission is too late.
             if told["accepted"] == true {
                 *accepted = Some(text);
             }
         }
     }
 
-    /// Settles a request with what the server knows about it.
+    /// Settles a request according to what the server knows about it.
     fn decide(&mut self, record: &mut Record, step: &str) {
         let run = record.run.clone();
         assert!(!record.decided.contains(&step.to_owned()), "{run}: `{step}` is asked for again");
@@ -376,7 +376,8 @@ impl Record {
         self.printed.extend(ended.lines.iter().filter(|line| line["event"].is_string()).cloned());
     }
 
-    /// Everything acknowledged is there, and each request was sent no more often than allowed.
+    /// Asserts that everything acknowledged is present, and that no request was sent more often
+    /// than allowed.
     fn check(&self, hunt: &Hunt, view: &Value) {
         let logs = hunt.logs(&self.run);
         for event in &self.printed {
@@ -413,7 +414,7 @@ impl Record {
     }
 }
 
-/// Saves the same workflow again and again.
+/// Saves the same workflow over and over.
 fn save(hunter: &mut Hunter<'_>) {
     let hunt = hunter.hunt;
     let text = |number: usize| {
@@ -429,7 +430,8 @@ fn save(hunter: &mut Hunter<'_>) {
         let words = ["workflow", "save", "saved.yaml", "--overwrite", "--json"];
         let ended = hunter.hunt("save", &words, None);
         let there = fs::read_to_string(&path).unwrap_or_default();
-        // Complete, whoever wrote it, and never older than what was acknowledged.
+        // The file is complete, whoever wrote it, and never older than the last acknowledged
+        // version.
         let mark = there.lines().next().and_then(|line| line.rsplit(' ').next()?.parse().ok());
         let found: usize = mark.unwrap_or(0);
         assert!(found == 0 && there.is_empty() || there == text(found), "{there}");

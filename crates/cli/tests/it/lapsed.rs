@@ -12,7 +12,7 @@ const ASKS: &str = "workflow: asks\nsteps:\n  - {id: draft, set: {x: 1}}\n  \
      - id: ok\n    depends_on: [draft]\n    \
      approve: {message: Go on?, expires: 1s, on_reject: {to: draft}}\n";
 
-/// A run whose question expired, and its id.
+/// A run with an expired question, and the run's id.
 fn lapsed() -> (Place, String) {
     let place = Place::with(&[("asks.yaml", ASKS)]);
     let run = last(&place.run(["run", "asks.yaml", "--json"]).ends(4));
@@ -62,14 +62,14 @@ fn it_is_too_late_to_answer_and_the_run_goes_on_without() {
     let planned = place.run(["resume", &run, "--plan", "--json"]).ends(0).json();
     assert_eq!(planned["plan"][1]["verdict"], "will fail", "{planned}");
     assert_eq!(planned["plan"][1]["why"], "nobody answered `ok` in time", "{planned}");
-    // An expired question fails the step: it is not a rejection, which would go back.
+    // An expired question fails the step; unlike a rejection, it does not go back.
     let ran = place.run(["resume", &run]).ends(1);
     assert!(ran.err.contains("nobody answered `ok` in time"), "{}", ran.err);
     let logs = place.run(["logs", &run, "--json"]).ends(0).out;
     assert!(logs.contains("\"run_failed\"") && !logs.contains("\"went_back\""), "{logs}");
 }
 
-/// The deadline of a whole run also ends its questions, for people and for agents.
+/// The deadline of a run also ends its questions, both for people and for agents.
 #[test]
 fn a_run_whose_time_is_up_asks_nothing() {
     const ASKS: &str = "workflow: short\ntimeout: 1s\nsteps:\n  - {id: ok, approve: Go on?}\n";

@@ -1,4 +1,4 @@
-//! The log of the real binary: what is in it, where it goes, and what is never in it.
+//! The log of the real binary: its contents, its destination, and values that must never be in it.
 
 use std::fs;
 use std::path::Path;
@@ -9,11 +9,11 @@ use crate::client::Client;
 use crate::server::{Reply, Server, json as answer};
 use crate::{Place, finish};
 
-/// Put wherever a value can appear, with characters that are escaped there.
+/// Put everywhere a value can appear, with characters that need escaping there.
 const CANARY: &str = "Kanarien/vogel+0042=&q!";
-/// The same value as encoded in a path or a query.
+/// The canary as encoded in a path or a query.
 const ESCAPED: &str = "Kanarien%2Fvogel%2B0042";
-/// A value that is not secret, but must not be logged either.
+/// A value that is not secret but must not be logged either.
 const GIVEN: &str = "wert-0815";
 
 const API: &str = r"
@@ -87,7 +87,7 @@ fn nothing_is_logged_by_default() {
     let plain = place.run(run).ends(0).quiet();
     let logged = place.run(run.into_iter().chain(["--log", "trace"])).ends(0);
     assert!(logged.err.contains(" INFO ") && logged.err.contains("milepost::call"));
-    // Whatever is logged, the result stays the same.
+    // Logging does not change the result.
     let kinds = |out: &str| -> Vec<Value> {
         let events = out.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
         events.map(|event| event["event"].clone()).collect()
@@ -113,7 +113,7 @@ fn a_run_is_logged_line_by_line() {
     let start = done.iter().find(|line| line["operation"] == "workflow.run").expect("it is told");
     assert_eq!(start["outcome"], "ok");
     assert!(start["duration_ms"].is_u64() && start["correlation_id"].is_string());
-    // Its operations have the same correlation id.
+    // The operation and the run share the correlation id.
     assert_eq!(started["spans"][0]["correlation_id"], start["correlation_id"]);
     assert_eq!(start["spans"][0]["run_id"], id);
     let sent = with(&lines, "request sent");
@@ -148,7 +148,7 @@ fn the_log_file_is_private_and_appended_to() {
     assert!(both.starts_with(&first) && both.len() > first.len());
     let mode = fs::metadata(place.path("log.txt")).expect("is there").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    // Lines go where the path leads, and never to a pipe that nobody reads.
+    // Log lines never follow a link or go to a pipe that nobody reads.
     std::os::unix::fs::symlink("log.txt", place.path("link")).expect("links");
     std::os::unix::fs::symlink("nowhere", place.path("away")).expect("links");
     rustix::fs::mkfifoat(rustix::fs::CWD, place.path("pipe"), rustix::fs::Mode::RUSR)
@@ -170,7 +170,7 @@ fn an_invalid_filter_is_refused_unless_it_is_rust_log() {
         "{}",
         ran.err
     );
-    // A filter that asks for more than exists is refused with a clear message.
+    // A filter for unknown targets is refused with a clear message.
     let ran = place.run(["workflow", "list", "--log", "trace,hyper=trace"]).ends(2);
     assert!(ran.err.contains("only these targets are logged"), "{}", ran.err);
     // A misspelt target would log nothing.
@@ -192,7 +192,7 @@ fn an_invalid_filter_is_refused_unless_it_is_rust_log() {
     assert!(finish(&mut all, "").ends(0).err.contains("operation done"));
 }
 
-/// The canary must not appear in any encoding, nor any other value.
+/// Asserts that neither the canary, in any encoding, nor any other value appears.
 fn silent(what: &str, text: &str) {
     let encoded = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, CANARY);
     for spelling in [CANARY, ESCAPED, &ESCAPED.to_lowercase(), &encoded, GIVEN] {
@@ -200,7 +200,7 @@ fn silent(what: &str, text: &str) {
     }
 }
 
-/// Filters that ask for more than there is.
+/// Filters that request more than is available.
 const GREEDY: &str = "trace,hyper=trace,hyper_util=trace,reqwest=trace,rmcp=trace,rustls=trace,\
                       h2=trace,tokio=trace,milepost=trace";
 
@@ -225,7 +225,7 @@ fn a_secret_is_in_no_log_at_any_level() {
     let command = ["command", "run", "depot", "parts:update", "-p", &call, "--yes"];
     let to = ["--log", "trace", "--log-file", "log"];
     place.run(command.into_iter().chain(["--body", "{}"]).chain(to)).ends(0);
-    // It was sent: a test that sends nothing proves nothing.
+    // The canary must have been sent: a test that sends nothing proves nothing.
     let seen = server.seen();
     assert!(seen.iter().any(|one| one.target.contains(ESCAPED)), "{seen:?}");
     assert!(seen.iter().all(|one| one.header("x-key") == Some(CANARY)), "{seen:?}");
@@ -234,7 +234,7 @@ fn a_secret_is_in_no_log_at_any_level() {
     silent("the log", &log);
 }
 
-/// A client of `milepost mcp` that logs everything.
+/// Connects a client to a `milepost mcp` that logs everything.
 fn agent(place: &Place) -> Client {
     let mut command = place.command();
     command.args(["mcp", "--surface", "workflows", "--log-format", "json"]);
@@ -281,7 +281,7 @@ fn a_failure_has_the_same_correlation_id_for_the_client_and_the_log() {
         let failed = with(&lines, "request failed");
         let told = failed.iter().find(|line| line["correlation_id"] == number);
         assert!(told.is_some_and(|line| line["error_code"] == code), "{number} {code}: {log}");
-        // It is also the correlation id of the whole request.
+        // The same correlation id belongs to the whole request.
         let answered = with(&lines, "request answered");
         let request = answered.iter().find(|line| line["spans"][0]["correlation_id"] == number);
         assert!(request.is_some_and(|line| line["outcome"] == "failed"), "{number}: {log}");

@@ -1,4 +1,4 @@
-//! The real binary in isolation: its own home, its own working directory, no colours.
+//! Tests of the real binary in isolation: its own home and working directory, and no colours.
 
 mod agent;
 mod canary;
@@ -74,7 +74,7 @@ use tempfile::TempDir;
 
 /// A valid manifest.
 const SOUND: &str = "workflow: sound\nsteps: [{id: a, prompt: Look}]\n";
-/// A manifest with one mistake that has a fix.
+/// A manifest with one mistake that can be fixed.
 const SLIP: &str = "workflow: slip # keep\nsteps:\n  - id: a # keep me too\n    promt: Look\n";
 
 /// An isolated folder to run the binary in.
@@ -125,7 +125,7 @@ impl Place {
             .env_clear()
             .env("HOME", self.root.path().join("home"))
             .env("NO_COLOR", "1")
-            // People answer at once, except where a test needs them to wait.
+            // Answers are accepted immediately, except where a test needs a delay.
             .env("MILEPOST_ARRIVES_MS", "0")
             .env("COLUMNS", "80");
         command
@@ -135,7 +135,7 @@ impl Place {
         finish(self.command().args(arguments), "")
     }
 
-    /// `milepost workflow …` with arguments separated by spaces.
+    /// Runs `milepost workflow` with arguments separated by spaces.
     fn workflow(&self, arguments: &str) -> Ran {
         self.run(["workflow"].into_iter().chain(arguments.split(' ')))
     }
@@ -150,7 +150,7 @@ fn finish(command: &mut Command, input: &str) -> Ran {
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.spawn().expect("starts");
     let mut stdin = child.stdin.take().expect("is piped");
-    // A command that does not read its input may have ended before it is written.
+    // A command that does not read its input may exit before the input is written.
     drop(stdin.write_all(input.as_bytes()));
     drop(stdin);
     let output = child.wait_with_output().expect("ends");
@@ -182,7 +182,7 @@ impl Ran {
     }
 }
 
-/// The name of a file without its folders.
+/// The file name of a path.
 fn base(path: &Value) -> &str {
     let path = Path::new(path.as_str().expect("is text"));
     path.file_name().and_then(OsStr::to_str).expect("has a name")

@@ -9,10 +9,9 @@ use serde_json::Value;
 use crate::Place;
 use crate::catalog::SHOP;
 
-/// The API of the examples: its lists are paged, and its ids have a pattern.
+/// The API of the examples. Its lists are paginated and its ids have a pattern.
 const EXAMPLE: &str = include_str!("../../../../examples/shop.yaml");
 
-/// A running mock.
 struct Mock {
     child: Child,
     address: String,

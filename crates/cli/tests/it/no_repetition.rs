@@ -1,5 +1,5 @@
-//! Finished work is not repeated by accident, however a run is continued: not in the run of a step,
-//! not after an answer that could not be read, and not because an agent starts over.
+//! Finished work is not repeated by accident, however a run is continued: not in a child run, not
+//! after an unreadable response, and not because an agent starts over.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -55,8 +55,8 @@ fn writes(server: &Server) -> usize {
     server.seen().iter().filter(|request| request.method == "POST").count()
 }
 
-/// The run of a step resumes where it failed when its parent resumes, as often as needed, and the
-/// plan says what that costs.
+/// When a parent resumes, its child run resumes where it failed, as often as needed, and the plan
+/// states the cost.
 #[test]
 fn succeeded_steps_of_an_inner_run_are_kept() {
     let (server, place) = things(2);
@@ -72,7 +72,7 @@ fn succeeded_steps_of_an_inner_run_are_kept() {
     assert_eq!(writes(&server), 2, "that of the child and that behind it");
 }
 
-/// A step's run that somebody finished separately counts as done.
+/// A child run that was finished separately counts as done.
 #[test]
 fn an_inner_run_finished_separately_is_accepted() {
     let (server, place) = things(1);
@@ -86,14 +86,14 @@ fn an_inner_run_finished_separately_is_accepted() {
     assert_eq!(writes(&server), 2);
 }
 
-/// How a parent run with this budget ends.
+/// Runs the parent workflow with this budget and returns its final view.
 fn above_with(place: &Place, budget: &str, exit: i32) -> Value {
     let text = ABOVE.replace("steps:", &format!("budget: {{{budget}}}\nsteps:"));
     place.put("above.yaml", &text);
     last(&place.run(["run", "above.yaml", "--json"]).ends(exit))
 }
 
-/// A step's run spends from its parent's budget, and no more than is left there.
+/// A child run spends from its parent's budget, and no more than is left there.
 #[test]
 fn a_budget_covers_the_runs_of_steps() {
     let (server, place) = things(0);
@@ -111,7 +111,7 @@ fn a_budget_covers_the_runs_of_steps() {
     assert_eq!(shown["waiting"][0]["kind"], "budget", "{shown}");
 }
 
-/// What a step's run spent before it failed is not counted again when it resumes.
+/// The spending of a child run before it failed is not counted again when it resumes.
 #[test]
 fn spending_of_an_inner_run_is_counted_once() {
     let (server, place) = things(1);
@@ -127,7 +127,7 @@ fn spending_of_an_inner_run_is_counted_once() {
     assert_eq!(server.seen().len(), 3, "there is none left for the write above");
 }
 
-/// Nobody gets around a budget by resuming the run of a step whose parent has ended.
+/// A budget cannot be circumvented by resuming a child run whose parent has ended.
 #[test]
 fn spending_outside_any_budget_needs_a_person() {
     let (server, place) = things(1);
@@ -141,7 +141,7 @@ fn spending_outside_any_budget_needs_a_person() {
     assert_eq!(server.seen().len(), 3);
 }
 
-/// Resuming from the start means repeating everything.
+/// Resuming from the start repeats everything.
 #[test]
 fn from_the_start_is_from_the_start() {
     let (server, place) = things(1);
@@ -151,7 +151,7 @@ fn from_the_start_is_from_the_start() {
     assert_eq!(writes(&server), 3);
 }
 
-/// An answer that cannot be read, or a redirect that is not followed, does not prove that nothing
+/// An unreadable response, or a redirect that is not followed, does not prove that nothing
 /// happened.
 #[test]
 fn an_unusable_answer_leaves_the_outcome_unknown() {
@@ -175,7 +175,7 @@ fn agent_on(place: &Place) -> Agent {
     Agent::connect(place, &["--surface", "workflows"])
 }
 
-/// Calls a tool, with the confirmation that it asked for.
+/// Calls a tool again with the confirmation it requested.
 fn insisted(agent: &mut Agent, tool: &str, arguments: &Value) -> Value {
     let told = agent.ask(tool, arguments)["result"]["structuredContent"].take();
     let next = &told["next"]["arguments"];
@@ -186,7 +186,8 @@ fn insisted(agent: &mut Agent, tool: &str, arguments: &Value) -> Value {
     agent.ask(tool, &again)["result"]["structuredContent"].take()
 }
 
-/// An agent cannot settle what a person must settle by stopping the run and starting over.
+/// An agent cannot settle an unknown outcome by stopping the run and starting over; only a person
+/// can settle it.
 #[test]
 fn an_agent_cannot_settle_an_unknown_outcome() {
     let server = Server::start(|_| Reply::HangUp);
@@ -198,14 +199,14 @@ fn an_agent_cannot_settle_an_unknown_outcome() {
     let told = insisted(&mut agent, "workflow_resume", &json!({"run_id": id}));
     assert_eq!(told["error_code"], "PRESENCE_REQUIRED", "{told}");
     assert_eq!(writes(&server), 1, "{told}");
-    // Neither can a script: a person has to say so at a terminal.
+    // Neither can a script: a person has to confirm at a terminal.
     let refused = place.run(["resume", &id, "--yes"]).ends(8);
     assert!(refused.err.contains("may have taken effect") || refused.err.contains("terminal"));
     in_terminal(&place, &format!("resume {id} --yes"), "y\n");
     assert_eq!(writes(&server), 2);
 }
 
-/// Nor can it repeat what succeeded.
+/// An agent cannot repeat a write that succeeded.
 #[test]
 fn an_agent_cannot_repeat_a_write() {
     let (server, place) = things(0);
@@ -220,7 +221,8 @@ fn an_agent_cannot_repeat_a_write() {
     assert_eq!(writes(&server), 1);
 }
 
-/// A question that was answered with no does not disappear because a newer text no longer asks it.
+/// A question that was answered with no does not disappear because a newer manifest no longer asks
+/// it.
 #[test]
 fn an_agent_cannot_edit_a_question_away() {
     let (server, place) = things(0);
@@ -245,8 +247,8 @@ fn an_agent_cannot_edit_a_question_away() {
     }
 }
 
-/// An approval covers the texts of inner workflows, which the run pinned when it started: a text
-/// that was swapped since is not run.
+/// An approval covers the inner workflows that the run pinned when it started: one that was swapped
+/// since is not run.
 #[test]
 fn a_workflow_that_was_swapped_is_not_run() {
     let (server, place) = things(0);
@@ -268,8 +270,8 @@ fn a_workflow_that_was_swapped_is_not_run() {
     assert!(bodies.iter().all(|body| !body.contains("swapped")), "{bodies:?}");
 }
 
-/// The placeholder of a secret can only be replaced as a whole, so nothing else may be done with
-/// it; and a secret that an API echoes is not passed on.
+/// The placeholder of a secret is only replaced as a whole, so nothing else may be done with it;
+/// and a secret that an API echoes is not passed on.
 #[test]
 fn a_secret_can_only_be_passed_on() {
     let text = |value: &str| {
@@ -307,7 +309,8 @@ fn a_secret_can_only_be_passed_on() {
     assert!(!sent[1].contains("verysecretvalue"), "{sent:?}");
 }
 
-/// A client with the work profile runs existing workflows, and none of its own in any spelling.
+/// A client with the work profile can run existing workflows, but none of its own, however it
+/// spells them.
 #[test]
 fn the_work_profile_accepts_no_workflow_text() {
     let (server, place) = things(0);
@@ -319,7 +322,7 @@ fn the_work_profile_accepts_no_workflow_text() {
     assert_eq!(writes(&server), 0);
 }
 
-/// Only a person can grant more attempts, however the run is started again.
+/// Only a person can grant more attempts, however the run is restarted.
 #[test]
 fn an_agent_cannot_grant_itself_more_attempts() {
     let (_server, place) = things(0);

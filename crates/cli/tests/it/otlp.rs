@@ -1,5 +1,5 @@
-//! Spans for an OpenTelemetry collector, here a test server on loopback. Run with `cargo nextest
-//! run --workspace --features milepost-cli/otlp -E 'test(otlp)'`.
+//! Spans sent to an OpenTelemetry collector, here a test server on loopback. Run with `cargo
+//! nextest run --workspace --features milepost-cli/otlp -E 'test(otlp)'`.
 
 use serde_json::json;
 
@@ -89,7 +89,7 @@ fn without_a_collector_nothing_changes() {
         command.args(["workflow", "list"]).env("OTEL_EXPORTER_OTLP_ENDPOINT", value);
         finish(&mut command, "")
     };
-    // Nobody listens there, and nobody waits for long.
+    // An unreachable collector neither fails nor delays the command.
     list("http://127.0.0.1:1").ends(0).quiet();
     list("").ends(0).quiet();
     let ran = list("no url").ends(2);

@@ -1,5 +1,4 @@
-//! What commands print with `--json`, checked against the schemas that `milepost schema output`
-//! prints.
+//! Checks the `--json` output of commands against the schemas that `milepost schema output` prints.
 
 use serde_json::Value;
 
@@ -10,7 +9,7 @@ const ASKS: &str = "workflow: asks\nsteps:\n  - {id: ok, approve: Go on?}\n";
 const FAILS: &str = "workflow: fails\nsteps:\n  - {id: b, fail: no luck}\n";
 const SHOP: &str = include_str!("../../../../examples/shop.yaml");
 
-/// Commands in an order in which each finds what it needs; `RUN` is the newest run.
+/// Commands in an order in which each finds what it needs; `RUN` stands for the newest run.
 const CALLS: &[(&str, &str)] = &[
     ("milepost", ""),
     ("run", "run asks.yaml"),

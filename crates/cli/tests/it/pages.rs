@@ -1,4 +1,4 @@
-//! `milepost docs` with the real binary: every page for users is included unchanged.
+//! `milepost docs` with the real binary: every user-facing page is included unchanged.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ fn every_page_is_printed_unchanged() {
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     let pages: Vec<String> = names
         .filter_map(|name| name.strip_suffix(".md").map(str::to_owned))
-        // Whoever builds from source has the files.
+        // Left out of the binary: people who build from source have the file.
         .filter(|name| name != "ARCHITECTURE")
         .collect();
     let listed = place.say("docs --json").ends(0).quiet().json();

@@ -1,5 +1,5 @@
-//! Leaving a question with Ctrl-C says that nothing was decided and how to come back, and leaves
-//! the terminal as it was.
+//! Leaving a prompt with Ctrl-C reports that nothing was decided and how to come back, and restores
+//! the terminal.
 #![cfg(target_os = "linux")]
 
 use std::process::Command;
@@ -14,7 +14,7 @@ const STRICT: &str = "workflow: strict\nsteps:\n  - id: look\n    prompt: Look a
 const PIN: &str = "tr0mbone-7";
 const INTERRUPT: &str = "\u{3}";
 
-/// Types keys at the questions of a command; then the shell prints the terminal's settings.
+/// Types keys at the prompts of a command; afterwards the shell prints the terminal's settings.
 fn at_terminal(place: &Place, line: &str, keys: &[&str]) -> Ran {
     let binary = env!("CARGO_BIN_EXE_milepost");
     let line = format!("{binary} {line}; code=$?; echo; stty -a; exit $code");
@@ -29,7 +29,7 @@ fn at_terminal(place: &Place, line: &str, keys: &[&str]) -> Ran {
     typed(&mut command, keys)
 }
 
-/// Leaves the last question of a command with Ctrl-C.
+/// Leaves the last prompt of a command with Ctrl-C.
 fn left(place: &Place, line: &str, keys: &[&str], told: &str) {
     let ran = at_terminal(place, line, &[keys, &[INTERRUPT]].concat());
     assert_eq!(ran.code, 130, "{line}: {}", ran.out);

@@ -1,4 +1,4 @@
-//! `--quiet` with all kinds of commands: results, questions and errors, and nothing else.
+//! `--quiet` with all kinds of commands prints results, questions and errors, and nothing else.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ const LOOKS: &str = "workflow: looks\nsteps: [{id: look, run: 'depot parts:get'}
 /// Prepares a folder for a command.
 type Prepare<'p> = &'p dyn Fn(&Place);
 
-/// Runs a command with and without `--quiet`, each in a folder of its own: the results are the
+/// Runs a command with and without `--quiet`, each time in a fresh folder: the results are the
 /// same, and `--quiet` prints nothing else.
 fn check(prepare: impl Fn(&Place), arguments: &str) -> (Ran, Ran) {
     let run = |more: &[&str]| {
@@ -71,7 +71,7 @@ fn remarks_are_suppressed() {
     }
 }
 
-/// The questions are the result of `inbox`.
+/// For `inbox`, the questions are the result.
 #[test]
 fn questions_are_still_shown() {
     let place = Place::new();
@@ -98,7 +98,7 @@ fn errors_are_still_shown() {
     }
 }
 
-/// A folder with a catalog whose server is rate limited, or not.
+/// A folder with a catalog that points to this server.
 fn depot(server: &Server) -> Place {
     let place = Place::with(&[("depot.yaml", API), ("looks.yaml", LOOKS)]);
     place.run(["catalog", "import", "depot.yaml", "--base-url", &server.url, "-q"]).ends(0).quiet();
@@ -134,7 +134,7 @@ fn a_failed_run_says_why_and_resumes_silently() {
     assert!(!ran.err.contains("next:") && !ran.err.contains('→'), "{}", ran.err);
     let runs = place.say("runs --json").ends(0).json();
     let run = runs["runs"][0]["run_id"].as_str().expect("an id").to_owned();
-    // The plan is a result, and so is the output.
+    // Both the plan and the output are results.
     let ran = place.run(["resume", &run, "-q"]).ends(0).quiet();
     assert!(ran.out.contains("look") && ran.out.ends_with("{\n  \"parts\": 3\n}\n"), "{}", ran.out);
 }
@@ -151,7 +151,7 @@ fn a_run_that_waits_for_a_person_asks_and_one_that_waits_for_an_agent_is_silent(
     assert_eq!(ran.err.lines().count(), 2, "and nothing else: {}", ran.err);
     let runs = place.say("runs --json -q").ends(0).quiet().json();
     let run = runs["runs"][0]["run_id"].as_str().expect("an id").to_owned();
-    // A person who is asked must know what: without a terminal the question is all there is.
+    // Without a terminal, the question itself must still be shown.
     let ran = place.run(["approve", &run, "-q"]);
     assert!(ran.code != 0 && ran.err.contains("approval ok: Go on?"), "{}", ran.err);
 }

@@ -1,5 +1,5 @@
-//! A client without a library, at the first protocol revision: it uses everything once, in both
-//! styles of calling.
+//! A client without a library, at the first protocol revision. It uses everything once, in both
+//! calling styles.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ const TOOLS: [&str; 5] = [
     "workflow_validate_json",
 ];
 
-/// Calls a tool by its own name and through `tools/call`; both must answer the same.
+/// Calls a tool by its own name and through `tools/call`; both answers must be the same.
 fn call(client: &mut Client, tool: &str, arguments: &Value) -> Value {
     let bare = client.call(tool, arguments);
     let params = json!({"name": tool, "arguments": arguments});

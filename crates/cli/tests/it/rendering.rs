@@ -1,4 +1,4 @@
-//! What people see: the line, a caret exactly under the fault, and the fix.
+//! Diagnostics as people see them: the source line, a caret exactly under the fault, and the fix.
 
 use std::fmt::Write;
 
@@ -217,7 +217,7 @@ fn only_the_source_is_wider_than_the_terminal() {
     }
 }
 
-/// Fragments that put findings at the ends of lines, inside wide characters and across lines.
+/// Fragments that place findings at line ends, inside wide characters and across lines.
 const PIECES: &[&str] = &[
     "workflow: a\n",
     "steps:\n",
@@ -263,7 +263,7 @@ fn every_finding_can_be_rendered() {
     let place = Place::new();
     let mut seed = 7_u64;
     let mut next = |below: usize| {
-        // Knuth's generator: the same documents every time.
+        // Knuth's generator, which yields the same documents every time.
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(seed >> 33).expect("fits") % below
     };

@@ -1,4 +1,4 @@
-//! The server under input that no client should send, in amounts that no client would.
+//! The server under input that no client should send, in quantities that no client would.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::Place;
 use crate::client::{self, Client, GUIDES};
 
-/// Set by the full test run: tests that benefit from more time then take it.
+/// Set by the full test run: tests that benefit from more time then use it.
 const FULL: &str = "MILEPOST_TEST_FULL";
 
 fn step(id: &str) -> Value {
@@ -26,7 +26,7 @@ fn guide(id: &str, name: &str, steps: &[Value]) -> String {
     guide.to_string()
 }
 
-/// A folder with one guide of two steps, `sound`.
+/// A folder with `sound`, a guide of two steps.
 fn place() -> Place {
     Place::with(&[("guides/sound.json", &guide("sound", "Sound", &[step("one"), step("two")]))])
 }
@@ -51,7 +51,8 @@ impl Noise {
     }
 }
 
-/// A line, and the start of its answer: `id` and error code, or nothing for success.
+/// A line and its expected answer: the `id` and the error code, if any. `None` if the line gets no
+/// answer.
 type Exchange = (String, Option<(Value, Option<i64>)>);
 
 fn exchange(kind: usize, id: usize) -> Exchange {
@@ -104,7 +105,7 @@ fn ten_thousand_mixed_lines_are_answered_once_and_in_order() {
     assert_eq!(client.heard(), None);
 }
 
-/// Characters that JSON is made of.
+/// Characters that are significant in JSON.
 const MARKS: &[u8] = b" \"{}[]:,0\\u\n";
 
 /// Noise, noise in lines, or a correct message with some bytes replaced.
@@ -152,7 +153,7 @@ fn noise_is_survived() {
     assert_eq!(client.close().code, Some(0));
 }
 
-/// The peak memory of a process in bytes, where the system tells.
+/// The peak memory of a process in bytes, where the system reports it.
 fn peak_memory(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -163,7 +164,7 @@ fn peak_memory(pid: u32) -> Option<u64> {
 fn a_line_of_64_mib_is_refused_and_not_kept() {
     let place = place();
     let mut client = Client::connect(&place);
-    // Memory of the program itself does not count: a test build maps about 32 MiB.
+    // Excludes the memory of the program itself: a test build maps about 32 MiB.
     let before = peak_memory(client.pid()).unwrap_or_default();
     client.write(b"{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"ping\", \"params\": {\"a\": \"");
     let piece = vec![b'a'; 64 * 1_024];
@@ -177,7 +178,7 @@ fn a_line_of_64_mib_is_refused_and_not_kept() {
     assert!(answer["error"]["data"].to_string().contains("4194304"), "{answer}");
     client.ping();
     if let Some(bytes) = peak_memory(client.pid()) {
-        // As much as one message may have, and the growth of its buffer.
+        // Enough for one message of the maximum size and the growth of its buffer.
         assert!(bytes - before < 16 << 20, "{bytes} bytes after {before}");
     }
 }
@@ -190,8 +191,8 @@ fn a_message_may_arrive_in_pieces_cut_anywhere() {
     let message = json!({"jsonrpc": "2.0", "id": id, "method": "ping"}).to_string() + "\n";
     let message = message.as_bytes();
     for cut in 0..=message.len() {
-        // One write has a complete message and the first piece: once the former is answered, the
-        // latter has been read, and the second piece arrives alone.
+        // One write contains a complete message and the first piece of another. Once the former is
+        // answered, the first piece has been read, and the second piece arrives alone.
         let mut first = json!({"jsonrpc": "2.0", "id": cut, "method": "ping"}).to_string();
         first.push('\n');
         client.write(&[first.as_bytes(), &message[..cut]].concat());
@@ -215,7 +216,7 @@ fn a_server_whose_output_is_closed_ends() {
     drop(child.stdout.take());
     let mut input = child.stdin.take().expect("is piped");
     input.write_all(b"{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"ping\"}\n").expect("is open");
-    // Input stays open: only the closed output can be the reason.
+    // Input stays open, so only the closed output can be the reason.
     let exit = client::exit(&mut child, &errors, Duration::from_secs(5));
     let exit = exit.unwrap_or_else(|| {
         drop(child.kill());
@@ -231,7 +232,7 @@ mod signals {
 
     use super::*;
 
-    /// Sends `SIGTERM` once its input ends: a shell that is already running does so at once.
+    /// Sends `SIGTERM` right after `work`, from a shell that is already running.
     fn signal_after(pid: u32, work: impl FnOnce()) {
         let script = format!("read go; kill -TERM {pid}");
         let mut shell = Command::new("sh");
@@ -267,7 +268,7 @@ mod signals {
         let output = "a".repeat(300) + "!";
         for round in 0..50 {
             let mut client = Client::connect(&place);
-            // A quick request, and one that is still being answered when the signal comes.
+            // A quick request, or one that is still being answered when the signal arrives.
             let (method, params) = match round % 2 {
                 0 => ("workflow_list", Value::Null),
                 _ => (
@@ -376,7 +377,7 @@ fn an_edit_is_served_by_the_very_next_call() {
     let place = place();
     let mut client = Client::connect(&place);
     assert_eq!(name_of(&mut client, "sound"), "Sound");
-    // All of the same size, and faster than the clock of a file system ticks.
+    // All versions have the same size, and are written faster than the file system's clock ticks.
     for number in 100..300 {
         let name = format!("Edit {number}");
         let text = guide("sound", &name, &[step("one")]);

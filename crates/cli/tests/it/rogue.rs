@@ -1,4 +1,4 @@
-//! A program with a shell of the same user that wants an approval without the person.
+//! A program with a shell of the same user that tries to get an approval without the person.
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
@@ -16,7 +16,7 @@ const ASKED: &str = "workflow: asked\nsteps:\n  - {id: ok, approve: Make it?}\n 
      - {id: make, run: depot parts:create, depends_on: [ok]}\n";
 const PIN: &str = "tr0mbone-7";
 
-/// Types an answer whenever a question was asked, in a terminal of its own.
+/// Runs a command in its own terminal and types an answer at each question.
 pub(crate) fn terminal(place: &Place, line: &str, answers: &[&str]) -> Ran {
     let mut command = Command::new("script");
     command.env("MILEPOST_ARRIVES_MS", "0");
@@ -28,7 +28,7 @@ pub(crate) fn terminal(place: &Place, line: &str, answers: &[&str]) -> Ran {
     typed(&mut command, answers)
 }
 
-/// Types answers into what `script` runs, one per question.
+/// Types answers into the program that `script` runs, one per question.
 pub(crate) fn typed(command: &mut Command, answers: &[&str]) -> Ran {
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().expect("starts");
@@ -38,14 +38,14 @@ pub(crate) fn typed(command: &mut Command, answers: &[&str]) -> Ran {
     let mut byte = [0];
     while reading.read(&mut byte).is_ok_and(|read| read > 0) {
         out.push(byte[0]);
-        // A question ends with a colon or a choice, and a space.
+        // A question ends with a colon or a choice, followed by a space.
         let open = out.ends_with(b": ") || out.ends_with(b"] ");
         let about = String::from_utf8_lossy(&out[asked..]).into_owned();
         let asks = ["PIN", "again", "[y/N]", "Value of", "What ", "Result as JSON"];
         if open && asks.iter().any(|word| about.contains(word)) {
             asked = out.len();
             match left.next() {
-                // Keys other than letters are typed without a line ending.
+                // Control keys are typed without a line ending.
                 Some(answer) if answer.starts_with(char::is_control) => {
                     drop(typing.write_all(answer.as_bytes()));
                 }
@@ -59,7 +59,7 @@ pub(crate) fn typed(command: &mut Command, answers: &[&str]) -> Ran {
     Ran { code, out: String::from_utf8_lossy(&out).into_owned(), err: String::new() }
 }
 
-/// Without a terminal, as one program starts another.
+/// Runs a command without a terminal, as one program starts another.
 pub(crate) fn bare(place: &Place, arguments: &[&str], typed: &str) -> Ran {
     let mut command = Command::new("setsid");
     command
@@ -90,7 +90,7 @@ impl Victim {
         Victim::of(ASKED, 4, || answer(201, &json!({})))
     }
 
-    /// With a run of a workflow that waits.
+    /// Starts a run of this workflow, which waits.
     fn of(text: &str, code: i32, said: impl Fn() -> Reply + Send + Sync + 'static) -> Victim {
         let server = Server::start(move |_| said());
         let place = Place::with(&[("depot.yaml", DEPOT), ("asked.yaml", text)]);
@@ -106,7 +106,7 @@ impl Victim {
         self.place.root.path().join("home/.local/share/milepost").display().to_string()
     }
 
-    /// Nothing was decided, and nothing was sent.
+    /// Asserts that nothing was decided and nothing was sent.
     fn is_unharmed(&self, how: &str) {
         let shown = self.place.run(["show", &self.run, "--json"]).ends(0).json();
         assert_eq!(shown["status"], "waiting", "{how}");
@@ -139,7 +139,7 @@ fn a_program_cannot_approve() {
 fn a_row_written_into_the_journal_decides_nothing() {
     let victim = Victim::new();
     let (place, run) = (&victim.place, victim.run.as_str());
-    // A decision that the person made in another run, to be replayed.
+    // A decision by the person in another run, for the rogue to replay.
     let other = start(place, 4);
     let said = terminal(place, &format!("approve {other}"), &[PIN]);
     assert_eq!(said.code, 0, "{}", said.out);
@@ -175,7 +175,7 @@ fn a_row_written_into_the_journal_decides_nothing() {
 fn a_decision_in_a_copied_journal_does_not_count() {
     let victim = Victim::new();
     let run = victim.run.as_str();
-    // The rogue copies everything, sets a PIN of its own there, and decides.
+    // The rogue copies everything, sets its own PIN in the copy, and decides.
     let lair = Place::with(&[("depot.yaml", DEPOT)]);
     let theirs = lair.root.path().join("home/.local/share");
     std::fs::create_dir_all(&theirs).expect("made");
@@ -194,7 +194,7 @@ fn a_decision_in_a_copied_journal_does_not_count() {
     victim.is_unharmed("a copy");
 }
 
-/// In every way that needs no person; none of them counts.
+/// Asserts that the command is refused in every way that does not involve the person.
 fn is_refused(place: &Place, words: &[&str]) {
     bare(place, words, "y\n").ends(8);
     bare(place, words, &format!("{PIN}\ny\n")).ends(8);
@@ -221,7 +221,7 @@ fn an_output_cannot_be_made_up_after_failed_attempts() {
     let shown = place.run(["show", run, "--json"]).ends(0).json();
     assert_eq!(shown["status"], "canceled");
     assert_eq!(victim.server.seen().len(), 0);
-    // The person may.
+    // The person is allowed to.
     let line = format!("resume {run} --set 'a={{}}' --reason x --yes");
     let said = terminal(place, &line, &[PIN]);
     assert_eq!(said.code, 0, "{}", said.out);
@@ -242,7 +242,7 @@ fn the_outcome_of_a_write_cannot_be_made_up() {
     let said = terminal(place, &format!("decide {run} --outcome did-not-happen"), &[PIN]);
     assert_eq!(said.code, 4, "{}", said.out);
     assert_eq!(victim.server.seen().len(), sent + 1);
-    // The person's own answer, replayed by somebody else: it was about the first attempt.
+    // Replays the person's own answer, which was about the first attempt.
     let program = "import sqlite3, sys\n\
          db = sqlite3.connect(sys.argv[1] + '/runs.db')\n\
          rows = db.execute(\"select * from inbox where data like '%did_not%'\")\n\
@@ -265,7 +265,7 @@ fn the_outcome_of_a_write_cannot_be_made_up() {
     assert_eq!(victim.server.seen().len(), sent + 1);
 }
 
-/// The command that a run names as the next one can be typed as printed.
+/// The command that a run suggests next can be typed as printed.
 #[test]
 fn a_person_is_asked_for_the_outcome_of_a_write() {
     let victim = Victim::of(WRITES, 4, || Reply::HangUp);
@@ -304,7 +304,7 @@ fn nobody_can_raise_their_own_budget() {
     assert_eq!(victim.server.seen().len(), 2);
 }
 
-/// Routes of `milepost serve` that would approve something, if they existed.
+/// Tries routes of `milepost serve` that would approve something if they existed.
 #[test]
 fn the_server_has_no_way_to_approve() {
     let victim = Victim::new();
@@ -356,11 +356,11 @@ fn a_guessed_pin_is_locked() {
         let said = terminal(place, &format!("approve {run}"), &[guess]);
         assert_ne!(said.code, 0, "{}", said.out);
     }
-    // Even the right one comes too late.
+    // Even the correct PIN comes too late.
     let said = terminal(place, &format!("approve {run}"), &[PIN]);
     assert_ne!(said.code, 0, "{}", said.out);
     victim.is_unharmed("guesses");
-    // The guesser cannot reset the number of wrong guesses.
+    // The rogue cannot reset the count of wrong guesses.
     let file = std::path::Path::new(&victim.data()).join("person.json");
     let kept = std::fs::read_to_string(&file).expect("reads");
     let reset = kept.replace("\"wrong\": 5", "\"wrong\": 0");
@@ -371,8 +371,7 @@ fn a_guessed_pin_is_locked() {
     victim.is_unharmed("a count that was set back");
 }
 
-/// If the file with the public key is missing, nothing starts that a person would have to decide
-/// on.
+/// If the file with the public key is missing, no run starts that would need a person's decision.
 #[test]
 fn a_missing_pin_file_stops_new_runs() {
     let victim = Victim::new();
@@ -385,7 +384,7 @@ fn a_missing_pin_file_stops_new_runs() {
     victim.is_unharmed("a removed file");
 }
 
-/// A configuration that approves by itself is a decision too.
+/// A configuration that approves automatically is a decision too.
 #[test]
 fn a_program_cannot_write_its_own_policy() {
     let victim = Victim::new();

@@ -1,4 +1,5 @@
-//! Runs through the real binary: started, failed, resumed, submitted to, decided, killed.
+//! Runs through the real binary: starting, failing, resuming, submitting, deciding and killing
+//! them.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -46,7 +47,7 @@ pub(crate) fn depot(server: &Server) -> Place {
     place
 }
 
-/// Answers everything, and counts writes by their idempotency key.
+/// Answers every request, and counts writes by their idempotency key.
 fn counting() -> (Server, Arc<Mutex<BTreeMap<String, usize>>>) {
     let ledger: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
     let kept = Arc::clone(&ledger);
@@ -231,7 +232,7 @@ steps:
   - {id: make, run: depot parts:create, depends_on: [ok], body: {name: "${{ inputs.name }}"}}
 "#;
 
-/// Runs a command in a terminal of its own, and types into it.
+/// Runs a command in its own terminal, and types into it.
 pub(crate) fn in_terminal(place: &Place, line: &str, typed: &str) -> Ran {
     let mut command = Command::new("script");
     command.env("MILEPOST_ARRIVES_MS", "0");
@@ -248,7 +249,7 @@ const ASKING: &str = "workflow: asking\nsteps: [{id: ok, approve: Go on?}]\n";
 const WORKING: &str = "workflow: working\nsteps: [{id: look, prompt: Look}]\n";
 const PARENT: &str = "workflow: parent\nsteps: [{id: a, run: workflow CHILD}]\n";
 
-/// A follower of a run is told when the run of one of its steps waits.
+/// A command following a run is notified when a child run waits.
 #[test]
 fn a_run_waits_with_the_run_of_its_step() {
     for (child, text, code, kind) in
@@ -276,7 +277,7 @@ fn a_run_waits_with_the_run_of_its_step() {
         let second = place.run(words).ends(0).json();
         assert_ne!(second["runs"][0]["run_id"], first.json()["runs"][0]["run_id"]);
         match child {
-            // The waiting inner run is as good a name for the question.
+            // The question can also be answered under the id of the waiting child run.
             "asking" => {
                 let said = in_terminal(&place, &format!("approve {run}"), "y\n").ends(0).out;
                 assert!(said.contains(&format!("{run}  waits for {inner}, which asks:")), "{said}");
@@ -288,7 +289,7 @@ fn a_run_waits_with_the_run_of_its_step() {
     }
 }
 
-/// If several runs ask, the person says which one is meant.
+/// If several runs ask, the person selects one.
 #[test]
 fn several_questions_are_told_apart() {
     let place = Place::with(&[("child.yaml", ASKING)]);
@@ -305,7 +306,7 @@ fn several_questions_are_told_apart() {
     }
 }
 
-/// A run that has ended cannot be canceled, and nobody is asked about it.
+/// Canceling a run that has ended does nothing and asks for no confirmation.
 #[test]
 fn a_run_that_has_ended_is_not_canceled() {
     let place = Place::with(&[("sums.yaml", "workflow: sums\nsteps: [{id: a, set: {b: 1}}]\n")]);
@@ -342,7 +343,7 @@ fn only_a_person_at_a_terminal_decides() {
     assert_eq!(place.run(["show", &id, "--json"]).ends(0).json()["status"], "succeeded");
 }
 
-/// Another server is another request: the approval is void, and both requests are shown.
+/// A request to another server voids the approval, and both requests are shown.
 #[test]
 fn a_request_to_another_server_is_asked_about_again() {
     let (first, _) = counting();
@@ -371,8 +372,7 @@ const FORM: &str = "workflow: form\nsteps:\n  - id: ok\n    approve:\n      \
      required: [n]\n        properties: {n: {type: integer}, why: {type: string}}\n\
      final_output: '${{ steps.ok.output }}'\n";
 
-/// Every field of a form is asked for, and the user's name comes from the system, not from a
-/// variable.
+/// Every form field is asked for, and the user's name comes from the system rather than a variable.
 #[test]
 fn a_question_says_what_it_asks_and_whom() {
     let own = milepost_store::user();
@@ -392,7 +392,7 @@ fn a_question_says_what_it_asks_and_whom() {
     let run = begun();
     let id = run["run_id"].as_str().expect("an id");
     in_terminal(&place, &format!("approve {id} --answer answer.json"), "y\n").ends(0);
-    // Pretending to be somebody else does not answer their question.
+    // Pretending to be somebody else does not answer a question meant for them.
     place.put("form.yaml", &FORM.replace("BY", "somebody-else"));
     let run = begun();
     let id = run["run_id"].as_str().expect("an id");
@@ -426,7 +426,7 @@ fn wrong_arguments_are_reported_as_such() {
     assert!(ran.err.contains("found \"bcd\""), "{}", ran.err);
 }
 
-/// The configuration of runs: who approves, with what proof, and what may be spent.
+/// The configuration of runs: who approves, with what proof, and how much may be spent.
 #[test]
 fn the_configuration_approves_and_limits() {
     let (server, ledger) = counting();
@@ -454,7 +454,7 @@ fn the_configuration_approves_and_limits() {
     place.run(["run", "more.yaml", "-i", "name=bolt"]).ends(0);
 }
 
-/// Running an invalid file shows what to type next.
+/// Running an invalid file shows the command to type next.
 #[test]
 fn an_invalid_file_leads_to_validate() {
     let place = Place::with(&[("slip.yaml", crate::SLIP), ("sound.yaml", crate::SOUND)]);
@@ -467,7 +467,7 @@ fn an_invalid_file_leads_to_validate() {
     assert!(ran.err.contains("hint: name one of its steps: `a`"), "{}", ran.err);
 }
 
-/// The journal stores a cause; readers see what happened and what to type.
+/// The journal stores a cause; readers see what happened and the command to type.
 #[test]
 fn a_failure_is_described_with_commands() {
     let naps = "workflow: naps\ninputs: {until: {type: string}}\nsteps:\n  \
@@ -513,7 +513,7 @@ fn the_last_used_value_is_the_default_of_the_next_run() {
     place.run(["run", "again.yaml"]).ends(2);
 }
 
-/// A header set by the workflow replaces the default one, as the preview shows.
+/// A header set by the workflow replaces the default header, as the preview shows.
 #[test]
 fn a_header_of_the_workflow_is_sent_once_unless_it_belongs_to_the_connection() {
     let (server, _) = counting();
@@ -556,7 +556,7 @@ fn the_example_runs_on_the_mock() {
 fn a_secret_is_in_no_row_and_no_output() {
     const CANARY: &str = "c4n4ry-s3cret-input";
     let server = Server::start(|request: &Request| {
-        // An API that echoes what it was sent.
+        // An API that echoes its input.
         Reply::Answer(
             201,
             vec![("content-type", "text/plain".to_owned())],
@@ -611,12 +611,12 @@ fn a_detached_run_continues_by_itself() {
     let started = place.run(["run", "later.yaml", "--detach", "--json"]).ends(0).quiet().json();
     let id = started["run_id"].as_str().expect("an id").to_owned();
     assert_eq!(started["status"], "running", "{started}");
-    // It finishes by itself, and nothing is lost.
+    // The run finishes by itself, and nothing is lost.
     until(&place, &id, "succeeded");
     let said = place.run(["run", "later.yaml", "--detach"]).ends(0);
     assert!(said.err.contains("later  running  0 of 2 steps"), "{}", said.err);
     assert!(said.err.contains("next: milepost show run_"), "{}", said.err);
-    // A run that cannot start is reported as it is without `--detach`.
+    // A run that cannot start is reported in the same way as without `--detach`.
     let (plain, detached) = ("run slip.yaml", "run slip.yaml --detach");
     assert_eq!(place.say(plain).ends(3).err, place.say(detached).ends(3).err);
     place.say("run nobody --detach --json").ends(6);

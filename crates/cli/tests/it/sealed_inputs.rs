@@ -1,4 +1,4 @@
-//! Secret inputs given to one process, used by the process that takes the run up next.
+//! Secret inputs that one process receives and that the next process driving the run uses.
 
 use std::fs;
 use std::path::Path;
@@ -38,7 +38,7 @@ fn server() -> Server {
     Server::start(|_| answer(201, &json!({})))
 }
 
-/// Whether any file below a folder contains the value.
+/// All files under a folder; asserts that none of them contains the value.
 fn files(below: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut open = vec![below.to_owned()];
@@ -70,9 +70,9 @@ fn an_approval_from_another_process_finds_the_secret() {
     let said = terminal(&place, &format!("approve {run}"), &["y"]);
     assert_eq!(said.code, 0, "{}", said.out);
     assert_eq!(server.last().body, json!({"key": CANARY}).to_string());
-    // It is not kept after the run ends.
+    // The sealed input is deleted when the run ends.
     assert_eq!(sealed(&place), 0);
-    // What a process that was killed while ending the run left behind goes with the run.
+    // A file left by a process that was killed while ending the run is purged with the run.
     let folder = place.root.path().join("home/.local/share/milepost/sealed-inputs");
     fs::write(folder.join(&run), [0xFF; 64]).expect("writes");
     place.run(["runs", "purge", "--yes"]).ends(0);
@@ -84,7 +84,7 @@ fn an_expired_secret_is_asked_for_again() {
     let server = server();
     let (place, run) = waiting(&server);
     let home = place.root.path().join("home/.local/share/milepost/sealed-inputs");
-    // Encrypted with another key, or modified: it cannot be opened.
+    // A file that was encrypted with another key, or modified, cannot be opened.
     fs::write(home.join(&run), [0xFF; 64]).expect("writes");
     let said = terminal(&place, &format!("approve {run}"), &["y"]);
     assert_eq!(said.code, 4, "{}", said.out);
@@ -101,7 +101,7 @@ fn an_expired_secret_is_asked_for_again() {
 fn secret_inputs_are_kept_for_as_long_as_the_configuration_says() {
     let server = server();
     let (place, run) = waiting(&server);
-    // Eight days later it has expired, and the process leaves nothing behind.
+    // Eight days later the input has expired, and the process leaves nothing behind.
     let mut later = place.command();
     later.env("MILEPOST_CLOCK", (8 * 24 * 60 * 60 * 1000_u64).to_string());
     crate::finish(later.args(["resume", &run]), "");

@@ -110,7 +110,7 @@ fn invalid_names_and_values_are_refused() {
             more: milepost docs PARAMS_INVALID
         "]],
     );
-    // A value is never an argument: everybody could see it.
+    // A value is never passed as an argument, where every user could see it.
     secret(&place, "set NAME value", "").ends(2);
     secret(&place, "set LARGE", &"x".repeat(70_000)).ends(2);
     let told = problem(&secret(&place, "remove --json NAME", "").ends(6));
@@ -175,7 +175,7 @@ fn leaving_the_prompt_changes_nothing() {
         script.env("HOME", place.root.path().join("home"));
         crate::rogue::typed(&mut script, &[keys])
     };
-    // Ctrl-C ends it like any other command; Ctrl-D gives no value.
+    // Ctrl-C ends the command as usual; Ctrl-D enters no value.
     let stopped = typed("\u{3}").ends(130);
     assert!(stopped.out.contains("interrupted: nothing was changed"), "{}", stopped.out);
     let ended = typed("\u{4}").ends(7);

@@ -1,4 +1,5 @@
-//! Each attempt keeps the request it sent, and shows it to whoever has to say what became of it.
+//! Each attempt keeps the request it sent, and shows it to the person who has to settle its
+//! outcome.
 
 use serde_json::{Value, json};
 
@@ -13,7 +14,7 @@ const DEPOT: &str = "openapi: 3.1.0\ninfo: {title: Depot, version: 1.0.0}\n\
      - {name: token, in: query, schema: {type: string}}\n      \
      requestBody: {content: {application/json: {schema: {type: object}}}}\n      \
      responses: {'201': {description: ok}}\n";
-/// Three writes that start together.
+/// Three writes that start at the same time.
 const WRITES: &str = r"
 workflow: writes
 concurrency: 4
@@ -29,7 +30,7 @@ steps:
 ";
 const PASS: &str = "pa55-9f3c1d";
 
-/// A run of that workflow, and how it describes itself.
+/// Runs that workflow and returns its view.
 fn started(place: &Place, code: i32) -> Value {
     let (pass, text) = (format!("pass={PASS}"), format!("text={}", "long ".repeat(1_000)));
     let ran = place.run(["run", "writes.yaml", "--json", "-i", &pass, "-i", &text]).ends(code);
@@ -68,7 +69,7 @@ fn a_question_about_an_unknown_outcome_shows_what_was_sent() {
         a["sent_ms"].as_u64().is_some_and(|at| at >= shown["started_ms"].as_u64().unwrap_or(0))
     );
     assert_eq!(asked("b")["body"], r#"{"count":2,"by":"[secret:input:pass]"}"#);
-    // People read the same in words, wherever they are asked.
+    // People see the same in words, wherever they are asked.
     for line in [["show", id].as_slice(), &["inbox"]] {
         let told = place.run(line).ends(0);
         for part in ["/parts/mid", "\"count\":3", key] {
@@ -83,7 +84,7 @@ fn several_unknown_outcomes_are_decided_one_after_the_other() {
     let place = place(&server);
     let run = started(&place, 4);
     let id = run["run_id"].as_str().expect("an id");
-    // Without a terminal nothing is asked, and each step is named as it can be typed.
+    // Without a terminal nothing is asked, and the output shows how to type each step.
     for line in [["decide", id].as_slice(), &["decide", id, "--outcome", "give-up"]] {
         let told = bare(&place, line, "").ends(2);
         for step in ["a", "b", "c"] {
@@ -114,7 +115,7 @@ fn a_succeeded_step_shows_what_was_sent() {
         assert!(told.contains(part), "{part}: {told}");
     }
     assert!(!told.contains("/parts/top"), "{told}");
-    // A long body is cut, and says so.
+    // A long body is truncated and marked as such.
     let long = place.run(["show", id, "long", "--json"]).ends(0).json();
     let sent = &long["steps"][0]["sent"][0];
     assert_eq!(sent["body"].as_str().map(str::len), Some(4096), "{long}");

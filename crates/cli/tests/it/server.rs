@@ -1,4 +1,4 @@
-//! A server on loopback that answers as a test wants.
+//! A server on loopback whose answers are chosen by the test.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -26,7 +26,7 @@ impl Request {
     }
 }
 
-/// What to do with a request.
+/// How to respond to a request.
 pub(crate) enum Reply {
     /// Status, headers and body.
     Answer(u16, Vec<(&'static str, String)>, Vec<u8>),
@@ -41,7 +41,7 @@ pub(crate) fn json(status: u16, body: &serde_json::Value) -> Reply {
     Reply::Answer(status, kind, body.to_string().into_bytes())
 }
 
-/// A server that lives as long as the process.
+/// A server that lives as long as the test process.
 pub(crate) struct Server {
     pub(crate) url: String,
     seen: Arc<Mutex<Vec<Request>>>,

@@ -1,11 +1,11 @@
-//! `milepost completions` and `milepost man` with the real binary: complete, with every command.
+//! `milepost completions` and `milepost man` with the real binary: the output covers every command.
 
 use std::collections::BTreeSet;
 use std::fs;
 
 use crate::Place;
 
-/// Subcommands that clap generates on demand.
+/// Nested commands, which clap builds only on demand.
 const DEEP: &[&str] = &["validate", "import", "set-pin", "purge", "budget", "completions"];
 
 #[test]
@@ -24,7 +24,7 @@ fn every_shell_knows_every_command() {
     place.run(["completions"]).ends(2);
 }
 
-/// Whether the shell accepts what is printed.
+/// Bash accepts the printed script.
 #[test]
 fn bash_reads_its_script() {
     let place = Place::new();
@@ -74,7 +74,7 @@ fn every_command_has_its_page_and_every_option_is_on_it() {
     assert_eq!(again, format!("wrote {} pages to man/man1\n", pages.len()));
 }
 
-/// The words of a command from the name of its page. A few commands contain a dash.
+/// The words of a command, derived from the name of its page. A few commands contain a dash.
 fn words(name: &str) -> Vec<&str> {
     match name {
         "milepost-person-set-pin" => vec!["person", "set-pin"],

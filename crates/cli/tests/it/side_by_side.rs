@@ -1,5 +1,5 @@
-//! Four processes at a time on one directory start runs, submit and decide; those of one of four
-//! users die or have a failing disk. Nobody else notices.
+//! Four processes at a time start runs, submit and decide in one directory. The processes of one of
+//! the four users die or have a failing disk; the other users are unaffected.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -24,14 +24,13 @@ final_output: '${{ steps.p.output }}'
 
 type Ledger = Arc<Mutex<BTreeMap<String, usize>>>;
 
-/// How a process ended, and what it printed.
 struct Ended {
     code: Option<i32>,
     told: Vec<Value>,
 }
 
-/// Starts a process, in a terminal if something has to be typed, and with an injected fault if one
-/// is wanted.
+/// Starts a process, in a terminal if something has to be typed, and with an optional injected
+/// fault.
 fn start(place: &Place, words: &[&str], typed: bool, fault: &str) -> Ended {
     let mut command = place.command();
     if typed {
@@ -48,17 +47,17 @@ fn start(place: &Place, words: &[&str], typed: bool, fault: &str) -> Ended {
     let mut child = command.spawn().expect("starts");
     let mut stdin = child.stdin.take().expect("is piped");
     if typed {
-        // A dead process no longer reads its input.
+        // A dead process no longer reads its input, so a failed write is fine.
         drop(std::io::Write::write_all(&mut stdin, b"y\n"));
     }
     drop(stdin);
     let ended = child.wait_with_output().expect("ends");
-    // A terminal reports a signal by a number of its own.
+    // A terminal reports a signal as an exit code of 128 or more.
     let code = ended.status.code().filter(|code| *code < 128);
     Ended { code, told: whole_lines(&ended.stdout) }
 }
 
-/// A user whose processes are healthy: everything works as if they were alone.
+/// A user with healthy processes: everything works as if no one else were there.
 fn sound(place: &Place, name: &str) -> String {
     let ran = start(place, &["run", "asks.yaml", "--json"], false, "");
     assert_eq!(ran.code, Some(5), "{name}: {:?}", ran.told);
@@ -72,7 +71,7 @@ fn sound(place: &Place, name: &str) -> String {
     run
 }
 
-/// A user whose processes fail: what was acknowledged holds, and the run comes to its end.
+/// A user with failing processes: what was acknowledged holds, and the run reaches its end.
 fn unlucky(place: &Place, ledger: &Ledger, number: usize) -> Option<String> {
     let kinds = ["dies", "dies-after", "io", "late"];
     let fault = format!("{}@commit:{}", kinds[number % 4], 1 + number / 4 % 7);
@@ -88,7 +87,7 @@ fn unlucky(place: &Place, ledger: &Ledger, number: usize) -> Option<String> {
         }
         let kind = waiting["kind"].as_str().unwrap_or_default().to_owned();
         assert!(!acknowledged.contains(&kind), "{fault}: {kind} is asked for again: {view}");
-        // Sooner or later the disk works again.
+        // The disk eventually works again.
         let fault = if look < 6 { fault.as_str() } else { "" };
         let ended = match kind.as_str() {
             "adrift" => {

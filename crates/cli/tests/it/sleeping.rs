@@ -1,4 +1,4 @@
-//! Runs that wait for a time cost one row each, and every one of them wakes in time.
+//! Runs that wait for a point in time cost one row each, and every one of them wakes on time.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -15,17 +15,17 @@ use crate::server::{Reply, Server};
 const NAP: &str = "workflow: nap\ninputs: {at: {type: string}}\n\
     steps:\n  - {id: sleep, wait: \"${{ inputs.at }}\"}\n  - {id: wake, set: {awake: true}}\n";
 
-/// Runs that sleep at the same time.
+/// Sets the number of runs that sleep at the same time.
 const SLEEPERS: &str = "MILEPOST_SLEEPERS";
-/// The period over which their wake-ups are spread.
+/// Sets the period over which their wake-ups are spread.
 const SPREAD: &str = "MILEPOST_SLEEPERS_MS";
-/// The most time it takes to start one.
+/// The maximum time to start one run.
 const STARTING_MS: u64 = 15;
-/// How long nothing happens while they sleep.
+/// How long the test idles while the runs sleep.
 const IDLE: Duration = Duration::from_secs(4);
 /// How late a run may wake.
 const LATE_MS: u64 = 1_000;
-/// The most memory all of them together may take.
+/// The maximum memory for all of them together.
 const MEMORY_KIB: u64 = 15 * 1024;
 
 fn count(variable: &str, usual: u64) -> u64 {
@@ -67,7 +67,7 @@ fn all(place: &Place) -> Vec<Value> {
     }
 }
 
-/// Prints a figure for whoever asked for it.
+/// Prints a measurement for manual inspection.
 fn told(line: &str) {
     drop(writeln!(std::io::stderr(), "{line}"));
 }
@@ -85,7 +85,7 @@ fn runs_that_sleep_cost_a_row_and_wake_in_time() {
     let place = Place::with(&[("nap.yaml", NAP)]);
     place.run(["workflow", "save", "nap.yaml"]).ends(0);
     let mut agent = Agent::connect(&place, &[]);
-    // Memory for the first runs is not part of what each further run costs.
+    // Memory for the first runs does not count towards the cost of each further run.
     for _ in 0..50 {
         nap(&mut agent, now_ms());
     }
@@ -107,7 +107,7 @@ fn runs_that_sleep_cost_a_row_and_wake_in_time() {
     let more_kib = during_kib.saturating_sub(before_kib);
     told(&format!("{sleepers} sleep: {more_kib} KiB more, {computed} ticks in {IDLE:?}"));
     assert!(more_kib <= MEMORY_KIB, "{sleepers} runs that sleep take {more_kib} KiB");
-    // A look at the journal every two seconds, and nothing per run.
+    // The process polls the journal every two seconds, and does nothing per run.
     assert!(computed <= 4, "{computed} hundredths of a second of computing while all sleep");
     let until_ms = first_ms + spread_ms + LATE_MS + 1_000;
     std::thread::sleep(Duration::from_millis(until_ms.saturating_sub(now_ms())));
@@ -134,8 +134,8 @@ fn spawned(place: &Place, words: &[&str], fault: &str) -> Child {
     command.spawn().expect("starts")
 }
 
-/// A journal that is busy while a run falls asleep or wakes delays no wake-up, and the run is not
-/// reported as undriven.
+/// A journal that is busy while a run falls asleep or wakes does not delay the wake-up, and the run
+/// is not reported as undriven.
 #[test]
 fn a_run_wakes_while_another_process_keeps_the_journal_busy() {
     const NAPS: &str =
@@ -160,8 +160,8 @@ fn a_run_wakes_while_another_process_keeps_the_journal_busy() {
     });
 }
 
-/// A run interrupted while waiting for a retry sleeps: nothing takes it up before its time, and
-/// nobody is told to.
+/// A run interrupted while waiting for a retry sleeps: nothing resumes it early, and nobody is
+/// asked to.
 #[test]
 fn a_run_interrupted_before_a_retry_sleeps() {
     let server = Server::start(|_| {
@@ -189,7 +189,7 @@ fn a_run_interrupted_before_a_retry_sleeps() {
         assert!(Instant::now() < until, "{}", show());
         std::thread::sleep(Duration::from_millis(50));
     }
-    // By then, the search for undriven runs has taken place, and has left it alone.
+    // By then, the search for undriven runs has taken place and has left the run alone.
     let until = Instant::now() + Duration::from_millis(2_500);
     while Instant::now() < until {
         assert_eq!(show()["status"], "running", "{}", show());
@@ -197,8 +197,8 @@ fn a_run_interrupted_before_a_retry_sleeps() {
     assert_eq!(server.seen().len(), 1);
 }
 
-/// Whoever sends a message to a sleeping run need not stay until it wakes, as long as the process
-/// that will wake it is alive.
+/// A command that sends a message to a sleeping run need not stay until the run wakes, as long as
+/// the process that will wake it is alive.
 #[test]
 fn sending_to_a_sleeping_run_does_not_wait_for_it() {
     const BOTH: &str = "workflow: both\nconcurrency: 2\nsteps:\n  - {id: nap, wait: 30s}\n  \
@@ -212,7 +212,7 @@ fn sending_to_a_sleeping_run_does_not_wait_for_it() {
         }
         std::thread::sleep(Duration::from_millis(20));
     };
-    // It has fallen asleep by then.
+    // The run has fallen asleep by then.
     std::thread::sleep(Duration::from_millis(500));
     let began = Instant::now();
     let told = place.run(["submit", &id, "look", "done.txt", "--json"]);

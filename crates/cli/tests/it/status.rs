@@ -10,7 +10,7 @@ const ASKS: &str = "workflow: asks\nsteps:\n  - {id: ok, approve: Shall we?}\n";
 const THINKS: &str = "workflow: thinks\nsteps: [{id: look, prompt: Look closely}]\n";
 const FAILS: &str = "workflow: fails\nsteps: [{id: stop, fail: It is over}]\n";
 
-/// Every file and folder.
+/// Every file and folder under a folder.
 fn walk(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).expect("reads").flatten();
     let below = entries.flat_map(|entry| {
@@ -67,7 +67,7 @@ fn waiting_runs_are_shown_with_who_has_to_act() {
         assert!(shown.contains(line), "{line}: {shown}");
     }
     assert!(shown.ends_with(&format!("next: milepost approve {id}\n")), "{shown}");
-    // It is the same in another folder: the person is the same.
+    // The output is the same in another folder, because the user is the same.
     let mut elsewhere = place.command();
     elsewhere.current_dir(place.root.path());
     assert_eq!(finish(elsewhere.arg("--json"), "").ends(0).json()["next"], told["next"]);
@@ -94,7 +94,7 @@ fn an_ended_run_suggests_the_next_step() {
 fn looking_at_runs_creates_no_directory() {
     let place = Place::with(&[("thinks.yaml", THINKS)]);
     place.say("run thinks.yaml").ends(5);
-    // Reading the journal leaves its log beside it.
+    // Reading the journal leaves its write-ahead log behind.
     let walk = || {
         let all = walk(place.root.path());
         let of_log = |path: &String| path.ends_with("-wal") || path.ends_with("-shm");

@@ -1,5 +1,5 @@
-//! A process is stopped and wakes, with writes in flight, while other processes look for runs to
-//! take up: a living process keeps its runs, whatever the clocks say.
+//! A process with writes in flight is stopped and wakes up, while other processes look for undriven
+//! runs. A living process keeps its runs, whatever the clocks say.
 
 use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
@@ -13,7 +13,7 @@ use crate::runs::depot;
 use crate::server::{Server, json as answer};
 use crate::{Place, finish};
 
-/// When something that must happen counts as not happening. No test measures time with it.
+/// The timeout for something that must happen. No test measures time with it.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 fn workflow(writes: u64) -> String {
@@ -26,7 +26,7 @@ fn workflow(writes: u64) -> String {
     )
 }
 
-/// Counts writes by their key; the server answers each after a while.
+/// Counts writes by their key; the server answers each after a delay.
 struct Ledger {
     writes: Arc<Mutex<BTreeMap<String, usize>>>,
     server: Server,
@@ -58,7 +58,7 @@ impl Ledger {
     }
 }
 
-/// Long-lived processes that take up undriven runs, each with a clock of its own.
+/// Long-lived processes that resume undriven runs, each with its own clock.
 struct Beside(Vec<Child>);
 
 impl Beside {
@@ -101,13 +101,13 @@ fn events(place: &Place) -> Vec<Value> {
     logs.out.lines().map(|line| serde_json::from_str(line).expect("is JSON")).collect()
 }
 
-/// Stopped for longer than a heartbeat is valid, with all answers waiting in its sockets: they are
-/// recorded, nobody is asked about any of them, and nothing is sent twice.
+/// A process is stopped for longer than a heartbeat is valid, with all responses waiting in its
+/// sockets: they are recorded, nobody is asked about them, and nothing is sent twice.
 #[test]
 fn a_process_that_was_stopped_keeps_its_run() {
     let (rounds, writes) = (count("MILEPOST_STOPS", 1), count("MILEPOST_STOP_WRITES", 8));
     let stop = Duration::from_millis(count("MILEPOST_STOP_MS", 1_500));
-    // Nine real seconds, as with a closed lid.
+    // Nine real seconds, as when a laptop lid is closed.
     let lease_ms = (stop < Duration::from_secs(6)).then_some(600);
     for round in 0..rounds {
         let ledger = Ledger::new(Duration::from_millis(300));
@@ -134,7 +134,7 @@ fn a_process_that_was_stopped_keeps_its_run() {
     }
 }
 
-/// Whether a process is stopped; `None` once it is gone.
+/// Whether a process is stopped; `None` once it has exited.
 #[cfg(target_os = "linux")]
 fn is_stopped(child: &Child) -> Option<bool> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
@@ -142,7 +142,7 @@ fn is_stopped(child: &Child) -> Option<bool> {
     (state != 'Z').then_some(state == 'T')
 }
 
-/// The run, once another process has taken it over and asks about a write; `None` if there is no
+/// The run, once another process has taken it over and asks about a write. `None` if there is no
 /// run or no question.
 #[cfg(target_os = "linux")]
 fn taken_over(place: &Place) -> Option<String> {
@@ -162,7 +162,7 @@ fn taken_over(place: &Place) -> Option<String> {
     }
 }
 
-/// Answers, as a person, that the write in question did not happen.
+/// Answers as a person that the write in question did not happen.
 #[cfg(target_os = "linux")]
 fn say_that_it_did_not_happen(place: &Place, run: &str) {
     let binary = env!("CARGO_BIN_EXE_milepost");
@@ -175,8 +175,9 @@ fn say_that_it_did_not_happen(place: &Place, run: &str) {
     assert_eq!(said.code, 0, "{}", said.out);
 }
 
-/// A process sleeps between deciding on a write and sending it: another one takes over, a person
-/// says that it did not happen, and it is sent. The first process wakes and sends nothing.
+/// A process is stopped between deciding on a write and sending it. Another one takes over, a
+/// person says that the write did not happen, and it is sent. The first process wakes and sends
+/// nothing.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_process_that_wakes_late_sends_no_old_request() {
@@ -188,8 +189,8 @@ fn a_process_that_wakes_late_sends_no_old_request() {
     assert!(asked > 1, "only {asked} were asked about a write");
 }
 
-/// The same with a process that sleeps after one of its commits; returns whether somebody was
-/// asked.
+/// Runs that scenario with a process that stops after its commit with this number; returns whether
+/// a person was asked.
 #[cfg(target_os = "linux")]
 fn wakes_late(number: usize) -> bool {
     let ledger = Ledger::new(Duration::ZERO);

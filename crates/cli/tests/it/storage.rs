@@ -1,4 +1,4 @@
-//! What is kept, removed and noticed as missing: purge, backup and restore, a damaged log.
+//! Data that is kept, removed or detected as missing: purge, backup and restore, and damaged logs.
 
 use std::fs;
 use std::io::Write;
@@ -24,7 +24,7 @@ fn data(place: &Place) -> PathBuf {
     place.root.path().join("home/.local/share/milepost")
 }
 
-/// Says loudly that nothing was tested.
+/// Reports prominently that nothing was tested.
 fn skipped(why: &str) {
     drop(writeln!(std::io::stderr(), "SKIPPED: {why}"));
 }
@@ -64,7 +64,7 @@ fn a_purge_stays_in_its_project_and_leaves_nothing_behind() {
         .expect("writes");
     beside(&place, "other", &["run", "plain.yaml"]).ends(0);
 
-    // The other project does not list runs of this one, so it removes none.
+    // The other project does not list the runs of this one, so it removes none of them.
     let there = |words: &[&str]| beside(&place, "other", words).ends(0).json();
     assert_eq!(there(&["runs", "purge", "--dry-run", "--json"])["runs"], 1);
     let all = there(&["runs", "purge", "--all", "--dry-run", "--json"]);
@@ -86,7 +86,7 @@ fn a_purge_stays_in_its_project_and_leaves_nothing_behind() {
     }
 }
 
-/// An outer run whose inner run sent something and then failed.
+/// A parent run whose child sent a request and then failed.
 fn outer(place: &Place) -> String {
     place.put(
         "inside.yaml",
@@ -109,7 +109,7 @@ fn an_inner_run_goes_with_its_outer_run_and_not_before() {
     assert_eq!(server.seen().len(), 1);
     let purged = place.run(["runs", "purge", "--workflow", "inside", "--yes", "--json"]);
     assert_eq!(purged.ends(0).json()["runs"], 0);
-    // What succeeded inside is kept, as before.
+    // Steps that succeeded in the child run are kept, as before.
     place.run(["resume", &run]).ends(1);
     assert_eq!(server.seen().len(), 1, "nothing is sent again");
     let purged = place.run(["runs", "purge", "--workflow", "outside", "--yes", "--json"]);
@@ -121,7 +121,7 @@ fn a_missing_inner_run_is_a_question() {
     let server = Server::start(|_| answer(200, &json!({"id": "t1"})));
     let place = things(&server);
     let run = outer(&place);
-    // Whoever can write to the database can remove a whole run.
+    // Any program that can write to the database can remove a whole run.
     let script = "import sqlite3, sys\ndb = sqlite3.connect(sys.argv[1])\n\
                   db.execute('PRAGMA foreign_keys = ON')\n\
                   db.execute(\"DELETE FROM runs WHERE workflow = 'inside'\")\ndb.commit()\n";
@@ -165,11 +165,11 @@ fn a_backup_is_restored_on_an_empty_machine() {
     let refused = place.run(["restore", "copy"]);
     assert!(refused.err.contains("there are runs already"), "{} {}", refused.code, refused.err);
 
-    // Another home, with the same project.
+    // Switches to a new home with the same project.
     fs::rename(place.root.path().join("home"), place.root.path().join("lost")).expect("moves");
     place.run(["catalog", "import", "things.yaml", "--base-url", &server.url]).ends(0);
     let restored = place.run(["restore", "copy", "--json"]).ends(0).json();
-    // The response, and the document of the catalog.
+    // The files are the response and the catalog's document.
     assert_eq!((&restored["runs"], &restored["files"]), (&json!(1), &json!(2)), "{restored}");
     assert_eq!(place.run(["runs", "--json"]).ends(0).json(), before);
     assert_eq!(place.run(["logs", &run, "--json"]).ends(0).out, logs);
@@ -204,7 +204,7 @@ fn a_modified_backup_is_not_restored() {
 
 type Damage = fn(&Path);
 
-/// Kills a run in the middle, damages the log, and checks what happens.
+/// Kills a run midway, damages its log, and checks the outcome.
 #[test]
 fn a_damaged_log_is_named_and_nothing_is_sent_again() {
     let server = Server::start(|request| match request.path() {
@@ -232,7 +232,7 @@ fn a_damaged_log_is_named_and_nothing_is_sent_again() {
     for (how, damage) in damages {
         let place = things(&server);
         place.put("line.yaml", &text);
-        // A run that is not affected.
+        // A run that is not affected by the damage.
         place.put("plain.yaml", "workflow: plain\nsteps: [{id: a, wait: 1ms}]\n");
         place.run(["run", "plain.yaml"]).ends(0);
         let before = server.seen().len();
@@ -259,7 +259,7 @@ fn a_damaged_log_is_named_and_nothing_is_sent_again() {
     }
 }
 
-/// A small file system of its own, if this user may mount one.
+/// A small separate file system, if this user is allowed to mount one.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
@@ -286,13 +286,14 @@ fn fill(path: &Path) {
     }
 }
 
-/// Answers that arrive while the disk is full are recorded, and nobody is asked about them.
+/// Responses that arrive while the disk is full are recorded, and nobody is asked about them.
 #[test]
 fn answers_that_arrive_on_a_full_disk_are_kept() {
     keeps_answers(Duration::ZERO);
 }
 
-/// Even if they arrive after the last heartbeat has expired and no other can be written.
+/// Responses are kept even if they arrive after the last heartbeat has expired and no other can be
+/// written.
 #[test]
 fn answers_that_arrive_late_on_a_full_disk_are_kept() {
     keeps_answers(Duration::from_secs(1));
@@ -302,7 +303,7 @@ fn keeps_answers(after: Duration) {
     let full: Arc<Mutex<Option<PathBuf>>> = Arc::default();
     let (posts, filler) = (Arc::new(Barrier::new(4)), Arc::clone(&full));
     let server = Server::start(move |request| {
-        // All four are in flight before the disk is filled, and answered afterwards.
+        // All four requests are in flight before the disk fills up, and are answered afterwards.
         if request.body.contains("first") {
             if posts.wait().is_leader() {
                 fill(filler.lock().expect("nobody panics").as_ref().expect("is told"));

@@ -106,7 +106,7 @@ fn ids_and_paths_are_told_apart() {
     command.env("WORKFLOW_STORAGE_PATH", "lib").args(["workflow", "validate", "refund-order"]);
     let ran = crate::finish(&mut command, "").ends(0);
     assert!(ran.out.starts_with("refund-order.yaml: "), "{}", ran.out);
-    // A folder of that name is in the way: the user named something that exists.
+    // A folder of that name takes precedence over the id: the user named an existing path.
     let mut command = place.command();
     command.env("WORKFLOW_STORAGE_PATH", "lib").args(["workflow", "validate", "sound"]);
     crate::finish(&mut command, "").ends(8);

@@ -17,7 +17,7 @@ fn every_violation_and_warning_is_found_alone_at_its_place() {
     assert_eq!(differences(&cases), "");
 }
 
-/// The documents whose findings differ from what is expected.
+/// The documents whose findings differ from the expected ones.
 fn differences(cases: &[(&str, &str)]) -> String {
     let place = Place::shop();
     let child = "workflow: child\ninputs: {name: {}}\n\

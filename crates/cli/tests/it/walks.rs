@@ -1,8 +1,8 @@
-//! Every real guide is walked to its end through the real server, by clients that know nothing
-//! about it.
+//! Walks every real guide to its end through the real server, with clients that know nothing about
+//! the guide.
 //!
-//! A client appends what it is given: the key of each step, or its bare id. Context variables are
-//! set beforehand in some walks, and on the server's request in others.
+//! A client appends what it receives: the key of each step, or its bare id. Some walks set context
+//! variables beforehand, others when the server requests them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,45 +14,45 @@ use serde_json::{Map, Value, json};
 use crate::Place;
 use crate::client::Client;
 
-/// What a client appends for a completed step.
+/// The form in which a client records a completed step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Record {
     Key,
     BareId,
 }
 
-/// How the context of a walk is filled.
+/// How a walk fills its context.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Mood {
     /// Nothing is set before the server asks for it.
     Empty,
-    /// Tests hold, as far as one value can satisfy all tests of a variable.
+    /// Tests hold, where one value can satisfy all tests of a variable.
     Holds,
-    /// Tests fail, likewise.
+    /// Tests fail, where one value can fail all tests of a variable.
     Fails,
-    /// Loops continue by their conditions, and stop once their second pass has begun.
+    /// Loops continue according to their conditions, and stop once their second pass has started.
     Flips,
     /// Tests hold for the first item of a list and fail for the second.
     Mixed,
 }
 
-/// A test of a variable, as the guide spells it: operator and operand.
+/// A test of a variable as written in the guide: operator and operand.
 type Test<'g> = (&'g str, &'g Value);
 
-/// What is needed to judge the server; the client knows none of it.
+/// Facts for judging the server's answers; the client does not know them.
 struct Guide<'g> {
     id: &'g str,
     steps: &'g [Value],
     /// Every variable that conditions read, with its tests.
     tests: BTreeMap<&'g str, Vec<Test<'g>>>,
-    /// The variables in loop conditions: by loop, with whether it continues while they hold.
+    /// Loop conditions by loop, each with whether the loop continues while it holds.
     loops: BTreeMap<&'g str, (bool, &'g Value)>,
-    /// Steps that are bodies of loops which name them.
+    /// Steps that a loop names as its body.
     bodies: BTreeSet<&'g str>,
-    /// The lists that loops iterate over, each with the name of its item.
+    /// The lists that loops iterate over, each with the name of its item variable.
     lists: BTreeMap<&'g str, &'g str>,
     counts: BTreeSet<&'g str>,
-    /// How many steps can be offered at most, counting all passes.
+    /// The maximum number of steps that can be offered, counting all passes.
     instances: usize,
 }
 
@@ -123,7 +123,7 @@ impl<'g> Guide<'g> {
     }
 
     /// A value for a variable: two items for a list, two passes for a count, otherwise one that
-    /// makes a test come out as wanted.
+    /// gives a test the wanted result.
     fn value(&self, name: &str, mood: Mood) -> Value {
         let (first, second) = (mood != Mood::Fails, !matches!(mood, Mood::Fails | Mood::Mixed));
         match self.lists.get(name) {
@@ -133,7 +133,7 @@ impl<'g> Guide<'g> {
         }
     }
 
-    /// An item with everything that conditions read from it.
+    /// An item with every field that conditions read.
     fn item(&self, name: &str, wanted: bool) -> Value {
         let mut item = Map::new();
         for (path, tests) in &self.tests {
@@ -145,7 +145,7 @@ impl<'g> Guide<'g> {
     }
 }
 
-/// Variable, operator and operand of every test in a condition.
+/// The variable, operator and operand of every test in a condition.
 fn tests(condition: &Value) -> Vec<(&str, &str, &Value)> {
     let Some(object) = condition.as_object() else { return Vec::new() };
     let variable = condition["var"].as_str().unwrap_or_default();
@@ -162,7 +162,7 @@ fn tests(condition: &Value) -> Vec<(&str, &str, &Value)> {
     found
 }
 
-/// A value under which the first test of a variable comes out as wanted.
+/// A value that gives the first test of a variable the wanted result.
 fn fitting(tests: &[Test], wanted: bool) -> Value {
     let (operator, operand) = tests[0];
     let number = operand.as_f64().unwrap_or(0.0);
@@ -179,7 +179,7 @@ fn fitting(tests: &[Test], wanted: bool) -> Value {
     }
 }
 
-/// Makes every test of a condition come out as wanted.
+/// Gives every test of a condition the wanted result.
 fn turn(context: &mut Map<String, Value>, condition: &Value, wanted: bool) {
     for (name, operator, operand) in tests(condition) {
         set(context, name, fitting(&[(operator, operand)], wanted));
@@ -224,7 +224,7 @@ fn truth(condition: &Value, context: &Map<String, Value>) -> Option<bool> {
     }))
 }
 
-/// False if one is false, true if all are true.
+/// False if any is false, true if all are true.
 fn every(truths: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let mut open = false;
     for truth in truths {
@@ -335,7 +335,7 @@ impl Walk<'_, '_> {
         assert!(self.repairs <= tests.len() + lists.len() + counts.len(), "{}", self.name());
     }
 
-    /// No step that had to be done is left out.
+    /// Asserts that no required step was left out.
     fn judge_end(&self) {
         for step in self.guide.steps {
             let id = step["id"].as_str().expect("has an id");
@@ -372,7 +372,7 @@ impl Walk<'_, '_> {
     }
 }
 
-/// A step of a loop's body that no pass leaves out.
+/// A step in a loop's body that every pass includes.
 fn first_of_every_pass(step: &Value) -> Option<&str> {
     let body = step["body"].as_array()?;
     let plain = |step: &&Value| step["runCondition"].is_null() && step["type"] != "loop";
@@ -392,11 +392,11 @@ fn walk(client: &mut Client, guide: &Guide, mood: Mood, record: Record) -> Vec<S
     walk.run(client)
 }
 
-/// Walks a guide in every mood; both clients are offered the same.
+/// Walks a guide in every mood; both clients are offered the same steps.
 fn check(client: &mut Client, document: &Value) -> Vec<Vec<String>> {
     let guide = Guide::of(document);
-    // Bare ids cannot tell a pass that was left out from one that is over, so a client that sends
-    // them may be asked again where items differ: such a walk is for keys alone.
+    // Bare ids cannot distinguish a skipped pass from a finished one, so a client that sends them
+    // may be offered a step again where items differ. This walk therefore uses keys only.
     walk(client, &guide, Mood::Mixed, Record::Key);
     let moods = [Mood::Empty, Mood::Holds, Mood::Fails, Mood::Flips];
     let walks = moods.map(|mood| {
@@ -416,7 +416,7 @@ fn check_file(path: &Path) {
     assert_eq!(client.close().code, Some(0), "{}", path.display());
 }
 
-/// The folder of real guides: named by the environment, or beside the checkout.
+/// The folder of real guides, named by the environment or next to the checkout.
 fn corpus() -> Option<PathBuf> {
     let named = std::env::var_os("MILEPOST_CORPUS").map(PathBuf::from);
     let beside = || {

@@ -1,4 +1,4 @@
-//! `milepost workflow save|rename|delete|versions|diff|restore` on the real binary.
+//! `milepost workflow save|rename|delete|versions|diff|restore` with the real binary.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ const OLD: &str = "workflow: greet # mine\nsteps:\n  - id: hello\n    prompt: Sa
 const NEW: &str = "workflow: greet # mine\nsteps:\n  - id: hello\n    prompt: Say good day.\n";
 
 impl Place {
-    /// The file of the user's runtime directory.
+    /// A file in the user's runtime directory.
     fn kept(&self, name: &str) -> std::path::PathBuf {
         self.root.path().join("home/.config/milepost/workflows").join(name)
     }
@@ -21,7 +21,7 @@ impl Place {
         fs::read_to_string(self.kept(name)).expect("reads")
     }
 
-    /// A command as it is typed, and what it shows.
+    /// Runs a command as typed and compares its output.
     fn types(&self, arguments: &str, expected: &Expect) {
         let ran = self.workflow(arguments);
         let without_times = |text: &str| untimed(&self.tidy(text));
@@ -30,7 +30,7 @@ impl Place {
     }
 }
 
-/// Without the moments at which things happened.
+/// Removes timestamps.
 fn untimed(text: &str) -> String {
     let is_moment = |word: &str| {
         let shape: String =
@@ -289,7 +289,7 @@ fn a_diff_cannot_control_the_terminal() {
     assert!(ran.out.contains("+# \\u{202e}txet"), "{}", ran.out);
 }
 
-/// A fix of a workflow named by its id is a change like any other: the old text can be restored.
+/// Fixing a workflow named by its id is a change like any other: the old text can be restored.
 #[test]
 fn a_fix_of_a_library_workflow_can_be_undone() {
     let place = Place::new();

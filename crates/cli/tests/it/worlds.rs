@@ -1,5 +1,5 @@
-//! A run continues in the world it started in, through the real binary: with its own catalogs and
-//! texts, wherever the driving process was started and however the files changed since.
+//! A run continues in the world it started in: with its own catalogs and texts, wherever the
+//! driving process was started and however the files have changed since.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -13,9 +13,9 @@ use crate::runs::{DEPOT, last};
 use crate::server::{Server, json as answer};
 use crate::{Place, Ran, finish};
 
-/// Runs that are killed; a soak kills more.
+/// The number of runs to kill; a soak test kills more.
 const KILLS: usize = 5;
-/// When something that does not arrive counts as lost. No test measures time with it.
+/// The timeout for something that must arrive. No test measures time with it.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 const PAY: &str = "
@@ -85,7 +85,7 @@ impl Projects {
         finish(self.command(folder).args(line.split(' ')), "")
     }
 
-    /// Starts a run that waits, in the first project.
+    /// Starts a run in the first project that waits.
     fn waiting(&self, name: &str, text: &str, code: i32) -> String {
         self.place.put(&format!("a/{name}.yaml"), text);
         let ran = last(&self.say("a", &format!("run {name}.yaml --json")).ends(code));
@@ -96,7 +96,8 @@ impl Projects {
         self.say("b", &format!("show {run} --json")).json()
     }
 
-    /// What the run's own server received; asserts that the other one received nothing.
+    /// The requests that the run's own server received; asserts that the other server received
+    /// none.
     fn sent(&self) -> Vec<String> {
         let other: Vec<String> = self.other.seen().into_iter().map(|one| one.target).collect();
         assert!(other.is_empty(), "the other server was sent {other:?}");
@@ -106,7 +107,7 @@ impl Projects {
     }
 }
 
-/// Projects with a run in the first one that failed, because its server does.
+/// Projects with a run in the first one that failed because its server does.
 fn failed() -> (Projects, String) {
     let fails = Server::start(|_| answer(500, &json!({})));
     let projects = Projects { own: fails, ..Projects::new() };
@@ -127,7 +128,7 @@ fn typed(projects: &Projects, folder: &str, line: &str, typed: &str) -> Ran {
     finish(&mut command, typed)
 }
 
-/// Kills a run this long after it has said that it began; returns its id.
+/// Kills a run this long after it reported its start, and returns its id.
 fn killed(mut child: Child, after: Duration) -> String {
     let mut line = String::new();
     let stdout = child.stdout.as_mut().expect("is piped");
@@ -150,7 +151,7 @@ fn server_in(projects: &Projects, folder: &str) -> Client {
     client
 }
 
-/// A killed run of one project is taken up by a process of the other, and still calls its own
+/// A killed run of one project is resumed by a process of the other, and still calls its own
 /// server.
 #[test]
 fn a_process_of_another_project_takes_runs_up_in_their_own_world() {
@@ -180,7 +181,7 @@ fn a_process_of_another_project_takes_runs_up_in_their_own_world() {
     assert!(!sent.iter().any(|one| one.contains("of b")), "{sent:?}");
 }
 
-/// An inner workflow's text and a question, answered from another folder.
+/// A run with an inner workflow and a question is approved from another folder.
 #[test]
 fn an_approval_from_another_folder_continues_the_run_in_its_own() {
     let projects = Projects::new();
@@ -204,11 +205,11 @@ fn the_text_of_an_inner_workflow_is_the_one_that_the_run_began_with() {
     assert_eq!(projects.sent(), [r#"POST /parts {"name":"of a"}"#]);
 }
 
-/// Somebody edits what a run was started with.
+/// An edit of the files that a run was started with.
 type Edit<'e> = &'e dyn Fn(&Projects);
 
-/// Neither an import nor an edit of the record or the document affects a run that has started: not
-/// what it sends, and not what it checks.
+/// Neither an import nor an edit of the record or the document affects the requests or the checks
+/// of a run that has started.
 #[test]
 fn editing_a_catalog_changes_nothing_for_a_run() {
     let moved = DEPOT.replace("/parts", "/moved");
@@ -305,7 +306,7 @@ fn resuming_with_latest_catalogs_shows_every_changed_address() {
     assert_eq!((projects.own.seen().len(), projects.other.seen().len()), (2, 1));
 }
 
-/// A run is not stuck with a world that is lost: somebody may move it to what exists now.
+/// A run is not stuck when its original world is lost: a person may move it to what exists now.
 #[test]
 fn a_run_whose_document_is_lost_can_move_to_another() {
     let (projects, run) = failed();
@@ -322,7 +323,7 @@ fn a_run_whose_document_is_lost_can_move_to_another() {
     assert_eq!(sent, ["/parts"]);
 }
 
-/// If a folder is gone, its runs are left alone and say so; other runs are not affected.
+/// If a folder is gone, its runs are left alone and report this; other runs are not affected.
 #[test]
 fn a_run_whose_folder_is_gone_is_left_alone_and_says_so() {
     let projects = Projects::new();

@@ -1,6 +1,6 @@
-//! Numbers that look random and are the same for the same seed.
+//! Pseudo-random numbers that are the same for the same seed.
 
-/// Where they come from.
+/// A seeded generator (`SplitMix64`).
 #[derive(Debug, Clone)]
 pub(crate) struct Chance(pub(crate) u64);
 
@@ -12,7 +12,7 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below another.
+    /// A number below `bound`.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound.max(1) as u64) as usize
     }
@@ -26,8 +26,8 @@ impl Chance {
     }
 }
 
-/// How often something is done: what a variable of the environment says, or else what is enough for
-/// every change.
+/// The number of iterations: from an environment variable, or a default that is enough for every
+/// change.
 pub(crate) fn count(variable: &str, usual: u64) -> u64 {
     let given = std::env::var(variable).ok();
     given.and_then(|count| count.parse().ok()).unwrap_or(usual)

@@ -1,6 +1,6 @@
-//! Every scenario is interrupted after every write of a process, before and after what follows from
-//! it is done. It comes to the same end with the same effects, nothing is repeated that must not
-//! be, and what nobody knows is asked for.
+//! Interrupts every scenario after every write of a process, before and after the resulting
+//! actions. Each must come to the same end with the same effects, repeat nothing unrepeatable, and
+//! ask about unknown outcomes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::player::Player;
 use crate::scenarios::{ALL, Scenario};
 use crate::told;
 
-/// What a scenario comes to when nothing is interrupted.
+/// The result of a scenario without interruptions.
 struct Whole {
     outcome: String,
     effects: BTreeSet<String>,
@@ -35,7 +35,7 @@ impl Whole {
     }
 }
 
-/// The events of every run there is.
+/// The events of all runs.
 async fn journals(runs: &dyn RunService) -> Vec<(RunId, Vec<Arc<JournalEntry>>)> {
     let mut all = Vec::new();
     for record in runs.list(&RunFilter::default(), 100).await.expect("lists").runs {
@@ -50,8 +50,8 @@ fn folded(entries: &[Arc<JournalEntry>]) -> State {
     state.expect("has begun")
 }
 
-/// Requests that must not be repeated and were under way when the process died: the run, and the
-/// event that began them.
+/// Unrepeatable requests that were in flight when the process died: the run, and the event that
+/// started them.
 fn lost(journals: &[(RunId, Vec<Arc<JournalEntry>>)]) -> Vec<(RunId, u64)> {
     let of_run = |(run, entries): &(RunId, Vec<Arc<JournalEntry>>)| {
         let state = folded(entries);
@@ -64,7 +64,7 @@ fn lost(journals: &[(RunId, Vec<Arc<JournalEntry>>)]) -> Vec<(RunId, u64)> {
     journals.iter().flat_map(of_run).collect()
 }
 
-/// Whether somebody was asked what became of a request.
+/// Whether a person was asked about the outcome of a request.
 fn is_asked(journals: &[(RunId, Vec<Arc<JournalEntry>>)], (run, seq): &(RunId, u64)) -> bool {
     let entries = journals.iter().find(|(of, _)| of == run).map(|(_, entries)| entries);
     let entries = entries.expect("no run is lost");
@@ -77,7 +77,8 @@ fn is_asked(journals: &[(RunId, Vec<Arc<JournalEntry>>)], (run, seq): &(RunId, u
     )
 }
 
-/// Lets processes die one after the other, and one bring the run to its end; how many did die.
+/// Lets processes die one after the other, then lets one bring the run to its end. Returns how many
+/// died.
 fn check_crash(scenario: &Scenario, whole: &Whole, place: &Place, deaths: &[Death]) -> usize {
     let told = format!("{} {deaths:?}", scenario.name);
     let (mut player, mut died) = (Player::new(scenario.cast), 0);
@@ -126,7 +127,7 @@ fn every_scenario_survives_a_crash_after_every_write() {
     assert!(crashes > 350, "only {crashes}");
 }
 
-/// What they come to in memory is what they come to on a disk.
+/// Results on disk are the same as in memory.
 #[test]
 fn every_scenario_survives_some_crashes_on_disk() {
     let some = usize::try_from(count("MILEPOST_CRASHES", 1)).unwrap_or(1);
@@ -140,7 +141,7 @@ fn every_scenario_survives_some_crashes_on_disk() {
     }
 }
 
-/// Whoever takes a run over dies as well, and so does the next.
+/// The process that takes a run over dies as well, and so does the next one.
 #[test]
 fn every_scenario_survives_crashes_one_after_the_other() {
     for scenario in ALL {

@@ -1,9 +1,9 @@
-//! Real processes are killed at any moment, several at a time: nothing that was acknowledged is
-//! lost, and nothing that must not be repeated is.
+//! Kills real processes at any moment, several at a time: nothing that was acknowledged is lost,
+//! and nothing unrepeatable is repeated.
 //!
-//! A process is this test binary, told by a variable to be one test that works until it is killed.
-//! It says on its output what was acknowledged, one line each, after the fact. The servers are a
-//! file that every process appends to.
+//! A process is this test binary, told by a variable to run a single test that works until it is
+//! killed. It prints one line for each acknowledgement, after the fact. The servers are a file that
+//! every process appends to.
 //!
 //! `MILEPOST_KILLS=<n>` sets how many are killed.
 
@@ -28,14 +28,14 @@ use crate::told;
 use crate::world::{Servers, Start};
 
 const DIRECTORY: &str = "MILEPOST_TEST_RUNS";
-/// Processes at the same time.
+/// The number of concurrent processes.
 const TOGETHER: u64 = 3;
-/// Processes that are killed.
+/// The number of processes to kill.
 const KILLS: u64 = 60;
-/// Runs that are open at the same time.
+/// The number of runs that are open at the same time.
 const OPEN: usize = 4;
 
-/// Everything a run can wait for, with writes between that must not be repeated.
+/// Waits for everything a run can wait for, with unrepeatable writes in between.
 const PLAYED: &str = "
 workflow: played
 concurrency: 3
@@ -61,7 +61,7 @@ steps:
 final_output: '${{ inputs.x }}'
 ";
 
-/// Requests of one run that must not be repeated, with those of the runs of its steps.
+/// The number of unrepeatable requests of one run, including its child runs.
 const WRITES: usize = 7;
 
 fn place(root: &Path) -> Place {
@@ -69,11 +69,11 @@ fn place(root: &Path) -> Place {
     Place::new(Box::new(OnDisk::at(root)), servers).today()
 }
 
-/// Says something, whole or not at all: a line that is cut was not said.
+/// Prints a line in one write: a truncated line does not count.
 fn say(what: &Value) {
     let line = format!("ack {what}\n");
     let mut output = std::io::stdout();
-    // Who listens may be gone, and so may this process be at any moment.
+    // The reader may be gone, and this process may be killed at any moment.
     drop(output.write_all(line.as_bytes()).and_then(|()| output.flush()));
 }
 
@@ -83,7 +83,7 @@ async fn open(runs: &dyn RunService) -> Vec<RunId> {
     page.runs.into_iter().map(|record| record.id).collect()
 }
 
-/// Not a test by itself: what the processes of the other one do.
+/// Not a test in itself: the processes of the other test run it.
 #[test]
 fn a_process_of_its_own() {
     let Ok(root) = env::var(DIRECTORY) else { return };
@@ -103,7 +103,7 @@ fn a_process_of_its_own() {
     });
 }
 
-/// Does what one run waits for now, and says what was acknowledged.
+/// Answers what one run waits for now, and prints the acknowledgement.
 async fn answer(here: &Here<'_>, player: &mut Player, run: &RunId) {
     let snapshot = here.runs().snapshot(run).await.expect("looks");
     let Some((of, signal)) = player.asked(here, &snapshot).await else { return };
@@ -127,11 +127,12 @@ fn spawn(root: &Path) -> Child {
         .expect("starts")
 }
 
-/// Starts a process and kills it after so many lines and a moment; what it said.
+/// Starts a process, kills it a random moment after a random number of lines, and returns what it
+/// printed.
 fn killed(root: &Path, chance: &mut Chance) -> Vec<Value> {
     let mut child = spawn(root);
     let mut output = BufReader::new(child.stdout.take().expect("is piped"));
-    // Some are killed before they have opened anything, some in the middle of something.
+    // Some are killed before they have opened anything, others in the middle of something.
     let lines = chance.below(12);
     let (mut said, mut line) = (Vec::new(), String::new());
     while said.len() < lines && output.read_line(&mut line).expect("reads") > 0 {
@@ -147,7 +148,7 @@ fn killed(root: &Path, chance: &mut Chance) -> Vec<Value> {
     child.stderr.take().expect("is piped").read_to_string(&mut errors).expect("reads");
     child.wait().expect("ends");
     assert!(ended.is_none(), "it ended by itself: {errors}\n{rest}");
-    // The last line may be cut, and was not said then.
+    // The last line may be truncated and then does not count.
     let whole = rest.rsplit_once('\n').map_or("", |(whole, _)| whole);
     said.extend(whole.lines().filter_map(read));
     said
@@ -157,7 +158,7 @@ fn read(line: &str) -> Option<Value> {
     serde_json::from_str(line.trim_end().strip_prefix("ack ")?).ok()
 }
 
-/// What somebody heard, as it was said.
+/// The acknowledgement in a printed line.
 fn heard(line: &Value) -> Option<Heard> {
     let signal: Signal = serde_json::from_value(line.get("signal")?.clone()).expect("is one");
     let reply: Reply = serde_json::from_value(line["reply"].clone()).expect("is one");
@@ -169,7 +170,7 @@ fn run_of(line: &Value) -> RunId {
     RunId::parse(line["run"].as_str().unwrap_or_default()).expect("is one")
 }
 
-/// Brings everything to its end, and looks whether all is there.
+/// Brings everything to its end, and checks that nothing is missing.
 async fn check(here: &Here<'_>, said: &[Value]) {
     let (runs, mut player) = (here.runs(), Player::new(willing));
     here.tend();

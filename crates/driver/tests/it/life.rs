@@ -1,4 +1,4 @@
-//! The life of a process: how far it gets before it dies, and that it does nothing afterwards.
+//! The lifetime of a simulated process: how far it gets before it dies. It does nothing afterwards.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,17 +8,17 @@ use tokio::sync::Notify;
 
 use crate::chance::Chance;
 
-/// When a process dies.
+/// The point at which a process dies.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Death {
-    /// How many writes of it are durable, the last of them unacknowledged.
+    /// The number of writes that are durable. The last of them is not acknowledged.
     pub(crate) after: usize,
-    /// Whether that write is acknowledged after all, and what follows from it begins: the process
-    /// dies before it hears how that ended.
+    /// Whether the last write is acknowledged after all and the resulting action starts; the
+    /// process then dies before it learns the outcome.
     pub(crate) acted: bool,
 }
 
-/// The life of one process. A clone is the same.
+/// The lifetime of one process. Clones share it.
 #[derive(Debug, Clone)]
 pub(crate) struct Life {
     inner: Arc<Inner>,
@@ -36,13 +36,13 @@ impl std::fmt::Debug for Last {
 struct Inner {
     death: Option<Death>,
     writes: AtomicUsize,
-    /// The last write was acknowledged: the next one is never made.
+    /// Set when the last write was acknowledged: the process dies before the next one.
     fading: AtomicBool,
     dead: AtomicBool,
     over: Notify,
-    /// What the system does when the process ends.
+    /// Actions of the operating system when the process ends.
     last: Mutex<Vec<Last>>,
-    /// How long writes take, when that is a matter of chance.
+    /// A random delay of writes, if any.
     pace: Option<Mutex<Chance>>,
 }
 
@@ -64,12 +64,12 @@ impl Life {
         self.inner.dead.load(Ordering::SeqCst)
     }
 
-    /// How many writes were made.
+    /// The number of writes so far.
     pub(crate) fn writes(&self) -> usize {
         self.inner.writes.load(Ordering::SeqCst)
     }
 
-    /// Does something when the process ends.
+    /// Registers an action to run when the process ends.
     pub(crate) fn at_the_end(&self, last: impl FnOnce() + Send + 'static) {
         let mut all = self.inner.last.lock().unwrap_or_else(PoisonError::into_inner);
         all.push(Last(Box::new(last)));
@@ -83,21 +83,21 @@ impl Life {
         self.inner.over.notify_one();
     }
 
-    /// Waits for the end.
+    /// Waits until the process has died.
     pub(crate) async fn ended(&self) {
         while !self.is_dead() {
             self.inner.over.notified().await;
         }
     }
 
-    /// Returns while the process lives, and never when it is dead.
+    /// Returns if the process is alive, and never returns if it is dead.
     pub(crate) async fn lives(&self) {
         if self.is_dead() {
             std::future::pending::<()>().await;
         }
     }
 
-    /// Before something is written.
+    /// Called before a write.
     pub(crate) async fn writes_next(&self) {
         self.dawdle().await;
         if self.inner.fading.load(Ordering::SeqCst) {
@@ -106,7 +106,7 @@ impl Life {
         self.lives().await;
     }
 
-    /// After something was written, and before anybody hears of it.
+    /// Called after a write, before it is acknowledged.
     pub(crate) async fn wrote(&self) {
         let writes = self.inner.writes.fetch_add(1, Ordering::SeqCst) + 1;
         if let Some(death) = self.inner.death.filter(|death| death.after == writes) {
@@ -120,17 +120,17 @@ impl Life {
         self.lives().await;
     }
 
-    /// After a request reached its server, and before anybody hears of its answer.
+    /// Called after a request reached its server, before its response is seen.
     pub(crate) async fn acted(&self) {
         if self.inner.fading.load(Ordering::SeqCst) {
-            // Whatever began at the same moment has its effect as well.
+            // Actions that started at the same moment take effect as well.
             tokio::time::sleep(Duration::from_millis(1)).await;
             self.die();
         }
         self.lives().await;
     }
 
-    /// Takes a moment, so that other tasks get in between.
+    /// Delays for a moment, so that other tasks can interleave.
     async fn dawdle(&self) {
         let Some(pace) = &self.inner.pace else { return };
         let choice = pace.lock().unwrap_or_else(PoisonError::into_inner).below(6);

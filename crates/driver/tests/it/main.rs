@@ -1,5 +1,5 @@
-//! Runs as the rest of the product sees them: scenarios, crashes, kills and simulated runs against
-//! `&dyn RunService`, whatever driver stands behind it.
+//! Runs as the rest of the product sees them: scenarios, crashes, kills and simulations against
+//! `&dyn RunService`, independent of the driver behind it.
 
 mod chance;
 mod crash;

@@ -1,5 +1,6 @@
-//! A journal in memory: the port without a database. It outlives processes as a disk does, and is
-//! strict: whatever a driver must not write is refused, and what none could ever write is a panic.
+//! An in-memory journal: the port without a database. Like a disk, it outlives processes. It is
+//! strict: writes that a driver must not make are refused, and writes that no driver could ever
+//! make cause a panic.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -19,16 +20,16 @@ use milepost_engine::signal::{Reply, Signal};
 use milepost_model::digest::Digest;
 use milepost_model::id::RunId;
 
-/// For how long a sign of life counts.
+/// How long a heartbeat is valid.
 const TTL: Duration = Duration::from_secs(6);
-/// For how long a process is believed that is known to live.
+/// How long a process whose lock is held counts as alive.
 const HELD: Duration = Duration::from_mins(1);
 
-/// What outlives processes.
+/// The state that outlives processes.
 #[derive(Default)]
 pub(crate) struct MemoryStore {
     tables: Mutex<Tables>,
-    /// How often a journal was read from its beginning.
+    /// How many times a journal was read from the beginning.
     loads: AtomicUsize,
 }
 
@@ -51,14 +52,14 @@ struct Tables {
     order: Vec<RunId>,
     texts: BTreeMap<Digest, String>,
     inbox: Vec<InboxRow>,
-    /// When holders last gave a sign of life, on the one clock that never jumps.
+    /// The last heartbeat of each holder, on the monotonic clock.
     holders: BTreeMap<HolderId, Duration>,
-    /// Those whose process is known to have ended.
+    /// Holders whose process is known to have ended.
     gone: BTreeSet<HolderId>,
     listeners: Vec<(Weak<()>, Wake)>,
 }
 
-/// A moment, and from whom runs may be taken at it.
+/// A point in time, and the rule for taking over runs at that point.
 type Glance = (Duration, Takeover);
 
 struct Row {
@@ -141,7 +142,7 @@ impl Tables {
         row.record.standing = standing;
         for (id, reply) in answers {
             let of = |one: &&mut InboxRow| one.id == id && one.run == lease.run;
-            // The first answer stays.
+            // The first answer is kept.
             if let Some(one) = self.inbox.iter_mut().find(of) {
                 one.answer.get_or_insert(reply);
             }
@@ -222,15 +223,15 @@ impl Tables {
     }
 }
 
-/// Checks that events have the numbers that follow one.
+/// Asserts that the entries are numbered consecutively.
 fn follow(after: u64, entries: &[JournalEntry]) {
     for (entry, seq) in entries.iter().zip(after + 1..) {
         assert_eq!(entry.seq, seq, "events follow one another");
     }
 }
 
-/// The store in the hands of one process. When it is dropped, the process has ended and everybody
-/// knows, as when the system lets go of a lock.
+/// One process's view of the store. Dropping it means that the process has ended and that everyone
+/// knows, as when the operating system releases a lock.
 pub(crate) struct MemoryJournal {
     store: Arc<MemoryStore>,
     clock: WallClock,

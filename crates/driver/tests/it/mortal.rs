@@ -1,6 +1,7 @@
-//! A journal as a process sees it that dies: what it wrote stays, and from then on nothing answers.
+//! A journal as seen by a process that dies: its writes remain, and after its death nothing is
+//! answered.
 //!
-//! It also keeps a paused clock still while the journal works, which real disks take real time for:
+//! It also stops a paused clock while the journal works, because real disks take real time:
 //! otherwise hours would pass during every write.
 
 use std::pin::pin;
@@ -19,7 +20,7 @@ use milepost_model::id::RunId;
 
 use crate::life::Life;
 
-/// A journal in the hands of one process.
+/// A journal used by one process.
 #[derive(Debug)]
 pub(crate) struct Mortal<J> {
     journal: J,
@@ -31,7 +32,7 @@ impl<J: Send + Sync> Mortal<J> {
         Mortal { journal, life }
     }
 
-    /// Something that is durable once it is done.
+    /// An operation that is durable once it is done.
     fn write<'a, T: Send + 'a>(
         &'a self,
         write: impl FnOnce() -> JournalFuture<'a, T> + Send + 'a,
@@ -57,8 +58,8 @@ impl<J: Send + Sync> Mortal<J> {
     }
 }
 
-/// Waits for something that happens in real time. The clock of a runtime stands still while one of
-/// its blocking tasks runs.
+/// Waits for something that happens in real time. A runtime's clock stands still while one of its
+/// blocking tasks runs.
 async fn still<T>(work: JournalFuture<'_, T>) -> Result<T, milepost_engine::ports::JournalError> {
     let mut work = pin!(work);
     let first = std::future::poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await;
@@ -112,7 +113,7 @@ impl<J: Journal> Journal for Mortal<J> {
     }
 
     fn withdraw(&self, holder: &HolderId) {
-        // A process that dies says nothing any more.
+        // A dead process no longer withdraws.
         if !self.life.is_dead() {
             self.journal.withdraw(holder);
         }

@@ -1,4 +1,4 @@
-//! A run and the runs of its steps pause and go on together, whenever a process dies between.
+//! A run and its child runs pause and continue together, even if a process dies in between.
 
 use std::time::Duration;
 
@@ -40,7 +40,8 @@ async fn say(here: &Here<'_>, run: &RunId, signal: Signal) -> Option<Reply> {
     here.runs().send(run, tell(signal, None)).await.expect("is sent")
 }
 
-/// Starts the outer run and pauses it after a while. Once that is acknowledged, nothing is sent.
+/// Starts the outer run and pauses it after a delay. Once the pause is acknowledged, nothing is
+/// sent.
 fn pause(place: &Place, life: &Life, after: Duration) -> RunId {
     let run = run_id(1);
     let own = run.clone();
@@ -56,7 +57,7 @@ fn pause(place: &Place, life: &Life, after: Duration) -> RunId {
     run
 }
 
-/// Brings a run to its end with a process that nothing happens to.
+/// Brings a run to its end in an undisturbed process.
 fn finish(place: &Place, run: &RunId, told: &str) {
     place.visit(async |here| {
         here.tend();
@@ -65,7 +66,7 @@ fn finish(place: &Place, run: &RunId, told: &str) {
             tokio::time::sleep(Duration::from_secs(1)).await;
             let snapshot = here.runs().snapshot(run).await.expect("looks");
             match snapshot.status() {
-                // It died before it was told.
+                // The earlier process died before the run was unpaused.
                 Status::Paused => drop(say(&here, run, Signal::Unpause { by: person() }).await),
                 Status::Succeeded => return,
                 other => status = Some(other),
@@ -88,13 +89,14 @@ fn check(backend: &dyn Fn() -> Box<dyn Backend>, after: usize, acted: bool) {
     finish(&place, &run, &told);
 }
 
-/// How many moments are tried.
+/// The number of moments to try.
 fn moments(usual: usize) -> usize {
     let count = std::env::var("MILEPOST_PAUSES").ok().and_then(|count| count.parse().ok());
     count.unwrap_or(usual)
 }
 
-/// Whoever resumes the outer run dies while the inner ones are told, after each of its writes.
+/// The process that resumes the outer run dies after each of its writes while it notifies the inner
+/// runs.
 #[test]
 fn a_run_with_paused_children_is_never_stuck() {
     let memory = || -> Box<dyn Backend> { Box::new(InMemory::default()) };
@@ -107,7 +109,7 @@ fn a_run_with_paused_children_is_never_stuck() {
     }
 }
 
-/// A pause that comes while the inner runs are being recorded reaches them.
+/// A pause reaches inner runs that are just being recorded.
 #[test]
 fn a_pause_reaches_runs_that_are_just_beginning() {
     for after in [0, 1, 2, 5, 20, 5_020] {

@@ -1,7 +1,7 @@
-//! Places where runs are kept, and processes that come and go there.
+//! Places where runs are stored, and processes that come and go there.
 //!
-//! The suites know a service as `&dyn RunService`, and of what stands behind it only this: a
-//! [`Backend`] opens it for a process. Another driver is put under them by another backend.
+//! The suites only know a service as `&dyn RunService`; a [`Backend`] opens it for a process. To
+//! test another driver, add another backend.
 
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
@@ -21,20 +21,19 @@ use crate::memory::{MemoryJournal, MemoryStore};
 use crate::mortal::Mortal;
 use crate::world::{Caller, Servers, Start};
 
-/// When everything begins.
+/// The simulated time at the start.
 const START_MS: u64 = 1_800_000_000_000;
-/// How often a process looks for runs that nobody drives.
+/// How often a process looks for undriven runs.
 const SWEEP: Duration = Duration::from_secs(5);
 
-/// A store that outlives processes, and how they open the service over it.
+/// A store that outlives processes, and a way to open a service over it.
 pub(crate) trait Backend {
-    /// The service of a process. Once the life of the process has ended, nothing that the service
-    /// does reaches the store any more, and nothing is answered: that is how it dies. Dropping the
-    /// service before that is the end of a process in order.
+    /// Opens the service of a process. Once the process has died, the service no longer reaches the
+    /// store and answers nothing. Dropping the service earlier is an orderly exit.
     fn open(&self, process: &Process) -> Arc<dyn RunService>;
 }
 
-/// What a service is opened with.
+/// The dependencies of a service.
 pub(crate) struct Process {
     pub(crate) sender: Arc<dyn RequestSender>,
     pub(crate) clock: WallClock,
@@ -42,7 +41,7 @@ pub(crate) struct Process {
     pub(crate) life: Life,
 }
 
-/// The embedded driver over a journal in memory.
+/// The embedded driver over an in-memory journal.
 #[derive(Default)]
 pub(crate) struct InMemory {
     store: Arc<MemoryStore>,
@@ -64,7 +63,7 @@ impl Backend for InMemory {
 /// The embedded driver over `SQLite`.
 pub(crate) struct OnDisk {
     root: PathBuf,
-    /// Removes the directory in the end, where it is nobody else's.
+    /// Removes the directory at the end, unless it is shared.
     _own: Option<TempDir>,
 }
 
@@ -74,7 +73,7 @@ impl OnDisk {
         OnDisk { root: own.path().to_owned(), _own: Some(own) }
     }
 
-    /// In a directory that system processes share.
+    /// Uses a directory that several real processes share.
     pub(crate) fn at(root: &Path) -> OnDisk {
         OnDisk { root: root.to_owned(), _own: None }
     }
@@ -97,7 +96,8 @@ impl Backend for OnDisk {
 }
 
 thread_local! {
-    /// The clock of the process that lives on this thread, for a journal that takes a function.
+    /// The clock of the simulated process on this thread, for a journal that takes a plain
+    /// function.
     static CLOCK: RefCell<Option<WallClock>> = const { RefCell::new(None) };
     static MONOTONIC: RefCell<Option<MonotonicClock>> = const { RefCell::new(None) };
 }
@@ -107,7 +107,7 @@ fn told_monotonic() -> Duration {
 }
 
 fn told_time() -> u64 {
-    // Only a real process has threads that nobody told.
+    // Only real processes have threads without a simulated clock.
     CLOCK.with_borrow(|clock| clock.as_ref().map_or_else(now_ms, |clock| clock()))
 }
 
@@ -128,12 +128,12 @@ pub(crate) fn driver(
     Arc::new(driver.expect("there are random numbers"))
 }
 
-/// Both, by name.
+/// Both backends, by name.
 pub(crate) fn backends() -> [(&'static str, Box<dyn Backend>); 2] {
     [("in memory", Box::new(InMemory::default())), ("on disk", Box::new(OnDisk::new()))]
 }
 
-/// A store, the servers around it, and the time there.
+/// A store, the servers around it, and its simulated time.
 pub(crate) struct Place {
     backend: Box<dyn Backend>,
     pub(crate) servers: Arc<Servers>,
@@ -145,18 +145,18 @@ impl Place {
         Place { backend, servers: Arc::new(servers), now_ms: Cell::new(START_MS) }
     }
 
-    /// The same place where its time is the real one.
+    /// Starts at the real time.
     pub(crate) fn today(self) -> Place {
         Place { now_ms: Cell::new(now_ms()), ..self }
     }
 
-    /// Sets the clock of the machine.
+    /// Moves the machine's clock.
     pub(crate) fn set_clock(&self, by_ms: i64) {
         self.now_ms.set(self.now_ms.get().saturating_add_signed(by_ms));
     }
 
-    /// One process from its beginning to its end; nothing when it died. Its time passes only when
-    /// there is nothing to do, so that hours take none.
+    /// Runs one process from start to end; returns `None` if it died. Time passes only when there
+    /// is nothing to do, so hours take no real time.
     pub(crate) fn live<T>(&self, life: &Life, body: impl AsyncFnOnce(Here<'_>) -> T) -> Option<T> {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime = builder.enable_time().start_paused(true).build().expect("starts");
@@ -166,7 +166,7 @@ impl Place {
             let clock: WallClock = Arc::new(move || {
                 began_ms + u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
             });
-            // Of all processes at this place, which live one after the other.
+            // Shared by all processes at this place, which run one after the other.
             let monotonic: MonotonicClock =
                 Arc::new(move || Duration::from_millis(began_ms) + began.elapsed());
             let here = Here::open(self, life, &(clock.clone(), monotonic));
@@ -180,7 +180,7 @@ impl Place {
         })
     }
 
-    /// What a real process does, in real time, until it is killed.
+    /// Runs a real process in real time until it is killed.
     pub(crate) fn live_for_real(&self, body: impl AsyncFnOnce(Here<'_>)) {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         let runtime = builder.worker_threads(2).enable_time().build().expect("starts");
@@ -191,17 +191,17 @@ impl Place {
         });
     }
 
-    /// A process that nothing happens to.
+    /// Runs an undisturbed process.
     pub(crate) fn visit<T>(&self, body: impl AsyncFnOnce(Here<'_>) -> T) -> T {
         let done = self.live(&Life::new(None, None), body);
         done.expect("nothing happens to it")
     }
 }
 
-/// Both clocks of a process.
+/// The wall clock and the monotonic clock of a process.
 type Clocks = (WallClock, MonotonicClock);
 
-/// The inside of a process.
+/// The view from inside a process.
 #[derive(Clone)]
 pub(crate) struct Here<'p> {
     place: &'p Place,
@@ -243,7 +243,7 @@ impl<'p> Here<'p> {
         (self.clocks.0)()
     }
 
-    /// Takes up runs that nobody drives, from now on.
+    /// Adopts undriven runs from now on.
     pub(crate) fn tend(&self) {
         let runs = Arc::clone(&self.runs);
         tokio::spawn(async move {
@@ -260,7 +260,7 @@ impl<'p> Here<'p> {
     }
 }
 
-/// The id of a run, the same for the same number.
+/// A deterministic run id.
 pub(crate) fn run_id(number: u64) -> RunId {
     RunId::from_bytes(u128::from(number).to_be_bytes())
 }

@@ -1,5 +1,5 @@
-//! Those whom runs wait for: agents hand in, people decide, and tell the truth about what nobody
-//! else knows. They outlive processes, and say again what nobody answered.
+//! The people and agents that runs wait for: agents submit, people decide and answer truthfully
+//! about unknown outcomes. They outlive processes, and repeat messages that nobody answered.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,12 +22,12 @@ use crate::place::Here;
 use crate::told;
 use crate::world::Servers;
 
-/// How often somebody does something before a run is held to go round in circles.
+/// How many actions a run may need before it counts as looping.
 const TURNS: usize = 500;
-/// How long a run has to come to rest: longer than anything it waits for by itself.
+/// How long a run may take to settle: longer than any of its own timers.
 const PATIENCE: Duration = Duration::from_hours(4);
 
-/// What somebody sees who is waited for.
+/// What a person or agent sees of a waiting run.
 pub(crate) struct Seen<'s> {
     pub(crate) snapshot: &'s Snapshot,
     pub(crate) entries: &'s [Arc<JournalEntry>],
@@ -35,7 +35,7 @@ pub(crate) struct Seen<'s> {
 }
 
 impl Seen<'_> {
-    /// What became of the last request of a step.
+    /// The actual outcome of a step's last request.
     pub(crate) fn truth(&self, key: &StepKey) -> Settlement {
         let last = self.entries.iter().rev().find_map(|entry| match &entry.event {
             Event::AttemptStarted(attempt) if attempt.key == *key => Some(attempt),
@@ -45,10 +45,10 @@ impl Seen<'_> {
     }
 }
 
-/// What people and agents do when a run waits for them.
+/// The reaction of people and agents to a waiting run.
 pub(crate) type Cast = fn(&Seen<'_>, &Waiting) -> Option<Signal>;
 
-/// Agents hand in what passes, people say yes, and tell the truth about what nobody knows.
+/// Agents submit valid output; people approve and answer truthfully about unknown outcomes.
 pub(crate) fn willing(seen: &Seen<'_>, waiting: &Waiting) -> Option<Signal> {
     Some(match waiting {
         Waiting::Agent(key) => submit(key.as_str(), None, json!({"done": key.as_str()})),
@@ -68,7 +68,7 @@ pub(crate) fn obliging(seen: &Seen<'_>, waiting: &Waiting) -> Option<Signal> {
     }
 }
 
-/// Whoever is asked for an approval stops the run.
+/// Cancels the run when asked for an approval.
 pub(crate) fn stopping(seen: &Seen<'_>, waiting: &Waiting) -> Option<Signal> {
     match waiting {
         Waiting::Approval(_) => Some(cancel()),
@@ -76,7 +76,7 @@ pub(crate) fn stopping(seen: &Seen<'_>, waiting: &Waiting) -> Option<Signal> {
     }
 }
 
-/// Says no once to every question.
+/// Rejects every question once.
 pub(crate) fn choosy(seen: &Seen<'_>, waiting: &Waiting) -> Option<Signal> {
     let Waiting::Approval(request) = waiting else { return willing(seen, waiting) };
     let step = seen.snapshot.state.step(&request.key);
@@ -131,7 +131,7 @@ pub(crate) fn add(context: &Value) -> Signal {
     })
 }
 
-/// Something that a run acknowledged.
+/// A message that a run acknowledged.
 #[derive(Debug, Clone)]
 pub(crate) struct Heard {
     pub(crate) run: RunId,
@@ -140,10 +140,10 @@ pub(crate) struct Heard {
     pub(crate) reply: Reply,
 }
 
-/// One who plays all parts.
+/// Plays all roles.
 pub(crate) struct Player {
     cast: Cast,
-    /// How often the same was said, and answered.
+    /// How many times each message was sent and answered.
     said: BTreeMap<String, u32>,
     pub(crate) heard: Vec<Heard>,
 }
@@ -153,7 +153,7 @@ impl Player {
         Player { cast, said: BTreeMap::new(), heard: Vec::new() }
     }
 
-    /// Does what is asked for until a run ends, or nobody is willing to do what it waits for.
+    /// Answers until the run ends, or until it waits for something that nobody will do.
     pub(crate) async fn play(&mut self, here: &Here<'_>, run: &RunId) -> Snapshot {
         for _ in 0..TURNS {
             let snapshot = settled(here.runs(), run).await;
@@ -163,7 +163,7 @@ impl Player {
         panic!("the run goes round in circles: {:?}", here.runs().snapshot(run).await)
     }
 
-    /// What somebody does about a run, or about one that its steps started.
+    /// The next action for a run or one of its child runs.
     pub(crate) async fn asked(
         &self,
         here: &Here<'_>,
@@ -180,7 +180,7 @@ impl Player {
         None
     }
 
-    /// Says something, under the same name until it is answered.
+    /// Sends a message under the same id until it is answered.
     pub(crate) async fn tell(
         &mut self,
         runs: &dyn RunService,
@@ -201,24 +201,24 @@ impl Player {
     }
 }
 
-/// What is sent to a service.
+/// The request that sends a signal to a service.
 pub(crate) fn tell(signal: Signal, id: Option<MessageId>) -> SignalRequest {
     SignalRequest { signal, id, text: None, patience: Duration::from_mins(1) }
 }
 
-/// A run and those of its steps, as far as they wait for somebody.
+/// A run and all its child runs.
 pub(crate) fn waiting(snapshot: &Snapshot) -> Vec<&Snapshot> {
     let below = snapshot.below.iter().flat_map(waiting);
     [snapshot].into_iter().chain(below).collect()
 }
 
-/// A run once nothing happens in it by itself.
+/// A run, once nothing more happens in it by itself.
 pub(crate) async fn settled(runs: &dyn RunService, run: &RunId) -> Snapshot {
     loop {
         let snapshot = runs.follow(run, PATIENCE, &|_, _| {}).await.expect("follows");
         let rests = snapshot.status() != Status::Running || !snapshot.below.is_empty();
         if rests {
-            // Somebody may look at it who drives it no longer.
+            // The process that reads the run may no longer drive it.
             runs.delivered().await;
             return snapshot;
         }

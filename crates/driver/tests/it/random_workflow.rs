@@ -1,10 +1,10 @@
-//! Workflows of a seed: graphs of steps of all kinds.
+//! Generates workflows from a seed: graphs with steps of all kinds.
 
 use std::fmt::Write;
 
 use crate::chance::Chance;
 
-/// A workflow that may run those of these names.
+/// A workflow that may run these other workflows.
 pub(crate) fn workflow(chance: &mut Chance, id: &str, others: &[&str]) -> String {
     let count = 1 + chance.below(if others.len() > 1 { 6 } else { 3 });
     let mut text = format!("workflow: {id}\nconcurrency: {}\n", 1 + chance.below(3));
@@ -48,7 +48,8 @@ fn settings(chance: &mut Chance) -> String {
 fn action(chance: &mut Chance, index: usize, above: Option<&String>, others: &[&str]) -> String {
     match chance.below(13) {
         0 => "set: {x: '${{ inputs.n + 1 }}'}".to_owned(),
-        // Whoever looks at a run looks at the runs of its steps many times a second.
+        // Inner waits are short, because a command following a run polls its child runs many times
+        // a second.
         1 => format!("wait: {}s", 1 + chance.below(if others.len() > 1 { 300 } else { 20 })),
         2 | 3 if !others.is_empty() => {
             format!("run: workflow {}, with: {{n: '${{{{ inputs.n }}}}'}}", chance.pick(others))

@@ -1,5 +1,5 @@
-//! Runs of every kind, each with the world around it and the end it comes to. They are interrupted
-//! everywhere by `crash.rs`.
+//! Runs of every kind, each with its surroundings and its expected end. `crash.rs` interrupts them
+//! everywhere.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::player::{Cast, Player, choosy, obliging, stopping, willing};
 use crate::told;
 use crate::world::{Servers, Start, broken, ok, status};
 
-/// A workflow, its world, those who take part, and its end.
+/// A workflow, its surroundings, its participants, and its expected end.
 pub(crate) struct Scenario {
     pub(crate) name: &'static str,
     text: &'static str,
@@ -30,7 +30,7 @@ impl Scenario {
         Scenario { name, text, arrange: |_| {}, cast: willing, budget: None, end }
     }
 
-    /// A place where it has not begun.
+    /// A place where the scenario has not started.
     pub(crate) fn place(&self, backend: Box<dyn Backend>) -> Place {
         let servers = Servers::new(WORKFLOWS);
         (self.arrange)(&servers);
@@ -49,7 +49,7 @@ impl Scenario {
         run_id(1)
     }
 
-    /// Begins it, or goes on with it, until it has ended; what it came to.
+    /// Starts or continues the scenario until it has ended, and returns the outcome.
     pub(crate) async fn play(&self, here: &Here<'_>, player: &mut Player) -> String {
         here.tend();
         let run = here.start(self.start()).await;
@@ -63,7 +63,7 @@ impl Scenario {
     }
 }
 
-/// The workflows that steps run.
+/// The inner workflows.
 const WORKFLOWS: &[(&str, &str)] = &[
     (
         "other",
@@ -293,7 +293,8 @@ final_output: '${{ steps.b.output.n }}'
     ),
     Scenario {
         cast: obliging,
-        // Whatever is sent again after a crash is spent again, so that nothing may be spent at all.
+        // Requests that are repeated after a crash count again, so the budget must be zero to be
+        // deterministic.
         budget: Some((Budget::Writes, 0)),
         ..Scenario::new(
             "budget",
@@ -385,7 +386,7 @@ final_output: '${{ steps.b.output.n }}'
     ),
 ];
 
-/// All scenarios through a backend.
+/// Plays all scenarios with a backend.
 fn check_all(told: &str, open: fn() -> Box<dyn Backend>) {
     for scenario in ALL {
         let place = scenario.place(open());
@@ -398,7 +399,7 @@ fn check_all(told: &str, open: fn() -> Box<dyn Backend>) {
     }
 }
 
-/// What is told of a run that has ended is the same wherever one looks.
+/// Asserts that every view of a finished run agrees.
 async fn check_seen(runs: &dyn RunService, run: &RunId) {
     let snapshot = runs.snapshot(run).await.expect("reads");
     let news = runs.events(run, 0).await.expect("reads");

@@ -1,4 +1,4 @@
-//! What a service promises besides that runs end: each thing is done once, whoever looks sees it,
+//! Guarantees of a service besides finishing runs: everything is done once, every observer sees it,
 //! and processes that share a store take over from one another.
 
 use std::time::Duration;
@@ -40,7 +40,7 @@ steps:
   - {id: b, run: api b:create, depends_on: [a]}
 ";
 
-/// Does something at a new place of each kind.
+/// Runs a check at a new place of each kind.
 fn everywhere(check: &impl AsyncFn(Here<'_>)) {
     for (name, backend) in backends() {
         let place = Place::new(backend, Servers::new(&[]));
@@ -53,7 +53,7 @@ fn message(text: &str) -> MessageId {
     MessageId::parse(text).expect("is an id")
 }
 
-/// The question that a run asks.
+/// The approval of the question that a run asks.
 fn yes(snapshot: &Snapshot) -> Signal {
     match snapshot.waiting().as_slice() {
         [Waiting::Approval(request)] => decide(request, true),
@@ -82,13 +82,13 @@ fn a_message_that_is_told_twice_is_told_once() {
         assert!(matches!(first, Some(Reply::Accepted { .. })), "{first:?}");
         let second = runs.send(&run, tell(signal, Some(message("m")))).await.expect("is sent");
         assert_eq!(second, first);
-        // Another one of the same name stays what the first one was.
+        // A different message with the same id has no effect; the first answer is kept.
         let other = runs.send(&run, tell(cancel(), Some(message("m")))).await.expect("is sent");
         assert_eq!(other, first);
         let last = settled(runs, &run).await;
         assert_eq!(last.status(), Status::Succeeded);
         assert_eq!(count(runs, &run, "submission_accepted").await, 1);
-        // One that goes to another run under this name is refused.
+        // A message to another run under this id is refused.
         let beside = here.start(Start::of(run_id(2), PROMPT)).await;
         let refused = runs.send(&beside, tell(cancel(), Some(message("m")))).await;
         let is_other = matches!(refused, Err(RunError::Journal(JournalError::OtherRun { .. })));
@@ -102,7 +102,7 @@ fn a_run_that_is_started_twice_is_started_once() {
     everywhere(&async |here| {
         let runs = here.runs();
         let first = here.start(Start::of(run_id(1), ASKS)).await;
-        // Even where the second is another one: the first stays what it is.
+        // A second start with the same id does not replace the first, even with another workflow.
         let second = here.start(Start::of(run_id(1), PROMPT)).await;
         assert_eq!(first, second);
         let asked = settled(runs, &first).await;
@@ -141,7 +141,7 @@ fn whoever_watches_sees_a_run_change() {
         let run = here.start(Start::of(run_id(1), ASKS)).await;
         let asked = next(runs, &run, &mut seen, Duration::from_secs(1)).await;
         assert_eq!(asked.status(), Status::Waiting);
-        // Nothing happens: the same again, once the patience is over.
+        // Nothing happens, so the same state is returned after the timeout.
         let before = here.now_ms();
         let same = next(runs, &run, &mut seen, Duration::from_secs(30)).await;
         assert_eq!(same.state.seq, asked.state.seq);
@@ -210,7 +210,7 @@ fn what_is_told_to_one_process_reaches_the_run_that_another_drives() {
         let told = beside.runs().send(&run, tell(pause, None)).await.expect("is sent");
         assert_eq!(told, Some(Reply::Done));
         assert_eq!(beside.runs().snapshot(&run).await.expect("looks").status(), Status::Paused);
-        // Its request is under way, so it stays where it is until that is answered.
+        // The request is in flight, so the run stays as it is until the response arrives.
         let paused = settled(here.runs(), &run).await;
         assert_eq!(paused.status(), Status::Paused);
         here.runs().idle().await;
@@ -223,7 +223,7 @@ fn what_is_told_to_one_process_reaches_the_run_that_another_drives() {
     });
 }
 
-/// A run that is under way with a write that must not be repeated, and one that waits.
+/// Starts a run with an unrepeatable write in flight, and a run that waits.
 async fn busy(here: &Here<'_>) -> [RunId; 2] {
     here.servers().on("a:create", &[ok(json!(1)).after(20_000)]);
     let slow = here.start(Start::of(run_id(1), SLOW)).await;
@@ -244,7 +244,7 @@ fn the_runs_of_a_process_that_died_are_adopted() {
         assert!(!here.runs().is_orphaned(&slow).await.expect("asks"));
         life.die();
         drop(dead);
-        // It is known to be gone, or its time runs out.
+        // The process is known to be gone, or its lease expires.
         while !here.runs().is_orphaned(&slow).await.expect("asks") {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
@@ -325,8 +325,8 @@ fn a_run_without_its_secret_pauses_and_goes_on_once_it_is_there() {
     });
 }
 
-/// A submission is taken in and cannot be judged before the run goes on. Whoever handed it in
-/// waits, and does not take the run up again and again meanwhile.
+/// A submission is accepted but cannot be judged until the paused run continues. Its sender waits,
+/// without acquiring the run over and over in the meantime.
 #[test]
 fn waiting_for_the_verdict_of_a_paused_run_costs_nothing() {
     const VERIFIED: &str = "
@@ -353,7 +353,7 @@ steps:
     });
 }
 
-/// What a run wants of the runs of its steps is not lost with the process that was to tell them.
+/// A pause intended for child runs is not lost with the process that should have forwarded it.
 #[test]
 fn a_pause_reaches_inner_runs_though_the_process_dies() {
     const OUTER: &str = "
@@ -381,7 +381,7 @@ steps:
                     here.runs().delivered().await;
                 }
             });
-            // It dies somewhere between being told and having told.
+            // The process dies somewhere between receiving and forwarding the pause.
             let life = Life::new(Some(Death { after, acted: true }), None);
             let by = person();
             let signal = if resumes { Signal::Unpause { by } } else { Signal::Pause { by } };
@@ -406,8 +406,8 @@ steps:
     }
 }
 
-/// Whoever looks at a question, decides on it and follows the run reads its journal once: taking
-/// the run over reads only what is new.
+/// Looking at a question, deciding on it and following the run reads the journal once: taking the
+/// run over reads only new events.
 #[test]
 fn deciding_on_a_run_loads_its_journal_once() {
     let (run, memory) = (run_id(1), InMemory::default());
@@ -434,7 +434,7 @@ steps:
   - {id: b, run: api b:create, depends_on: [w]}
 ";
 
-/// A run that waits for a time belongs to nobody, and goes on within a second of it.
+/// A run that waits for a time is held by nobody, and continues within a second of that time.
 #[test]
 fn a_run_that_sleeps_belongs_to_nobody_and_wakes_in_time() {
     everywhere(&async |here| {
@@ -446,7 +446,7 @@ fn a_run_that_sleeps_belongs_to_nobody_and_wakes_in_time() {
         assert!(record.standing.is_asleep(), "{record:?}");
         assert!(!runs.is_orphaned(&run).await.expect("asks"), "it is woken from here");
         assert_eq!(runs.snapshot(&run).await.expect("looks").status(), Status::Running);
-        // Another process could drive it: nobody holds it.
+        // Nobody holds the run, so another process could drive it.
         let beside = here.beside(&Life::new(None, None));
         let told = Signal::Pause { by: person() };
         let told = beside.runs().send(&run, tell(told, None)).await.expect("is sent");
@@ -461,7 +461,7 @@ fn a_run_that_sleeps_belongs_to_nobody_and_wakes_in_time() {
     });
 }
 
-/// Whoever is there for all runs wakes what others put to sleep before they ended.
+/// A process that serves all runs wakes those that other processes left sleeping.
 #[test]
 fn a_run_is_woken_by_whoever_is_there() {
     for (name, backend) in backends() {

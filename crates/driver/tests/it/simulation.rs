@@ -1,9 +1,9 @@
-//! Random workflows in a random world, with processes that die, end or share the work, clocks that
-//! are set, and people and agents who do things twice, late or wrong. Whatever happens, the
-//! promises hold.
+//! Random workflows in a random world, with processes that die, exit or share the work, clocks that
+//! are changed, and people and agents who act twice, late or wrongly. The guarantees must hold
+//! whatever happens.
 //!
-//! `MILEPOST_SEED=<n>` replays one seed, `MILEPOST_SEEDS=<n>` sets how many there are, and
-//! `MILEPOST_FIRST_SEED=<n>` where they begin.
+//! `MILEPOST_SEED=<n>` replays one seed, `MILEPOST_SEEDS=<n>` sets their number, and
+//! `MILEPOST_FIRST_SEED=<n>` sets the first one.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -30,12 +30,12 @@ use crate::random_workflow::workflow;
 use crate::told;
 use crate::world::{Servers, Start};
 
-/// Seeds of one run of the tests.
+/// The number of seeds per test run.
 const SEEDS: u64 = 250;
-/// One in so many is on a disk.
+/// One in this many simulations runs on disk.
 const ON_DISK: u64 = 50;
 
-/// A run, and all that happens to it.
+/// A run and everything that happens to it.
 struct Simulation {
     place: Place,
     chance: Chance,
@@ -69,7 +69,7 @@ impl Simulation {
         Simulation { place, chance, start, player, said: Vec::new() }
     }
 
-    /// Several processes one after the other, and one in which everybody does what they can.
+    /// Runs several processes one after the other, and a last one in which everybody cooperates.
     fn run(&mut self) -> Vec<Arc<JournalEntry>> {
         for _ in 0..=self.chance.below(4) {
             let death = (!self.chance.one_in(4))
@@ -95,7 +95,7 @@ impl Simulation {
         })
     }
 
-    /// The clock of the machine is set while no process is there.
+    /// Changes the machine's clock while no process is running.
     fn jump(&mut self) {
         let hours = *self.chance.pick(&[1, 2, 7, -1, -3, -7]);
         if self.chance.one_in(3) {
@@ -104,7 +104,7 @@ impl Simulation {
     }
 }
 
-/// A process while something happens to its runs.
+/// A process during which things happen to its runs.
 struct Turn<'t, 'p> {
     here: &'t Here<'p>,
     root: &'t RunId,
@@ -116,7 +116,7 @@ struct Turn<'t, 'p> {
 impl Turn<'_, '_> {
     async fn take(&mut self, turns: usize) {
         let life = Life::new(None, Some(Chance(7)));
-        // Another process is there as well, and may be gone again at any moment.
+        // A second process may run at the same time, and may disappear at any moment.
         let beside = self.chance.one_in(3).then(|| self.here.beside(&life));
         for _ in 0..turns {
             let here = self.here.clone();
@@ -128,7 +128,7 @@ impl Turn<'_, '_> {
                         1 => {
                             let grace = Duration::from_secs(self.chance.below(10) as u64);
                             beside.runs().shutdown(grace).await.expect("leaves");
-                            // A process that has left ends.
+                            // A process that has shut down is dead.
                             life.die();
                         }
                         _ => {}
@@ -144,7 +144,7 @@ impl Turn<'_, '_> {
                 self.here.runs().shutdown(grace).await.expect("leaves");
                 self.here.life.die();
             }
-            // It ends in order.
+            // The process exits in an orderly way.
             _ => {}
         }
     }
@@ -174,7 +174,7 @@ impl Turn<'_, '_> {
         }
     }
 
-    /// The run, or one that it started.
+    /// The run or one of its child runs.
     async fn one_of_them(&mut self, runs: &dyn RunService) -> RunId {
         let all = told::records(runs).await;
         let open: Vec<&RunRecord> = all.iter().filter(|one| is_open(one)).collect();
@@ -189,7 +189,7 @@ impl Turn<'_, '_> {
         self.player.tell(runs, &run, signal).await;
     }
 
-    /// What somebody the run waits for might do.
+    /// A possible action of somebody the run waits for.
     async fn asked(&mut self, here: &Here<'_>, run: &RunId) -> Option<Signal> {
         let snapshot = here.runs().snapshot(run).await.expect("looks");
         let all = snapshot.waiting();
@@ -205,7 +205,7 @@ impl Turn<'_, '_> {
         }
     }
 
-    /// Something that nobody asked for.
+    /// An unsolicited message.
     fn odd(&mut self, run: RunId) -> (RunId, Signal) {
         let by = person();
         let key = StepKey::of_walk(&format!("s{}", self.chance.below(4)));
@@ -224,7 +224,7 @@ impl Turn<'_, '_> {
         (run, signal)
     }
 
-    /// Somebody goes on with a run that has ended, from anywhere.
+    /// Resumes a run that has ended, from any step.
     async fn resume(&mut self, here: &Here<'_>) {
         let snapshot = here.runs().snapshot(self.root).await.expect("looks");
         let (flow, state) = (&snapshot.flow, &*snapshot.state);
@@ -247,12 +247,12 @@ fn is_open(record: &RunRecord) -> bool {
     record.standing.ended_ms.is_none()
 }
 
-/// Everybody does what they can until all runs have ended.
+/// Everybody cooperates until all runs have ended.
 async fn end(here: &Here<'_>, player: &mut Player) {
     let runs = here.runs();
     for _ in 0..50 {
         runs.adopt_orphans().await.expect("looks");
-        // What somebody said before is taken in, even by runs that have ended.
+        // Earlier messages are processed, even by runs that have ended.
         tokio::time::sleep(Duration::from_secs(10)).await;
         let open: Vec<RunRecord> = told::records(runs).await.into_iter().filter(is_open).collect();
         let told = runs.tally().await.expect("counts").inbox;
@@ -261,12 +261,12 @@ async fn end(here: &Here<'_>, player: &mut Player) {
         }
         check_paused(runs, &open).await;
         for record in &open {
-            // The first answer may be to what somebody said before it was paused again.
+            // The first answer may belong to a message sent before the run was paused again.
             while runs.snapshot(&record.id).await.expect("looks").status() == Status::Paused {
                 player.tell(runs, &record.id, Signal::Unpause { by: person() }).await;
             }
         }
-        // The oldest last: what its steps started comes first.
+        // The oldest run comes last, after its child runs.
         for record in &open {
             player.play(here, &record.id).await;
         }
@@ -274,7 +274,7 @@ async fn end(here: &Here<'_>, player: &mut Player) {
     panic!("runs do not end: {}", told::all(runs).await);
 }
 
-/// A run that was paused with the run above it goes on with it, however that goes on.
+/// A run that was paused with its parent resumes with it, however the parent resumes.
 async fn check_paused(runs: &dyn RunService, open: &[RunRecord]) {
     for record in open {
         let Some(above) = &record.parent else { continue };
@@ -287,7 +287,7 @@ async fn check_paused(runs: &dyn RunService, open: &[RunRecord]) {
     }
 }
 
-/// The last event that let a run stand still or go on.
+/// The last event that paused or resumed a run.
 async fn last_pause(runs: &dyn RunService, run: &RunId) -> Option<Event> {
     let entries = runs.events(run, 0).await.expect("reads").entries;
     let paused = |event: &Event| {
@@ -296,7 +296,7 @@ async fn last_pause(runs: &dyn RunService, run: &RunId) -> Option<Event> {
     entries.iter().rev().map(|entry| &entry.event).find(|event| paused(event)).cloned()
 }
 
-/// The promises; all events there were.
+/// Checks the guarantees, and returns all events.
 async fn check(here: &Here<'_>, player: &Player) -> Vec<Arc<JournalEntry>> {
     let (runs, mut all) = (here.runs(), Vec::new());
     for record in told::records(runs).await {
@@ -329,7 +329,7 @@ async fn check(here: &Here<'_>, player: &Player) -> Vec<Arc<JournalEntry>> {
     all
 }
 
-/// A run ends once, and once more whenever somebody went on with one that had.
+/// A run ends once, and once more after each resumption.
 fn check_ends(entries: &[Arc<JournalEntry>]) {
     let mut ended = false;
     for entry in entries {
@@ -343,7 +343,7 @@ fn check_ends(entries: &[Arc<JournalEntry>]) {
     assert!(ended, "it has not ended:\n{}", told::events(entries));
 }
 
-/// Runs a seed, and tells how to run it again when a promise is broken.
+/// Runs a seed; if a guarantee is broken, prints how to replay it.
 fn checked(seed: u64) -> Vec<Arc<JournalEntry>> {
     let run = AssertUnwindSafe(|| Simulation::of(seed).run());
     panic::catch_unwind(run).unwrap_or_else(|_| {
@@ -364,6 +364,6 @@ fn the_promises_hold_in_every_simulated_run() {
     for seed in first..first + seeds {
         met.extend(checked(seed).iter().map(|entry| entry.event.name()));
     }
-    // Nearly everything happens.
+    // Nearly every kind of event occurs.
     assert!(seeds < SEEDS || met.len() >= 30, "{met:?}");
 }

@@ -1,4 +1,4 @@
-//! Runs in lines that fit a test.
+//! Renders runs as lines that fit into a test.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use milepost_engine::ports::{RunFilter, RunRecord};
 use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::state::{End, State, StepStatus};
 
-/// What a run came to, without the way there.
+/// The outcome of a run, without its history.
 pub(crate) fn outcome(state: &State) -> String {
     let mut lines: Vec<String> = Vec::new();
     for (key, step) in &state.steps {
@@ -33,7 +33,7 @@ pub(crate) fn end(state: &State) -> String {
     }
 }
 
-/// What happened, one line each.
+/// The events, one per line.
 pub(crate) fn events(entries: &[Arc<JournalEntry>]) -> String {
     let lines = entries.iter().map(|entry| {
         let event = serde_json::to_string(&entry.event).unwrap_or_default();
@@ -43,7 +43,7 @@ pub(crate) fn events(entries: &[Arc<JournalEntry>]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Every run there is.
+/// All runs.
 pub(crate) async fn records(runs: &dyn RunService) -> Vec<RunRecord> {
     let (mut all, mut filter) = (Vec::new(), RunFilter::default());
     loop {
@@ -56,7 +56,7 @@ pub(crate) async fn records(runs: &dyn RunService) -> Vec<RunRecord> {
     }
 }
 
-/// What happened in all of them.
+/// The events of all runs.
 pub(crate) async fn all(runs: &dyn RunService) -> String {
     let mut text = String::new();
     for record in records(runs).await {
@@ -67,7 +67,7 @@ pub(crate) async fn all(runs: &dyn RunService) -> String {
     text
 }
 
-/// Whether what was acknowledged is in the journal.
+/// Whether an acknowledged signal is in the journal.
 pub(crate) fn is_kept(entries: &[Arc<JournalEntry>], signal: &Signal, reply: &Reply) -> bool {
     let any = |wanted: &dyn Fn(&Event) -> bool| entries.iter().any(|entry| wanted(&entry.event));
     match (signal, reply) {

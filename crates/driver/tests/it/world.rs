@@ -1,5 +1,5 @@
-//! The world of a run: servers that answer by a script, and remember what took effect. It outlives
-//! the processes that call them.
+//! The surroundings of a run: scripted servers that remember which requests took effect. They
+//! outlive the processes that call them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -27,15 +27,15 @@ use serde_json::{Map, Value, json};
 use crate::chance::Chance;
 use crate::life::Life;
 
-/// What a server makes of a request.
+/// A server's reaction to a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Reaction {
-    /// When it takes effect.
+    /// The delay until the request takes effect.
     effect_ms: u64,
-    /// When it is answered after that.
+    /// The further delay until it is answered.
     after_ms: u64,
     outcome: AttemptOutcome,
-    /// Whether it takes effect, whatever is told.
+    /// Whether the request takes effect, regardless of the answer.
     effect: bool,
 }
 
@@ -45,7 +45,7 @@ impl Reaction {
         self
     }
 
-    /// The server asks for a pause.
+    /// Adds a `Retry-After` delay.
     fn asking(mut self, pause_ms: u64) -> Reaction {
         if let AttemptOutcome::Failed { retry_after_ms, .. } = &mut self.outcome {
             *retry_after_ms = Some(pause_ms);
@@ -75,7 +75,7 @@ pub(crate) fn status(status: u16) -> Reaction {
     failed(FailureKind::Status(status), false, false)
 }
 
-/// The connection broke; nobody knows what became of the request.
+/// The connection breaks, which leaves the outcome unknown.
 pub(crate) fn broken(effect: bool) -> Reaction {
     failed(FailureKind::Network, false, effect)
 }
@@ -107,25 +107,26 @@ pub(crate) struct Sent {
     pub(crate) output: Option<Value>,
 }
 
-/// All servers, and the workflows that others run.
+/// All servers, and the workflows that steps can run.
 #[derive(Debug, Default)]
 pub(crate) struct Servers {
     kept: Mutex<Kept>,
     workflows: BTreeMap<String, String>,
-    /// Where effects are written down, for servers that outlive the system process too.
+    /// A file in which effects are recorded, for servers that outlive a real process.
     file: Option<PathBuf>,
 }
 
 #[derive(Debug, Default)]
 struct Kept {
-    /// Reactions by command, one for each request that is no repetition; the last one stays.
+    /// Reactions by command, one per request that is not a repetition; the last one applies to all
+    /// further requests.
     reactions: BTreeMap<String, Vec<Reaction>>,
     sent: Vec<Sent>,
-    /// Commands whose secret nobody has given.
+    /// Commands whose secret is missing.
     withheld: BTreeSet<String>,
-    /// What decides when nothing is scripted.
+    /// Decides on reactions that are not scripted.
     fate: Option<Chance>,
-    /// A part of every digest: another catalog prepares another request.
+    /// Part of every digest: another catalog prepares a different request.
     catalog: u32,
 }
 
@@ -135,7 +136,7 @@ impl Servers {
         Servers { workflows: workflows.iter().map(text).collect(), ..Servers::default() }
     }
 
-    /// The same, writing down what took effect.
+    /// Also records effects in a file.
     pub(crate) fn in_file(self, file: PathBuf) -> Servers {
         Servers { file: Some(file), ..self }
     }
@@ -144,22 +145,22 @@ impl Servers {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is answered to a command, one after the other.
+    /// Scripts the reactions to a command, in order.
     pub(crate) fn on(&self, command: &str, reactions: &[Reaction]) {
         self.kept().reactions.insert(format!("api {command}"), reactions.to_vec());
     }
 
-    /// Lets chance decide what is not scripted, or nobody any more.
+    /// Lets chance decide on unscripted reactions, or stops doing so.
     pub(crate) fn leave_to(&self, fate: Option<Chance>) {
         self.kept().fate = fate;
     }
 
-    /// A catalog is replaced by another one.
+    /// Replaces the catalog.
     pub(crate) fn replace_catalog(&self) {
         self.kept().catalog += 1;
     }
 
-    /// Whether the secret of a command is there.
+    /// Removes or restores the secret of a command.
     pub(crate) fn withhold(&self, command: &str, withheld: bool) {
         let command = format!("api {command}");
         match withheld {
@@ -168,20 +169,20 @@ impl Servers {
         };
     }
 
-    /// Every request, the last one last.
+    /// Every request, latest last.
     pub(crate) fn sent(&self) -> Vec<Sent> {
         let Some(file) = &self.file else { return self.kept().sent.clone() };
         let text = fs::read_to_string(file).unwrap_or_default();
         text.lines().filter_map(read_line).collect()
     }
 
-    /// The requests that took effect, by what makes them one.
+    /// The idempotency keys of requests that took effect.
     pub(crate) fn effects(&self) -> BTreeSet<String> {
         let took = self.sent().into_iter().filter(|sent| sent.effect);
         took.map(|sent| sent.idempotency_key).collect()
     }
 
-    /// Nothing that must not be repeated took effect twice.
+    /// Asserts that no unrepeatable request took effect twice.
     pub(crate) fn check_once(&self, told: &str) {
         let mut took: BTreeMap<String, usize> = BTreeMap::new();
         for sent in self.sent().into_iter().filter(|sent| sent.effect && !sent.repeatable) {
@@ -190,7 +191,7 @@ impl Servers {
         assert!(took.values().all(|times| *times == 1), "{told}: repeated: {took:?}");
     }
 
-    /// What became of a request, as its server knows.
+    /// The outcome of a request, as its server knows it.
     pub(crate) fn truth(&self, idempotency_key: &str) -> Settlement {
         let of = |sent: &Sent| sent.idempotency_key == idempotency_key && sent.effect;
         match self.sent().into_iter().find(of) {
@@ -202,7 +203,8 @@ impl Servers {
         }
     }
 
-    /// Decides on a request, the same way for the same try, and where it is written down.
+    /// Chooses a reaction, the same one for the same attempt, and returns it with the index of the
+    /// recorded request.
     fn receive(&self, sending: &OutgoingRequest) -> (Reaction, usize) {
         let mut kept = self.kept();
         let command = &sending.call.command;
@@ -237,12 +239,12 @@ impl Servers {
         (reaction, index)
     }
 
-    /// A request takes effect.
+    /// Marks a request as having taken effect.
     fn take_effect(&self, index: usize) {
         let mut kept = self.kept();
         kept.sent[index].effect = true;
         if let Some(file) = &self.file {
-            // One write, which the system appends whole.
+            // A single write, which the system appends atomically.
             let line = written_line(&kept.sent[index]);
             let opened = fs::OpenOptions::new().append(true).create(true).open(file);
             opened.and_then(|mut file| file.write_all(line.as_bytes())).expect("is written");
@@ -267,7 +269,7 @@ fn read_line(line: &str) -> Option<Sent> {
     })
 }
 
-/// The method of a command, told by its last word.
+/// The method of a command, derived from its last word.
 fn method(command: &str) -> &'static str {
     match command.rsplit(':').next() {
         Some("create" | "send") => "POST",
@@ -277,7 +279,7 @@ fn method(command: &str) -> &'static str {
     }
 }
 
-/// How one process reaches the servers.
+/// One process's connection to the servers.
 pub(crate) struct Caller {
     pub(crate) servers: Arc<Servers>,
     pub(crate) life: Life,
@@ -291,7 +293,7 @@ impl std::fmt::Debug for Caller {
 }
 
 impl WorldView for Caller {
-    /// Whoever says that something did not happen need not wait, except where that is the matter.
+    /// Zero, so that a person can say at once that a request did not happen.
     fn arrives_within_ms(&self, _: u64) -> u64 {
         0
     }
@@ -375,7 +377,7 @@ async fn wait(ms: u64) {
     }
 }
 
-/// A run that is about to begin.
+/// A run to be started.
 #[derive(Debug, Clone)]
 pub(crate) struct Start {
     pub(crate) id: RunId,
@@ -394,7 +396,7 @@ impl Start {
         Start { id, text, inputs, budget, parent: None, actor, durability: Durability::Full }
     }
 
-    /// What a service starts.
+    /// The prepared run that a service starts.
     pub(crate) fn prepared(self, now_ms: u64) -> PreparedRun {
         let Ok(pinned) = pinned::decode(&self.text, LANGUAGE_VERSION) else {
             panic!("is no workflow:\n{}", self.text)

@@ -1,4 +1,4 @@
-//! Steps of agents: offered, judged, checked against the world.
+//! Agent steps: offered, judged, and verified against the world.
 
 use expect_test::expect;
 use milepost_engine::event::{CallAnswer, Settlement};
@@ -107,7 +107,7 @@ fn the_same_submission_has_the_same_answer() {
     assert_eq!(rig.tell(good.clone()), first);
     assert_eq!(rig.journal.len(), count);
     rig.submit("b", json!("written"));
-    // Even after the end, for somebody who did not hear the answer.
+    // The answer can be repeated even after the end, for a sender who never received it.
     assert_eq!(rig.tell(good), first);
     let other = rig.tell(submit("a", None, json!({"why": "because not"})));
     assert_eq!(told::reply(&other), "refused RUN_CONFLICT: the run has ended");
@@ -171,7 +171,7 @@ fn a_claim_is_checked_against_the_world() {
     rig.on("a::verify@1", &[ok(json!({"state": "green"}))]);
     rig.start();
     let first = rig.submit("a", json!("done"));
-    // The world has changed: the same words are another claim.
+    // The world has changed, so the same text is a new claim.
     let second = rig.submit("a", json!("done"));
     let told = [told::reply(&first), told::reply(&second)].join("\n");
     expect![[r#"
@@ -250,8 +250,8 @@ fn whoever_waits_for_a_check_hears_of_the_cancel() {
     assert_eq!(told::stands(&rig), "canceled");
 }
 
-/// Who waits for the verdict on a claim is part of the run: the process that checks it after a
-/// crash answers those who told the process before.
+/// The senders waiting for a verdict are part of the run: after a crash, the process that verifies
+/// the claim also answers the senders of the previous process.
 #[test]
 fn who_waits_for_a_verdict_is_answered_by_the_next_driver() {
     let mut rig = Rig::new(CLAIM);
@@ -269,8 +269,8 @@ fn who_waits_for_a_verdict_is_answered_by_the_next_driver() {
     }
 }
 
-/// A request whose process is believed to be gone may still be answered. That answer belongs to an
-/// attempt that is over, and says nothing about the one that took its place.
+/// A request may still be answered after its process is presumed dead. That answer belongs to a
+/// finished attempt and says nothing about the attempt that replaced it.
 #[test]
 fn the_outcome_of_an_earlier_attempt_changes_nothing() {
     let mut rig = Rig::new("workflow: w\nsteps:\n  - {id: a, run: api a:get}\n");

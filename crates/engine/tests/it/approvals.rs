@@ -1,4 +1,4 @@
-//! People decide, and what they decided on is what is done.
+//! People decide, and exactly what they decided on is done.
 
 use expect_test::expect;
 use milepost_engine::event::{ActorKind, Event, Presence};
@@ -199,7 +199,7 @@ fn a_no_goes_back_with_its_reason_as_often_as_it_may() {
     rig.decide("ok", false);
     let briefs = view::briefs(&rig.flow, rig.state());
     assert_eq!(briefs[0].feedback.as_deref(), Some("not like this"));
-    // The same words are handed in anew: it is another try.
+    // Submitting the same text again is a new attempt.
     assert_eq!(told::reply(&rig.submit("draft", json!("text"))), "accepted draft");
     rig.submit("shorten", json!("tx"));
     rig.decide("ok", false);
@@ -283,7 +283,7 @@ steps:
 #[test]
 fn an_approval_holds_only_for_what_was_shown() {
     let mut rig = refund();
-    // The catalog is another one by the time the answer comes: so is the request.
+    // The catalog has changed by the time the answer arrives, and so has the request.
     rig.world.catalog = 1;
     rig.decide("ok", true);
     assert_eq!(told::stands(&rig), "waiting approval ok");
@@ -387,8 +387,8 @@ fn nothing_changed_means_nobody_is_asked_again() {
     assert_eq!(asked.count(), 1);
 }
 
-/// The time that a person saw is the time that is sent: else nothing that names it could be
-/// approved at all.
+/// The time shown to a person is the time that is sent; otherwise no request containing the time
+/// could ever be approved.
 #[test]
 fn a_request_that_names_the_time_is_asked_for_once() {
     let mut rig = Rig::new(
@@ -421,7 +421,7 @@ fn the_configuration_says_yes_where_nobody_is_there() {
     assert_eq!(told::stands(&rig), "succeeded");
     let journal = told::journal(&rig);
     assert!(journal.contains(r#"step_succeeded ok {"approved":true,"by":"policy"}"#), "{journal}");
-    // It fills in no form, and it is none of the people that were named.
+    // A policy fills in no form and is not one of the named people.
     for asks in ["form: {type: object}", "by: [ada]"] {
         let question = format!("{{message: Refund?, {asks}}}");
         let text = REFUND.replace("'Refund ${{ steps.look.output.total }}?'", &question);
@@ -429,7 +429,7 @@ fn the_configuration_says_yes_where_nobody_is_there() {
     }
 }
 
-/// What a run that has failed still asked for is withdrawn: it ends, and nobody waits for nothing.
+/// Open questions of a failed run are withdrawn: the run ends, and nobody waits for an answer.
 #[test]
 fn a_run_that_failed_asks_for_nothing_more() {
     let mut rig = Rig::new(
@@ -493,7 +493,7 @@ fn asked(rig: &Rig) -> Vec<String> {
         .collect()
 }
 
-/// A list is shown item by item, and another workflow with what it is given.
+/// A list is shown item by item, and an inner workflow with its inputs.
 #[test]
 fn every_item_of_a_list_and_every_workflow_is_shown() {
     let mut rig = Rig::with(LISTED, &json!({"names": ["ada", "bob"]}), |_| {});
@@ -509,7 +509,7 @@ fn every_item_of_a_list_and_every_workflow_is_shown() {
     assert_eq!(questions.count(), 1, "nothing changed, so nobody is asked again");
 }
 
-/// What is to be sent for an item has to be what was shown for it.
+/// The request for an item must be the one that was shown for it.
 #[test]
 fn an_item_that_differs_is_asked_for_again() {
     let mut rig = Rig::with(LISTED, &json!({"names": ["ada", "bob", "eve"]}), |_| {});
@@ -518,7 +518,7 @@ fn an_item_that_differs_is_asked_for_again() {
     while rig.state().phase(&StepKey::of_walk("each@0")) != &Phase::Succeeded {
         assert!(rig.turn());
     }
-    // The second one is on its way by now.
+    // The second request is in flight by now.
     rig.world.catalog = 1;
     rig.settle();
     assert_eq!(told::stands(&rig), "waiting approval ok");
@@ -528,7 +528,7 @@ fn an_item_that_differs_is_asked_for_again() {
     assert_eq!((told::stands(&rig).as_str(), rig.world.sent.len()), ("succeeded", 3));
 }
 
-/// A list that is too long to be read is named, and what it does is not.
+/// A list that is too long to read is named, but its requests are not shown.
 #[test]
 fn a_long_list_is_named_and_goes_on() {
     let names: Vec<String> = (0..101).map(|number| number.to_string()).collect();

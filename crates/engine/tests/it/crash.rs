@@ -1,5 +1,5 @@
-//! Every scenario is interrupted after every entry, before and after what follows from it is done,
-//! and comes to the same end with the same effects on the world.
+//! Interrupts every scenario after every entry, before and after the resulting effects. Each must
+//! come to the same end with the same effects on the world.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ fn effects(rig: &Rig) -> BTreeSet<&str> {
     took.map(|sent| sent.idempotency_key.as_str()).collect()
 }
 
-/// Requests that must not be repeated and were on their way when the journal ended.
+/// Unrepeatable requests that were in flight when the journal ended.
 fn lost(journal: &[JournalEntry]) -> Vec<String> {
     let state = State::fold(journal).expect("what was written is legal").expect("a run");
     let open = state.open().filter_map(|(key, step)| match &step.phase {
@@ -69,7 +69,7 @@ fn every_scenario_survives_a_crash_after_every_entry() {
     }
 }
 
-/// A driver elsewhere gets its inputs, and gives its decisions, over a wire.
+/// A remote driver exchanges inputs and decisions over the wire.
 #[test]
 fn inputs_and_decisions_travel_as_json() {
     for scenario in ALL {
@@ -91,7 +91,7 @@ fn every_scenario_survives_two_crashes() {
             rig.crash = Some(Crash { after, acted: true });
             rig.open();
             while rig.crash.is_some() && rig.turn() {}
-            // Whoever opens it dies at once, and so does the next.
+            // The process that opens the run dies at once, and so does the next one.
             rig.die();
             rig.die();
             rig.play(scenario.cast);

@@ -1,4 +1,4 @@
-//! How runs wait, pause, are stopped, and end.
+//! How runs wait, pause, get canceled, and end.
 
 use expect_test::expect;
 use milepost_engine::event::{ChildOutcome, Event};
@@ -99,7 +99,7 @@ fn what_was_answered_before_the_cancel_stays_done() {
     let mut rig =
         Rig::new("workflow: w\nsteps: [{id: a, run: api a:create}, {id: b, run: api b:get}]");
     rig.on("a", &[ok(json!(1)).after(50)]).open();
-    // The request cannot be given up in time: it comes to its end.
+    // The request cannot be aborted in time, so it completes.
     let cancel = Signal::Cancel { by: person("ada"), reason: None };
     let id = "late".to_owned();
     rig.interpreter
@@ -193,7 +193,7 @@ steps:
     assert_eq!(told::reply(&late), "refused RUN_CONFLICT: the run has ended");
 }
 
-/// Both ways of going on after a pause reach the runs of its steps.
+/// Both ways of continuing after a pause reach the child runs.
 #[test]
 fn the_runs_of_steps_pause_and_go_on_with_the_run() {
     for resumes in [false, true] {

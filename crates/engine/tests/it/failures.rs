@@ -1,4 +1,4 @@
-//! Failures as the journal keeps them: causes as data, and what version 0.1 wrote down as it is.
+//! Failures as stored in the journal: causes as data, and the failures of version 0.1 unchanged.
 
 use milepost_engine::event::Presence;
 use milepost_engine::{Cause, Failure, StepKey};
@@ -14,13 +14,13 @@ fn stored(failure: &Failure) -> Value {
     value
 }
 
-/// Its code, its message and its hint, without a door.
+/// The code, message and hint in neutral wording.
 fn told(failure: &Failure) -> String {
     let hint = failure.hint().worded(&Neutral);
     format!("{}: {} ({hint})", failure.code, failure.message())
 }
 
-/// As version 0.1 wrote them, never to be edited.
+/// Failures as written by version 0.1. Never edit them.
 const WRITTEN: &str = include_str!("failures-v0.1.jsonl");
 
 #[test]
@@ -72,7 +72,7 @@ fn a_hint_from_outside_is_kept_as_data() {
     );
 }
 
-/// Expressions see messages, so a journal has to come to the same ones in every version.
+/// Expressions can read messages, so a journal must produce the same messages in every version.
 #[test]
 fn every_message_stays_what_it_is() {
     let told: Vec<String> = every()

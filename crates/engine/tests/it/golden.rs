@@ -1,6 +1,6 @@
-//! Journals of every version: they are read and mean the same, for good. A line of a released
-//! version's journals is never edited. `current` is what this version writes; it becomes the folder
-//! of a version when that is released.
+//! Journals of every version stay readable and keep their meaning forever. Never edit a line of a
+//! released version's journals. `current` is what this version writes; it becomes the folder of a
+//! version when that version is released.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Guides as durable runs: walked to their end.
+//! Guides as durable runs, walked to their end.
 
 use expect_test::{Expect, expect};
 use milepost_engine::signal::Signal;
@@ -38,7 +38,7 @@ fn guide(steps: &Value, inputs: &Value) -> Rig {
     rig
 }
 
-/// The steps an agent is given, one after the other.
+/// The steps offered to an agent, in order.
 fn walk(rig: &mut Rig) -> String {
     let mut keys = Vec::new();
     while let Some(brief) = view::briefs(&rig.flow, rig.state()).first() {

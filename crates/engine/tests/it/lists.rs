@@ -375,7 +375,7 @@ steps:
     .assert_eq(&told::journal(&rig));
 }
 
-/// What failed of a list that goes on is told at its index.
+/// A list that continues on errors reports each failure at its index.
 #[test]
 fn a_failed_item_is_told_of_in_the_result_of_its_list() {
     let text = "

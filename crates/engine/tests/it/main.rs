@@ -1,4 +1,4 @@
-//! The engine from outside: workflows and a scripted world in, journals out.
+//! The engine through its public API: workflows and a scripted world in, journals out.
 
 #![expect(
     clippy::needless_raw_string_hashes,

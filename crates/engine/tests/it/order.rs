@@ -1,4 +1,4 @@
-//! Which step runs when, and which does not run at all.
+//! When each step runs, and which steps do not run at all.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -334,7 +334,7 @@ fn a_ladder_of_diamonds_is_looked_at_once() {
     assert_eq!(told::stands(&rig), "succeeded");
 }
 
-/// How long a chain of steps takes, in which each reads the one before.
+/// The time for a chain of steps in which each reads the previous one.
 fn chained(steps: usize) -> Duration {
     let mut text = "workflow: w\nsteps:\n  - {id: s0, set: {n: 0}}\n".to_owned();
     for step in 1..steps {
@@ -352,8 +352,9 @@ fn chained(steps: usize) -> Duration {
 
 #[test]
 fn a_step_costs_the_same_however_many_there_are() {
-    // Eight times the steps take eight times the time; if each had a look at all of them it would
-    // be sixty-four times. Other work on the machine may spoil a try, not all of them.
+    // Eight times the steps should take eight times as long; if each step looked at all others, it
+    // would be sixty-four times. Other work on the machine may spoil some attempts, but not all of
+    // them.
     let tries: Vec<_> = (0..10).map(|_| (chained(125), chained(1_000))).collect();
     assert!(tries.iter().any(|(few, many)| *many < *few * 24), "{tries:?}");
 }

@@ -1,5 +1,5 @@
-//! What holds of all journals: illegal events are refused and leave no trace, legal ones survive
-//! being written and read.
+//! Properties of all journals: illegal events are refused without a trace, and legal ones survive a
+//! round trip.
 
 use milepost_engine::event::{Event, JournalEntry};
 use milepost_engine::state::State;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::scenarios::ALL;
 
-/// Every event of every scenario: a stock of things that do happen.
+/// Every event of every scenario, as a pool of realistic events.
 fn stock() -> Vec<Event> {
     ALL.iter().flat_map(|scenario| scenario.run().journal).map(|entry| entry.event).collect()
 }
@@ -61,7 +61,7 @@ fn nothing_comes_after_the_end() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Any event on any state is taken or refused; what is refused leaves the state as it was.
+    /// Any event on any state is accepted or refused, and a refused one leaves the state unchanged.
     #[test]
     fn an_illegal_event_leaves_no_trace(
         which in any::<prop::sample::Index>(),

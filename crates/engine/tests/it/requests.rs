@@ -1,4 +1,5 @@
-//! Requests: tried again, polled, unknown, started as other runs, and paid for.
+//! Requests: retried, polled, with unknown outcomes, started as child runs, and counted against
+//! budgets.
 
 use expect_test::{Expect, expect};
 use milepost_engine::Failure;
@@ -214,7 +215,7 @@ fn a_post_whose_end_nobody_saw_waits_for_a_person() {
         = waiting unknown a
     "#]],
     );
-    // A gateway that gave up says nothing about the server behind it.
+    // A gateway timeout says nothing about the server behind it.
     check(
         authored,
         &[status(504)],
@@ -330,8 +331,8 @@ fn a_person_says_what_became_of_it() {
     );
 }
 
-/// A process that sleeps may wake and send what it was about to: before its time is up, nobody can
-/// know that it did not happen.
+/// A stopped process may wake up and still send its request: before the deadline, nobody can know
+/// that the request did not happen.
 #[test]
 fn that_it_did_not_happen_is_said_after_it_could_have() {
     let mut rig = unknown();
@@ -351,7 +352,7 @@ fn that_it_did_not_happen_is_said_after_it_could_have() {
     assert_eq!(rig.world.sent.len(), 1);
     rig.now_ms += 60_000;
     assert_eq!(told::reply(&rig.tell(settle(Settlement::DidNot))), "done");
-    // Nor is giving up a way around it.
+    // Giving up is not a way around it either.
     let mut rig = unknown();
     rig.world.arrives_ms = 60_000;
     assert_eq!(told::reply(&rig.tell(settle(Settlement::GiveUp))), "done");
@@ -366,7 +367,7 @@ fn that_it_did_not_happen_is_said_after_it_could_have() {
     assert_eq!(again(&mut rig), said);
     rig.now_ms += 60_000;
     assert_eq!(again(&mut rig), "done");
-    // That it happened, somebody may know at once.
+    // A person may know at once that the request did happen.
     let mut rig = unknown();
     rig.world.arrives_ms = 60_000;
     let happened = settle(Settlement::Happened { output: json!({"id": 9}) });
@@ -398,7 +399,7 @@ fn only_a_person_says_so_and_only_once() {
         proof: Some(Proof::at_terminal()),
     };
     assert_eq!(told::reply(&rig.tell(word.clone())), "done");
-    // It was sent again and is unknown again: the word was about the first time.
+    // The request was sent again and is unknown again, but the answer was about the first time.
     let twice = rig.tell(word);
     expect!["refused RUN_CONFLICT: `a` asks something else by now"].assert_eq(&told::reply(&twice));
     rig.say("a", Settlement::GiveUp);
@@ -546,7 +547,7 @@ fn workflows_run_inside_each_other_only_so_deep() {
         .assert_eq(&told::stands(&rig));
 }
 
-/// What the runs of steps spend is the budget of the run that started them.
+/// Child runs spend from the budget of the run that started them.
 fn check_shared(text: &str, limit: u64, calls: u64, expected: &Expect) {
     let mut rig = Rig::with(text, &json!({"all": [1, 2, 3]}), budget(Budget::HttpCalls, limit));
     rig.world.child_calls = calls;
@@ -654,8 +655,8 @@ finally:
     );
 }
 
-/// What a run that is under way has in its hands is not spent by others, and is theirs when it
-/// comes back.
+/// The part of a budget reserved by a child run is not available to other steps until the child
+/// returns it.
 #[test]
 fn a_run_goes_on_when_something_is_left_again() {
     let text = "
@@ -851,7 +852,7 @@ steps:
     );
 }
 
-/// Polling takes no longer than it may, however often a pass of it is tried again.
+/// Polling respects its time limit, however often a poll is retried.
 #[test]
 fn polling_is_over_in_time_though_it_is_tried_again() {
     let mut rig = Rig::new(

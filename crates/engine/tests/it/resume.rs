@@ -1,4 +1,4 @@
-//! What a resumption keeps and runs again, in every mode, and that the ledger is as forecast.
+//! What a resumption keeps and runs again in each mode, and that its cost matches the forecast.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ fn refund(script: Script) -> Story {
     Story::run(REFUND, &json!({"order": "7", "note": "sorry"}), script)
 }
 
-/// The plan as a table; and when there is one, it is carried out, and costs what it says.
+/// Compares the plan as a table. If there is a plan, carries it out and checks its cost.
 fn check(mut story: Story, request: &ResumeRequest, expected: &Expect) -> Story {
     let plan = story.plan(request);
     expected.assert_eq(&table(&plan));
@@ -598,7 +598,7 @@ fn a_spent_budget_is_raised_by_a_person() {
     );
 }
 
-/// The plan on a newer text, and what becomes of it.
+/// Compares the plan for a newer text, and carries it out.
 fn check_latest(mut story: Story, text: &str, change: Option<&str>, expected: &Expect) {
     let new = flow(text);
     let request = match change {
@@ -746,8 +746,8 @@ fn what_is_not_there_is_not_run() {
     assert!(hint.contains("`refund`"), "{hint}");
 }
 
-/// A step that reads the output of one that is left out cannot be written out: it costs nothing,
-/// and the run ends there.
+/// A step that reads the output of a skipped step cannot be rendered: it costs nothing, and the run
+/// ends there.
 #[test]
 fn what_reads_a_step_that_is_left_out_is_known_to_fail() {
     let text = r#"
@@ -960,7 +960,7 @@ steps:
     with: {to: "${{ item }}"}
 "#;
 
-/// A list that became longer after a yes is another list, and the same one is the same.
+/// A list that changed after its approval needs a new one; an unchanged list does not.
 #[test]
 fn a_yes_holds_for_the_items_that_it_was_given_for() {
     let cases = [

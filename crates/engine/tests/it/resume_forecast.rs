@@ -1,4 +1,4 @@
-//! Whatever the workflow, and wherever it failed: what a resumption costs is what was forecast.
+//! Whatever the workflow, and wherever it failed, the cost of a resumption matches its forecast.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::resume_world::{Script, Story, failing, fits, table};
 
-/// A step without its id: what it does, what it depends on, and whether it has a condition.
+/// A step without its id: its action, its dependencies, and whether it has a condition.
 #[derive(Debug, Clone)]
 struct Sketch {
     kind: usize,
@@ -27,7 +27,7 @@ fn sketch() -> impl Strategy<Value = Sketch> {
         .prop_map(|(kind, waits, condition, tolerant)| Sketch { kind, waits, condition, tolerant })
 }
 
-/// What a step does; the answer of every step has `ok` and `list`.
+/// The action of a step; every step's output has `ok` and `list`.
 fn action(kind: usize, before: Option<usize>) -> String {
     match (kind, before) {
         (0, _) => "run: \"shop orders:get\"".to_owned(),
@@ -83,7 +83,7 @@ fn text(sketches: &[Sketch], concurrency: usize) -> String {
             0 => Vec::new(),
             _ => sketch.waits.iter().map(|wait| wait.index(index)).collect(),
         };
-        // Only steps that yield a list of their own are read as such.
+        // Only steps whose own output contains a list are read as one.
         let lists = |wait: &&usize| matches!(sketches[**wait].kind, 0 | 1 | 4);
         let before = waits.iter().find(lists).copied();
         let names: Vec<String> = waits.iter().map(|wait| format!("s{wait}")).collect();
@@ -92,7 +92,7 @@ fn text(sketches: &[Sketch], concurrency: usize) -> String {
             text,
             "  - {{id: s{index}, depends_on: [{}], {}{}{tolerant}}}",
             names.join(", "),
-            // Ids are unique in all of a workflow.
+            // Ids must be unique within a workflow.
             action(sketch.kind, before).replace('N', &index.to_string()),
             condition(sketch.condition, before),
         );
@@ -122,7 +122,7 @@ fn broken(story: &Story, how: usize, which: usize) -> ResumeRequest {
     }
 }
 
-/// Steps of which it is known beforehand what they cost.
+/// Steps whose cost is known in advance.
 fn plain() -> impl Strategy<Value = Sketch> {
     let waits = prop::collection::vec(any::<prop::sample::Index>(), 0..3);
     let kinds = prop::sample::select(vec![0, 1, 2, 4, 5, 8, 9, 10, 12, 13]);
@@ -138,7 +138,7 @@ fn plain() -> impl Strategy<Value = Sketch> {
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 512,
-        // The same cases every time: whoever wants others sets `PROPTEST_RNG_SEED`.
+        // A fixed seed, for the same cases every time; set `PROPTEST_RNG_SEED` for others.
         rng_seed: RngSeed::Fixed(5),
         ..ProptestConfig::default()
     })]
@@ -173,7 +173,7 @@ proptest! {
         let ledger = story.resume(&plan);
         prop_assert!(fits(&plan, ledger), "{text}\n{request:?}\n{shown}\n{ledger:?}");
         let ends = if request.only { Status::Failed } else { Status::Succeeded };
-        // A step that reads what another did not yield fails before it costs anything.
+        // A step that reads a missing output fails before it costs anything.
         let unread = |failure: &Failure| failure.is(Code::ExpressionFailed);
         let mut steps = story.state().steps.values();
         let unread = steps.any(|step| step.failure.as_ref().is_some_and(unread));
@@ -181,7 +181,7 @@ proptest! {
         prop_assert!(ended, "{text}\n{shown}\n{:?}", story.state().end);
     }
 
-    /// Where nothing is left to chance, the forecast is one number, and that is what it costs.
+    /// Where nothing is left to chance, the forecast is a single number, and it equals the cost.
     #[test]
     fn the_ledger_is_exactly_as_forecast(
         sketches in prop::collection::vec(plain(), 1..9),

@@ -1,4 +1,4 @@
-//! A world in which a script says what fails, and everything else succeeds at once.
+//! A world in which a script determines what fails, and everything else succeeds at once.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write;
@@ -23,11 +23,11 @@ use milepost_model::problem::Code;
 use milepost_model::wording::Neutral;
 use serde_json::{Map, Value, json};
 
-/// The commands of the shop: what is not a `get` or a `list` writes.
+/// The commands of the shop: everything except `get` and `list` is a write.
 pub(crate) struct Shop;
 
 impl WorldView for Shop {
-    /// Whoever says that something did not happen need not wait, except where that is the matter.
+    /// Zero, so that a person can say at once that a request did not happen.
     fn arrives_within_ms(&self, _: u64) -> u64 {
         0
     }
@@ -55,22 +55,22 @@ impl WorldView for Shop {
     }
 }
 
-/// What does not go well, by execution.
+/// Everything that goes wrong, by step key.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Script {
-    /// Requests that are answered with an error.
+    /// Requests that return an error.
     pub(crate) fails: BTreeSet<String>,
     /// Requests that are never answered.
     pub(crate) lost: BTreeSet<String>,
-    /// Questions that are answered with no.
+    /// Questions that are rejected.
     pub(crate) rejects: BTreeSet<String>,
     /// Steps that are left waiting.
     pub(crate) ignores: BTreeSet<String>,
-    /// Outputs other than the usual one.
+    /// Outputs that differ from the default.
     pub(crate) outputs: BTreeMap<String, Value>,
 }
 
-/// What was paid.
+/// The cost of a run.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ledger {
     pub(crate) calls: u64,
@@ -172,7 +172,7 @@ impl Story {
         self.interpreter.status()
     }
 
-    /// The plainest request of a person.
+    /// A person's request with default options.
     pub(crate) fn request(&self) -> ResumeRequest {
         ResumeRequest::of(self.state(), person())
     }
@@ -190,7 +190,7 @@ impl Story {
         plan(self.interpreter.flow(), new, self.state(), &Shop, &request)
     }
 
-    /// Carries a plan out in a world where nothing fails any more; what it cost.
+    /// Carries out a plan in a world where nothing fails any more, and returns the cost.
     pub(crate) fn resume(&mut self, plan: &ResumePlan) -> Ledger {
         let outputs = std::mem::take(&mut self.script.outputs);
         self.script = Script { outputs, ..Script::default() };
@@ -202,13 +202,13 @@ impl Story {
             matches!(needs, milepost_engine::resume::Needs::Proof(_)).then(Proof::at_terminal);
         let reply = self.tell(Signal::Resume { seq: self.state().seq, resumption });
         assert_eq!(reply, vec![Reply::Done]);
-        // The journal alone says the same.
+        // Folding the journal yields the same state.
         let folded = State::fold(&self.entries).expect("a journal that fits");
         assert_eq!(folded.as_ref(), Some(self.state()));
         Ledger::of(&self.entries[seen..])
     }
 
-    /// Tells the run something, and lets it go on.
+    /// Sends a signal to the run, and lets it continue.
     pub(crate) fn tell(&mut self, signal: Signal) -> Vec<Reply> {
         let work = self.signal(signal);
         let replies = work.answers.iter().map(|(_, reply)| reply.clone()).collect();
@@ -220,7 +220,7 @@ impl Story {
         self.entries.iter().filter(|entry| entry.event.name() == name).count()
     }
 
-    /// The idempotency keys of an execution, in order.
+    /// The idempotency keys sent for a step, in order.
     pub(crate) fn keys_sent(&self, key: &str) -> Vec<String> {
         let sent = self.entries.iter().filter_map(|entry| match &entry.event {
             Event::AttemptStarted(attempt) if attempt.key.as_str() == key => {
@@ -306,7 +306,7 @@ impl Story {
         given.unwrap_or_else(|| json!({"ok": true, "list": [1, 2], "of": key.as_str()}))
     }
 
-    /// What the people and agents around it do next.
+    /// The next action of the people and agents around the run.
     fn respond(&self) -> Option<Signal> {
         let all = waiting(self.interpreter.flow(), self.state());
         all.into_iter().find_map(|waiting| match waiting {
@@ -350,17 +350,16 @@ fn failure() -> Failure {
     Failure::new(Code::UpstreamRejected, "it says no", "ask again")
 }
 
-/// A set of names.
 pub(crate) fn names(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// A script in which these fail.
+/// A script in which these steps fail.
 pub(crate) fn failing(keys: &[&str]) -> Script {
     Script { fails: names(keys), ..Script::default() }
 }
 
-/// A plan as a table.
+/// Renders a plan as a table.
 pub(crate) fn table(plan: &Result<ResumePlan, Failure>) -> String {
     let plan = match plan {
         Ok(plan) => plan,
@@ -396,7 +395,7 @@ pub(crate) fn table(plan: &Result<ResumePlan, Failure>) -> String {
     out
 }
 
-/// Whether what was paid is what was forecast.
+/// Whether the cost is within the forecast.
 pub(crate) fn fits(plan: &ResumePlan, ledger: Ledger) -> bool {
     let forecast = &plan.forecast;
     forecast.calls.holds(ledger.calls)

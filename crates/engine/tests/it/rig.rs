@@ -1,5 +1,5 @@
 //! A driver without a disk, a network or a clock: the journal is a list, the world is a script, and
-//! time passes when somebody says so. It can die after any entry and be opened again.
+//! time passes on request. The driver can die after any entry and be reopened.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -25,17 +25,17 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-/// When every run begins.
+/// The start time of every run.
 pub(crate) const START_MS: u64 = 1_800_000_000_000;
-/// How many inputs a run takes before it is held to go round in circles.
+/// How many inputs a run may take before it counts as looping.
 const TURNS: usize = 20_000;
 
-/// What a server makes of a request.
+/// A server's reaction to a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Reaction {
     pub(crate) after_ms: u64,
     pub(crate) outcome: AttemptOutcome,
-    /// Whether the request took effect, whatever is told.
+    /// Whether the request took effect, regardless of the answer.
     pub(crate) effect: bool,
 }
 
@@ -45,7 +45,7 @@ impl Reaction {
         self
     }
 
-    /// The server asks for a pause.
+    /// Adds a `Retry-After` delay.
     pub(crate) fn asking(mut self, pause_ms: u64) -> Reaction {
         if let AttemptOutcome::Failed { retry_after_ms, .. } = &mut self.outcome {
             *retry_after_ms = Some(pause_ms);
@@ -82,7 +82,7 @@ pub(crate) fn status(status: u16) -> Reaction {
     failed(FailureKind::Status(status), false, false)
 }
 
-/// The connection broke; nobody knows what became of the request.
+/// The connection breaks, which leaves the outcome unknown.
 pub(crate) fn broken(effect: bool) -> Reaction {
     failed(FailureKind::Network, false, effect)
 }
@@ -91,37 +91,38 @@ pub(crate) fn timeout(effect: bool) -> Reaction {
     failed(FailureKind::Timeout, false, effect)
 }
 
-/// The connection could not be made.
+/// The connection cannot be established.
 pub(crate) fn unreachable() -> Reaction {
     failed(FailureKind::Network, true, false)
 }
 
-/// The world: what servers answer, and what they were asked.
+/// The world: the answers of servers, and the requests they received.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Script {
-    /// Reactions by execution, one for each request that is no repetition; the last one stays.
+    /// Reactions by step key, one per request that is not a repetition; the last one applies to all
+    /// further requests.
     pub(crate) reactions: BTreeMap<String, Vec<Reaction>>,
-    /// Ends of other workflows.
+    /// The outcomes of inner workflows, each with its delay.
     pub(crate) children: BTreeMap<String, (u64, ChildOutcome)>,
-    /// Requests that each run of another workflow sends whenever it is started or goes on.
+    /// The number of requests a child run sends whenever it starts or continues.
     pub(crate) child_calls: u64,
-    /// What they have spent so far.
+    /// What each child run has spent so far.
     pub(crate) spent: BTreeMap<String, BudgetUsage>,
-    /// Every request: its idempotency key, its try, its command, and whether it may be repeated.
+    /// Every request: its idempotency key, attempt, command, and whether it may be repeated.
     pub(crate) sent: Vec<Sent>,
-    /// Runs of other workflows that were started.
+    /// Child runs that were started.
     pub(crate) started: Vec<String>,
-    /// A part of every digest: another catalog prepares another request.
+    /// Part of every digest: another catalog prepares a different request.
     pub(crate) catalog: u32,
-    /// How long requests may still arrive after they were recorded.
+    /// How long after it was recorded a request may still arrive.
     pub(crate) arrives_ms: u64,
-    /// The signature that a person has.
+    /// The person's signature.
     pub(crate) signature: Option<String>,
-    /// What decides when nothing is scripted: on answers, and on when the process dies.
+    /// Decides on unscripted answers, and on when the process dies.
     pub(crate) fate: Option<Chance>,
 }
 
-/// Numbers that look random and are the same for the same seed.
+/// Pseudo-random numbers that are the same for the same seed.
 #[derive(Debug, Clone)]
 pub(crate) struct Chance(pub(crate) u64);
 
@@ -133,7 +134,7 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below another.
+    /// A number below `bound`.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound.max(1) as u64) as usize
     }
@@ -179,7 +180,7 @@ pub(crate) struct Sent {
     pub(crate) output: Option<Value>,
 }
 
-/// The method of a command, told by its last word.
+/// The method of a command, derived from its last word.
 fn method(command: &str) -> &'static str {
     match command.rsplit(':').next() {
         Some("create" | "send") => "POST",
@@ -190,7 +191,7 @@ fn method(command: &str) -> &'static str {
 }
 
 impl WorldView for Script {
-    /// Whoever says that something did not happen need not wait, except where that is the matter.
+    /// Zero unless a test sets it, so that a person can say at once that a request did not happen.
     fn arrives_within_ms(&self, _: u64) -> u64 {
         self.arrives_ms
     }
@@ -221,7 +222,7 @@ impl WorldView for Script {
 }
 
 impl Script {
-    /// Answers a request, the same way for the same try.
+    /// Answers a request, in the same way for the same attempt.
     fn react(&mut self, attempt: &Attempt) -> Reaction {
         let step = attempt.key.to_string();
         let of_step = self.sent.iter().filter(|sent| sent.step == step);
@@ -256,12 +257,12 @@ impl Script {
     }
 }
 
-/// Where the process dies.
+/// The point at which the process dies.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Crash {
     /// The last entry that is on disk.
     pub(crate) after: usize,
-    /// Whether what follows from it was done, and only its end not seen.
+    /// Whether the resulting effects were started, so that only their outcome is lost.
     pub(crate) acted: bool,
 }
 
@@ -276,16 +277,16 @@ pub(crate) struct Rig {
     pub(crate) answers: Vec<(String, Reply)>,
     pub(crate) crash: Option<Crash>,
     pub(crate) crashes: usize,
-    /// Acts in the order they were told.
+    /// Effects in the order in which they were requested.
     pub(crate) effects: Vec<RunEffect>,
-    /// Ends of requests and runs that are still to be told.
+    /// Outcomes of requests and child runs that have not been delivered yet.
     coming: Vec<(u64, Coming)>,
     pub(crate) signals: usize,
-    /// Whether inputs and decisions travel as JSON, as they do to a driver elsewhere.
+    /// Whether inputs and decisions pass through JSON, as with a remote driver.
     pub(crate) through_json: bool,
 }
 
-/// A value as it arrives on the other side of a wire.
+/// A value after a round trip through JSON.
 fn through_json<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T) -> T {
     let text = serde_json::to_string(value).expect("it can be written");
     let read = serde_json::from_str(&text).expect("it can be read");
@@ -299,7 +300,7 @@ enum Coming {
     Child(StepKey, String, ChildOutcome),
 }
 
-/// A workflow that must be sound.
+/// Parses a workflow that must be valid.
 pub(crate) fn flow(text: &str) -> Flow {
     let world = check::World { commands: &NoCommands, env_allow: None };
     let document = Document::read(text.as_bytes(), None, world);
@@ -334,7 +335,7 @@ pub(crate) fn created(flow: &Flow, inputs: &Value) -> RunCreated {
 }
 
 impl Rig {
-    /// A run that has not begun: the world can still be arranged.
+    /// A run that has not started, so that the world can still be arranged.
     pub(crate) fn new(text: &str) -> Rig {
         Rig::with(text, &json!({}), |_| {})
     }
@@ -366,7 +367,7 @@ impl Rig {
         }
     }
 
-    /// What servers answer for an execution, one after the other.
+    /// Scripts the reactions to a step's requests, in order.
     pub(crate) fn on(&mut self, key: &str, reactions: &[Reaction]) -> &mut Rig {
         self.world.reactions.insert(key.to_owned(), reactions.to_vec());
         self
@@ -377,7 +378,7 @@ impl Rig {
         self
     }
 
-    /// Opens the run from its journal, as a process does that finds it.
+    /// Opens the run from its journal, as a process does when it finds the run.
     pub(crate) fn open(&mut self) -> &mut Rig {
         let state = State::fold(&self.journal).expect("what was written is legal");
         let state = state.expect("a run has begun");
@@ -387,7 +388,7 @@ impl Rig {
         self
     }
 
-    /// Begins, and goes on until somebody has to do something.
+    /// Starts the run, and continues until it waits for somebody.
     pub(crate) fn start(&mut self) -> &mut Rig {
         self.open().settle()
     }
@@ -411,8 +412,8 @@ impl Rig {
         self.act(work.effects);
     }
 
-    /// Dies somewhere between writing and acting: what was not synced is gone, and of what was to
-    /// be done after that only the first few were.
+    /// Dies somewhere between writing and acting: entries that were not synced are lost, and only
+    /// the first few effects were started.
     fn lose(&mut self, before: usize, mut effects: Vec<RunEffect>) {
         let written = self.journal.len() - before;
         let Some(fate) = &mut self.world.fate else { return };
@@ -423,7 +424,7 @@ impl Rig {
         self.die();
     }
 
-    /// The process is gone, and another one opens the run.
+    /// The process dies, and another one opens the run.
     pub(crate) fn die(&mut self) {
         self.coming.clear();
         self.crashes += 1;
@@ -469,7 +470,7 @@ impl Rig {
                     }
                     self.coming.push((self.now_ms + after, Coming::Child(key, run, outcome)));
                 }
-                // A run of this world does not last long enough to be paused.
+                // A child run in this world is too short to be paused.
                 RunEffect::PauseChild { .. } => {}
                 RunEffect::CancelChild { run } => {
                     for (at, coming) in &mut self.coming {
@@ -485,7 +486,7 @@ impl Rig {
         }
     }
 
-    /// The try that is on its way, as the journal has it.
+    /// The attempt in flight, as recorded in the journal.
     fn attempt(&self, key: &StepKey) -> Attempt {
         let found = self.journal.iter().rev().find_map(|entry| match &entry.event {
             Event::AttemptStarted(attempt) if attempt.key == *key => Some(attempt.clone()),
@@ -501,7 +502,7 @@ impl Rig {
         self.take(if self.through_json { through_json(&decided) } else { decided });
     }
 
-    /// Lets time pass to the next thing that happens by itself.
+    /// Advances time to the next thing that happens by itself.
     pub(crate) fn turn(&mut self) -> bool {
         let first = self.coming.iter().enumerate().min_by_key(|(index, (at, _))| (*at, *index));
         let coming = first.map(|(index, (at, _))| (*at, index));
@@ -540,14 +541,14 @@ impl Rig {
         self.coming.is_empty() && !open.any(|(_, step)| step.phase.wakes_at().is_some())
     }
 
-    /// Goes on until nothing happens by itself.
+    /// Continues until nothing more happens by itself.
     pub(crate) fn settle(&mut self) -> &mut Rig {
         let turns = (0..TURNS).take_while(|_| self.turn()).count();
         assert!(turns < TURNS, "the run goes round in circles");
         self
     }
 
-    /// Time passes and nothing else.
+    /// Lets time pass without any other input.
     pub(crate) fn pass(&mut self, ms: u64) -> &mut Rig {
         self.now_ms += ms;
         self.handle(Input::Tick);
@@ -565,7 +566,7 @@ impl Rig {
         self.answers.iter().find(|(of, _)| of == id).map(|(_, reply)| reply.clone())
     }
 
-    /// Sends a signal and waits for what comes of it.
+    /// Sends a signal and waits for its reply.
     pub(crate) fn tell(&mut self, signal: Signal) -> Reply {
         let answer = self.send(signal);
         let id = format!("s{}", self.signals);
@@ -582,7 +583,7 @@ impl Rig {
         self.tell(Signal::Decide(decided))
     }
 
-    /// A person's yes or no to what is asked now.
+    /// A person's decision on the current question.
     pub(crate) fn decision(&self, key: &str, approve: bool) -> DecisionSignal {
         let key = StepKey::of_walk(key);
         let step = self.state().step(&key);
@@ -626,7 +627,7 @@ impl Rig {
         view::waiting(&self.flow, self.state())
     }
 
-    /// Everybody does what they are asked for until the run ends.
+    /// Everybody does what is requested of them until the run ends.
     pub(crate) fn play(&mut self, cast: Cast) -> &mut Rig {
         for _ in 0..TURNS {
             self.settle();
@@ -639,10 +640,10 @@ impl Rig {
     }
 }
 
-/// What people and agents do when a run waits for them.
+/// The reaction of people and agents to a waiting run.
 pub(crate) type Cast = fn(&Rig, &Waiting) -> Option<Signal>;
 
-/// Agents hand in what passes, people say yes, and tell the truth about what nobody knows.
+/// Agents submit valid output; people approve and answer truthfully about unknown outcomes.
 pub(crate) fn willing(rig: &Rig, waiting: &Waiting) -> Option<Signal> {
     Some(match waiting {
         Waiting::Agent(key) => submit(key.as_str(), None, json!({"done": key.as_str()})),
@@ -662,7 +663,7 @@ pub(crate) fn willing(rig: &Rig, waiting: &Waiting) -> Option<Signal> {
     })
 }
 
-/// What became of a request, as its server knows.
+/// The outcome of a request, as its server knows it.
 pub(crate) fn truth(rig: &Rig, key: &StepKey) -> Settlement {
     let attempt = rig.attempt(key);
     let of_key = |sent: &&Sent| sent.idempotency_key == attempt.idempotency_key && sent.effect;

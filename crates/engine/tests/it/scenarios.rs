@@ -1,4 +1,4 @@
-//! The runs that are interrupted everywhere, and kept as golden journals.
+//! Runs that are interrupted everywhere, and stored as golden journals.
 
 use milepost_engine::event::ChildOutcome;
 use milepost_engine::signal::Signal;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::rig::{Cast, Rig, broken, ok, person, status, willing};
 
-/// A workflow, its world, and those who take part.
+/// A workflow, its world, and its participants.
 pub(crate) struct Scenario {
     pub(crate) name: &'static str,
     pub(crate) text: &'static str,
@@ -16,14 +16,14 @@ pub(crate) struct Scenario {
 }
 
 impl Scenario {
-    /// The run before it begins.
+    /// The run before it starts.
     pub(crate) fn rig(&self) -> Rig {
         let mut rig = Rig::with(self.text, &inputs(), |_| {});
         (self.arrange)(&mut rig);
         rig
     }
 
-    /// The run as it goes when nothing is interrupted.
+    /// The run without interruptions.
     pub(crate) fn run(&self) -> Rig {
         let mut rig = self.rig();
         rig.open().play(self.cast);
@@ -37,7 +37,7 @@ fn inputs() -> Value {
 
 fn nothing(_: &mut Rig) {}
 
-/// Whoever is asked for an approval stops the run.
+/// Cancels the run when asked for an approval.
 fn stopping(rig: &Rig, waiting: &Waiting) -> Option<Signal> {
     match waiting {
         Waiting::Approval(_) => Some(Signal::Cancel { by: person("ada"), reason: None }),
@@ -45,7 +45,7 @@ fn stopping(rig: &Rig, waiting: &Waiting) -> Option<Signal> {
     }
 }
 
-/// Says no once to every question.
+/// Rejects every question once.
 fn choosy(rig: &Rig, waiting: &Waiting) -> Option<Signal> {
     let Waiting::Approval(request) = waiting else { return willing(rig, waiting) };
     let key = &request.key;
@@ -184,7 +184,7 @@ final_output: '${{ steps.a.output }}'
         arrange: nothing,
         cast: willing,
     },
-    // Who started it is there no longer when a person or an agent has made up their mind.
+    // The process that started the run is gone by the time a person or an agent responds.
     Scenario {
         name: "child-waits",
         text: "

@@ -1,8 +1,8 @@
-//! Whatever a person was shown, and whichever part of it is another by the time it is sent: they
-//! are asked again. Nothing is another: they are not.
+//! If any part of what a person was shown has changed by the time it is sent, the person is asked
+//! again. If nothing has changed, they are not.
 //!
-//! Every value that the question and the requests below it show is a word of its own. Each is
-//! changed where it comes from, after the yes is on disk and before anything is sent.
+//! Every value shown in the question and its requests is a unique word. Each word is changed at its
+//! source, after the approval is on disk and before anything is sent.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::rig::{Rig, flow, ok, submit, willing};
 use crate::told;
 
-/// Everything that a value can come from, in everything that is shown.
+/// Every possible source of a value, in everything that is shown.
 const SHOWN: &str = "
 workflow: w
 inputs: {note: {type: string}, path: {type: string}, deep: {type: object}, trace: {type: string}}
@@ -49,7 +49,7 @@ fn inputs() -> Value {
         "trace": "word-trace"})
 }
 
-/// A run that has asked, and what was shown.
+/// A run that has asked its question.
 fn asked() -> Rig {
     let mut rig = Rig::with(SHOWN, &inputs(), |_| {});
     let order = json!({"price": "word-price", "who": "word-who", "id": "word-id",
@@ -64,7 +64,7 @@ fn asked() -> Rig {
     rig
 }
 
-/// The yes is on disk, and the process is gone before anything followed from it.
+/// A run whose approval is on disk, but whose process died before anything followed from it.
 fn approved() -> Rig {
     let mut rig = asked();
     rig.decide("ok", true);
@@ -78,7 +78,7 @@ fn approved() -> Rig {
     rig
 }
 
-/// What was shown, as one value.
+/// Everything that was shown, as one value.
 fn shown(rig: &Rig) -> Value {
     let request = rig.journal.iter().find_map(|entry| match &entry.event {
         Event::ApprovalRequested(request) if request.key.as_str() == "ok" => Some(request),
@@ -87,14 +87,14 @@ fn shown(rig: &Rig) -> Value {
     serde_json::to_value(request.expect("was asked")).expect("is JSON")
 }
 
-/// The words in a value that begin like this.
+/// The words in a value with this prefix.
 fn words(value: &Value, prefix: &str) -> BTreeSet<String> {
     let text = value.to_string();
     let parts = text.split(|c: char| !c.is_alphanumeric() && c != '-');
     parts.filter(|part| part.starts_with(prefix)).map(str::to_owned).collect()
 }
 
-/// Another word in the place of one, wherever it comes from; not in what was shown.
+/// Replaces a word at its sources, but not in what was shown.
 fn change(rig: &mut Rig, word: &str) {
     for entry in &mut rig.journal {
         if matches!(&entry.event, Event::ApprovalRequested(request) if request.key.as_str() == "ok")
@@ -114,7 +114,7 @@ fn voided(rig: &Rig) -> usize {
     told::journal(rig).matches("approval_voided").count()
 }
 
-/// Says yes, with the form filled in.
+/// Approves, with the form filled in.
 fn obliging(rig: &Rig, waiting: &Waiting) -> Option<Signal> {
     match willing(rig, waiting) {
         Some(Signal::Decide(decided)) if decided.key.as_str() == "first" => {
@@ -130,7 +130,7 @@ fn sent(rig: &Rig) -> Vec<&str> {
     below.filter(|step| ["pay", "mail", "more"].contains(step)).collect()
 }
 
-/// After a change nothing is sent before the person has said yes to what there is now.
+/// Asserts that after a change nothing is sent before the person has approved the current requests.
 fn asks_again(what: &str, change: impl Fn(&mut Rig)) {
     for before_the_answer in [true, false] {
         let mut rig = if before_the_answer { asked() } else { approved() };
@@ -143,7 +143,7 @@ fn asks_again(what: &str, change: impl Fn(&mut Rig)) {
         assert_eq!(sent(&rig), [""; 0], "{what}: sent unseen\n{journal}");
         assert_eq!(voided(&rig), 1, "{what}: not asked again\n{journal}");
         assert!(told::stands(&rig).starts_with("waiting approval "), "{what}\n{journal}");
-        // With what there is now before their eyes, once is enough.
+        // Approving the current requests once is enough.
         rig.play(obliging);
         assert!(voided(&rig) <= 2 && questions(&rig) <= 2, "{what}: {}", told::journal(&rig));
         assert!(sent(&rig).contains(&"pay"), "{what}");
@@ -185,7 +185,7 @@ fn every_text_of_the_workflow_that_was_shown_is_asked_for_again_when_it_is_anoth
     for (old, new) in edits {
         let text = SHOWN.replace(&old, &new);
         assert_ne!(text, SHOWN, "{old}");
-        // What is computed is computed again, as a resumption does.
+        // Computed values are computed again, as in a resumption.
         asks_again(&format!("{old} → {new}"), |rig| {
             rig.flow = flow(&text);
             if old == "word-set" {
@@ -200,7 +200,8 @@ fn another_catalog_is_asked_for_again() {
     asks_again("catalog", |rig| rig.world.catalog += 1);
 }
 
-/// What nobody was shown may be another, and time may pass, and processes may end: the yes holds.
+/// Changes to values that were not shown, the passing of time and process restarts do not void an
+/// approval.
 #[test]
 fn nothing_that_was_shown_is_another_and_nobody_is_asked_again() {
     type Harmless = (&'static str, fn(&mut Rig));
@@ -235,7 +236,7 @@ fn nothing_that_was_shown_is_another_and_nobody_is_asked_again() {
     }
 }
 
-/// A request that was not there when the person said yes is not what they said yes to.
+/// An approval does not cover a request that was added later.
 #[test]
 fn a_request_that_was_added_is_asked_for() {
     let more = "  - {id: more, depends_on: [ok], run: api refunds:create, body: {n: 1}}\n";

@@ -1,7 +1,7 @@
 //! Random workflows in a random world, with processes that die, clocks that jump, and people and
-//! agents who do things twice, late or wrong. Whatever happens, the promises hold.
+//! agents who act twice, late or wrongly. The guarantees must hold whatever happens.
 //!
-//! `MILEPOST_SEED=<n>` replays one seed, `MILEPOST_SEEDS=<n>` sets how many there are.
+//! `MILEPOST_SEED=<n>` replays one seed, and `MILEPOST_SEEDS=<n>` sets their number.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -20,14 +20,14 @@ use serde_json::json;
 use crate::rig::{Chance, Rig, add, flow, person, submit, truth, willing};
 use crate::told;
 
-/// Seeds of one run of the tests.
+/// The number of seeds per test run.
 const SEEDS: u64 = 20_000;
-/// Different workflows; reading them is the smaller part of the work this way.
+/// The number of different workflows, small enough that parsing them does not dominate.
 const WORKFLOWS: u64 = 1_000;
-/// Random turns before everybody is willing.
+/// The number of random turns before everybody cooperates.
 const TURNS: usize = 40;
 
-/// A workflow of a seed: a graph of steps of all kinds.
+/// A workflow generated from a seed: a graph with steps of all kinds.
 fn workflow(seed: u64) -> String {
     let mut chance = Chance(seed);
     let count = 1 + chance.below(6);
@@ -118,12 +118,12 @@ fn prompt(chance: &mut Chance) -> String {
     text
 }
 
-/// A run, what was acknowledged in it, and what was said to it before.
+/// A run, the signals it acknowledged, and the signals sent to it.
 struct Simulation {
     rig: Rig,
     chance: Chance,
     said: Vec<Signal>,
-    /// How many entries there were when a signal was acknowledged, and what it was.
+    /// Acknowledged signals and their replies.
     acknowledged: Vec<(Signal, Reply)>,
     heard: usize,
     signals: BTreeMap<String, Signal>,
@@ -185,7 +185,7 @@ impl Simulation {
         self.check_quiet();
     }
 
-    /// The clock is set, or a catalog is replaced by another one.
+    /// Changes the clock or replaces the catalog.
     fn jump(&mut self) {
         if self.chance.one_in(3) {
             self.rig.world.catalog += 1;
@@ -197,7 +197,7 @@ impl Simulation {
         self.rig.handle(Input::Tick);
     }
 
-    /// Somebody goes on with a run that has ended, from anywhere.
+    /// Resumes a run that has ended, from any step.
     fn resume(&mut self) {
         let (flow, state) = (&self.rig.flow, self.rig.state());
         let request = ResumeRequest::of(state, person("ada"));
@@ -220,7 +220,7 @@ impl Simulation {
         self.rig.send(signal);
     }
 
-    /// Takes note of what was answered.
+    /// Records the replies.
     fn hear(&mut self) {
         for (id, reply) in &self.rig.answers[self.heard..] {
             if let Some(signal) = self.signals.get(id) {
@@ -230,7 +230,7 @@ impl Simulation {
         self.heard = self.rig.answers.len();
     }
 
-    /// What somebody the run waits for might do.
+    /// A possible action of somebody the run waits for.
     fn asked(&mut self) -> Option<Signal> {
         let waiting = self.rig.waiting();
         if waiting.is_empty() {
@@ -248,7 +248,7 @@ impl Simulation {
         }
     }
 
-    /// Something that nobody asked for.
+    /// An unsolicited signal.
     fn odd(&mut self) -> Signal {
         let by = person("ada");
         let key = StepKey::of_walk(&format!("s{}", self.chance.below(4)));
@@ -270,7 +270,7 @@ impl Simulation {
         }
     }
 
-    /// Everybody does what they can until the run ends.
+    /// Everybody cooperates until the run ends.
     fn end(&mut self) {
         for _ in 0..2_000 {
             while self.rig.turn() {}
@@ -292,7 +292,7 @@ impl Simulation {
         panic!("the run does not end:\n{}", told::journal(&self.rig));
     }
 
-    /// A run in which nothing happens by itself has ended, or waits for somebody named.
+    /// A run in which nothing happens by itself has ended, or waits for somebody in particular.
     fn check_quiet(&self) {
         let (flow, state) = (&self.rig.flow, self.rig.state());
         assert_eq!(next(flow, state), None, "something is left to be done");
@@ -317,7 +317,7 @@ impl Simulation {
                 Event::RunSucceeded { .. } | Event::RunFailed { .. } | Event::RunCanceled
             )
         };
-        // A run ends once, and once more whenever somebody went on with one that had.
+        // A run ends once, and once more after each resumption.
         let mut ended = false;
         for entry in &self.rig.journal {
             let resumed = matches!(&entry.event, Event::RunResumedFrom(_));
@@ -330,7 +330,7 @@ impl Simulation {
         self.check_acknowledged();
     }
 
-    /// Nothing is sent before what it depends on is over.
+    /// Nothing is sent before its dependencies are finished.
     fn check_order(&self) {
         let nodes = self.rig.flow.nodes();
         let mut over: BTreeSet<&str> = BTreeSet::new();
@@ -374,7 +374,7 @@ impl Simulation {
         }
     }
 
-    /// What must not be repeated took effect once at most, and what was repeated had its key.
+    /// Unrepeatable requests took effect at most once, and repeated requests kept their key.
     fn check_effects(&self) {
         let mut took: BTreeMap<&str, usize> = BTreeMap::new();
         for sent in self.rig.world.sent.iter().filter(|sent| sent.effect && !sent.repeatable) {
@@ -384,7 +384,7 @@ impl Simulation {
         assert!(once, "repeated: {took:?}\n{}", told::journal(&self.rig));
     }
 
-    /// Whatever was acknowledged is in the journal.
+    /// Everything that was acknowledged is in the journal.
     fn check_acknowledged(&self) {
         let any = |wanted: &dyn Fn(&Event) -> bool| {
             self.rig.journal.iter().any(|entry| wanted(&entry.event))
@@ -425,7 +425,7 @@ impl Simulation {
     }
 }
 
-/// What brings a run forward, whatever it waits for.
+/// Does whatever brings a run forward.
 fn obliging(rig: &Rig, waiting: &Waiting) -> Option<Signal> {
     let by = person("ada");
     Some(match waiting {
@@ -468,7 +468,7 @@ fn check(seed: u64, flow: &Flow) -> Vec<JournalEntry> {
     journal
 }
 
-/// Runs a seed, and tells how to run it again when a promise is broken.
+/// Runs a seed; if a guarantee is broken, prints how to replay it.
 fn checked(seed: u64, flow: &Flow) -> Vec<JournalEntry> {
     panic::catch_unwind(AssertUnwindSafe(|| check(seed, flow))).unwrap_or_else(|_| {
         let replay =
@@ -491,6 +491,6 @@ fn the_promises_hold_in_every_simulated_run() {
         let journal = checked(seed, &flows[usize::try_from(seed % WORKFLOWS).unwrap_or(0)]);
         met.extend(journal.iter().map(|entry| entry.event.name()));
     }
-    // Everything happens.
+    // Every kind of event occurs.
     assert!(seeds < SEEDS || met.len() == 34, "{met:?}");
 }

@@ -1,4 +1,4 @@
-//! A journal in lines that fit a test.
+//! Renders a journal as lines that fit into a test.
 
 use milepost_engine::event::{ChildOutcome, Event, JournalEntry};
 use milepost_engine::signal::Reply;
@@ -8,14 +8,14 @@ use serde_json::Value;
 
 use crate::rig::{Rig, START_MS};
 
-/// The journal without its first entry, and how the run stands.
+/// The journal without its first entry, and the state of the run.
 pub(crate) fn journal(rig: &Rig) -> String {
     let mut lines: Vec<String> = rig.journal[1..].iter().map(line).collect();
     lines.push(format!("= {}", stands(rig)));
     lines.join("\n") + "\n"
 }
 
-/// How the run stands, and who has to do what.
+/// The state of the run, and what it waits for.
 pub(crate) fn stands(rig: &Rig) -> String {
     let state = rig.state();
     match &state.end {
@@ -47,7 +47,6 @@ fn at(at_ms: u64) -> String {
     format!("at {ms}")
 }
 
-/// One entry.
 pub(crate) fn line(entry: &JournalEntry) -> String {
     let name = entry.event.name();
     let rest = match &entry.event {
@@ -141,7 +140,7 @@ fn rest(event: &Event) -> String {
     }
 }
 
-/// An answer in one line.
+/// A reply as one line.
 pub(crate) fn reply(reply: &Reply) -> String {
     match reply {
         Reply::Pausing { runs } => format!("pausing {runs:?}"),
@@ -155,7 +154,7 @@ pub(crate) fn reply(reply: &Reply) -> String {
     }
 }
 
-/// What a run came to, without the way there.
+/// The outcome of a run, without its history.
 pub(crate) fn outcome(state: &State) -> String {
     let mut lines: Vec<String> = Vec::new();
     for (key, step) in &state.steps {

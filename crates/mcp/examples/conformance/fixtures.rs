@@ -1,4 +1,4 @@
-//! What the suite asks for by name, as data.
+//! The items that the suite requests by name, as data.
 
 use rmcp::model::{
     CallToolResult, CompleteResult, ErrorData, GetPromptRequestParams, GetPromptResult, Prompt,
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// One red pixel.
 const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9\
     HQAAAABJRU5ErkJggg==";
-/// A sound of no length.
+/// An empty sound.
 const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=";
 
 /// A finished result from its JSON.
@@ -19,13 +19,13 @@ pub(super) fn result<T: DeserializeOwned>(mut value: Value) -> Result<T, ErrorDa
     of(value)
 }
 
-/// A value of the protocol from its JSON.
+/// A protocol value from its JSON.
 pub(super) fn of<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
     serde_json::from_value(value)
         .map_err(|error| ErrorData::internal_error(format!("a fixture is wrong: {error}"), None))
 }
 
-/// Names of tools without arguments that answer at once, or after a question of their own.
+/// Tools without arguments that answer at once, or after asking a question.
 const PLAIN: [&str; 29] = [
     "test_simple_text",
     "test_image_content",
@@ -84,7 +84,7 @@ fn tool(name: &str, schema: &Value) -> Value {
     json!({"name": name, "description": name.replace('_', " "), "inputSchema": schema})
 }
 
-/// A schema with the words of its dialect that implementations lose.
+/// A schema with keywords that implementations tend to lose.
 fn rich_schema() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -111,7 +111,7 @@ fn rich_schema() -> Value {
     })
 }
 
-/// The answer of a tool that does nothing but answer.
+/// The answer of a tool that only answers.
 pub(super) fn answer(name: &str) -> Option<Result<CallToolResult, ErrorData>> {
     let resource = |uri: &str, kind: &str, text: &str| {
         let resource = json!({"uri": uri, "mimeType": kind, "text": text});
@@ -144,7 +144,7 @@ pub(super) fn answer(name: &str) -> Option<Result<CallToolResult, ErrorData>> {
     Some(result(json!({"content": content})))
 }
 
-/// An answer of one text.
+/// A result with a single text.
 pub(super) fn said(words: &str) -> Result<CallToolResult, ErrorData> {
     result(json!({"content": [text(words)]}))
 }

@@ -1,9 +1,9 @@
-//! The fixtures of the official conformance suite, served by the stack that serves the product:
-//! the same listener, guard, edge and sessions, with another handler behind them.
+//! Serves the fixtures of the official conformance suite with the product's own stack: the same
+//! listener, guard, edge and sessions, with a different handler behind them.
 //!
-//! The suite asks for tools, resources and prompts by name. What they answer is in [`fixtures`],
-//! what they ask first in [`rounds`]; this file is the server around them. It prints its URL and
-//! serves until its standard input ends.
+//! The suite requests tools, resources and prompts by name. Their answers are in [`fixtures`],
+//! their questions in [`rounds`]; this file is the server around them. It prints its URL and serves
+//! until its standard input ends.
 
 #![expect(deprecated, reason = "the suite asks for what the newest revision leaves out as well")]
 
@@ -35,9 +35,9 @@ use rmcp::task_manager::TaskManager;
 use tokio::net::TcpListener;
 use tokio::sync::broadcast;
 
-/// How long a client may keep a list: nothing here changes but on demand.
+/// How long a client may cache a list: lists only change on demand.
 const TTL_MS: u64 = 60_000;
-/// Changes that a slow listener may be behind.
+/// The number of changes that a slow listener may lag behind.
 const CHANGES: usize = 16;
 
 fn main() -> io::Result<()> {
@@ -58,7 +58,7 @@ fn main() -> io::Result<()> {
         let fixtures = Fixtures::new();
         let ended = tokio::task::spawn_blocking(|| io::copy(&mut io::stdin(), &mut io::sink()));
         let stop = async {
-            // However it ends, nobody wants the server any longer.
+            // Stop the server, however standard input ended.
             let _ = ended.await;
         };
         http::serve(listener, settings, move || fixtures.clone(), stop).await;
@@ -66,18 +66,19 @@ fn main() -> io::Result<()> {
     })
 }
 
-/// What changed, for whoever listens.
+/// A change that listeners are notified of.
 #[derive(Debug, Clone, Copy)]
 enum Change {
     Tools,
     Prompts,
 }
 
-/// The server of the suite. Clones are the same server: clients without a session meet each other.
+/// The server of the suite. Clones share their state, so clients without a session see each other's
+/// changes.
 #[derive(Clone)]
 struct Fixtures {
     changes: broadcast::Sender<Change>,
-    /// What makes states that clients carry ours.
+    /// Authenticates the state that clients carry.
     seal: Arc<RandomState>,
     tasks: TaskManager,
 }
@@ -134,7 +135,7 @@ impl ServerHandler for Fixtures {
         self.call(request, &context).await
     }
 
-    /// A tool by its name: its schema says which headers repeat its arguments.
+    /// Finds a tool by name; its schema says which arguments are mirrored in headers.
     fn get_tool(&self, name: &str) -> Option<Tool> {
         fixtures::tools().ok()?.into_iter().find(|tool| tool.name == name)
     }
@@ -216,7 +217,7 @@ impl ServerHandler for Fixtures {
         fixtures::completion(&request.argument.value)
     }
 
-    /// Every level is told: what is logged here is asked for.
+    /// Accepts every level, because everything logged here is requested by the suite.
     async fn set_level(
         &self,
         _: SetLevelRequestParams,
@@ -225,7 +226,7 @@ impl ServerHandler for Fixtures {
         Ok(())
     }
 
-    /// Nothing that can be watched ever changes.
+    /// A no-op, because resources never change.
     async fn subscribe(
         &self,
         _: SubscribeRequestParams,
@@ -249,7 +250,7 @@ impl ServerHandler for Fixtures {
         Some(requested.clone())
     }
 
-    /// Tells one listener of changes, for as long as it is there.
+    /// Notifies one listener of changes for as long as it is connected.
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let mut changes = self.changes.subscribe();
         loop {
@@ -258,7 +259,7 @@ impl ServerHandler for Fixtures {
                 () = context.cancelled() => return Ok(()),
             };
             let sink = context.sink();
-            // What a listener did not ask for is not sent to it.
+            // The sink drops notifications that the listener did not request.
             let _ = match change {
                 Ok(Change::Tools) => sink.notify_tool_list_changed().await,
                 Ok(Change::Prompts) => sink.notify_prompt_list_changed().await,

@@ -1,5 +1,5 @@
-//! Tools and prompts that need an answer first, in the era without a handshake: an unfinished
-//! result asks, and the same request comes again with the answers.
+//! Tools and prompts that need an answer first, in the revision without a handshake: an incomplete
+//! result asks, and the same request arrives again with the answers.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::fixtures::{of, result, said};
 
-/// The answer of a tool that asks; none of another.
+/// The answer of a tool that asks, or `None` for other tools.
 pub(super) fn call(
     request: &CallToolRequestParams,
     can: &ClientCapabilities,
@@ -90,7 +90,7 @@ fn several(
     }
 }
 
-/// Two questions, one after the other: the state says which was asked.
+/// Asks two questions in turn; the state says which one was asked.
 fn rounds(
     answers: Option<&InputResponses>,
     state: Option<&str>,
@@ -112,7 +112,7 @@ fn rounds(
     }
 }
 
-/// Asks whatever the client can answer, and nothing else.
+/// Asks only what the client is able to answer.
 fn capable(
     answers: Option<&InputResponses>,
     can: &ClientCapabilities,
@@ -130,7 +130,7 @@ fn capable(
     asks(requests, None)
 }
 
-/// The prompt that asks; none of another.
+/// The prompt that asks, or `None` for other prompts.
 pub(super) fn prompt(
     request: &GetPromptRequestParams,
 ) -> Option<Result<GetPromptResponse, ErrorData>> {
@@ -149,7 +149,7 @@ pub(super) fn prompt(
     Some(prompt.map(GetPromptResponse::from))
 }
 
-/// A question for a person, with one text for an answer.
+/// A question for a person with one text field.
 pub(super) fn elicits(message: &str, field: &str) -> Value {
     let schema = json!({
         "type": "object",
@@ -178,7 +178,7 @@ fn done(words: &str) -> Result<CallToolResponse, ErrorData> {
     said(words).map(CallToolResponse::from)
 }
 
-/// An unfinished answer of a tool.
+/// An incomplete result of a tool.
 pub(super) fn asks(requests: Value, state: Option<String>) -> Result<CallToolResponse, ErrorData> {
     unfinished(requests, state).map(CallToolResponse::from)
 }
@@ -189,7 +189,7 @@ fn unfinished(requests: Value, state: Option<String>) -> Result<InputRequiredRes
     Ok(result)
 }
 
-/// What was answered to a question, as far as it has the right form.
+/// The answer to a question, if it has the expected form.
 pub(super) fn answer(answers: Option<&InputResponses>, key: &str, place: &str) -> Option<String> {
     match answers?.get(key)?.pointer(place)? {
         Value::String(text) => Some(text.clone()),
@@ -198,7 +198,7 @@ pub(super) fn answer(answers: Option<&InputResponses>, key: &str, place: &str) -
     }
 }
 
-/// A state that only we can have written.
+/// A state with a checksum that only this server can compute.
 fn sealed(word: &str, seal: &RandomState) -> String {
     format!("{word}.{:016x}", seal.hash_one(word))
 }

@@ -1,4 +1,4 @@
-//! Tools that talk to their client while they are at work.
+//! Tools that communicate with their client while they run.
 
 use std::time::Duration;
 
@@ -12,11 +12,10 @@ use serde_json::{Value, json};
 use super::fixtures::{self, of, said};
 use super::{Change, Fixtures, rounds, tasks};
 
-/// Between two notes of one call, so that a client sees them come.
+/// The delay between two notifications of a call, so that a client sees them arrive one by one.
 const PAUSE: Duration = Duration::from_millis(50);
 
 impl Fixtures {
-    /// Calls a tool.
     pub(super) async fn call(
         &self,
         request: CallToolRequestParams,
@@ -71,13 +70,13 @@ impl Fixtures {
     }
 
     fn changed(&self, change: Change) -> String {
-        // It is no fault that nobody listens.
+        // Having no listeners is not an error.
         let listeners = self.changes.send(change).unwrap_or_default();
         format!("told {listeners} listeners")
     }
 }
 
-/// Logs, where a client without a handshake asked for it.
+/// Sends log messages; clients without a handshake only get them on request.
 async fn logs(context: &RequestContext<RoleServer>) -> Result<String, ErrorData> {
     let is_stateless = context.protocol_version() >= Some(ProtocolVersion::V_2026_07_28);
     let notes = ["Tool execution started", "Tool processing data", "Tool execution completed"];
@@ -155,7 +154,7 @@ fn defaults() -> Value {
     })
 }
 
-/// Every way in which a form may offer choices.
+/// Every way in which a form can offer choices.
 fn choices() -> Value {
     let plain = ["option1", "option2", "option3"];
     let titled = |ordinal: &str| {

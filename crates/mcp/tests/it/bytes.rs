@@ -1,4 +1,4 @@
-//! Bytes that are no ordinary lines: line ends, encodings, lengths, depths.
+//! Unusual bytes: line endings, encodings, lengths and nesting depths.
 
 use std::io::{self, Read};
 
@@ -10,12 +10,12 @@ use super::{INITIALIZE, LARGE_BYTES, Pieces, parse_error, refused, served};
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 const PONG: &str = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
 
-/// Sends bytes and gives the answers.
+/// Sends bytes and returns the answers.
 fn answers(input: &[u8]) -> Vec<String> {
     served(SessionOptions::default(), input).0.lines().map(str::to_owned).collect()
 }
 
-/// The answer to a line that is more than it may be.
+/// The answer to a line that exceeds a limit.
 fn over_limit(details: &str, limit: usize) -> String {
     let data = format!(r#""details":"{details}","limit":{limit}"#);
     refused(-32600, "Invalid Request", &data)
@@ -54,7 +54,7 @@ fn a_byte_order_mark_is_not_json() {
 fn what_is_no_utf_8_is_no_json() {
     let fault = "Unexpected token in JSON: bytes that are not UTF-8 at line 1, column";
     let mut input = "{\"é\":\"".as_bytes().to_vec();
-    // Cut short, overlong, a surrogate, beyond the last character, and a stray byte.
+    // Truncated, overlong, a surrogate, beyond the last code point, and a stray byte.
     let broken: [&[u8]; 5] = [b"\xc3", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xff"];
     for bytes in broken {
         input.truncate(7);
@@ -119,7 +119,7 @@ fn depth_is_answered_not_followed() {
         let echo = r#"{"jsonrpc":"2.0","id":1,"method":"echo","params":"#;
         format!("{INITIALIZE}\n{echo}{params}}}\n{PING}\n")
     };
-    // The message and its parameters are two levels.
+    // The message and its parameters account for two levels.
     let deepest = limits::DEPTH - 2;
     for levels in [deepest - 1, deepest] {
         let answers = answers(echo(levels).as_bytes());

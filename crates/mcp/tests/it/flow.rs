@@ -1,4 +1,4 @@
-//! Order, flushes, and what happens when a pipe breaks.
+//! Ordering, flushing, and broken pipes.
 
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -6,7 +6,7 @@ use milepost_mcp::{Contracts, ServeError, SessionOptions, limits, serve_stdio};
 
 use super::{INITIALIZE, Pieces, Tools, parse_error, served, text};
 
-/// One of many lines, and what it is answered with.
+/// A line of the mix, and its expected answer.
 fn mixed(number: usize) -> (String, Option<String>) {
     let request = |method: &str, params: &str| {
         format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"{method}","params":{params}}}"#)
@@ -64,7 +64,7 @@ fn ten_thousand_lines_are_answered_once_each_and_in_order() {
     assert_eq!(log, "");
 }
 
-/// Counts what reaches it.
+/// Counts the writes and flushes that reach it.
 #[derive(Default)]
 struct Counted {
     writes: Vec<usize>,
@@ -120,7 +120,7 @@ fn a_long_answer_is_written_before_the_next_line_is_read() {
     assert!(all.writes.len() > 4);
 }
 
-/// A pipe whose other end is gone after some writes.
+/// A pipe whose other end is closed after this many writes.
 struct Closing(usize);
 
 impl Write for Closing {
@@ -153,7 +153,7 @@ fn a_client_that_is_gone_ends_the_server() {
     assert_eq!(input.0.len(), 6, "nothing is read that cannot be answered");
 }
 
-/// Fails in one way after another, then ends.
+/// Fails with each of these errors in turn, then reports the end of input.
 struct Failing(Vec<ErrorKind>);
 
 impl Read for Failing {

@@ -1,4 +1,4 @@
-//! The HTTP stack with a handler that is nobody's: its limits, and that it asks for no other.
+//! The HTTP stack with an empty handler: its limits, and that it can serve any handler.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -10,13 +10,13 @@ use rmcp::handler::server::ServerHandler;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-/// A handler that knows nothing.
+/// A handler without any capabilities.
 #[derive(Clone)]
 struct Nothing;
 
 impl ServerHandler for Nothing {}
 
-/// Whether something comes is known after this long; nothing else is measured by it.
+/// How long to wait before concluding that nothing arrives. No test measures time with it.
 const SHORT: Duration = Duration::from_millis(200);
 const LONG: Duration = Duration::from_mins(1);
 
@@ -25,7 +25,7 @@ const HELLO: &str = concat!(
     r#""capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#,
 );
 
-/// Serves with these limits for as long as the work takes.
+/// Serves with these limits while `work` runs.
 fn serve(limits: HttpLimits, work: impl FnOnce(SocketAddr)) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.expect("starts");
@@ -76,7 +76,7 @@ fn any_handler_is_served() {
     serve(HttpLimits::default(), |address| {
         let answer = rest(&post(address, HELLO));
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
-        // It has no older tasks, so nobody is told of any.
+        // The handler does not support the older tasks, so they are not advertised.
         assert!(answer.contains("\"protocolVersion\":\"2025-11-25\""), "{answer}");
         assert!(!answer.contains("\"tasks\""), "{answer}");
     });
@@ -100,7 +100,7 @@ fn a_client_that_would_rather_read_a_stream_gets_one() {
         assert!(streamed.contains("content-type: text/event-stream"), "{streamed}");
         assert!(!streamed.contains("content-length"), "{streamed}");
         assert!(streamed.contains("data: ") && streamed.contains(json), "{streamed}");
-        // A refusal is no stream, as its status says more than an event could.
+        // A refusal is not sent as a stream, because its status says more than an event could.
         let bad = rest(&post_for(address, "text/event-stream, application/json", "{"));
         assert!(bad.starts_with("HTTP/1.1 400") && bad.contains("application/json"), "{bad}");
     });
@@ -130,7 +130,7 @@ fn a_body_may_be_as_long_as_the_limit_and_no_longer() {
 fn a_connection_too_many_waits_for_another_to_end() {
     serve(HttpLimits { connections: 1, ..HttpLimits::default() }, |address| {
         let first = connect(address);
-        // Taken, because it is answered.
+        // The answer proves that the connection was accepted.
         (&first).write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("writes");
         let mut byte = [0];
         (&first).read_exact(&mut byte).expect("is answered");
@@ -149,7 +149,7 @@ fn a_client_that_says_nothing_is_not_waited_for() {
         let (silent, slow) = (connect(address), connect(address));
         (&slow).write_all(b"POST /mcp HTTP/1.1\r\nHost: local").expect("writes");
         for stream in [silent, slow] {
-            // It is closed; that is what ends the reading.
+            // Reading ends because the server closes the connection.
             rest(&stream);
         }
     });

@@ -1,4 +1,4 @@
-//! The edge from outside: bytes in, bytes out, with a small contract behind it.
+//! The edge from the outside: bytes in, bytes out, with a small contract behind it.
 
 mod bytes;
 mod flow;
@@ -20,10 +20,10 @@ const INITIALIZE: &str = concat!(
     r#""params":{"protocolVersion":"2024-11-05","capabilities":{}}}"#,
 );
 
-/// What the tool `large` gives.
+/// The size of the result of the tool `large`.
 const LARGE_BYTES: usize = 1 << 20;
 
-/// Tools that do what the edge must be able to deal with.
+/// Tools whose behaviour the edge must be able to handle.
 struct Tools;
 
 impl Contract for Tools {
@@ -57,7 +57,7 @@ impl Contract for Tools {
     }
 }
 
-/// What a client that sends these bytes gets, and what the log has.
+/// The output and the log of a server that reads these bytes.
 fn served(options: SessionOptions, input: impl Read) -> (String, String) {
     let (mut answers, mut log) = (Vec::new(), Vec::new());
     serve_stdio(&Contracts::guides(&Tools), options, input, &mut answers, &mut log)
@@ -65,13 +65,13 @@ fn served(options: SessionOptions, input: impl Read) -> (String, String) {
     (text(answers), text(log))
 }
 
-/// The answer to a line without an id that could be read.
+/// The answer to a line without a readable id.
 fn refused(code: i32, message: &str, data: &str) -> String {
     let error = format!(r#"{{"code":{code},"message":"{message}","data":{{{data}}}}}"#);
     format!(r#"{{"jsonrpc":"2.0","id":null,"error":{error}}}"#)
 }
 
-/// The answer to a line that is no JSON.
+/// The answer to a line that is not JSON.
 fn parse_error(details: &str) -> String {
     refused(-32700, "Parse error", &format!(r#""details":"{details}""#))
 }
@@ -80,7 +80,7 @@ fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).expect("is UTF-8")
 }
 
-/// An input that comes in these pieces, one a read.
+/// An input that returns one of these pieces per read.
 struct Pieces<'a>(Vec<&'a [u8]>);
 
 impl<'a> Pieces<'a> {

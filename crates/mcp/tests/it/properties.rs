@@ -1,4 +1,4 @@
-//! What holds for every input.
+//! Properties that hold for every input.
 
 use milepost_mcp::SessionOptions;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::sample::Index;
 
 use super::{INITIALIZE, Pieces, served};
 
-/// Bytes that are nearly a message more often than chance would have it.
+/// Bytes that resemble a message more often than random bytes would.
 fn fragment() -> impl Strategy<Value = Vec<u8>> {
     let words: Vec<&'static [u8]> = vec![
         b"{",

@@ -1,4 +1,5 @@
-//! Signals end a server after it has answered, with a real process where that matters.
+//! A server that receives a signal answers first and then exits; with a real process where that
+//! matters.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -16,7 +17,7 @@ use super::{Tools, text};
 const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
 const PONG: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n";
 
-/// Set in the process that a test starts: it is this program, asked for one test.
+/// Set in the child process of a test, which is this test binary running a single test.
 const CHILD: &str = "MILEPOST_TEST_SERVES";
 
 #[test]
@@ -71,7 +72,7 @@ fn an_input_that_never_falls_quiet_ends_all_the_same() {
     assert_eq!(input.read(&mut [1; 10]).expect("reads"), 0);
 }
 
-/// Not a test of its own: what the processes below run.
+/// Not a test in itself: the child processes below run it.
 #[test]
 fn serve_in_a_process_of_its_own() {
     if env::var_os(CHILD).is_none() {
@@ -99,7 +100,7 @@ fn start() -> Child {
         .expect("starts")
 }
 
-/// The next answer; what the test program itself prints before is passed over.
+/// The next answer, skipping output of the test harness.
 fn answer(stdout: &mut impl BufRead) -> String {
     loop {
         let mut line = String::new();

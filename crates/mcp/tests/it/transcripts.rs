@@ -1,7 +1,8 @@
 //! Conversations, line by line: `transcripts/*.txt`.
 //!
-//! `##` opens a session (with its options), `>` is a line of the client, `<` of the server, `!` of
-//! the log, and `=` is where the server ended. `UPDATE_EXPECT=1` writes what the server says.
+//! `##` opens a session (with its options), `>` marks a line from the client, `<` one from the
+//! server, `!` one from the log, and `=` the point where the server exited. `UPDATE_EXPECT=1`
+//! records the server's answers.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -42,7 +43,7 @@ fn tools() {
     check(&expect_file!["transcripts/tools.txt"], include_str!("transcripts/tools.txt"));
 }
 
-/// Holds the conversations of a file again and compares.
+/// Replays the conversations of a file and compares them.
 fn check(file: &ExpectFile, transcript: &str) {
     let mut lines = transcript.lines().peekable();
     let mut actual = String::new();
@@ -64,7 +65,7 @@ fn check(file: &ExpectFile, transcript: &str) {
     file.assert_eq(&actual);
 }
 
-/// The options that a heading names.
+/// The options named in a heading.
 fn options(heading: &str) -> SessionOptions {
     let surface = match heading.contains("--surface auto") {
         true => Surface::Auto,
@@ -74,7 +75,7 @@ fn options(heading: &str) -> SessionOptions {
     SessionOptions { surface, protocol: protocol.and_then(Revision::parse) }
 }
 
-/// A conversation, with each line where it was said.
+/// The transcript of a conversation, with all lines in the order in which they appeared.
 fn held(options: SessionOptions, said: VecDeque<String>) -> String {
     let transcript = Arc::new(Mutex::new(String::new()));
     let mut client = Client { said, transcript: Arc::clone(&transcript) };
@@ -88,7 +89,7 @@ fn held(options: SessionOptions, said: VecDeque<String>) -> String {
     masked(&transcript)
 }
 
-/// Without what differs from run to run.
+/// Replaces values that differ from run to run.
 fn masked(transcript: &str) -> String {
     let version = format!("\"version\":\"{}\"", env!("CARGO_PKG_VERSION"));
     let mut masked = transcript.replace(&version, "\"version\":\"<ours>\"");
@@ -105,7 +106,7 @@ fn masked(transcript: &str) -> String {
     masked
 }
 
-/// Says one line a read, and writes it down.
+/// Returns one line per read, and records it.
 struct Client {
     said: VecDeque<String>,
     transcript: Arc<Mutex<String>>,
@@ -121,7 +122,7 @@ impl Read for Client {
     }
 }
 
-/// Writes down what it is told.
+/// Records everything written to it.
 struct Scribe {
     mark: &'static str,
     transcript: Arc<Mutex<String>>,

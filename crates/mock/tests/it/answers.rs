@@ -1,11 +1,11 @@
-//! Answers made up from schemas: whatever a schema asks for, the answer fits it.
+//! Responses generated from schemas: whatever a schema requires, the response satisfies it.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::support::{json as body, mock, mock_of_schema, send, send_with};
 
-/// Makes answers of a schema with several seeds; all of them must fit it.
+/// Generates responses from a schema with several seeds; all of them must satisfy it.
 fn check(schema: &Value) -> Value {
     let answer = send(&mut mock_of_schema(schema), "GET /thing", None);
     assert_eq!(answer.header("x-milepost-mock"), None, "{schema} gave {answer:?}");
@@ -108,7 +108,7 @@ fn combinations_hold_together() {
     check(&json!({"allOf": [{"type": "object", "required": ["a"],
             "properties": {"a": {"type": "integer"}}},
         {"properties": {"a": {"minimum": 40, "maximum": 41}, "b": {"type": "string"}}}]}));
-    // Both branches hold for most objects: one must be made to fail.
+    // Most objects match both branches, so one branch must be made to fail.
     check(&json!({"oneOf": [{"type": "object", "properties": {"a": {"type": "string"}}},
         {"type": "object", "properties": {"b": {"type": "string"}}}]}));
     check(&json!({"type": "object", "properties": {"a": {"type": "integer"},
@@ -190,7 +190,7 @@ fn values_look_like_what_they_are_called() {
     assert!(thing["price"].as_f64().is_some_and(|price| (0.0..1000.0).contains(&price)));
 }
 
-/// An operation with several answers and media types.
+/// An operation with several responses and media types.
 const CHOICE: &str = r#"
 openapi: 3.0.0
 info: {title: T, version: "1"}
@@ -264,7 +264,7 @@ fn head_and_options_are_answered_without_being_documented() {
     assert_eq!((options.status, options.header("allow")), (204, Some("GET, HEAD, OPTIONS")));
 }
 
-/// Schemas that something fits.
+/// Schemas that can be satisfied.
 fn schemas() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         (0_i64..50, 0_i64..50).prop_map(

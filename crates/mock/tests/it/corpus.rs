@@ -1,5 +1,5 @@
-//! Every documented answer of every operation of every real document can be made up so that it
-//! fits its schema.
+//! For every operation of every real document, each documented response can be generated so that it
+//! satisfies its schema.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,16 +9,16 @@ use milepost_mock::{Mock, MockRequest, MockSettings};
 
 use crate::support::{corpus, documented};
 
-/// Answers that nothing fits: `document METHOD path status`. All of these must be exactly one of
-/// several schemas that are the same.
+/// Responses that nothing can satisfy, as `document METHOD path status`. Each requires a match with
+/// exactly one of several identical schemas.
 const IMPOSSIBLE: &[&str] = &[
     "guru__nexmo.com_messages-olympus_1.4.0_openapi POST / 202",
     "guru__nexmo.com_messages-olympus_1.4.0_openapi POST / 401",
     "guru__nexmo.com_messages-olympus_1.4.0_openapi POST / 422",
 ];
-/// Operations that are looked at in one document; all of them when `MILEPOST_MOCK_ALL` is set.
+/// The number of operations checked per document; all of them if `MILEPOST_MOCK_ALL` is set.
 const SAMPLE: usize = 40;
-/// How long one operation may take in a build without optimisation, on a busy machine.
+/// The time limit for one operation in an unoptimised build on a busy machine.
 const OPERATION_TIME: Duration = Duration::from_mins(1);
 
 #[test]
@@ -67,7 +67,7 @@ fn every_documented_answer_fits_its_schema() {
 
 type Pairs = Vec<(String, String)>;
 
-/// A path, query and headers that lead to an operation, and ask for a status.
+/// A path, query and headers that select an operation and request a status.
 fn request(template: &str, status: &str) -> ((String, Pairs), Pairs) {
     let plain = template.replace(['{', '}'], "");
     let (path, rest) = plain.split_once(['?', '#']).unwrap_or((&plain, ""));

@@ -1,5 +1,4 @@
-//! Create, read, list, change and delete on real documents, with bodies that are made up by the
-//! mock itself: what it answers with is what it is given.
+//! Creating, reading, listing, updating and deleting resources of real documents.
 
 use std::fs;
 
@@ -8,21 +7,21 @@ use serde_json::{Value, json};
 
 use crate::support::{corpus, documented, json as body, send, send_with};
 
-/// A life of a resource in a real document.
+/// The life cycle of a resource in a real document.
 struct Life {
     document: &'static str,
     collection: &'static str,
-    /// Media type and text of the body that creates it.
+    /// The media type and text of the body that creates the resource.
     create: (&'static str, &'static str),
-    /// Where the id stands in the answer to that.
+    /// The pointer to the id in the response.
     id: &'static str,
-    /// Where the list stands.
+    /// The pointer to the list.
     list: &'static str,
-    /// What stands behind the id in an item's path.
+    /// The part of an item's path after the id.
     suffix: &'static str,
-    /// Method and body that change it, and where the change is seen.
+    /// The method and body of an update, and where its effect is visible.
     update: Option<(&'static str, &'static str, &'static str, &'static str)>,
-    /// The body that deletes it, where that is possible.
+    /// The body that deletes the resource, if there is such an operation.
     #[expect(
         clippy::option_option,
         reason = "no such operation, or one whose answer says nothing"

@@ -1,4 +1,4 @@
-//! The mock from outside: requests in, answers out.
+//! The mock through its public API: requests in, responses out.
 
 #![expect(clippy::print_stderr, reason = "tests say what they looked at, and what they skipped")]
 

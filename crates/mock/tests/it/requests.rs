@@ -1,4 +1,4 @@
-//! Requests are checked as a strict server would.
+//! Requests are checked as strictly as by a real server.
 
 use milepost_catalog::command::{Location, SecurityScheme};
 use milepost_mock::{MockResponse, MockSettings};

@@ -1,11 +1,11 @@
-//! Resources: what is created can be read, listed, changed and deleted.
+//! Resources: once created, they can be read, listed, changed and deleted.
 
 use milepost_mock::{Mock, MockSettings};
 use serde_json::{Value, json};
 
 use crate::support::{json as body, mock, mock_with, send, send_with};
 
-/// Orders in a wrapped list, with refunds below them.
+/// Orders in a wrapped list, with refunds nested below them.
 const SHOP: &str = r##"
 openapi: 3.1.0
 info: {title: Shop, version: "1"}

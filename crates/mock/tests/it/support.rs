@@ -1,4 +1,4 @@
-//! Mocks of documents, and requests to them.
+//! Helpers to create mocks of documents and send requests to them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,12 +25,12 @@ pub(crate) fn mock_with(document: &str, settings: MockSettings) -> Mock {
     Mock::new(documented(document.as_bytes()), settings)
 }
 
-/// A mock of a document that behaves as mocks do.
+/// A mock of a document with default settings.
 pub(crate) fn mock(document: &str) -> Mock {
     mock_with(document, MockSettings { seed: 1, ..MockSettings::default() })
 }
 
-/// A mock of one operation, `GET /thing`, that answers with a schema.
+/// A mock with one operation, `GET /thing`, whose response has this schema.
 pub(crate) fn mock_of_schema(schema: &Value) -> Mock {
     let answer = serde_json::json!({"content": {"application/json": {"schema": schema}}});
     let document = serde_json::json!({
@@ -41,12 +41,12 @@ pub(crate) fn mock_of_schema(schema: &Value) -> Mock {
     mock(&document.to_string())
 }
 
-/// Sends `METHOD /path?query`, with a body when there is one.
+/// Sends `METHOD /path?query` with an optional body.
 pub(crate) fn send(mock: &mut Mock, request: &str, body: Option<Value>) -> MockResponse {
     send_with(mock, request, body, &[])
 }
 
-/// As `send`, with headers. A text with a `content-type` is sent as it is.
+/// Like `send`, with headers. A string body with a `content-type` is sent as is.
 #[expect(clippy::needless_pass_by_value, reason = "`Some(json!(..))` reads best")]
 pub(crate) fn send_with(
     mock: &mut Mock,
@@ -78,12 +78,12 @@ pub(crate) fn send_with(
     })
 }
 
-/// The JSON of an answer.
+/// The JSON body of a response.
 pub(crate) fn json(answer: &MockResponse) -> Value {
     serde_json::from_slice(&answer.body).unwrap_or_else(|_| panic!("no JSON: {answer:?}"))
 }
 
-/// Every real document; none, loudly, when they are not there.
+/// Every real document. If the corpus is missing, prints a notice and returns none.
 pub(crate) fn corpus() -> Vec<PathBuf> {
     let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
     let mut folders = above.map(|folder| folder.join("shared/corpus/openapi"));

@@ -1,4 +1,4 @@
-//! What an agent is told: variables filled in, blocks and fragments as one text.
+//! The text that an agent receives: variables filled in, blocks and fragments combined.
 
 use milepost_model::agent_prompt;
 use milepost_model::step::Action;

@@ -1,4 +1,4 @@
-//! Condition objects: a total function, tolerant of sloppy values, and what is known of them while
+//! Condition objects: a total function that tolerates sloppy values, and the partial result while
 //! variables are missing.
 
 use milepost_model::condition::{Condition, Truth, equal};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{guide, read};
 
-/// The condition as a guide's step would have it.
+/// Parses the condition as part of a guide's step.
 fn condition(condition: &Value) -> Condition {
     let step = json!({"id": "a", "title": "t", "prompt": "p", "runCondition": condition});
     let document = read(guide(&step.to_string()));
@@ -20,8 +20,8 @@ fn condition(condition: &Value) -> Condition {
     }
 }
 
-/// What a condition comes to under a context: `decide` is three-valued, `holds` is not, and where
-/// `decide` knows, `holds` agrees.
+/// Evaluates a condition in a context: `decide` is three-valued, `holds` is not, and where `decide`
+/// has a result, `holds` agrees.
 fn check(text: &Value, context: &Value, expected: &str) {
     let condition = condition(text);
     let decided = match condition.decide(context) {

@@ -1,4 +1,4 @@
-//! A small catalog for tests: what a depot's API would tell validation about its commands.
+//! A small catalog for tests: the information about a depot's commands that validation needs.
 
 use milepost_model::commands::{Body, CommandInfo, Commands, Effect, Lookup, Parameter};
 use milepost_model::id::WorkflowId;

@@ -1,6 +1,6 @@
-//! One planted mistake, one violation: at its place, with a suggestion that mends it.
+//! Each planted mistake yields one violation, at the right place, with a suggestion that fixes it.
 //!
-//! A case is a paragraph in one of the text files beside the base documents:
+//! A case is a paragraph in one of the text files next to the base documents:
 //!
 //! ```text
 //! ## unknown-step-key
@@ -10,12 +10,12 @@
 //! + ‸tiemout: 30s
 //! ```
 //!
-//! `-` is text that stands once in the base, `+` what replaces it, `‸` where the violation is
-//! expected. A violation with a fix is mended by that fix. One without needs what a person would
-//! do about it: `help:` is the suggestion word for word, and `=` is the text after following it
-//! (`= -` for the text of the base). Lines of `-`, `+` and `=` may repeat, and so may the whole
-//! change. `severity: warning` where it is one. Lines with `#` and before the first `##` explain;
-//! a `base:` there counts for every case of the file.
+//! `-` is text that occurs once in the base, `+` is its replacement, and `‸` marks where the
+//! violation is expected. A violation with a fix is repaired by that fix. A violation without one
+//! needs the steps a person would take: `help:` is the exact suggestion, and `=` is the text after
+//! following it (`= -` for the text of the base). Lines with `-`, `+` and `=` may repeat, and so
+//! may the whole change. `severity: warning` marks a warning. Lines with `#`, and lines before the
+//! first `##`, are comments; a `base:` there applies to every case of the file.
 
 use std::sync::LazyLock;
 
@@ -127,7 +127,7 @@ struct Case {
     hunks: Vec<Hunk>,
 }
 
-/// One change of the base.
+/// One change to the base.
 #[derive(Default)]
 struct Hunk {
     base: Vec<String>,
@@ -203,7 +203,8 @@ impl Case {
         self.mended(violation, base, &broken)
     }
 
-    /// The violation's fix, or else its suggestion followed by hand, leads back to the base's plan.
+    /// Checks that the violation's fix, or its suggestion followed by hand, restores the plan of
+    /// the base.
     fn mended(&self, violation: &Violation, base: &str, broken: &str) -> Result<(), String> {
         let by_hand = self.hunks.iter().any(|hunk| !hunk.mended.is_empty());
         let text = match (&violation.fix, by_hand) {
@@ -265,7 +266,7 @@ fn read(name: &str, text: &str) -> Document {
     Document::read(text.as_bytes(), format, world)
 }
 
-/// Line and column of the mark.
+/// The line and column of the mark.
 fn place(text: &str) -> Option<(u32, u32)> {
     let before = text.split_once(MARK)?.0;
     let line = before.matches('\n').count() + 1;
@@ -286,7 +287,7 @@ fn shown<'v>(violations: impl IntoIterator<Item = &'v Violation>) -> String {
     lines
 }
 
-/// The lines that are not the same in both.
+/// The lines that differ between the two texts.
 fn difference(base: &str, text: &str) -> String {
     let only = |lines: &str, others: &str, sign: &str| {
         let lines = lines.lines().filter(|line| !others.lines().any(|other| other == *line));

@@ -1,4 +1,4 @@
-//! Input made to hurt: the answer is one clear finding at the right place, soon.
+//! Hostile input gets one clear finding at the right place, quickly.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use milepost_syntax::source::Format;
 
 use crate::{guide, manifest, read, read_as};
 
-/// Far above what any of these takes, far below what a quadratic walk would.
+/// Far above the time that any of these takes, far below that of a quadratic walk.
 const SOON: Duration = Duration::from_secs(5);
 
 const MANY: usize = 100_000;
@@ -23,7 +23,7 @@ fn soon(bytes: impl AsRef<[u8]>) -> Document {
     document
 }
 
-/// One error and nothing else, here, with this message and something to do about it.
+/// Asserts exactly one error, at this position, with this message and a suggestion.
 fn one(bytes: impl AsRef<[u8]>, line: u32, column: u32, message: &str) {
     one_of(&soon(bytes), line, column, message);
 }
@@ -112,7 +112,7 @@ fn depth_is_bounded_in_every_bracket() {
     one("[".repeat(MANY) + &"]".repeat(MANY), 1, 65, deep);
     one("{\"a\":".repeat(MANY) + "1" + &"}".repeat(MANY), 1, 64 * 5 + 1, deep);
     one("[{\"a\":".repeat(MANY) + "1" + &"}]".repeat(MANY), 1, 32 * 6 + 1, deep);
-    // The scanner of YAML looks ahead: it stops within two brackets of the one too many.
+    // The YAML scanner looks ahead, and stops within two brackets of the excess one.
     let flow = |text: String, column: u32| {
         let document = soon(text);
         let [violation] = document.violations.as_slice() else { unreachable!("one cause") };
@@ -263,7 +263,7 @@ fn endless_words_are_quoted_in_part() {
     }
 }
 
-/// The findings that are kept, and the one that counts the rest.
+/// Asserts that the number of findings is capped, and that one more finding counts the rest.
 fn capped(text: impl AsRef<[u8]>) {
     let document = soon(text);
     assert_eq!(document.violations.len(), 1_001);

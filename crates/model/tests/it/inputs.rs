@@ -1,4 +1,5 @@
-//! Values against their inputs: every key that judges one acts, all at once and without converting.
+//! Validating values against their inputs: every constraint applies, all are reported at once, and
+//! nothing is converted.
 
 use milepost_model::check::World;
 use milepost_model::commands::NoCommands;
@@ -7,7 +8,7 @@ use milepost_model::input::{Input, TextFormat};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// The input that some YAML describes.
+/// The input described by some YAML.
 fn input(keys: &str) -> Input {
     let text = format!("workflow: x\ninputs: {{a: {{{keys}}}}}\nsteps: [{{id: s, prompt: Do}}]\n");
     let world = World { commands: &NoCommands, env_allow: None };
@@ -16,7 +17,7 @@ fn input(keys: &str) -> Input {
     workflow.inputs.get("a").expect("the input").clone()
 }
 
-/// Pointer and rule of everything that is wrong with a value.
+/// The pointer and rule of every violation in a value.
 fn told(keys: &str, value: &Value) -> Vec<String> {
     let objections = input(keys).judge("a", value);
     objections.iter().map(|one| format!("{} {}", one.pointer, one.rule.name())).collect()

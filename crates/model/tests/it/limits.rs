@@ -1,4 +1,4 @@
-//! Every limit of the language at one below, at, and one above it.
+//! Every limit of the language: one below, at, and one above it.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use milepost_syntax::limits as syntax_limit;
 
 use crate::{guide, manifest, read};
 
-/// What is wrong with a document of this size, at one below, at, and one above the limit.
+/// Checks that documents of this size are valid below and at the limit, and invalid above it.
 fn check(limit: usize, message: &str, document: impl Fn(usize) -> String) {
     for size in [limit - 1, limit] {
         let found = read(document(size));
@@ -37,7 +37,7 @@ fn bytes() {
 
 #[test]
 fn depth() {
-    // The map of the document, `example` of an input, and what is nested in it.
+    // Levels: the document's map, the `example` of an input, and the values nested in it.
     let nested = |depth: usize, open: &str, close: &str| {
         let inside = depth - 3;
         let value = format!("{}1{}", open.repeat(inside), close.repeat(inside));

@@ -1,4 +1,4 @@
-//! The workflow language from outside: bytes in, findings out.
+//! The workflow language through its public API: bytes in, findings out.
 
 mod agent_prompt;
 mod conditions;
@@ -24,7 +24,7 @@ fn world() -> World<'static> {
     World { commands: &NoCommands, env_allow: None }
 }
 
-/// Reads a document whose format is told by its first character.
+/// Parses a document, whose format follows from its first character.
 fn read(bytes: impl AsRef<[u8]>) -> Document {
     Document::read(bytes.as_ref(), None, world())
 }
@@ -33,7 +33,7 @@ fn read_as(bytes: impl AsRef<[u8]>, format: Format) -> Document {
     Document::read(bytes.as_ref(), Some(format), world())
 }
 
-/// A manifest whose one step is sound, with more keys.
+/// A manifest with one valid step and these additional keys.
 fn manifest(more: &str) -> String {
     format!("workflow: a\nsteps: [{{id: a, prompt: Look}}]\n{more}")
 }

@@ -1,7 +1,7 @@
-//! `--fix`: valid documents are broken in the ways people and models break them, and mended.
+//! `--fix`: valid documents are broken in ways typical of people and models, and then repaired.
 //!
-//! Every mutant that becomes valid must mean what its original meant, without exception; nearly
-//! all must become valid within two rounds.
+//! Every mutant that becomes valid must mean the same as its original, without exception, and
+//! nearly all must become valid within two rounds.
 
 mod bases;
 mod edits;
@@ -26,7 +26,7 @@ use milepost_syntax::source::Format;
 use bases::Base;
 use mutants::Mutant;
 
-/// Rounds of reading and mending that a document is given.
+/// The number of rounds of parsing and fixing per document.
 const ROUNDS: usize = 2;
 
 fn read(text: &str, format: Format) -> Document {
@@ -34,13 +34,13 @@ fn read(text: &str, format: Format) -> Document {
     Document::read(text.as_bytes(), Some(format), world)
 }
 
-/// What came of a mutant.
+/// The outcome of fixing a mutant.
 enum Outcome {
-    /// Valid after so many rounds, and what it was.
+    /// Valid with the original meaning after this many rounds.
     Mended(usize),
-    /// Valid, and something else: the mended text.
+    /// Valid with a different meaning; contains the fixed text.
     Changed(String),
-    /// Still invalid: what is left.
+    /// Still invalid; contains the remaining errors.
     Left(Vec<String>),
 }
 
@@ -127,7 +127,7 @@ fn describe(mutant: &Mutant, base: &Base) -> String {
     format!("[{kinds}] {}: {}", base.name, difference(&base.text, &mutant.text))
 }
 
-/// The lines of a text that its original does not have, briefly.
+/// A short list of the lines of a text that are not in its original.
 fn difference(original: &str, text: &str) -> String {
     let known: std::collections::HashSet<&str> = original.lines().map(str::trim_end).collect();
     let lines = text.lines().map(str::trim_end).filter(|line| !known.contains(line));
@@ -135,7 +135,7 @@ fn difference(original: &str, text: &str) -> String {
     if shown.is_empty() { "lines removed".to_owned() } else { shown.join(" ⏎ ") }
 }
 
-/// A long line only around the first letter in which it differs from the nearest original.
+/// The part of a long line around its first difference from the nearest original line.
 fn around(original: &str, line: &str) -> String {
     let common = |other: &str| line.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
     let same = original.lines().map(common).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Judging outputs: rules, compositions, conditions.
+//! Checking outputs: rules, compositions and conditions.
 
 use milepost_model::check::World;
 use milepost_model::commands::NoCommands;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const WORLD: World<'static> = World { commands: &NoCommands, env_allow: None };
 
-/// The issues and suggestions of an output under these criteria.
+/// The issues and suggestions for an output under these criteria.
 fn judged(criteria: &Value, output: &str, context: &Value) -> Vec<(String, String)> {
     let text = json!({
         "id": "judged",
@@ -84,7 +84,7 @@ fn a_pattern_that_runs_away_is_no_verdict() {
     let workflow = document.workflow.expect("a workflow");
     let Action::Prompt(prompt) = &workflow.steps[0].action else { panic!("no prompt") };
     let output = format!("{}!", "a".repeat(5_000));
-    // With a linear engine inside it may well decide; what it must not do is hang.
+    // A linear-time engine may well decide this; it must not hang.
     match output_check::check_output(Some(prompt), &output, &json!({})) {
         Ok(issues) => assert_eq!(issues.len(), 1),
         Err(error) => assert!(error.to_string().contains("steps"), "{error}"),

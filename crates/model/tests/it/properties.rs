@@ -1,4 +1,4 @@
-//! What holds for every input: no panic, positions inside the text, and one meaning of a tree
+//! Properties of every input: no panics, positions within the text, and one meaning for a tree
 //! however it is written.
 
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::{read, read_as};
 
-/// Pieces of which documents are made, right and wrong.
+/// Fragments of documents, valid and invalid.
 const PIECES: &[&str] = &[
     "workflow: a\n",
     "id: abc\n",
@@ -94,7 +94,7 @@ const PIECES: &[&str] = &[
     "matches: '(a'\n",
 ];
 
-/// What must be true of the answer whatever was asked.
+/// Asserts what must be true of every result.
 fn sound(document: &Document) {
     let Some(source) = &document.source else {
         assert_eq!(document.violations.len(), 1);
@@ -123,7 +123,7 @@ fn sound(document: &Document) {
     }
 }
 
-/// Without what YAML allows as an escape only.
+/// Removes characters that YAML allows only as escapes.
 fn printable(text: &str) -> String {
     let odd =
         |c: char| matches!(c, '\0' | '\u{7f}'..='\u{9f}' | '\u{fffe}'..='\u{ffff}' | '\u{feff}');
@@ -170,7 +170,7 @@ fn tree() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The value in block style, every text in double quotes: YAML that is no JSON.
+/// Renders a value in block style with every string in double quotes: YAML that is not JSON.
 fn block(value: &Value, indent: usize, text: &mut String) {
     let margin = " ".repeat(indent);
     match value {
@@ -190,7 +190,7 @@ fn block(value: &Value, indent: usize, text: &mut String) {
     }
 }
 
-/// Five properties, so that there are more than ten thousand cases in all.
+/// Sized so that the five properties have more than ten thousand cases in total.
 fn config() -> ProptestConfig {
     ProptestConfig { cases: 2_100, failure_persistence: None, ..ProptestConfig::default() }
 }

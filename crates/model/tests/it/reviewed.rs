@@ -1,4 +1,4 @@
-//! Cases a review found: each was wrong once.
+//! Regression cases from a review.
 
 use milepost_model::document::Document;
 use milepost_model::workflow::Spelling;
@@ -6,7 +6,7 @@ use milepost_syntax::source::Format;
 
 use crate::{read, read_as};
 
-/// Line, column and rule of each error.
+/// Checks the line, column and rule of each error.
 #[track_caller]
 fn check(text: &str, expected: &[(u32, u32, &str)]) {
     let document = read(text);
@@ -151,7 +151,7 @@ fn a_fix_changes_something() {
     }
 }
 
-/// The text after one round of fixes.
+/// Checks the text after one round of fixes.
 #[track_caller]
 fn fixes(text: &str, expected: &str) {
     let document = read_as(text, Format::Yaml);

@@ -1,5 +1,4 @@
-//! The published schemas say what the decoder says, and the corpus of real guides is judged as its
-//! list says.
+//! The published schemas agree with the decoder, and the corpus of real guides is judged as listed.
 
 use std::fs;
 use std::io::Write;
@@ -30,7 +29,7 @@ fn example(name: &str) -> Value {
     document.parsed().expect("parses")
 }
 
-/// The folder of real guides: named by the environment, or beside the checkout.
+/// The folder of real guides, named by the environment or next to the checkout.
 fn corpus() -> Option<PathBuf> {
     let named = std::env::var_os("MILEPOST_CORPUS").map(PathBuf::from);
     let beside = || {
@@ -46,7 +45,7 @@ fn corpus() -> Option<PathBuf> {
     found
 }
 
-/// File, text and verdict of every guide of the corpus.
+/// The file name, text and verdict of every guide in the corpus.
 fn guides() -> Vec<(String, Vec<u8>, bool)> {
     let Some(folder) = corpus() else { return Vec::new() };
     let list = fs::read(folder.join("MANIFEST.json")).expect("is there");
@@ -101,7 +100,7 @@ fn the_schemas_let_a_document_name_its_schema() {
     assert!(validator(Spelling::Manifest).is_valid(&manifest));
 }
 
-/// A document with one value put in or, for `REMOVE`, taken away.
+/// A document with one value inserted or, for `REMOVE`, removed.
 fn changed(document: &Value, pointer: &str, value: &Value) -> Value {
     let mut document = document.clone();
     let (parent, key) = pointer.rsplit_once('/').expect("has a slash");
@@ -119,7 +118,7 @@ fn changed(document: &Value, pointer: &str, value: &Value) -> Value {
     document
 }
 
-/// Schema and decoder give one answer.
+/// Asserts that the schema and the decoder agree.
 fn agree(spelling: Spelling, base: &Value, cases: &[(&str, Value, bool)]) {
     let validator = validator(spelling);
     for (pointer, value, fine) in cases {

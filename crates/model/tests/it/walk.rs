@@ -1,4 +1,4 @@
-//! Walking guides as callers do: appending the key they were given, or bare ids.
+//! Walking guides as callers do: appending the key they received, or bare ids.
 
 use milepost_model::check::World;
 use milepost_model::commands::NoCommands;
@@ -35,7 +35,7 @@ fn repeat(id: &str, spec: &Value, body: &Value) -> Value {
     json!({"id": id, "title": id, "type": "loop", "loop": spec, "body": body})
 }
 
-/// What the caller gets for these completed steps: a key, or the reason why there is none.
+/// The result for these completed steps: a key, or the reason why there is none.
 fn next(workflow: &Workflow, completed: &[&str], context: &Value) -> String {
     let completed: Vec<String> = completed.iter().map(|key| (*key).to_owned()).collect();
     match walk::next(workflow, &completed, context) {
@@ -53,7 +53,7 @@ fn next(workflow: &Workflow, completed: &[&str], context: &Value) -> String {
     }
 }
 
-/// Walks to the end; `record` is what the caller appends for a step it was given.
+/// Walks to the end; `record` maps an offered step to what the caller appends.
 fn walk_all(
     workflow: &Workflow,
     mut context: impl FnMut(&[String]) -> Value,
@@ -82,7 +82,7 @@ fn bare(key: &str) -> String {
     key.rsplit("::").next().unwrap_or(key).to_owned()
 }
 
-/// Both kinds of callers are given the same steps.
+/// Asserts that both kinds of callers are offered the same steps.
 fn check(workflow: &Workflow, context: impl Fn(&[String]) -> Value, expected: &[&str]) {
     assert_eq!(walk_all(workflow, &context, keyed), expected, "by keys");
     assert_eq!(walk_all(workflow, &context, bare), expected, "by bare ids");
@@ -138,7 +138,7 @@ fn a_step_left_out_of_a_pass_is_due_once_its_condition_turns() {
         json!({"type": "while", "condition": {"var": "open", "equals": true}, "maxIterations": 9});
     let body = json!([step("try"), step_if("fix", json!({"var": "broken", "equals": true}))]);
     let workflow = guide(&json!([repeat("again", &spec, &body)]));
-    // Broken in the first and in the third pass; three passes in all.
+    // `broken` holds in the first and third passes; there are three in total.
     let context = |offered: &[String]| {
         let tries = offered.iter().filter(|key| key.ends_with("try")).count();
         let after_third = offered.iter().any(|key| key == "again@2::fix");
@@ -214,7 +214,7 @@ fn a_pass_that_a_step_with_a_condition_began_is_finished() {
     let deep = json!({"var": "level", "equals": "deep"});
     let body = json!([step_if("dig", deep), step("check")]);
     let workflow = guide(&json!([repeat("again", &spec, &body)]));
-    // Nothing more is wanted when the second pass has only begun.
+    // The condition turns false when the second pass has only just started.
     let context = |offered: &[String]| {
         let begun = offered.iter().any(|key| key == "again@1::dig");
         json!({"level": "deep", "more": !begun})

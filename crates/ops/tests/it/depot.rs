@@ -1,4 +1,4 @@
-//! A depot that is open: a catalog, a server on loopback, and the operations that know both.
+//! A running depot: a catalog, a server on loopback, and operations that use both.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::server::{self, Reply, Request, Server};
 
-/// A person who waits for the result.
+/// A person as the caller.
 pub(crate) struct Person;
 
 impl Caller for Person {
@@ -45,7 +45,7 @@ pub(crate) struct Depot {
     runtime: Runtime,
 }
 
-/// The depot answers with its shelves, and says which aisle was asked for.
+/// Answers with the shelves, whose codes start with the requested aisle.
 fn shelves(request: &Request) -> Reply {
     let aisle = request.target.split_once("aisle=").map_or("0", |(_, rest)| &rest[..1]);
     let shelf =
@@ -68,7 +68,7 @@ impl Depot {
         Depot::built("", &[], None, answer)
     }
 
-    /// With a configuration, variables and what earlier runs left behind.
+    /// Opens a depot with a configuration, variables and the history of earlier runs.
     pub(crate) fn with(
         config: &str,
         variables: &[(&'static str, &'static str)],
@@ -94,7 +94,7 @@ impl Depot {
         depot
     }
 
-    /// Imports a document of the depot, in place of the one that is there.
+    /// Imports a document of the depot, optionally replacing the current one.
     pub(crate) fn import(&self, document: &str, overwrite: bool) {
         let source = self.folder.path().join("depot.yaml");
         std::fs::write(&source, document).expect("written");
@@ -112,7 +112,7 @@ impl Depot {
         self.run::<ImportOpenApi>(request).expect("imported");
     }
 
-    /// The same directories in a process that begins anew.
+    /// The same directories in a new process.
     pub(crate) fn restarted(mut self) -> Depot {
         self.operations = Operations::new(self.writer());
         self
@@ -130,13 +130,13 @@ impl Depot {
         self.wait(self.operations.run::<T>(&Person, request))
     }
 
-    /// Calls an operation as a door does: JSON in, JSON out.
+    /// Calls an operation as an interface does: JSON in, JSON out.
     pub(crate) fn call(&self, name: &str, arguments: Value) -> Result<Value, Problem> {
         let answer = self.wait(self.operations.call_and_wait(name, &Person, arguments))?;
         Ok(serde_json::from_str(answer.json()).expect("JSON"))
     }
 
-    /// What `workflow.resolve_inputs` makes of some inputs.
+    /// The result of `workflow.resolve_inputs` for these inputs.
     pub(crate) fn resolve(&self, inputs: &str, given: Value) -> resolve_inputs::Response {
         let response = self.run::<ResolveInputs>(resolve_inputs::Request {
             manifest: Some(manifest(inputs).into()),
@@ -146,7 +146,7 @@ impl Depot {
         response.unwrap_or_else(|problem| panic!("{problem:?}"))
     }
 
-    /// How often the shelves were asked for.
+    /// How many times the shelves were requested.
     pub(crate) fn asked(&self) -> usize {
         self.server.seen().iter().filter(|request| request.path() == "/shelves").count()
     }

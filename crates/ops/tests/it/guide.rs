@@ -1,4 +1,4 @@
-//! The guide operations where transcripts would say too little: limits, and files that are broken.
+//! Guide operations that transcripts cannot cover well: limits and broken files.
 
 use milepost_model::wording::Neutral;
 use milepost_ops::Code;
@@ -16,7 +16,7 @@ fn a_context_is_bounded_just_so() {
     let text = guide("one", &json!([{"id": "a", "title": "A", "prompt": "p"}]));
     let (_folder, operations) = over(&[("one.json", &text)]);
     let next = |bytes: usize| {
-        // `{"v":"…"}` is nine bytes around the text.
+        // The JSON around the text takes a fixed number of bytes.
         let context = json!({"v": "x".repeat(bytes - 8)});
         call(
             &operations,

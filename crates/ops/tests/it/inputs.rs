@@ -1,4 +1,4 @@
-//! Inputs before a run: every key of an input acts.
+//! Inputs before a run: every key of an input has its effect.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::depot::{Depot, Person, manifest, map};
 use crate::server::{self, Reply};
 
-/// What was wrong, as `path rule`.
+/// The violations, as `path rule`.
 fn told(response: &milepost_ops::inputs::resolve_inputs::Response) -> Vec<String> {
     response.violations.iter().map(|one| format!("{} {}", one.path, one.rule)).collect()
 }
@@ -77,7 +77,7 @@ fn a_violation_says_what_to_do() {
     assert_eq!(missing.suggestion.worded(&Neutral), "give a value of type string");
 }
 
-/// What was used before: `red`, and an output of `other`.
+/// A history with the value `red` and an output of `other`.
 #[derive(Debug)]
 struct Before;
 
@@ -116,7 +116,7 @@ fn every_kind_of_default_yields_its_value() {
         assert_eq!(response.defaults["a"], value, "{keys}");
         let [input] = response.inputs.as_slice() else { panic!("{response:?}") };
         assert_eq!((input.status, input.origin), (InputStatus::Default, Some(origin)), "{keys}");
-        // What is given wins.
+        // A given value takes precedence.
         let given = if value.is_i64() { json!(1) } else { value.clone() };
         let response = depot.resolve(&format!("a: {{{keys}}}"), json!({"a": given}));
         assert_eq!(response.inputs[0].origin, Some(InputOrigin::Given), "{keys}");
@@ -171,7 +171,7 @@ fn a_default_without_a_value_says_why() {
         let optional = depot.resolve(&format!("a: {{optional: true, {keys}}}"), json!({}));
         assert_eq!(optional.ready, path.ends_with("required"), "{keys}");
     }
-    // A remembered value that does not fit any more is let go of, and told.
+    // A remembered value that no longer fits is dropped with a warning.
     let response = depot.resolve("a: {enum: [blue], default: {from: history}}", json!({}));
     assert_eq!(told(&response), ["/inputs/a required"]);
     assert_eq!(response.warnings, ["the value last used for `a` does not fit any more"]);
@@ -187,7 +187,7 @@ fn several_values_are_a_list_or_one_text() {
     assert_eq!(depot.resolve(keys, given).resolved["a"], json!("*x* + *y*"));
 }
 
-/// The provider of an input that has no value, as JSON.
+/// The provider result of an input without a value, as JSON.
 fn provided(depot: &Depot, inputs: &str, given: Value) -> Value {
     let response = depot.resolve(inputs, given);
     serde_json::to_value(&response.providers["a"]).expect("JSON")
@@ -202,7 +202,7 @@ fn a_provider_offers_choices_by_the_fields_that_are_selected() {
             json!([{"value": "01", "label": "Nr 1"}, {"value": "02", "label": "Nr 2"}]),
         ),
         (
-            // Numbers that are names are told as the text that the input takes.
+            // Numbers are converted to strings if the input takes a string.
             "provider: depot shelves:list, select: {value_field: nr, id_field: code}",
             json!([{"value": "1", "id": "01"}, {"value": "2", "id": "02"}]),
         ),
@@ -224,7 +224,7 @@ fn a_provider_offers_choices_by_the_fields_that_are_selected() {
         }
         assert_eq!(choices, expected, "{keys}");
     }
-    // Without a value to read, the person types it.
+    // If the field is missing, there are no choices, and the person types a value.
     let keys = "a: {provider: depot shelves:list, select: {value_field: colour}}";
     assert_eq!(provided(&depot, keys, json!({}))["choices"], Value::Null);
 }
@@ -275,7 +275,7 @@ fn what_is_missing_keeps_a_run_from_starting_as_its_author_says() {
         )
     };
     let given = json!({"a": "01"});
-    // A value that is there needs no choices.
+    // An input that has a value needs no choices.
     assert!(depot.resolve(&inputs(""), given.clone()).ready);
     let failed = depot.resolve(&inputs(", on_missing: fail"), given);
     assert_eq!(told(&failed), ["/inputs/a required"]);
@@ -285,7 +285,7 @@ fn what_is_missing_keeps_a_run_from_starting_as_its_author_says() {
     assert_eq!(prompt.providers["a"].needs, ["inputs.c"]);
 }
 
-/// A depot that can be closed.
+/// A depot whose server can be closed.
 fn closing() -> (Depot, std::sync::Arc<std::sync::atomic::AtomicBool>) {
     let closed = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let seen = std::sync::Arc::clone(&closed);
@@ -308,7 +308,7 @@ fn a_provider_that_fails_is_dealt_with_as_its_author_says() {
     let open = depot.resolve(&keys(", on_error: cached"), json!({}));
     assert_eq!(open.providers["a"].outcome, ProviderOutcome::Ready);
     closed.store(true, std::sync::atomic::Ordering::SeqCst);
-    // The last good choices serve, also after the process has ended.
+    // The last good choices are used, even after a restart.
     for _ in 0..2 {
         let cached = depot.resolve(&keys(", on_error: cached"), json!({}));
         assert_eq!(cached.providers["a"].outcome, ProviderOutcome::Cached);
@@ -361,7 +361,7 @@ const SECRET: &str = "canary-5ecret/ü";
 #[test]
 fn a_secret_is_in_no_response() {
     let depot = Depot::answering(|request| {
-        // An API that repeats what it was asked.
+        // An API that echoes the request.
         server::json(200, &json!({"items": [{"code": request.target, "label": SECRET}]}))
     });
     let inputs = "token: {secret: true, validate: {min_length: 4, max_length: 40}}, \

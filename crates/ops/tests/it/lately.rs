@@ -1,4 +1,5 @@
-//! A text that was run before is run again without being read again, as long as nothing changed.
+//! A text that was run before is run again without being parsed again, as long as nothing has
+//! changed.
 
 use milepost_ops::Code;
 use serde_json::{Value, json};
@@ -19,7 +20,8 @@ fn the_same_text_is_checked_against_what_there_is_now() {
         assert_eq!(run(&depot).expect("runs")["status"], "succeeded");
     }
     assert_eq!(depot.asked(), 2);
-    // A command keeps its name as long as anything of it stays.
+    // Changes every identifying part, because a command keeps its name as long as one of them
+    // stays.
     let renamed = include_str!("depot.yaml")
         .replace("/shelves", "/racks")
         .replace("tags: [shelves]", "tags: [racks]")

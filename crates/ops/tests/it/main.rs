@@ -1,4 +1,4 @@
-//! The operations from outside: arguments in, JSON or a problem out.
+//! The operations through their public API: arguments in, JSON or a problem out.
 
 mod depot;
 mod guide;
@@ -17,7 +17,7 @@ use milepost_store::Locations;
 use milepost_store::secrets::Environment;
 use serde_json::Value;
 
-/// The operations over one directory of files.
+/// Operations on a directory with these files.
 fn over(files: &[(&str, &str)]) -> (tempfile::TempDir, Operations) {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, text) in files {
@@ -39,7 +39,7 @@ fn call(operations: &Operations, name: &str, arguments: Value) -> Result<Value, 
     Ok(serde_json::from_str(answer.json()).expect("JSON"))
 }
 
-/// The code of the problem a call must end with.
+/// Calls an operation that must fail, and returns the problem with its code.
 fn refused(operations: &Operations, name: &str, arguments: Value) -> (Code, Problem) {
     let problem = call(operations, name, arguments).expect_err("a problem");
     (problem.code, problem)

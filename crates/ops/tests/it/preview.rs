@@ -1,4 +1,5 @@
-//! Previews before a run: what is asked for, in which order, and exactly what would be sent.
+//! Previews before a run: which inputs are requested, in which order, and exactly what would be
+//! sent.
 
 use expect_test::expect_file;
 use milepost_ops::Code;
@@ -109,7 +110,7 @@ fn a_plan_decides_what_the_inputs_decide_and_names_the_rest() {
     assert_eq!(step(&shown, "maybe")["condition_holds"], Value::Null);
     assert_eq!(step(&shown, "maybe")["condition_needs"], json!(["steps.look.output.nr"]));
     assert_eq!(step(&shown, "maybe")["pending"], json!(["steps.look.output.label"]));
-    // What follows from the inputs is known, too.
+    // Values that follow from the inputs are known, too.
     assert_eq!(step(&shown, "look")["call"]["with"], json!({"code": "A-1"}));
     assert_eq!(
         step(&shown, "order")["call"]["body"],
@@ -120,7 +121,7 @@ fn a_plan_decides_what_the_inputs_decide_and_names_the_rest() {
     assert_eq!(step(&shown, "order")["pending"], json!(["steps.look.output.nr"]));
     let shown = plan(&depot, &json!({"code": "A", "go": true}));
     assert_eq!(step(&shown, "maybe")["condition_holds"], true, "the other side does not matter");
-    // Without the input that it needs, a plan is a plan all the same.
+    // A missing required input does not prevent a plan.
     let shown = plan(&depot, &json!({}));
     assert_eq!(shown["missing"][0]["path"], "/inputs/code");
     assert_eq!(step(&shown, "twice")["pending"], json!(["inputs.code"]));
@@ -168,7 +169,7 @@ fn requests_are_exact_where_the_inputs_decide_them() {
     assert!(!shown.to_string().contains("canary"));
 }
 
-/// What `preview_rendered` shows is what `command.run` shows for the same arguments.
+/// `preview_rendered` shows the same request as `command.run` with the same arguments.
 #[test]
 fn a_previewed_request_is_the_one_that_a_dry_run_shows() {
     let depot = Depot::new();

@@ -1,6 +1,8 @@
-//! `workflow.save` of many who have seen the same version: one is first, the others are told.
+//! `workflow.save` by many callers that have seen the same version: one wins, and the others get a
+//! conflict.
 //!
-//! Two processes, each with its operations and many threads, as two servers with many clients are.
+//! Two processes, each with its own operations and many threads, as with two servers and many
+//! clients.
 
 use std::env;
 use std::fs;
@@ -17,16 +19,16 @@ use milepost_store::{Digest, Locations};
 use serde_json::{Value, json};
 
 const THREADS: usize = 64;
-/// Rounds where all of them are played, and where somebody waits for the result.
+/// The number of rounds in a full test run, and in a normal one.
 const ROUNDS: (usize, usize) = (1_000, 60);
-/// Rounds between two edits by other means.
+/// The number of rounds between two external edits.
 const EDIT_EVERY: usize = 20;
-/// Set where there is time: see `cargo xtask test`.
+/// Set in full test runs: see `cargo xtask test`.
 const FULL: &str = "MILEPOST_TEST_FULL";
-/// Tells the other process what it is, and where.
+/// Tells the other process its role and its directory.
 const DIRECTORY: &str = "MILEPOST_TEST_RACE_DIRECTORY";
 
-/// A text that nobody who writes it anew would write like this.
+/// A text with unusual formatting that any rewrite would change.
 fn text(who: &str) -> String {
     format!(
         "\u{feff}# of {who}\r\nworkflow:   race   # mine\r\nsteps:\n  \
@@ -49,21 +51,21 @@ fn digest(bytes: &[u8]) -> String {
     Digest::of(bytes).to_string()
 }
 
-/// What came of one call.
+/// The outcome of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Told {
-    /// It was first; the version that is there now.
+    /// The call was first; contains the current version.
     Won(String),
-    /// Another was first; the version that is there now.
+    /// Another call was first; contains the current version.
     Lost(String),
 }
 
 /// The threads of one process, which all call at once.
 struct Crowd<'c> {
     operations: &'c Operations,
-    /// Each waits for the next round, and for its end.
+    /// Synchronizes the start and the end of each round.
     gate: &'c Barrier,
-    /// The round: what is expected, and who is calling. Nothing ends them all.
+    /// The expected version and the name of the caller for this round. `None` ends all threads.
     round: &'c Mutex<Option<(String, String)>>,
     told: &'c Mutex<Vec<Told>>,
 }
@@ -97,7 +99,8 @@ impl Crowd<'_> {
     }
 }
 
-/// Plays rounds with a crowd of this process: what each expects in, what each was told out.
+/// Plays rounds with all threads of this process. The callback takes the expected version and
+/// returns all outcomes.
 fn crowd<T>(root: &Path, play: impl FnOnce(&mut dyn FnMut(&str, &str) -> Vec<Told>) -> T) -> T {
     let writer = Writer::open(Reader::open(locations(root)), Environment::default());
     let operations = Operations::new(writer);
@@ -120,7 +123,7 @@ fn crowd<T>(root: &Path, play: impl FnOnce(&mut dyn FnMut(&str, &str) -> Vec<Tol
     })
 }
 
-/// The one that was first, if there is one; the others must know the same version.
+/// The version of the winner, if there is one; all losers must report the same version.
 fn winner(told: &[Told]) -> Option<String> {
     assert_eq!(told.len(), THREADS, "each is answered");
     let won = told.iter().filter_map(|one| match one {
@@ -132,14 +135,14 @@ fn winner(told: &[Told]) -> Option<String> {
     won.into_iter().next()
 }
 
-/// Everybody who lost was told of this version.
+/// Asserts that every loser was told this version.
 fn lost_to(told: &[Told], version: &str) {
     let right = |one: &Told| matches!(one, Told::Lost(found) if found == version);
     let wrong = told.iter().filter(|one| matches!(one, Told::Lost(_)) && !right(one)).count();
     assert_eq!(wrong, 0, "{told:?} against {version}");
 }
 
-/// The other process: what is expected on each line in, what was told on each line out.
+/// The other process: reads one expected version per line, and prints one outcome per line.
 fn follow(root: &Path) {
     crowd(root, |play| {
         for (round, line) in io::stdin().lock().lines().enumerate() {
@@ -182,7 +185,7 @@ impl Follower {
         writeln!(self.input, "{expected}").expect("is read");
     }
 
-    /// The version it has won with, and the one that its losers were told of.
+    /// The version the other process won with, if any, and the version reported to its losers.
     fn told(&mut self) -> (Option<String>, String) {
         let mut line = String::new();
         while !line.starts_with("race: ") {
@@ -195,17 +198,17 @@ impl Follower {
     }
 }
 
-/// What has been played.
+/// The state of the race.
 struct Race<'r> {
     file: PathBuf,
     follower: Follower,
     play: &'r mut dyn FnMut(&str, &str) -> Vec<Told>,
-    /// Rounds won by each process.
+    /// The number of rounds won by each process.
     won: [usize; 2],
 }
 
 impl Race<'_> {
-    /// All save over a version that is there: one of all is first.
+    /// All threads save over the current version, and exactly one wins.
     fn round(&mut self, number: usize, expected: &str) -> String {
         self.follower.go(expected);
         let told = (self.play)(expected, &format!("first {number}"));
@@ -218,13 +221,13 @@ impl Race<'_> {
         self.won[first] += 1;
         lost_to(&told, &won);
         assert_eq!(seen, won, "round {number}");
-        // Its bytes are those of one who called, and no others.
+        // The file contains the bytes of exactly one caller.
         let bytes = fs::read(&self.file).expect("reads");
         assert_eq!(digest(&bytes), won, "round {number}");
         won
     }
 
-    /// Somebody else writes the file: nobody who has not seen that is first.
+    /// After an external edit, nobody who has not seen it wins.
     fn edited(&mut self, number: usize, expected: &str) -> String {
         let edit = text(&format!("an editor {number}"));
         fs::write(&self.file, &edit).expect("an editor writes");
@@ -246,7 +249,7 @@ fn of_many_who_save_over_one_version_one_is_first() {
         return follow(Path::new(&directory));
     }
     let rounds = if env::var_os(FULL).is_some() { ROUNDS.0 } else { ROUNDS.1 };
-    // In memory where there is such a place: what is tested is who wins, not the disk.
+    // Uses memory if possible: the test is about who wins, not about the disk.
     let memory = Path::new("/dev/shm");
     let root = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
     let root = root.expect("makes a directory");

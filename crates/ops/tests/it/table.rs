@@ -1,4 +1,4 @@
-//! The table is complete and true.
+//! The table of operations is complete and correct.
 
 use milepost_model::wording::Neutral;
 use std::collections::HashSet;
@@ -18,7 +18,7 @@ fn every_operation_is_documented_and_its_example_fits_its_schemas() {
         assert!(operation.description.len() > 20, "{} says too little", operation.name);
         let request = (operation.example)();
         let mut examples = vec![((operation.request)(), request.clone())];
-        // Those of the guides are about what comes with the program; others need a catalog.
+        // Examples of guide operations use the built-in guides; others need a catalog.
         if operation.guide_tool().is_some() {
             let response = crate::call(&operations, operation.name, request).expect("answered");
             examples.push(((operation.response)(), response));

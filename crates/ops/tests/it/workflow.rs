@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 const ONE: &str = "workflow: greet  # mine\nsteps:\n  - {id: hello, prompt: Say hello.}\n";
 const TWO: &str = "workflow: greet  # mine\nsteps:\n  - {id: hello, prompt: Say good day.}\n";
 
-/// Somebody who says yes.
+/// A caller who confirms everything.
 struct Yes;
 
 impl Caller for Yes {
@@ -185,7 +185,7 @@ fn what_is_only_read_is_overridden_and_comes_back() {
         assert_eq!(problem.code, Code::WorkflowReadOnly, "{name}");
         assert_eq!(problem.context["source"], "path");
     }
-    // Whoever has read that one may save over its version.
+    // A caller who has read that file may save over its version.
     let arguments = json!({"content": TWO, "expected_version": version(ONE)});
     let saved = place.call("workflow.save", arguments);
     assert_eq!(saved["overrides"]["source"], "path");
@@ -250,7 +250,7 @@ fn versions_are_compared() {
     let alone = place.refused("workflow.diff", json!({"workflow_id": "greet"}));
     assert_eq!(alone.code, Code::WorkflowVersionNotFound);
     place.save(TWO);
-    // What an editor writes is there before it is kept.
+    // An external edit is current before it is stored in the history.
     let three = TWO.replace("# mine", "# ours");
     place.put("run/greet.yaml", &three);
     let diff = |arguments: Value| place.call("workflow.diff", arguments);
@@ -345,7 +345,8 @@ fn a_list_is_narrowed_and_paged() {
     assert_eq!(item["kinds"], json!(["agent", "command", "approval"]));
 }
 
-/// The text of a workflow has one name for each operation, and is known by the others too.
+/// Each operation has one name for the text of a workflow, and also accepts the names of the
+/// others.
 #[test]
 fn manifest_content_and_manifest_content_mean_the_same() {
     let place = Place::new();

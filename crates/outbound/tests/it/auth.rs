@@ -1,4 +1,4 @@
-//! Credentials: which ones are chosen, where they are written, and where they never go.
+//! Credentials: how they are chosen, where they are sent, and where they never go.
 
 use std::collections::BTreeMap;
 
@@ -76,7 +76,7 @@ async fn call(
     api.call(call).await
 }
 
-/// What arrives when a scheme is used: the target and the header it is about.
+/// The target and this header as they arrive when a scheme is used.
 async fn arrives(scheme: &str, credential: Credential, header: &str) -> (String, Vec<String>) {
     let server = Server::replies(vec![ok("")]).await;
     let request = Outgoing::get(server.url("/x?a=1&api%20key=old&b=[2]"))
@@ -106,7 +106,7 @@ async fn authorization_is_written_once() {
     assert_eq!(authorization("bearer", key("file")).await, ["Bearer token-1"]);
     assert_eq!(authorization("code", key("file")).await, ["Bearer token-1"]);
     assert_eq!(authorization("client", key("file")).await, ["Bearer token-1"]);
-    // `me:pass:word`, `token-1:`
+    // The decoded values are `me:pass:word` and `token-1:`.
     let me = CredentialValue::Plain("me".to_owned());
     assert_eq!(authorization("basic", basic(me, Some("pw"))).await, ["Basic bWU6cGFzczp3b3Jk"]);
     let token = CredentialValue::Secret("file".to_owned());
@@ -132,7 +132,7 @@ async fn the_first_way_with_credentials_is_chosen() {
     let chosen = |ways: &[SecurityRequirement]| auth.choose(ways);
     let only = |name| chosen(&[way(&[name])]).expect("has credentials");
     assert_eq!(chosen(&[way(&["basic"]), way(&["bearer"]), way(&["header"])]), Ok(only("bearer")));
-    // Who has credentials uses them, also where none are needed.
+    // Credentials are used if available, even where they are optional.
     assert_eq!(chosen(&[way(&[]), way(&["header"])]), Ok(only("header")));
     assert_eq!(chosen(&[way(&["basic"]), way(&[])]), chosen(&[]));
     assert_eq!(chosen(&[way(&["unknown"]), way(&[])]), chosen(&[]));

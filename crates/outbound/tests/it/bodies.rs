@@ -1,11 +1,11 @@
-//! Bodies of answers: whole, packed, cut, and far too large.
+//! Response bodies: complete, compressed, truncated, and far too large.
 
 use milepost_outbound::{AnswerPart, Delivery, Outgoing, Oversize, SendFault, SendOptions, limits};
 
 use crate::server::{Reply, Server, answer, chunked, deflated_zeros, gzipped_zeros, ok};
 use crate::{client, send, text};
 
-/// 16 MiB of zeros.
+/// 16 MiB of zeros, compressed.
 const BROTLI_ZEROS: &[u8] = b"\xcb\xff\xff\x3f\xf8\x27\x00\xe2\xb1\x40\x20\xf7\xfe\x2f\
     \xff\xff\xff\xf0\x4f\x00\xc4\x61\x11\x80\xee\xfd\x1f";
 const BROTLI_HELLO: &[u8] = b"\x8b\x05\x80hello brotli\x03";
@@ -68,7 +68,7 @@ async fn the_limit_itself_is_allowed() {
     assert_eq!(result(ok(""), 0, Oversize::Fail).await, Ok((0, false)));
 }
 
-/// 64 MiB in 400 KB, and 16 MiB in 27 bytes: what counts is what comes out.
+/// 64 MiB in 400 KB, and 16 MiB in 27 bytes: the decompressed size counts.
 #[tokio::test]
 async fn bombs_do_not_go_off() {
     let zlib = [&[0x78, 0x9c], deflated_zeros(64 << 20).as_slice()].concat();
@@ -123,7 +123,7 @@ async fn an_error_keeps_its_body_and_headers_in_any_encoding() {
     assert_eq!(response.header("x-latin"), Some("grün"));
 }
 
-/// Some servers say how a body would be packed that they do not send.
+/// Some servers state the encoding of a body that they do not send.
 #[tokio::test]
 async fn an_answer_without_a_body_need_not_be_unpacked() {
     let head = "content-encoding: gzip\r\ncontent-length: 20\r\n\r\n";

@@ -1,4 +1,4 @@
-//! A secret that is known is looked for in everything the client says, for every fault there is.
+//! Searches everything the client prints for a known secret, for every possible fault.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -17,7 +17,7 @@ use crate::server::{Received, Reply, Server, answer, gzipped_zeros, ok, redirect
 use crate::{Kept, client};
 
 const CANARY: &str = "c4n4ry/b1rd+öf";
-/// What a part of it looks like in the ways it could be written.
+/// Fragments of the secret in every encoding it could appear in.
 const TRACES: [&str; 6] = ["c4n4ry", "b1rd", "YzRuNHJ5", "M0bjRye", "NG40cn", "%c3%b6f"];
 
 #[track_caller]
@@ -61,7 +61,7 @@ fn schemes(server: &Server) -> Vec<(SecurityScheme, Credential)> {
     ]
 }
 
-/// A server that says all it was told, in one wrong way after the other.
+/// A server that echoes its input, in a different faulty way for each case.
 fn echo(case: usize, received: &Received) -> Reply {
     let said = String::from_utf8_lossy(&received.raw).replace(['\r', '\n'], " ");
     let target = received.target();
@@ -99,7 +99,7 @@ async fn one(server: &Server, scheme: SecurityScheme, credential: Credential, wh
     let secrets = Kept::of(&[("canary", CANARY)]);
     let auth = Authenticator::new(catalog, server.url("/"), schemes, credentials, secrets);
     let api = ApiClient { client: client(&[server]), auth };
-    // The user's own request holds it too, and says so.
+    // The user's own request also contains the secret, and is masked.
     let mut mask = Mask::new();
     mask.add("canary", &Secret::new(CANARY));
     let mut url = server.url(&format!("/p/{CANARY}"));
@@ -130,7 +130,7 @@ async fn one(server: &Server, scheme: SecurityScheme, credential: Credential, wh
     check(what, &told.into_inner().expect("is whole").join(" "));
 }
 
-/// All that can be printed of an error.
+/// Everything that can be printed about an error.
 fn chain(error: &dyn std::error::Error) -> String {
     let rest = error.source().map(chain).unwrap_or_default();
     format!("{error} {error:?} {rest}")

@@ -1,4 +1,4 @@
-//! Servers that hang, drip, hang up or talk nonsense, and whether the request can have arrived.
+//! Servers that hang, drip, disconnect or send garbage, and whether the request may have arrived.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use url::Url;
 use crate::server::{Reply, Server};
 use crate::{client, fault, policy};
 
-/// For servers that never end.
+/// The timeout for servers that never finish.
 const SHORT: Duration = Duration::from_millis(600);
-/// For all others, however slow the machine is.
+/// The timeout for all others, generous enough for a slow machine.
 const LONG: Duration = Duration::from_secs(30);
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n";
 
@@ -24,7 +24,7 @@ async fn a_server_that_hangs_is_left() {
     assert_eq!(fault(&server, SHORT).await, (SendFault::Timeout { after }, Delivery::Answered));
 }
 
-/// Every byte comes soon enough, but all of them take too long.
+/// Every byte arrives in time, but all of them together take too long.
 #[tokio::test]
 async fn a_server_that_drips_is_left() {
     let bytes = [HEAD, &[b'x'; 1000]].concat();
@@ -96,7 +96,8 @@ async fn a_server_without_tls_was_certainly_not_sent_anything() {
     let server = Server::replies(vec![Reply::ThenClose(b"HTTP/1.1 400 No\r\n\r\n".to_vec())]).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("binds");
     let address = listener.local_addr().expect("has an address");
-    // The server reads until a blank line, which a TLS greeting has not: answer at once instead.
+    // The test server reads until a blank line, which a TLS handshake does not contain, so this one
+    // answers at once.
     let plain = tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.expect("accepts");
         let answer = b"HTTP/1.1 400 Bad Request\r\n\r\n";

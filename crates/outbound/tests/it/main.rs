@@ -1,4 +1,5 @@
-//! The client from outside: what it refuses, what it sends byte for byte, what it survives.
+//! The client through its public API: what it refuses, what it sends byte for byte, and what it
+//! survives.
 
 mod auth;
 mod bodies;
@@ -27,7 +28,7 @@ use milepost_outbound::{
 use milepost_outbound::{SecretSource, SecretSourceError, SendError, SendOptions};
 use server::Server;
 
-/// A client that may reach these servers and nothing else of this machine.
+/// A client that may reach these servers and nothing else on this machine.
 fn client(servers: &[&Server]) -> Client {
     Client::with_lookup(policy(servers), Arc::new(Names::default()))
 }
@@ -40,12 +41,12 @@ fn policy(servers: &[&Server]) -> Policy {
     policy
 }
 
-/// Sends to a server that may be reached.
+/// Sends a request to a server that is allowed.
 async fn send(server: &Server, request: &Outgoing) -> Result<Response, SendError> {
     client(&[server]).send(request, &SendOptions::default()).await
 }
 
-/// The fault of a request to a server that may be reached.
+/// The fault of a request to a server that is allowed.
 async fn fault(server: &Server, timeout: Duration) -> (SendFault, Delivery) {
     let sending = SendOptions { timeout, ..SendOptions::default() };
     let request = Outgoing::get(server.url("/"));
@@ -57,7 +58,7 @@ fn text(response: &Response) -> String {
     String::from_utf8_lossy(&response.body).into_owned()
 }
 
-/// A name server: each name has answers that are given in turn, the last one for ever.
+/// A name server: each name has a list of answers that are given in turn; the last one repeats.
 #[derive(Default)]
 struct Names {
     answers: BTreeMap<String, Vec<Vec<IpAddr>>>,
@@ -90,7 +91,7 @@ impl DnsLookup for Names {
     }
 }
 
-/// Secrets in memory.
+/// An in-memory secret store.
 struct Kept(BTreeMap<String, String>);
 
 impl Kept {

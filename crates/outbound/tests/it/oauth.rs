@@ -1,4 +1,4 @@
-//! Tokens from a token server that is run here: both ways to say who is asking, expiry, refusal.
+//! Tokens from a local token server: both ways of client authentication, expiry, and refusal.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use url::Url;
 use crate::server::{Reply, Server, answer, json, ok, redirect};
 use crate::{Kept, Names, client, policy, text};
 
-/// A token server: the nth token is `token-n`.
+/// A token server whose nth token is `token-n`.
 async fn tokens(expires_in: Value) -> Server {
     Server::start(move |number, _| {
         let token = format!("token-{number}");
@@ -24,7 +24,7 @@ async fn tokens(expires_in: Value) -> Server {
     .await
 }
 
-/// An API that takes these tokens and refuses others.
+/// An API that accepts only these tokens.
 async fn taking(good: &'static [&'static str]) -> Server {
     Server::start(move |_, received| {
         let given = received.headers("authorization");
@@ -106,7 +106,7 @@ async fn the_secret_goes_in_the_header_or_in_the_body() {
     let asked = &tokens.received()[0];
     assert_eq!(asked.line(), "POST /oauth/token HTTP/1.1");
     assert_eq!(asked.headers("content-type"), ["application/x-www-form-urlencoded"]);
-    // `my+client:p%40ss%3A+w%C3%B6rd`, encoded as RFC 6749 §2.3.1 has it.
+    // `my+client:p%40ss%3A+w%C3%B6rd`, encoded as specified in RFC 6749 §2.3.1.
     let basic = "Basic bXkrY2xpZW50OnAlNDBzcyUzQSt3JUMzJUI2cmQ=";
     assert_eq!(asked.headers("authorization"), [basic]);
     assert_eq!(asked.body(), "grant_type=client_credentials&scope=read+write");
@@ -204,7 +204,7 @@ async fn callers_at_the_same_moment_share_a_failure() {
         result.expect_err("no token");
     }
     assert_eq!(tokens.received().len(), 1);
-    // The next one asks again: somebody may have mended it.
+    // The next call requests a token again, because the problem may have been fixed.
     call(&caller, &api).await.expect_err("no token");
     assert_eq!(tokens.received().len(), 2);
 }
@@ -292,9 +292,9 @@ async fn a_token_server_cannot_pass_the_secret_on() {
         let both = client(&[&api, &tokens, &other]);
         let result = call(&moved.build_with(both), &api).await;
         match style {
-            // The body is the secret: it stays.
+            // The body contains the secret, so the redirect is refused.
             ClientStyle::Post => drop(result.expect_err("is refused")),
-            // The header stays behind, and the other server may do as it likes.
+            // The header is not forwarded, so the redirect may be followed.
             ClientStyle::Basic => drop(result),
         }
     }

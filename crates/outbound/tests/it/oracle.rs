@@ -1,5 +1,5 @@
-//! Every case of the table of requests, sent over a real socket: the raw bytes are what the
-//! specifications say.
+//! Sends every case of the request table over a real socket: the raw bytes must match the
+//! specifications.
 
 use bytes::Bytes;
 use milepost_catalog::request::{Payload, Piece, Request, build, header_bytes};
@@ -9,7 +9,7 @@ use crate::cases::{self, Case, Expected};
 use crate::client;
 use crate::server::{Received, Server, ok};
 
-/// Headers that every request has, and that the table does not speak of.
+/// Headers that every request has and the table does not mention.
 const OWN: &[&str] =
     &["host", "user-agent", "accept", "accept-encoding", "content-length", "content-type"];
 
@@ -78,7 +78,7 @@ impl Wanted<'_> {
 
 type Parts = (String, Vec<(String, Vec<u8>)>, Vec<u8>);
 
-/// The parts of a request as it came, bytes untouched.
+/// The parts of a request as received, bytes untouched.
 fn found(received: &Received, has_body: bool) -> Parts {
     let end = received.raw.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");
     let mut headers = Vec::new();

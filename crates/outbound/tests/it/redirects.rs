@@ -1,4 +1,4 @@
-//! Redirects: how far they are followed, and what goes along.
+//! Redirects: how far they are followed, and what is forwarded.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Tries over a real connection; the rules and the pauses have tests of their own.
+//! Retries over a real connection; the rules and the delays have their own tests.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

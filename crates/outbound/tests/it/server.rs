@@ -1,4 +1,4 @@
-//! A server on loopback that does what it is told and remembers what it got, byte for byte.
+//! A scripted server on loopback that records requests byte for byte.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,27 +10,27 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use url::Url;
 
-/// What the server does with one request.
+/// The server's reaction to one request.
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
     /// Sends these bytes and waits for the next request.
     Bytes(Vec<u8>),
     /// Sends these bytes and closes the connection.
     ThenClose(Vec<u8>),
-    /// Sends these bytes and says nothing more.
+    /// Sends these bytes and then hangs.
     ThenHang(Vec<u8>),
     /// Sends these bytes one by one, with a pause before each.
     Drip(Vec<u8>, Duration),
-    /// Closes the connection so that the other side gets an error.
+    /// Resets the connection, so that the client gets an error.
     Reset,
 }
 
-/// A request as it came.
+/// A request as received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Received {
-    /// Every byte of it.
+    /// The complete bytes of the request.
     pub(crate) raw: Vec<u8>,
-    /// Where the body begins.
+    /// The offset of the body.
     body_at: usize,
 }
 
@@ -45,7 +45,7 @@ impl Received {
         self.line().split(' ').nth(1).unwrap_or_default().to_owned()
     }
 
-    /// Everything before the body, in ISO 8859-1 as heads are.
+    /// Everything before the body, decoded as ISO 8859-1.
     pub(crate) fn head(&self) -> String {
         self.raw[..self.body_at].iter().map(|byte| char::from(*byte)).collect()
     }
@@ -66,7 +66,7 @@ impl Received {
 
 type Script = Arc<dyn Fn(usize, &Received) -> Reply + Send + Sync>;
 
-/// A server; it ends when it is dropped.
+/// A server that stops when it is dropped.
 pub(crate) struct Server {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -86,7 +86,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// A server that asks for the reply to each request, which come with their numbers from 0.
+    /// Starts a server that calls the script for each request, numbered from 0.
     pub(crate) async fn start(
         script: impl Fn(usize, &Received) -> Reply + Send + Sync + 'static,
     ) -> Server {
@@ -101,7 +101,7 @@ impl Server {
         Server { address, shared, task }
     }
 
-    /// A server that gives these replies in turn, the last one for ever.
+    /// Starts a server that gives these replies in turn; the last one repeats.
     pub(crate) async fn replies(replies: Vec<Reply>) -> Server {
         Server::start(move |number, _| replies[number.min(replies.len() - 1)].clone()).await
     }
@@ -119,12 +119,12 @@ impl Server {
         Url::parse(&format!("http://{}{target}", self.address)).expect("a URL")
     }
 
-    /// Every request so far.
+    /// All requests so far.
     pub(crate) fn received(&self) -> Vec<Received> {
         self.shared.received.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How many connections were made so far.
+    /// The number of connections so far.
     pub(crate) fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::SeqCst)
     }
@@ -153,7 +153,7 @@ async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
                 }
             }
             Reply::ThenClose(bytes) => {
-                // Whether the other side is still there is its own affair.
+                // The client may have disconnected, which is fine.
                 drop(stream.write_all(&bytes).await);
                 drop(stream.shutdown().await);
                 return;
@@ -202,7 +202,7 @@ fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     bytes.windows(wanted.len()).position(|window| window == wanted)
 }
 
-/// An answer with a body.
+/// A response with a body.
 pub(crate) fn answer(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Reply {
     let mut bytes = format!("HTTP/1.1 {status} Word\r\n").into_bytes();
     for (name, value) in headers {
@@ -213,12 +213,12 @@ pub(crate) fn answer(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Repl
     Reply::Bytes(bytes)
 }
 
-/// `200` with a text.
+/// A `200` response with text.
 pub(crate) fn ok(body: &str) -> Reply {
     answer(200, &[("content-type", "text/plain")], body.as_bytes())
 }
 
-/// `200` with JSON.
+/// A `200` response with JSON.
 pub(crate) fn json(value: &serde_json::Value) -> Reply {
     answer(200, &[("content-type", "application/json")], value.to_string().as_bytes())
 }
@@ -227,7 +227,7 @@ pub(crate) fn redirect(status: u16, location: &str) -> Reply {
     answer(status, &[("location", location)], b"elsewhere")
 }
 
-/// An answer in chunks.
+/// A chunked response.
 pub(crate) fn chunked(chunks: &[&str]) -> Reply {
     let mut text = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n".to_owned();
     for chunk in chunks {
@@ -237,10 +237,10 @@ pub(crate) fn chunked(chunks: &[&str]) -> Reply {
     Reply::Bytes(text.into_bytes())
 }
 
-/// Deflated zeros: every 13 bits are 258 of them.
+/// Zeros compressed with deflate: every 13 bits encode 258 of them.
 pub(crate) fn deflated_zeros(bytes: usize) -> Vec<u8> {
     let mut bits = Bits::default();
-    // The last block, with the fixed codes, and one zero to repeat.
+    // The last block, with fixed codes, and one zero to repeat.
     bits.push(&[1, 1, 0, 0, 0, 1, 1, 0, 0, 0, 0]);
     for _ in 0..bytes / 258 {
         bits.push(&[1, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0]);
@@ -249,7 +249,7 @@ pub(crate) fn deflated_zeros(bytes: usize) -> Vec<u8> {
     bits.bytes
 }
 
-/// The same as gzip. Its checksum is wrong, which a reader sees only at the end.
+/// The same zeros as gzip. The checksum is wrong, which a reader only notices at the end.
 pub(crate) fn gzipped_zeros(bytes: usize) -> Vec<u8> {
     let mut gzip = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
     gzip.extend(deflated_zeros(bytes));

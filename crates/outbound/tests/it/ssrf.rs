@@ -1,5 +1,5 @@
-//! Where requests may go: the table of `ssrf.txt`, each URL asked for directly and by a redirect,
-//! and names that change their minds.
+//! Allowed destinations: the table in `ssrf.txt`, with each URL requested directly and through a
+//! redirect, and names whose addresses change.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -72,7 +72,7 @@ fn rule(refusal: &GuardRefusal) -> String {
     }
 }
 
-/// What the guard says, without sending anything.
+/// The decision of the guard, without sending anything.
 fn decide(policy: &Policy, url: &Url, names: &[(String, Vec<String>)]) -> Result<(), GuardRefusal> {
     let reach = policy.check(url)?;
     assert_eq!(reach, Reach::Public, "{url}");
@@ -101,7 +101,7 @@ async fn every_url_of_the_table_goes_where_it_may() {
         let decided = decide(&policy, &url, &names);
         let found = decided.as_ref().err().map_or("allowed".to_owned(), rule);
         assert_eq!(&found, verdict, "{written}");
-        // What is allowed is on the internet, and tests stay at home.
+        // Allowed URLs are on the internet, and tests do not send requests there.
         if let Err(refusal) = decided {
             let sent = guarded.send(&Outgoing::get(url), &SendOptions::default()).await;
             let error = sent.expect_err("is refused");
@@ -117,7 +117,7 @@ async fn no_redirect_leads_where_a_request_may_not_go() {
     let victim = Server::replies(vec![ok("should not be seen")]).await;
     let (rows, names) = table(victim.port());
     let refused: Vec<_> = rows.into_iter().filter(|row| row.verdict != "allowed").collect();
-    // A header is one line; and `http:host` is, behind an `http` URL, a path of the same server.
+    // A header is a single line, and after an `http` URL, `http:host` is a path on the same server.
     let leads_away = |row: &Row| {
         let relative = row.url.starts_with("http:/127") || row.url.starts_with("http:127");
         !row.url.contains('\n') && !relative
@@ -146,7 +146,7 @@ async fn no_redirect_leads_where_a_request_may_not_go() {
     assert_eq!(door.received().len(), refused.len());
 }
 
-/// What the table refuses is refused by the guard and by nothing else.
+/// URLs that the table refuses are refused only by the guard.
 #[tokio::test]
 async fn the_same_urls_reach_a_host_that_the_user_named() {
     let server = Server::replies(vec![ok("hello")]).await;
@@ -186,7 +186,8 @@ async fn a_name_that_is_allowed_on_one_port_is_refused_on_another() {
     assert_eq!(text(&go(named.port()).await.expect("is allowed")), "a");
     let error = go(other.port()).await.expect_err("is refused");
     assert_eq!(rule_of(&error.fault), "refused loopback");
-    // Nor does the connection that is there help.
+    // The existing connection still serves the allowed port, but does not open the way to the other
+    // one.
     assert_eq!(text(&go(named.port()).await.expect("is allowed")), "a");
     assert_eq!((named.connections(), other.connections()), (1, 0));
 }
@@ -198,8 +199,8 @@ fn rule_of(fault: &SendFault) -> String {
     }
 }
 
-/// The first answer is of the internet (of a part that nobody has), the second is not. Each
-/// connection asks once, and what was checked is what is connected to.
+/// The first address is on the internet (in an unassigned range), the second is not. Each
+/// connection resolves the name once, and connects to the address that was checked.
 #[tokio::test]
 async fn a_name_that_changes_its_address_is_checked_each_time() {
     let victim = Server::replies(vec![ok("should not be seen")]).await;
@@ -251,10 +252,10 @@ fn hosts_are_named_in_many_ways() {
 }
 
 proptest! {
-    /// However an address is written, it is judged as what it is.
+    /// An address is judged by its value, however it is written.
     #[test]
     fn an_address_is_judged_by_its_value(bits in any::<u32>(), pick in 0_u32..4) {
-        // Half of them near the ranges that matter.
+        // Half of them are near the relevant ranges.
         let bits = match pick {
             0 => bits,
             1 => 0x7f00_0000 | bits >> 16,

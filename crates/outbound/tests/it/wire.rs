@@ -1,4 +1,4 @@
-//! What goes over the wire, byte for byte.
+//! Requests on the wire, byte for byte.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -38,7 +38,7 @@ async fn a_request_is_sent_as_it_is_given() {
     assert_eq!(sorted(&String::from_utf8_lossy(&received.raw)), sorted(&expected));
 }
 
-/// The lines; which of different headers comes first has no meaning.
+/// The sorted lines, because the order of different headers does not matter.
 fn sorted(text: &str) -> Vec<&str> {
     let mut lines: Vec<_> = text.split("\r\n").collect();
     lines[1..].sort_unstable();
@@ -59,7 +59,7 @@ async fn every_method_goes_out_with_and_without_a_body() {
             assert_eq!(received.body(), body, "{method}");
         }
     }
-    // All on one connection.
+    // All requests used one connection.
     assert_eq!(server.connections(), 1);
 }
 
@@ -84,7 +84,7 @@ async fn headers_of_the_connection_cannot_be_given() {
         );
         assert!(error.certainly_not_sent());
     }
-    // A length that is right says nothing new.
+    // A correct length is redundant and accepted.
     let right = request(&server, "POST", "/", "body").header("content-length", "4");
     client.send(&right, &SendOptions::default()).await.expect("answers");
     assert_eq!(server.received().len(), 1);
@@ -115,8 +115,8 @@ async fn nothing_can_be_smuggled_into_a_header_or_method() {
     assert_eq!(server.connections(), 0);
 }
 
-/// A process that is stopped and wakes asks again at the last moment: when the body is about to
-/// leave, which is after the connection was made.
+/// A process that was stopped checks its permit again at the last moment: when the body is about to
+/// be sent, after the connection was made.
 #[tokio::test]
 async fn nothing_leaves_once_the_permit_is_gone() {
     let server = Server::replies(vec![ok("once")]).await;

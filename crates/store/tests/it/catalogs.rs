@@ -1,4 +1,4 @@
-//! Catalogs on disk: what is found, what conflicts, and what a crash leaves.
+//! Catalogs on disk: lookup, conflicts, and recovery after a crash.
 
 use std::env;
 use std::fs;
@@ -21,7 +21,7 @@ pub(crate) fn id(text: &str) -> CatalogId {
     CatalogId::parse(text).expect("is an id")
 }
 
-/// A record that says no more than it must.
+/// A minimal record.
 pub(crate) fn record(name: &str, title: &str) -> CatalogRecord {
     let source = CatalogSource::File(format!("/specs/{name}.json").into());
     CatalogRecord::new(id(name), title.to_owned(), source, Format::Json)
@@ -199,7 +199,7 @@ fn a_removed_catalog_leaves_its_document_for_the_next_import() {
     assert_eq!(ids(&catalogs), [""; 0]);
     let kept = catalogs.kept(&id("shop")).expect("looks").expect("was kept");
     assert_eq!((kept.bytes.as_slice(), kept.format), (b"{\"a\":1}".as_slice(), Format::Json));
-    // It is no catalog: another import is no conflict.
+    // A document without a record is not a catalog, so another import is not a conflict.
     catalogs.save(record("shop", "The Shop"), &kept.bytes, false).expect("imports again");
     assert_eq!(document(&catalogs, "shop"), "{\"a\":1}");
 
@@ -223,7 +223,7 @@ fn another_format_takes_the_place_of_the_old_one() {
     assert_eq!(document(&catalogs, "shop"), "a: 1");
 }
 
-/// The files of a catalog as they are, and as they are after it was replaced.
+/// The files of a catalog before and after it was replaced.
 fn before_and_after(root: &Path) -> (Catalogs, String, String) {
     let catalogs = open(root);
     save(&catalogs, "shop", "Old", "{\"old\":1}");
@@ -328,7 +328,7 @@ fn a_record_that_did_not_change_is_read_once() {
     let file = fs::File::options().write(true).open(&path).expect("opens");
     file.set_modified(long_ago).expect("sets");
     drop(file);
-    // The time of the change itself cannot be set, so it has to grow old.
+    // The change time cannot be set, so the test has to wait until it is old enough.
     let settled = || {
         let first = catalogs.get(&id("shop")).expect("reads").expect("is there");
         let second = catalogs.get(&id("shop")).expect("reads").expect("is there");
@@ -361,7 +361,7 @@ fn parts_are_read_of_a_document_that_nobody_touched() {
     assert_eq!(parts.read(6..10).as_deref(), Some("\"ä\""));
     assert_eq!(parts.read(8..9), None, "half a letter");
     assert_eq!(parts.read(6..20), None, "behind the end");
-    // As many bytes as before, and a time of long ago.
+    // Same size as before, and an old modification time.
     let path = catalogs.document_path(&id("shop"), Format::Json);
     fs::write(&path, "{\"a\": \"ö\"}").expect("writes");
     let file = fs::File::options().write(true).open(&path).expect("opens");
@@ -372,8 +372,8 @@ fn parts_are_read_of_a_document_that_nobody_touched() {
     assert!(catalogs.parts(&record, mark).is_none(), "is gone");
 }
 
-/// What each of several writers does at once: makes a catalog of its own, changes a shared one, and
-/// tries to make the same new one.
+/// What each of several concurrent writers does: creates its own catalogs, changes a shared one,
+/// and tries to create the same new one.
 fn write_at_once(locations: &Locations, writer: usize) {
     let catalogs = Catalogs::open(locations);
     for round in 0..5 {

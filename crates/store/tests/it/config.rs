@@ -1,4 +1,4 @@
-//! What the configuration says, and what it must not.
+//! Valid and invalid configurations.
 
 use std::fs;
 use std::path::Path;

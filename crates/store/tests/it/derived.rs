@@ -1,4 +1,4 @@
-//! Derived data: there whole or not at all, and never in the way.
+//! Derived data: present as a whole or not at all, and never an obstacle.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ fn key(name: &str, document: &str) -> DerivedKey {
     DerivedKey::of(&record(name, name), Digest::of(document.as_bytes()), 1)
 }
 
-/// Derived data in a new directory, and that directory.
+/// A cache of derived data in a new directory, and its path.
 fn open() -> (tempfile::TempDir, DerivedCache, PathBuf) {
     let root = tempfile::tempdir().expect("makes a directory");
     let locations = locations(root.path());

@@ -1,4 +1,4 @@
-//! Files of others that are changed in place.
+//! Editing files that belong to other programs in place.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What the library finds, what wins, and what is reported instead of hidden.
+//! What the library finds, which file takes precedence, and what is reported instead of hidden.
 
 use std::fs;
 
@@ -136,7 +136,7 @@ fn the_second_file_of_an_id_in_one_source_is_reported() {
     assert_eq!(workflow(&library, "same").path, root.path().join("a.yaml"));
     let taken = format!("id `same` is taken by `{}`", root.path().join("a.yaml").display());
     assert_eq!(left_out(&listing(&library)), [("b.yaml".to_owned(), taken)]);
-    // One that is no workflow takes no id.
+    // An invalid workflow does not occupy an id.
     put(&root.path().join("a.yaml"), "workflow: same\nsteps: [{id: a, promt: x}]\n");
     assert_eq!(workflow(&library, "same").path, root.path().join("b.yaml"));
     assert_eq!(left_out(&listing(&library)).len(), 1);
@@ -275,7 +275,7 @@ mod unix {
         let readable = fs::read_dir(&closed).is_ok();
         let library = list(&[(Runtime, root.path())]);
         fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).expect("opens it");
-        // An administrator may read everything: then there is nothing to refuse.
+        // Root can read everything, so then nothing is refused.
         let expected = if readable { vec!["good", "x"] } else { vec!["good"] };
         assert_eq!(ids(&library), expected);
         assert_eq!(library.invalid.len(), usize::from(!readable));

@@ -1,4 +1,4 @@
-//! Every bound of the library at one below, at, and one above it.
+//! Every limit of the library: one below, at, and one above it.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! A library that lives on: what is done to the files before a call is seen by that call.
+//! A long-lived library: each call sees all changes made to the files before it.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::{get, ids, invalid, left_out, listing, manifest, open, put, title, wo
 
 use SourceKind::{Path as Listed, Runtime, User};
 
-/// A guide in JSON, which is what most files are.
+/// A guide in JSON, the format of most files.
 fn guide(id: &str, name: &str) -> String {
     let step = r#"{"id": "one", "title": "One", "prompt": "Look"}"#;
     let head = format!(r#""id": "{id}", "name": "{name}", "description": "d""#);
@@ -22,7 +22,7 @@ fn guide(id: &str, name: &str) -> String {
 
 const BROKEN: &str = "workflow: x\nsteps: [{id: a, promt: x}]\n";
 
-/// A library of one directory in which `x.json` has the title `one`, and has been asked for.
+/// A library of one directory in which `x.json` has the title `one` and has already been read.
 fn begun(root: &Path) -> Library {
     put(&root.join("x.json"), &guide("xyz", "one"));
     let library = open(&[(Runtime, root)]);
@@ -31,7 +31,7 @@ fn begun(root: &Path) -> Library {
     library
 }
 
-/// What both calls say of the title of `xyz`.
+/// Checks the title of `xyz` in both calls.
 fn check_title(library: &Library, expected: &str) {
     assert_eq!(title(library, "xyz"), expected);
     let listing = listing(library);
@@ -57,7 +57,7 @@ fn opening_looks_at_nothing() {
 fn an_edit_in_place_is_seen() {
     let root = tempfile::tempdir().expect("makes a directory");
     let library = begun(root.path());
-    // Same size, same moment: only the bytes differ.
+    // Same size and same time: only the bytes differ.
     for name in ["two", "six", "ten", "one", "two"] {
         put(&root.path().join("x.json"), &guide("xyz", name));
         check_title(&library, name);
@@ -159,7 +159,7 @@ fn a_file_with_another_id_is_another_workflow() {
     assert!(get(&library, "xyz").is_none());
     assert_eq!(title(&library, "abc"), "one");
     put(&root.path().join("x.json"), &guide("xyz", "one"));
-    // Asked for the new id first: nothing is known of it, so every file is looked at.
+    // The new id is requested first and is still unknown, so every file is examined.
     assert_eq!(title(&library, "xyz"), "one");
     assert!(get(&library, "abc").is_none());
     assert_eq!(ids(&listing(&library)), ["xyz"]);
@@ -190,7 +190,7 @@ fn what_did_not_change_is_shared() {
     let (one, two) = (workflow(&library, "xyz"), workflow(&library, "xyz"));
     assert!(Arc::ptr_eq(&one, &two));
     assert!(Arc::ptr_eq(&listing(&library), &listing(&library)));
-    // Written anew with the same bytes, it is still the same.
+    // After rewriting the file with the same bytes, the entry is still shared.
     put(&root.path().join("x.json"), &guide("xyz", "one"));
     assert!(Arc::ptr_eq(&one, &workflow(&library, "xyz")));
     put(&root.path().join("y.json"), &guide("other", "other"));
@@ -213,7 +213,7 @@ fn more_documents_than_are_kept_are_all_right() {
             assert_eq!(workflow(&library, &name(number)).id, name(number));
         }
     }
-    // Of those that are kept, the one asked for last is shared, the first was let go.
+    // The most recently requested entry is shared, and the oldest was evicted.
     let first = workflow(&library, &name(0));
     assert!(Arc::ptr_eq(&first, &workflow(&library, &name(0))));
     for number in 1..=DOCUMENTS {
@@ -288,7 +288,7 @@ fn readers_see_the_old_or_the_new_while_files_are_written() {
             let text = guide("xyz", &format!("{number}"));
             write_atomic(&root.path().join("x.json"), text.as_bytes(), true).expect("writes");
             put(&root.path().join("y.json"), &guide("other", &format!("{number}")));
-            // What is written before a call is seen by it, whoever else calls.
+            // Each call sees what was written before it, despite concurrent callers.
             assert_eq!(title(&library, "xyz"), format!("{number}"));
         }
         done.store(true, Ordering::Relaxed);
@@ -318,7 +318,7 @@ fn a_link_that_is_turned_is_seen() {
     assert!(invalid(&living, "x").reason.ends_with("leads out of its directory"));
     turn("nowhere.json");
     assert!(invalid(&living, "x").document.is_none());
-    // The file a link leads to may come without a trace where the link is.
+    // The target of a link may appear without any change to the directory that contains the link.
     put(&library.join("nowhere.json"), &guide("xyz", "here"));
     check_title(&living, "here");
 }

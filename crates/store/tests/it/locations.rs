@@ -1,4 +1,4 @@
-//! Which directories the environment and the working directory come to.
+//! How directories follow from the environment and the working directory.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ use SourceKind::{Path as Listed, Runtime, User};
 fn the_users_directory_is_the_runtime_directory_by_default() {
     check(&[("HOME", "/h")], &[(Runtime, "/h/.config/milepost/workflows")]);
     check(&[("HOME", "/h"), ("XDG_CONFIG_HOME", "/x")], &[(Runtime, "/x/milepost/workflows")]);
-    // Without a home there is the project and nothing else.
+    // Without a home directory, only the project is used.
     check(&[], &[(Runtime, "/w/.milepost/workflows")]);
     check(&[("HOME", "relative")], &[(Runtime, "/w/.milepost/workflows")]);
 }
@@ -154,7 +154,7 @@ fn data_and_cache_are_the_users() {
     let named = [("HOME", "/h"), ("XDG_DATA_HOME", "/d"), ("XDG_CACHE_HOME", "~/c")];
     assert_eq!(places(&named), pair("/d/milepost", "/h/c/milepost"));
     assert_eq!(places(&[]), pair("/w/.milepost/data", "/w/.milepost/cache"));
-    // The configuration moves the catalogs, not what belongs to the user.
+    // The configuration moves the catalogs, but not the user's data.
     let moved = [("HOME", "/h"), ("REGISTRY_CONFIG_PATH", "/c/my.toml")];
     assert_eq!(places(&moved), places(&home));
 }

@@ -1,5 +1,4 @@
-//! What is on disk from outside: where it is looked for, what wins, what is refused, how it is
-//! written.
+//! Files on disk through the public API: lookup, precedence, refusals, and writing.
 
 mod catalogs;
 mod config;
@@ -26,12 +25,12 @@ use milepost_store::{
     InvalidFile, Library, LibraryEntry, LibraryMatch, Listing, Locations, SourceKind,
 };
 
-/// A manifest that is valid and has this id and title.
+/// A valid manifest with this id and title.
 fn manifest(id: &str, title: &str) -> String {
     format!("workflow: {id}\ntitle: {title}\nsteps: [{{id: a, prompt: Look}}]\n")
 }
 
-/// Everything below one directory, which is no home and no project.
+/// Locations below one directory, without a home or a project.
 fn locations(root: &Path) -> Locations {
     fs::create_dir_all(root.join("work")).expect("makes the folder");
     Locations {
@@ -43,7 +42,7 @@ fn locations(root: &Path) -> Locations {
     }
 }
 
-/// The names in a directory, hidden ones included, without the lock.
+/// The names in a directory, including hidden ones but not the lock.
 fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).expect("reads").map(|entry| entry.expect("reads"));
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -52,27 +51,27 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// Writes a file and the folders above it.
+/// Writes a file and creates its parent folders.
 fn put(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().expect("has a parent")).expect("makes the folder");
     fs::write(path, text).expect("writes");
 }
 
-/// A directory in memory where there is such a place: for tests in which what goes wrong is made
-/// to, and the disk would only take its time.
+/// A directory in memory if possible, for tests with injected faults, which a real disk would only
+/// slow down.
 fn in_memory() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     let root = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
     root.expect("makes a directory")
 }
 
-/// The library of some directories, least first.
+/// A library of these directories, lowest precedence first.
 fn open(directories: &[(SourceKind, &Path)]) -> Library {
     let directories = directories.iter().map(|(kind, path)| (*kind, (*path).to_owned())).collect();
     Library::open(Locations { config: "config.toml".into(), directories, ..Locations::default() })
 }
 
-/// What a library of some directories holds, least first.
+/// The listing of a library of these directories, lowest precedence first.
 fn list(directories: &[(SourceKind, &Path)]) -> Arc<Listing> {
     listing(&open(directories))
 }
@@ -85,7 +84,7 @@ fn get(library: &Library, id: &str) -> Option<LibraryMatch> {
     library.get(id, world()).expect("every directory can be read")
 }
 
-/// The workflow of an id, which must be there.
+/// The workflow with this id, which must exist.
 fn workflow(library: &Library, id: &str) -> Arc<LibraryEntry> {
     match get(library, id) {
         Some(LibraryMatch::Workflow(entry)) => entry,
@@ -93,14 +92,14 @@ fn workflow(library: &Library, id: &str) -> Arc<LibraryEntry> {
     }
 }
 
-/// The title of the workflow of an id, which must be there.
+/// The title of the workflow with this id, which must exist.
 fn title(library: &Library, id: &str) -> String {
     let entry = workflow(library, id);
     let workflow = entry.document.workflow.as_ref().expect("is a workflow");
     workflow.display_title().to_owned()
 }
 
-/// The invalid file of an id, which must be there.
+/// The invalid file with this id, which must exist.
 fn invalid(library: &Library, id: &str) -> Arc<InvalidFile> {
     match get(library, id) {
         Some(LibraryMatch::Invalid(invalid)) => invalid,
@@ -112,13 +111,13 @@ fn world() -> World<'static> {
     World { commands: &NoCommands, env_allow: None }
 }
 
-/// The ids of a listing without those that come with the program.
+/// The ids in a listing, without the built-in ones.
 fn ids(listing: &Listing) -> Vec<&str> {
     let own = listing.items.iter().filter(|item| item.source != SourceKind::BuiltIn);
     own.map(|item| item.id.as_str()).collect()
 }
 
-/// File name and reason of everything a listing left out.
+/// The file name and reason of everything that a listing left out.
 fn left_out(listing: &Listing) -> Vec<(String, String)> {
     let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
     let invalid = listing.invalid.iter();

@@ -1,4 +1,5 @@
-//! The text of a record: stable, for people too, and never with a value where a name belongs.
+//! The text of a record: stable, readable for people, and never containing a secret value where a
+//! name belongs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -48,7 +49,7 @@ authority = "https://id.example.com/token"
 "GET /orders/{order_id}" = "orders:get"
 "#;
 
-/// A record in which everything is said.
+/// A record with every field set.
 fn full() -> CatalogRecord {
     let mut record = record("shop", "The \"Shop\"");
     record.vendor = Some("Shop Ltd".to_owned());

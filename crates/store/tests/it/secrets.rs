@@ -1,4 +1,4 @@
-//! Secrets: had by name, for their origin, and in no file but their own.
+//! Secrets: accessible by name, only for their origin, and stored in no file but their own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-/// Nothing below a directory holds the canary in the clear, and neither does a text.
+/// Asserts that neither the files below a directory nor a text contain the canary in plain text.
 fn check_unseen(root: &Path, shown: &str) {
     assert!(!shown.contains(CANARY), "{shown}");
     for path in files(root) {
@@ -65,7 +65,7 @@ fn a_secret_is_set_had_listed_and_removed() {
     set(&vault, "A", "multi\nline \u{1f511} \"quoted\"");
     assert_eq!(value(&vault, "b.token"), CANARY);
     assert_eq!(value(&vault, "A"), "multi\nline \u{1f511} \"quoted\"");
-    // Another process sees the same.
+    // Another process sees the same secrets.
     let other = self::vault(root.path());
     assert_eq!(value(&other, "b.token"), CANARY);
     let listed = other.list().expect("lists");
@@ -268,7 +268,7 @@ fn damage_is_told_and_nothing_is_overwritten() {
     assert_eq!(value(&self::vault(root.path()), "a"), CANARY);
 }
 
-/// Writes a key as only its owner may read it.
+/// Writes a key that only its owner can read.
 fn write_key(path: &Path, bytes: &[u8]) {
     drop(fs::remove_file(path));
     fs::write(path, b"").expect("writes");
@@ -286,7 +286,8 @@ fn a_passphrase_takes_the_place_of_the_key() {
     let locations = locations(root.path());
     set(&vault_with(&locations, &[]), "a", CANARY);
     let phrase = [("MILEPOST_SECRETS_PASSPHRASE", "correct horse")];
-    // What the key opened is still open, and is written with the passphrase from now on.
+    // Secrets encrypted with the key can still be read, and are written with the passphrase from
+    // now on.
     let vault = vault_with(&locations, &phrase);
     assert_eq!(value(&vault, "a"), CANARY);
     set(&vault, "b", CANARY);

@@ -1,4 +1,4 @@
-//! Which files may be imported, and which of them a document may refer to.
+//! Which files may be imported, and which files a document may refer to.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use milepost_store::{
 
 use crate::{locations, put};
 
-/// A tree with a home, a project in it and something beside it.
+/// A tree with a home directory, a project in it and files outside it.
 ///
 /// ```text
 /// home/ada/project/spec/openapi.yaml   home/ada/project/common/error.yaml
@@ -60,7 +60,7 @@ impl World {
         assert_eq!(source.references.path(), self.path(expected), "{document}");
     }
 
-    /// Whether an agent may read a file; `NotOpen` is the only way to be refused.
+    /// Whether an agent may read a file; the only possible refusal is `NotOpen`.
     fn is_open(&self, path: &Path) -> bool {
         match self.agent(&path.display().to_string()) {
             Ok(_) => true,
@@ -87,7 +87,7 @@ fn a_user_may_name_any_file() {
 fn a_users_references_stay_below_the_folder_above() {
     let world = World::new();
     world.check_root("home/ada/project/spec/openapi.yaml", "home/ada/project");
-    // Not the home, and nothing that holds it.
+    // The root is never the home directory or one of its parents.
     world.check_root("home/ada/Downloads/api.yaml", "home/ada/Downloads");
     world.check_root("home/ada/api.yaml", "home/ada");
     world.check_root("outside/secret.yaml", "outside");
@@ -174,7 +174,7 @@ fn an_agent_may_name_what_is_in_the_working_directory_or_the_project() {
     assert!(!world.is_open(Path::new("../common/error.yaml")));
     world.locations.project = Some(world.path("home/ada/project"));
     assert!(world.is_open(Path::new("../common/error.yaml")));
-    // References of such a document stay in its own folder.
+    // References of such a document must stay within its folder.
     let mut references = world.agent("openapi.yaml").expect("is open").references;
     references.read("paths/a.yaml").expect("reads");
     references.read("../common/error.yaml").expect_err("leads out");
@@ -272,7 +272,7 @@ mod unix {
         assert!(!world.is_open(Path::new("out.yaml")));
         assert!(!world.is_open(Path::new("out/secret.yaml")));
         assert!(world.is_open(Path::new("in.yaml")));
-        // Named from elsewhere, but in the project.
+        // The path leads through another folder, but the file is in the project.
         assert!(world.is_open(&world.path("outside/project/spec/openapi.yaml")));
 
         let mut references = world.user("spec/openapi.yaml").expect("is open").references;
@@ -281,7 +281,7 @@ mod unix {
             let error = references.read(out).expect_err(out);
             assert!(matches!(error, SourceError::Reference { .. }), "{error:?}");
         }
-        // A person's word opens a link; references start where the file itself is.
+        // A person may name a link; references are resolved from the location of the file itself.
         let source = world.user("out.yaml").expect("is open");
         assert_eq!(source.path, world.path("outside/secret.yaml"));
     }

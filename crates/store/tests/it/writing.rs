@@ -1,4 +1,4 @@
-//! Files are written whole or not at all.
+//! Files are written completely or not at all.
 
 use std::fs;
 use std::path::Path;
@@ -50,7 +50,7 @@ fn a_missing_folder_is_named() {
 
 #[test]
 fn a_name_without_a_folder_is_one_of_the_working_directory() {
-    // Not written: the working directory of a test is not its own.
+    // Nothing is written, because tests share their working directory.
     let error = write_atomic(Path::new("Cargo.toml"), b"x", false).expect_err("exists");
     assert!(matches!(error, FileError::Exists { .. }), "{error:?}");
     let left: Vec<String> =

@@ -1,4 +1,4 @@
-//! JSON: values, places of faults, keys that are repeated, and ways to a value.
+//! JSON: values, error positions, duplicate keys, and pointers.
 
 use expect_test::expect;
 use milepost_catalog::document::{ParsedDocument, Unreadable};

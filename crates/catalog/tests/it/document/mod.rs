@@ -1,4 +1,4 @@
-//! The reader of documents: what it reads, what it notes, what it refuses.
+//! The document parser: what it accepts, what it notes, and what it refuses.
 
 mod json;
 mod properties;
@@ -14,7 +14,7 @@ fn read(text: &str) -> ParsedDocument {
     ParsedDocument::read(text.as_bytes()).expect("is read")
 }
 
-/// Compares what is read with its notes, or why it is not read.
+/// Compares the parsed value and its notes, or the error.
 #[expect(clippy::needless_pass_by_value, reason = "an expectation is written where it is used")]
 fn check(text: impl AsRef<[u8]>, expect: Expect) {
     let actual = match ParsedDocument::read(text.as_ref()) {

@@ -1,4 +1,4 @@
-//! What holds for any document: nothing is lost, nothing panics.
+//! Properties of every document: nothing is lost, and nothing panics.
 
 use milepost_catalog::document::ParsedDocument;
 use milepost_syntax::json::document::{JsonDocument, JsonNode};
@@ -35,7 +35,7 @@ fn document() -> impl Strategy<Value = Value> {
     map(value(), 24).prop_map(Value::Object)
 }
 
-/// Goes everywhere in a document: by order, by key, and by pointer.
+/// Visits every node of a document by order, by key, and by pointer.
 fn walk(document: &JsonDocument, node: JsonNode<'_>, pointer: &str) {
     assert!(document.pointer(pointer) == Some(node), "{pointer}");
     assert_eq!(node.len(), node.entries().count() + node.items().count());
@@ -62,7 +62,7 @@ fn changes(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Change>> 
     vec(any::<Change>(), count)
 }
 
-/// A document with some of its bytes replaced, removed or doubled.
+/// A document with some of its bytes replaced, removed or duplicated.
 fn mutated(text: &str, changes: &[Change]) -> Vec<u8> {
     let mut bytes = text.as_bytes().to_vec();
     for (index, kind, byte) in changes {
@@ -99,7 +99,7 @@ proptest! {
         walk(&reading.document, reading.document.root(), "");
     }
 
-    /// JSON is YAML: behind a document mark the other reader has to make the same of it.
+    /// JSON is valid YAML: after a document marker, the YAML parser must produce the same value.
     #[test]
     fn json_is_the_same_as_yaml(value in document()) {
         let text = format!("---\n{value}\n");
@@ -109,7 +109,7 @@ proptest! {
         }
     }
 
-    /// A text is read or refused as serde reads or refuses it.
+    /// A text is accepted or refused just as serde would.
     #[test]
     fn what_is_json_is_what_serde_says(value in document(), changes in changes(1..4)) {
         let bytes = mutated(&value.to_string(), &changes);
@@ -119,7 +119,7 @@ proptest! {
                     prop_assert_eq!(reading.document.root().to_value(), value);
                 }
                 (Ok(reading), Err(error)) => {
-                    // serde refuses numbers out of range and halves of characters.
+                    // serde refuses numbers out of range and lone surrogates.
                     prop_assert!(!reading.notes.is_empty(), "{text}: {error}");
                 }
                 (Err(error), serde) => prop_assert!(serde.is_err(), "{text}: {error}"),

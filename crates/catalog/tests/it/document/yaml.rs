@@ -1,4 +1,4 @@
-//! YAML: what scalars mean, keys, merge keys, aliases, and what is refused.
+//! YAML: scalar types, keys, merge keys, aliases, and unsupported syntax.
 
 use expect_test::expect;
 use milepost_catalog::document::{ParsedDocument, Unreadable};
@@ -198,7 +198,7 @@ fn what_aliases_add_is_bounded() {
         ParsedDocument::read(merges.as_bytes()),
         Err(Unreadable::TooManyAliases { .. })
     ));
-    // A key in a key in a key: quotes are escaped once more at each level.
+    // Nests a key inside a key: quotes are escaped once more at each level.
     let keys = format!("{}a{}", "? {".repeat(100), "}".repeat(100));
     assert!(matches!(
         ParsedDocument::read(keys.as_bytes()),

@@ -1,4 +1,4 @@
-//! Questions of runs, answered by the person in their client, and by nobody else.
+//! Questions of runs, which only the person can answer in their client.
 
 use serde_json::{Value, json};
 
@@ -73,7 +73,7 @@ fn a_rejection_counts_and_silence_decides_nothing() {
         let answer = agent.client.hear();
         let run = &answer["result"]["structuredContent"];
         assert_eq!(run["waiting"][0]["kind"], "approval", "{answer}");
-        // Once is enough: later calls are told who decides, and how.
+        // The question is asked only once: later calls report who decides, and how.
         let look = json!({"run_id": run["run_id"], "wait_s": 1});
         let seen = agent.call("workflow_status", &look);
         assert_eq!(seen["waiting"][0]["kind"], "approval", "{seen}");
@@ -162,7 +162,7 @@ fn a_client_that_awaits_a_task_is_asked() {
     assert_eq!(question["method"], "elicitation/create", "{question}");
     let related = &question["params"]["_meta"]["io.modelcontextprotocol/related-task"];
     assert_eq!(related, &id, "{question}");
-    // Looking meanwhile does not ask twice.
+    // Polling in the meantime does not ask twice.
     let look = json!({"run_id": id["taskId"]});
     assert_eq!(agent.call("workflow_status", &look)["status"], "waiting");
     let yes = json!({"action": "accept", "content": {"approve": true}});
@@ -208,7 +208,7 @@ fn a_stateless_call_is_answered_with_the_question() {
     let can = json!({"elicitation": {"form": {}}});
     let mut call = json!({"name": "workflow_run", "arguments": {"manifest": GO, "wait_s": 20}});
     let yes = json!({"approval": {"action": "accept", "content": {"approve": true}}});
-    // Without a question it counts for nothing, whatever it claims to answer.
+    // An answer without a question does not count, whatever it claims to answer.
     for state in [Value::Null, json!("made-up")] {
         let mut unasked = call.clone();
         unasked["inputResponses"] = yes.clone();

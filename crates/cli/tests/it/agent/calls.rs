@@ -1,4 +1,4 @@
-//! Calls that fail and calls that succeed, in both forms.
+//! Failing and successful calls, in both forms.
 
 use serde_json::{Value, json};
 
@@ -101,12 +101,12 @@ fn the_other_contract_is_served_in_its_own_words() {
     assert!(next["guidance"].is_object(), "{next}");
     let answer = agent.ask("guide_get", &json!({"id": "nowhere"}));
     assert_eq!(answer["result"]["structuredContent"]["code"], -32001, "{answer}");
-    // As a bare method it always belongs to the other contract, whatever the surface.
+    // As a bare method, the name always belongs to the other contract, whatever the surface.
     let bare = agent.client.call("workflow_list", &json!({}));
     assert!(bare["workflows"][0]["id"].is_string(), "{bare}");
 }
 
-/// The id of a task is the id of its run, and either name is accepted.
+/// The id of a task is the id of its run, and both parameter names are accepted.
 #[test]
 fn a_run_is_canceled_by_either_name_of_its_id() {
     let place = Place::new();
@@ -188,8 +188,8 @@ fn the_third_same_mistake_is_answered_with_an_example() {
     assert!(third["schema"]["properties"]["new_id"].is_object(), "{third}");
 }
 
-/// Calls that need not wait are answered without `rmcp`; calls with a progress token are not. Both
-/// answer the same, and so do those that fail or wait.
+/// Calls that need not wait bypass `rmcp`; calls with a progress token do not. Both paths give the
+/// same answer, also when a call fails or waits.
 #[test]
 fn both_paths_of_a_call_give_the_same_answer() {
     let place = Place::with(&[("asks.yaml", ASKS)]);
@@ -244,7 +244,7 @@ fn both_paths_of_a_call_give_the_same_answer() {
     }
 }
 
-/// A workflow hidden behind another one could be reached by nobody.
+/// A workflow hidden behind another one would be unreachable.
 #[test]
 fn a_workflow_is_not_renamed_over_another() {
     let place = Place::with(&[("asks.yaml", ASKS)]);
@@ -273,7 +273,7 @@ fn an_agent_names_the_inputs_to_forget() {
     let refused = agent.refused("workflow_purge_history", &json!({}));
     assert_eq!(refused["error_code"], "PARAMS_INVALID", "{refused}");
     assert_eq!(refused["next"], Value::Null, "no token: {refused}");
-    // Where nothing would be lost, nothing is asked.
+    // If nothing would be lost, no confirmation is requested.
     let keeps = json!({"workflow_id": "keeps"});
     assert_eq!(agent.call("workflow_purge_history", &keeps)["removed"], 0);
     let run = json!({"workflow_id": "keeps", "inputs": {"n": 1}, "wait_s": 20});

@@ -1,4 +1,5 @@
-//! What only a person can answer: confirmations and missing inputs, however the client can ask.
+//! Questions that only a person can answer: confirmations and missing inputs, however the client
+//! can ask them.
 
 use serde_json::{Value, json};
 
@@ -99,7 +100,7 @@ fn missing_inputs_are_asked_for_if_the_client_can_ask() {
     let answer = agent.client.hear();
     let payload = &answer["result"]["structuredContent"];
     assert_eq!(payload["error_code"], "INPUT_INVALID", "{answer}");
-    // A secret is never asked for in a form.
+    // A form never asks for a secret.
     let secret = "workflow: hush\ninputs: {key: {type: string, secret: true}}\n\
         steps: [{id: a, set: {b: 1}}]\n";
     let refused = agent.refused("workflow_run", &json!({"manifest": secret}));
@@ -153,7 +154,7 @@ fn the_configuration_says_what_is_confirmed_and_by_whom() {
     assert_eq!(refused["next"]["arguments"]["confirm"], Value::Null, "{refused}");
 }
 
-/// Calling as a task is no way around a confirmation.
+/// Calling a tool as a task does not bypass its confirmation.
 #[test]
 fn a_task_is_confirmed_like_any_other_call() {
     let place = place();
@@ -177,7 +178,7 @@ fn a_task_is_confirmed_like_any_other_call() {
         assert_eq!(runs["tasks"][0]["taskId"].take(), id["taskId"]);
         place.run(["runs", "purge", "--yes"]).ends(0);
     }
-    // A client that supports elicitation asks.
+    // A client that supports elicitation asks the person.
     let can = json!({"tasks": {}, "elicitation": {}});
     let mut agent = Agent::with(&place, &[], "2025-11-25", &can);
     let params = json!({"name": "workflow_run", "arguments": {"workflow_id": "asks"}, "task": {}});
@@ -209,7 +210,7 @@ fn confirming_a_canceled_call_does_nothing() {
     }
 }
 
-/// A yes in a client is not a command typed by the person.
+/// Accepting in a client is not the same as the person typing a command.
 #[test]
 fn decisions_for_the_person_alone_are_not_asked_in_a_client() {
     let place = place();

@@ -1,4 +1,4 @@
-//! The contract, line by line: what implements it, and which test shows it.
+//! The contract, line by line: its implementation, and the test that proves it.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ const TABLE: &str = include_str!("../../contract.tsv");
 const BEGIN: &str = "<!-- contract: begin -->\n";
 const END: &str = "<!-- contract: end -->";
 
-/// The resources and prompts of the contract, and its sections that require something.
+/// The resources of the contract; below are its prompts and the sections that require something.
 const RESOURCES: [&str; 6] = [
     "workflow.spec",
     "workflow.schema",
@@ -130,9 +130,9 @@ fn the_contract_is_mapped_line_by_line() {
     }
 }
 
-/// Nothing of the contract is left out.
+/// Asserts that nothing in the contract is left out.
 fn has_every_line(tools: &HashSet<String>, mapped: &HashSet<&str>, sections: &HashSet<&str>) {
-    // Every tool of the contract has a line; our own have tests of their own.
+    // Every tool of the contract has a line; additional tools have their own tests.
     let own = [
         "command.get",
         "command.run",
@@ -144,7 +144,7 @@ fn has_every_line(tools: &HashSet<String>, mapped: &HashSet<&str>, sections: &Ha
     for tool in tools {
         assert!(mapped.contains(tool.as_str()) || own.contains(&tool.as_str()), "no line: {tool}");
     }
-    // So have its resources and prompts, and every section that requires something.
+    // So do its resources and prompts, and every section that requires something.
     for name in RESOURCES.iter().chain(&PROMPTS) {
         assert!(mapped.contains(name), "no line: {name}");
     }
@@ -257,7 +257,7 @@ fn catalogs(place: &Place, agent: &mut Agent) {
     agent.call("catalog_import_openapi", &wish);
 }
 
-/// An API that anybody may call.
+/// An API without authentication.
 const PLAIN: &str = "openapi: 3.0.3\ninfo: {title: Shop, version: 1.0.0}\npaths:\n  \
     /orders/{order_id}:\n    get:\n      operationId: getOrder\n      tags: [orders]\n      \
     parameters: [{name: order_id, in: path, required: true, schema: {type: string}}]\n      \

@@ -1,5 +1,5 @@
-//! A process has one driver, whatever it serves: what one call gave to a run, such as a secret, is
-//! there when another part of the process continues the run.
+//! A process has one driver, whatever it serves: anything a call gives to a run, such as a secret,
+//! is still available when another part of the process continues the run.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -13,14 +13,15 @@ use crate::client::Client;
 use crate::runs::depot;
 use crate::server::{Server, json as answer};
 
-/// Asks for more than the usual number of runs.
+/// Requests more than the usual number of runs.
 const SOAK: &str = "MILEPOST_TEST_RUNS";
 const RUNS: usize = 8;
 const RUNS_MAX: usize = 50;
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Nobody answers its question; it continues with its secret all the same. Its timeout is long
-/// enough that the process releases the run meanwhile and has to acquire it again.
+/// Nobody answers the question of this workflow, but it still continues with its secret. Its
+/// timeout is long enough that the process releases the run in the meantime and has to acquire it
+/// again.
 const HUSH: &str = "workflow: hush
 inputs: {key: {type: string, secret: true}}
 steps:
@@ -34,7 +35,7 @@ steps:
 ";
 const WAITS: &str = "workflow: waits\nsteps: [{id: ok, approve: Go on?}]\n";
 
-/// The surfaces of a process, each with the revision of a client that opens it.
+/// The surfaces of a process, each with the protocol revision of its client.
 const SURFACES: [(&[&str], &str); 6] = [
     (&[], "2024-11-05"),
     (&[], "2025-06-18"),
@@ -62,7 +63,7 @@ fn connect(place: &Place, arguments: &[&str], version: &str) -> Client {
     client
 }
 
-/// Calls a tool that succeeds. Names with dots mean the same on every surface.
+/// Calls a tool that succeeds. Dotted names mean the same on every surface.
 fn call(client: &mut Client, tool: &str, arguments: &Value) -> Value {
     let mut result = client.call("tools/call", &json!({"name": tool, "arguments": arguments}));
     assert_ne!(result["isError"], true, "{tool}: {result}");
@@ -96,7 +97,7 @@ fn all_go_on(client: &mut Client, sent: &Mutex<BTreeSet<String>>, runs: usize) {
                 open.remove(run["run_id"].as_str().expect("an id"));
             }
         }
-        // Reading does not drive them: the process has to do that by itself.
+        // Reading does not drive the runs: the process has to do that by itself.
         std::thread::sleep(LOOK);
     }
     let wanted: BTreeSet<String> = (0..runs).map(|number| format!("key k{number}")).collect();
@@ -115,7 +116,7 @@ fn a_run_keeps_its_secret_whichever_part_of_a_process_continues_it() {
             answer(201, &json!({"id": "p1"}))
         });
         let place = depot(&server);
-        // A process that finds runs looks after them from the start.
+        // A process that finds runs at startup drives runs from the beginning.
         place.put("quick.yaml", "workflow: quick\nsteps: [{id: a, set: {b: 1}}]\n");
         place.run(["run", "quick.yaml"]).ends(0);
         let mut client = connect(&place, &[], version);
@@ -128,14 +129,14 @@ fn a_run_keeps_its_secret_whichever_part_of_a_process_continues_it() {
     });
 }
 
-/// The processes that drive runs of a folder, each known by a file of its own.
+/// The number of processes that drive runs of a folder, each identified by its own file.
 fn holders(place: &Place) -> usize {
     let wake = place.root.path().join("home/.local/share/milepost/wake");
     let files = std::fs::read_dir(wake).into_iter().flatten().flatten();
     files.filter(|file| file.path().extension().is_some_and(|is| is == "alive")).count()
 }
 
-/// The threads of a process that write runs.
+/// The number of threads of a process that write runs.
 fn writers(process: u32) -> usize {
     let threads =
         std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
@@ -159,7 +160,7 @@ fn has_one_driver(arguments: &[&str], version: &str) {
     assert_eq!(holders(&place), 0, "{arguments:?} {version}: nothing is to be driven yet");
     let run = call(&mut client, "workflow.run", &json!({"manifest": WAITS}));
     let status = json!({"run_id": run["run_id"]});
-    // By then, everything else that looks after runs has had its turn.
+    // By then, every other component that drives runs has had its turn.
     let until = Instant::now() + Duration::from_secs(5);
     while Instant::now() < until {
         assert_eq!(holders(&place), 1, "{arguments:?} {version}");

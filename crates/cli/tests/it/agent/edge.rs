@@ -1,4 +1,4 @@
-//! Every request is answered exactly once, whatever else comes down the pipe.
+//! Every request is answered exactly once, whatever else arrives on the pipe.
 
 use std::collections::HashMap;
 
@@ -86,7 +86,7 @@ fn a_batch_is_answered_as_one_where_there_are_batches() {
     client.ping();
 }
 
-/// The handshake is answered before anything sent after it.
+/// The handshake is answered before any later message.
 #[test]
 fn nothing_overtakes_the_handshake() {
     let place = Place::new();
@@ -118,8 +118,8 @@ fn a_request_whose_id_is_in_use_is_refused() {
 /// A line longer than the limit.
 const OVERSIZED: usize = (4 << 20) + 1;
 
-/// The lines of a client that does not wait: good ones, bad ones, ones with the same id, and now
-/// and then one that is too long; and how often each id must be answered.
+/// The lines of a client that does not wait: valid, invalid, with duplicate ids and occasionally
+/// too long; and how often each id must be answered.
 fn load(is_stateless: bool) -> (Vec<u8>, HashMap<String, usize>) {
     let mut expected: HashMap<String, usize> = HashMap::new();
     let mut lines = Vec::new();

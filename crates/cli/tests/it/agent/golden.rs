@@ -1,5 +1,5 @@
-//! A transcript of every tool, succeeding and failing: `golden.txt`. `UPDATE_EXPECT=1` records what
-//! the server answers.
+//! A transcript of every tool, succeeding and failing: `golden.txt`. `UPDATE_EXPECT=1` records the
+//! server's answers.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,14 +22,14 @@ const GETS: &str = "workflow: gets\ninputs: {order: {type: string}}\nsteps:\n  -
     shop orders:get, with: {order_id: \"${{ inputs.order }}\"}}\n";
 const FAILS: &str = "workflow: fails\nsteps: [{id: a, fail: no luck}]\n";
 
-/// The transcript, without what differs from time to time.
+/// The transcript, with varying values replaced.
 struct Transcript {
     agent: Agent,
     text: String,
     root: String,
     /// Ids, versions and tokens, with their placeholders.
     names: BTreeMap<String, String>,
-    /// For each tool: whether it was seen to succeed, and to fail.
+    /// Whether each tool was seen to succeed and to fail.
     seen: BTreeMap<String, (bool, bool)>,
 }
 
@@ -83,7 +83,7 @@ impl Transcript {
                 for (name, field) in fields {
                     match name.as_str() {
                         name if name.ends_with("_ms") => *field = 0.into(),
-                        // Language and documentation change for reasons of their own.
+                        // Prompts and documentation change for unrelated reasons.
                         "prompt" | "task" => *field = "<a prompt>".into(),
                         _ => self.settle(field),
                     }
@@ -143,7 +143,7 @@ fn every_tool_answers_as_recorded() {
     expect_file!["golden.txt"].assert_eq(&said.text);
 }
 
-/// Confirms what was refused for lack of confirmation.
+/// Repeats a call that was refused for lack of confirmation, this time with it.
 fn agreed(said: &mut Transcript, tool: &str, arguments: &Value) {
     let refused = said.call(tool, arguments);
     assert_eq!(refused["error_code"], "CONFIRMATION_REQUIRED", "{refused}");

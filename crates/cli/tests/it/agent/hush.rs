@@ -1,5 +1,5 @@
-//! The value of a secret input given by an agent: however it arrives, it is in no answer, no log
-//! and no file.
+//! A secret input given by an agent: however the value arrives, it must not appear in any answer,
+//! log or file.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ const HUSH: &str = "workflow: hush\ninputs: {key: {type: string, secret: true}, 
     final_output: {n: \"${{ steps.a.output.n }}\"}\n";
 const SLIPS: &str = "workflow: hush\ninputs: {key: {type: string, secret: true}}\n\
     steps: [{id: a, sett: {n: 1}}]\n";
-/// The same input before it was declared secret.
+/// The same workflow before the input was declared secret.
 const OPEN: &str = "workflow: hush\ninputs: {key: {type: string}}\n\
     steps: [{id: a, fail: no luck}]\n";
 
@@ -21,7 +21,7 @@ fn agent(place: &Place) -> Agent {
     Agent::with(place, &["--log", "trace"], "2025-11-25", &json!({"tasks": {}}))
 }
 
-/// Calls a tool as a task, and returns whatever the answer is.
+/// Calls a tool as a task, and returns the answer.
 fn task(agent: &mut Agent, tool: &str, arguments: &Value) -> Value {
     let params = json!({"name": tool, "arguments": arguments, "task": {}});
     agent.client.ask("tools/call", &params)
@@ -37,13 +37,13 @@ fn look(what: &str, text: &str) {
     assert!(!text.contains(CANARY), "{what} gives it away: {text}");
 }
 
-/// Searches everything that is left after the server has ended.
+/// Searches everything left behind after the server has exited.
 fn nowhere(place: &Place, mut agent: Agent) {
     let exit = agent.client.close();
     look("the log", &exit.errors);
     let all = files(place.root.path());
     assert!(all.len() > 1, "{all:?}");
-    // The socket that wakes the server cannot be read.
+    // Skips the socket that wakes the server, which cannot be read.
     for file in all.into_iter().filter(|file| file.is_file()) {
         let bytes = std::fs::read(&file).expect("reads");
         let found = bytes.windows(CANARY.len()).any(|window| window == CANARY.as_bytes());
@@ -86,7 +86,7 @@ fn an_orchestration_takes_no_secret_in_any_of_its_forms() {
 fn a_secret_cannot_be_submitted_later_either() {
     let place = Place::new();
     let mut agent = agent(&place);
-    // What the run lacks is a secret: it says how to supply it, and does not ask for it.
+    // The missing input is a secret: the run reports how to supply it, and does not ask for it.
     let run =
         made(&mut agent, "workflow_author_and_run", &json!({"goal": "Be quiet", "manifest": HUSH}));
     let result = agent.client.call("tasks/result", &json!({"taskId": run}));
@@ -94,7 +94,7 @@ fn a_secret_cannot_be_submitted_later_either() {
     assert_eq!(failure["error_code"], "INPUT_INVALID", "{result}");
     assert!(failure["message"].as_str().expect("words").contains("key"), "{result}");
     assert!(failure["suggested_action"].as_str().expect("words").contains("workflow_run"));
-    // An optional secret is refused when submitted with other inputs.
+    // An optional secret is refused when it is submitted with other inputs.
     let both = HUSH.replace("secret: true}", "secret: true, optional: true}");
     let both = both.replace("default: {from: literal, value: 1}", "description: How many");
     let both = both.replace("workflow: hush", "workflow: hush-two");
@@ -119,7 +119,7 @@ fn a_secret_cannot_be_submitted_later_either() {
     nowhere(&place, agent);
 }
 
-/// A draft cannot turn an input that was given in the open into a secret.
+/// A draft cannot turn an input that was given openly into a secret.
 #[test]
 fn an_open_input_does_not_become_a_secret() {
     let place = Place::new();

@@ -1,11 +1,11 @@
-//! What a client is shown of the tools.
+//! The tools as clients see them.
 
 use serde_json::{Value, json};
 
 use super::{Agent, client};
 use crate::Place;
 
-/// How much of a description clients show that truncate it.
+/// The length at which some clients truncate a description.
 const CUT: usize = 2_048;
 
 fn tools(arguments: &[&str]) -> Vec<Value> {
@@ -91,7 +91,7 @@ fn the_tools_of_the_contract_are_there() {
         let name = operation.replace('.', "_");
         assert!(full.contains(&name.as_str()), "{name}");
     }
-    // A model decides nothing that a person has to decide.
+    // A model must not make decisions that belong to a person.
     for person in ["approve", "reject", "decide", "pin"] {
         assert!(!full.iter().any(|name| name.contains(person)), "{person}");
     }

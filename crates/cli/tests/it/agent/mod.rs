@@ -1,5 +1,5 @@
 //! The contract for writing and running workflows, through the real binary: what its clients see,
-//! byte for byte or by its own schemas.
+//! byte for byte or validated against its own schemas.
 
 mod approve;
 mod calls;
@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 use crate::Place;
 use crate::client::Client;
 
-/// Above this many bytes, a result is complete in one form only.
+/// Results above this many bytes are complete in one form only.
 const TWICE: usize = 32 * 1024;
 
 /// A client of one server, which checks every tool result against its schema.
@@ -41,7 +41,7 @@ pub(crate) struct Agent {
 }
 
 impl Agent {
-    /// Performs the handshake with a server that has these arguments.
+    /// Starts a server with these arguments and performs the handshake.
     pub(crate) fn connect(place: &Place, arguments: &[&str]) -> Agent {
         Agent::with(place, arguments, "2025-06-18", &json!({}))
     }
@@ -127,7 +127,7 @@ fn client(place: &Place, arguments: &[&str]) -> Client {
     Client::of(&mut command)
 }
 
-/// Every field that a failure must have.
+/// Asserts that a failure has every required field.
 fn whole(payload: &Value) {
     for name in ["error_code", "message", "suggested_action", "correlation_id"] {
         let text = payload[name].as_str().unwrap_or_else(|| panic!("no {name}: {payload}"));
@@ -143,12 +143,12 @@ fn whole(payload: &Value) {
     }
 }
 
-/// Answers a question of the server with yes or no.
+/// Answers a question from the server.
 fn say(client: &mut Client, question: &Value, content: &Value) {
     client.say(&json!({"jsonrpc": "2.0", "id": question["id"], "result": content}));
 }
 
-/// What a client of the extension declares.
+/// Adds the declarations of a stateless client.
 fn stateless(method: &str, mut params: Value, can: &Value) -> Value {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

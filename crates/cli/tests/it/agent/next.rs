@@ -1,5 +1,5 @@
-//! Every answer that leaves work to do names the exact next call, spelled as in the list, and every
-//! hint names tools where there are any.
+//! Every answer that leaves work to do names the exact next call, spelled as in the tool list, and
+//! hints name tools wherever a tool exists.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -74,7 +74,7 @@ fn a_run_that_waits_for_a_person_says_what_to_tell_them() {
     assert_eq!(open["next"], json!({"tool": "workflow_list", "arguments": {}}), "{open}");
 }
 
-/// Commands for which agents have a tool, by their first words.
+/// Commands that agents have a tool for, by their first words.
 const TWINS: [&str; 24] = [
     "workflow list",
     "workflow show",
@@ -102,20 +102,20 @@ const TWINS: [&str; 24] = [
     "inputs forget",
 ];
 
-/// What a text for agents says in commands although there is a tool.
+/// Commands in a text for agents that should have been named as tools.
 fn foreign(text: &str) -> Vec<String> {
     let code = text.split('`').enumerate().filter(|(number, _)| number % 2 == 1);
     let foreign = code.filter(|(_, code)| {
         let command = code.strip_prefix("milepost ");
         let is_twin = |rest: &str| TWINS.iter().any(|twin| rest.starts_with(twin));
-        // Only a person raises a budget.
+        // Only a person can raise a budget.
         let is_twin = |rest: &str| is_twin(rest) && !rest.contains("--budget");
         command.is_some_and(is_twin) || (code.starts_with("--") && code.len() > 2)
     });
     foreign.map(|(_, code)| code.to_owned()).collect()
 }
 
-/// Every text of an answer.
+/// Collects every string in an answer.
 fn texts(value: &Value, all: &mut Vec<String>) {
     match value {
         Value::String(text) => all.push(text.clone()),
@@ -198,7 +198,7 @@ fn failures_name_tools_and_not_commands() {
     }
 }
 
-/// The cause of a failure is described in the words of the door.
+/// The cause of a failure is described in terms of the caller's interface.
 #[test]
 fn a_failed_run_says_what_to_do_in_the_words_of_tools() {
     let naps = "workflow: naps\ninputs: {until: {type: string}}\nsteps:\n  \
@@ -214,7 +214,7 @@ fn a_failed_run_says_what_to_do_in_the_words_of_tools() {
     assert_eq!(broken["next"]["tool"], "workflow_validate", "{broken}");
 }
 
-/// Texts below the doors name operations: each door has its own words for them.
+/// Texts below the interfaces name operations; each interface translates them into its own terms.
 #[test]
 fn nothing_below_the_doors_speaks_of_the_command_line() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder");

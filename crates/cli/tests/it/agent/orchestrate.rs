@@ -21,14 +21,14 @@ fn agent(place: &Place, mut can: Value) -> Agent {
     Agent::with(place, &[], "2025-11-25", &can)
 }
 
-/// Creates a task; a question of the server may come before the answer, or after it.
+/// Creates a task; a question from the server may arrive before or after the answer.
 fn begin(agent: &mut Agent, tool: &str, arguments: &Value) -> String {
     let params = json!({"name": tool, "arguments": arguments, "task": {}});
     let made = agent.client.call("tools/call", &params);
     made["task"]["taskId"].as_str().unwrap_or_else(|| panic!("no task: {made}")).to_owned()
 }
 
-/// What the run waits for, once it waits.
+/// The pending item of the run, once it waits.
 fn due(agent: &mut Agent, run: &str) -> Value {
     let seen = agent.call("workflow_status", &json!({"run_id": run, "wait_s": 20}));
     assert_eq!(seen["status"], "waiting", "{seen}");
@@ -52,7 +52,7 @@ fn any_client_can_write_the_draft() {
     let asked = due(&mut agent, &run);
     assert_eq!(asked["step_id"], "draft");
     assert!(asked["prompt"].as_str().expect("a prompt").contains("Greet somebody"), "{asked}");
-    // A draft with a mistake comes back with its finding, and nothing is saved.
+    // A draft with a mistake is returned with its finding, and nothing is saved.
     let refused = submit(&mut agent, &run, "draft", &json!({"manifest": SLIPS}));
     assert_eq!(refused["accepted"], false, "{refused}");
     let issue = refused["issues"][0]["message"].as_str().expect("words");
@@ -60,7 +60,7 @@ fn any_client_can_write_the_draft() {
     place.run(["workflow", "show", "greets"]).ends(6);
     let taken = submit(&mut agent, &run, "draft", &json!({"manifest": GREETS}));
     assert_eq!(taken["accepted"], true, "{taken}");
-    // Missing inputs are asked for by name.
+    // Missing inputs are requested by name.
     let asked = due(&mut agent, &run);
     assert_eq!(asked["step_id"], "inputs", "{asked}");
     assert!(asked["prompt"].as_str().expect("a prompt").contains("name"), "{asked}");
@@ -89,7 +89,7 @@ fn an_orchestration_outlives_client_and_server() {
     assert_eq!(output, &json!({"hello": "Bo"}), "{result}");
 }
 
-/// Where a question names the task it belongs to.
+/// The key under which a question names its task.
 const RELATED: &str = "io.modelcontextprotocol/related-task";
 
 #[test]
@@ -111,7 +111,7 @@ fn the_client_s_model_is_asked_if_allowed() {
     assert_eq!((answered[0].len(), answered[1].len()), (1, 3), "{answered:?}");
     assert!(answered[1][1]["content"]["text"].as_str().expect("text").contains("sett"));
     assert!(answered[1][2]["content"]["text"].as_str().expect("text").contains("would not do"));
-    // Inputs are for the person to give.
+    // Only the person provides inputs.
     let question = agent.client.hear();
     assert_eq!(question["method"], "elicitation/create", "{question}");
     assert_eq!(question["params"]["_meta"][RELATED]["taskId"], run, "{question}");
@@ -123,7 +123,7 @@ fn the_client_s_model_is_asked_if_allowed() {
     assert_eq!(output, &json!({"hello": "Cy"}), "{result}");
 }
 
-/// Each block is validated before the next is asked for; the result is saved and run.
+/// Each block is validated before the next is requested; the result is saved and run.
 #[test]
 fn a_model_writes_block_by_block() {
     let place = Place::with(&[("shop.yaml", include_str!("../shop.yaml"))]);
@@ -200,7 +200,7 @@ fn a_model_is_asked_at_most_five_times() {
     let told = agent.client.call("tasks/get", &json!({"taskId": run}));
     assert_eq!(told["status"], "input_required", "{told}");
     std::thread::sleep(std::time::Duration::from_millis(1500));
-    // The task's notification may come late; a question has an id.
+    // The task's notification may arrive late, but unlike a question it has no id.
     while let Some(told) = agent.client.heard() {
         assert!(told["id"].is_null(), "nobody is asked a sixth time: {told}");
     }
@@ -209,7 +209,8 @@ fn a_model_is_asked_at_most_five_times() {
     agent
         .client
         .say(&json!({"jsonrpc": "2.0", "id": "submit", "method": "tools/call", "params": params}));
-    // The run continues at once and asks the model for its inputs, before the answer or after it.
+    // The run continues at once and asks the model for its inputs, before or after the answer
+    // arrives.
     let taken = loop {
         let heard = agent.client.hear();
         if heard["id"] == "submit" {
@@ -221,7 +222,7 @@ fn a_model_is_asked_at_most_five_times() {
     assert_eq!(taken["result"]["structuredContent"]["accepted"], true, "{taken}");
 }
 
-/// What is repaired is the workflow that the orchestration ran, not the orchestration.
+/// The workflow that the orchestration ran is repaired, not the orchestration itself.
 #[test]
 fn repairing_a_failed_orchestration_repairs_what_it_ran() {
     let place = Place::new();
@@ -262,7 +263,7 @@ fn a_failed_workflow_is_repaired_and_run_again() {
     assert_eq!(output, &json!({"b": 1}), "{done}");
     let shown = place.run(["workflow", "show", "fails", "--json"]).ends(0);
     assert!(shown.out.contains("set: {b: 1}"), "{}", shown.out);
-    // What did not fail is not repaired.
+    // A run that did not fail is not repaired.
     let call =
         json!({"name": "workflow_repair_and_rerun", "task": {}, "arguments": {"run_id": run}});
     let refused = agent.client.ask("tools/call", &call);

@@ -1,4 +1,4 @@
-//! Less common arguments of the contract, and the names that tools answer to.
+//! Less common arguments of the contract, and alternative tool names.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn a_dry_run_shows_what_would_be_done_and_does_nothing() {
     assert_eq!(open["runs"], json!([]), "nothing was started");
     let not = agent.call("workflow_run", &json!({"manifest": TWO, "dry_run": false, "wait_s": 20}));
     assert_eq!(not["status"], "succeeded");
-    // With the work profile, no step is shown before it is due.
+    // With the work profile, a step is not shown before it is due.
     let mut worker = Agent::connect(&place, &["--tools", "work"]);
     let refused = worker.refused("workflow_run", &json!({"manifest": text, "dry_run": true}));
     assert_eq!(refused["error_code"], "PARAMS_INVALID");
@@ -115,8 +115,8 @@ fn the_choices_of_an_input_are_fetched_as_its_workflow_says() {
     }
 }
 
-/// Both names of a run are listed, and neither is required: the schema of a tool cannot require one
-/// of two.
+/// Both parameter names are listed and neither is required: a tool's schema cannot require one of
+/// two.
 #[test]
 fn both_names_of_what_is_canceled_are_listed() {
     let place = Place::new();
@@ -180,7 +180,7 @@ fn the_steps_of_a_run_complete_an_address() {
     assert_eq!(found["completion"]["values"], json!(["a", "b", "c"]), "{found}");
 }
 
-/// Clients are only told to do what they can do.
+/// Instructions never name a tool that the client does not have.
 #[test]
 fn instructions_and_suggestions_name_tools_that_a_client_has() {
     let place = Place::new();
@@ -200,7 +200,7 @@ fn instructions_and_suggestions_name_tools_that_a_client_has() {
     assert_ne!(answer["error"]["data"]["suggestion"], "workflow_get", "{answer}");
 }
 
-/// Whatever is listed, a name with a dot belongs to this contract and answers in its words.
+/// Whatever is listed, a dotted name belongs to this contract and is answered in its terms.
 #[test]
 fn both_contracts_are_called_on_every_surface() {
     let place = Place::with(&[("asks.yaml", ASKS)]);

@@ -1,4 +1,4 @@
-//! A client that writes and does not read: the server stops reading from it, holds no more than its
+//! A client that writes without reading: the server stops reading from it, buffers no more than its
 //! limit, and answers everything once the client reads again.
 
 use std::io::{BufRead, BufReader, Write};
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::Place;
 
-/// Calls that are written before anything is read.
+/// The number of calls written before anything is read.
 const CALLS: usize = 60_000;
-/// How much more memory the server may take for them, in kilobytes. Its outbox and the calls in
-/// flight are a small part of it; the rest is what any work takes.
+/// How much additional memory the server may use for them, in kilobytes. Its outbox and the calls
+/// in flight are a small part of this; the rest is normal working memory.
 const MORE_KB: u64 = 48 << 10;
 
 /// A server after the handshake, and its pipes.
@@ -42,7 +42,7 @@ fn resident_kb(pid: u32) -> u64 {
 }
 
 fn call(id: usize) -> String {
-    // Every third is answered by the framing itself.
+    // Every third call is answered by the framing layer itself.
     let method = if id.is_multiple_of(3) { "ping" } else { "tools/call" };
     let params = match method {
         "ping" => json!({}),
@@ -64,7 +64,7 @@ fn the_server_stops_reading_from_a_client_that_does_not_read() {
             }
             input
         });
-        // Until nothing moves any more: the server has stopped reading.
+        // Waits until the server has stopped reading.
         let until = Instant::now() + Duration::from_mins(2);
         let (mut most, mut last, mut same) = (0, 0, 0);
         while same < 10 && Instant::now() < until {

@@ -1,11 +1,11 @@
-//! How large an answer is: it fits as a whole, and what is left out can be read.
+//! The size of answers: an answer fits as a whole, and anything left out can be read separately.
 
 use serde_json::{Value, json};
 
 use super::{Agent, client};
 use crate::Place;
 
-/// This many steps, each with an output of this many bytes.
+/// A workflow with this many steps, each with an output of this many bytes.
 fn wide(steps: usize, bytes: usize) -> String {
     let text = "x".repeat(bytes);
     let steps = (0..steps).map(|number| format!("  - {{id: s{number}, set: {{b: {text}}}}}\n"));
@@ -55,7 +55,7 @@ fn a_text_only_client_gets_the_whole_result() {
     let mut agent = Agent::with(&place, &[], "2025-03-26", &json!({}));
     let params = json!({"manifest": wide(20, 7_000), "wait_s": 20, "inline_max": 262_144});
     let run = agent.client.ask("tools/call", &json!({"name": "workflow_run", "arguments": params}));
-    // The parameter belongs to another tool: what counts is that the whole text is there.
+    // The parameter belongs to another tool, so the call is refused.
     assert_eq!(run["result"]["isError"], true, "{run}");
     let params = json!({"manifest": wide(20, 7_000), "wait_s": 20});
     let run = agent.client.ask("tools/call", &json!({"name": "workflow_run", "arguments": params}));
@@ -83,7 +83,7 @@ fn a_due_prompt_is_shown_in_full_and_once() {
     assert!(run.to_string().len() < words.len() + 3_000);
 }
 
-/// What never changes may be cached, and says so in the revision that has a way to.
+/// Immutable resources may be cached, and are marked as such in the revision that supports it.
 #[test]
 fn built_in_resources_may_be_cached() {
     let place = Place::new();

@@ -1,5 +1,5 @@
-//! What tools may do: safe ones change nothing, others write only to Milepost's own folders, and
-//! prompts never lead to a destructive one.
+//! Side effects of tools: safe ones change nothing, others write only to Milepost's own folders,
+//! and prompts never suggest a destructive one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -126,7 +126,7 @@ fn no_prompt_leads_to_a_destructive_tool() {
     }
 }
 
-/// An imported API as resources: complete enough to write a workflow with.
+/// An imported API as resources, complete enough to write a workflow with.
 #[test]
 fn catalogs_are_read_with_schemas_arguments_and_bodies() {
     let place = Place::with(&[("shop.yaml", include_str!("../shop.yaml"))]);

@@ -1,4 +1,4 @@
-//! The revision without a handshake: every request says who is asking.
+//! The revision without a handshake: every request identifies its client.
 
 use serde_json::{Value, json};
 
@@ -52,14 +52,14 @@ fn a_question_is_an_unfinished_answer() {
     let done = ask(&mut client, "tools/call", call.clone(), &can);
     assert_ne!(done["isError"], true, "{done}");
     place.run(["workflow", "show", "asks"]).ends(6);
-    // It was valid once.
+    // The answer was valid only once.
     place.run(["workflow", "save", "asks.yaml"]).ends(0);
     let again = ask(&mut client, "tools/call", call, &can);
     assert_eq!(again["resultType"], "input_required", "{again}");
     place.run(["workflow", "show", "asks"]).ends(0);
 }
 
-/// A yes only counts as the answer to a question that was asked, for this very call.
+/// A confirmation only counts as the answer to a question that was asked about this very call.
 #[test]
 fn an_unrequested_yes_does_not_count() {
     let other = ASKS.replace("workflow: asks", "workflow: other");

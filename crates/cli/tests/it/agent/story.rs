@@ -1,4 +1,4 @@
-//! From nothing to a finished run, as an agent would do it.
+//! From an empty folder to a finished run, as an agent would do it.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Tasks of both revisions: one run each, whoever looks at it.
+//! Tasks of both revisions: each is one run, whichever client looks at it.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ fn agent(place: &Place) -> Agent {
     Agent::with(place, &[], "2025-11-25", &json!({"tasks": {}}))
 }
 
-/// Makes a task of a call, and returns it.
+/// Calls a tool as a task, and returns the task.
 fn made(agent: &mut Agent, tool: &str, manifest: &str) -> Value {
     let params =
         json!({"name": tool, "arguments": {"manifest": manifest}, "task": {"ttl": 60_000}});
@@ -44,7 +44,7 @@ fn a_run_is_followed_as_a_task() {
             (&progress["run_id"], &progress["state"]),
             (&task["taskId"], &json!("succeeded"))
         );
-        // What has ended cannot be canceled.
+        // A task that has ended cannot be canceled.
         assert_eq!(agent.client.fault("tasks/cancel", &id), -32602);
     }
     let listed = agent.client.call("tasks/list", &json!({}));
@@ -113,7 +113,7 @@ fn a_client_without_tasks_is_answered_at_once() {
     assert_eq!(support("workflow_list"), Value::Null);
     let never = json!({"name": "workflow_list", "arguments": {}, "task": {}});
     assert_eq!(agent.client.fault("tools/call", &never), -32601);
-    // None of these started anything.
+    // None of these calls started a run.
     assert_eq!(agent.client.call("tasks/list", &json!({}))["tasks"], json!([]));
 }
 
@@ -152,7 +152,7 @@ fn the_extension_follows_the_same_run() {
     panic!("it does not end");
 }
 
-/// Clients that find nothing to answer ask again at once: a hundred times a second.
+/// Clients that get no new answer poll again at once, a hundred times a second.
 #[test]
 fn polling_a_waiting_task_is_slowed_down() {
     let place = Place::new();
@@ -170,7 +170,7 @@ fn polling_a_waiting_task_is_slowed_down() {
     let got = client.hear();
     assert_eq!(got["result"]["status"], "input_required", "{got}");
     assert!(asked.elapsed() > std::time::Duration::from_millis(900), "{:?}", asked.elapsed());
-    // It is answered as soon as there is news.
+    // The call is answered as soon as something changes.
     client.say(&stateless("tasks/get", id.clone(), &can));
     let done = json!({"run_id": id["taskId"], "step_id": "look", "output": {"seen": true}});
     let done = json!({"name": "workflow_submit", "arguments": done});
@@ -194,7 +194,7 @@ fn the_contract_makes_tasks_in_its_own_words() {
 const SLOW: &str = "workflow: slow\nsteps:\n  - {id: pause, title: Take a breath, wait: 3s}\n  \
     - {id: b, depends_on: [pause], set: {c: 1}}\n";
 
-/// Whoever creates a task waits for nothing: that is what tasks are for.
+/// Creating a task never waits: that is the purpose of tasks.
 #[test]
 fn a_task_is_created_at_once_whatever_its_wait() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! What clients watch: they are notified when it changes, and of nothing else.
+//! Subscriptions: clients are notified of changes to what they watch, and of nothing else.
 
 use serde_json::json;
 
@@ -32,7 +32,7 @@ fn a_subscriber_is_notified_of_changes() {
     assert_eq!(note["params"]["uri"], uri["uri"]);
     agent.client.call("resources/unsubscribe", &uri);
     change(&place, "Look once more");
-    // The next notification is about the prompts alone: nobody watches the workflow any more.
+    // The next notification is only about the prompts: nobody watches the workflow any more.
     place.run(["workflow", "save", "guide.json"]).ends(0);
     let note = agent.client.hear();
     assert_eq!(note["method"], "notifications/prompts/list_changed", "{note}");
@@ -79,7 +79,7 @@ fn a_stateless_listener_gets_what_it_asked_for() {
     let granted = client.hear();
     assert!(granted.to_string().contains(uri), "{granted}");
     assert!(!granted.to_string().contains("no/such"), "{granted}");
-    // What changed before the server's first look is not lost.
+    // A change before the server's first poll is not lost.
     assert_eq!(client.hear()["params"]["uri"], uri);
     assert_eq!(client.hear()["method"], "notifications/prompts/list_changed");
     change(&place, "Look again");
@@ -88,6 +88,6 @@ fn a_stateless_listener_gets_what_it_asked_for() {
     place.run(["workflow", "save", "guide.json"]).ends(0);
     let note = client.hear();
     assert_eq!(note["method"], "notifications/prompts/list_changed", "{note}");
-    // A listener does not keep a server alive whose client has gone.
+    // A listener does not keep a server alive after its client has left.
     assert_eq!(client.close().code, Some(0));
 }

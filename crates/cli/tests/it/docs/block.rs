@@ -11,7 +11,7 @@ pub(crate) fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).expect(path)
 }
 
-/// Every page, by its path from the root.
+/// Every page, by its path from the repository root.
 pub(crate) fn pages() -> Vec<String> {
     let mut pages = vec!["CHANGELOG.md".to_owned(), "README.md".to_owned()];
     let mut open = vec!["docs".to_owned()];
@@ -29,14 +29,13 @@ pub(crate) fn pages() -> Vec<String> {
     pages
 }
 
-/// A fenced block.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Block {
     pub(crate) language: String,
     pub(crate) body: String,
-    /// The line of the page that opens it.
+    /// The line of the page on which the block starts.
     pub(crate) line: usize,
-    /// The heading above it, without its marks.
+    /// The heading above the block, without its marks.
     pub(crate) heading: String,
 }
 

@@ -1,17 +1,17 @@
-//! Commands named within a sentence or a table exist, and so do their options.
+//! Commands mentioned in a sentence or a table exist, and so do their options.
 
 use std::collections::BTreeMap;
 
 use super::block::{pages, read};
 use crate::Place;
 
-/// What a command's help says.
+/// The relevant parts of a command's help.
 struct Help {
     text: String,
     below: Vec<String>,
 }
 
-/// The help of every command that was asked for.
+/// Caches the help of every command that was looked up.
 struct Known<'p> {
     place: &'p Place,
     seen: BTreeMap<Vec<String>, Help>,
@@ -31,7 +31,7 @@ impl Known<'_> {
         })
     }
 
-    /// What is wrong with a command as it is written.
+    /// The mistake in a command as written on a page, if any.
     fn fault(&mut self, said: &str) -> Option<String> {
         let mut path: Vec<String> = Vec::new();
         for word in said.split_whitespace().skip(1) {
@@ -52,7 +52,7 @@ impl Known<'_> {
             if help.below.is_empty() || !names.iter().all(|name| name.chars().all(plain)) {
                 continue;
             }
-            // A value of an option before it.
+            // Otherwise the word is the value of an option before it.
             if path.is_empty() || said.contains(&format!("milepost {} {word}", path.join(" "))) {
                 let missing = names.iter().find(|name| !help.below.iter().any(|one| one == *name));
                 if let Some(name) = missing {

@@ -1,4 +1,5 @@
-//! What kind of document a YAML, JSON or TOML block is, and whether the program accepts it.
+//! Determines what kind of document a YAML, JSON or TOML block is, and whether the program accepts
+//! it.
 
 use milepost_syntax::untyped_tree;
 use serde_json::{Value, json};
@@ -11,7 +12,7 @@ use crate::client::Client;
 use crate::mcp::differences::within;
 use crate::{Place, finish};
 
-/// What is wrong with a document on a page.
+/// The mistakes in a document on a page.
 pub(super) fn judge(stage: &mut Stage, block: &Block) -> Vec<String> {
     let read = match block.language.as_str() {
         "json" => serde_json::from_str(&block.body).map_err(|error| error.to_string()),
@@ -61,9 +62,9 @@ fn guide(step: &Value) -> Value {
     json!({"id": "around", "name": name, "description": name, "version": version, "steps": [step]})
 }
 
-/// What `milepost <noun> validate` reports about it.
+/// The findings of `milepost <noun> validate`.
 fn validated(place: &Place, noun: &str, language: &str, body: &str) -> Vec<String> {
-    // Where the commands on the page expect it, if it is what they are about.
+    // Saves a workflow under the name that the commands on the page expect.
     let id = body.strip_prefix("workflow: ").and_then(|rest| rest.lines().next());
     let name = format!("{}.{language}", id.unwrap_or("document"));
     place.put(&name, body);
@@ -71,7 +72,7 @@ fn validated(place: &Place, noun: &str, language: &str, body: &str) -> Vec<Strin
     if ran.code == 0 { Vec::new() } else { vec![format!("{}{}", ran.out, ran.err)] }
 }
 
-/// The server that a client's configuration starts works, and ends when the client leaves.
+/// Checks that the server in a client's configuration works, and exits when the client leaves.
 fn serves(servers: &Value) -> Vec<String> {
     let server = &servers["milepost"];
     let command = server.get("command").or(server.get("cmd")).and_then(Value::as_str);
@@ -86,7 +87,7 @@ fn serves(servers: &Value) -> Vec<String> {
     if ran.code == 0 { Vec::new() } else { vec![ran.err] }
 }
 
-/// TOML is a configuration: a client's, or ours, which `doctor` checks.
+/// A TOML block is a configuration, either of a client or of Milepost, which `doctor` checks.
 fn settings(body: &str) -> Vec<String> {
     let document: DocumentMut = match body.parse() {
         Ok(document) => document,
@@ -106,7 +107,7 @@ fn settings(body: &str) -> Vec<String> {
     if check["state"] == "ok" { Vec::new() } else { vec![check.to_string()] }
 }
 
-/// Under the name of a tool are its arguments and its answer.
+/// A heading with a tool's name is followed by its arguments and its answer.
 fn spoken(stage: &mut Stage, tool: &str, value: &Value) -> Vec<String> {
     let mut client = Client::connect(&stage.place);
     let listed = client.call("tools/list", &json!({}));

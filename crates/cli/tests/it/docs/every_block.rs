@@ -1,10 +1,11 @@
-//! One rule for every block of every page, by its language:
+//! Applies one rule to every block of every page, by its language:
 //!
-//! - `sh`: every line runs and exits with 0, or as the line itself says (`# exit code 3`);
-//! - `console`: the same for what follows `$`, and the output is as shown;
-//! - `yaml`, `json`, `toml`: a document that the program accepts, or prints;
-//! - `jsonl`, `http`: what is sent to a server and what it answers;
-//! - `text`: none of these. Each is counted below, with the reason why it is not run.
+//! - `sh`: every line runs and exits with 0, or with the code that the line states (`# exit code
+//!   3`);
+//! - `console`: the same for the text after `$`, and the output is as shown;
+//! - `yaml`, `json`, `toml`: a document that the program accepts or prints;
+//! - `jsonl`, `http`: messages sent to a server, and its answers;
+//! - `text`: none of these. These blocks are counted below, with the reason why they are not run.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -15,7 +16,7 @@ use super::stage::Stage;
 use crate::mcp::transcript::Transcript;
 use crate::serve::page::answered;
 
-/// Blocks of text: on which page, how many, and why nothing runs them.
+/// Text blocks by page, with their number and the reason why they are not run.
 const TEXTS: &[(&str, usize, &str)] = &[
     ("README.md", 1, "a remark of a command; `readme.rs` compares it"),
     ("docs/ARCHITECTURE.md", 2, "drawings"),
@@ -27,7 +28,7 @@ const TEXTS: &[(&str, usize, &str)] = &[
 /// The page whose number of blocks follows from the number of commands.
 const RECORDED: &str = "docs/reference.md";
 
-/// Pages whose text is compared with the program's output, commands included.
+/// Pages whose text, including commands, is compared with the program's output.
 const COMPARED: &[&str] = &["README.md", "docs/demo.md", RECORDED];
 
 /// How many pages are played in parallel.
@@ -59,14 +60,14 @@ fn every_block_of_every_page_runs_or_validates() {
     assert_eq!(texts, known, "a block of text needs a reason in `TEXTS`");
 }
 
-/// Whether a line is to be typed, with or without a `$` and variables before it.
+/// Whether a line is meant to be typed, with or without a leading `$` and variables.
 fn is_command(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let is_before = |word: &&str| *word == "$" || word.contains('=');
     words.find(|word| !is_before(word)) == Some("milepost")
 }
 
-/// What is wrong with the blocks of a page, and how many of them are text.
+/// The mistakes in the blocks of a page, and the number of its text blocks.
 fn play(page: &str) -> (Vec<String>, usize) {
     let mut stage = Stage::new(page);
     let (mut faults, mut texts) = (Vec::new(), 0);
@@ -98,7 +99,7 @@ fn request(stage: &Stage, block: &Block) -> Vec<String> {
     if message["result"].is_object() { Vec::new() } else { vec![message.to_string()] }
 }
 
-/// The lines of a walk through the guide of the same section.
+/// Checks the lines of a walk through the guide in the same section.
 fn walked(page: &str, all: &[Block]) -> Vec<String> {
     let lines: Vec<&Block> = all.iter().filter(|block| block.language == "jsonl").collect();
     let Some(first) = lines.first() else { return Vec::new() };

@@ -1,5 +1,5 @@
-//! The documentation is true: every block of every page runs or validates, the text between them
-//! names commands that exist, and its lists are complete.
+//! Checks that the documentation is true: every block of every page runs or validates, the text in
+//! between names commands that exist, and its lists are complete.
 
 mod block;
 mod command_names;
@@ -21,8 +21,8 @@ fn every_key_of_the_schemas_is_documented() {
             shapes.chain([&schema]).filter_map(|shape| shape["properties"].as_object())
         {
             for (key, value) in properties {
-                // `false` is a key that is refused with a fix, and camelCase variants are
-                // spellings.
+                // `false` marks a key that is refused with a fix, and camelCase keys are
+                // alternative spellings.
                 let refused = value == &serde_json::Value::Bool(false);
                 let twin = matches!(key.as_str(), "notEquals" | "startsWith" | "endsWith");
                 let known = page.contains(&format!("`{key}`")) || key == "$schema";

@@ -1,5 +1,5 @@
-//! What a page takes for granted: files, catalogs and runs that exist before it is played, and a
-//! run of its own for every line that names one.
+//! Prerequisites of pages: files, catalogs and runs that exist before a page is played, and a
+//! separate run for every line that names one.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -11,10 +11,10 @@ use super::stage::Stage;
 use crate::Place;
 use crate::server::{Reply, Request, Server, json as answer};
 
-/// The run that pages name.
+/// The run id used on pages.
 const RUN: &str = "run_0f4";
 
-/// An unrepeatable write, after a step that is paid for.
+/// An unrepeatable write after a completed step.
 const ORDER: &str = r#"
 workflow: order
 inputs: {name: {type: string}}
@@ -22,7 +22,7 @@ steps:
   - {id: price, set: {total: 12}}
   - {id: ship, run: depot parts:create, body: {name: "${{ inputs.name }}"}, depends_on: [price]}
 "#;
-/// A line with a misspelt key, as `validate --json` shows it.
+/// A workflow with a misspelt key, as shown for `validate --json`.
 const REFUND: &str = "workflow: refund\ntitle: Refund an order\nsteps:\n  - id: a\n    \
     tiemout: 30s\n    prompt: Look at it\n";
 
@@ -67,7 +67,7 @@ pub(super) fn begin(stage: &mut Stage) {
     }
 }
 
-/// Prepares what a line names, and replaces placeholders in the line.
+/// Prepares whatever a line refers to, and replaces its placeholders.
 pub(super) fn before(stage: &Stage, line: &str) -> String {
     if !line.contains(RUN) {
         return line.to_owned();
@@ -80,7 +80,7 @@ pub(super) fn before(stage: &Stage, line: &str) -> String {
     line.replace(RUN, run["run_id"].as_str().expect("an id"))
 }
 
-/// Responses that pages show formatted for reading.
+/// Responses that pages show reformatted.
 pub(super) fn shown(stage: &Stage, heading: &str) -> Option<Value> {
     let place = &stage.place;
     match (stage.page.as_str(), heading) {
@@ -111,7 +111,7 @@ fn import(place: &Place) {
     place.run(["catalog", "import", "shop.yaml", "--vendor", "shop"]).ends(0);
 }
 
-/// An API on which the first write of every run is lost or refused, as its body says.
+/// An API that loses or refuses the first write of every run, depending on its body.
 fn unreliable() -> impl Fn(&Request) -> Reply + Send + Sync + 'static {
     let known: Mutex<BTreeSet<String>> = Mutex::default();
     move |request| {

@@ -1,4 +1,4 @@
-//! What the README says beyond its blocks.
+//! Statements of the README outside its blocks.
 
 use std::path::Path;
 
@@ -41,7 +41,7 @@ fn the_sixty_seconds_work() {
     assert_eq!(place.text("tidy-inbox.yaml"), whole, "every byte is back");
 }
 
-/// Building as the page says takes minutes: only what it needs is checked here.
+/// Building as the README describes takes minutes, so only the prerequisites are checked.
 #[test]
 fn the_crate_that_cargo_installs_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,5 +1,4 @@
-//! A page that is played from top to bottom: its folder, the servers beside it, and what exists
-//! before a line is typed.
+//! A page played from top to bottom: its folder, its servers, and the preparation of each line.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -10,7 +9,7 @@ use super::prepared;
 use crate::server::Server;
 use crate::{Place, Ran, finish};
 
-/// Programs, available everywhere, that a page may use.
+/// Commonly available programs that a page may use.
 const USUAL: &[&str] = &["mkdir", "mv"];
 /// Lines that need a checkout, and why they are not run here; other tests cover them.
 const OUTSIDE: &[(&str, &str)] = &[
@@ -22,16 +21,16 @@ const OUTSIDE: &[(&str, &str)] = &[
     ("npx milepost ", "a stage of `cargo xtask test` runs what was packed"),
 ];
 
-/// A page while it is played.
+/// A page being played.
 pub(super) struct Stage {
     pub(super) page: String,
     pub(super) place: Place,
-    /// An API of the page, for as long as it is played.
+    /// The API of the page, kept running while the page is played.
     pub(super) api: Option<Server>,
-    /// What a tool answered last, and under which heading.
+    /// The last answer of a tool, with its heading.
     pub(super) answered: Option<(String, serde_json::Value)>,
     serving: Vec<Child>,
-    /// Texts of the page, and what stands for them here.
+    /// Strings of the page and their replacements.
     names: Vec<(String, String)>,
 }
 
@@ -44,7 +43,7 @@ impl Stage {
         stage
     }
 
-    /// Runs every line of a block; each exits with 0, or as the line itself says.
+    /// Runs every line of a block; each must exit with 0, or with the code that the line states.
     pub(super) fn typed(&mut self, block: &Block) -> Vec<String> {
         let mut faults = Vec::new();
         for line in block.body.replace("\\\n", "").lines() {
@@ -72,7 +71,8 @@ impl Stage {
         faults
     }
 
-    /// Runs every line behind a `$`, and compares its output with the following lines of the block.
+    /// Runs every line that starts with `$`, and compares its output with the following lines of
+    /// the block.
     pub(super) fn compared(&mut self, block: &Block) -> Vec<String> {
         let mut faults = Vec::new();
         let body = self.named(&block.body);
@@ -95,9 +95,9 @@ impl Stage {
         faults
     }
 
-    /// Runs a line in a shell that has `milepost`.
+    /// Runs a line in a shell in which `milepost` is available.
     fn shell(&self, line: &str) -> Ran {
-        // What a person decides is typed at a terminal, and asked about there.
+        // A person's decision is typed at a terminal and confirmed there.
         let decides = line.starts_with("milepost decide");
         if decides || line.contains(" --set ") || line.contains(" --budget ") {
             let mut command = Command::new("script");
@@ -120,11 +120,12 @@ impl Stage {
             .env("HOME", self.place.root.path().join("home"))
             .env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", binary.display()))
             .env("COLUMNS", "100")
-            // An example does not wait for a minute.
+            // Examples must not wait for a minute.
             .env("MILEPOST_ARRIVES_MS", "0")
     }
 
-    /// Starts what the page runs in another terminal, on any port, and returns its first line.
+    /// Starts a command that the page runs in another terminal, on any port, and returns its first
+    /// line.
     fn serve(&mut self, line: &str) -> String {
         let (before, after) = line.split_once("--port ").expect("a server says its port");
         let port: String = after.chars().take_while(char::is_ascii_digit).collect();
@@ -144,7 +145,7 @@ impl Stage {
         told
     }
 
-    /// A text of the page, with its names replaced by the ones here.
+    /// Replaces the names used on the page with the actual ones.
     fn named(&self, text: &str) -> String {
         let names = self.names.iter();
         names.fold(text.to_owned(), |text, (there, here)| text.replace(there, here))
@@ -171,13 +172,13 @@ fn code(line: &str) -> i32 {
     stated.map_or(0, |code| code.parse().expect("a number"))
 }
 
-/// Whether a text is what the page shows; `…` stands for anything.
+/// Whether a text matches what the page shows; `…` stands for anything.
 fn fits(shown: &str, found: &str) -> bool {
     let mut rest = found.trim_end();
     let mut parts = shown.trim_end().split('…');
     let first = parts.next().unwrap_or_default();
     let Some(after) = rest.strip_prefix(first) else {
-        // What is left out at the end may be nothing.
+        // A trailing `…` may stand for nothing.
         return shown.trim_end().ends_with('…') && rest == first.trim_end();
     };
     rest = after;

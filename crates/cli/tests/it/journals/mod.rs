@@ -13,24 +13,24 @@ use serde_json::{Value, json};
 
 use crate::{Place, Ran, finish};
 
-/// An answer stored beside its event; a placeholder stands for it in the views.
+/// The size of a response that is stored outside its event; views show a placeholder.
 const LONG_BYTES: usize = 66_000;
 
 /// The folder that the runs of all journals belong to.
 const WORKSPACE: &str = "/tmp/milepost-journals/work";
 
-/// A copy of a journal, at the moment when its views were recorded.
+/// A copy of a journal, at the time when its views were recorded.
 ///
-/// The clock is set back to that moment: deadlines and timers of the runs have passed since.
+/// The clock is set back to that time, because deadlines and timers of the runs have passed since.
 struct Journal {
     place: Place,
     now_ms: i64,
     views: Vec<View>,
-    /// Whether a rule was added since that none of its texts obeys.
+    /// Whether to simulate a rule that was added later and that all its texts break.
     has_added_rule: bool,
 }
 
-/// The output of a command about it.
+/// The recorded output of a command.
 struct View {
     words: Vec<String>,
     code: i32,
@@ -41,8 +41,8 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/journals")
 }
 
-/// Copies a folder for its owner alone: a key that others may read is refused, and a checkout does
-/// not keep that mode.
+/// Copies a folder with access for its owner only: a key that others can read is refused, and a
+/// checkout does not preserve that mode.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("makes a folder");
     for entry in fs::read_dir(from).expect("reads").flatten() {
@@ -60,7 +60,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// When the views of a file were recorded, and the views.
+/// The time at which the views of a file were recorded, and the views.
 fn read(text: &str) -> (i64, Vec<View>) {
     let mut lines = text.lines();
     let now = lines.next().and_then(|line| line.strip_prefix("now ")?.parse().ok());
@@ -87,14 +87,14 @@ impl Journal {
         let home = place.root.path().join("home");
         copy(&from.join("data"), &home.join(".local/share/milepost"));
         copy(&from.join("config"), &home.join(".config/milepost"));
-        // A run continues in its own folder, or not at all.
+        // A run can only continue in its own folder.
         fs::create_dir_all(WORKSPACE).expect("makes the folder");
         let text = fs::read_to_string(from.join("views.txt")).expect("reads");
         let (now_ms, views) = read(&text);
         Journal { place, now_ms, views, has_added_rule: false }
     }
 
-    /// Sets the clock to the time of the views, or this much later.
+    /// The clock setting for the time of the views, or for this much later.
     fn clock(&self, later_ms: i64) -> String {
         let real = UNIX_EPOCH.elapsed().expect("a time").as_millis();
         let real = i64::try_from(real).expect("fits");
@@ -119,7 +119,7 @@ impl Journal {
         fs::read(file).expect("reads")
     }
 
-    /// Every run as it was shown.
+    /// The recorded view of every run.
     fn runs(&self) -> impl Iterator<Item = &Value> {
         self.views.iter().filter(|view| view.words[0] == "show").map(|view| &view.said[0])
     }
@@ -136,14 +136,14 @@ impl Journal {
     }
 }
 
-/// What is worded differently since, before and after. The meaning is the same.
+/// Texts that have been reworded since, as old and new text. The meaning is the same.
 const REWORDED: &[(&str, &str)] = &[
-    // The name of a tool, where a command is typed.
+    // The old text named a tool where a command is typed.
     ("with `workflow.submit`", "with `milepost submit`"),
 ];
 
-/// Every command that only reads prints what the version that wrote the journal printed, and
-/// changes nothing.
+/// Asserts that every read-only command prints what it printed in the version that wrote the
+/// journal, and changes nothing.
 fn is_told_as_it_was(journal: &Journal) {
     let (before, long) = (journal.bytes(), "x".repeat(LONG_BYTES));
     for view in &journal.views {
@@ -161,11 +161,11 @@ fn is_told_as_it_was(journal: &Journal) {
     assert!(journal.bytes() == before, "whoever looks changes nothing");
 }
 
-/// A question about an unknown outcome now includes the time and the key of its request.
+/// Removes the time and key of the request, which questions about an unknown outcome now include.
 fn without_sent(said: &mut Value) {
     match said {
         Value::Object(map) => {
-            // A failure now says in the same word whether its request left this machine.
+            // A failure uses the same key for whether its request left this machine.
             if map.get("sent").is_some_and(Value::is_object) {
                 map.remove("sent");
             }
@@ -176,7 +176,7 @@ fn without_sent(said: &mut Value) {
     }
 }
 
-/// What was recorded, in today's words.
+/// A recorded output in the current wording.
 fn reworded(told: &Value) -> Value {
     let text =
         REWORDED.iter().fold(told.to_string(), |text, (before, after)| text.replace(before, after));
@@ -234,7 +234,7 @@ const KINDS: [&str; 34] = [
     "went_back",
 ];
 
-/// Where runs can rest: their status, and what they wait for.
+/// The states in which runs can stop: the status, and the kind of pending item.
 const RESTS: [&str; 13] = [
     "canceled",
     "failed",
@@ -255,8 +255,7 @@ fn words<'v>(values: impl Iterator<Item = &'v Value>) -> BTreeSet<&'v str> {
     values.filter_map(Value::as_str).collect()
 }
 
-/// The journals are worth what they contain. Pinned texts are decoded, and no rule is applied to
-/// them again.
+/// Stored journals stay readable: pinned texts are decoded, and new rules are not applied to them.
 #[test]
 fn a_rule_added_later_changes_no_view() {
     let journal = Journal { has_added_rule: true, ..Journal::open("people") };
@@ -306,7 +305,7 @@ fn ended_runs_are_purged_and_open_ones_stay() {
             let status = row["status"].as_str().expect("a status");
             ["succeeded", "failed", "canceled"].contains(&status)
         };
-        // What another run may still need stays with it.
+        // A run that another run may still need is not purged.
         let above = |row: &Value| journal.rows().iter().find(|one| one["run_id"] == row["parent"]);
         let below = |row: &Value| {
             let id = row["run_id"].clone();

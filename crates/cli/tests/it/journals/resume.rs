@@ -1,5 +1,5 @@
-//! Every unfinished run of a stored journal is brought to its end: what it waits for is done, and
-//! what had been sent before is not sent again.
+//! Brings every unfinished run of a stored journal to its end: answers whatever it waits for, and
+//! checks that nothing is sent twice.
 
 use std::process::Command;
 
@@ -11,11 +11,11 @@ use crate::rogue::typed;
 use crate::server::{Server, json as answer};
 
 const PIN: &str = "tr0mbone-7";
-/// The runs have timers of an hour.
+/// Longer than the timers of the runs, which take an hour.
 const LATER_MS: i64 = 2 * 60 * 60 * 1000;
 const MONTH_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 
-/// What agents and people submit.
+/// The files that agents and people submit.
 const FILES: [(&str, &str); 6] = [
     ("done.txt", "done"),
     ("line.txt", "a named argument"),
@@ -28,21 +28,21 @@ const FILES: [(&str, &str); 6] = [
     ),
 ];
 
-/// How a run is brought to its end.
+/// How to bring a run to its end.
 #[derive(Clone, Copy)]
 struct Case {
-    /// Its workflow; with the waiting step, if the workflow has several runs.
+    /// The run's workflow, with the waiting step if the workflow has several runs.
     run: &'static str,
-    /// How long after the journal was written.
+    /// How long after the journal was written the run continues.
     later_ms: i64,
     acts: &'static [Act],
     ends: &'static str,
-    /// Its writes: step and body.
+    /// The expected writes, each as step and body.
     sent: &'static [&'static str],
 }
 
-/// A command, what is typed at a terminal if it needs one, and its exit code. `RUN` is the run, and
-/// `CHILD` the inner run that it waits for.
+/// A command, the keys to type at a terminal if it needs one, and its exit code. `RUN` stands for
+/// the run, and `CHILD` for the child run it waits for.
 type Act = (&'static str, &'static [&'static str], i32);
 
 const fn case(
@@ -60,7 +60,7 @@ const fn later(case: Case) -> Case {
 
 const RESUME: Act = ("resume RUN", &[], 0);
 const APPROVE: Act = ("approve RUN", &["y"], 0);
-/// The API is at another address than the one that the person was shown.
+/// The API has a different address from the one shown to the person.
 const APPROVE_IN_VAIN: Act = ("approve RUN", &["y"], 4);
 const AFTER: &str = r#"after {"name":"after"}"#;
 
@@ -258,7 +258,7 @@ impl Stage {
         Stage { journal, server }
     }
 
-    /// A run as it was shown when the journal was written.
+    /// A run as recorded when the journal was written.
     fn find(&self, name: &str) -> &Value {
         let (workflow, step) = name.split_once(' ').unwrap_or((name, ""));
         let is_meant = |run: &&Value| {
@@ -268,7 +268,7 @@ impl Stage {
         self.journal.runs().find(is_meant).unwrap_or_else(|| unreachable!("no {name}"))
     }
 
-    /// A run that was started without a world has one before anything is sent.
+    /// A run that was started without a world gets one before anything is sent.
     fn has_got_its_world(&self, run: &Value) {
         let id = run["run_id"].as_str().expect("an id");
         let logs = self.journal.say(&format!("logs {id} --json")).ends(0).out;
@@ -313,7 +313,7 @@ impl Stage {
         typed(&mut command, answers)
     }
 
-    /// The writes that the server received: the step of each, and its body.
+    /// The writes that the server received, each as step and body.
     fn writes(&self) -> Vec<String> {
         let writes = self.server.seen().into_iter().filter(|request| request.method != "GET");
         let told = writes.map(|request| {
@@ -366,7 +366,7 @@ ends! {
     large: LARGE;
 }
 
-/// A run continues with the text it was started with, whatever rule that text breaks by now.
+/// A run continues with the text it was started with, even if that text breaks a rule added since.
 #[test]
 fn a_rule_added_later_stops_no_run() {
     let mut stage = Stage::new("calls");
@@ -374,7 +374,7 @@ fn a_rule_added_later_stops_no_run() {
     are_brought_to_their_ends(&stage, CALLS);
 }
 
-/// A run that is taken up after its deadline sends nothing any more.
+/// A run that is resumed after its deadline sends nothing.
 #[test]
 fn a_run_past_its_deadline_sends_nothing() {
     let stage = Stage::new("calls");
@@ -387,7 +387,7 @@ fn a_run_past_its_deadline_sends_nothing() {
     assert_eq!(stage.writes(), [""; 0]);
 }
 
-/// The remaining runs need nothing of the purged ones.
+/// The remaining runs do not depend on the purged ones.
 #[test]
 fn the_remaining_runs_continue_after_a_purge() {
     let stage = Stage::new("families");

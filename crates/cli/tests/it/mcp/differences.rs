@@ -1,14 +1,14 @@
-//! How an answer differs from what a transcript expects.
+//! Compares an answer with the one that a transcript expects.
 
 use serde_json::Value;
 
-/// Stands for any text inside a text.
+/// Matches any text within a string.
 const ANY: char = '…';
-/// The last element of an array that may have more.
+/// The last element of an array that may continue.
 const MORE: &str = "…and more";
 
-/// What `actual` lacks of `expected`, each with its pointer: objects may have more keys, arrays are
-/// compared element by element.
+/// The parts of `expected` that `actual` lacks, each with its pointer. Objects may have additional
+/// keys; arrays are compared element by element.
 pub(crate) fn within(expected: &Value, actual: &Value) -> Vec<String> {
     let mut found = Vec::new();
     compare(expected, actual, "", &mut found);
@@ -45,7 +45,7 @@ fn elements(expected: &[Value], actual: &[Value], at: &str, found: &mut Vec<Stri
     }
 }
 
-/// Whether a text matches, where `…` stands for any text.
+/// Whether a text matches a pattern in which `…` stands for any text.
 fn resembles(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split(ANY);
     let first = parts.next().expect("a split has a first part");

@@ -1,4 +1,5 @@
-//! What a transcript cannot express: invalid UTF-8, lines without an end, lines that are too long.
+//! Input that a transcript cannot express: invalid UTF-8, unterminated lines, and lines that are
+//! too long.
 
 use serde_json::{Value, json};
 
@@ -7,7 +8,7 @@ use crate::Place;
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
-/// The answers to these bytes, and to a ping after them.
+/// The answers to these bytes and to a subsequent ping.
 fn answers(bytes: &[u8]) -> Vec<Value> {
     let place = Place::new();
     let mut server = Server::start(place.command().args(["mcp", "--surface", "workflowlookup"]));

@@ -1,4 +1,4 @@
-//! What `tools/list` promises beyond the transcripts.
+//! Guarantees of `tools/list` beyond the transcripts.
 
 use serde_json::{Value, json};
 

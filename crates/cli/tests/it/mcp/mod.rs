@@ -9,10 +9,10 @@ pub(crate) mod transcript;
 
 use transcript::{Transcript, names};
 
-/// How many exchanges the transcripts hold.
+/// The total number of exchanges in the transcripts.
 const EXCHANGES: usize = 440;
 
-/// One test for each file of `transcripts/`, with its number of exchanges.
+/// Defines one test per file of `transcripts/`, with its number of exchanges.
 macro_rules! transcripts {
     ($($name:ident: $file:literal, $exchanges:literal;)*) => {
         $(#[test]

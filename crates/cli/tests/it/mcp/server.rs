@@ -9,7 +9,6 @@ use std::time::Duration;
 /// How long an answer may take on a busy machine.
 const ANSWER_MAX: Duration = Duration::from_mins(1);
 
-/// The process and its pipes.
 pub(super) struct Server {
     child: Child,
     stdin: ChildStdin,
@@ -17,7 +16,7 @@ pub(super) struct Server {
     remarks: JoinHandle<String>,
 }
 
-/// What was left when it ended.
+/// The exit code, unread output and standard error of a server that has exited.
 pub(super) struct Ended {
     pub(super) code: Option<i32>,
     pub(super) rest: Vec<String>,
@@ -48,17 +47,17 @@ impl Server {
         Server { child, stdin, lines, remarks }
     }
 
-    /// Sends raw bytes. A server that is gone does not read them.
+    /// Sends raw bytes; returns whether the server could still read them.
     pub(super) fn send(&mut self, bytes: &[u8]) -> bool {
         self.stdin.write_all(bytes).and_then(|()| self.stdin.flush()).is_ok()
     }
 
-    /// The next line, if one comes.
+    /// The next line, or `None` on timeout or end of output.
     pub(super) fn answer(&self) -> Option<String> {
         self.lines.recv_timeout(ANSWER_MAX).ok()
     }
 
-    /// Closes its input and waits for the end.
+    /// Closes the server's input and waits for it to exit.
     pub(super) fn end(mut self) -> Ended {
         drop(self.stdin);
         let mut rest = Vec::new();

@@ -1,4 +1,4 @@
-//! The tools as the server lists them, and whether its answers fit the list.
+//! The tools as listed by the server, and a check that answers match the list.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::server::Server;
 
-/// What the server says about one tool.
+/// The server's description of one tool.
 pub(super) struct Tool {
     pub(super) listed: Value,
     pub(super) input: Validator,
@@ -19,7 +19,7 @@ pub(super) struct Tool {
 pub(super) struct Tools(pub(super) BTreeMap<String, Tool>);
 
 impl Tools {
-    /// Asks a server of its own, started with these arguments.
+    /// Starts a separate server with these arguments and lists its tools.
     pub(super) fn listed(command: &mut Command, version: &str) -> Tools {
         let mut server = Server::start(command);
         let hello = json!({
@@ -37,7 +37,7 @@ impl Tools {
         Tools(tools.iter().map(|tool| (text(&tool["name"]), Tool::new(tool))).collect())
     }
 
-    /// What is wrong with the results in this answer to this message.
+    /// The mistakes in the results of this answer to this message.
     pub(super) fn faults(&self, sent: &Value, answer: &Value) -> Vec<String> {
         match (sent, answer) {
             (Value::Array(sent), Value::Array(answers)) => answers

@@ -1,20 +1,21 @@
-//! A transcript: what is sent to a server and what it must answer.
+//! A transcript: the lines sent to a server, and the answers it must give.
 //!
-//! Every line of the file begins with what it is:
+//! The start of each line in the file says what it is:
 //!
-//! - `> ` a line that is sent; when no answer follows it, none may come;
-//! - `< ` the answer, equal as JSON;
-//! - `~ ` the answer, of which this must be a part: objects may have more keys, `…` in a text is
-//!   any text, and an array that ends in `"…and more"` may go on;
-//! - two spaces: the line above goes on;
+//! - `> ` a line to send; if no answer follows it, none may arrive;
+//! - `< ` the complete answer, compared as JSON;
+//! - `~ ` a part of the answer: objects may have additional keys, `…` in a string matches any text,
+//!   and an array that ends in `"…and more"` may continue;
+//! - two spaces: a continuation of the previous line;
 //! - `# ` a comment;
-//! - `! ` an option, at the top: `guides` (files of `fixtures/guides` that are served), `args` (of
+//! - `! ` an option, at the top: `guides` (files of `fixtures/guides` to serve), `args` (of
 //!   `milepost mcp`), `env NAME=value`, `link` (a guide that is a link out of the directory),
-//!   `locked` (what may not be read), `crlf` (how lines end), `exit` (its code, else 0).
+//!   `locked` (files that cannot be read), `crlf` (line endings), `exit` (the exit code, 0 by
+//!   default).
 //!
-//! `$VERSION` in an answer is the version of the program. Beyond the answers of the transcript,
-//! every result of a tool must be what `tools/list` says of it, and standard output holds nothing
-//! but the answers.
+//! `$VERSION` in an answer stands for the version of the program. In addition, every result of a
+//! tool must match its description in `tools/list`, and standard output must contain nothing but
+//! the answers.
 
 use std::fs;
 use std::io;
@@ -28,10 +29,10 @@ use super::server::Server;
 use super::tools::Tools;
 use crate::Place;
 
-/// What is reported about a server that does not answer; it is not asked again.
+/// Reported for a server that does not answer; nothing more is sent to it.
 const SILENCE: &str = "no answer";
 
-/// The contents of the file.
+/// A parsed transcript file.
 #[derive(Default)]
 pub(crate) struct Transcript {
     name: String,
@@ -68,7 +69,7 @@ impl Transcript {
         transcript
     }
 
-    /// The exchanges on a page of the documentation, whose answers are partial, with its guide.
+    /// The exchanges on a documentation page, whose answers are partial, with the guide they use.
     pub(crate) fn of_page(name: &str, guide: (&str, &str), lines: &str) -> Transcript {
         let mut transcript = Transcript { name: name.to_owned(), ..Transcript::default() };
         transcript.arguments = vec!["--surface".to_owned(), "workflowlookup".to_owned()];
@@ -126,13 +127,13 @@ impl Transcript {
         }
     }
 
-    /// Plays it against the real binary; nothing may differ.
+    /// Plays the transcript against the real binary; there must be no differences.
     pub(super) fn play(&self) {
         let faults = self.faults();
         assert!(faults.is_empty(), "{}", faults.join("\n\n"));
     }
 
-    /// Plays it against the real binary and reports all differences.
+    /// Plays the transcript against the real binary and reports all differences.
     pub(crate) fn faults(&self) -> Vec<String> {
         let place = Place::new();
         let Some(locks) = self.prepare(&place) else {
@@ -194,7 +195,8 @@ impl Transcript {
         faults
     }
 
-    /// Puts the files where they are expected; `None` if the system does not support that.
+    /// Creates the files of the transcript; `None` if the system does not support one of its
+    /// options.
     fn prepare(&self, place: &Place) -> Option<Vec<Lock>> {
         for (name, text) in &self.guides {
             place.put(&format!("guides/{name}"), text);
@@ -221,14 +223,14 @@ impl Transcript {
         command
     }
 
-    /// The revision that the server was restricted to, or one that it speaks in any case.
+    /// The revision that the server was restricted to, or one that every server supports.
     fn version(&self) -> &str {
         let mut words = self.arguments.iter().skip_while(|word| *word != "--protocol").skip(1);
         words.next().map_or("2024-11-05", String::as_str)
     }
 }
 
-/// Something that is unreadable until this is dropped.
+/// Makes a path unreadable until this is dropped.
 struct Lock {
     #[cfg(unix)]
     path: PathBuf,
@@ -238,7 +240,7 @@ struct Lock {
 
 #[cfg(unix)]
 impl Lock {
-    /// `None` if it can be read all the same, as by the superuser.
+    /// Returns `None` if the path can still be read, as by root.
     fn new(path: &Path) -> Option<Lock> {
         use std::os::unix::fs::PermissionsExt;
         let before = fs::metadata(path).expect("is there").permissions();

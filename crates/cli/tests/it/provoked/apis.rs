@@ -54,7 +54,7 @@ pub(super) fn no_address() -> Told {
     Told::Words(place.say("command run depot parts:list"))
 }
 
-/// An address from a document is trusted less than one that a person typed.
+/// An address from a document is trusted less than one typed by a person.
 pub(super) fn a_private_address() -> Told {
     let text = DEPOT.replace("https://depot.example", "http://127.0.0.1:9");
     let place = Place::with(&[("depot.yaml", &text)]);

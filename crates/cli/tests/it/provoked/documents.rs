@@ -1,4 +1,4 @@
-//! Files of the user: workflows, guides, configurations and secrets.
+//! The user's files: workflows, guides, configurations and secrets.
 
 use super::Told;
 use crate::{Place, SLIP, SOUND, finish};

@@ -1,5 +1,5 @@
-//! Every problem code can be provoked: what provokes it, what is reported, and the page it refers
-//! to. A code without a row, or a row without a code, fails.
+//! Provokes every problem code: a way to cause it, the report, and the page it refers to. A code
+//! without a row, or a row without a code, fails the test.
 
 mod apis;
 mod documents;
@@ -90,12 +90,12 @@ const SCENARIOS: &[(Code, Scenario)] = &[
     (Code::WorkflowVersionNotFound, documents::no_version),
 ];
 
-/// A command in a folder with these files.
+/// Runs a command in a folder with these files.
 fn say(files: &[(&str, &str)], command: &str) -> Told {
     Told::Words(Place::with(files).say(command))
 }
 
-/// How many are provoked in parallel.
+/// How many problems are provoked in parallel.
 const AT_ONCE: usize = 4;
 
 #[test]
@@ -126,7 +126,7 @@ fn every_code_can_be_provoked_and_has_its_page() {
     assert!(faults.is_empty(), "{} of {}\n{}", faults.len(), codes.len(), faults.join("\n\n"));
 }
 
-/// The report names the code, and the code has its page.
+/// Checks that the report names the code, and that the code has a page.
 fn leads(code: Code, told: &Told, overview: &str) -> Result<(), String> {
     let name = code.name();
     match told {

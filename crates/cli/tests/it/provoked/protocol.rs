@@ -8,7 +8,7 @@ use super::Told;
 use crate::client::Client;
 use crate::{Place, finish};
 
-/// A guide server that still waits for its first message, and its folder.
+/// A guide server waiting for its first message, and its folder.
 fn guides() -> (Place, Client) {
     let place = Place::new();
     let client = Client::start(&place);
@@ -53,7 +53,7 @@ pub(super) fn no_token() -> Told {
     Told::Data(crate::serve::page::turned_away(&Place::new())["error"]["data"].clone())
 }
 
-/// A system on which the program cannot open another file descriptor.
+/// The program cannot open another file descriptor.
 pub(super) fn no_more_files() -> Told {
     let place = Place::new();
     let mut command = Command::new("sh");

@@ -1,4 +1,4 @@
-//! Runs that do not start, do not continue, or do not end well.
+//! Runs that do not start, do not continue, or end badly.
 
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -10,15 +10,15 @@ use crate::runs::{depot, in_terminal, last};
 use crate::server::{Reply, Server, json as answer};
 use crate::{Place, SOUND, finish};
 
-/// When something that does not arrive counts as lost. No test measures time with it.
+/// The timeout for something that must arrive. No test measures time with it.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// Runs a workflow with these lines.
+/// Runs a workflow that consists of these lines.
 fn ran(lines: &str) -> Told {
     super::say(&[("w.yaml", &format!("workflow: w\n{lines}\n"))], "run w.yaml")
 }
 
-/// Runs it until it waits or ends, and returns the folder and the id of the run.
+/// Runs the workflow until it waits or ends, and returns the folder and the id of the run.
 fn begun(place: Place, lines: &str) -> (Place, String) {
     place.put("w.yaml", &format!("workflow: w\n{lines}\n"));
     let run = last(&place.run(["run", "w.yaml", "--json"]));
@@ -104,7 +104,7 @@ pub(super) fn a_step_that_is_not_there() -> Told {
     Told::Words(place.run(["submit", &id, "c", "o.txt"]))
 }
 
-/// A claim that the API contradicts, and no second attempt.
+/// A claim that the API contradicts, with no second attempt.
 fn refuted() -> (Place, String) {
     let server = Server::start(|_| answer(200, &json!({"items": []})));
     let verify = "{run: depot parts:list, check: size(output.items) > 0, message: None is there}";
@@ -132,7 +132,7 @@ pub(super) fn a_no() -> Told {
     Told::Words(in_terminal(&place, &format!("reject {id}"), "y\n"))
 }
 
-/// Without a controlling terminal.
+/// Runs without a controlling terminal.
 pub(super) fn nobody_there() -> Told {
     let (place, id) = begun(Place::new(), ASKS);
     let mut command = std::process::Command::new("setsid");
@@ -141,7 +141,7 @@ pub(super) fn nobody_there() -> Told {
     Told::Words(finish(&mut command, "y\n"))
 }
 
-/// Runs it in parallel with the test.
+/// Starts a command in the background.
 fn spawned(place: &Place, words: &[&str]) -> Child {
     let mut command = place.command();
     command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

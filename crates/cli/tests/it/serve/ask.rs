@@ -1,4 +1,4 @@
-//! What the server asks its client during a call, and calls that are abandoned.
+//! Questions that the server asks its client during a call, and abandoned calls.
 
 use serde_json::{Value, json};
 
@@ -46,7 +46,7 @@ fn a_question_is_an_unfinished_answer_where_every_request_stands_alone() {
     let requests = asked["result"]["inputRequests"].as_object().expect("requests");
     let key = requests.keys().next().expect("one");
     call["inputResponses"] = json!({key: {"action": "accept", "content": {"confirm": true}}});
-    // Without the state that ties it to the question, it answers none.
+    // Without the state that ties an answer to its question, it does not count.
     let again = server.alone("tools/call", call.clone(), &can).message();
     assert_eq!(again["result"]["resultType"], "input_required", "{again}");
     call["requestState"] = asked["result"]["requestState"].clone();
@@ -82,7 +82,7 @@ fn a_disconnect_affects_nobody_else() {
     body["params"] = alone(body["params"].take(), &json!({}));
     server.ask_alone("tools/call", &body).hang_up();
     assert_eq!(session.call("ping", &json!({})), json!({}));
-    // The id is free once the call is done, although nobody read its answer.
+    // The id is free once the call is done, even if nobody read its answer.
     let ping = json!({"jsonrpc": "2.0", "id": 9, "method": "ping"});
     while session.post(&ping).status != 200 {}
 }

@@ -1,4 +1,4 @@
-//! Every request has one answer, whatever its bytes, with and without a handshake.
+//! Every request gets exactly one answer, whatever its bytes, with and without a handshake.
 
 use std::thread;
 
@@ -33,7 +33,7 @@ fn unreadable_bodies_are_reported() {
         for ask in [session.ask("POST"), server.ask("POST")] {
             let ask = ask.header("MCP-Protocol-Version", "2025-11-25");
             let answer = ask.body(body).send();
-            // Without a session, that is what is wrong with the last but one.
+            // Without a session, a missing session may be reported instead.
             let code = if answer.code() == -32000 { -32000 } else { code };
             assert_eq!((answer.status, answer.code()), (400, code), "{body}: {answer:?}");
             assert_eq!(answer.message()["id"].to_string(), id, "{body}: {answer:?}");
@@ -67,7 +67,7 @@ fn wrong_requests_are_told_apart_in_the_era_of_handshakes() {
             (&fault["code"], &fault["data"]["suggestion"]),
             (&json!(-32602), &json!("workflow_list"))
         );
-        // What belongs to the pipe does not exist here.
+        // Methods of the pipe transport do not exist here.
         assert_eq!(session.fault("shutdown", &json!({}))["code"], -32601);
         assert_eq!(session.fault("workflow_next", &json!({}))["code"], -32601);
         let again = session.post(&initialize(version, &json!({})));
@@ -85,7 +85,7 @@ fn wrong_requests_are_told_apart_where_each_stands_alone() {
     assert_eq!(answer.message()["error"]["data"], json!({"method": "nothing/such"}));
     let answer = server.alone("tools/call", json!({"name": 7}), &json!({}));
     assert_eq!((answer.status, answer.code()), (400, -32602), "{answer:?}");
-    // The caller is missing, or differs from the header.
+    // The client information is missing, or differs from the header.
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
     let answer = server.ask_alone("tools/list", &body).send();
     assert_eq!((answer.status, answer.code()), (400, -32602), "{answer:?}");
@@ -134,7 +134,7 @@ fn a_body_may_be_as_long_as_a_message_and_no_longer() {
 fn a_session_begins_with_a_handshake_that_may_be_tried_again() {
     let place = Place::new();
     let server = Server::start(&place, &[]);
-    // Anything before the handshake is refused, and changes nothing.
+    // Any message before the handshake is refused and has no effect.
     for body in [
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
@@ -153,7 +153,7 @@ fn a_session_begins_with_a_handshake_that_may_be_tried_again() {
         assert_eq!((answer.status, answer.code()), (200, code), "{answer:?}");
         assert_eq!(answer.header("mcp-session-id"), None);
     }
-    // A client from the future is answered with our newest revision, whatever its header says.
+    // A newer client is offered our newest revision, whatever its header says.
     let hello = initialize("2027-01-01", &json!({})).to_string();
     let answer = server.ask("POST").header("MCP-Protocol-Version", "2027-01-01").body(hello).send();
     assert_eq!(answer.message()["result"]["protocolVersion"], "2025-11-25", "{answer:?}");
@@ -211,7 +211,7 @@ fn an_id_that_is_in_use_is_refused() {
     let session = server.connect("2025-11-25");
     let other = server.connect("2025-11-25");
     let waiting = session.waiting(7, &session.asleep(), 3);
-    // Another session has ids of its own.
+    // Each session has its own ids.
     let ping = json!({"jsonrpc": "2.0", "id": 7, "method": "ping"});
     assert_eq!(other.post(&ping).status, 200);
     let waited = waiting.join().expect("is answered").message();
@@ -219,8 +219,8 @@ fn an_id_that_is_in_use_is_refused() {
     assert_eq!(session.post(&ping).status, 200);
 }
 
-/// The answer to one request is never taken for the answer to the next one with the same id,
-/// however close they are: each is answered, or refused.
+/// The answer to one request is never mistaken for the answer to the next one with the same id,
+/// however close together they are: each is answered or refused.
 #[test]
 fn an_id_that_is_free_again_at_this_moment_is_answered_once() {
     let place = Place::new();
@@ -240,8 +240,8 @@ fn an_id_that_is_free_again_at_this_moment_is_answered_once() {
     }
 }
 
-/// 64 at a time, with and without a session, good, bad, with the same id and too long: each is
-/// answered once.
+/// Sends 64 requests at a time, with and without a session: valid, invalid, with duplicate ids and
+/// too long. Each is answered once.
 #[test]
 fn sixty_four_at_once_are_answered_once_each() {
     let place = Place::new();
@@ -261,7 +261,7 @@ fn sixty_four_at_once_are_answered_once_each() {
                     "arguments": {"query": "x".repeat(5 << 20)}}),
                 ),
             };
-            // Every eighth has an id that others have too.
+            // Some requests share an id.
             let id = if number % 8 < 2 { 1_000 } else { number };
             let mut body = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
             let ask = if number.is_multiple_of(2) {

@@ -1,4 +1,4 @@
-//! Who may ask: the same on every route and with every method.
+//! Access control: the same on every route and for every method.
 
 use serde_json::json;
 
@@ -19,7 +19,7 @@ const TARGETS: [&str; 9] = [
     "/.well-known/oauth-protected-resource/mcp",
 ];
 
-/// Everything that can be wrong, and its status.
+/// Every invalid variation of a request, with its expected status.
 fn wrong(ask: &Ask, token: &str) -> Vec<(&'static str, Ask, u16)> {
     let bearer = |token: &str| ask.clone().header("Authorization", &format!("Bearer {token}"));
     let last = if token.ends_with('0') { '1' } else { '0' };
@@ -195,7 +195,7 @@ fn remote_access_has_to_be_allowed() {
     command.args(["serve", "--listen", "0.0.0.0:0", "--allow-remote"]);
     let mut server = Server::of(&place, &mut command);
     server.address = server.address.replace("0.0.0.0", "127.0.0.1");
-    // DNS can point any name here, but no address.
+    // DNS can make any name resolve to this machine, but an IP address cannot be spoofed that way.
     let hello = initialize("2025-06-18", &json!({})).to_string();
     for (host, status) in [("192.0.2.7:80", 200), ("127.0.0.1", 200), ("evil.example", 403)] {
         let answer = server.ask("POST").header("Host", host).body(hello.clone()).send();

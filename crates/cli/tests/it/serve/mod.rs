@@ -25,10 +25,10 @@ use crate::Place;
 use crate::client::{self, Exit};
 use wire::{Answer, Ask};
 
-/// When a server that does not end counts as hung. No test measures time with it.
+/// How long a server may take to exit before it counts as hung. No test measures time with it.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// A server that is ready.
+/// A server that is ready to accept requests.
 pub(crate) struct Server {
     child: Child,
     errors: Receiver<String>,
@@ -60,7 +60,7 @@ impl Server {
         Server { address: address.to_owned(), child, errors, token }
     }
 
-    /// A request to the endpoint, as clients make it.
+    /// A request to the endpoint, as clients send it.
     fn ask(&self, method: &'static str) -> Ask {
         Ask::new(&self.address, method, "/mcp")
             .header("Authorization", &format!("Bearer {}", self.token))
@@ -89,7 +89,7 @@ impl Server {
         session
     }
 
-    /// Asks without a handshake.
+    /// Sends a request without a handshake.
     fn alone(&self, method: &str, params: Value, capabilities: &Value) -> Answer {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method,
             "params": alone(params, capabilities)});
@@ -124,7 +124,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // After an orderly end there is nothing to stop.
+        // After a clean exit there is nothing to kill.
         drop(self.child.kill());
         drop(self.child.wait());
     }
@@ -149,7 +149,7 @@ impl Session<'_> {
         self.ask("POST").body(body.to_string()).send()
     }
 
-    /// Asks, and returns the whole answer.
+    /// Sends a request and returns the whole answer.
     fn request(&self, method: &str, params: &Value) -> Value {
         let id = self.asked.fetch_add(1, Ordering::Relaxed);
         let body = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
@@ -174,7 +174,7 @@ impl Session<'_> {
         answer["error"].take()
     }
 
-    /// A sleeping run: nothing more happens in it.
+    /// Starts a run that sleeps, so that nothing more happens in it.
     fn asleep(&self) -> Value {
         let run = self.tool("workflow_run", &json!({"manifest": SLEEPS}))["run_id"].take();
         let status = json!({"run_id": run});
@@ -182,7 +182,8 @@ impl Session<'_> {
         run
     }
 
-    /// A call with this id that waits this long for a change in a run, and is in flight.
+    /// Starts a call with this id that waits this long for a change in a run; returns once the call
+    /// is in flight.
     fn waiting(&self, id: u64, run: &Value, wait_s: u64) -> JoinHandle<Answer> {
         let call =
             json!({"name": "workflow_status", "arguments": {"run_id": run, "wait_s": wait_s}});
@@ -209,14 +210,14 @@ impl Session<'_> {
         result["structuredContent"].take()
     }
 
-    /// The result of a task of this tool.
+    /// The result of a task that was created by calling this tool.
     fn result_of(&self, tool: &str, task: &Value) -> Value {
         let result = self.call("tasks/result", &json!({"taskId": task}));
         self.fits(tool, &result);
         result
     }
 
-    /// Whether a result fits the schema of its tool.
+    /// Asserts that a result matches its tool's schema.
     fn fits(&self, tool: &str, result: &Value) {
         let schemas = self.schemas.get_or_init(|| {
             let listed = self.call("tools/list", &json!({}));
@@ -243,7 +244,7 @@ fn initialize(version: &str, capabilities: &Value) -> Value {
     }})
 }
 
-/// Parameters that say who is asking.
+/// Adds the client information that stateless requests carry.
 fn alone(mut params: Value, capabilities: &Value) -> Value {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -1,4 +1,4 @@
-//! Tokens of an authorization server: the server as an OAuth 2.1 resource.
+//! The server as an OAuth 2.1 resource, with tokens from an authorization server.
 
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -123,7 +123,7 @@ fn a_client_without_a_token_learns_how_to_get_one() {
         let told = answer.message();
         assert_eq!(told["resource"], RESOURCE);
         assert_eq!(told["authorization_servers"], json!([name]));
-        // It is public, but not for every web page.
+        // The metadata is public, but not accessible to every web page.
         assert_eq!(ask.clone().header("Host", "evil.example").send().status, 403);
         assert_eq!(ask.header("Origin", "https://evil.example").send().status, 403);
         let post = server.ask("POST").target(target).without("Authorization").send();
@@ -157,7 +157,7 @@ fn keys_are_found_by_the_issuer_and_not_asked_for_again_and_again() {
     assert_eq!(ask(&issuer.token(&claims(&name))), 200);
     let asked = login.seen().len();
     assert_eq!(login.seen()[0].path(), "/.well-known/oauth-authorization-server/realm");
-    // Tokens with unknown keys do not make us fetch the keys again and again.
+    // Tokens with unknown keys do not cause the keys to be fetched over and over.
     for _ in 0..3 {
         assert_eq!(ask(&issuer.token(&claims(&name))), 200);
         assert_eq!(ask(&Issuer::new("two").token(&claims(&name))), 401);
@@ -201,7 +201,7 @@ fn an_issuer_that_cannot_be_trusted_or_reached_lets_nobody_in() {
     ] {
         place.run([&["serve", "--port", "0"], wrong].concat()).ends(2);
     }
-    // Somebody else answers in its place.
+    // A server with a different issuer answers instead.
     let login = server::Server::start(|_| server::json(200, &json!({"issuer": "https://evil"})));
     let server = Server::start(&place, &["--oauth-issuer", &login.url]);
     let issuer = Issuer::new("one");
@@ -211,7 +211,7 @@ fn an_issuer_that_cannot_be_trusted_or_reached_lets_nobody_in() {
     assert_eq!(answer.status, 503, "{answer:?}");
 }
 
-/// A task belongs to its creator: for others it does not exist.
+/// A task belongs to its creator and does not exist for others.
 #[test]
 fn a_task_belongs_to_its_principal() {
     let issuer = Issuer::new("one");

@@ -1,11 +1,11 @@
-//! What the documentation shows of HTTP is what happens.
+//! Helpers that check the HTTP examples in the documentation.
 
 use serde_json::{Value, json};
 
 use super::Server;
 use crate::Place;
 
-/// A server's answer to a request that a page shows in full; `<token>` is its token.
+/// A server's answer to a request that a page shows in full; `<token>` stands for the token.
 pub(crate) fn answered(place: &Place, request: &str) -> Value {
     let server = Server::start(place, &[]);
     let (head, body) = request.split_once("\n\n").expect("head and body");
@@ -21,7 +21,7 @@ pub(crate) fn answered(place: &Place, request: &str) -> Value {
     answer.message()
 }
 
-/// What a server answers without a token.
+/// The server's answer to a request without a token.
 pub(crate) fn turned_away(place: &Place) -> Value {
     let server = Server::start(place, &[]);
     server.ask("POST").without("Authorization").body("{}").send().message()

@@ -1,4 +1,4 @@
-//! What monitoring sees: `/healthz` and `/metrics`.
+//! Monitoring endpoints: `/healthz` and `/metrics`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -9,7 +9,7 @@ use super::wire::Answer;
 use super::{ASKS, Server};
 use crate::Place;
 
-/// A family of samples: its type, and each sample by its labels.
+/// A metric family: its type, and its samples by labels.
 #[derive(Debug, Default)]
 struct Family {
     kind: String,
@@ -94,7 +94,7 @@ impl Family {
     }
 }
 
-/// Buckets are cumulative, and the last one counts everything.
+/// Asserts that buckets are cumulative, and that the last one counts everything.
 fn is_whole(family: &Family) {
     let buckets = family.samples.iter().filter(|((name, _), _)| name.ends_with("_bucket"));
     let mut buckets: Vec<(f64, f64)> = buckets
@@ -199,7 +199,7 @@ fn health_is_public_and_reveals_nothing_else() {
     assert_eq!(answer.header("cache-control"), Some("no-store"));
     assert_eq!(ask().header("Host", "evil.example").send().status, 403);
     assert_eq!(ask().header("Origin", "http://evil.example").send().status, 403);
-    // A wrong token is no reason not to answer.
+    // A wrong token does not affect the answer.
     assert_eq!(ask().header("Authorization", "Bearer wrong").send().status, 200);
     let session = server.connect("2025-06-18");
     session.tool("workflow_run", &json!({"manifest": ASKS, "wait_s": 20}));
@@ -216,7 +216,7 @@ fn a_journal_that_does_not_answer_is_unhealthy() {
     let server = Server::start(&place, &[]);
     let answer = server.ask("GET").target("/healthz").without("Authorization").send();
     assert_eq!((answer.status, answer.body.as_str()), (503, r#"{"status":"unavailable"}"#));
-    // What is known is still reported; the number of runs is not known.
+    // Known values are still reported; the number of runs is not known.
     let families = metrics(&server);
     assert_eq!(families["milepost_journal_up"].get(&[]), Some(0.0));
     assert!(!families.contains_key("milepost_runs"));

@@ -1,4 +1,4 @@
-//! Shutting a server down: what was asked before is answered.
+//! Shutting a server down: earlier requests are still answered.
 #![cfg(unix)]
 
 use std::thread;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{ASKS, QUICK, Server, Session};
 use crate::Place;
 
-/// Makes a task of a call.
+/// Calls a tool as a task.
 fn made(session: &Session<'_>, tool: &str, manifest: &str) -> Value {
     let params = json!({"name": tool, "arguments": {"manifest": manifest}, "task": {"ttl": 1000}});
     let mut result = session.call("tools/call", &params);

@@ -1,5 +1,5 @@
-//! HTTP without a library: exactly these bytes are sent, and nothing is read that was not sent. One
-//! connection per request.
+//! HTTP without a library: sends exactly the given bytes, and reads exactly what arrives. Each
+//! request has its own connection.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// When an answer that does not arrive counts as lost.
+/// How long to wait for an answer before it counts as lost.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 #[derive(Clone)]
@@ -30,13 +30,13 @@ impl Ask {
         }
     }
 
-    /// Adds a header; one of the same name is replaced.
+    /// Sets a header, replacing any of the same name.
     pub(super) fn header(mut self, name: &str, value: &str) -> Ask {
         self = self.without(name);
         self.also(name, value)
     }
 
-    /// Adds a header, even if the name occurs already.
+    /// Adds a header, even if the name is already present.
     pub(super) fn also(mut self, name: &str, value: &str) -> Ask {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
@@ -57,12 +57,12 @@ impl Ask {
         self
     }
 
-    /// Sends it and reads the answer to its end.
+    /// Sends the request and reads the complete answer.
     pub(super) fn send(self) -> Answer {
         self.open().rest()
     }
 
-    /// Sends it until nobody else uses its id.
+    /// Sends the request repeatedly until its id is not in use by another.
     pub(super) fn insist(self) -> Answer {
         loop {
             let answer = self.clone().send();
@@ -72,12 +72,12 @@ impl Ask {
         }
     }
 
-    /// Sends it and disconnects.
+    /// Sends the request and disconnects.
     pub(super) fn hang_up(self) {
         drop(self.written());
     }
 
-    /// Sends it and reads the head of the answer.
+    /// Sends the request and reads the head of the answer.
     pub(super) fn open(self) -> Opened {
         let mut reader = BufReader::new(self.written());
         let status = line(&mut reader);
@@ -100,7 +100,7 @@ impl Ask {
             head.extend([name, ": ", value, "\r\n"]);
         }
         head.extend(["Content-Length: ", &self.body.len().to_string(), "\r\n\r\n"]);
-        // A server may answer before all of it is written.
+        // A server may answer before the whole request is written.
         drop(stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&self.body)));
         stream
     }
@@ -112,7 +112,7 @@ fn line(reader: &mut impl BufRead) -> String {
     line.trim_end().to_owned()
 }
 
-/// The next chunk of a body; `None` at its end.
+/// The next chunk of a body, or `None` at its end.
 fn chunk(reader: &mut impl BufRead) -> Option<Vec<u8>> {
     let size = line(reader);
     let size = usize::from_str_radix(&size, 16).expect("the size of a chunk");
@@ -122,7 +122,7 @@ fn chunk(reader: &mut impl BufRead) -> Option<Vec<u8>> {
     (size > 0).then_some(chunk)
 }
 
-/// An answer whose body is still to come.
+/// An answer whose body has not been read yet.
 pub(super) struct Opened {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
@@ -135,7 +135,7 @@ impl Opened {
         found(&self.headers, name)
     }
 
-    /// The next message of a stream, as soon as it arrives; `None` at its end.
+    /// The next message of a stream, as soon as it arrives, or `None` at the end.
     pub(super) fn event(&mut self) -> Option<Value> {
         loop {
             let chunk = chunk(&mut self.reader)?;
@@ -179,7 +179,7 @@ impl Answer {
         found(&self.headers, name)
     }
 
-    /// Every message in it, in order.
+    /// Every message in the answer, in order.
     pub(super) fn messages(&self) -> Vec<Value> {
         let parsed = |text: &str| serde_json::from_str::<Value>(text).expect("is JSON");
         match self.header("content-type") {
@@ -192,14 +192,14 @@ impl Answer {
         }
     }
 
-    /// Its only message.
+    /// The only message in the answer.
     pub(super) fn message(&self) -> Value {
         let mut messages = self.messages();
         assert_eq!(messages.len(), 1, "{self:?}");
         messages.remove(0)
     }
 
-    /// The code of the error in it.
+    /// The error code in the answer.
     pub(super) fn code(&self) -> i64 {
         let message = self.message();
         message["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {message}"))

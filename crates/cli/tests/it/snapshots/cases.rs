@@ -1,19 +1,19 @@
-//! Which commands are run, what was done before, and what is typed meanwhile.
+//! The commands to run, their preparation, and the input typed while they run.
 
 use crate::{SLIP, SOUND};
 
-/// Fails; in another step it waits for an agent.
+/// The second step fails.
 const FAILS: &str =
     "workflow: fails\nsteps:\n  - {id: a, set: {x: 1}}\n  - {id: b, fail: no luck}\n";
 const ASKS: &str = "workflow: asks\nsteps:\n  - id: look\n    prompt: Look at it\n";
 const AGREES: &str = "workflow: agrees\nsteps:\n  - {id: ok, approve: Go on?}\n";
 const MINDS: &str = "workflow: minds\nsteps:\n  - {id: ok, approve: Go on?, on_error: continue}\n";
 const SETS: &str = "workflow: sets\nsteps:\n  - {id: a, set: {x: 1}}\nfinal_output: done\n";
-/// The only submission is refused; then a person decides.
+/// The only submission is refused, so a person has to decide.
 const STRICT: &str = "workflow: strict\nsteps:\n  - id: look\n    prompt: Look at it\n    \
      max_attempts: 1\n    output_schema: {type: object, required: [seen]}\n";
 const NAPS: &str = "workflow: naps\nsteps:\n  - {id: rest, wait: 1s}\n";
-/// Long enough to be seen on a busy machine.
+/// Waits long enough to be visible on a busy machine.
 const RESTS: &str = "workflow: rests\nsteps:\n  - {id: rest, wait: 4s}\n  \
      - {id: a, set: {x: 1}, depends_on: [rest]}\n";
 const LONG: &str =
@@ -44,7 +44,7 @@ paths:
 ";
 const SHOP: &str = include_str!("../../../../../examples/shop.yaml");
 
-/// Files that every case finds.
+/// Files that are present in every case.
 pub(super) const FILES: [(&str, &str); 15] = [
     ("sound.yaml", SOUND),
     ("sounder.yaml", "workflow: sound\nsteps: [{id: a, prompt: Look twice}]\n"),
@@ -63,15 +63,16 @@ pub(super) const FILES: [(&str, &str); 15] = [
     ("bad.toml", "confirm = 3\n"),
 ];
 
-/// A command, what was done before, and what is typed.
+/// A command, its preparation, and its input.
 pub(super) struct Case {
     pub(super) name: &'static str,
-    /// Commands; `copy a b` copies a file, `SERVER` is a server that answers.
+    /// Commands to run first; `copy a b` copies a file, and `SERVER` stands for the address of a
+    /// test server.
     pub(super) before: &'static [&'static str],
     pub(super) command: &'static str,
-    /// Standard input; on a terminal it is typed once something is asked.
+    /// Standard input; on a terminal it is typed once a question appears.
     pub(super) typed: &'static [&'static str],
-    /// It runs until it is stopped.
+    /// Whether the command runs until it is stopped.
     pub(super) serves: bool,
 }
 
@@ -89,7 +90,7 @@ const DEPOT_TWO: &str =
     "catalog import depot.yaml --vendor depot-two --title Two --base-url SERVER";
 const RUNS_DB: &str = "copy sound.yaml ../home/.local/share/milepost/runs.db";
 
-/// One case that succeeds and one that fails for each command.
+/// One success and one failure for each command.
 pub(super) const CASES: &[Case] = &[
     case("status-new", &[], ""),
     case("status-open", &["run agrees.yaml"], ""),
@@ -229,7 +230,7 @@ pub(super) const CASES: &[Case] = &[
     case("inputs-forget-invalid", &[], "inputs forget --workflow No!"),
     case("unknown-command", &[], "workfow list"),
     case("unknown-option", &[], "runs --opne"),
-    // On a terminal somebody types.
+    // Cases with input typed at a terminal.
     Case { typed: &["y"], ..case("approve-yes", &["run agrees.yaml"], "approve run_") },
     Case { typed: &["y"], ..case("reject-yes", &["run agrees.yaml"], "reject run_") },
     Case { typed: &["n"], ..case("approve-no", &["run agrees.yaml"], "approve run_") },
@@ -310,7 +311,7 @@ pub(super) const CASES: &[Case] = &[
     case("help-mcp-install", &[], "mcp install --help"),
 ];
 
-/// A file in the place of a folder.
+/// Puts a file where a folder belongs.
 const CATALOGS: &str = "copy sound.yaml ../home/.config/milepost/catalogs";
 
 /// Cases recorded on a terminal with colours and progress.

@@ -1,7 +1,7 @@
-//! What every command prints, as recorded under `tests/snapshots`: exit code, result and remarks,
-//! at 80 and at 120 columns, into a pipe and on a terminal.
+//! The output of every command, as recorded under `tests/snapshots`: exit code, result and remarks,
+//! at 80 and 120 columns, into a pipe and on a terminal.
 //!
-//! To record again: `UPDATE_EXPECT=1`.
+//! Record again with `UPDATE_EXPECT=1`.
 
 mod cases;
 
@@ -26,7 +26,8 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots")
 }
 
-/// Compares with the recording of that name; all differences are reported together at the end.
+/// Compares a text with the recording of that name; all differences are reported together at the
+/// end.
 fn compare(name: &str, told: &str, wrong: &mut Vec<String>) {
     let path = folder().join(format!("{name}.txt"));
     if std::env::var_os("UPDATE_EXPECT").is_some() {
@@ -77,7 +78,7 @@ fn described(help: &str) -> (String, Vec<(String, String)>) {
     (first, entries)
 }
 
-/// The long help of a command begins with the description in the list above it.
+/// The long help of a command begins with its description in the parent's list.
 #[test]
 fn every_help_begins_with_its_own_description() {
     let place = Place::new();
@@ -123,7 +124,7 @@ fn the_help_of_every_command() {
     settle(&wrong);
 }
 
-/// How the commands of a case ended in the recordings: into a pipe and on a terminal.
+/// The exit codes of a case in the recordings, into a pipe and on a terminal.
 fn exits(name: &str) -> Vec<i32> {
     let read = |kind: &str| std::fs::read_to_string(folder().join(format!("{kind}/{name}.txt")));
     let texts = ["pipe", "terminal"].map(|kind| read(kind).expect("it was recorded"));
@@ -131,7 +132,7 @@ fn exits(name: &str) -> Vec<i32> {
     lines.filter_map(|line| line.strip_prefix("-- exit ")?.parse().ok()).collect()
 }
 
-/// Every command is run so that it succeeds, and so that it fails.
+/// Every command has a case that succeeds and a case that fails.
 #[test]
 fn no_command_is_left_out() {
     let place = Place::new();
@@ -143,10 +144,10 @@ fn no_command_is_left_out() {
             let rest = case.command.strip_prefix(&*path_words);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
         };
-        // `runs` and `mcp` have subcommands and also do something themselves.
+        // `runs` and `mcp` have subcommands but also work on their own.
         let does = inner.is_empty() || matches!(&*path_words, "runs" | "mcp");
         if does {
-            // A subcommand does not count for its parent.
+            // A case for a subcommand does not count for its parent.
             let below = |case: &&Case| {
                 let mut inner = inner.iter().map(|path| path.join(" "));
                 !inner.any(|inner| case.command.starts_with(&inner))
@@ -167,7 +168,7 @@ fn no_command_is_left_out() {
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
-/// The page with the help of every command.
+/// The reference page contains the help of every command.
 #[test]
 fn the_reference_is_the_help_of_every_command() {
     let place = Place::new();
@@ -197,7 +198,7 @@ fn the_reference_is_the_help_of_every_command() {
     assert!(there == page, "docs/reference.md is not what the commands say: UPDATE_EXPECT=1");
 }
 
-/// Replaces what differs from one run to the next.
+/// Replaces text that differs from one run to the next.
 fn settled(place: &Place, text: &str) -> String {
     let text = text.replace(env!("CARGO_BIN_EXE_milepost"), "/usr/bin/milepost");
     let mut text = text.replace(&*place.root.path().to_string_lossy(), "~");
@@ -218,7 +219,7 @@ fn settled(place: &Place, text: &str) -> String {
     };
     let lines = text.lines().map(|line| match timed(line) {
         true if line.starts_with("HTTP ") => "HTTP 000 · 0 ms".to_owned(),
-        // Free disk space may have more or fewer digits.
+        // The number of digits of the free disk space may vary.
         true if line.contains(" MiB are free") => {
             let (before, after) = line.split_once(" MiB are free").unwrap_or((line, ""));
             let before = before.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -251,7 +252,7 @@ fn server() -> &'static Server {
     })
 }
 
-/// A folder in which the preparations of a case were made.
+/// A folder in which the preparation commands of a case were run.
 fn prepared(before: &[&str]) -> Place {
     let place = Place::with(&FILES);
     for command in before {
@@ -266,8 +267,8 @@ fn prepared(before: &[&str]) -> Place {
     place
 }
 
-/// The command of a case, with the existing run instead of `run_`, and the first version of a
-/// workflow instead of `FIRST`.
+/// The arguments of a case, with `run_` replaced by the existing run and `FIRST` by the first
+/// version of a workflow.
 fn arguments(place: &Place, command: &str) -> Vec<String> {
     let words = command.split(' ').filter(|word| !word.is_empty());
     let run = || {
@@ -287,7 +288,7 @@ fn arguments(place: &Place, command: &str) -> Vec<String> {
     words.map(word).collect()
 }
 
-/// Several cases in parallel: most of their time is the start of processes.
+/// Runs several cases in parallel, because most of their time is spent starting processes.
 fn each<C: Sync>(cases: &[C], work: impl Fn(&C, &mut Vec<String>) + Sync) {
     let wrong = std::thread::scope(|scope| {
         let parts = cases.chunks(cases.len().div_ceil(HANDS)).map(|part| {
@@ -304,14 +305,14 @@ fn each<C: Sync>(cases: &[C], work: impl Fn(&C, &mut Vec<String>) + Sync) {
     settle(&wrong);
 }
 
-/// So that no new token has to be reported each time.
+/// A fixed token, so that the server does not generate and print a new one each time.
 const TOKEN: (&str, &str) = ("MILEPOST_TOKEN", "0123456789abcdef0123456789abcdef");
 /// How long a server runs, in seconds.
 const SERVED: &str = "3";
-/// Lines of a result that are kept.
+/// The number of lines kept of a result.
 const LINES: usize = 120;
 
-/// The output, cut after more lines than anybody reads.
+/// The output, truncated to a readable length.
 fn cut(text: &str) -> String {
     if text.is_empty() {
         return String::new();
@@ -330,7 +331,7 @@ fn output_into_a_pipe() {
         let mut all = String::new();
         for width in WIDTHS {
             let place = prepared(case.before);
-            // The tests may run in a terminal; these commands have none.
+            // The tests may run in a terminal, but these commands must not have one.
             let mut ran = std::process::Command::new("setsid");
             ran.arg("--wait");
             if case.serves {
@@ -349,19 +350,18 @@ fn output_into_a_pipe() {
     });
 }
 
-/// How much of a terminal's abilities is used.
+/// How many of a terminal's capabilities are used.
 #[cfg(target_os = "linux")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Look {
-    /// Plain text.
     Plain,
-    /// Text in colours.
     Coloured,
-    /// Colours and a spinner while something is in progress.
+    /// Colours and a progress spinner.
     Whole,
 }
 
-/// The output of a case on a terminal made by `script`: results and remarks arrive as one stream.
+/// The output of a case on a terminal created by `script`, where results and remarks arrive as one
+/// stream.
 #[cfg(target_os = "linux")]
 fn on_terminal(case: &Case, width: &str, look: Look) -> (Place, Ran) {
     let place = prepared(case.before);
@@ -407,8 +407,8 @@ fn output_on_a_terminal() {
     });
 }
 
-/// The same with everything that a terminal can show: colours, and a spinner while something is in
-/// progress. Successive states of a line are recorded below each other.
+/// Uses everything a terminal can show: colours and a progress spinner. Successive states of a line
+/// are recorded one below the other.
 #[cfg(target_os = "linux")]
 #[test]
 fn output_on_a_terminal_with_colours() {
@@ -424,7 +424,6 @@ fn output_on_a_terminal_with_colours() {
     });
 }
 
-/// Cases by their names.
 #[cfg(target_os = "linux")]
 fn named(names: &[&str]) -> Vec<&'static Case> {
     let cases: Vec<&Case> = CASES.iter().filter(|case| names.contains(&case.name)).collect();
@@ -432,7 +431,7 @@ fn named(names: &[&str]) -> Vec<&'static Case> {
     cases
 }
 
-/// Colours are added to the text, and carry no meaning themselves.
+/// Colours only decorate the text; they carry no meaning.
 #[cfg(target_os = "linux")]
 #[test]
 fn colours_are_all_that_differs() {
@@ -449,7 +448,7 @@ fn colours_are_all_that_differs() {
     });
 }
 
-/// On a narrow terminal, prose is wrapped between words, and nothing that is meant to be copied is.
+/// On a narrow terminal, prose is wrapped between words, but text meant to be copied is not.
 #[cfg(target_os = "linux")]
 #[test]
 fn output_on_a_narrow_terminal() {
@@ -462,7 +461,7 @@ fn output_on_a_narrow_terminal() {
     });
 }
 
-/// `x is no y` is not how people say that something is not what it should be.
+/// `x is no y` is not idiomatic; messages must say `x is not a y`.
 #[test]
 fn messages_are_in_plain_english() {
     let mut odd = Vec::new();
@@ -477,7 +476,7 @@ fn messages_are_in_plain_english() {
     assert!(odd.is_empty(), "{}", odd.join("\n"));
 }
 
-/// Each state of a line on a line of its own, however often the spinner turned.
+/// Puts each state of a line on its own line, ignoring how often the spinner turned.
 fn turned(text: &str) -> String {
     let turns = |c: char| ('\u{2801}'..='\u{28ff}').contains(&c);
     let mut lines: Vec<String> = Vec::new();
@@ -490,7 +489,7 @@ fn turned(text: &str) -> String {
             };
             let digits = rest.trim_end().chars().map(|c| if c.is_ascii_digit() { '0' } else { c });
             let shown = format!("~{}", digits.collect::<String>());
-            // A slow machine shows progress where a fast one is already done.
+            // A slow machine shows progress where a fast one has already finished.
             if lines.last() != Some(&shown) && shown.contains("waits") {
                 lines.push(shown);
             }

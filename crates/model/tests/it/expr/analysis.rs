@@ -1,4 +1,4 @@
-//! What is known about an expression before it is evaluated.
+//! Static analysis of expressions.
 
 use std::fmt::Write as _;
 

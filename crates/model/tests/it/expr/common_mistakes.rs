@@ -1,7 +1,7 @@
-//! What is said about text that is no expression: `common_mistakes.txt` holds one case a line.
+//! Error messages for invalid expressions: `common_mistakes.txt` contains one case per line.
 //!
-//! Below it stand the text the error is about and its message, the help, and what applying the
-//! suggested replacements until none is left makes of it.
+//! Each case is followed by the text that the error points to and its message, the help, and the
+//! result of applying the suggested replacements until none is left.
 
 use expect_test::expect_file;
 use milepost_model::expr::Expr;
@@ -30,13 +30,13 @@ fn table() {
     expect_file!["./common_mistakes.txt"].assert_eq(&(out.join("\n") + "\n"));
 }
 
-/// Lowercase, no final stop.
+/// Asserts that a message starts in lowercase and has no final full stop.
 fn assert_wording(message: &str) {
     assert!(!message.ends_with('.'), "{message}");
     assert!(!message.starts_with(|first: char| first.is_uppercase()), "{message}");
 }
 
-/// The text after its replacements; those that are suggested must lead to a text that parses.
+/// The text after its replacements; suggested replacements must result in a text that parses.
 fn mended(source: &str) -> String {
     let mut text = source.to_owned();
     for _ in 0..8 {

@@ -1,7 +1,7 @@
-//! The official CEL conformance cases of the sections our subset claims.
+//! The official CEL conformance cases for the sections that our subset covers.
 //!
 //! `cel-expected-failures.txt` lists every case in which the language differs on purpose. The list
-//! is strict: a failure that is not on it fails the test, and so does a case on it that passes.
+//! is strict: an unlisted failure fails the test, and so does a listed case that passes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ fn corpus() -> Option<PathBuf> {
     ancestors.find_map(|directory| inside(&directory.join("shared/corpus")))
 }
 
-/// Case name to reason.
+/// Expected failures, as case name to reason.
 fn expected_failures() -> BTreeMap<&'static str, &'static str> {
     EXPECTED_FAILURES
         .lines()
@@ -86,14 +86,14 @@ fn run(case: &Json) -> Result<(), String> {
         Ok::<_, String>(expr.eval(&scope, &mut Fuel::default()))
     };
     let Some(value) = case.get("value") else {
-        // A source that does not parse has not shown that its evaluation fails.
+        // A source that does not parse does not prove that its evaluation fails.
         return match evaluate(source)? {
             Ok(found) => Err(format!("an error was expected, found {found:?}")),
             Err(_) => Ok(()),
         };
     };
-    // JSON has neither bytes nor types: they are asked for in the language itself. The line break
-    // ends a comment the case may end in.
+    // JSON has neither bytes nor types, so they are compared within the language itself. The line
+    // break terminates a comment at the end of the case.
     let (source, expected) = if let Some(bytes) = value.get("bytesValue") {
         (format!("base64({source}\n)"), bytes.clone())
     } else if let Some(name) = value.get("typeValue") {
@@ -115,7 +115,7 @@ fn bindings(case: &Json) -> Result<Map<String, Json>, String> {
     bindings.iter().map(|(name, bound)| Ok((name.clone(), plain(&bound["value"])?))).collect()
 }
 
-/// A value in the protobuf form of the corpus as the JSON it stands for.
+/// Converts a value from the corpus's protobuf form to plain JSON.
 fn plain(value: &Json) -> Result<Json, String> {
     let (kind, inner) = value.as_object().and_then(|value| value.iter().next()).unwrap();
     Ok(match kind.as_str() {
@@ -148,7 +148,7 @@ fn plain(value: &Json) -> Result<Json, String> {
     })
 }
 
-/// Equality that tells integers and floating-point numbers apart, and minds no order of keys.
+/// Equality that distinguishes integers from floating-point numbers and ignores the order of keys.
 fn same(found: &Json, expected: &Json) -> bool {
     match (found, expected) {
         (Json::Number(found), Json::Number(expected)) => {

@@ -1,4 +1,4 @@
-//! The same evaluation gives the same bytes in every process.
+//! The same evaluation yields the same bytes in every process.
 
 use std::process::Command;
 

@@ -1,6 +1,7 @@
-//! What expressions yield: `language.txt` holds one case a line, its result indented below.
+//! Results of expressions: `language.txt` contains one case per line, with its result indented
+//! below.
 //!
-//! `UPDATE_EXPECT=1` writes the results anew; the difference is then reviewed like code.
+//! `UPDATE_EXPECT=1` rewrites the results; the difference is then reviewed like code.
 
 use expect_test::expect_file;
 

@@ -1,4 +1,4 @@
-//! Every evaluation ends soon, and hostile sources are refused or evaluated without harm.
+//! Every evaluation ends quickly, and hostile sources are refused or evaluated without harm.
 
 use std::time::{Duration, Instant};
 
@@ -61,7 +61,7 @@ fn doubling_text_runs_out_of_fuel() {
 
 #[test]
 fn doubling_values_is_refused() {
-    // Shared structure is cheap to build, and unfolds only when it becomes JSON.
+    // Shared structure is cheap to build, and is only expanded when converted to JSON.
     let mut source = "'0123456789'".to_owned();
     for _ in 0..40 {
         source = format!("[{source}].map(x, [x, x])[0]");
@@ -163,7 +163,7 @@ fn results_have_a_greatest_depth() {
     assert!(matches!(refused, Err(EvalErrorKind::BadJson { .. })));
 }
 
-/// Sources as long as a source may be, of each construct that repeats.
+/// Repeats each construct up to the maximum length of a source.
 #[test]
 fn hostile_sources_do_no_harm() {
     let fill = |unit: &str| unit.repeat(SOURCE_BYTES_MAX / unit.len() - 2);
@@ -212,7 +212,7 @@ fn hostile_sources_do_no_harm() {
     assert!(run("a".to_owned() + &fill(".b")).starts_with("`a` has no `b`"));
 }
 
-/// A small stack: callers run on threads whose size is not ours to choose.
+/// Uses a small stack, because callers run on threads whose stack size we do not control.
 #[test]
 fn the_deepest_nesting_fits_a_small_stack() {
     let units = [

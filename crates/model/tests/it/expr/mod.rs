@@ -13,7 +13,7 @@ mod template;
 use milepost_model::expr::{Expr, Fuel, MapScope, Outcome, Scope};
 use serde_json::{Value as Json, json};
 
-/// The data most tests look at.
+/// The data that most tests use.
 fn data() -> Json {
     json!({
         "inputs": {

@@ -1,4 +1,4 @@
-//! Arbitrary text is parsed and evaluated without a panic, and every span lies on its text.
+//! Arbitrary text is parsed and evaluated without a panic, and every span lies within its text.
 
 use milepost_model::expr::{EvalError, Expr, Fuel, Kind, SyntaxError};
 use milepost_model::template::{Template, bare_braces};
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::{data, scope_of};
 
-/// Pieces that make text which parses often enough to reach the evaluator.
+/// Fragments that produce text which parses often enough to reach the evaluator.
 const PIECES: &[&str] = &[
     "inputs",
     "steps",

@@ -1,4 +1,4 @@
-//! The valid documents that are broken.
+//! The valid documents to break.
 
 use std::sync::OnceLock;
 
@@ -14,7 +14,7 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// The hash of its plan.
+    /// The hash of the document's plan.
     pub(super) fn hash(&self) -> Option<String> {
         let hash = || plan::hash(&super::read(&self.text, self.format));
         self.hash.get_or_init(hash).clone()
@@ -27,7 +27,7 @@ macro_rules! bases {
     };
 }
 
-/// Every document, and those that are affected most by line ends once more with CRLF.
+/// Every document; those most affected by line endings are repeated with CRLF.
 pub(super) fn all() -> Vec<Base> {
     let documents = bases![
         "refund.yaml" false,

@@ -1,4 +1,4 @@
-//! What holds of every single fix, over all mutants.
+//! Properties of every single fix, over all mutants.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ fn fixes(document: &Document) -> impl Iterator<Item = (&Violation, &Fix)> {
     document.violations.iter().filter_map(|one| Some((one, one.fix.as_ref()?)))
 }
 
-/// In range, on character boundaries, in order and apart.
+/// Checks that edits are in range, on character boundaries, ordered and disjoint.
 fn well_formed(text: &str, fix: &Fix) -> Result<(), String> {
     if fix.edits.is_empty() {
         return Err("no edit".into());
@@ -30,7 +30,7 @@ fn well_formed(text: &str, fix: &Fix) -> Result<(), String> {
     Ok(())
 }
 
-/// What is outside the edits, in order.
+/// The text outside the edits, in order.
 fn outside(text: &str, fix: &Fix) -> String {
     let mut kept = String::new();
     let mut from = 0;
@@ -41,7 +41,7 @@ fn outside(text: &str, fix: &Fix) -> String {
     kept + &text[from..]
 }
 
-/// The patch says of the data what the edits say of the text.
+/// Checks that the patch changes the data exactly as the edits change the text.
 fn patch_is_edit(document: &Document, fix: &Fix, after: &Document) -> Result<(), String> {
     let Some(before) = document.parsed() else { return Ok(()) };
     let after = after.parsed().ok_or("the mended text does not parse")?;
@@ -49,7 +49,7 @@ fn patch_is_edit(document: &Document, fix: &Fix, after: &Document) -> Result<(),
     if patched == after { Ok(()) } else { Err(format!("patch {:?}", fix.patch)) }
 }
 
-/// Errors by rule and pointer; a fix may uncover what lies below its own place, nothing else.
+/// Errors by rule and pointer. A fix may uncover errors below its own place, but nothing else.
 fn errors(document: &Document) -> HashSet<(&'static str, String)> {
     let errors = document.violations.iter().filter(|one| one.severity.name() == "error");
     errors.map(|one| (one.rule.name(), one.path.clone())).collect()
@@ -115,8 +115,8 @@ fn every_fix_does_what_it_says_and_no_more() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Whatever is cut out of a document and whatever is put there instead: no panic, and every
-    /// fix is one that can be applied.
+    /// Whatever is cut from a document or inserted into it, nothing panics and every fix can be
+    /// applied.
     #[test]
     fn anything_may_happen_to_a_text(
         document in 0..9_usize,

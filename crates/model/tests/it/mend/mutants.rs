@@ -1,4 +1,4 @@
-//! All mutants: every change on every document, some of them two changes at once.
+//! All mutants: every change to every document, some of them two changes at once.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -7,7 +7,7 @@ use super::bases::Base;
 use super::random::Random;
 use super::{read, shapes, slips, typos};
 
-/// A document that was valid before something happened to it.
+/// A formerly valid document that has been broken.
 pub(super) struct Mutant {
     pub(super) base: usize,
     pub(super) kinds: Vec<&'static str>,
@@ -15,7 +15,7 @@ pub(super) struct Mutant {
 }
 
 impl Mutant {
-    /// What it counts as.
+    /// The category in which the mutant is counted.
     pub(super) fn kind(&self) -> &'static str {
         match self.kinds.as_slice() {
             [kind] => kind,
@@ -25,12 +25,12 @@ impl Mutant {
 }
 
 const SEED: u64 = 0x6d69_6c65_706f_7374;
-/// Tries of one change on one document; several give the same text or leave it valid.
+/// Attempts per change and document; several yield the same text or leave it valid.
 const TRIES: usize = 2;
-/// Typos are the larger part of what people do.
+/// More attempts for typos, which are the most common mistakes.
 const TYPO_TRIES: usize = 4;
 
-/// The documents and their mutants, made once for all tests.
+/// The documents and their mutants, generated once for all tests.
 pub(super) fn shared() -> &'static (Vec<Base>, Vec<Mutant>) {
     static SHARED: LazyLock<(Vec<Base>, Vec<Mutant>)> = LazyLock::new(|| {
         let bases = super::bases::all();
@@ -57,13 +57,13 @@ fn all(bases: &[Base]) -> Vec<Mutant> {
         }
     }
     let single = brood.mutants.len();
-    // One in seven has a second fault of another kind.
+    // About one in seven gets a second fault of another kind.
     while (brood.mutants.len() - single) * 100 < brood.mutants.len() * 15 {
         let Some(first) = random.pick(&brood.mutants[..single]) else { break };
         let (index, kind, text) = (first.base, first.kinds[0], first.text.clone());
         let Some((second, change, _)) = random.pick(&changes) else { break };
         let base = &bases[index];
-        // A change that does no harm on its own would stay in the text.
+        // A change that is harmless on its own would remain in the text.
         let alone = change(base, &base.text, &mut random.clone());
         let harmless = alone.is_none_or(|alone| read(&alone, base.format).is_valid());
         if *second == kind || harmless {
@@ -83,7 +83,7 @@ struct Brood<'b> {
 }
 
 impl Brood<'_> {
-    /// Keeps what is new and really broken.
+    /// Keeps a mutant if it is new and really invalid.
     fn keep(&mut self, base: usize, kinds: Vec<&'static str>, text: String) {
         let broken = !read(&text, self.bases[base].format).is_valid();
         if broken && self.seen.insert(text.clone()) {

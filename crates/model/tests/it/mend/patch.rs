@@ -1,4 +1,4 @@
-//! JSON Patch (RFC 6902), as much of it as fixes use.
+//! The parts of JSON Patch (RFC 6902) that fixes use.
 
 use serde_json::Value;
 

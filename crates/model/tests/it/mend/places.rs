@@ -1,4 +1,4 @@
-//! Where an error inside a string is, whatever style the string is written in.
+//! The position of an error inside a string, whatever the style of the string.
 
 use milepost_model::document::Document;
 use milepost_syntax::source::Format;
@@ -8,10 +8,10 @@ use regex::Regex;
 use super::typos::{regex, spliced};
 use super::{bases, read};
 
-/// A name that no document has.
+/// A name that occurs in no document.
 const NOBODY: &str = "nobody";
 
-/// Where the unknown name was found.
+/// The offsets at which the unknown name was found.
 fn places(document: &Document) -> Vec<usize> {
     let unknown = document.violations.iter().filter(|one| one.rule.name() == "unknown-name");
     let named = unknown.filter(|one| one.message.contains(NOBODY));
@@ -39,7 +39,7 @@ fn check(scalar: &str) {
     for newline in ["\n", "\r\n"] {
         let text = format!("workflow: a\nsteps:\n  - id: b\n    prompt: {scalar}\n  # the end\n");
         let text = text.replace('\n', newline);
-        // Each under a name of its own: one that is read twice is told once.
+        // Uses a different name each time, because a name that is read twice is reported once.
         let mut letters = 'a'..='z';
         let text = regex(NOBODY).replace_all(&text, |_: &regex::Captures<'_>| {
             format!("{NOBODY}{}", letters.next().expect("few names"))
@@ -87,7 +87,7 @@ fn flow_and_json() {
     }
 }
 
-/// The text in single quotes: a line break is written as an empty line.
+/// The text in single quotes, where a line break is written as an empty line.
 fn single_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''").replace('\n', "\n\n      "))
 }
@@ -105,7 +105,7 @@ proptest! {
         after in "[a-z'\"\\\\ é#:-]{0,6}",
     ) {
         let text = format!("x{before} ${{{{ inputs.nobody }}}}{after}x");
-        // Blanks beside a line break fold away in single quotes.
+        // In single quotes, whitespace next to a line break is folded away.
         let text = regex(" *\n *").replace_all(&text, "\n").into_owned();
         let double = serde_json::Value::from(text.as_str()).to_string();
         for scalar in [double, single_quoted(&text), literal(&text)] {

@@ -1,4 +1,4 @@
-//! A small generator of numbers, the same on every machine.
+//! A small random number generator that behaves the same on every machine.
 
 /// `SplitMix64`.
 #[derive(Clone)]
@@ -17,12 +17,12 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`, which is not 0.
+    /// A number below `end`, which must not be 0.
     pub(super) fn below(&mut self, end: usize) -> usize {
         (self.next() % end as u64) as usize
     }
 
-    /// One of several, or none of none.
+    /// One of the items, or `None` if there are none.
     pub(super) fn pick<'i, T>(&mut self, items: &'i [T]) -> Option<&'i T> {
         if items.is_empty() { None } else { items.get(self.below(items.len())) }
     }

@@ -1,4 +1,4 @@
-//! Where nobody can say what was meant, no fix is offered.
+//! Where the intention is ambiguous, no fix is offered.
 
 use milepost_syntax::source::Format;
 
@@ -6,7 +6,7 @@ use super::read;
 
 const HEAD: &str = "workflow: restraint\ninputs:\n  order: {type: string}\nsteps:\n";
 
-/// The document has an error, and nothing in it is changed by a guess.
+/// Asserts that the document has an error, and that no fix guesses.
 #[track_caller]
 fn check(text: &str) {
     let text = if text.starts_with("  -") { format!("{HEAD}{text}") } else { text.to_owned() };
@@ -17,7 +17,7 @@ fn check(text: &str) {
 
 #[test]
 fn declaration_or_reference() {
-    // Two places read `total`: `totl` may well be the slip.
+    // Two places read `total`, so `totl` may well be the typo.
     check(concat!(
         "  - {id: b, set: {totl: \"${{ inputs.order }}\"}}\n",
         "  - {id: c, run: x y, with: {a: \"${{ steps.b.output.total }}\"}}\n",

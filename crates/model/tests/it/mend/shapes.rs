@@ -1,4 +1,4 @@
-//! Keys in the wrong map, ids in the wrong case, and faults that run through a whole document.
+//! Keys in the wrong map, ids in the wrong case, and faults that affect a whole document.
 
 use std::sync::LazyLock;
 
@@ -23,7 +23,7 @@ pub(super) const CHANGES: &[(&str, Change)] = &[
     ("whole: glued colons", |base, text, _| whole(base, text, Format::Yaml, glued)),
 ];
 
-/// Maps whose keys stray into the map around them.
+/// Maps whose keys tend to end up in the enclosing map.
 const PARENTS: &str = "retry|validate|select|join|loop|promptBlocks|repeat|budget|approve";
 
 static FLOW: LazyLock<Regex> =
@@ -31,7 +31,7 @@ static FLOW: LazyLock<Regex> =
 static BLOCK: LazyLock<Regex> =
     LazyLock::new(|| regex(&format!(r#"(?m)^( *)"?(?:{PARENTS})"?: ?\{{?\r?$"#)));
 
-/// `retry: {max_attempts: 3, max: 9s}` with one of the two beside it.
+/// Moves one key of `retry: {max_attempts: 3, max: 9s}` out of the map, next to it.
 fn up_from_flow(text: &str, random: &mut Random) -> Option<String> {
     let found: Vec<regex::Captures<'_>> = FLOW.captures_iter(text).collect();
     let map = random.pick(&found)?;
@@ -57,7 +57,7 @@ fn up_from_flow(text: &str, random: &mut Random) -> Option<String> {
     Some(spliced(text, at.range(), &with))
 }
 
-/// The same in block style: one line of the map, one level further out.
+/// The same in block style: moves one line of the map one level out.
 fn up_from_block(base: &Base, text: &str, random: &mut Random) -> Option<String> {
     let json = base.format == Format::Json;
     let found: Vec<regex::Captures<'_>> = BLOCK.captures_iter(text).collect();
@@ -88,7 +88,7 @@ fn up_from_block(base: &Base, text: &str, random: &mut Random) -> Option<String>
     let pair = line.trim().trim_end_matches(',');
     let comma = if json { "," } else { "" };
     let mut body = spliced(text, range.clone(), "");
-    // The last property has no comma behind it, so the one before it loses its own.
+    // The last property has no trailing comma, so the one before it loses its own.
     if json && stray == children.len() - 1 {
         let before = body[..range.start].trim_end().len();
         body.replace_range(before - 1..before, "");
@@ -97,7 +97,7 @@ fn up_from_block(base: &Base, text: &str, random: &mut Random) -> Option<String>
     Some(body)
 }
 
-/// Keys that went one level too deep, or into a map beside their own.
+/// Moves keys one level too deep, or into an adjacent map.
 fn down(_: &Base, text: &str, random: &mut Random) -> Option<String> {
     const PLACES: &[(&str, &str)] = &[
         (r"    timeout: 30s(\r?\n)    retry:\r?\n", "    retry:$1      timeout: 30s$1"),
@@ -142,7 +142,7 @@ fn down(_: &Base, text: &str, random: &mut Random) -> Option<String> {
     Some(spliced(text, captures.get(0)?.range(), &with))
 }
 
-/// `id: decide` as `id: Decide`, and every mention of it the same.
+/// Turns `id: decide` into `id: Decide`, along with every reference to it.
 fn upper_case(_: &Base, text: &str, random: &mut Random) -> Option<String> {
     let ids = regex(r#"\bid"?: "?([a-z][a-z-]+)\b"#);
     let found: Vec<&str> =

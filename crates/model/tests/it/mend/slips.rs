@@ -1,4 +1,4 @@
-//! The habits of other languages and tools, as models bring them along.
+//! Habits from other languages and tools, as models exhibit them.
 
 use milepost_syntax::source::Format;
 
@@ -14,7 +14,7 @@ macro_rules! slips {
     };
 }
 
-/// Which documents a slip can happen in.
+/// The documents in which a mistake can occur.
 #[derive(Clone, Copy, PartialEq)]
 enum Only {
     All,
@@ -207,7 +207,7 @@ pub(super) const CHANGES: &[(&str, Change)] = slips![
         r#"("[a-z_]+": "[A-Za-z ]*",)( |\r?\n *)"# => "$1 $1$2";
 ];
 
-/// One of the rewritings at one of the places where it fits.
+/// Applies one of the rewrites at one of the places where it fits.
 fn rewritten(
     base: &Base,
     text: &str,

@@ -1,4 +1,4 @@
-//! Wrong letters: in keys, in words of a closed list, in names that refer to something.
+//! Typos in keys, in keywords, and in names that refer to something.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex};
@@ -8,7 +8,7 @@ use regex::Regex;
 use super::bases::Base;
 use super::random::Random;
 
-/// A change of a text, or none when there is nothing to change.
+/// Changes a text, or returns `None` if there is nothing to change.
 pub(super) type Change = fn(&Base, &str, &mut Random) -> Option<String>;
 
 pub(super) const CHANGES: &[(&str, Change)] = &[
@@ -23,8 +23,8 @@ pub(super) const CHANGES: &[(&str, Change)] = &[
     ("root: typo in a path", |_, text, random| path(text, random, &PATH_ROOTS)),
 ];
 
-/// Words that are keys of ours; the same words as names of an author's own are left alone by the
-/// rule that a mutant has to be invalid.
+/// Words that are keys of the language. Names of the author's that happen to be the same are
+/// excluded by the rule that a mutant must be invalid.
 const KEYS: &[&str] = &[
     "workflow",
     "title",
@@ -164,7 +164,7 @@ const KEYS: &[&str] = &[
 ];
 
 static KEY: LazyLock<Regex> = LazyLock::new(|| regex(r#"(?m)(^|[\s{,"])([A-Za-z_]+)"?:(?:\s|$)"#));
-/// Where maps begin whose keys are the author's own.
+/// Where maps begin whose keys are chosen by the author.
 static OPAQUE: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r#"\b(?:with|headers|set|provider_args|final_output|output_schema|form|schema|body|"#,
@@ -190,7 +190,7 @@ static PATH_NAMES: LazyLock<Regex> =
 static PATH_ROOTS: LazyLock<Regex> =
     LazyLock::new(|| regex(r"\b(steps|inputs|output|status)(?:\.|\[|\b ==)"));
 
-/// A pattern, compiled once: that takes longer than to read a document.
+/// Caches compiled patterns, because compiling takes longer than parsing a document.
 pub(super) fn regex(pattern: &str) -> Regex {
     static KNOWN: LazyLock<Mutex<HashMap<String, Regex>>> = LazyLock::new(Mutex::default);
     let mut known = KNOWN.lock().expect("nothing panics under this lock");
@@ -271,7 +271,7 @@ fn delete(word: &str, random: &mut Random) -> Option<String> {
     Some(spliced(word, at..at + 1, ""))
 }
 
-/// A slip of the finger: the letter twice, or a neighbour on the keyboard beside it.
+/// Doubles a letter, or inserts a neighbouring key of the keyboard.
 fn insert(word: &str, random: &mut Random) -> Option<String> {
     let at = random.below(word.len());
     let letter = &word[at..=at];
@@ -302,7 +302,7 @@ fn neighbour(letter: &str, random: &mut Random) -> Option<String> {
     random.pick(&beside).map(|other| (*other).to_owned())
 }
 
-/// `depends_on` as `dependsOn`, `depends-on`, `DEPENDS_ON`, `DependsOn` or `dependson`.
+/// Respells `depends_on` as `dependsOn`, `depends-on`, `DEPENDS_ON`, `DependsOn` or `dependson`.
 fn respell(word: &str, random: &mut Random) -> Option<String> {
     let mut parts: Vec<String> = vec![String::new()];
     for letter in word.chars() {

@@ -1,4 +1,4 @@
-//! Rows that are not as they were written: the run is set aside, and all others go on.
+//! Rows that were tampered with: the run is quarantined, and all others continue.
 
 use std::fs;
 use std::path::Path;
@@ -13,14 +13,15 @@ use rusqlite::Connection;
 
 use super::{Now, append, begun, end, event, fresh, id, new_run, open, texts};
 
-/// Changes the database behind the program's back.
+/// Changes the database without the program's knowledge.
 fn sql(root: &Path, statement: &str) {
     let db = Connection::open(root.join("runs.db")).expect("opens");
     db.execute_batch("PRAGMA foreign_keys = OFF").expect("sets");
     assert_ne!(db.execute(statement, []).expect(statement), 0, "{statement} changes something");
 }
 
-/// Two runs of five events, the first of which something is done to; where its journal breaks.
+/// Creates two runs of five events, applies the statement, and returns where the journal of the
+/// first one breaks.
 fn broken_at(statement: &str) -> u64 {
     let (root, runs) = fresh();
     let [broken, whole] = [(); 2].map(|()| {
@@ -35,7 +36,7 @@ fn broken_at(statement: &str) -> u64 {
         unreachable!("{error:?}")
     };
     assert_eq!(run, broken.run);
-    // The mark is made behind this write, at the latest.
+    // The run is quarantined after this write at the latest.
     runs.append_now(append(&whole, 5, &["six"])).expect("appends");
     let error = runs.append_now(append(&broken, 5, &["six"])).expect_err("is set aside");
     let aside = matches!(
@@ -74,7 +75,7 @@ fn a_removed_event() {
 fn an_added_event() {
     let add = "INSERT INTO events(run, seq, at_ms, kind, data, mac) ";
     assert_eq!(broken_at(&format!("{add} VALUES (1, 6, 1, 'approved', x'00', zeroblob(16))")), 6);
-    // As it is, but of another run or at another place.
+    // Unmodified copies, but for another run or at another position.
     let copy = "at_ms, kind, data, mac FROM events";
     assert_eq!(broken_at(&format!("{add} SELECT 1, 6, {copy} WHERE run = 2 AND seq = 5")), 6);
     assert_eq!(broken_at(&format!("{add} SELECT 1, 6, {copy} WHERE run = 1 AND seq = 2")), 6);
@@ -190,7 +191,7 @@ fn a_forged_message_is_never_taken_up() {
         &format!("{add} VALUES ('forged', 1, 1, 'approved', zeroblob(16))")
             .replace("'approved'", "CAST('approved' AS BLOB)"),
     );
-    // A real one under another id, and for another run.
+    // Copies of a real message under another id, and for another run.
     sql(root.path(), &format!("{add} SELECT 'copy', 1, at_ms, data, mac FROM inbox WHERE key = 1"));
     sql(
         root.path(),
@@ -201,7 +202,7 @@ fn a_forged_message_is_never_taken_up() {
     assert_eq!((pending.messages, pending.forged), (vec![real], 2));
     let pending = runs.pending(&other.run).expect("reads");
     assert_eq!((pending.messages.len(), pending.forged), (0, 1));
-    // They are out of the way behind the next write, and nobody answered them.
+    // Forged messages are removed after the next write, and were never answered.
     runs.append_now(append(&lease, 1, &["x"])).expect("appends");
     assert_eq!(runs.pending(&lease.run).expect("reads").forged, 0);
     assert_eq!(runs.runs_with_pending().expect("reads"), [lease.run]);
@@ -219,7 +220,7 @@ fn a_forged_answer_is_none() {
     assert_eq!(runs.answer(&id).expect("reads"), None);
 }
 
-/// What can be had of some runs in a file that may be damaged anywhere.
+/// Counts the intact runs in a file that may be damaged anywhere.
 fn survey(root: &Path, all: &[(RunId, Vec<String>)]) -> Result<(usize, CheckReport), RunsError> {
     let runs = Runs::open(root, OpenOptions::default())?;
     let mut whole = 0;
@@ -233,7 +234,7 @@ fn survey(root: &Path, all: &[(RunId, Vec<String>)]) -> Result<(usize, CheckRepo
             Err(RunsError::Journal(JournalError::Corrupt { run: hit, .. })) => {
                 assert_eq!(hit, *run);
             }
-            // An index leads nowhere any more: SQLite's own look at the file tells.
+            // An index is damaged, which SQLite's own check reports.
             Err(RunsError::Journal(JournalError::NotFound { .. }) | RunsError::Storage(_)) => {}
             Err(other) => return Err(other),
         }
@@ -262,10 +263,10 @@ fn flipped_bits_are_found_or_do_no_harm() {
     let (mut hits, mut refused, mut some_whole) = (0, 0, 0);
     for number in 0..FLIPS {
         let mut bytes = good.clone();
-        // Steps that share no factor with the size of a page: every part of a page is hit.
+        // The step size shares no factor with the page size, so every part of a page is hit.
         let at = number * (good.len() / FLIPS) + (number * 37) % 97;
         bytes[at] ^= 1 << (number % 8);
-        // What could not be moved out of a log belongs to the damage before this one.
+        // Removes a log that belongs to the previous damage.
         for log in ["runs.db-wal", "runs.db-shm"] {
             fs::remove_file(root.path().join(log)).ok();
         }
@@ -277,7 +278,7 @@ fn flipped_bits_are_found_or_do_no_harm() {
                 hits += usize::from(whole < all.len());
                 some_whole += usize::from(whole > 0);
             }
-            // The schema or the proof of the key itself.
+            // The schema, or the verification of the key itself, is damaged.
             Err(_) => refused += 1,
         }
     }

@@ -1,4 +1,4 @@
-//! A disk that is full, and a disk that fails: nobody is told of a success that is none.
+//! A full or failing disk: no failed write is ever reported as a success.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use milepost_store::runs::{
 
 use super::{Now, append, begun, event, holder, id, new_run, open, standing, texts};
 
-/// Faults of one kind, at the call that is counted down to.
+/// A fault of one kind, triggered after a countdown of calls.
 struct Trap {
     countdown: AtomicUsize,
     fault: Mutex<Option<(StoragePoint, StorageFault)>>,
@@ -27,13 +27,13 @@ impl Trap {
         *self.fault.lock().expect("is not poisoned") = Some((point, fault));
     }
 
-    /// Whether it went off; it does so once.
+    /// Whether the fault was triggered, which happens once.
     fn went_off(&self) -> bool {
         self.fault.lock().expect("is not poisoned").is_none()
     }
 }
 
-/// Runs on a disk with a trap, which is set later.
+/// Opens runs on a disk with a fault that is armed later.
 fn trapped(root: &Path) -> (Runs, Arc<Trap>) {
     let trap = Arc::new(Trap { countdown: AtomicUsize::new(0), fault: Mutex::new(None) });
     let inside = Arc::clone(&trap);
@@ -66,12 +66,12 @@ fn a_full_disk_is_told_and_writing_goes_on() {
             };
             let outcome = runs.append_now(what.clone());
             if !trap.went_off() {
-                // There are fewer calls than that.
+                // The write makes fewer calls than that.
                 assert!(calls > 0, "{point:?}");
                 outcome.expect("appends");
                 break;
             }
-            // Nothing was begun: the thread that writes may have done it after all.
+            // Nothing was started, so the writer thread may have succeeded after all.
             if point == StoragePoint::Begin && outcome.is_ok() {
                 assert_eq!(texts(&runs, &lease.run), ["created", "known", "a", "b"]);
                 continue;
@@ -85,15 +85,15 @@ fn a_full_disk_is_told_and_writing_goes_on() {
     }
 }
 
-/// What was acknowledged in a play, and what was under way when something went wrong.
+/// What was acknowledged, and what was pending when the fault occurred.
 #[derive(Default)]
 struct Told {
     run: Option<RunId>,
     events: Vec<String>,
     messages: usize,
-    /// Events that were to be added.
+    /// Events that were being appended.
     pending: Vec<String>,
-    /// A message that was to be left.
+    /// Whether a message was being sent.
     leaving: bool,
 }
 
@@ -107,7 +107,7 @@ impl Told {
     }
 }
 
-/// Whatever a process writes of a run: it begins, goes on, is told something, waits, ends.
+/// Makes every kind of write about a run: create, append, message, wait, end.
 fn play(runs: &Runs, told: &mut Told) -> Result<(), RunsError> {
     let run = told.run.insert(id()).clone();
     told.begin(&["created"]);
@@ -135,8 +135,8 @@ fn play(runs: &Runs, told: &mut Told) -> Result<(), RunsError> {
     Ok(())
 }
 
-/// Every call of a play goes wrong in every way: whatever was acknowledged is there, and what was
-/// under way is there whole or not at all.
+/// Every storage call fails in every way: what was acknowledged is there, and what was pending is
+/// there completely or not at all.
 #[test]
 fn every_call_to_the_storage_may_go_wrong() {
     let mut tried = 0;
@@ -159,7 +159,7 @@ fn every_call_to_the_storage_may_go_wrong() {
                 match outcome {
                     Err(RunsError::Journal(JournalError::Failed)) => assert!(failed, "{at}"),
                     Err(RunsError::Journal(JournalError::Full)) => assert!(!failed, "{at}"),
-                    // Something of its own that nobody waits for, such as a sign of life.
+                    // The fault hit a background write, such as a heartbeat.
                     Ok(()) => {}
                     Err(error) => panic!("{at}: {error:?}"),
                 }
@@ -179,7 +179,7 @@ fn every_call_to_the_storage_may_go_wrong() {
     assert!(tried > 100, "{tried}");
 }
 
-/// A process that comes after: what was acknowledged is there, and the rest can be done.
+/// Checks in a new process that what was acknowledged is there, and that the rest can be done.
 fn there(root: &Path, told: &Told, at: &str, late: bool) {
     let runs = open(root);
     assert!(runs.check().expect("checks").is_sound(), "{at}");
@@ -226,7 +226,7 @@ fn fails(point: StoragePoint, calls: usize, fault: StorageFault) {
         "{point:?} {fault:?}: {error:?}"
     );
     assert!(runs.has_failed());
-    // For good, and for everybody.
+    // The failure is permanent and affects all writers.
     let error = runs.create_now(new_run(&id()), None).expect_err("nothing is written");
     assert!(matches!(error, RunsError::Journal(JournalError::Failed)), "{error:?}");
     assert!(texts(&runs, &lease.run).len() as u64 >= known, "reading goes on");
@@ -277,7 +277,7 @@ fn a_log_that_cannot_be_moved_ends_all_writing_and_loses_nothing() {
     trap.set(StoragePoint::Checkpoint, 0, StorageFault::Io);
     let large = NewEvent { data: vec![7; 64 * 1024], ..event("") };
     let mut known = 1;
-    // As many as fill the log several times.
+    // Enough to fill the log several times.
     for _ in 0..LOG_PAGES {
         let what = AppendRows { events: vec![large.clone(); 4], ..append(&lease, known, &[]) };
         match runs.append_now(what) {
@@ -311,7 +311,7 @@ fn a_database_that_is_really_full_is_told() {
     };
     assert!(matches!(error, RunsError::Journal(JournalError::Full)), "{error:?}");
     assert!(known > 2 && !runs.has_failed());
-    // What is small still fits, and nothing is lost.
+    // Small writes still fit, and nothing is lost.
     runs.append_now(append(&lease, known, &["small"])).expect("fits");
     assert_eq!(super::events(&runs, &lease.run).len() as u64, known + 1);
     assert!(runs.check().expect("checks").is_sound());

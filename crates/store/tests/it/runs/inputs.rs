@@ -1,4 +1,4 @@
-//! What was last given for inputs.
+//! The last values given for inputs.
 
 use milepost_model::id::InputName;
 use milepost_store::runs::{Forgetting, Forgotten, RememberedInputs, Runs};
@@ -33,7 +33,7 @@ fn the_last_value_is_remembered_per_folder_and_workflow() {
     assert_eq!(last(&runs, "/b", "x").as_deref(), Some("3"));
 }
 
-/// What is forgotten, as `workflow.input values`.
+/// Forgets values, and returns them as `workflow.input values`.
 fn forget(runs: &Runs, id: Option<&str>, inputs: &[&str]) -> Vec<String> {
     let inputs = inputs.iter().map(|name| input(name)).collect();
     let forgotten = runs.forget_inputs(Forgetting { workflow: id.map(workflow), inputs });

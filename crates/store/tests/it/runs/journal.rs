@@ -96,7 +96,7 @@ fn who_does_not_know_the_last_event_is_told() {
     }
     assert_eq!(texts(&runs, &lease.run), ["created"]);
     runs.append_now(append(&lease, 1, &["x"])).expect("appends");
-    // As after an answer that was lost: the same again is not written twice.
+    // Repeating a write, as after a lost acknowledgement, does not write it twice.
     let error = runs.append_now(append(&lease, 1, &["x"])).expect_err("out of order");
     assert!(
         matches!(error, RunsError::Journal(JournalError::OutOfOrder { last: 2, .. })),
@@ -114,7 +114,7 @@ fn how_a_run_stands_changes_with_its_events() {
     let row = runs.run(&lease.run).expect("reads");
     assert_eq!(row.standing.status, RunStatus::Failed);
     assert_eq!((row.standing.ended_ms, row.last_seq), (Some(20), 3));
-    // What is refused changes neither.
+    // A refused write changes neither events nor summary.
     let again = AppendRows {
         standing: Some(super::standing(RunStatus::Running)),
         ..append(&lease, 1, &["y"])
@@ -200,7 +200,7 @@ fn what_is_handed_over_is_answered_in_order_and_once() {
     let (sender, answers) = mpsc::channel();
     for number in 1..=300 {
         let sender = sender.clone();
-        // Nobody waits: each follows on one that may not be written yet.
+        // Nobody waits: each write builds on one that may not be on disk yet.
         runs.append(append(&lease, number, &["x"]), move |outcome| {
             sender.send(outcome.map(|appended| appended.last_seq)).expect("is heard");
         });

@@ -1,4 +1,4 @@
-//! A write is refused when another process changed the run since the last write.
+//! A write is refused if another process has changed the run since the last write.
 
 use milepost_engine::ports::JournalError;
 use milepost_store::runs::{AppendRows, Lease, RunStatus, Runs, RunsError};
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::{Now, append, begun, fresh, standing, texts};
 
-/// A run that was written to twice.
+/// A run with two writes.
 fn known() -> (TempDir, Runs, Lease) {
     let (root, runs) = fresh();
     let lease = begun(&runs);
@@ -16,7 +16,7 @@ fn known() -> (TempDir, Runs, Lease) {
     (root, runs, lease)
 }
 
-/// What becomes of a write after another process changed something.
+/// The error of a write after another process changed something.
 fn after(change: &str) -> RunsError {
     let (root, runs, lease) = known();
     let other = Connection::open(root.path().join("runs.db")).expect("opens");

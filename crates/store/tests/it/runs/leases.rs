@@ -1,4 +1,4 @@
-//! One process at a time drives a run, and the next one when that is gone.
+//! One process at a time drives a run; when it is gone, another one takes over.
 
 use std::slice;
 use std::time::Duration;
@@ -12,9 +12,9 @@ use milepost_store::runs::{
 use super::{Now, append, begun, end, fresh, holder, id, new_of, record, standing, texts};
 
 const TTL: u64 = 1_000;
-/// For how long a process is believed whose lock says nothing, on the clock of whoever watches it.
+/// How long a silent process without a lock counts as alive, on the clock of the observer.
 const BELIEVED: u64 = 6_000;
-/// The same for one whose lock is held.
+/// How long a silent process whose lock is held counts as alive.
 const HELD: u64 = 60_000;
 
 fn beat(runs: &Runs, holder: &HolderId, now_ms: u64) {
@@ -30,7 +30,7 @@ fn take(runs: &Runs, lease: &Lease, holder: &HolderId, at_ms: u64) -> Option<Lea
     runs.take_now(lease.run.clone(), holder.clone(), at(at_ms)).expect("asks")
 }
 
-/// Looks again and again until some time has passed, as whoever watches others does.
+/// Polls for a period of time, as an observer does.
 fn watched(runs: &Runs, lease: &Lease, from_ms: u64, for_ms: u64) -> Option<Lease> {
     let other = holder();
     let mut looks = (0..=for_ms).step_by(1_000);
@@ -43,14 +43,14 @@ fn a_holder_without_a_lock_is_believed_until_its_heartbeat_stands_still() {
     let lease = begun(&runs);
     beat(&runs, &lease.holder, 100);
     assert_eq!(watched(&runs, &lease, 0, BELIEVED - 1_000), None);
-    // Another sign of life, whatever time it names: the clock of the holder may be anything.
+    // A new heartbeat counts whatever time it states, because the holder's clock may be wrong.
     beat(&runs, &lease.holder, 1);
     assert_eq!(watched(&runs, &lease, BELIEVED, BELIEVED - 1_000), None);
     let taken = watched(&runs, &lease, 2 * BELIEVED, BELIEVED).expect("the holder is gone");
     assert_eq!(taken.epoch, 2);
 }
 
-/// A process that is stopped lives: its lock says so, for ten times as long.
+/// A stopped process is still alive: its lock proves it, for ten times as long.
 #[test]
 fn a_holder_whose_lock_is_held_is_alive() {
     let (_root, runs) = fresh();
@@ -62,7 +62,8 @@ fn a_holder_whose_lock_is_held_is_alive() {
     assert_eq!(taken.epoch, 2);
 }
 
-/// Not even when a process of an earlier version, with its clock ahead, took it off the list.
+/// This holds even if a process of an earlier version, with its clock ahead, removed the holder
+/// from the list.
 #[test]
 fn a_holder_whose_lock_is_held_need_not_be_on_the_list() {
     let (_root, runs) = fresh();
@@ -71,7 +72,7 @@ fn a_holder_whose_lock_is_held_need_not_be_on_the_list() {
     assert_eq!(watched(&runs, &lease, 0, HELD / 2), None);
 }
 
-/// Time in which nobody looked proves nothing: whoever watches may have been stopped as well.
+/// A period without polling proves nothing: the observer may have been stopped as well.
 #[test]
 fn who_did_not_look_has_seen_nothing() {
     let (_root, runs) = fresh();
@@ -86,7 +87,7 @@ fn who_did_not_look_has_seen_nothing() {
     assert_eq!(taken, None, "and who was away judges nobody");
 }
 
-/// A lease whose answer was lost is held by a holder that does not know it.
+/// If the acknowledgement of a lease was lost, its holder does not know that it holds the lease.
 #[test]
 fn what_is_held_and_not_driven_is_given_back() {
     let (_root, runs) = fresh();
@@ -102,7 +103,7 @@ fn what_is_held_and_not_driven_is_given_back() {
     runs.append_now(append(&lost, 1, &["x"])).expect_err("is not");
 }
 
-/// A holder whose process has ended is gone, whatever its last sign of life promised.
+/// A holder whose process has ended is gone, whatever its last heartbeat promised.
 #[test]
 fn the_run_of_a_process_that_ended_is_free_at_once() {
     let (_root, runs) = fresh();
@@ -117,7 +118,7 @@ fn the_run_of_a_process_that_ended_is_free_at_once() {
     assert!(!reader.is_driven(&lease.run, 100).expect("reads"));
     assert_eq!(runs.adrift(100, None, 10, at(0)).expect("reads"), slice::from_ref(&lease.run));
     assert_eq!(take(&runs, &lease, &other, 100).expect("it is gone").epoch, 2);
-    // What is left behind is cleared away by whoever comes next.
+    // Files left behind are removed by the next process.
     let dead = holder();
     let left = runs.directory().join("wake").join(format!("{dead}.alive"));
     std::fs::write(&left, "").expect("writes");
@@ -137,7 +138,7 @@ fn who_lost_a_run_cannot_write_to_it() {
         "{error:?}"
     );
     runs.append_now(append(&new, 1, &["on time"])).expect("appends");
-    // Neither with an epoch that is not its own.
+    // A write with an epoch that is not the holder's own fails as well.
     let forged = Lease { epoch: new.epoch, ..old.clone() };
     runs.append_now(append(&forged, 2, &["late"])).expect_err("is fenced");
     let forged = Lease { epoch: new.epoch + 1, ..new.clone() };
@@ -167,7 +168,7 @@ fn what_is_given_back_is_free_and_its_epoch_grows() {
     beat(&runs, &other, 100);
     let taken = take(&runs, &lease, &other, 100).expect("is free");
     assert_eq!(taken.epoch, 2);
-    // Giving back what one has no more changes nothing.
+    // Releasing a lease that was already lost is a no-op.
     runs.release_now(lease).expect("releases");
     runs.append_now(append(&taken, 1, &["x"])).expect("appends");
     runs.leave_now(other).expect("leaves");
@@ -212,7 +213,7 @@ fn runs_are_adrift_when_there_is_something_to_do_and_nobody_to_do_it() {
         runs.send_now(message).expect("sends");
     }
     assert_eq!(runs.adrift(500, None, 10, at(0)).expect("asks").len(), 5);
-    // Driven by somebody alive, they are not.
+    // Runs with a living driver are not adrift.
     let driver = holder();
     beat(&runs, &driver, 500);
     for run in [&pending, &running, &waiting, &woken, &ended] {

@@ -1,4 +1,4 @@
-//! Runs are listed newest first, a page at a time, and found by the beginning of their ids.
+//! Runs are listed newest first, one page at a time, and found by a prefix of their id.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use milepost_store::runs::{Cursor, Forgetting, RunFilter, RunRecord, RunStatus, 
 
 use super::{Now, fresh, id, new_of, new_run, open, record, standing, workflow};
 
-/// Runs whose numbers tell what they are: every third failed, every fifth is open.
+/// Creates runs whose state depends on their number: every third failed, every fifth is open.
 fn many(runs: &Runs, count: u64) -> Vec<RunId> {
     let all: Vec<RunId> = (0..count).map(|_| id()).collect();
     for (number, run) in (0..).zip(&all) {
@@ -29,7 +29,7 @@ fn many(runs: &Runs, count: u64) -> Vec<RunId> {
     all
 }
 
-/// All that a filter finds, page by page.
+/// All results of a filter, page by page.
 fn found(runs: &Runs, filter: &RunFilter, limit: usize) -> Vec<RunId> {
     let mut found = Vec::new();
     let mut filter = filter.clone();
@@ -39,7 +39,7 @@ fn found(runs: &Runs, filter: &RunFilter, limit: usize) -> Vec<RunId> {
         assert!(page.runs.len() == limit || page.next.is_none());
         found.extend(page.runs.into_iter().map(|row| row.id));
         let Some(next) = page.next else { return found };
-        // As a number and back, as whoever hands it out does.
+        // Passes the cursor on, as callers do.
         filter.before = Some(next);
     }
 }
@@ -124,7 +124,7 @@ fn the_run_that_succeeded_last_is_the_one_that_ended_last() {
     assert_eq!(runs.newest_succeeded(&workflow("other")).expect("asks"), None);
 }
 
-/// The fastest of some tries: others use the machine too.
+/// The fastest of several attempts, because other work uses the machine too.
 fn fastest<T>(mut work: impl FnMut() -> T) -> Duration {
     let time = |work: &mut dyn FnMut() -> T| {
         let before = Instant::now();
@@ -139,7 +139,7 @@ fn a_hundred_thousand_runs_are_opened_and_listed_at_once() {
     let (root, runs) = fresh();
     many(&runs, 200);
     drop(runs);
-    // Copies of rows that are there: what they look like makes no difference to an index.
+    // Copies existing rows; their contents make no difference to an index.
     let db = rusqlite::Connection::open(root.path().join("runs.db")).expect("opens");
     let copies = "INSERT INTO runs(id, workflow, title, text, actor, workspace, durability, \
                   created_ms, status, updated_ms, ended_ms, last_seq, head, seal, quarantined) \

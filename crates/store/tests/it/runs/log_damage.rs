@@ -1,5 +1,5 @@
-//! A log that is damaged after a process was killed: no event that was acknowledged is missing
-//! without its run being set aside and named.
+//! A log that is damaged after a process was killed: if an acknowledged event is missing, its run
+//! is quarantined and named.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use super::{Now, append, end, glance, holder, id, new_of, new_run, open, record, standing, texts};
 
-/// Numbers that look random and are the same every time.
+/// Pseudo-random numbers that are the same every time.
 struct Dice(u64);
 
 impl Dice {
@@ -25,13 +25,13 @@ impl Dice {
     }
 }
 
-/// How many damaged logs are looked at: a dozen unless a soak asks for more.
+/// The number of damaged logs to check: a dozen, unless a soak test requests more.
 fn damages() -> u64 {
     let wanted = std::env::var("MILEPOST_DAMAGES").ok();
     wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(12)
 }
 
-/// Copies the files of a process at this moment: what is found after it was killed.
+/// Copies the files of a running process, as found after it was killed.
 fn killed(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).expect("reads") {
         let path = entry.expect("is there").path();
@@ -48,18 +48,18 @@ fn killed(from: &Path, to: &Path) {
 fn copy_of(root: &Path) -> TempDir {
     let copy = crate::in_memory();
     killed(root, copy.path());
-    // The memory that processes share is gone with the last of them.
+    // Shared memory disappears with the last process.
     drop(fs::remove_file(copy.path().join(format!("{FILE}-shm"))));
     copy
 }
 
-/// A write as drivers make it: it always says how the run stands.
+/// A write as drivers make it, which always includes the summary of the run.
 fn moved(lease: &Lease, seq: u64, text: &str) -> AppendRows {
     let standing = RunSummary { updated_ms: 10 + seq, ..standing(RunStatus::Running) };
     AppendRows { standing: Some(standing), ..append(lease, seq, &[text]) }
 }
 
-/// Runs that go on side by side, and how many events of each were acknowledged.
+/// Concurrent runs, and the number of acknowledged events of each.
 fn busy(root: &Path, dice: &mut Dice) -> (Runs, BTreeMap<RunId, usize>) {
     let runs = open(root);
     let (mut leases, mut acknowledged): (Vec<Lease>, _) = (Vec::new(), BTreeMap::new());
@@ -86,7 +86,7 @@ fn busy(root: &Path, dice: &mut Dice) -> (Runs, BTreeMap<RunId, usize>) {
     (runs, acknowledged)
 }
 
-/// Flips a bit, cuts the log short, or removes it.
+/// Flips a bit, truncates the log, or removes it.
 fn damage(log: &Path, dice: &mut Dice) -> String {
     let mut bytes = fs::read(log).expect("reads");
     let at = dice.below(bytes.len());
@@ -108,7 +108,7 @@ fn damage(log: &Path, dice: &mut Dice) -> String {
     }
 }
 
-/// What is missing, and whether somebody says so; how many runs are set aside.
+/// Checks that everything missing is reported, and returns the number of quarantined runs.
 fn check(root: &Path, acknowledged: &BTreeMap<RunId, usize>, what: &str) -> usize {
     let named = |when: &str| -> Vec<RunId> {
         let found = RunsReader::open(root).expect("opens").map(|reader| reader.examine(1));
@@ -147,7 +147,7 @@ fn check(root: &Path, acknowledged: &BTreeMap<RunId, usize>, what: &str) -> usiz
         }
     }
     assert!(runs.list(&RunFilter::default(), 100).is_ok(), "{what}");
-    // Others go on, and all of it is still known to those who come later.
+    // Other runs continue, and later processes still know about the quarantined ones.
     runs.create_now(new_run(&id()), None).expect("begins");
     drop(runs);
     let runs = open(root);
@@ -187,7 +187,7 @@ fn a_log_that_is_whole_accuses_nobody() {
     assert_eq!(check(root.path(), &acknowledged, "in order"), 0);
 }
 
-/// Commits that nobody had synced may be torn anywhere by a loss of power.
+/// A power failure may tear unsynced commits anywhere.
 #[test]
 fn an_unsynced_end_that_power_took_is_no_damage() {
     let root = crate::in_memory();
@@ -200,13 +200,13 @@ fn an_unsynced_end_that_power_took_is_no_damage() {
     }
     let copy = copy_of(root.path());
     drop(runs);
-    // The machine was started anew since.
+    // Simulates a reboot.
     let used = copy.path().join("runs.use");
     fs::write(&used, "open\n00000000-0000-0000-0000-000000000000\n").expect("writes");
     fs::remove_dir_all(copy.path().join("progress")).expect("removes");
     let log = copy.path().join(format!("{FILE}-wal"));
     let mut bytes = fs::read(&log).expect("reads");
-    // One page never reached the disk, and those behind it did.
+    // One page never reached the disk, but later pages did.
     let frame = 32 + (bytes.len() - 32) / 4120 * 3 / 4 * 4120;
     bytes[frame..frame + 4120].fill(0);
     fs::write(&log, &bytes).expect("writes");
@@ -218,7 +218,7 @@ fn an_unsynced_end_that_power_took_is_no_damage() {
     end(&runs, &taken, there as u64, RunStatus::Succeeded);
 }
 
-/// A message that was acknowledged is missed like an event.
+/// A lost message that was acknowledged is detected like a lost event.
 #[test]
 fn a_lost_message_is_missed() {
     let root = crate::in_memory();
@@ -242,7 +242,7 @@ fn a_lost_message_is_missed() {
     assert!(open(copy.path()).run(&run).expect("is there").quarantined);
 }
 
-/// A run that was removed on purpose is not missed.
+/// A run that was removed on purpose is not reported as missing.
 #[test]
 fn a_purged_run_is_not_missed() {
     let root = crate::in_memory();

@@ -1,4 +1,4 @@
-//! Those who only look: they see all that is committed, and leave everything as it is.
+//! Read-only access sees everything that is committed, and changes nothing.
 
 use std::fs;
 

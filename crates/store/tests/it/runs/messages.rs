@@ -1,4 +1,4 @@
-//! What is said to a run is taken up once and answered once.
+//! A message to a run is processed once and answered once.
 
 use std::slice;
 

@@ -1,5 +1,5 @@
-//! Runs on disk from outside: what is acknowledged is there, in order and once, whatever happens
-//! to the process, the disk or the file.
+//! Runs on disk through the public API: what is acknowledged is there, in order and once, whatever
+//! happens to the process, the disk or the file.
 
 mod damage;
 mod faults;
@@ -31,7 +31,7 @@ use milepost_store::runs::{
 };
 use tempfile::TempDir;
 
-/// The runs of a new directory.
+/// The runs in a new directory.
 fn fresh() -> (TempDir, Runs) {
     let root = tempfile::tempdir().expect("makes a directory");
     let runs = open(root.path());
@@ -46,7 +46,7 @@ fn id() -> RunId {
     RunId::from_bytes(random())
 }
 
-/// One look at who holds what.
+/// A single liveness query.
 fn glance() -> LivenessQuery {
     let takeover = milepost_store::runs::Takeover::Silent;
     LivenessQuery { at: std::time::Duration::ZERO, takeover }
@@ -133,7 +133,7 @@ fn standing(status: RunStatus) -> RunSummary {
     }
 }
 
-/// A run of one event.
+/// A run with one event.
 fn record(id: &RunId) -> RunRecord {
     RunRecord {
         id: id.clone(),
@@ -160,7 +160,7 @@ fn new_run(id: &RunId) -> NewRunRow {
     new_of(record(id))
 }
 
-/// A run that is there, and the right to write to it.
+/// Creates a run, and returns the lease to write to it.
 fn begun(runs: &Runs) -> Lease {
     let created = runs.create_now(new_run(&id()), Some(holder())).expect("creates");
     created.lease.expect("was asked for")
@@ -179,7 +179,7 @@ fn append(lease: &Lease, after_seq: u64, texts: &[&str]) -> AppendRows {
     }
 }
 
-/// Ends a run whose last event is known.
+/// Ends a run after this event.
 fn end(runs: &Runs, lease: &Lease, after_seq: u64, status: RunStatus) {
     let ended =
         AppendRows { standing: Some(standing(status)), ..append(lease, after_seq, &["ended"]) };
@@ -192,7 +192,7 @@ fn events(runs: &Runs, run: &RunId) -> Vec<EventRow> {
     found.events
 }
 
-/// What the events of a run say, in order.
+/// The texts of a run's events, in order.
 fn texts(runs: &Runs, run: &RunId) -> Vec<String> {
     let text = |event: EventRow| String::from_utf8(event.data).expect("is text");
     events(runs, run).into_iter().map(text).collect()

@@ -1,4 +1,4 @@
-//! The files of the runs, who may read them, and what is refused.
+//! The files of the runs, their permissions, and what is refused.
 
 use std::fs;
 use std::path::Path;
@@ -60,7 +60,7 @@ fn runs_without_their_key_are_refused() {
     assert!(!key.exists(), "no other key takes its place");
     fs::rename(root.path().join("runs.db"), root.path().join("kept.db")).expect("renames");
     drop(open(root.path()));
-    // The database of one key beside another.
+    // A database next to a key that is not its own.
     fs::rename(root.path().join("kept.db"), root.path().join("runs.db")).expect("renames");
     let error = refused(root.path());
     assert!(matches!(error, RunsError::WrongKey { .. }), "{error:?}");
@@ -133,7 +133,7 @@ fn the_file_is_looked_at_after_a_crash_only() {
     let runs = open(root.path());
     assert_eq!(runs.integrity(), Integrity::Trusted);
     drop(runs);
-    // What a process leaves behind that was killed.
+    // The marker that a killed process leaves behind.
     fs::write(root.path().join("runs.use"), "open\n").expect("writes");
     let runs = open(root.path());
     while runs.integrity() == Integrity::Checking {
@@ -142,7 +142,7 @@ fn the_file_is_looked_at_after_a_crash_only() {
     assert_eq!(runs.integrity(), Integrity::Sound);
     drop(runs);
     assert_eq!(open(root.path()).integrity(), Integrity::Trusted);
-    // An empty one is what earlier versions left when they ended in order.
+    // Earlier versions left an empty marker after a clean exit.
     fs::write(root.path().join("runs.use"), "").expect("writes");
     assert_eq!(open(root.path()).integrity(), Integrity::Trusted);
 }

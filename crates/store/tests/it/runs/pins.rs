@@ -1,4 +1,4 @@
-//! What a run refers to is kept for as long as it does, whoever removes other runs.
+//! Texts and documents are kept as long as a run refers to them, even if other runs are removed.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use milepost_store::runs::{NewRunRow, Pins, PurgeFilter, RunRecord, RunStatus, R
 
 use super::{Now, fresh, new_of, open, record, standing, workflow};
 
-/// Records a run of a workflow that ended, with texts that it refers to.
+/// Records a finished run of a workflow, with the texts it refers to.
 fn ended(runs: &Runs, id: &str, own: &str, referred: &[&str]) {
     let texts: Vec<PinnedText> = referred
         .iter()
@@ -37,7 +37,7 @@ fn a_text_goes_with_the_last_run_that_refers_to_it() {
     let (root, runs) = fresh();
     ended(&runs, "one", "own", &["helper", "record"]);
     ended(&runs, "two", "other", &["helper", "own"]);
-    // A process that opens what is there already goes on with it.
+    // A process that opens an existing database continues with it.
     let runs = {
         drop(runs);
         open(root.path())
@@ -63,7 +63,7 @@ fn a_document_is_kept_once_and_removed_when_nobody_refers_to_it() {
         documents.keep(hash, b"openapi").expect("keeps");
     }
     assert_eq!(documents.read(hash).expect("reads").as_deref(), Some(&b"openapi"[..]));
-    // The run that it was kept for may be about to begin.
+    // The run it was kept for may be about to start.
     assert_eq!(documents.retain(&BTreeSet::new()).expect("looks"), 0);
     let file = std::fs::File::options().write(true).open(documents.file(hash)).expect("opens");
     let before = std::time::SystemTime::now() - std::time::Duration::from_hours(2);
@@ -71,7 +71,7 @@ fn a_document_is_kept_once_and_removed_when_nobody_refers_to_it() {
     assert_eq!(documents.retain(&BTreeSet::from([hash])).expect("looks"), 0);
     assert_eq!(documents.retain(&BTreeSet::new()).expect("removes"), 1);
     assert_eq!(documents.read(hash).expect("looks"), None);
-    // What is not as it was kept is not there.
+    // A document whose content does not match its hash is treated as missing.
     documents.keep(hash, b"something else").expect("keeps");
     assert_eq!(documents.read(hash).expect("reads"), None);
 }

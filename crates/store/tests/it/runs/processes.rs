@@ -1,7 +1,7 @@
-//! Several processes on one directory, some of which are killed: what was acknowledged stays.
+//! Several processes on one directory, some of which are killed: what was acknowledged is kept.
 //!
-//! A process is this test binary, told by a variable to be one test that works until it is killed.
-//! It says on its output what was acknowledged, one line each, after the fact.
+//! A process is this test binary, told by a variable to run a single test that works until it is
+//! killed. It prints one line for each acknowledgement, after the fact.
 
 use std::collections::HashMap;
 use std::env;
@@ -21,7 +21,7 @@ use super::{Now, append, begun, event, events, fresh, holder, open};
 const DIRECTORY: &str = "MILEPOST_TEST_RUNS";
 const PART: &str = "MILEPOST_TEST_PART";
 
-/// A process that plays a part in a directory.
+/// Starts a process with a role in a directory.
 fn play(root: &Path, part: &str) -> Child {
     Command::new(env::current_exe().expect("is this one"))
         .args(["--exact", "runs::processes::a_process_of_its_own", "--nocapture"])
@@ -34,7 +34,8 @@ fn play(root: &Path, part: &str) -> Child {
         .expect("starts")
 }
 
-/// What a process said: its first lines, and after that all it could say before it was killed.
+/// Everything a process printed: at least this many lines, and whatever followed before it was
+/// killed.
 fn killed_after(mut child: Child, lines: usize) -> Vec<String> {
     let output = child.stdout.take().expect("is piped");
     let mut said = Vec::new();
@@ -49,15 +50,15 @@ fn killed_after(mut child: Child, lines: usize) -> Vec<String> {
     said
 }
 
-/// Says something, whole or not at all: a line that is cut was not said.
+/// Prints a line in one write: a truncated line does not count.
 fn say(text: &str) {
     let line = format!("ack {text}\n");
     let mut output = std::io::stdout();
-    // Who listens may be gone, and so may this process be at any moment.
+    // The reader may be gone, and this process may be killed at any moment.
     drop(output.write_all(line.as_bytes()).and_then(|()| output.flush()));
 }
 
-/// Not a test by itself: what the processes of the others do.
+/// Not a test in itself: the processes of the other tests run it.
 #[test]
 fn a_process_of_its_own() {
     let (Ok(directory), Ok(part)) = (env::var(DIRECTORY), env::var(PART)) else { return };
@@ -91,14 +92,14 @@ fn write_for_ever(runs: &Runs, size: usize) {
         };
         match runs.append_now(what) {
             Ok(appended) => say(&format!("{} {}", lease.run, appended.last_seq)),
-            // Somebody took it for dead.
+            // Another process presumed this one dead.
             Err(RunsError::Journal(JournalError::Fenced { .. })) => return,
             Err(error) => unreachable!("{error:?}"),
         }
     }
 }
 
-/// The last event of each run that was acknowledged.
+/// The last acknowledged event of each run.
 fn acknowledged(said: &[String]) -> HashMap<RunId, u64> {
     let parts = said.iter().filter_map(|line| line.split_once(' '));
     let known = parts
@@ -115,7 +116,7 @@ fn what_a_killed_process_acknowledged_is_there() {
     let root = tempfile::tempdir().expect("makes a directory");
     let mut all = HashMap::new();
     for round in 0..ROUNDS {
-        // Large ones too, so that some are killed while the log is moved.
+        // Includes large events, so that some processes are killed during a checkpoint.
         let size = if round % 2 == 0 { 10 } else { 150_000 };
         let child = play(root.path(), &format!("write {size}"));
         let said = killed_after(child, 1 + round * 5);
@@ -144,7 +145,7 @@ fn four_processes_share_a_directory_and_lose_nothing() {
     let said: Vec<Vec<String>> = std::thread::scope(|scope| {
         let readers: Vec<_> =
             children.into_iter().map(|child| scope.spawn(|| killed_after(child, 150))).collect();
-        // Meanwhile this one takes up what is sent.
+        // Meanwhile, this process handles the messages.
         let mut known = 1;
         while known < 100 {
             let pending = runs.pending(&lease.run).expect("reads");
@@ -166,7 +167,7 @@ fn four_processes_share_a_directory_and_lose_nothing() {
         answered += usize::from(answer.is_some_and(|answer| answer == id.as_bytes()));
         true
     }));
-    // Those that were taken up and never acknowledged to their senders are the last of each.
+    // The last message of each sender may have been handled without being acknowledged.
     assert!((97..=99).contains(&answered), "{answered} answered");
     for known in [&said[2], &said[3]].map(|said| acknowledged(said)) {
         for (run, seq) in known {
@@ -181,7 +182,7 @@ fn four_processes_share_a_directory_and_lose_nothing() {
     assert!((sent..=sent + 2).contains(&(pending + 99)), "{pending} of {sent}");
 }
 
-/// All messages that nobody answered, however many.
+/// The number of all unanswered messages.
 fn pending_of(path: &Path) -> usize {
     let db = rusqlite::Connection::open(path).expect("opens");
     let sql = "SELECT count(*) FROM inbox WHERE answer IS NULL";
@@ -194,7 +195,7 @@ fn a_run_of_a_killed_process_is_taken_over() {
     let child = play(root.path(), "write 10");
     let said = killed_after(child, 5);
     let (run, seq) = acknowledged(&said).into_iter().next().expect("is one");
-    // It never said that it was alive: it is adrift at once.
+    // The process never sent a heartbeat, so the run is adrift at once.
     assert_eq!(runs.adrift(1, None, 10, super::glance()).expect("asks"), slice::from_ref(&run));
     let me = holder();
     runs.beat_now(Heartbeat { holder: me.clone(), pid: 1, now_ms: 1, ttl_ms: 100 }).expect("beats");
@@ -207,7 +208,7 @@ fn a_run_of_a_killed_process_is_taken_over() {
     runs.append_now(append(&lease, there, &["on"])).expect("appends");
 }
 
-/// A limit on the size of files makes real calls to the disk fail, and not in order.
+/// A file size limit makes real disk writes fail, and not in order.
 #[cfg(unix)]
 #[test]
 fn a_process_whose_disk_really_fails_acknowledges_nothing_more() {

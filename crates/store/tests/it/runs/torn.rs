@@ -1,5 +1,5 @@
-//! A log whose end is torn off, at every frame and in the midst of each: what was acknowledged
-//! before that is there, and nothing is there by half.
+//! A log that is torn off at every frame and in the middle of each: what was acknowledged before
+//! that point is there, and nothing is there partially.
 
 use std::fs;
 use std::path::Path;
@@ -9,14 +9,14 @@ use milepost_store::runs::{FILE, Lease, RunStatus, Runs};
 
 use super::{Now, append, begun, end, holder, new_run, open, texts};
 
-/// What is in front of every frame of the log, and in front of the log itself.
+/// The sizes of the log header and of each frame header.
 const HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
 
-/// Bytes that are left of a frame, and bytes of the next one that are there too.
+/// Offsets of the cut relative to the end of a frame.
 const TEARS: [isize; 4] = [-1_000, -1, 0, 25];
 
-/// One moment: how long the log was, and what had been acknowledged.
+/// A point in time: the length of the log, and what had been acknowledged.
 struct Moment {
     log: usize,
     texts: Vec<String>,
@@ -30,12 +30,12 @@ fn page_of(log: &[u8]) -> usize {
     u32::from_be_bytes(log[8..12].try_into().expect("four bytes")) as usize
 }
 
-/// Copies the files as they are at this moment: what a machine finds that stopped.
+/// Copies the current files, as found after a machine stopped.
 fn copy(from: &Path, to: &Path, log: &[u8]) {
     for entry in fs::read_dir(from).expect("reads") {
         let entry = entry.expect("is there");
         let name = entry.file_name().to_string_lossy().into_owned();
-        // The memory that processes share is gone with the machine.
+        // Shared memory is lost when the machine stops.
         if entry.path().is_file() && !name.ends_with("-shm") && !name.ends_with("-wal") {
             fs::copy(entry.path(), to.join(&name)).expect("copies");
         }
@@ -43,7 +43,7 @@ fn copy(from: &Path, to: &Path, log: &[u8]) {
     fs::write(to.join(format!("{FILE}-wal")), log).expect("writes");
 }
 
-/// A run that is written to, event by event, and how long the log was after each.
+/// Appends to a run event by event, and records the length of the log after each.
 fn written(runs: &Runs, root: &Path) -> (Lease, Vec<Moment>) {
     let lease = begun(runs);
     let mut moments = vec![Moment { log: log_of(root).len(), texts: vec!["created".to_owned()] }];
@@ -74,7 +74,7 @@ fn a_torn_log_ends_at_its_last_whole_commit() {
             let Some(at) = at.checked_add_signed(tear).filter(|at| *at <= log.len()) else {
                 continue;
             };
-            // Cut, and cut with something else where the rest was, or with zeros.
+            // Truncated, or with the rest replaced by garbage or zeros.
             for (rest, byte) in [(0, 0), (300, 0xA5), (5_000, 0)] {
                 let mut short = log[..at].to_vec();
                 short.extend(std::iter::repeat_n(byte, rest));
@@ -91,13 +91,13 @@ fn check(folder: &Path, run: &RunId, at: usize, moments: &[Moment]) {
     let whole = moments.iter().rev().find(|moment| moment.log <= at);
     let runs = open(folder);
     let Some(whole) = whole else {
-        // Nobody was told of this run: it is there as it began, or not at all.
+        // This run was never acknowledged: it is there in its initial state, or not at all.
         return;
     };
     let there = texts(&runs, run);
     assert_eq!(there, whole.texts, "cut at {at}");
     assert!(runs.check().expect("checks").is_sound(), "cut at {at}");
-    // Another one takes it up where it stands, and a new one begins.
+    // Another process takes over the run, and a new run starts.
     let taken =
         runs.take_now(run.clone(), holder(), super::glance()).expect("asks").expect("is free");
     end(&runs, &taken, there.len() as u64, RunStatus::Succeeded);

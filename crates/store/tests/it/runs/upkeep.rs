@@ -1,4 +1,4 @@
-//! Copies, removal of what is old, and making the file smaller, while others write.
+//! Backups, purging, and shrinking the file while other processes write.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +29,7 @@ fn a_copy_can_be_opened_and_goes_on_by_itself() {
     let copy = open(&to);
     assert_eq!(events(&copy, &lease.run), events(&runs, &lease.run)[..2]);
     assert!(copy.check().expect("checks").is_sound());
-    // Whoever had it has the original.
+    // The lease is valid for the original only.
     let fenced = copy.append_now(append(&lease, 2, &["other"]));
     assert!(matches!(fenced, Err(RunsError::Journal(JournalError::Fenced { .. }))), "{fenced:?}");
     let taken = copy.take_now(lease.run.clone(), super::holder(), super::glance());
@@ -78,7 +78,7 @@ fn a_copy_made_while_others_write_is_of_one_moment() {
                     let lease = begun(&runs);
                     let mut known = 1;
                     while !over.load(Ordering::Relaxed) {
-                        // Two at once: a copy has both or none.
+                        // Two events in one write: a copy has both or neither.
                         let what = append(&lease, known, &["left", "right"]);
                         known = runs.append_now(what).expect("appends").last_seq;
                     }
@@ -106,7 +106,7 @@ fn a_copy_made_while_others_write_is_of_one_moment() {
     });
 }
 
-/// A run of a large event, which ended.
+/// A finished run with a large event.
 fn ended(runs: &Runs, change: impl FnOnce(&mut NewRunRow), letter: u8) -> RunId {
     let run = id();
     let large = NewEvent { data: vec![letter; 100_000], ..event("") };
@@ -122,12 +122,12 @@ fn none() -> PurgeReport {
     PurgeReport::default()
 }
 
-/// What can be counted before it is done.
+/// The part of a report that is known in advance.
 fn counted(report: PurgeReport) -> PurgeReport {
     PurgeReport { bytes: 0, files: 0, ..report }
 }
 
-/// An inner run goes with its outer run: not before it, and not while either is open.
+/// A child run is purged with its parent: not before it, and not while either is open.
 #[test]
 fn a_run_that_another_run_needs_stays() {
     let (_root, runs) = fresh();
@@ -158,7 +158,7 @@ fn a_run_that_another_run_needs_stays() {
     assert!(runs.run(&innermost).is_err());
 }
 
-/// Nothing of what a purged run said is left in any file, and what others refer to stays.
+/// No content of a purged run is left in any file, but texts that other runs refer to are kept.
 #[test]
 fn nothing_of_a_purged_run_is_left_on_the_disk() {
     let (root, runs) = fresh();

@@ -1,5 +1,5 @@
-//! Processes of several versions on the same runs: additions disturb nobody who has the database
-//! open, and what a newer version wrote is known as such.
+//! Processes of several versions on the same runs: additions do not disturb processes that have the
+//! database open, and data written by a newer version is recognized as such.
 
 use milepost_engine::ports::{Journal, JournalError};
 use milepost_store::runs::{JournalOptions, NewEvent, NewRunRow, RunFilter, SqliteJournal};
@@ -7,7 +7,8 @@ use rusqlite::Connection;
 
 use super::{Now, append, begun, fresh, holder, id, new_run, open};
 
-/// What a newer version may do to the tables while older processes have them open: add.
+/// Changes that a newer version may make to the tables while older processes have them open:
+/// additions only.
 const ADDITIONS: &str = "
     ALTER TABLE runs ADD COLUMN world TEXT;
     ALTER TABLE events ADD COLUMN note TEXT;
@@ -17,7 +18,7 @@ const ADDITIONS: &str = "
     CREATE TABLE later(run TEXT NOT NULL PRIMARY KEY) STRICT;
     CREATE INDEX runs_world ON runs(world) WHERE world IS NOT NULL;";
 
-/// Everything that version 0.1.0 writes, as it writes it.
+/// Everything that version 0.1.0 writes, in its own SQL.
 const WRITES_OF_0_1_0: &str = "
     INSERT INTO texts(hash, text) VALUES (x'01', 't') ON CONFLICT DO NOTHING;
     INSERT INTO runs(id, workflow, title, text, actor, workspace, parent, durability, created_ms, \
@@ -48,7 +49,8 @@ fn a_process_goes_on_while_a_newer_one_adds_to_the_tables() {
     let lease = begun(&runs);
     let newer = Connection::open(root.path().join("runs.db")).expect("opens");
     newer.execute_batch(ADDITIONS).expect("are made");
-    // The same process, with the statements it had prepared, and one that opens later.
+    // Both this process, with its prepared statements, and one that opens the database later still
+    // work.
     runs.append_now(append(&lease, 1, &["more"])).expect("is written");
     assert_eq!(runs.events(&lease.run, 0, 10).expect("reads").events.len(), 2);
     begun(&runs);

@@ -1,4 +1,4 @@
-//! Processes that drive runs are woken.
+//! Waking processes that drive runs.
 
 #![cfg(unix)]
 
@@ -19,7 +19,7 @@ fn everybody_who_listens_is_woken() {
     let listeners: Vec<WakeListener> =
         (0..3).map(|_| WakeListener::bind(root.path(), &holder()).expect("binds")).collect();
     assert!(!listeners[0].recv(SOON), "nobody woke it");
-    // Three wake-ups that came together are one.
+    // Three simultaneous wake-ups are merged into one.
     for _ in 0..3 {
         assert_eq!(runs.wake_all().expect("wakes"), 3);
     }
@@ -48,7 +48,7 @@ fn sockets_of_the_dead_are_removed_and_other_files_are_not() {
     let (root, runs) = fresh();
     let folder = root.path().join("wake");
     let alive = WakeListener::bind(root.path(), &holder()).expect("binds");
-    // What a process leaves behind that was killed.
+    // A socket left behind by a killed process.
     let dead = folder.join("dead.sock");
     drop(std::os::unix::net::UnixDatagram::bind(&dead).expect("binds"));
     fs::write(folder.join("note"), "x").expect("writes");

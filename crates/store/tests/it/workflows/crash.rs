@@ -1,4 +1,4 @@
-//! What is left when a process is killed in the middle of a change, or the disk is full.
+//! The state after a process is killed in the middle of a change, or when the disk is full.
 #![cfg(unix)]
 
 use std::env;
@@ -15,7 +15,7 @@ const DIRECTORY: &str = "MILEPOST_TEST_CRASH_DIRECTORY";
 const BEGIN: &str = "MILEPOST_TEST_CRASH_BEGIN";
 const KILLS: usize = 25;
 
-/// The number of a text, which is as long as its number says.
+/// A text with a number, which also determines its length.
 fn numbered(number: usize) -> String {
     let mut text = manifest("a", &format!("Number {number}"));
     text.push_str(&"# more\n".repeat(number % 700));
@@ -27,7 +27,7 @@ fn number_of(text: &str) -> usize {
     title.expect("has a number").parse().expect("is a number")
 }
 
-/// Another process that runs one test of this binary over a directory.
+/// A command that runs one test of this binary on a directory.
 fn again(test: &str, directory: &Path) -> Command {
     let mut command = Command::new(env::current_exe().expect("has a path"));
     command
@@ -36,7 +36,8 @@ fn again(test: &str, directory: &Path) -> Command {
     command
 }
 
-/// Starts a process that says a line after each change, and kills it some time after a few.
+/// Starts a process that prints a line after each change, and kills it some time after this many
+/// lines.
 fn killed_after(command: &mut Command, lines: usize, then: Duration) -> Vec<String> {
     let piped = command.stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = piped.spawn().expect("starts");
@@ -54,7 +55,7 @@ fn killed_after(command: &mut Command, lines: usize, then: Duration) -> Vec<Stri
     told
 }
 
-/// Moments that are spread over the time of a change.
+/// Delays spread over the duration of a change.
 fn moment(kill: usize) -> Duration {
     Duration::from_micros((kill as u64 * 7_919) % 6_000)
 }
@@ -102,7 +103,7 @@ fn a_killed_rename_leaves_one_workflow_with_its_history() {
             let renamed = workflows.rename(&id(from), &id(to), at(number, ExpectedVersion::Any));
             match renamed {
                 Ok(_) => writeln!(io::stdout(), "done: {number}").expect("somebody reads"),
-                // The process before this one was killed after an odd number of changes.
+                // The previous process was killed after an odd number of changes.
                 Err(WorkflowError::NotFound { .. }) if number == 0 => {}
                 Err(error) => panic!("{error:?}"),
             }
@@ -137,7 +138,7 @@ fn a_full_disk_costs_nothing_that_was_there() {
         let (new, kept) = (large("New"), large("Kept"));
         let draft = WorkflowDraft { bytes: new.as_bytes(), format: Format::Yaml, id: None };
         for outcome in [
-            // Where the history has no room, and where it needs none.
+            // The history has no room for the first change, and needs none for the second.
             workflows.save(&id("a"), draft, at(3, ExpectedVersion::Any)),
             workflows.restore(&id("a"), Digest::of(kept.as_bytes()), at(3, ExpectedVersion::Any)),
         ] {
@@ -152,8 +153,8 @@ fn a_full_disk_costs_nothing_that_was_there() {
     let small = manifest("a", "Small");
     place.save(&small, ExpectedVersion::Any).expect("writes");
     let program = again("a_full_disk_costs_nothing_that_was_there", place.root.path());
-    // Files may grow to some kilobytes; without the signal, which would end the process, writing
-    // more fails as it does on a full disk.
+    // Limits files to a few kilobytes. With the signal ignored, which would otherwise kill the
+    // process, writing more fails as on a full disk.
     let mut shell = Command::new("sh");
     shell.args(["-c", "trap '' XFSZ; ulimit -f 16; exec \"$0\" \"$@\""]);
     shell.arg(program.get_program()).args(program.get_args()).env(DIRECTORY, place.root.path());

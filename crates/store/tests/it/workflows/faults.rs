@@ -1,5 +1,6 @@
-//! Every call by which a workflow is changed fails, is full, fails late, or is the last of its
-//! process: what there is afterwards is the old text or the new one, whole, with both kept.
+//! Every file operation of a change fails, runs out of space, fails late, or is the last of its
+//! process: afterwards, the text is either the old or the new one, complete, and the old text is
+//! kept.
 #![cfg(debug_assertions)]
 
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ use crate::{get, open};
 const FAULTS: [FileFault; 5] =
     [FileFault::Io, FileFault::Full, FileFault::Late, FileFault::Dies, FileFault::DiesAfter];
 
-/// What the library says of the two ids that are played with.
+/// The texts that the library returns for the two ids used here.
 type Seen = BTreeMap<&'static str, String>;
 
 fn seen(place: &Place) -> Seen {
@@ -30,7 +31,6 @@ fn seen(place: &Place) -> Seen {
     ["a", "b"].into_iter().filter_map(text).collect()
 }
 
-/// A change of workflows.
 type Act = fn(&Place) -> Result<(), WorkflowError>;
 
 fn one() -> String {
@@ -41,7 +41,7 @@ fn two() -> String {
     manifest("a", "Two") + "# mine too  \n"
 }
 
-/// One text that is there, and one that was.
+/// A workflow with a current and an earlier text.
 fn begun() -> Place {
     let place = Place::at(crate::in_memory());
     place.save(&manifest("a", "Zero"), ExpectedVersion::Absent).expect("writes");
@@ -73,7 +73,7 @@ const ACTS: [(&str, Act); 6] = [
     }),
 ];
 
-/// Lets the n-th call of a change go wrong; whether there was one, and what was told.
+/// Makes the n-th call of a change fail; returns the point it failed at, if any, and the result.
 fn with_fault(
     place: &Place,
     act: Act,
@@ -113,10 +113,10 @@ fn check(name: &str, act: Act, fault: FileFault) -> usize {
         if matches!(told, Some(Ok(()))) {
             assert_eq!(now, new, "{at}: acknowledged");
         }
-        // What was there before can be had, whichever of both it is now.
+        // The previous text is available, whichever text is current.
         let kept = now.keys().copied().chain(["a"]).any(|name| place.texts(name).contains(&one()));
         assert!(kept, "{at}: the old text is kept");
-        // Another process goes on as if nothing had been.
+        // Another process continues normally.
         let next = Place { workflows: WorkflowStore::open(&places(place.root.path())), ..place };
         if now == old {
             act(&next).unwrap_or_else(|error| panic!("{at}: {error:?}"));

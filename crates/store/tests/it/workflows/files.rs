@@ -1,4 +1,4 @@
-//! Which file a workflow goes to, and what is never written over.
+//! Which file a workflow is saved to, and what is never overwritten.
 
 use milepost_store::FileError;
 
@@ -41,12 +41,12 @@ fn a_change_of_format_that_was_cut_short_is_brought_to_its_end() {
     let [one, two] = ["One", "Two"].map(|title| manifest("a", title));
     place.save(&one, ExpectedVersion::Any).expect("writes");
     place.save(&two, ExpectedVersion::Any).expect("writes");
-    // As a crash leaves it: both files, both texts kept.
+    // The state after a crash: both files exist, and both texts are kept.
     fs::rename(place.path("a.yaml"), place.path("a.yml")).expect("renames");
     fs::write(place.path("a.yaml"), &one).expect("writes");
     place.save(&manifest("a", "Three"), version(&one)).expect("the first one counts");
     assert_eq!(names(&place.path("")), ["a.yaml"]);
-    // A second file that somebody made is theirs.
+    // A second file created by the user belongs to them.
     put(&place.path("a.yml"), &manifest("a", "Mine"));
     place.save(&manifest("a", "Four"), ExpectedVersion::Any).expect("writes");
     assert_eq!(names(&place.path("")), ["a.yaml", "a.yml"]);
@@ -180,7 +180,7 @@ mod unix {
         place.save(&manifest("a", "One"), ExpectedVersion::Any).expect("writes");
         let set = |mode| fs::set_permissions(place.path(""), fs::Permissions::from_mode(mode));
         set(0o555).expect("locks");
-        // Nothing is locked to the superuser.
+        // Permissions do not restrict root.
         let is_locked = fs::write(place.path("probe"), "").is_err();
         let outcome = place.save(&manifest("a", "Two"), ExpectedVersion::Any);
         set(0o755).expect("unlocks");

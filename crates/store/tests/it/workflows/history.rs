@@ -1,4 +1,4 @@
-//! What a workflow said before, and where that is found again.
+//! Earlier versions of a workflow, and how to find them.
 
 use milepost_store::workflows::ChangeKind;
 
@@ -49,7 +49,7 @@ fn a_rename_carries_the_history() {
     let versions = place.versions("b", None);
     assert_eq!(versions[0].operation, ChangeKind::Rename);
     assert_eq!(versions[0].renamed_from.as_deref(), Some("a"));
-    // What it said under its old name comes back under its new one.
+    // A text saved under the old name is restored under the new name.
     let change = at(9, ExpectedVersion::Any);
     let version = Digest::of(one.as_bytes());
     let restored = place.workflows.restore(&id("b"), version, change).expect("restores");
@@ -87,7 +87,7 @@ fn directories_have_histories_of_their_own() {
     let mut other = places(place.root.path());
     other.directories = vec![(SourceKind::Runtime, place.root.path().join("elsewhere"))];
     assert_eq!(WorkflowHistory::open(&other).versions(&id("a"), None).expect("reads").items, []);
-    // The same directory by another name is the same.
+    // Another path to the same directory is the same directory.
     other.directories = vec![(SourceKind::Runtime, place.root.path().join("work/../run"))];
     assert_eq!(
         WorkflowHistory::open(&other).versions(&id("a"), None).expect("reads").items.len(),
@@ -95,7 +95,7 @@ fn directories_have_histories_of_their_own() {
     );
 }
 
-/// The only file of a kind in the history.
+/// The only matching file in a folder of the history.
 fn kept(place: &Place, folder: &str, name: impl Fn(&str) -> bool) -> PathBuf {
     let history = place.root.path().join("data/history");
     let [key] = crate::names(&history).try_into().expect("one directory");

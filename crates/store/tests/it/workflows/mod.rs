@@ -1,4 +1,4 @@
-//! Workflows as they are changed: what is compared, what is kept, what a crash leaves.
+//! Changing workflows: version checks, history, and recovery after a crash.
 
 mod crash;
 mod faults;
@@ -23,12 +23,12 @@ fn id(text: &str) -> WorkflowId {
     WorkflowId::parse(text).expect("is an id")
 }
 
-/// Everything below one directory; workflows are written to `run`.
+/// Locations below one directory; workflows are written to `run`.
 fn places(root: &Path) -> Locations {
     Locations { directories: vec![(SourceKind::Runtime, root.join("run"))], ..locations(root) }
 }
 
-/// The workflows below a directory that goes away with it.
+/// Workflows in a temporary directory.
 struct Place {
     root: tempfile::TempDir,
     workflows: WorkflowStore,
@@ -66,13 +66,13 @@ impl Place {
         self.workflows.rename(&id(from), &id(to), at(2, ExpectedVersion::Any))
     }
 
-    /// What made each version of a workflow and what it was, the newest first.
+    /// The versions of a workflow, newest first.
     fn versions(&self, name: &str, current: Option<&str>) -> Vec<StoredVersion> {
         let current = current.map(|text| (Digest::of(text.as_bytes()), Format::Yaml));
         self.history().versions(&id(name), current).expect("reads").items
     }
 
-    /// Every text that is known of a workflow, the newest first.
+    /// Every known text of a workflow, newest first.
     fn texts(&self, name: &str) -> Vec<String> {
         let history = self.history();
         let versions = self.versions(name, None);

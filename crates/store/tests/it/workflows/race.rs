@@ -1,4 +1,4 @@
-//! Of many who have seen the same version, one is first.
+//! Of many callers that have seen the same version, exactly one wins.
 
 use std::env;
 use std::io::{self, BufRead, BufReader, Write};
@@ -9,12 +9,12 @@ use std::thread;
 use super::*;
 
 const THREADS: usize = 64;
-/// Rounds: with nothing but the lock between them, each takes a while. The operation that all of
-/// this is for has its own race, with many more.
+/// The number of rounds, kept small because each takes a while with only the lock to coordinate.
+/// The save operation has its own race with many more.
 const ROUNDS: usize = 50;
 const DIRECTORY: &str = "MILEPOST_TEST_RACE_DIRECTORY";
 
-/// All save over the same version at once; the text of the one that was first.
+/// Saves over the same version from all threads at once, and returns the text of the winner.
 fn contend(workflows: &[WorkflowStore], expected: Digest, who: &str) -> Option<String> {
     let start = Barrier::new(THREADS);
     let won: Vec<String> = thread::scope(|scope| {
@@ -47,9 +47,9 @@ fn contend(workflows: &[WorkflowStore], expected: Digest, who: &str) -> Option<S
     won.into_iter().next()
 }
 
-/// The other process: a version on each line in, whether it won on each line out.
+/// The other process: reads a version per line, and prints per line whether it won.
 fn follow(directory: &Path) {
-    // Each thread has its own, so that nothing but the lock of the directory is between them.
+    // Each thread has its own store, so that only the directory lock coordinates them.
     let own = |_| WorkflowStore::open(&places(directory));
     let workflows: Vec<WorkflowStore> = (0..THREADS).map(own).collect();
     for (round, line) in io::stdin().lock().lines().enumerate() {
@@ -84,7 +84,7 @@ impl Follower {
         writeln!(self.input, "{expected}").expect("is read");
     }
 
-    /// The version it has won with.
+    /// The version that the process won with.
     fn won(&mut self) -> Option<Digest> {
         let mut line = String::new();
         while !line.starts_with("race: ") {
@@ -100,7 +100,7 @@ fn one_of_many_is_first() {
     if let Some(directory) = env::var_os(DIRECTORY) {
         return follow(Path::new(&directory));
     }
-    // What is tested is who wins, not the disk.
+    // The test is about who wins, not about the disk.
     let root = crate::in_memory();
     let workflows = [WorkflowStore::open(&places(root.path()))];
     let first = manifest("a", "First");
