@@ -237,9 +237,12 @@ impl WorkflowServer {
         let teller = teller.map(|teller| tokio::spawn(teller.tell()));
         let arguments = Value::Object(calling.arguments.clone());
         let done = self.operations().call_and_wait(calling.operation.name, &told, arguments).await;
-        for warning in told.warnings.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        let ToolCaller { warnings, progress, .. } = told;
+        for warning in warnings.into_inner().unwrap_or_else(PoisonError::into_inner) {
             self.log(&format!("warning: {warning}"));
         }
+        // The teller ends once nothing can send to it any more.
+        drop(progress);
         if let Some(teller) = teller {
             // All progress is reported before the answer; a failure to do so is ignored.
             let _ = teller.await;
