@@ -5,7 +5,7 @@ use milepost_ops::run::list::{ListRuns, Request, RunSummary};
 use milepost_ops::run::next_action::NextAction;
 use milepost_ops::run::view::{RunStatus, RunView, StepView, WaitingKind, WaitingView};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::args::{LogsArgs, RunsArgs, RunsCommand};
 use super::event_text::{self, INTERRUPTED};
@@ -152,6 +152,12 @@ pub(crate) fn logs(args: &LogsArgs, terminal: &mut Terminal) -> CommandResult {
     }
 }
 
+/// Serialized as a whole, so that `next` is worded for the command line.
+#[derive(Debug, Serialize)]
+struct Inbox {
+    inbox: Vec<InboxRun>,
+}
+
 #[derive(Debug, Serialize)]
 struct InboxRun {
     run_id: String,
@@ -166,21 +172,21 @@ pub(crate) fn inbox(terminal: &mut Terminal) -> CommandResult {
     let status = Some(RunStatus::Waiting.name().to_owned());
     let all_workspaces = true;
     let page = session.run::<ListRuns>(Request { status, all_workspaces, ..Request::default() })?;
-    let mut inbox = Vec::new();
+    let mut view = Inbox { inbox: Vec::new() };
     for listed in &page.runs {
-        let view = follow::view(&session, &listed.run_id)?;
-        let waiting = view.waiting.into_iter().filter(|one| !one.kind.is_for_agent());
+        let run = follow::view(&session, &listed.run_id)?;
+        let waiting = run.waiting.into_iter().filter(|one| !one.kind.is_for_agent());
         let waiting: Vec<_> = waiting.collect();
         if !waiting.is_empty() {
-            let (run_id, workflow) = (view.run_id, view.workflow);
-            inbox.push(InboxRun { run_id, workflow, waiting, next: view.next });
+            let (run_id, workflow) = (run.run_id, run.workflow);
+            view.inbox.push(InboxRun { run_id, workflow, waiting, next: run.next });
         }
     }
-    terminal.answer(&json!({"inbox": inbox}), |terminal| {
-        if inbox.is_empty() {
+    terminal.answer(&view, |terminal| {
+        if view.inbox.is_empty() {
             terminal.remark("nothing is waiting for you");
         }
-        for run in &inbox {
+        for run in &view.inbox {
             terminal.line(format!("{}  {}", run.run_id, safe(&run.workflow)));
             // For this command, the questions are the result.
             run.waiting.iter().for_each(|one| terminal.notice(follow::waiting_text(one)));
