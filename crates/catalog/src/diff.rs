@@ -95,17 +95,17 @@ fn change(old: &ApiCommand, new: &ApiCommand, key: &str) -> Option<CommandChange
     let mut breaking = parameters(old, new, &mut details);
     breaking |= body(old, new, &mut details);
     let differences = [
-        (old.responses != new.responses, false, "its answers are described differently"),
-        (old.security != new.security, true, "it is authenticated in another way"),
-        (old.servers != new.servers, true, "it is reached elsewhere"),
-        (!old.deprecated && new.deprecated, false, "it is deprecated now"),
+        (old.responses != new.responses, false, "its responses have changed"),
+        (old.security != new.security, true, "its authentication has changed"),
+        (old.servers != new.servers, true, "its server has changed"),
+        (!old.deprecated && new.deprecated, false, "it is now deprecated"),
     ];
     for (_, breaks, detail) in differences.into_iter().filter(|(is_so, ..)| *is_so) {
         details.push(detail.to_owned());
         breaking |= breaks;
     }
     if details.is_empty() && old.defs != new.defs {
-        details.push("schemas it refers to are different".to_owned());
+        details.push("schemas that it references have changed".to_owned());
     }
     let changed = CommandChange { details, breaking, ..CommandChange::of(new, key) };
     (!changed.details.is_empty()).then_some(changed)
@@ -121,16 +121,16 @@ fn parameters(old: &ApiCommand, new: &ApiCommand, details: &mut Vec<String>) -> 
         let name = &parameter.name;
         match old.parameters.iter().find(|other| same(other, parameter)) {
             None if parameter.required => {
-                details.push(format!("needs `{name}` ({place})"));
+                details.push(format!("now requires `{name}` ({place})"));
                 breaking = true;
             }
-            None => details.push(format!("takes `{name}` ({place})")),
+            None => details.push(format!("now accepts `{name}` ({place})")),
             Some(earlier) if parameter.required && !earlier.required => {
-                details.push(format!("`{name}` ({place}) is required now"));
+                details.push(format!("`{name}` ({place}) is now required"));
                 breaking = true;
             }
             Some(earlier) if parameter.schema != earlier.schema => {
-                details.push(format!("`{name}` ({place}) has another schema"));
+                details.push(format!("the schema of `{name}` ({place}) has changed"));
                 breaking = true;
             }
             Some(_) => {}
@@ -139,7 +139,7 @@ fn parameters(old: &ApiCommand, new: &ApiCommand, details: &mut Vec<String>) -> 
     for parameter in &old.parameters {
         if !new.parameters.iter().any(|other| same(other, parameter)) {
             let place = parameter.location.name();
-            details.push(format!("no longer takes `{}` ({place})", parameter.name));
+            details.push(format!("no longer accepts `{}` ({place})", parameter.name));
             breaking = true;
         }
     }
@@ -148,16 +148,14 @@ fn parameters(old: &ApiCommand, new: &ApiCommand, details: &mut Vec<String>) -> 
 
 fn body(old: &ApiCommand, new: &ApiCommand, details: &mut Vec<String>) -> bool {
     let detail = match (&old.body, &new.body) {
-        (None, Some(body)) if body.required => "needs a body",
+        (None, Some(body)) if body.required => "now requires a body",
         (None, Some(_)) => {
-            details.push("takes a body".to_owned());
+            details.push("now accepts a body".to_owned());
             return false;
         }
-        (Some(_), None) => "no longer takes a body",
-        (Some(one), Some(other)) if !one.required && other.required => "its body is required now",
-        (Some(one), Some(other)) if one.contents != other.contents => {
-            "its body is described differently"
-        }
+        (Some(_), None) => "no longer accepts a body",
+        (Some(one), Some(other)) if !one.required && other.required => "its body is now required",
+        (Some(one), Some(other)) if one.contents != other.contents => "its body has changed",
         _ => return false,
     };
     details.push(detail.to_owned());

@@ -43,7 +43,7 @@ impl Inspection {
         same_ids(&rows, &mut warnings);
         refs::dangling(api.document(), &mut warnings);
         if rows.is_empty() && violations.is_empty() {
-            let message = "there is nothing that can be called";
+            let message = "the document has no usable operations";
             warnings.add("/paths", DocumentRule::NO_OPERATIONS, message);
         }
         Inspection {
@@ -71,7 +71,7 @@ fn info(api: &Api, warnings: &mut DocumentFindings) {
     let (path, message) = match api.document().root().get("info") {
         Some(info) if info.is_map() && api.title().is_some() => return,
         Some(info) if info.is_map() => ("/info/title", "the API has no title"),
-        _ => ("/info", "the document says nothing of itself: no `info`"),
+        _ => ("/info", "the document has no `info`"),
     };
     warnings.add(path, DocumentRule::INFO, message);
 }
@@ -81,7 +81,7 @@ fn paths(api: &Api, warnings: &mut DocumentFindings, violations: &mut DocumentFi
     let modern = api.version() >= OpenApiVersion::V3_1;
     let hooks = root.get("webhooks").map_or(0, JsonNode::len);
     if hooks > 0 {
-        let message = format!("{hooks} webhooks are called by the API, not by us: left out");
+        let message = format!("{hooks} webhooks were skipped: they are called by the API");
         warnings.add("/webhooks", DocumentRule::WEBHOOKS, message);
     }
     let message = match root.get("paths") {
@@ -92,7 +92,7 @@ fn paths(api: &Api, warnings: &mut DocumentFindings, violations: &mut DocumentFi
         Some(paths) if !paths.is_null() => {
             "`paths` must be a map from path to operations".to_owned()
         }
-        _ => format!("OpenAPI {} demands `paths`: a map of paths", api.version().name()),
+        _ => format!("OpenAPI {} requires `paths`, a map of paths", api.version().name()),
     };
     violations.add("/paths", DocumentRule::PATHS, message);
 }
@@ -107,7 +107,7 @@ fn same_ids(rows: &[Row], warnings: &mut DocumentFindings) {
         if pair[0].0 == pair[1].0 {
             let id = pair[1].1.operation_id.as_deref().unwrap_or_default();
             let message = format!(
-                "operationId `{id}` is also that of {} {}; commands are told apart by their names",
+                "operationId `{id}` is also used by {} {}; the commands have different names",
                 pair[0].1.method.name(),
                 pair[0].1.path,
             );
@@ -206,8 +206,8 @@ impl BaseUrl {
             violations.add(pointer, DocumentRule::SERVER_SCHEME, message);
         }
         if violations.is_empty() {
-            let message = "the document says no address that can be used: give a base URL \
-                before a command is run";
+            let message = "the document has no usable server URL: set a base URL \
+                before running a command";
             warnings.add(pointer, DocumentRule::SERVER, message);
         }
         BaseUrl::made(None, warnings, violations)
@@ -231,7 +231,7 @@ pub enum Unusable {
     #[error("is not an http or https URL")]
     Scheme,
     /// The URL contains a user name or password.
-    #[error("holds a user or password: give those as secrets")]
+    #[error("contains a user name or password: store them as secrets")]
     Credentials,
     #[error("is not a URL")]
     Malformed,

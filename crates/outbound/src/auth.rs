@@ -105,11 +105,11 @@ pub enum AuthError {
     /// The request goes to a different origin than the credentials belong to.
     #[error(
         "the credentials of `{catalog}` are for `{bound}` and are not sent to `{asked}`: \
-         set the base URL of the catalog if that is meant"
+         set the base URL of the catalog if this is intended"
     )]
     OtherOrigin { catalog: CatalogId, bound: String, asked: String },
     /// The token server is named only by the document, not by the user.
-    #[error("the client's secret is not sent to `{url}`, which only the document names")]
+    #[error("the client secret is not sent to `{url}`: only the document names this server")]
     UntrustedAuthority { catalog: CatalogId, url: String },
     /// The token server does not use TLS and is not a host that the user allowed.
     #[error("the client's secret is not sent to `{url}` without TLS")]
@@ -117,7 +117,7 @@ pub enum AuthError {
     /// The token server or its discovery document cannot be reached.
     #[error("no token for `{scheme}`: {source}")]
     Unreachable { scheme: String, source: Box<SendError> },
-    #[error("no token for `{scheme}`: `{url}` answered {status}{}", colon(reason))]
+    #[error("no token for `{scheme}`: `{url}` responded with {status}{}", colon(reason))]
     NoToken {
         scheme: String,
         url: String,
@@ -353,7 +353,7 @@ impl Authenticator {
                     Ok((*location, key.clone()))
                 }
                 Location::Path | Location::QueryString => {
-                    Err(self.wrong_kind(name, "a place that is a header, a query or a cookie"))
+                    Err(self.wrong_kind(name, "a header, query or cookie location"))
                 }
             },
             _ => Ok(authorization()),

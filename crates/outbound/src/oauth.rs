@@ -189,7 +189,7 @@ async fn discover(client: &Client, grant: &Grant<'_>, mut url: Url) -> Result<Ur
     let endpoint = described["token_endpoint"].as_str();
     let endpoint = endpoint.and_then(|endpoint| request.url.join(endpoint).ok());
     endpoint.ok_or_else(|| {
-        no_token(grant, &request.url, &response, "its description has no `token_endpoint`")
+        no_token(grant, &request.url, &response, "its metadata has no `token_endpoint`")
     })
 }
 
@@ -274,7 +274,7 @@ fn read_token(
         return fail("its token is not of the type `bearer`");
     }
     let Some(token) = answer["access_token"].as_str().filter(|token| is_token(token)) else {
-        return fail("its answer has no `access_token`");
+        return fail("its response has no `access_token`");
     };
     let renew_at = Instant::now() + kept_for(&answer["expires_in"]);
     Ok(Token { value: Secret::new(token), renew_at })

@@ -61,7 +61,7 @@ struct GuardedBody {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("the process was away for too long")]
+#[error("the process was suspended for too long")]
 struct Away;
 
 impl http_body::Body for GuardedBody {

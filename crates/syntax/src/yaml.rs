@@ -109,7 +109,7 @@ impl<'t> Reader<'t, '_> {
                 (Event::DocumentStart(..), at) => {
                     let fault = SyntaxFault::new(at, "a second YAML document")
                         .expected("one workflow in a file")
-                        .suggest("move it into a file of its own");
+                        .suggest("move it into a separate file");
                     return Err(fault);
                 }
                 _ => {}
@@ -124,7 +124,7 @@ impl<'t> Reader<'t, '_> {
                 let bang =
                     tag.as_ref().and_then(|_| yaml_fault::bang(self.text, at.start as usize));
                 if let Some(mend) = bang {
-                    let fault = SyntaxFault::new(at, "`!` begins a YAML tag here");
+                    let fault = SyntaxFault::new(at, "`!` starts a YAML tag here");
                     return Err(fault.suggest("put the value in quotes").mend(mend));
                 }
                 let node = match tag {
@@ -323,9 +323,10 @@ impl<'t> Reader<'t, '_> {
             return Ok(());
         };
         let at = Span::new(key.at.start as usize + colon + 1, key.at.start as usize + colon + 1);
-        let fault = SyntaxFault::new(key.at, format!("`{source}` is a key on its own"))
-            .suggest("put a space after the colon")
-            .edit(at, " ");
+        let fault =
+            SyntaxFault::new(key.at, format!("`{source}` is read as a key without a value"))
+                .suggest("put a space after the colon")
+                .edit(at, " ");
         Err(fault)
     }
 

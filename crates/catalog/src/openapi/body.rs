@@ -26,7 +26,7 @@ impl Api {
         let node = self.body_node(operation, findings)?;
         if node.get("content").is_none_or(JsonNode::is_empty) {
             let pointer = format!("{}/requestBody/content", operation.pointer);
-            let message = "nothing is said of the body; taken as any JSON";
+            let message = "the body is not described; any JSON is accepted";
             findings.add(pointer, DocumentRule::BODY, message);
         }
         Some(flag(node, "required").unwrap_or(false))
@@ -43,7 +43,7 @@ impl Api {
         if node.is_map() {
             return Some(node);
         }
-        findings.add(pointer, DocumentRule::BODY, "a body must be a map; it was left out");
+        findings.add(pointer, DocumentRule::BODY, "a body must be a map; it was ignored");
         None
     }
 

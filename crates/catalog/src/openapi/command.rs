@@ -106,7 +106,7 @@ fn operation_id(operation: &Operation<'_>, findings: &mut DocumentFindings) -> O
     let node = operation.get("operationId").filter(|node| !node.is_null())?;
     let Some(written) = node.scalar() else {
         let pointer = format!("{}/operationId", operation.pointer);
-        let message = "an operationId must be text; it was left out";
+        let message = "an operationId must be a string; it was ignored";
         findings.add(pointer, DocumentRule::OPERATION_ID, message);
         return None;
     };

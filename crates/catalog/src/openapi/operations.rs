@@ -43,12 +43,12 @@ impl Api {
             let pointer = format!("/paths/{}", part(&path));
             let mut path = path.into_owned();
             if !path.starts_with('/') {
-                let message = format!("a path begins with `/`: taken as `/{path}`");
+                let message = format!("a path must start with `/`; read as `/{path}`");
                 findings.add(&pointer, DocumentRule::PATH_ITEM, message);
                 path.insert(0, '/');
             }
             if item.is_null() {
-                let message = "the path is empty: it has no operations";
+                let message = "the path has no operations";
                 findings.add(&pointer, DocumentRule::PATH_ITEM, message);
                 continue;
             }
@@ -97,12 +97,12 @@ fn operations_of<'d>(
         let node = match node {
             node if node.is_map() => Some(node),
             node if node.is_null() => {
-                let message = "the operation is empty; it was taken as one without parameters";
+                let message = "the operation is empty; it is treated as one without parameters";
                 findings.add(&pointer, DocumentRule::OPERATION, message);
                 None
             }
             _ => {
-                let message = "an operation must be a map; it was left out";
+                let message = "an operation must be a map; it was ignored";
                 findings.add(&pointer, DocumentRule::OPERATION, message);
                 continue;
             }
@@ -115,7 +115,7 @@ fn more_methods(node: JsonNode<'_>, pointer: &str, findings: &mut DocumentFindin
     for (method, _) in node.entries() {
         let pointer = format!("{pointer}/additionalOperations/{}", part(&method));
         let message =
-            format!("`{method}` is not a method that can be sent; the operation was left out");
+            format!("`{method}` is not a supported HTTP method; the operation was ignored");
         findings.add(pointer, DocumentRule::METHOD, message);
     }
 }

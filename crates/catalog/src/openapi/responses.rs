@@ -20,7 +20,7 @@ impl Api {
         };
         let base = format!("{}/responses", operation.pointer);
         if !list.is_map() {
-            let message = "responses must be a map; they were left out";
+            let message = "responses must be a map; they were ignored";
             findings.add(base, DocumentRule::RESPONSE, message);
             return Vec::new();
         }
@@ -32,7 +32,7 @@ impl Api {
             let pointer = format!("{base}/{}", part(&status));
             let Some(node) = self.resolved(node, &pointer, findings) else { continue };
             if !is_status(&status) {
-                let message = format!("`{status}` is not an HTTP status; the answer was left out");
+                let message = format!("`{status}` is not an HTTP status; the response was ignored");
                 findings.add(pointer, DocumentRule::RESPONSE, message);
                 continue;
             }

@@ -461,9 +461,9 @@ fn reason(key: &Key, command: &str) -> String {
     let field = key.value_field.trim_start_matches('/');
     let field = text::line(field, limits::TAG_CHARS);
     match key.why {
-        Why::Link => format!("a link of the document leads from `{field}` of `{command}` to it"),
+        Why::Link => format!("the document links `{field}` of `{command}` to it"),
         Why::Above => {
-            format!("its path continues that of `{command}`, whose items have `{field}`")
+            format!("its path extends that of `{command}`, whose items have `{field}`")
         }
         Why::Named => {
             format!("it is named after what `{command}` lists, and the items have `{field}`")

@@ -77,7 +77,7 @@ pub enum WalkError {
     #[error("there is no step `{id}`")]
     UnknownStep { id: String, near: Option<String> },
     /// The loops expand to more steps than the limit allows.
-    #[error("the loops unfold to more than {} steps", limits::WALK_STEPS)]
+    #[error("the loops expand to more than {} steps", limits::WALK_STEPS)]
     TooLong,
     /// A loop's variable does not have the type that the loop needs.
     #[error("the variable `{variable}` must be {expected}: it is {actual}")]
@@ -420,7 +420,7 @@ impl<'w, 'c> Walker<'w, 'c> {
     fn remark_on_waiting(&mut self) {
         for BlockedStep { step, wanted } in &self.blocked {
             let variable = &wanted.variable;
-            self.remarks.add(format!("`{step}` is passed over until `{variable}` is set"));
+            self.remarks.add(format!("`{step}` is skipped until `{variable}` is set"));
         }
     }
 
@@ -450,7 +450,7 @@ impl Remarks {
 
     fn told(mut self) -> Vec<String> {
         if self.more > 0 {
-            self.told.push(format!("{} more remarks are not shown", self.more));
+            self.told.push(format!("{} more warnings are not shown", self.more));
         }
         self.told
     }

@@ -147,7 +147,7 @@ impl Checker<'_> {
         let text = value.as_plain().map(suggest::plain_text);
         let meant = text.and_then(|text| mended(&text, schema)).filter(|_| !fraction);
         let fault =
-            Finding::error(value.at(), Rule::Argument, format!("`{name}` takes {expected}"))
+            Finding::error(value.at(), Rule::Argument, format!("`{name}` must be {expected}"))
                 .expected(expected.clone())
                 .actual(found.name());
         self.report.add(fault.write_instead(value.at(), meant, &format!("use {expected}")));
@@ -157,7 +157,7 @@ impl Checker<'_> {
         let target = &call.target.value;
         match (&info.body, call.body) {
             (None, Some(body)) => {
-                let message = format!("`{target}` takes no body");
+                let message = format!("`{target}` must be no body");
                 Finding::error(body.at(), Rule::Argument, message)
                     .on_key()
                     .suggest("remove `body`, or use `with`")
@@ -180,7 +180,7 @@ impl Checker<'_> {
         let found = self.found(body);
         if found != Kind::Unknown && accepted(schema).is_some_and(|kinds| !kinds.contains(&found)) {
             let expected = type_words(schema);
-            Finding::error(body.at(), Rule::Argument, format!("the body is {expected}"))
+            Finding::error(body.at(), Rule::Argument, format!("the body must be {expected}"))
                 .expected(expected.clone())
                 .actual(found.name())
                 .suggest(format!("use {expected}"))
@@ -206,12 +206,12 @@ impl Checker<'_> {
             let lost = meant.is_some_and(|meant| missing.contains(&meant));
             if closed || lost {
                 missing.retain(|name| Some(*name) != meant);
-                let message = format!("the body takes no `{}`", key.name);
+                let message = format!("the body has no field `{}`", key.name);
                 self.not_taken(key.at, message, meant, &free);
             }
         }
         for name in missing {
-            Finding::error(body.at(), Rule::Argument, format!("the body needs `{name}`"))
+            Finding::error(body.at(), Rule::Argument, format!("the body requires `{name}`"))
                 .expected(format!("`{name}`"))
                 .suggest(format!("add `{name}`"))
                 .add_to(self.report);

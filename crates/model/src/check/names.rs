@@ -136,7 +136,7 @@ impl<'c> Checker<'c> {
             return true;
         }
         Finding::error(name.at, Rule::Id, format!("`{text}` cannot name an item"))
-            .expected("letters, digits and `_`, and no name that means something else")
+            .expected("letters, digits and `_`, and not a name that is already used")
             .suggest("use a name such as `order`")
             .add_to(self.report);
         false
@@ -395,7 +395,7 @@ impl<'c> Checker<'c> {
         let meant = suggest::nearest(name, fields).filter(|_| !vague);
         let fault = Finding::error(place, Rule::UnknownPath, format!("{owner} has no `{name}`"))
             .expected(suggest::list(fields))
-            .did_you_mean(place, meant, "read one of these");
+            .did_you_mean(place, meant, "use one of these");
         self.report.add(match meant {
             // `steps.lookup.total` only lacks the `output` in between.
             None if fields == STEP_FIELDS && !vague => fault
@@ -456,10 +456,10 @@ impl<'c> Checker<'c> {
                 Kind::String => format!("{source} != ''"),
                 _ => format!("{source} == true"),
             };
-            let message = format!("{} takes true or false", site.place.name());
+            let message = format!("{} must be true or false", site.place.name());
             (message, "a boolean", format!("compare it, for example `{example}`"))
         } else if site.place == ExprPlace::Items && kind != Kind::List && is_whole {
-            ("`for_each` takes a list".to_owned(), "a list", "read a list here".to_owned())
+            ("`for_each` needs a list".to_owned(), "a list", "read a list here".to_owned())
         } else {
             return;
         };
@@ -513,7 +513,7 @@ impl<'c> Checker<'c> {
             let message = format!("the output of `{name}` has no `{field}`");
             Finding::error(place, Rule::UnknownPath, message)
         } else {
-            let message = format!("nothing says that the output of `{name}` has `{field}`");
+            let message = format!("the output of `{name}` does not declare `{field}`");
             Finding::warning(place, Rule::UnmentionedPath, message)
         };
         let finding = match names.is_empty() {

@@ -488,7 +488,7 @@ impl<'n, 'r> Fields<'n, 'r> {
             Some(meant) if self.node.get(meant).is_none() => {
                 fault.expected(format!("`{meant}`")).did_you_mean_key(key.at, Some(meant), "")
             }
-            Some(meant) => fault.suggest(format!("`{meant}` is here already: remove this one")),
+            Some(meant) => fault.suggest(format!("`{meant}` already exists: remove this one")),
             None => match (self.home(name), self.report.around(key)) {
                 (Some((under, mend)), _) => {
                     fault.suggest(format!("move it into `{under}`")).mend(mend)

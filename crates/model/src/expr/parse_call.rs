@@ -148,7 +148,7 @@ fn secret_use(arg: &Node, span: Span) -> Parsed<SecretUse> {
     match arg.literal() {
         Some(Literal::Str(name)) => Ok(SecretUse { name: name.to_string(), span, legal: false }),
         _ => SyntaxError::new(arg.span, "the name of a secret must be written out as a string")
-            .help("write `secret('name')`: which secrets a run needs is known before it")
+            .help("write `secret('name')`: the secrets of a run must be known before it starts")
             .fail(),
     }
 }

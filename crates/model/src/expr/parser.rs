@@ -141,7 +141,7 @@ impl<'s> Parser<'s> {
             let question = self.bump()?.span;
             let then = self.expr()?;
             if self.token.tok == Tok::End {
-                return SyntaxError::new(question, "`?` has no `:` that goes with it")
+                return SyntaxError::new(question, "`?` has no matching `:`")
                     .help("write `condition ? value : other value`")
                     .fail();
             }

@@ -105,8 +105,8 @@ shape! {
     "version" version: opt SemVer = "A version such as `1.0.0`.",
     "minServerVersion" min_server_version: opt Spot<SemVer> = "The oldest Milepost it works with.",
     "category" category: opt String = "The category it is listed under; `general` when absent.",
-    "preconditions" preconditions: opt Vec<String> = "What must be true before it begins.",
-    "clarificationPrompts" clarification_prompts: opt Vec<String> = "What to ask before it begins.",
+    "preconditions" preconditions: opt Vec<String> = "What must be true before it starts.",
+    "clarificationPrompts" clarification_prompts: opt Vec<String> = "What to ask before it starts.",
     "metaGuidance" meta_guidance: opt Vec<String> = "Hints for all steps.",
     "steps" steps: must Steps = "What is done, in order.",
     "examples" examples: opt KeptTexts = "Examples of goals it serves.",
@@ -542,7 +542,7 @@ impl Compiler<'_, '_> {
 /// Warns about guides without a version.
 pub(crate) fn check_version(doc: &GuideDoc, node: &SyntaxNode, report: &mut Report) {
     if node.get("version").is_none() && doc.version.is_none() && !report.has_stray_in(node) {
-        Finding::warning(node.at, Rule::Version, "no `version`: it counts as `0.0.0`")
+        Finding::warning(node.at, Rule::Version, "no `version`: `0.0.0` is assumed")
             .suggest("add `version: 1.0.0`")
             .add_to(report);
     }

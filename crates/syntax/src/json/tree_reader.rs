@@ -56,7 +56,7 @@ impl Reader<'_, '_> {
         }
         let at = Span::new(self.pos, self.text.len());
         let fault = SyntaxFault::new(at, "text after the end of the JSON value");
-        Err(fault.suggest("remove what follows the closing bracket"))
+        Err(fault.suggest("remove everything after the closing bracket"))
     }
 
     /// Skips whitespace, and comments, which JSON does not have.
@@ -68,8 +68,8 @@ impl Reader<'_, '_> {
             }
             let Some(length) = comment(&self.text[self.pos..]) else { return };
             let at = Span::new(self.pos, self.pos + length);
-            let fault = SyntaxFault::new(at, "a comment: JSON has none")
-                .suggest("remove it, or keep the workflow as YAML");
+            let fault = SyntaxFault::new(at, "comments are not allowed in JSON")
+                .suggest("remove it, or write the workflow as YAML");
             self.slips.push(*fault.edit(at, ""));
             self.pos += length;
         }
@@ -282,7 +282,7 @@ impl Reader<'_, '_> {
         let at = Span::new(self.pos, self.pos + word.len());
         if word.is_empty() {
             let fault = self.stray_sign().expected("a JSON value");
-            return Err(fault.suggest("remove it, or put a value"));
+            return Err(fault.suggest("remove it, or replace it with a value"));
         }
         self.pos += word.len();
         let json = match (word.as_str(), word.to_ascii_lowercase().as_str()) {
@@ -509,7 +509,7 @@ pub(crate) fn too_many(at: Span) -> Box<SyntaxFault> {
     let limit = limits::NODES;
     SyntaxFault::new(at, format!("more than {limit} keys and values"))
         .expected(format!("at most {limit} keys and values"))
-        .suggest("split it into several workflows and run them from one another")
+        .suggest("split it into several workflows that run each other")
 }
 
 pub(crate) fn too_deep(at: Span) -> Box<SyntaxFault> {
