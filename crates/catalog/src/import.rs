@@ -7,7 +7,7 @@ use url::Url;
 
 use crate::finding::{DocumentFinding, DocumentFindings, DocumentRule};
 use crate::naming::{self, AssignedNames};
-use crate::openapi::{Api, OpenApiVersion, Operation};
+use crate::openapi::{Api, ApiOperation, OpenApiVersion};
 use crate::refs;
 use crate::table::Row;
 use crate::text::{self, WordList};
@@ -124,7 +124,7 @@ pub(crate) const WRAPPERS: WordList = WordList(
 );
 
 /// Whether an operation returns a list, bare or wrapped.
-fn answers_list(api: &Api, operation: &Operation<'_>) -> bool {
+fn answers_list(api: &Api, operation: &ApiOperation<'_>) -> bool {
     let last = operation.path.split('/').rfind(|part| !part.is_empty());
     let last = last.filter(|part| !part.contains('{')).map(without_format).and_then(text::kebab);
     let Some(schema) = api.success_schema(operation) else {
@@ -165,7 +165,7 @@ fn is_list(api: &Api, schema: JsonNode<'_>, last: &str, depth: usize) -> bool {
 
 /// The base URL of a catalog, and what is wrong with the servers in the document.
 #[derive(Debug, Default)]
-pub struct BaseUrl {
+pub struct ResolvedBaseUrl {
     /// The URL; `None` if the user has to supply one.
     pub url: Option<Url>,
     /// Servers that were skipped.
@@ -174,9 +174,9 @@ pub struct BaseUrl {
     pub violations: Vec<DocumentFinding>,
 }
 
-impl BaseUrl {
+impl ResolvedBaseUrl {
     /// Uses the given URL, or else the first usable server of the document.
-    pub fn of(api: &Api, given: Option<&str>, source: Option<&Url>) -> BaseUrl {
+    pub fn of(api: &Api, given: Option<&str>, source: Option<&Url>) -> ResolvedBaseUrl {
         let mut warnings = DocumentFindings::default();
         let mut violations = DocumentFindings::default();
         if let Some(given) = given {
@@ -185,13 +185,13 @@ impl BaseUrl {
                 let message = format!("`{}` {why}", shown(given));
                 violations.add("/base_url", DocumentRule::SERVER, message);
             }
-            return BaseUrl::made(url.ok(), warnings, violations);
+            return ResolvedBaseUrl::made(url.ok(), warnings, violations);
         }
         let pointer = if api.version() == OpenApiVersion::V2 { "/host" } else { "/servers" };
         let mut refused = None;
         for (index, server) in api.servers().iter().enumerate() {
             match usable(&server.url, source) {
-                Ok(url) => return BaseUrl::made(Some(url), warnings, violations),
+                Ok(url) => return ResolvedBaseUrl::made(Some(url), warnings, violations),
                 Err(why @ (Unusable::Relative | Unusable::Template)) => {
                     let message = format!("the server `{}` {why}", shown(&server.url));
                     warnings.add(format!("{pointer}/{index}"), DocumentRule::SERVER, message);
@@ -210,11 +210,15 @@ impl BaseUrl {
                 before running a command";
             warnings.add(pointer, DocumentRule::SERVER, message);
         }
-        BaseUrl::made(None, warnings, violations)
+        ResolvedBaseUrl::made(None, warnings, violations)
     }
 
-    fn made(url: Option<Url>, warnings: DocumentFindings, violations: DocumentFindings) -> BaseUrl {
-        BaseUrl { url, warnings: warnings.into_list(), violations: violations.into_list() }
+    fn made(
+        url: Option<Url>,
+        warnings: DocumentFindings,
+        violations: DocumentFindings,
+    ) -> ResolvedBaseUrl {
+        ResolvedBaseUrl { url, warnings: warnings.into_list(), violations: violations.into_list() }
     }
 }
 

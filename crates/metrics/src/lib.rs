@@ -10,7 +10,7 @@ mod text;
 use std::fmt::Display;
 use std::time::Duration;
 
-pub use counts::{Counter, Counts, Durations, Grid};
+pub use counts::{CountTable, Counter, Counts, Durations};
 use text::MetricsText;
 
 /// The content type of [`text`].
@@ -33,7 +33,7 @@ pub static CALLS: Counts<7> =
 pub static CALL_SECONDS: Durations = Durations::new();
 
 /// Requests to the server.
-pub static HTTP: Grid<5, 16> = Grid::of(
+pub static HTTP: CountTable<5, 16> = CountTable::of(
     ["/mcp", "/healthz", "/metrics", "metadata", "other"],
     [
         "200", "202", "204", "400", "401", "403", "404", "405", "406", "408", "413", "415", "422",
@@ -42,7 +42,7 @@ pub static HTTP: Grid<5, 16> = Grid::of(
 );
 
 /// Requests of MCP clients: answered, failed while executing, or invalid.
-pub static MCP: Grid<24, 3> = Grid::of(
+pub static MCP: CountTable<24, 3> = CountTable::of(
     [
         "initialize",
         "ping",
@@ -163,7 +163,7 @@ mod tests {
         counts.add("a");
         counts.add("run_0123456789");
         assert_eq!([counts.get("a"), counts.get("b"), counts.get("other")], [1, 0, 1]);
-        let grid = Grid::of(["a", "other"], ["ok", "fault"]);
+        let grid = CountTable::of(["a", "other"], ["ok", "fault"]);
         grid.add("a", "ok");
         grid.add("../../etc/passwd", "?");
         assert_eq!([grid.get("a", "ok"), grid.get("other", "fault")], [1, 1]);

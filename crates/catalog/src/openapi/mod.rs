@@ -12,7 +12,7 @@ mod security;
 mod servers;
 mod version;
 
-pub use operations::Operation;
+pub use operations::ApiOperation;
 pub use version::OpenApiVersion;
 
 use milepost_syntax::json::document::{JsonDocument, JsonNode};

@@ -8,7 +8,7 @@ use crate::finding::{DocumentFindings, DocumentRule, part};
 
 /// An operation and its position in the document.
 #[derive(Debug, Clone)]
-pub struct Operation<'d> {
+pub struct ApiOperation<'d> {
     pub method: Method,
     /// The path template as written in the document.
     pub path: String,
@@ -20,7 +20,7 @@ pub struct Operation<'d> {
     pub(crate) node: Option<JsonNode<'d>>,
 }
 
-impl<'d> Operation<'d> {
+impl<'d> ApiOperation<'d> {
     /// The value under a key of the operation.
     pub(crate) fn get(&self, key: &str) -> Option<JsonNode<'d>> {
         self.node?.get(key)
@@ -33,7 +33,7 @@ const OTHER_KEYS: &[&str] =
 
 impl Api {
     /// All operations, in document order.
-    pub fn operations(&self, findings: &mut DocumentFindings) -> Vec<Operation<'_>> {
+    pub fn operations(&self, findings: &mut DocumentFindings) -> Vec<ApiOperation<'_>> {
         let mut found = Vec::new();
         let Some(paths) = self.root().get("paths") else { return found };
         for (path, item) in paths.entries() {
@@ -79,7 +79,7 @@ fn operations_of<'d>(
     path: &str,
     item: JsonNode<'d>,
     pointer: &str,
-    found: &mut Vec<Operation<'d>>,
+    found: &mut Vec<ApiOperation<'d>>,
     findings: &mut DocumentFindings,
 ) {
     for (key, node) in item.entries() {
@@ -107,7 +107,7 @@ fn operations_of<'d>(
                 continue;
             }
         };
-        found.push(Operation { method, path: path.to_owned(), pointer, item, node });
+        found.push(ApiOperation { method, path: path.to_owned(), pointer, item, node });
     }
 }
 

@@ -1,7 +1,7 @@
 //! Parameters of an operation, including those of its path item.
 
 use super::schema::SchemaConverter;
-use super::{Api, OpenApiVersion, Operation, block_of, flag};
+use super::{Api, ApiOperation, OpenApiVersion, block_of, flag};
 use crate::command::{ApiParameter, Location, Style};
 use crate::finding::{DocumentFindings, DocumentRule};
 use crate::limits;
@@ -32,7 +32,7 @@ impl Api {
     /// The parameters of an operation; they override those of its path item.
     pub(crate) fn parameter_places<'d>(
         &'d self,
-        operation: &Operation<'d>,
+        operation: &ApiOperation<'d>,
         findings: &mut DocumentFindings,
     ) -> Vec<DeclaredParameter<'d>> {
         let item_pointer = operation.pointer.rsplit_once('/').map_or("", |(item, _)| item);
@@ -203,7 +203,7 @@ fn default_style(location: Location) -> Style {
 /// placeholder because they cannot be sent.
 fn with_path_names<'d>(
     mut places: Vec<DeclaredParameter<'d>>,
-    operation: &Operation<'d>,
+    operation: &ApiOperation<'d>,
     findings: &mut DocumentFindings,
 ) -> Vec<DeclaredParameter<'d>> {
     let names = path_names(&operation.path);

@@ -12,7 +12,7 @@ use super::shape::{ItemList, Shapes};
 use super::value::{self, ChosenField, FieldSearch, WantedValue};
 use super::{InferredProvider, ProviderBinding, ServedParameter};
 use crate::command::{Location, Method};
-use crate::openapi::{Api, OpenApiVersion, Operation};
+use crate::openapi::{Api, ApiOperation, OpenApiVersion};
 use crate::table::{Row, RowParameter};
 use crate::{limits, text};
 
@@ -57,7 +57,7 @@ struct Key {
 struct Inference<'d> {
     api: &'d Api,
     rows: &'d [Row],
-    operations: Vec<Option<Operation<'d>>>,
+    operations: Vec<Option<ApiOperation<'d>>>,
     routes: Vec<PathRoute<'d>>,
     /// Candidate list rows, by path key.
     by_path: HashMap<String, usize>,

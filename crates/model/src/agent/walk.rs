@@ -16,13 +16,13 @@ use crate::order::Order;
 use crate::step::{Action, Loop, Step, When};
 use crate::workflow::{Spelling, Workflow};
 
-mod done;
+mod completed_steps;
 mod passes;
 mod scope;
 
-use done::Done;
-pub(crate) use done::StepIndex;
-pub use done::find;
+use completed_steps::CompletedSteps;
+pub(crate) use completed_steps::StepPaths;
+pub use completed_steps::find;
 use passes::Passes;
 pub use scope::WalkScope;
 
@@ -146,7 +146,7 @@ fn sequence(workflow: &Workflow) -> Vec<&Step> {
 }
 
 struct Walker<'w, 'c> {
-    done: Done<'w, 'c>,
+    done: CompletedSteps<'w, 'c>,
     /// The key of the step being visited; it grows and shrinks with the loops.
     key: String,
     scope: WalkScope<'w, 'c>,
@@ -177,7 +177,7 @@ impl<'w, 'c> Walker<'w, 'c> {
         context: &'c Value,
     ) -> Result<Self, WalkError> {
         Ok(Walker {
-            done: Done::read(workflow, completed)?,
+            done: CompletedSteps::read(workflow, completed)?,
             key: String::with_capacity(limits::WALK_KEY_CAPACITY_BYTES),
             scope: WalkScope::of(context),
             loops: Vec::new(),

@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 
 use crate::condition::Condition;
 use crate::criteria::Criteria;
-use crate::decode::{Aliases, Decode, Defs, Entries, Int, Report, Spot, Text, shape, words, wrong};
+use crate::decode::{
+    Aliases, BoundedText, Decode, Defs, Entries, Int, Report, Spot, shape, words, wrong,
+};
 use crate::duration::Period;
 use crate::expr::Expr;
 use crate::finding::{Finding, Rule};
@@ -731,4 +733,4 @@ fn looped(node: &SyntaxNode, doc: &StepDoc, report: &mut Report) -> Option<Loop>
 }
 
 /// The role of an agent, long enough to be meaningful.
-pub(crate) type RoleText = Text<10, 1024>;
+pub(crate) type RoleText = BoundedText<10, 1024>;
