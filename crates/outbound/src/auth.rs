@@ -112,7 +112,7 @@ pub enum AuthError {
     #[error("the client secret is not sent to `{url}`: only the document names this server")]
     UntrustedAuthority { catalog: CatalogId, url: String },
     /// The token server does not use TLS and is not a host that the user allowed.
-    #[error("the client's secret is not sent to `{url}` without TLS")]
+    #[error("the client secret is not sent to `{url}` without TLS")]
     ClearText { url: String },
     /// The token server or its discovery document cannot be reached.
     #[error("no token for `{scheme}`: {source}")]
@@ -345,17 +345,13 @@ impl Authenticator {
         wants.map_or(Ok((scheme, credential)), |wants| Err(self.wrong_kind(name, wants)))
     }
 
-    /// Where a key is written. All that is no key goes into the `Authorization` header.
+    /// Where a key is written. Other credentials go into the `Authorization` header.
     fn key_place(&self, name: &str, scheme: &SecurityScheme) -> Result<CredentialPlace, AuthError> {
         match scheme {
-            SecurityScheme::ApiKey { name: key, location } => match location {
-                Location::Header | Location::Query | Location::Cookie => {
-                    Ok((*location, key.clone()))
-                }
-                Location::Path | Location::QueryString => {
-                    Err(self.wrong_kind(name, "a header, query or cookie location"))
-                }
-            },
+            SecurityScheme::ApiKey { location: Location::Path | Location::QueryString, .. } => {
+                Err(self.wrong_kind(name, "a header, query or cookie location"))
+            }
+            SecurityScheme::ApiKey { name: key, location } => Ok((*location, key.clone())),
             _ => Ok(authorization()),
         }
     }

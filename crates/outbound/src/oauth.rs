@@ -22,7 +22,7 @@ use crate::client::{Client, Response, SendOptions};
 use crate::guard::Reach;
 use crate::limits;
 use crate::outgoing::{Credentials, Outgoing, PlacedCredential, masked_url};
-use crate::retry::{Retry, Tries};
+use crate::retry::{HttpAttempts, Retry};
 
 /// The parameters of a token request.
 pub(crate) struct Grant<'a> {
@@ -209,10 +209,10 @@ async fn ask(
     };
     // Requesting a token twice yields two tokens and does no harm.
     let retry = Retry::of(true);
-    let mut tries = Tries::new(&retry, &|_| {});
+    let mut attempts = HttpAttempts::new(&retry, &|_| {});
     loop {
         let result = client.send(request, &sending).await;
-        if !tries.again(&result).await {
+        if !attempts.again(&result).await {
             return result.map_err(|source| AuthError::Unreachable {
                 scheme: grant.scheme_name.to_owned(),
                 source: Box::new(source),

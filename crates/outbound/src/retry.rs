@@ -106,17 +106,20 @@ pub struct HttpAttempt {
 }
 
 /// The attempts of one request.
-pub(crate) struct Tries<'a> {
+pub(crate) struct HttpAttempts<'a> {
     retry: &'a Retry,
     watch: &'a (dyn Fn(&HttpAttempt) + Sync),
     chance: fn() -> f64,
-    /// Of the last try.
+    /// The number of the last attempt, starting at 1.
     pub(crate) number: u32,
 }
 
-impl<'a> Tries<'a> {
-    pub(crate) fn new(retry: &'a Retry, watch: &'a (dyn Fn(&HttpAttempt) + Sync)) -> Tries<'a> {
-        Tries { retry, watch, chance, number: 1 }
+impl<'a> HttpAttempts<'a> {
+    pub(crate) fn new(
+        retry: &'a Retry,
+        watch: &'a (dyn Fn(&HttpAttempt) + Sync),
+    ) -> HttpAttempts<'a> {
+        HttpAttempts { retry, watch, chance, number: 1 }
     }
 
     /// Reports a finished attempt and waits for the next one. Returns whether there is one.
@@ -248,7 +251,7 @@ mod tests {
             told.lock().expect("is whole").push((attempt.number, attempt.next_in));
         };
         let retry = Retry { max_attempts: 4, ..Retry::of(true) };
-        let mut tries = Tries { chance: || 0.5, ..Tries::new(&retry, &watch) };
+        let mut tries = HttpAttempts { chance: || 0.5, ..HttpAttempts::new(&retry, &watch) };
         let began = tokio::time::Instant::now();
         let date = [
             ("date", "Sun, 06 Nov 1994 08:49:37 GMT"),
