@@ -69,7 +69,7 @@ impl Bundle {
     /// Adds the result of fetching a file returned by [`Bundle::wanted`].
     pub fn add(&mut self, file: &str, fetched: FetchedFile) {
         let pointer = format!("/{FILES}/{}", part(file));
-        let leads = |why| format!("a reference leads to `{file}`: {why}");
+        let leads = |why| format!("a reference points to `{file}`: {why}");
         let bytes = match fetched {
             FetchedFile::Bytes(bytes) => bytes,
             FetchedFile::Refused(why) => {

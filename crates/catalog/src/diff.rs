@@ -84,6 +84,11 @@ impl CommandChange {
         let name = command.id.name().to_owned();
         CommandChange { name, key: key.to_owned(), details: Vec::new(), breaking: false }
     }
+
+    fn add(&mut self, breaking: bool, detail: impl Into<String>) {
+        self.details.push(detail.into());
+        self.breaking |= breaking;
+    }
 }
 
 fn command(group: &CatalogId, api: &Api, row: &Row) -> Option<ApiCommand> {
@@ -91,28 +96,25 @@ fn command(group: &CatalogId, api: &Api, row: &Row) -> Option<ApiCommand> {
 }
 
 fn change(old: &ApiCommand, new: &ApiCommand, key: &str) -> Option<CommandChange> {
-    let mut details = Vec::new();
-    let mut breaking = parameters(old, new, &mut details);
-    breaking |= body(old, new, &mut details);
+    let mut change = CommandChange::of(new, key);
+    parameters(old, new, &mut change);
+    body(old, new, &mut change);
     let differences = [
-        (old.responses != new.responses, false, "its answers are described differently"),
-        (old.security != new.security, true, "it is authenticated in another way"),
-        (old.servers != new.servers, true, "it is reached elsewhere"),
-        (!old.deprecated && new.deprecated, false, "it is deprecated now"),
+        (old.responses != new.responses, false, "its responses have changed"),
+        (old.security != new.security, true, "its authentication has changed"),
+        (old.servers != new.servers, true, "its server has changed"),
+        (!old.deprecated && new.deprecated, false, "it is now deprecated"),
     ];
-    for (_, breaks, detail) in differences.into_iter().filter(|(is_so, ..)| *is_so) {
-        details.push(detail.to_owned());
-        breaking |= breaks;
+    for (_, breaking, detail) in differences.into_iter().filter(|(is_so, ..)| *is_so) {
+        change.add(breaking, detail);
     }
-    if details.is_empty() && old.defs != new.defs {
-        details.push("schemas it refers to are different".to_owned());
+    if change.details.is_empty() && old.defs != new.defs {
+        change.add(false, "schemas that it references have changed");
     }
-    let changed = CommandChange { details, breaking, ..CommandChange::of(new, key) };
-    (!changed.details.is_empty()).then_some(changed)
+    (!change.details.is_empty()).then_some(change)
 }
 
-fn parameters(old: &ApiCommand, new: &ApiCommand, details: &mut Vec<String>) -> bool {
-    let mut breaking = false;
+fn parameters(old: &ApiCommand, new: &ApiCommand, change: &mut CommandChange) {
     let same = |one: &ApiParameter, other: &ApiParameter| {
         one.name == other.name && one.location == other.location
     };
@@ -121,17 +123,14 @@ fn parameters(old: &ApiCommand, new: &ApiCommand, details: &mut Vec<String>) -> 
         let name = &parameter.name;
         match old.parameters.iter().find(|other| same(other, parameter)) {
             None if parameter.required => {
-                details.push(format!("needs `{name}` ({place})"));
-                breaking = true;
+                change.add(true, format!("now requires `{name}` ({place})"));
             }
-            None => details.push(format!("takes `{name}` ({place})")),
+            None => change.add(false, format!("now accepts `{name}` ({place})")),
             Some(earlier) if parameter.required && !earlier.required => {
-                details.push(format!("`{name}` ({place}) is required now"));
-                breaking = true;
+                change.add(true, format!("`{name}` ({place}) is now required"));
             }
             Some(earlier) if parameter.schema != earlier.schema => {
-                details.push(format!("`{name}` ({place}) has another schema"));
-                breaking = true;
+                change.add(true, format!("the schema of `{name}` ({place}) has changed"));
             }
             Some(_) => {}
         }
@@ -139,27 +138,22 @@ fn parameters(old: &ApiCommand, new: &ApiCommand, details: &mut Vec<String>) -> 
     for parameter in &old.parameters {
         if !new.parameters.iter().any(|other| same(other, parameter)) {
             let place = parameter.location.name();
-            details.push(format!("no longer takes `{}` ({place})", parameter.name));
-            breaking = true;
+            change.add(true, format!("no longer accepts `{}` ({place})", parameter.name));
         }
     }
-    breaking
 }
 
-fn body(old: &ApiCommand, new: &ApiCommand, details: &mut Vec<String>) -> bool {
-    let detail = match (&old.body, &new.body) {
-        (None, Some(body)) if body.required => "needs a body",
-        (None, Some(_)) => {
-            details.push("takes a body".to_owned());
-            return false;
+fn body(old: &ApiCommand, new: &ApiCommand, change: &mut CommandChange) {
+    match (&old.body, &new.body) {
+        (None, Some(body)) if body.required => change.add(true, "now requires a body"),
+        (None, Some(_)) => change.add(false, "now accepts a body"),
+        (Some(_), None) => change.add(true, "no longer accepts a body"),
+        (Some(one), Some(other)) if !one.required && other.required => {
+            change.add(true, "its body is now required");
         }
-        (Some(_), None) => "no longer takes a body",
-        (Some(one), Some(other)) if !one.required && other.required => "its body is required now",
         (Some(one), Some(other)) if one.contents != other.contents => {
-            "its body is described differently"
+            change.add(true, "its body has changed");
         }
-        _ => return false,
-    };
-    details.push(detail.to_owned());
-    true
+        _ => {}
+    }
 }

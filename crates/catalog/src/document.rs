@@ -44,7 +44,7 @@ pub enum Unreadable {
     #[error("the document is empty; give an OpenAPI document in JSON or YAML")]
     Empty,
     /// Too many bytes, either as given or after expanding aliases.
-    #[error("the document has more than {limit} bytes; import a part of it")]
+    #[error("the document is larger than {limit} bytes; import a part of it")]
     TooLarge {
         /// The maximum number of bytes.
         limit: usize,
@@ -60,8 +60,8 @@ pub enum Unreadable {
     Utf16,
     /// An HTML page, which is what a URL behind a login usually returns.
     #[error(
-        "the document is an HTML page, not JSON or YAML; open the address in a browser: \
-         it may want a login, or the page links to the raw file"
+        "the document is an HTML page, not JSON or YAML; open the URL in a browser: \
+         it may require a login, or link to the raw file"
     )]
     Html,
     /// XML, such as a WSDL.
@@ -92,7 +92,7 @@ pub enum Unreadable {
     /// Aliases or merge keys that make the document grow too much.
     #[error(
         "line {line}: aliases and merge keys add more than {limit} bytes to the document; \
-         use `$ref` for what is repeated"
+         use `$ref` for repeated parts"
     )]
     TooManyAliases {
         /// Line of the alias that exceeded the limit, starting at 1.
@@ -101,19 +101,19 @@ pub enum Unreadable {
         limit: usize,
     },
     /// More anchors than the limit.
-    #[error("line {line}: more than {} anchors; use `$ref` for what is repeated", limits::ANCHORS)]
+    #[error("line {line}: more than {} anchors; use `$ref` for repeated parts", limits::ANCHORS)]
     TooManyAnchors {
         /// Line of the anchor that exceeded the limit, starting at 1.
         line: u32,
     },
     /// A stream of several YAML documents.
-    #[error("line {line}: a second YAML document begins; import each from a file of its own")]
+    #[error("line {line}: a second YAML document starts here; put each into its own file")]
     SeveralDocuments {
         /// Line of the second document, starting at 1.
         line: u32,
     },
     /// A root value that cannot contain `openapi` and `paths`.
-    #[error("the document is {found}, not a map; an OpenAPI document begins with `openapi:`")]
+    #[error("the document is {found}, not a map; an OpenAPI document starts with `openapi:`")]
     NotAMap {
         /// The kind of value found, such as `a list`.
         found: &'static str,
@@ -227,7 +227,7 @@ fn notes(
         .map(note)
         .collect();
     if left_out > 0 {
-        let message = format!("{left_out} more notes of the reader are left out");
+        let message = format!("{left_out} more notes are not shown");
         notes.push(note((String::new(), 0, "more-notes", message)));
     }
     notes

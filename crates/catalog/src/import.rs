@@ -7,7 +7,7 @@ use url::Url;
 
 use crate::finding::{DocumentFinding, DocumentFindings, DocumentRule};
 use crate::naming::{self, AssignedNames};
-use crate::openapi::{Api, OpenApiVersion, Operation};
+use crate::openapi::{Api, ApiOperation, OpenApiVersion};
 use crate::refs;
 use crate::table::Row;
 use crate::text::{self, WordList};
@@ -43,7 +43,7 @@ impl Inspection {
         same_ids(&rows, &mut warnings);
         refs::dangling(api.document(), &mut warnings);
         if rows.is_empty() && violations.is_empty() {
-            let message = "there is nothing that can be called";
+            let message = "the document has no usable operations";
             warnings.add("/paths", DocumentRule::NO_OPERATIONS, message);
         }
         Inspection {
@@ -71,7 +71,7 @@ fn info(api: &Api, warnings: &mut DocumentFindings) {
     let (path, message) = match api.document().root().get("info") {
         Some(info) if info.is_map() && api.title().is_some() => return,
         Some(info) if info.is_map() => ("/info/title", "the API has no title"),
-        _ => ("/info", "the document says nothing of itself: no `info`"),
+        _ => ("/info", "the document has no `info`"),
     };
     warnings.add(path, DocumentRule::INFO, message);
 }
@@ -81,7 +81,7 @@ fn paths(api: &Api, warnings: &mut DocumentFindings, violations: &mut DocumentFi
     let modern = api.version() >= OpenApiVersion::V3_1;
     let hooks = root.get("webhooks").map_or(0, JsonNode::len);
     if hooks > 0 {
-        let message = format!("{hooks} webhooks are called by the API, not by us: left out");
+        let message = format!("{hooks} webhooks were skipped: they are called by the API");
         warnings.add("/webhooks", DocumentRule::WEBHOOKS, message);
     }
     let message = match root.get("paths") {
@@ -92,7 +92,7 @@ fn paths(api: &Api, warnings: &mut DocumentFindings, violations: &mut DocumentFi
         Some(paths) if !paths.is_null() => {
             "`paths` must be a map from path to operations".to_owned()
         }
-        _ => format!("OpenAPI {} demands `paths`: a map of paths", api.version().name()),
+        _ => format!("OpenAPI {} requires `paths`, a map of paths", api.version().name()),
     };
     violations.add("/paths", DocumentRule::PATHS, message);
 }
@@ -107,7 +107,7 @@ fn same_ids(rows: &[Row], warnings: &mut DocumentFindings) {
         if pair[0].0 == pair[1].0 {
             let id = pair[1].1.operation_id.as_deref().unwrap_or_default();
             let message = format!(
-                "operationId `{id}` is also that of {} {}; commands are told apart by their names",
+                "operationId `{id}` is also used by {} {}; the commands have different names",
                 pair[0].1.method.name(),
                 pair[0].1.path,
             );
@@ -124,7 +124,7 @@ pub(crate) const WRAPPERS: WordList = WordList(
 );
 
 /// Whether an operation returns a list, bare or wrapped.
-fn answers_list(api: &Api, operation: &Operation<'_>) -> bool {
+fn answers_list(api: &Api, operation: &ApiOperation<'_>) -> bool {
     let last = operation.path.split('/').rfind(|part| !part.is_empty());
     let last = last.filter(|part| !part.contains('{')).map(without_format).and_then(text::kebab);
     let Some(schema) = api.success_schema(operation) else {
@@ -165,7 +165,7 @@ fn is_list(api: &Api, schema: JsonNode<'_>, last: &str, depth: usize) -> bool {
 
 /// The base URL of a catalog, and what is wrong with the servers in the document.
 #[derive(Debug, Default)]
-pub struct BaseUrl {
+pub struct ResolvedBaseUrl {
     /// The URL; `None` if the user has to supply one.
     pub url: Option<Url>,
     /// Servers that were skipped.
@@ -174,9 +174,9 @@ pub struct BaseUrl {
     pub violations: Vec<DocumentFinding>,
 }
 
-impl BaseUrl {
+impl ResolvedBaseUrl {
     /// Uses the given URL, or else the first usable server of the document.
-    pub fn of(api: &Api, given: Option<&str>, source: Option<&Url>) -> BaseUrl {
+    pub fn of(api: &Api, given: Option<&str>, source: Option<&Url>) -> ResolvedBaseUrl {
         let mut warnings = DocumentFindings::default();
         let mut violations = DocumentFindings::default();
         if let Some(given) = given {
@@ -185,13 +185,13 @@ impl BaseUrl {
                 let message = format!("`{}` {why}", shown(given));
                 violations.add("/base_url", DocumentRule::SERVER, message);
             }
-            return BaseUrl::made(url.ok(), warnings, violations);
+            return ResolvedBaseUrl::made(url.ok(), warnings, violations);
         }
         let pointer = if api.version() == OpenApiVersion::V2 { "/host" } else { "/servers" };
         let mut refused = None;
         for (index, server) in api.servers().iter().enumerate() {
             match usable(&server.url, source) {
-                Ok(url) => return BaseUrl::made(Some(url), warnings, violations),
+                Ok(url) => return ResolvedBaseUrl::made(Some(url), warnings, violations),
                 Err(why @ (Unusable::Relative | Unusable::Template)) => {
                     let message = format!("the server `{}` {why}", shown(&server.url));
                     warnings.add(format!("{pointer}/{index}"), DocumentRule::SERVER, message);
@@ -206,15 +206,19 @@ impl BaseUrl {
             violations.add(pointer, DocumentRule::SERVER_SCHEME, message);
         }
         if violations.is_empty() {
-            let message = "the document says no address that can be used: give a base URL \
-                before a command is run";
+            let message = "the document has no usable server URL: set a base URL \
+                before running a command";
             warnings.add(pointer, DocumentRule::SERVER, message);
         }
-        BaseUrl::made(None, warnings, violations)
+        ResolvedBaseUrl::made(None, warnings, violations)
     }
 
-    fn made(url: Option<Url>, warnings: DocumentFindings, violations: DocumentFindings) -> BaseUrl {
-        BaseUrl { url, warnings: warnings.into_list(), violations: violations.into_list() }
+    fn made(
+        url: Option<Url>,
+        warnings: DocumentFindings,
+        violations: DocumentFindings,
+    ) -> ResolvedBaseUrl {
+        ResolvedBaseUrl { url, warnings: warnings.into_list(), violations: violations.into_list() }
     }
 }
 
@@ -231,7 +235,7 @@ pub enum Unusable {
     #[error("is not an http or https URL")]
     Scheme,
     /// The URL contains a user name or password.
-    #[error("holds a user or password: give those as secrets")]
+    #[error("contains a user name or password: store them as secrets")]
     Credentials,
     #[error("is not a URL")]
     Malformed,

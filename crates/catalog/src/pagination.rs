@@ -95,7 +95,7 @@ pub enum PagingError {
     #[error("the next page `{text}` is not a URL")]
     NoUrl { text: String },
     /// The server pointed back to a page that was already fetched.
-    #[error("page {page} leads back to a page that was fetched already")]
+    #[error("page {page} points back to a page that was already fetched")]
     Circle {
         /// The number of the page, starting at 1.
         page: usize,

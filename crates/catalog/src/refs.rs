@@ -10,13 +10,13 @@ use crate::limits;
 /// Why a reference cannot be resolved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RefError {
-    #[error("the reference `{0}` leads back to itself")]
+    #[error("the reference `{0}` refers to itself")]
     Cycle(String),
     /// The target does not exist.
-    #[error("there is nothing at `{0}`")]
+    #[error("`{0}` does not exist")]
     Missing(String),
     /// The target is in a file or URL that was not read.
-    #[error("`{0}` lies outside the document and was not read")]
+    #[error("`{0}` is outside the document and was not read")]
     Outside(String),
 }
 
@@ -69,7 +69,8 @@ pub(crate) fn dangling(document: &JsonDocument, findings: &mut DocumentFindings)
             && told < limits::DANGLING
         {
             told += 1;
-            let message = format!("`{reference}` leads nowhere; anything is taken in its place");
+            let message =
+                format!("`{reference}` does not exist; any value is accepted in its place");
             findings.add(format!("{pointer}/$ref"), DocumentRule::REF, message);
         }
         let items = node.items().enumerate();

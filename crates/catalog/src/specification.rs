@@ -11,7 +11,7 @@ use crate::schema;
 /// Adds the first deviations from the specification.
 pub fn departures(api: &Api, findings: &mut DocumentFindings) {
     if api.document().text().len() > limits::SPECIFICATION_BYTES {
-        let message = "the document is too large to be compared with the specification's schema";
+        let message = "the document is too large to check against the specification";
         return findings.add("", DocumentRule::SPECIFICATION, message);
     }
     let Some(validator) = validator(api.version()) else { return };
@@ -38,7 +38,7 @@ fn told(error: &ValidationError<'_>) -> String {
     let schema = error.schema_path().to_string();
     let keyword = schema.rsplit('/').find(|part| !part.bytes().all(|b| b.is_ascii_digit()));
     let masked = error.masked().to_string();
-    format!("the specification says otherwise (`{}`): {masked}", keyword.unwrap_or_default())
+    format!("does not match the specification (`{}`): {masked}", keyword.unwrap_or_default())
 }
 
 #[cfg(test)]

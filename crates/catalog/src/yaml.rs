@@ -38,7 +38,7 @@ pub(crate) fn write(source: &str) -> Result<(Written, Cow<'_, str>), Unreadable>
     written.warnings.add(0, "control-characters", || {
         let count = source.matches(is_refused).count();
         let (line, _) = place(source, first);
-        format!("YAML has no control characters: {count} are left out, the first in line {line}")
+        format!("YAML forbids control characters: {count} were dropped, the first on line {line}")
     });
     Ok((written, Cow::Owned(clean)))
 }
@@ -235,7 +235,7 @@ impl<'t> Writer<'t> {
                 let text = self.take(cut);
                 self.charge(text.len(), at)?;
                 let start = self.key(&text, cut.at);
-                let message = || "a key that is a list or a map is read as its text".to_owned();
+                let message = || "a key that is a list or a map is read as text".to_owned();
                 self.warnings.add(start, "yaml-key", message);
                 Ok(())
             }
@@ -298,7 +298,7 @@ impl<'t> Writer<'t> {
             Plain::Number(number) => self.out.push_str(&number),
             Plain::Text => write_string(&mut self.out, text),
             Plain::NotFinite => {
-                let message = || format!("`{text}` is not a JSON number, and is kept as text");
+                let message = || format!("`{text}` is not a JSON number; it is kept as text");
                 self.warnings.add(self.out.len(), "number", message);
                 write_string(&mut self.out, text);
             }
@@ -327,7 +327,8 @@ impl<'t> Writer<'t> {
             Some(Some(Anchor::Apart(text))) => text,
             _ => {
                 let (line, column) = place(self.source, at);
-                let message = "an alias inside the value it names; write the value out".to_owned();
+                let message = "the alias refers to a value that contains it; write the value out";
+                let message = message.to_owned();
                 return Err(Unreadable::Syntax { line, column, message });
             }
         };
@@ -392,8 +393,8 @@ impl<'t> Writer<'t> {
             return Ok(());
         }
         let start = self.key("<<", cut.at);
-        let message = || "`<<` merges a map or a list of maps; this is kept as a key".to_owned();
-        self.warnings.add(start, "yaml-merge", message);
+        let message = "`<<` takes a map or a list of maps; it is kept as an ordinary key";
+        self.warnings.add(start, "yaml-merge", || message.to_owned());
         self.out.push_str(&text);
         self.end(at)
     }
@@ -422,9 +423,9 @@ fn refused(error: &ScanError, source: &str) -> Unreadable {
     let message = match error.kind() {
         ErrorKind::RecursionLimitExceeded => return Unreadable::TooDeep { line, column },
         _ if indent.starts_with('\t') => "a tab in the indentation; use spaces",
-        ErrorKind::MappingValueNotAllowed => "a `: ` that begins no entry; put the value in quotes",
+        ErrorKind::MappingValueNotAllowed => "unexpected `: `; put the value in quotes",
         ErrorKind::UnclosedQuotedScalar | ErrorKind::InvalidQuotedScalarIndent => {
-            "a quoted text that is not closed; close it before this place"
+            "unterminated quoted string; close it before this point"
         }
         ErrorKind::UnclosedFlowCollection { .. }
         | ErrorKind::ExpectedFlowMappingSeparator
@@ -432,12 +433,12 @@ fn refused(error: &ScanError, source: &str) -> Unreadable {
         | ErrorKind::InvalidColonPlacement
         | ErrorKind::UnexpectedEofFlowMapping
         | ErrorKind::UnexpectedEofFlowSequence => {
-            "a bracket that is not closed, or a missing comma, before this place"
+            "unclosed bracket or missing comma before this point"
         }
         ErrorKind::InvalidIndentation
         | ErrorKind::ExpectedBlockMappingKey
         | ErrorKind::ExpectedBlockSequenceEntry
-        | ErrorKind::MappingKeyNotAllowed => "the indentation does not fit the lines above",
+        | ErrorKind::MappingKeyNotAllowed => "the indentation does not match the lines above",
         ErrorKind::UnknownAnchor => "an alias without an anchor; write the value out",
         _ => &error.info(),
     };

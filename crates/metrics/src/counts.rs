@@ -72,15 +72,18 @@ impl<const N: usize> Counts<N> {
 
 /// A counter for each combination of two labels.
 #[derive(Debug)]
-pub struct Grid<const R: usize, const C: usize> {
+pub struct CountTable<const R: usize, const C: usize> {
     rows: [&'static str; R],
     columns: [&'static str; C],
     counts: [[Counter; C]; R],
 }
 
-impl<const R: usize, const C: usize> Grid<R, C> {
-    pub(crate) const fn of(rows: [&'static str; R], columns: [&'static str; C]) -> Grid<R, C> {
-        Grid { rows, columns, counts: [const { [const { Counter::new() }; C] }; R] }
+impl<const R: usize, const C: usize> CountTable<R, C> {
+    pub(crate) const fn of(
+        rows: [&'static str; R],
+        columns: [&'static str; C],
+    ) -> CountTable<R, C> {
+        CountTable { rows, columns, counts: [const { [const { Counter::new() }; C] }; R] }
     }
 
     /// Increments the count of a combination.

@@ -10,7 +10,7 @@ mod text;
 use std::fmt::Display;
 use std::time::Duration;
 
-pub use counts::{Counter, Counts, Durations, Grid};
+pub use counts::{CountTable, Counter, Counts, Durations};
 use text::MetricsText;
 
 /// The content type of [`text`].
@@ -33,7 +33,7 @@ pub static CALLS: Counts<7> =
 pub static CALL_SECONDS: Durations = Durations::new();
 
 /// Requests to the server.
-pub static HTTP: Grid<5, 16> = Grid::of(
+pub static HTTP: CountTable<5, 16> = CountTable::of(
     ["/mcp", "/healthz", "/metrics", "metadata", "other"],
     [
         "200", "202", "204", "400", "401", "403", "404", "405", "406", "408", "413", "415", "422",
@@ -42,7 +42,7 @@ pub static HTTP: Grid<5, 16> = Grid::of(
 );
 
 /// Requests of MCP clients: answered, failed while executing, or invalid.
-pub static MCP: Grid<24, 3> = Grid::of(
+pub static MCP: CountTable<24, 3> = CountTable::of(
     [
         "initialize",
         "ping",
@@ -105,14 +105,14 @@ pub struct JournalMetrics {
 pub fn text(now: &ProcessMetrics) -> String {
     let mut text = MetricsText::default();
     let gauge = "gauge";
-    text.family("milepost_build_info", gauge, "The program that answers.");
+    text.family("milepost_build_info", gauge, "Version of the program.");
     text.sample("milepost_build_info", &[("version", now.version)], 1);
     let age = now.uptime.as_secs_f64();
-    one(&mut text, "milepost_uptime_seconds", gauge, "Age of the server.", age);
+    one(&mut text, "milepost_uptime_seconds", gauge, "Time since the server started.", age);
     let up = u8::from(now.journal.is_some());
-    one(&mut text, "milepost_journal_up", gauge, "Whether the journal answers.", up);
+    one(&mut text, "milepost_journal_up", gauge, "Whether the journal can be read.", up);
     if let Some(journal) = &now.journal {
-        let waiting = "Runs that wait, by whom they wait for.";
+        let waiting = "Waiting runs, by what they wait for.";
         for (name, help, label, counts) in [
             ("milepost_runs", "Runs in the journal by status.", "status", &journal.runs),
             ("milepost_runs_waiting", waiting, "for", &journal.waiting),
@@ -120,10 +120,10 @@ pub fn text(now: &ProcessMetrics) -> String {
             text.family(name, gauge, help);
             counts.iter().for_each(|(word, count)| text.sample(name, &[(label, word)], count));
         }
-        let help = "Messages to runs that were not taken in yet.";
+        let help = "Messages to runs that have not been received yet.";
         one(&mut text, "milepost_inbox_messages", gauge, help, journal.inbox);
     }
-    one(&mut text, "milepost_sessions", gauge, "MCP sessions that are open.", now.sessions);
+    one(&mut text, "milepost_sessions", gauge, "Open MCP sessions.", now.sessions);
     of_process(&mut text);
     text.finish()
 }
@@ -134,9 +134,9 @@ fn of_process(text: &mut MetricsText) {
     let help = "Runs that ended in this process.";
     RUNS_ENDED.write(text, "milepost_runs_ended_total", "outcome", help);
     STEPS.write(text, "milepost_steps_total", "outcome", "Steps that ended in this process.");
-    let help = "Requests sent to APIs, each try for itself.";
+    let help = "Requests sent to APIs, counting each attempt.";
     CALLS.write(text, "milepost_calls_total", "outcome", help);
-    let help = "How long requests to APIs took.";
+    let help = "Duration of requests to APIs.";
     CALL_SECONDS.write(text, "milepost_call_duration_seconds", help);
     let help = "Requests to this server.";
     HTTP.write(text, "milepost_http_requests_total", ["route", "status"], help);
@@ -163,7 +163,7 @@ mod tests {
         counts.add("a");
         counts.add("run_0123456789");
         assert_eq!([counts.get("a"), counts.get("b"), counts.get("other")], [1, 0, 1]);
-        let grid = Grid::of(["a", "other"], ["ok", "fault"]);
+        let grid = CountTable::of(["a", "other"], ["ok", "fault"]);
         grid.add("a", "ok");
         grid.add("../../etc/passwd", "?");
         assert_eq!([grid.get("a", "ok"), grid.get("other", "fault")], [1, 1]);

@@ -273,7 +273,7 @@ fn resolve(mut report: Report, source: &Source, root: &SyntaxNode) -> Vec<Violat
         } else {
             Finding::warning(root.at, Rule::TooMany, message)
         };
-        report.findings.push(fault.suggest("mend these first"));
+        report.findings.push(fault.suggest("fix these first"));
     }
     // Aliases matter only for fixes, and most documents need none.
     let mended = report.findings.iter().any(|finding| finding.mend.is_some());
@@ -348,7 +348,7 @@ fn detect(root: &SyntaxNode, report: &mut Report) -> Option<Spelling> {
     }
     Finding::error(root.at, Rule::DocumentKind, "neither a manifest nor a guide")
         .expected("`workflow:`, or `id:` and `name:`")
-        .suggest("begin a manifest with `workflow: <id>`, or a guide with `id` and `name`")
+        .suggest("start a manifest with `workflow: <id>`, or a guide with `id` and `name`")
         .add_to(report);
     None
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use milepost_catalog::command::{ApiCommand, Content};
 use milepost_catalog::schema::resolve;
 use milepost_model::check::World;
-use milepost_model::commands::{Body, CommandInfo, Commands, Effect, Lookup, Parameter};
+use milepost_model::commands::{BodyInfo, CommandInfo, Commands, Effect, Lookup, Parameter};
 use milepost_model::id::WorkflowId;
 use milepost_model::suggest;
 use milepost_model::target::CommandId;
@@ -172,7 +172,7 @@ fn info(command: &ApiCommand) -> CommandInfo {
         required: parameter.required,
         schema: at_hand(&parameter.schema, &command.defs),
     });
-    let body = command.body.as_ref().map(|body| Body {
+    let body = command.body.as_ref().map(|body| BodyInfo {
         required: body.required,
         schema: plainest(&body.contents)
             .map_or(Value::Bool(true), |content| at_hand(&content.schema, &command.defs)),

@@ -8,7 +8,7 @@ use crate::client::{Client, Response, SendOptions};
 use crate::fault::SendError;
 use crate::oauth::TokenId;
 use crate::outgoing::Outgoing;
-use crate::retry::{HttpAttempt, Retry, Tries};
+use crate::retry::{HttpAttempt, HttpAttempts, Retry};
 
 /// The client and the credentials of one catalog.
 pub struct ApiClient {
@@ -66,19 +66,20 @@ impl ApiClient {
         let choice = self.auth.choose(call.security)?;
         let mut mask = call.sending.mask.clone();
         let mut renewed = false;
-        let mut tries = Tries::new(call.retry, call.watch);
+        let mut attempts = HttpAttempts::new(call.retry, call.watch);
         loop {
-            let (mut result, tokens) = self.once(&call, &choice, &mut mask, tries.number).await?;
+            let (mut result, tokens) =
+                self.once(&call, &choice, &mut mask, attempts.number).await?;
             let refused = matches!(&result, Ok(response) if response.status == 401);
             if refused && !tokens.is_empty() && !renewed {
                 renewed = true;
                 for token in &tokens {
                     token.forget().await;
                 }
-                result = self.once(&call, &choice, &mut mask, tries.number).await?.0;
+                result = self.once(&call, &choice, &mut mask, attempts.number).await?.0;
             }
-            if !tries.again(&result).await {
-                return Ok(ApiResponse { response: result?, mask, attempts: tries.number });
+            if !attempts.again(&result).await {
+                return Ok(ApiResponse { response: result?, mask, attempts: attempts.number });
             }
         }
     }

@@ -105,19 +105,19 @@ pub enum AuthError {
     /// The request goes to a different origin than the credentials belong to.
     #[error(
         "the credentials of `{catalog}` are for `{bound}` and are not sent to `{asked}`: \
-         set the base URL of the catalog if that is meant"
+         set the base URL of the catalog if this is intended"
     )]
     OtherOrigin { catalog: CatalogId, bound: String, asked: String },
     /// The token server is named only by the document, not by the user.
-    #[error("the client's secret is not sent to `{url}`, which only the document names")]
+    #[error("the client secret is not sent to `{url}`: only the document names this server")]
     UntrustedAuthority { catalog: CatalogId, url: String },
     /// The token server does not use TLS and is not a host that the user allowed.
-    #[error("the client's secret is not sent to `{url}` without TLS")]
+    #[error("the client secret is not sent to `{url}` without TLS")]
     ClearText { url: String },
     /// The token server or its discovery document cannot be reached.
     #[error("no token for `{scheme}`: {source}")]
     Unreachable { scheme: String, source: Box<SendError> },
-    #[error("no token for `{scheme}`: `{url}` answered {status}{}", colon(reason))]
+    #[error("no token for `{scheme}`: `{url}` responded with {status}{}", colon(reason))]
     NoToken {
         scheme: String,
         url: String,
@@ -345,17 +345,13 @@ impl Authenticator {
         wants.map_or(Ok((scheme, credential)), |wants| Err(self.wrong_kind(name, wants)))
     }
 
-    /// Where a key is written. All that is no key goes into the `Authorization` header.
+    /// Where a key is written. Other credentials go into the `Authorization` header.
     fn key_place(&self, name: &str, scheme: &SecurityScheme) -> Result<CredentialPlace, AuthError> {
         match scheme {
-            SecurityScheme::ApiKey { name: key, location } => match location {
-                Location::Header | Location::Query | Location::Cookie => {
-                    Ok((*location, key.clone()))
-                }
-                Location::Path | Location::QueryString => {
-                    Err(self.wrong_kind(name, "a place that is a header, a query or a cookie"))
-                }
-            },
+            SecurityScheme::ApiKey { location: Location::Path | Location::QueryString, .. } => {
+                Err(self.wrong_kind(name, "a header, query or cookie location"))
+            }
+            SecurityScheme::ApiKey { name: key, location } => Ok((*location, key.clone())),
             _ => Ok(authorization()),
         }
     }

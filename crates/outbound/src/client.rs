@@ -21,7 +21,7 @@ use crate::fault::{of_body, of_request};
 use crate::guard::{Policy, Reach};
 use crate::limits;
 use crate::outgoing::{Credentials, Outgoing, masked_url};
-use crate::permit::SendPermit;
+use crate::permit::RequestPermit;
 use crate::redirect;
 use crate::resolver::{DnsLookup, GuardedResolver, SystemLookup};
 use crate::trace;
@@ -59,7 +59,7 @@ pub struct SendOptions {
     /// Disables logging and metrics, because exporting the log must not add to it.
     pub untold: bool,
     /// Asked whether the request may still be sent; `None` means always.
-    pub permit: Option<SendPermit>,
+    pub permit: Option<RequestPermit>,
 }
 
 impl Default for SendOptions {

@@ -48,7 +48,7 @@ pub enum SendFault {
     #[error("not sent: {0}")]
     Refused(GuardRefusal),
     /// The redirect target was refused.
-    #[error("the redirect to `{target}` is not followed: {why}")]
+    #[error("the redirect to `{target}` was not followed: {why}")]
     RedirectRefused {
         /// The target without its query.
         target: String,
@@ -59,28 +59,28 @@ pub enum SendFault {
     /// A part of the request cannot be sent.
     #[error("{0}")]
     Invalid(InvalidRequest),
-    #[error("cannot find the address of `{name}`{}", colon(detail))]
+    #[error("cannot resolve `{name}`{}", colon(detail))]
     Dns { name: String, detail: String },
     #[error("cannot connect{}", colon(detail))]
     Connect { kind: io::ErrorKind, detail: String },
     /// The server could not prove its identity, or does not speak TLS.
     #[error("no secure connection{}", colon(detail))]
     Tls { detail: String },
-    #[error("no whole answer within {} ms", after.as_millis())]
+    #[error("no complete response within {} ms", after.as_millis())]
     Timeout { after: Duration },
     /// The connection was lost before the response was complete.
     #[error("the connection was lost{}", colon(detail))]
     Lost { detail: String },
     /// The response exceeds a size limit.
-    #[error("the {part} of the answer are larger than {limit} bytes")]
+    #[error("more than {limit} bytes of response {part}")]
     TooLarge { part: AnswerPart, limit: usize },
-    #[error("the answer is not HTTP{}", colon(detail))]
+    #[error("the response is not valid HTTP{}", colon(detail))]
     Protocol { detail: String },
     /// The body is not compressed in the way its header says.
-    #[error("the body cannot be unpacked{}", colon(detail))]
+    #[error("the body cannot be decompressed{}", colon(detail))]
     Unpack { detail: String },
     /// The permit to send expired because the process was suspended for too long.
-    #[error("not sent: this process had been stopped for too long")]
+    #[error("not sent: this process was suspended for too long")]
     Lapsed,
     /// The client could not be set up.
     #[error("the HTTP client cannot be set up{}", colon(detail))]
@@ -149,7 +149,7 @@ pub enum AnswerPart {
     #[error("headers")]
     Headers,
     /// The decompressed body.
-    #[error("bytes")]
+    #[error("body")]
     Body,
 }
 
@@ -165,13 +165,13 @@ pub enum RedirectRefusal {
 /// A part of a request that cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidRequest {
-    #[error("`{method}` is not a method that can be sent")]
+    #[error("`{method}` is not a supported method")]
     Method { method: String },
     /// A header name or value contains invalid characters.
     #[error("the header `{name}` cannot be sent: its name or value has forbidden characters")]
     Header { name: String },
     /// A header that is reserved for the connection.
-    #[error("the header `{name}` cannot be given: it belongs to the connection")]
+    #[error("the header `{name}` cannot be set: it is reserved for the connection")]
     Reserved { name: String },
 }
 

@@ -120,15 +120,15 @@ pub enum GuardRefusal {
     #[error("`{scheme}` is neither http nor https")]
     Scheme { scheme: String },
     /// User name or password in the URL, which can disguise where it leads.
-    #[error("a URL must not carry a user name or password: give credentials by name")]
+    #[error("a URL must not contain a user name or password: use named secrets")]
     UserInfo,
     #[error("the URL has no host")]
     NoHost,
-    #[error("`{name}` is this machine; allow the host in the configuration if that is meant")]
+    #[error("`{name}` is this machine; allow the host in the configuration if this is intended")]
     Name { name: String },
     /// An address that is not public.
     #[error(
-        "{}; allow the host in the configuration if that is meant",
+        "{}; allow the host in the configuration if this is intended",
         described(*address, *range, name.as_deref())
     )]
     Address {
@@ -153,7 +153,7 @@ impl GuardRefusal {
 }
 
 fn described(address: IpAddr, range: AddressRange, name: Option<&str>) -> String {
-    let stands_for = name.map(|name| format!("`{name}` stands for ")).unwrap_or_default();
+    let stands_for = name.map(|name| format!("`{name}` resolves to ")).unwrap_or_default();
     format!("{stands_for}`{address}`, which is not a public address ({})", range.name())
 }
 

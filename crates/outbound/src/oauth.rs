@@ -22,7 +22,7 @@ use crate::client::{Client, Response, SendOptions};
 use crate::guard::Reach;
 use crate::limits;
 use crate::outgoing::{Credentials, Outgoing, PlacedCredential, masked_url};
-use crate::retry::{Retry, Tries};
+use crate::retry::{HttpAttempts, Retry};
 
 /// The parameters of a token request.
 pub(crate) struct Grant<'a> {
@@ -189,7 +189,7 @@ async fn discover(client: &Client, grant: &Grant<'_>, mut url: Url) -> Result<Ur
     let endpoint = described["token_endpoint"].as_str();
     let endpoint = endpoint.and_then(|endpoint| request.url.join(endpoint).ok());
     endpoint.ok_or_else(|| {
-        no_token(grant, &request.url, &response, "its description has no `token_endpoint`")
+        no_token(grant, &request.url, &response, "its metadata has no `token_endpoint`")
     })
 }
 
@@ -209,10 +209,10 @@ async fn ask(
     };
     // Requesting a token twice yields two tokens and does no harm.
     let retry = Retry::of(true);
-    let mut tries = Tries::new(&retry, &|_| {});
+    let mut attempts = HttpAttempts::new(&retry, &|_| {});
     loop {
         let result = client.send(request, &sending).await;
-        if !tries.again(&result).await {
+        if !attempts.again(&result).await {
             return result.map_err(|source| AuthError::Unreachable {
                 scheme: grant.scheme_name.to_owned(),
                 source: Box::new(source),
@@ -274,7 +274,7 @@ fn read_token(
         return fail("its token is not of the type `bearer`");
     }
     let Some(token) = answer["access_token"].as_str().filter(|token| is_token(token)) else {
-        return fail("its answer has no `access_token`");
+        return fail("its response has no `access_token`");
     };
     let renew_at = Instant::now() + kept_for(&answer["expires_in"]);
     Ok(Token { value: Secret::new(token), renew_at })

@@ -19,18 +19,18 @@ type Question = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// Decides whether a request may start, and whether one in progress may continue.
 #[derive(Clone)]
-pub struct SendPermit {
+pub struct RequestPermit {
     begins: Question,
     goes_on: Question,
 }
 
-impl SendPermit {
+impl RequestPermit {
     /// Creates a permit. Both functions are called at every check.
     pub fn new(
         begins: impl Fn() -> bool + Send + Sync + 'static,
         goes_on: impl Fn() -> bool + Send + Sync + 'static,
-    ) -> SendPermit {
-        SendPermit { begins: Arc::new(begins), goes_on: Arc::new(goes_on) }
+    ) -> RequestPermit {
+        RequestPermit { begins: Arc::new(begins), goes_on: Arc::new(goes_on) }
     }
 
     /// Whether a request may start now.
@@ -47,7 +47,7 @@ impl SendPermit {
     }
 }
 
-impl fmt::Debug for SendPermit {
+impl fmt::Debug for RequestPermit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Permit")
     }
@@ -56,12 +56,12 @@ impl fmt::Debug for SendPermit {
 struct GuardedBody {
     rest: Bytes,
     begun: bool,
-    permit: SendPermit,
+    permit: RequestPermit,
     refused: Arc<AtomicBool>,
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("the process was away for too long")]
+#[error("the process was suspended for too long")]
 struct Away;
 
 impl http_body::Body for GuardedBody {

@@ -15,7 +15,7 @@ pub enum UnfollowedRedirect {
     NoUrl,
     #[error("it leads from https to http")]
     Downgrade,
-    #[error("it would carry a secret to another origin")]
+    #[error("it would send a secret to another origin")]
     CarriesSecret,
 }
 

@@ -37,7 +37,7 @@ impl DnsLookup for SystemLookup {
 
 /// The lookup found no address.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot find the address of `{name}`")]
+#[error("cannot resolve `{name}`")]
 pub(crate) struct NoAddress {
     pub(crate) name: String,
     /// The error from the system.

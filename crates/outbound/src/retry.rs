@@ -38,11 +38,11 @@ impl Retry {
     ///
     /// If a server asks for a longer delay than [`limits::RETRY_AFTER_MAX`], the request is not
     /// retried: an earlier attempt would only be rejected too.
-    pub fn next(&self, tried: u32, outcome: &AttemptOutcome, chance: f64) -> Option<Duration> {
+    pub fn next(&self, tried: u32, outcome: &HttpAttemptOutcome, chance: f64) -> Option<Duration> {
         if tried >= self.max_attempts.min(limits::ATTEMPTS_MAX) || !outcome.is_passing() {
             return None;
         }
-        if let AttemptOutcome::Answered { retry_after: Some(asked), .. } = outcome {
+        if let HttpAttemptOutcome::Answered { retry_after: Some(asked), .. } = outcome {
             return (*asked <= limits::RETRY_AFTER_MAX).then_some(*asked);
         }
         let pause = self.first.saturating_mul(2_u32.saturating_pow(tried.saturating_sub(1)));
@@ -53,7 +53,7 @@ impl Retry {
 
 /// The outcome of an attempt, as relevant for a retry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AttemptOutcome {
+pub enum HttpAttemptOutcome {
     /// There was a response.
     Answered {
         status: u16,
@@ -64,24 +64,24 @@ pub enum AttemptOutcome {
     Failed { fault: SendFault, delivery: Delivery },
 }
 
-impl AttemptOutcome {
+impl HttpAttemptOutcome {
     /// Whether another attempt could succeed.
     fn is_passing(&self) -> bool {
         match self {
-            AttemptOutcome::Answered { status, .. } => retry::STATUSES.contains(status),
+            HttpAttemptOutcome::Answered { status, .. } => retry::STATUSES.contains(status),
             // A timeout while connecting is a network problem; after that, the server may be
             // processing the request.
-            AttemptOutcome::Failed { fault: SendFault::Timeout { .. }, delivery } => {
+            HttpAttemptOutcome::Failed { fault: SendFault::Timeout { .. }, delivery } => {
                 *delivery == Delivery::NotSent
             }
-            AttemptOutcome::Failed { fault, .. } => fault.is_passing(),
+            HttpAttemptOutcome::Failed { fault, .. } => fault.is_passing(),
         }
     }
 
     /// The outcome of an attempt.
-    pub fn of(result: &Result<Response, SendError>) -> AttemptOutcome {
+    pub fn of(result: &Result<Response, SendError>) -> HttpAttemptOutcome {
         match result {
-            Ok(response) => AttemptOutcome::Answered {
+            Ok(response) => HttpAttemptOutcome::Answered {
                 status: response.status,
                 retry_after: retry_after(
                     response.header("retry-after"),
@@ -90,7 +90,7 @@ impl AttemptOutcome {
                 ),
             },
             Err(error) => {
-                AttemptOutcome::Failed { fault: error.fault.clone(), delivery: error.delivery }
+                HttpAttemptOutcome::Failed { fault: error.fault.clone(), delivery: error.delivery }
             }
         }
     }
@@ -101,27 +101,30 @@ impl AttemptOutcome {
 pub struct HttpAttempt {
     /// The number of the attempt, starting at 1.
     pub number: u32,
-    pub outcome: AttemptOutcome,
+    pub outcome: HttpAttemptOutcome,
     pub next_in: Option<Duration>,
 }
 
 /// The attempts of one request.
-pub(crate) struct Tries<'a> {
+pub(crate) struct HttpAttempts<'a> {
     retry: &'a Retry,
     watch: &'a (dyn Fn(&HttpAttempt) + Sync),
     chance: fn() -> f64,
-    /// Of the last try.
+    /// The number of the last attempt, starting at 1.
     pub(crate) number: u32,
 }
 
-impl<'a> Tries<'a> {
-    pub(crate) fn new(retry: &'a Retry, watch: &'a (dyn Fn(&HttpAttempt) + Sync)) -> Tries<'a> {
-        Tries { retry, watch, chance, number: 1 }
+impl<'a> HttpAttempts<'a> {
+    pub(crate) fn new(
+        retry: &'a Retry,
+        watch: &'a (dyn Fn(&HttpAttempt) + Sync),
+    ) -> HttpAttempts<'a> {
+        HttpAttempts { retry, watch, chance, number: 1 }
     }
 
     /// Reports a finished attempt and waits for the next one. Returns whether there is one.
     pub(crate) async fn again(&mut self, result: &Result<Response, SendError>) -> bool {
-        let outcome = AttemptOutcome::of(result);
+        let outcome = HttpAttemptOutcome::of(result);
         let next_in = self.retry.next(self.number, &outcome, (self.chance)());
         (self.watch)(&HttpAttempt { number: self.number, outcome, next_in });
         let Some(pause) = next_in else { return false };
@@ -156,12 +159,12 @@ fn chance() -> f64 {
 mod tests {
     use super::*;
 
-    fn answered(status: u16) -> AttemptOutcome {
-        AttemptOutcome::Answered { status, retry_after: None }
+    fn answered(status: u16) -> HttpAttemptOutcome {
+        HttpAttemptOutcome::Answered { status, retry_after: None }
     }
 
-    fn failed(fault: SendFault, delivery: Delivery) -> AttemptOutcome {
-        AttemptOutcome::Failed { fault, delivery }
+    fn failed(fault: SendFault, delivery: Delivery) -> HttpAttemptOutcome {
+        HttpAttemptOutcome::Failed { fault, delivery }
     }
 
     #[test]
@@ -203,7 +206,7 @@ mod tests {
 
     #[test]
     fn the_servers_wish_is_granted_within_reason() {
-        let asked = |seconds| AttemptOutcome::Answered {
+        let asked = |seconds| HttpAttemptOutcome::Answered {
             status: 503,
             retry_after: Some(Duration::from_secs(seconds)),
         };
@@ -248,7 +251,7 @@ mod tests {
             told.lock().expect("is whole").push((attempt.number, attempt.next_in));
         };
         let retry = Retry { max_attempts: 4, ..Retry::of(true) };
-        let mut tries = Tries { chance: || 0.5, ..Tries::new(&retry, &watch) };
+        let mut tries = HttpAttempts { chance: || 0.5, ..HttpAttempts::new(&retry, &watch) };
         let began = tokio::time::Instant::now();
         let date = [
             ("date", "Sun, 06 Nov 1994 08:49:37 GMT"),

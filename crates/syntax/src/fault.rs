@@ -5,7 +5,7 @@ use crate::mend::Mend;
 use crate::span::Span;
 use crate::tree::SyntaxKind;
 
-pub(crate) type Outcome<T> = Result<T, Box<SyntaxFault>>;
+pub(crate) type SyntaxResult<T> = Result<T, Box<SyntaxFault>>;
 
 /// A fault in the text, or in a value that JSON or YAML cannot represent.
 #[derive(Debug, Clone, Default)]
@@ -81,7 +81,10 @@ impl Faults {
     }
 
     /// Puts a node that nothing more is said of in the place of a number that cannot be kept.
-    pub(crate) fn past_number(&mut self, read: Outcome<SyntaxKind>) -> Outcome<SyntaxKind> {
+    pub(crate) fn past_number(
+        &mut self,
+        read: SyntaxResult<SyntaxKind>,
+    ) -> SyntaxResult<SyntaxKind> {
         match read {
             Err(fault) if fault.rule == SyntaxRule::Number => {
                 self.add(|| fault);

@@ -119,7 +119,7 @@ impl Source {
         if last >= first_end && text[last as usize..end].trim() == "```" {
             mends.push(edit(Span { start: last, end: text.len() as u32 }));
         }
-        let fault = SyntaxFault::new(first, "a fence of Markdown around the document")
+        let fault = SyntaxFault::new(first, "a Markdown code fence around the document")
             .suggest("remove the lines with the three backticks");
         Some(fault.mend(Mend::All(mends)))
     }
@@ -169,7 +169,7 @@ pub fn too_large(bytes: Option<usize>) -> Box<SyntaxFault> {
     let size = bytes.map_or_else(|| format!("more than {limit}"), |bytes| bytes.to_string());
     SyntaxFault::new(Span::START, format!("the document has {size} bytes"))
         .expected(format!("at most {limit} bytes"))
-        .suggest("split it into several workflows and run them from one another")
+        .suggest("split it into several workflows that run each other")
 }
 
 /// Bytes are refused before there is a text to count lines in.

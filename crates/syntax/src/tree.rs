@@ -45,7 +45,7 @@ impl SyntaxNode {
     /// The noun for this kind of value in messages.
     pub fn noun(&self) -> &'static str {
         match self.kind {
-            SyntaxKind::Null => "nothing",
+            SyntaxKind::Null => "null",
             SyntaxKind::Bool(_) => "a boolean",
             SyntaxKind::Int(_) => "a whole number",
             SyntaxKind::Float(_) => "a number",

@@ -8,7 +8,7 @@ use crate::yaml;
 
 /// Why a text could not be read, and where; line and column start at 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unreadable {
+pub struct UntypedTreeError {
     pub line: u32,
     /// The column, in characters.
     pub column: u32,
@@ -16,7 +16,7 @@ pub struct Unreadable {
 }
 
 /// Reads YAML as strictly as workflows are read: anything that the tree would lose is rejected.
-pub fn yaml(text: &str) -> Result<SyntaxNode, Unreadable> {
+pub fn yaml(text: &str) -> Result<SyntaxNode, UntypedTreeError> {
     let source = Source::decode(text.as_bytes(), Some(Format::Yaml))
         .map_err(|fault| unreadable(&fault, None))?;
     let mut faults = Faults::default();
@@ -28,10 +28,10 @@ pub fn yaml(text: &str) -> Result<SyntaxNode, Unreadable> {
     }
 }
 
-fn unreadable(fault: &SyntaxFault, source: Option<&Source>) -> Unreadable {
+fn unreadable(fault: &SyntaxFault, source: Option<&Source>) -> UntypedTreeError {
     let counted = source.map(|source| source.position(fault.at.start));
     let (line, column) = fault.position.or(counted).unwrap_or((1, 1));
-    Unreadable { line, column, message: fault.message.clone() }
+    UntypedTreeError { line, column, message: fault.message.clone() }
 }
 
 #[cfg(test)]

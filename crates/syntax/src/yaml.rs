@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use granit_parser::{Event, Parser, ScalarStyle, StrInput};
 
-use crate::fault::{Faults, Outcome, SyntaxFault, SyntaxRule};
+use crate::fault::{Faults, SyntaxFault, SyntaxResult, SyntaxRule};
 use crate::json;
 use crate::limits;
 use crate::repair;
@@ -18,7 +18,7 @@ use crate::tree::{SyntaxKey, SyntaxKind, SyntaxNode};
 use crate::yaml_fault;
 
 /// Reads a YAML document. Faults that leave the structure intact go to `faults`.
-pub fn read(source: &Source, faults: &mut Faults) -> Outcome<SyntaxNode> {
+pub fn read(source: &Source, faults: &mut Faults) -> SyntaxResult<SyntaxNode> {
     parse(source.text(), faults).map_err(|mut fault| {
         fault.mend = fault.mend.map(|mend| {
             let next = |text: &str| parse(text, &mut Faults::default()).err()?.mend;
@@ -50,7 +50,7 @@ pub(crate) fn sound_until(text: &str) -> usize {
     }
 }
 
-fn parse(text: &str, faults: &mut Faults) -> Outcome<SyntaxNode> {
+fn parse(text: &str, faults: &mut Faults) -> SyntaxResult<SyntaxNode> {
     let mut reader = Reader {
         text,
         parser: parser(text),
@@ -75,7 +75,7 @@ struct Reader<'t, 'f> {
 }
 
 impl<'t> Reader<'t, '_> {
-    fn next(&mut self) -> Outcome<(Event<'t>, Span)> {
+    fn next(&mut self) -> SyntaxResult<(Event<'t>, Span)> {
         loop {
             match self.parser.next_event() {
                 Some(Ok((Event::Comment(..) | Event::Anchor(..), _))) => {}
@@ -86,7 +86,7 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    fn document(&mut self) -> Outcome<SyntaxNode> {
+    fn document(&mut self) -> SyntaxResult<SyntaxNode> {
         loop {
             match self.next()? {
                 (Event::StreamStart | Event::DocumentStart(..), _) => {}
@@ -102,14 +102,14 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    fn end_of_stream(&mut self) -> Outcome<()> {
+    fn end_of_stream(&mut self) -> SyntaxResult<()> {
         loop {
             match self.next()? {
                 (Event::StreamEnd, _) => return Ok(()),
                 (Event::DocumentStart(..), at) => {
                     let fault = SyntaxFault::new(at, "a second YAML document")
                         .expected("one workflow in a file")
-                        .suggest("move it into a file of its own");
+                        .suggest("move it into a separate file");
                     return Err(fault);
                 }
                 _ => {}
@@ -117,14 +117,14 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    fn node(&mut self, event: Event<'t>, at: Span) -> Outcome<SyntaxNode> {
+    fn node(&mut self, event: Event<'t>, at: Span) -> SyntaxResult<SyntaxNode> {
         self.charge(at)?;
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let bang =
                     tag.as_ref().and_then(|_| yaml_fault::bang(self.text, at.start as usize));
                 if let Some(mend) = bang {
-                    let fault = SyntaxFault::new(at, "`!` begins a YAML tag here");
+                    let fault = SyntaxFault::new(at, "`!` starts a YAML tag here");
                     return Err(fault.suggest("put the value in quotes").mend(mend));
                 }
                 let node = match tag {
@@ -152,7 +152,7 @@ impl<'t> Reader<'t, '_> {
     }
 
     /// Keeps an anchored node with its size, so that an alias can be charged before it is copied.
-    fn remember(&mut self, anchor: usize, node: &SyntaxNode) -> Outcome<()> {
+    fn remember(&mut self, anchor: usize, node: &SyntaxNode) -> SyntaxResult<()> {
         if anchor == 0 {
             return Ok(());
         }
@@ -167,7 +167,7 @@ impl<'t> Reader<'t, '_> {
         Ok(())
     }
 
-    fn alias(&mut self, id: usize, at: Span) -> Outcome<SyntaxNode> {
+    fn alias(&mut self, id: usize, at: Span) -> SyntaxResult<SyntaxNode> {
         let Some((node, size)) = self.anchors.get(&id) else {
             let fault = SyntaxFault::new(at, "an alias inside its own anchor")
                 .suggest("write the value out");
@@ -183,7 +183,7 @@ impl<'t> Reader<'t, '_> {
         Ok(SyntaxNode { at, kind: node.kind.clone() })
     }
 
-    fn enter(&mut self, at: Span) -> Outcome<()> {
+    fn enter(&mut self, at: Span) -> SyntaxResult<()> {
         self.depth += 1;
         if self.depth > limits::DEPTH {
             return Err(json::too_deep(at));
@@ -191,7 +191,7 @@ impl<'t> Reader<'t, '_> {
         Ok(())
     }
 
-    fn list(&mut self, at: Span) -> Outcome<SyntaxNode> {
+    fn list(&mut self, at: Span) -> SyntaxResult<SyntaxNode> {
         self.enter(at)?;
         let mut items = Vec::new();
         let end = loop {
@@ -211,7 +211,7 @@ impl<'t> Reader<'t, '_> {
         Ok(SyntaxNode { at, kind: SyntaxKind::List(items) })
     }
 
-    fn map(&mut self, at: Span) -> Outcome<SyntaxNode> {
+    fn map(&mut self, at: Span) -> SyntaxResult<SyntaxNode> {
         self.enter(at)?;
         let mut entries = Vec::new();
         let mut merged = false;
@@ -255,12 +255,12 @@ impl<'t> Reader<'t, '_> {
         Span { start: at.start, end: end.max(at.start) }
     }
 
-    fn charge(&mut self, at: Span) -> Outcome<()> {
+    fn charge(&mut self, at: Span) -> SyntaxResult<()> {
         self.nodes += 1;
         if self.nodes > limits::NODES { Err(json::too_many(at)) } else { Ok(()) }
     }
 
-    fn key(&mut self, event: Event<'t>, at: Span) -> Outcome<SyntaxKey> {
+    fn key(&mut self, event: Event<'t>, at: Span) -> SyntaxResult<SyntaxKey> {
         self.charge(at)?;
         match event {
             Event::Scalar(_, _, _, Some(_)) => {
@@ -315,7 +315,7 @@ impl<'t> Reader<'t, '_> {
     }
 
     /// Rejects `{id:5}`, which YAML reads as the key `id:5` without a value; nobody means that.
-    fn refuse_glued_colon(&self, key: &SyntaxKey, value: &SyntaxNode) -> Outcome<()> {
+    fn refuse_glued_colon(&self, key: &SyntaxKey, value: &SyntaxNode) -> SyntaxResult<()> {
         let source = &self.text[key.at.start as usize..key.at.end as usize];
         let empty = value.kind == SyntaxKind::Null && value.at.start == value.at.end;
         let colon = source.find(':').filter(|colon| colon + 1 < source.len());
@@ -323,9 +323,10 @@ impl<'t> Reader<'t, '_> {
             return Ok(());
         };
         let at = Span::new(key.at.start as usize + colon + 1, key.at.start as usize + colon + 1);
-        let fault = SyntaxFault::new(key.at, format!("`{source}` is a key on its own"))
-            .suggest("put a space after the colon")
-            .edit(at, " ");
+        let fault =
+            SyntaxFault::new(key.at, format!("`{source}` is read as a key without a value"))
+                .suggest("put a space after the colon")
+                .edit(at, " ");
         Err(fault)
     }
 
@@ -334,7 +335,7 @@ impl<'t> Reader<'t, '_> {
         SyntaxKind::Bad
     }
 
-    fn scalar(&mut self, text: &str, style: ScalarStyle, at: Span) -> Outcome<SyntaxNode> {
+    fn scalar(&mut self, text: &str, style: ScalarStyle, at: Span) -> SyntaxResult<SyntaxNode> {
         if style != ScalarStyle::Plain {
             let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
             let at = if block { self.block_scalar(at) } else { at };
@@ -370,7 +371,7 @@ fn place(text: &str, span: granit_parser::Span) -> Span {
 }
 
 /// Reads a plain scalar by the core schema of YAML 1.2: values such as `yes` and `010` stay text.
-fn plain(text: &str, at: Span) -> Outcome<SyntaxKind> {
+fn plain(text: &str, at: Span) -> SyntaxResult<SyntaxKind> {
     Ok(match text {
         "" | "~" | "null" | "Null" | "NULL" => SyntaxKind::Null,
         "true" | "True" | "TRUE" => SyntaxKind::Bool(true),
@@ -382,7 +383,7 @@ fn plain(text: &str, at: Span) -> Outcome<SyntaxKind> {
     })
 }
 
-fn numeric(text: &str, at: Span) -> Outcome<SyntaxKind> {
+fn numeric(text: &str, at: Span) -> SyntaxResult<SyntaxKind> {
     let unsigned = text.trim_start_matches(['-', '+']);
     if matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
         return Err(json::not_finite(at, text));

@@ -174,7 +174,7 @@ fn directive(_: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     text[line_start(text, offset)..].starts_with('%').then(|| {
         SyntaxFault::new(Span::new(offset, offset), "a YAML directive that is not supported")
             .expected("YAML 1.2 without directives")
-            .suggest("remove the line that begins with `%`")
+            .suggest("remove the line that starts with `%`")
     })
 }
 
@@ -303,7 +303,7 @@ fn too_deep(kind: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> 
     let at = Span::new(start + here, start + here);
     let indent = Span::new(start, start + here);
     Some(
-        SyntaxFault::new(at, "the indentation does not fit the lines above")
+        SyntaxFault::new(at, "the indentation does not match the lines above")
             .suggest("align it with its siblings")
             .edit(indent, " ".repeat(there)),
     )
@@ -499,7 +499,7 @@ fn quoted_value(text: &str, offset: usize) -> Option<Mend> {
 /// Rephrases a parser error, with a suggestion.
 fn explain(kind: &Kind, words: &str, rest: &str) -> (String, &'static str) {
     if rest.starts_with(['`', '@', '%']) {
-        let message = format!("a value cannot begin with `{}`", &rest[..1]);
+        let message = format!("a value cannot start with `{}`", &rest[..1]);
         return (message, "put the value in quotes");
     }
     let (message, suggestion) = match kind {
@@ -515,7 +515,7 @@ fn explain(kind: &Kind, words: &str, rest: &str) -> (String, &'static str) {
         | Kind::ExpectedBlockSequenceEntry
         | Kind::ExpectedDocumentStart
         | Kind::MappingKeyNotAllowed => {
-            ("the indentation does not fit the lines above", "align it with its siblings")
+            ("the indentation does not match the lines above", "align it with its siblings")
         }
         Kind::ExpectedFlowMappingSeparator | Kind::ExpectedFlowSequenceSeparator => {
             ("a missing `,` or closing bracket", "separate the items with `,`")
@@ -524,13 +524,14 @@ fn explain(kind: &Kind, words: &str, rest: &str) -> (String, &'static str) {
             ("an unknown escape in a quoted string", "use single quotes, or write `\\\\`")
         }
         Kind::MismatchedFlowCollectionEnd { open, close } => {
-            return (format!("`{open}` is closed by `{close}`"), "give each bracket its partner");
+            let message = format!("`{open}` is closed by `{close}`");
+            return (message, "close each bracket with its matching one");
         }
         Kind::MisplacedFlowCollectionEnd => {
             ("a closing bracket that was never opened", "open it, or remove it")
         }
         Kind::InvalidBlockScalarHeader => {
-            ("a value cannot begin with `>` or `|`", "put the value in quotes")
+            ("a value cannot start with `>` or `|`", "put the value in quotes")
         }
         _ if words.contains("surrogate") => {
             ("half of a surrogate pair", "write the character itself")

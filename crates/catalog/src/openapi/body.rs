@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::parameters::{DeclaredParameter, ParameterPlace, collection_style, style_named};
 use super::schema::SchemaConverter;
-use super::{Api, OpenApiVersion, Operation, block_of, flag, texts};
+use super::{Api, ApiOperation, OpenApiVersion, block_of, flag, texts};
 use crate::command::{ApiBody, Content, Encoding, Style};
 use crate::finding::{DocumentFindings, DocumentRule};
 use crate::limits;
@@ -14,7 +14,7 @@ impl Api {
     /// Whether an operation takes a body, and whether the body is required.
     pub(crate) fn body_in_short(
         &self,
-        operation: &Operation<'_>,
+        operation: &ApiOperation<'_>,
         places: &[DeclaredParameter<'_>],
         findings: &mut DocumentFindings,
     ) -> Option<bool> {
@@ -26,7 +26,7 @@ impl Api {
         let node = self.body_node(operation, findings)?;
         if node.get("content").is_none_or(JsonNode::is_empty) {
             let pointer = format!("{}/requestBody/content", operation.pointer);
-            let message = "nothing is said of the body; taken as any JSON";
+            let message = "the body is not described; any JSON is accepted";
             findings.add(pointer, DocumentRule::BODY, message);
         }
         Some(flag(node, "required").unwrap_or(false))
@@ -34,7 +34,7 @@ impl Api {
 
     fn body_node<'d>(
         &'d self,
-        operation: &Operation<'d>,
+        operation: &ApiOperation<'d>,
         findings: &mut DocumentFindings,
     ) -> Option<JsonNode<'d>> {
         let pointer = format!("{}/requestBody", operation.pointer);
@@ -43,7 +43,7 @@ impl Api {
         if node.is_map() {
             return Some(node);
         }
-        findings.add(pointer, DocumentRule::BODY, "a body must be a map; it was left out");
+        findings.add(pointer, DocumentRule::BODY, "a body must be a map; it was ignored");
         None
     }
 
@@ -60,7 +60,7 @@ impl Api {
     }
 
     /// What an operation of 2.0 `consumes` or `produces`; JSON when nothing is said.
-    pub(crate) fn media_types(&self, operation: &Operation<'_>, key: &str) -> Vec<String> {
+    pub(crate) fn media_types(&self, operation: &ApiOperation<'_>, key: &str) -> Vec<String> {
         let said = texts(operation.get(key).or_else(|| self.root().get(key)));
         if said.is_empty() { vec!["application/json".to_owned()] } else { said }
     }
@@ -70,7 +70,7 @@ impl<'d> SchemaConverter<'d> {
     /// The request body of an operation.
     pub(crate) fn body(
         &mut self,
-        operation: &Operation<'d>,
+        operation: &ApiOperation<'d>,
         places: &[DeclaredParameter<'d>],
         findings: &mut DocumentFindings,
     ) -> Option<ApiBody> {
@@ -108,7 +108,7 @@ impl<'d> SchemaConverter<'d> {
 
     fn body_of_2(
         &mut self,
-        operation: &Operation<'d>,
+        operation: &ApiOperation<'d>,
         places: &[DeclaredParameter<'d>],
     ) -> Option<ApiBody> {
         let types = self.api.media_types(operation, "consumes");

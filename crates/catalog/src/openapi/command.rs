@@ -7,7 +7,7 @@ use milepost_syntax::json::document::JsonNode;
 
 use super::parameters::ParameterPlace;
 use super::schema::SchemaConverter;
-use super::{Api, Operation, block_of, flag, line_of};
+use super::{Api, ApiOperation, block_of, flag, line_of};
 use crate::command::ApiCommand;
 use crate::finding::{DocumentFindings, DocumentRule};
 use crate::table::{Row, RowBody, RowParameter};
@@ -15,13 +15,13 @@ use crate::{limits, text};
 
 impl Api {
     /// Finds the operation of a row in the document.
-    pub fn operation(&self, row: &Row) -> Option<Operation<'_>> {
+    pub fn operation(&self, row: &Row) -> Option<ApiOperation<'_>> {
         let (item, key) = row.pointer.rsplit_once('/')?;
         let item = self.resolve(self.document.pointer(item)?).ok()?;
         let node = item.get(key)?;
         let node = node.is_map().then_some(node);
         let path = row.path.clone();
-        Some(Operation { method: row.method, path, pointer: row.pointer.clone(), item, node })
+        Some(ApiOperation { method: row.method, path, pointer: row.pointer.clone(), item, node })
     }
 
     /// Builds the full command of a row.
@@ -58,7 +58,7 @@ impl Api {
     }
 
     /// The row of an operation. Its name is assigned later, once all rows are known.
-    pub(crate) fn row(&self, operation: &Operation<'_>, findings: &mut DocumentFindings) -> Row {
+    pub(crate) fn row(&self, operation: &ApiOperation<'_>, findings: &mut DocumentFindings) -> Row {
         let places = self.parameter_places(operation, findings);
         let body = self.body_in_short(operation, &places, findings);
         self.response_nodes(operation, findings);
@@ -89,7 +89,7 @@ impl Api {
 }
 
 /// The summary of an operation, or the first sentence of its description.
-fn summary(operation: &Operation<'_>) -> String {
+fn summary(operation: &ApiOperation<'_>) -> String {
     let Some(node) = operation.node else { return String::new() };
     let summary = line_of(node, "summary", limits::SUMMARY_CHARS);
     if !summary.is_empty() {
@@ -102,11 +102,11 @@ fn summary(operation: &Operation<'_>) -> String {
     text::line(first.trim_end(), limits::SUMMARY_CHARS)
 }
 
-fn operation_id(operation: &Operation<'_>, findings: &mut DocumentFindings) -> Option<String> {
+fn operation_id(operation: &ApiOperation<'_>, findings: &mut DocumentFindings) -> Option<String> {
     let node = operation.get("operationId").filter(|node| !node.is_null())?;
     let Some(written) = node.scalar() else {
         let pointer = format!("{}/operationId", operation.pointer);
-        let message = "an operationId must be text; it was left out";
+        let message = "an operationId must be a string; it was ignored";
         findings.add(pointer, DocumentRule::OPERATION_ID, message);
         return None;
     };

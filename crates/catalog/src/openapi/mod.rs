@@ -12,7 +12,7 @@ mod security;
 mod servers;
 mod version;
 
-pub use operations::Operation;
+pub use operations::ApiOperation;
 pub use version::OpenApiVersion;
 
 use milepost_syntax::json::document::{JsonDocument, JsonNode};
@@ -37,7 +37,7 @@ pub enum NotAnApi {
     #[error("this is not an OpenAPI document: it has neither `openapi: 3.x` nor `swagger: 2.0`")]
     NoVersion,
     /// The document declares an unsupported version.
-    #[error("OpenAPI {0} cannot be read: 2.0, 3.0, 3.1 and 3.2 can")]
+    #[error("OpenAPI {0} is not supported; use 2.0, 3.0, 3.1 or 3.2")]
     OtherVersion(String),
 }
 
@@ -105,7 +105,7 @@ impl Api {
                 refs::RefError::Missing(_) => DocumentRule::REF,
                 refs::RefError::Outside(_) => DocumentRule::REF_REFUSED,
             };
-            findings.add(path, rule, format!("{error}; it was left out"));
+            findings.add(path, rule, format!("{error}; it was ignored"));
         });
         told.ok()
     }

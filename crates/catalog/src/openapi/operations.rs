@@ -8,7 +8,7 @@ use crate::finding::{DocumentFindings, DocumentRule, part};
 
 /// An operation and its position in the document.
 #[derive(Debug, Clone)]
-pub struct Operation<'d> {
+pub struct ApiOperation<'d> {
     pub method: Method,
     /// The path template as written in the document.
     pub path: String,
@@ -20,7 +20,7 @@ pub struct Operation<'d> {
     pub(crate) node: Option<JsonNode<'d>>,
 }
 
-impl<'d> Operation<'d> {
+impl<'d> ApiOperation<'d> {
     /// The value under a key of the operation.
     pub(crate) fn get(&self, key: &str) -> Option<JsonNode<'d>> {
         self.node?.get(key)
@@ -33,7 +33,7 @@ const OTHER_KEYS: &[&str] =
 
 impl Api {
     /// All operations, in document order.
-    pub fn operations(&self, findings: &mut DocumentFindings) -> Vec<Operation<'_>> {
+    pub fn operations(&self, findings: &mut DocumentFindings) -> Vec<ApiOperation<'_>> {
         let mut found = Vec::new();
         let Some(paths) = self.root().get("paths") else { return found };
         for (path, item) in paths.entries() {
@@ -43,12 +43,12 @@ impl Api {
             let pointer = format!("/paths/{}", part(&path));
             let mut path = path.into_owned();
             if !path.starts_with('/') {
-                let message = format!("a path begins with `/`: taken as `/{path}`");
+                let message = format!("a path must start with `/`; read as `/{path}`");
                 findings.add(&pointer, DocumentRule::PATH_ITEM, message);
                 path.insert(0, '/');
             }
             if item.is_null() {
-                let message = "the path is empty: it has no operations";
+                let message = "the path has no operations";
                 findings.add(&pointer, DocumentRule::PATH_ITEM, message);
                 continue;
             }
@@ -79,7 +79,7 @@ fn operations_of<'d>(
     path: &str,
     item: JsonNode<'d>,
     pointer: &str,
-    found: &mut Vec<Operation<'d>>,
+    found: &mut Vec<ApiOperation<'d>>,
     findings: &mut DocumentFindings,
 ) {
     for (key, node) in item.entries() {
@@ -97,17 +97,17 @@ fn operations_of<'d>(
         let node = match node {
             node if node.is_map() => Some(node),
             node if node.is_null() => {
-                let message = "the operation is empty; it was taken as one without parameters";
+                let message = "the operation is empty; it is treated as one without parameters";
                 findings.add(&pointer, DocumentRule::OPERATION, message);
                 None
             }
             _ => {
-                let message = "an operation must be a map; it was left out";
+                let message = "an operation must be a map; it was ignored";
                 findings.add(&pointer, DocumentRule::OPERATION, message);
                 continue;
             }
         };
-        found.push(Operation { method, path: path.to_owned(), pointer, item, node });
+        found.push(ApiOperation { method, path: path.to_owned(), pointer, item, node });
     }
 }
 
@@ -115,7 +115,7 @@ fn more_methods(node: JsonNode<'_>, pointer: &str, findings: &mut DocumentFindin
     for (method, _) in node.entries() {
         let pointer = format!("{pointer}/additionalOperations/{}", part(&method));
         let message =
-            format!("`{method}` is not a method that can be sent; the operation was left out");
+            format!("`{method}` is not a supported HTTP method; the operation was ignored");
         findings.add(pointer, DocumentRule::METHOD, message);
     }
 }

@@ -1,7 +1,7 @@
 //! Parameters of an operation, including those of its path item.
 
 use super::schema::SchemaConverter;
-use super::{Api, OpenApiVersion, Operation, block_of, flag};
+use super::{Api, ApiOperation, OpenApiVersion, block_of, flag};
 use crate::command::{ApiParameter, Location, Style};
 use crate::finding::{DocumentFindings, DocumentRule};
 use crate::limits;
@@ -32,7 +32,7 @@ impl Api {
     /// The parameters of an operation; they override those of its path item.
     pub(crate) fn parameter_places<'d>(
         &'d self,
-        operation: &Operation<'d>,
+        operation: &ApiOperation<'d>,
         findings: &mut DocumentFindings,
     ) -> Vec<DeclaredParameter<'d>> {
         let item_pointer = operation.pointer.rsplit_once('/').map_or("", |(item, _)| item);
@@ -53,8 +53,9 @@ impl Api {
                 match same {
                     Some(index) if own && index < first_of_list => places[index] = place,
                     Some(_) => {
+                        let name = &place.name;
                         let message =
-                            format!("`{}` is declared twice; the first counts", place.name);
+                            format!("`{name}` is declared twice; the first declaration is used");
                         findings.add(place.pointer, DocumentRule::PARAMETER, message);
                     }
                     None => places.push(place),
@@ -72,7 +73,7 @@ impl Api {
     ) -> Option<DeclaredParameter<'d>> {
         let node = self.resolved(node, &pointer, findings)?;
         if !node.is_map() {
-            let message = "a parameter must be a map; it was left out";
+            let message = "a parameter must be a map; it was ignored";
             findings.add(pointer, DocumentRule::PARAMETER, message);
             return None;
         }
@@ -85,13 +86,13 @@ impl Api {
             ("formData", _) if self.version == OpenApiVersion::V2 => ParameterPlace::Form,
             _ => {
                 let message =
-                    format!("`in: {said}` is not a place for a parameter; it was left out");
+                    format!("`in: {said}` is not a valid parameter location; it was ignored");
                 findings.add(pointer, DocumentRule::PARAMETER, message);
                 return None;
             }
         };
         if name.is_empty() && location != ParameterPlace::Body {
-            let message = "a parameter without a name was left out";
+            let message = "a parameter without a name was ignored";
             findings.add(pointer, DocumentRule::PARAMETER, message);
             return None;
         }
@@ -202,7 +203,7 @@ fn default_style(location: Location) -> Style {
 /// placeholder because they cannot be sent.
 fn with_path_names<'d>(
     mut places: Vec<DeclaredParameter<'d>>,
-    operation: &Operation<'d>,
+    operation: &ApiOperation<'d>,
     findings: &mut DocumentFindings,
 ) -> Vec<DeclaredParameter<'d>> {
     let names = path_names(&operation.path);
@@ -210,14 +211,14 @@ fn with_path_names<'d>(
     places.retain(|place| {
         let lost = place.location == location && !names.contains(&place.name.as_str());
         if lost {
-            let message = format!("the path has no `{{{}}}`; it was left out", place.name);
+            let message = format!("the path has no `{{{}}}`; it was ignored", place.name);
             findings.add(&place.pointer, DocumentRule::PATH_PARAMETER, message);
         }
         !lost
     });
     for name in names {
         if !places.iter().any(|place| place.location == location && place.name == name) {
-            let message = format!("`{{{name}}}` is declared nowhere; it was taken as text");
+            let message = format!("`{{{name}}}` is not declared; it is treated as a string");
             findings.add(&operation.pointer, DocumentRule::PATH_PARAMETER, message);
             let (name, pointer) = (name.to_owned(), operation.pointer.clone());
             places.push(DeclaredParameter { name, location, required: true, node: None, pointer });

@@ -3,7 +3,7 @@
 use milepost_syntax::json::document::JsonNode;
 
 use super::schema::SchemaConverter;
-use super::{Api, OpenApiVersion, Operation, block_of, names_of};
+use super::{Api, ApiOperation, OpenApiVersion, block_of, names_of};
 use crate::command::{Content, Response, ResponseLink};
 use crate::finding::{DocumentFindings, DocumentRule, part};
 use crate::limits;
@@ -12,7 +12,7 @@ impl Api {
     /// The nodes of an operation's responses.
     pub(crate) fn response_nodes<'d>(
         &'d self,
-        operation: &Operation<'d>,
+        operation: &ApiOperation<'d>,
         findings: &mut DocumentFindings,
     ) -> Vec<(String, JsonNode<'d>)> {
         let Some(list) = operation.get("responses").filter(|list| !list.is_null()) else {
@@ -20,7 +20,7 @@ impl Api {
         };
         let base = format!("{}/responses", operation.pointer);
         if !list.is_map() {
-            let message = "responses must be a map; they were left out";
+            let message = "responses must be a map; they were ignored";
             findings.add(base, DocumentRule::RESPONSE, message);
             return Vec::new();
         }
@@ -32,7 +32,7 @@ impl Api {
             let pointer = format!("{base}/{}", part(&status));
             let Some(node) = self.resolved(node, &pointer, findings) else { continue };
             if !is_status(&status) {
-                let message = format!("`{status}` is not an HTTP status; the answer was left out");
+                let message = format!("`{status}` is not an HTTP status; the response was ignored");
                 findings.add(pointer, DocumentRule::RESPONSE, message);
                 continue;
             }
@@ -62,7 +62,10 @@ impl Api {
     }
 
     /// The schema node of an operation's success response.
-    pub(crate) fn success_schema<'d>(&'d self, operation: &Operation<'d>) -> Option<JsonNode<'d>> {
+    pub(crate) fn success_schema<'d>(
+        &'d self,
+        operation: &ApiOperation<'d>,
+    ) -> Option<JsonNode<'d>> {
         let list = operation.get("responses")?;
         let mut entries = list.entries().filter(|(status, _)| status.starts_with('2'));
         let (_, node) = entries.next()?;
@@ -81,7 +84,7 @@ impl<'d> SchemaConverter<'d> {
     /// The responses of an operation, in document order.
     pub(crate) fn responses(
         &mut self,
-        operation: &Operation<'d>,
+        operation: &ApiOperation<'d>,
         findings: &mut DocumentFindings,
     ) -> Vec<Response> {
         let nodes = self.api.response_nodes(operation, findings).into_iter();
@@ -98,7 +101,7 @@ impl<'d> SchemaConverter<'d> {
         responses.collect()
     }
 
-    fn contents_of_2(&mut self, node: JsonNode<'d>, operation: &Operation<'d>) -> Vec<Content> {
+    fn contents_of_2(&mut self, node: JsonNode<'d>, operation: &ApiOperation<'d>) -> Vec<Content> {
         let Some(schema) = node.get("schema") else { return Vec::new() };
         let schema = self.of(schema);
         let examples = node.get("examples");

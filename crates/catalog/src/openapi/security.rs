@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use milepost_syntax::json::document::JsonNode;
 
-use super::{Api, OpenApiVersion, Operation, names_of, texts};
+use super::{Api, ApiOperation, OpenApiVersion, names_of, texts};
 use crate::command::{Location, SecurityRequirement, SecurityScheme};
 
 impl Api {
@@ -23,7 +23,7 @@ impl Api {
     }
 
     /// The security requirements of an operation; any one of them is enough.
-    pub(crate) fn security(&self, operation: &Operation<'_>) -> Vec<SecurityRequirement> {
+    pub(crate) fn security(&self, operation: &ApiOperation<'_>) -> Vec<SecurityRequirement> {
         let list = operation.get("security").or_else(|| self.root().get("security"));
         let requirements = list.into_iter().flat_map(JsonNode::items).map(|requirement| {
             let schemes = requirement.entries();

@@ -2,7 +2,7 @@
 
 use milepost_syntax::json::document::JsonNode;
 
-use super::{Api, OpenApiVersion, Operation, texts};
+use super::{Api, ApiOperation, OpenApiVersion, texts};
 use crate::command::Server;
 use crate::limits;
 
@@ -16,7 +16,7 @@ impl Api {
     }
 
     /// The servers of an operation, if they differ from those of the API.
-    pub(crate) fn servers_of(&self, operation: &Operation<'_>) -> Vec<Server> {
+    pub(crate) fn servers_of(&self, operation: &ApiOperation<'_>) -> Vec<Server> {
         if self.version == OpenApiVersion::V2 {
             let schemes = operation.get("schemes").or_else(|| self.root().get("schemes"));
             return self.servers_of_2(schemes);

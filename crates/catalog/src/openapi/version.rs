@@ -34,7 +34,7 @@ impl OpenApiVersion {
             ["3", "1", ..] => OpenApiVersion::V3_1,
             ["3", "2", ..] => OpenApiVersion::V3_2,
             ["3", ..] => {
-                let message = format!("version {text} is not known; read as 3.2");
+                let message = format!("unknown version {text}; read as 3.2");
                 warnings.add("/openapi", DocumentRule::VERSION, message);
                 OpenApiVersion::V3_2
             }

@@ -12,7 +12,7 @@ use super::shape::{ItemList, Shapes};
 use super::value::{self, ChosenField, FieldSearch, WantedValue};
 use super::{InferredProvider, ProviderBinding, ServedParameter};
 use crate::command::{Location, Method};
-use crate::openapi::{Api, OpenApiVersion, Operation};
+use crate::openapi::{Api, ApiOperation, OpenApiVersion};
 use crate::table::{Row, RowParameter};
 use crate::{limits, text};
 
@@ -57,7 +57,7 @@ struct Key {
 struct Inference<'d> {
     api: &'d Api,
     rows: &'d [Row],
-    operations: Vec<Option<Operation<'d>>>,
+    operations: Vec<Option<ApiOperation<'d>>>,
     routes: Vec<PathRoute<'d>>,
     /// Candidate list rows, by path key.
     by_path: HashMap<String, usize>,
@@ -461,9 +461,9 @@ fn reason(key: &Key, command: &str) -> String {
     let field = key.value_field.trim_start_matches('/');
     let field = text::line(field, limits::TAG_CHARS);
     match key.why {
-        Why::Link => format!("a link of the document leads from `{field}` of `{command}` to it"),
+        Why::Link => format!("the document links `{field}` of `{command}` to it"),
         Why::Above => {
-            format!("its path continues that of `{command}`, whose items have `{field}`")
+            format!("its path extends that of `{command}`, whose items have `{field}`")
         }
         Why::Named => {
             format!("it is named after what `{command}` lists, and the items have `{field}`")

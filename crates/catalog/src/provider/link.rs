@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use milepost_syntax::json::document::JsonNode;
 
-use crate::openapi::{Api, Operation};
+use crate::openapi::{Api, ApiOperation};
 use crate::table::Row;
 
 /// The prefix of an expression for a value in a response body.
@@ -23,7 +23,7 @@ pub(super) struct Linked {
 pub(super) type Links = HashMap<(usize, String), Vec<Linked>>;
 
 /// Collects all links of the document.
-pub(super) fn links(api: &Api, rows: &[Row], operations: &[Option<Operation<'_>>]) -> Links {
+pub(super) fn links(api: &Api, rows: &[Row], operations: &[Option<ApiOperation<'_>>]) -> Links {
     let mut links = Links::new();
     // Few documents have links; this avoids walking the large ones for nothing.
     if memchr::memmem::find(api.document().text().as_bytes(), FROM_BODY.as_bytes()).is_none() {

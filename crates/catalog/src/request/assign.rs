@@ -56,7 +56,7 @@ impl ArgumentNames<'_> {
                     match same {
                         None => assigned.properties.push((name, property, value)),
                         Some((first, ..)) => {
-                            misuses.push(twice(first, name, "property of the body"));
+                            misuses.push(twice(first, name, "body property"));
                         }
                     }
                 }

@@ -63,7 +63,7 @@ pub(crate) fn payload(
         (MediaKind::Xml | MediaKind::JsonLines, Value::String(text)) => {
             bytes(text.clone().into_bytes(), content_type)
         }
-        (MediaKind::JsonLines, _) => Err(wrong("an array of the values of its lines")),
+        (MediaKind::JsonLines, _) => Err(wrong("an array with one value per line")),
         (MediaKind::Xml, _) => Err(wrong("XML as a string")),
         (MediaKind::Text | MediaKind::Bytes, Value::Object(_) | Value::Array(_) | Value::Null) => {
             let wanted = if kind == MediaKind::Text {

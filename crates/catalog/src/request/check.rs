@@ -39,7 +39,8 @@ impl ArgumentCheck {
         }
         let unfolded = size::size(schema, defs);
         if unfolded.parts > limits::CHECKED_SCHEMA_PARTS {
-            return ArgumentCheck::Unchecked("its schema unfolds to too many parts".to_owned());
+            let reason = "its schema is too large when its references are expanded";
+            return ArgumentCheck::Unchecked(reason.to_owned());
         }
         let names = schema::reachable(schema, defs);
         let reached = || defs.iter().filter(|(name, _)| names.contains(*name));
@@ -80,7 +81,7 @@ impl ArgumentCheck {
             ArgumentCheck::Schema { validator, ways } => (validator, *ways),
         };
         if ways > 1 && ways.saturating_pow(size::depth(value)) > limits::CHECKED_WAYS {
-            return Err("its schema comes back to itself too often".to_owned());
+            return Err("its schema is too deeply recursive for this value".to_owned());
         }
         if validator.is_valid(value) {
             return Ok(misfits);

@@ -34,7 +34,7 @@ pub enum Misuse {
         media_types: Vec<String>,
     },
     /// The name is shared by parameters in several locations.
-    #[error("`{name}` is the name of several parameters")]
+    #[error("`{name}` is ambiguous: several parameters have this name")]
     Ambiguous {
         name: String,
         /// The unambiguous names.
@@ -45,7 +45,7 @@ pub enum Misuse {
     Twice {
         name: String,
         other: String,
-        /// `parameter` or `property of the body`.
+        /// `parameter` or `body property`.
         what: &'static str,
     },
     /// A value does not match its schema.
@@ -65,14 +65,14 @@ pub enum Misuse {
     #[error("the command takes no body")]
     NoBody,
     /// Properties were given in addition to a body that is not an object.
-    #[error("`{name}` is a property of the body, but the body given is {found}")]
+    #[error("`{name}` is a property of the body, but the given body is {found}")]
     BodyNotObject {
         name: String,
         /// The kind of value that was given.
         found: &'static str,
     },
     /// A body of a kind that its media type does not support.
-    #[error("a body of `{media_type}` is {wanted}, not {found}")]
+    #[error("a `{media_type}` body must be {wanted}, not {found}")]
     BodyKind {
         media_type: String,
         /// The kind of value that is expected.
@@ -80,19 +80,19 @@ pub enum Misuse {
         found: String,
     },
     /// A media type that the command does not accept or return.
-    #[error("`{asked}` is not a media type of this {what}")]
+    #[error("this {what} cannot have the media type `{asked}`")]
     MediaType {
         /// The requested media type.
         asked: String,
-        /// `body` or `answer`, which decides whether `content_type` or `accept` is at fault.
+        /// `body` or `response`, which decides whether `content_type` or `accept` is at fault.
         what: &'static str,
         known: Vec<String>,
     },
     /// A base URL that requests cannot be sent to.
-    #[error("nothing can be sent to the base URL `{url}`")]
+    #[error("requests cannot be sent to the base URL `{url}`")]
     Base { url: String },
     /// The path in the document is invalid or leads outside the API.
-    #[error("the path `{path}` of the document leads outside its base URL")]
+    #[error("the path `{path}` in the document leads outside the base URL")]
     Path { path: String },
     /// The URL exceeds the limit.
     #[error("the URL is {bytes} bytes long; the limit is {limit}")]
@@ -120,7 +120,7 @@ impl std::fmt::Display for ArgumentPlace {
             }
             ArgumentPlace::Body { property: None } => f.write_str("the body"),
             ArgumentPlace::Body { property: Some(property) } => {
-                write!(f, "`{property}` of the body")
+                write!(f, "the body property `{property}`")
             }
         }
     }
@@ -191,7 +191,7 @@ impl Misuse {
             | Misuse::NoBody
             | Misuse::BodyNotObject { .. }
             | Misuse::BodyKind { .. } => "/body".to_owned(),
-            Misuse::MediaType { what: "answer", .. } => "/accept".to_owned(),
+            Misuse::MediaType { what: "response", .. } => "/accept".to_owned(),
             Misuse::MediaType { .. } => "/content_type".to_owned(),
             Misuse::Base { .. } | Misuse::Path { .. } | Misuse::TooLong { .. } => String::new(),
         }
@@ -225,7 +225,7 @@ impl Misuse {
             Misuse::MissingBody { .. } => "give `body`".to_owned(),
             Misuse::Ambiguous { spellings, .. } => format!("write {}", words(spellings)),
             Misuse::Twice { other, .. } => format!("leave out `{other}`"),
-            Misuse::Invalid { .. } => "change the value to what the schema says".to_owned(),
+            Misuse::Invalid { .. } => "change the value to match the schema".to_owned(),
             Misuse::Unsendable { reason, .. } => reason.hint().to_owned(),
             Misuse::OwnHeader { name } => own_header_hint(name),
             Misuse::NoBody => "leave out `body`".to_owned(),
@@ -234,11 +234,11 @@ impl Misuse {
             Misuse::Unknown { known, .. } | Misuse::MediaType { known, .. } => {
                 format!("use {}", words(known))
             }
-            Misuse::Base { .. } => "set a base URL that begins with `https://`".to_owned(),
+            Misuse::Base { .. } => "set a base URL that starts with `https://`".to_owned(),
             Misuse::Path { .. } => {
                 "correct the path in the document and import it again".to_owned()
             }
-            Misuse::TooLong { .. } => "send less in path and query".to_owned(),
+            Misuse::TooLong { .. } => "shorten the path and query values".to_owned(),
         }
     }
 }
@@ -247,24 +247,24 @@ impl Reason {
     fn hint(self) -> &'static str {
         match self {
             Reason::EmptySegment => "give a value that is not empty",
-            Reason::DotSegment => "give another value",
+            Reason::DotSegment => "use another value",
             Reason::Control | Reason::Semicolon => "remove the character",
             Reason::NotLatin => "use plain letters, or encode the value as the API documents it",
             Reason::Blank => "remove the spaces around it",
             Reason::Name => "correct the name in the document and import it again",
             Reason::Base64 => "encode the bytes with the standard alphabet",
             Reason::File => "write `{\"$file\": \"path/to/file\"}`",
-            Reason::ContentType => "write it as in `image/png`",
+            Reason::ContentType => "write a media type such as `image/png`",
         }
     }
 }
 
 fn own_header_hint(name: &str) -> String {
     match name.to_ascii_lowercase().as_str() {
-        "accept" => "give `accept` beside `with`".to_owned(),
-        "content-type" => "give `content_type` beside `with`".to_owned(),
+        "accept" => "set `accept` next to `with`".to_owned(),
+        "content-type" => "set `content_type` next to `with`".to_owned(),
         "authorization" => {
-            "leave it out: credentials of the catalog are sent with every request".to_owned()
+            "leave it out: the catalog's credentials are sent with every request".to_owned()
         }
         _ => "leave it out".to_owned(),
     }

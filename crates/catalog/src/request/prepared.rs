@@ -118,7 +118,7 @@ impl PreparedCommand {
         let Some(asked) = &arguments.accept else { return self.accept.clone() };
         if !media::is_media_type(asked) {
             let known = answers(&self.command).into_iter().map(str::to_owned).collect();
-            misuses.push(Misuse::MediaType { asked: asked.clone(), what: "answer", known });
+            misuses.push(Misuse::MediaType { asked: asked.clone(), what: "response", known });
         }
         asked.clone()
     }
@@ -325,7 +325,7 @@ fn merged<'a>(
             misuses.push(Misuse::Twice {
                 name: format!("body.{property}"),
                 other: (*name).to_owned(),
-                what: "property of the body",
+                what: "body property",
             });
         }
     }

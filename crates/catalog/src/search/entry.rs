@@ -3,8 +3,8 @@
 use super::intent::{Deeds, Intent};
 use super::stem::stem;
 use super::synonyms;
+use super::tokenizer::{normal, words};
 use super::vocabulary::{Gathering, Term};
-use super::words::{normal, words};
 use crate::command::Method;
 use crate::limits::{SEARCH_ENTRY_WORDS, SEARCH_TITLE_WORDS, SEARCH_WORD_CHARS};
 use crate::naming;

@@ -9,8 +9,8 @@ mod query;
 mod rank;
 mod stem;
 mod synonyms;
+mod tokenizer;
 mod vocabulary;
-mod words;
 
 pub use entry::{SearchEntry, WORKFLOWS};
 

@@ -2,8 +2,8 @@
 
 use super::intent::{ENDS, Intent, LOOKS};
 use super::synonyms::{self, PHRASES};
+use super::tokenizer::{self, is_article, is_relation, is_stop};
 use super::vocabulary::{Term, Vocabulary};
-use super::words::{self, is_article, is_relation, is_stop};
 use crate::command::Method;
 use crate::limits::{SEARCH_MENDED_WORDS, SEARCH_QUERY_CHARS, SEARCH_QUERY_WORDS};
 use crate::naming;
@@ -100,7 +100,7 @@ impl Query {
 fn rewritten(text: &str, vocabulary: &Vocabulary) -> Vec<String> {
     let short: String = text.chars().take(SEARCH_QUERY_CHARS).collect();
     let mut all: Vec<String> = Vec::new();
-    words::words(&short, |word| all.push(word.to_owned()));
+    tokenizer::words(&short, |word| all.push(word.to_owned()));
     all.truncate(SEARCH_QUERY_WORDS);
     let mut rewritten: Vec<String> = Vec::new();
     let mut rest = &all[..];
@@ -122,7 +122,7 @@ fn rewritten(text: &str, vocabulary: &Vocabulary) -> Vec<String> {
 }
 
 fn knows(word: &str, vocabulary: &Vocabulary) -> bool {
-    let normal = words::normal(word);
+    let normal = tokenizer::normal(word);
     is_stop(word) || synonyms::intent(word).is_some() || vocabulary.term(&normal).is_some()
 }
 
@@ -161,8 +161,8 @@ fn tokens(words: &[String], verb: Option<usize>) -> Vec<Token> {
         let ours = verb == Some(at) && synonyms::intent(word).is_some();
         let role = if ours { Role::Verb } else { role };
         tokens.push(Token {
-            text: words::normal(word).into_owned(),
-            plural: words::normal(word) != *word,
+            text: tokenizer::normal(word).into_owned(),
+            plural: tokenizer::normal(word) != *word,
             role,
             deed: verb == Some(at) && !ours && naming::is_verb(word),
             joins,

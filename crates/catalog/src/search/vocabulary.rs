@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use foldhash::fast::RandomState;
 
 use super::stem::stem;
-use super::words;
+use super::tokenizer;
 use crate::limits::{SEARCH_NEAR_WORDS, SEARCH_WORD_CHARS};
 
 /// The number that stands for a word.
@@ -27,7 +27,7 @@ impl Gathering {
         if let Some(term) = self.seen.get(word) {
             return *term;
         }
-        let term = says_something(word).then(|| self.number(&words::normal(word)));
+        let term = says_something(word).then(|| self.number(&tokenizer::normal(word)));
         self.seen.insert(word.into(), term);
         term
     }
@@ -54,7 +54,7 @@ impl Gathering {
 
 fn says_something(word: &str) -> bool {
     // `me` is kept because many paths use it for the caller.
-    let stop = words::is_stop(word) && word != "me";
+    let stop = tokenizer::is_stop(word) && word != "me";
     word.chars().nth(1).is_some() && word.len() <= SEARCH_WORD_CHARS && !stop
 }
 

@@ -128,8 +128,8 @@ fn references_are_kept(command: &milepost_catalog::command::ApiCommand) {
 fn documents_say_no_version_or_another() {
     let cases = [
         ("{\"a\": 1}", "this is not an OpenAPI document"),
-        ("{\"swaggerVersion\": \"1.2\"}", "OpenAPI 1.2 cannot be read"),
-        ("{\"openapi\": \"4.0.0\"}", "OpenAPI 4.0.0 cannot be read"),
+        ("{\"swaggerVersion\": \"1.2\"}", "OpenAPI 1.2 is not supported"),
+        ("{\"openapi\": \"4.0.0\"}", "OpenAPI 4.0.0 is not supported"),
     ];
     for (text, expected) in cases {
         let reading = ParsedDocument::read(text.as_bytes()).expect("JSON");

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use milepost_catalog::bundle::{Bundle, FetchedFile};
 use milepost_catalog::document::ParsedDocument;
-use milepost_catalog::import::{BaseUrl, Inspection};
+use milepost_catalog::import::{Inspection, ResolvedBaseUrl};
 use milepost_catalog::naming::AssignedNames;
 use milepost_catalog::openapi::Api;
 
@@ -27,7 +27,7 @@ fn outcome(bytes: &[u8]) -> String {
         Err(error) => return format!("unknown: {error}"),
     };
     let inspection = Inspection::of(&api);
-    let base = BaseUrl::of(&api, None, None);
+    let base = ResolvedBaseUrl::of(&api, None, None);
     let mut told = Vec::new();
     let violations = [inspection.violations.clone(), bundled.violations, base.violations].concat();
     for finding in &violations {

@@ -49,17 +49,17 @@ fn every_fault_at_once_with_what_to_do() {
             the header `Host` is not an argument: it is set when the request is sent
               leave it out
             the path parameter `order_id`: "x" is not of type "integer"
-              change the value to what the schema says
+              change the value to match the schema
             the query parameter `limit`: 500 is greater than the maximum of 100
-              change the value to what the schema says
+              change the value to match the schema
             the query parameter `expand` (array of string) is missing
               give `expand` in `with`
             the header parameter `X-Trace` cannot be sent: it contains a control character
               remove the character
             the body at `/reason`: 5 is not of type "string"
-              change the value to what the schema says
+              change the value to match the schema
             the body at `/amount`: 0 is less than the minimum of 1
-              change the value to what the schema says
+              change the value to match the schema
         "#]],
     );
 }
@@ -80,7 +80,7 @@ fn a_body_that_is_missing_or_too_much() {
         &orders(),
         &both,
         &expect![[r"
-            `amount` is a property of the body, but the body given is string
+            `amount` is a property of the body, but the given body is string
               put the property into `body`
         "]],
     );
@@ -89,7 +89,7 @@ fn a_body_that_is_missing_or_too_much() {
         &orders(),
         &both,
         &expect![[r"
-            `body.amount` and `amount` are the same property of the body
+            `body.amount` and `amount` are the same body property
               leave out `amount`
         "]],
     );
@@ -112,7 +112,7 @@ fn one_name_in_several_places() {
         &operation,
         &with(&json!({"id": 1})),
         &expect![[r"
-            `id` is the name of several parameters
+            `id` is ambiguous: several parameters have this name
               write `path.id` or `query.id`
         "]],
     );

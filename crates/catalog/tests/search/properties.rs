@@ -29,7 +29,8 @@ proptest! {
     #[test]
     fn a_search_keeps_its_promises(query in query(), limit in 0_usize..30) {
         let rows = rows(SHOP);
-        let index = SearchIndex::new(rows.iter().map(|row| SearchEntry::Command { catalog: "shop", row }));
+        let entries = rows.iter().map(|row| SearchEntry::Command { catalog: "shop", row });
+        let index = SearchIndex::new(entries);
         let hits = index.search(&query, &Filter::default(), limit);
         prop_assert!(hits.len() <= limit);
         prop_assert!(hits.iter().all(|hit| hit.score.is_finite() && hit.score > 0.0));

@@ -98,22 +98,22 @@ fn an_invalid_document_shows_every_fault() {
         ("odd.yaml", &odd),
     ]);
     place.shows("catalog validate none.json", &expect![[r#"
-        error[paths] /paths: OpenAPI 3.0 demands `paths`: a map of paths
-        warning[server] /servers: the document says no address that can be used: give a base URL before a command is run
-        warning[specification]: the specification says otherwise (`required`): "paths" is a required property
+        error[paths] /paths: OpenAPI 3.0 requires `paths`, a map of paths
+        warning[server] /servers: the document has no usable server URL: set a base URL before running a command
+        warning[specification]: does not match the specification (`required`): "paths" is a required property
         none.json: not valid, OpenAPI 3.0, 1 error, 2 warnings
         --- 2
     "#]]);
     place.shows("catalog validate wrong.json", &expect![[r#"
         error[paths] /paths: `paths` must be a map from path to operations
-        warning[server] /servers: the document says no address that can be used: give a base URL before a command is run
-        warning[specification] /info: the specification says otherwise (`required`): "version" is a required property
-        warning[specification] /paths: the specification says otherwise (`type`): value is not of type "object"
+        warning[server] /servers: the document has no usable server URL: set a base URL before running a command
+        warning[specification] /info: does not match the specification (`required`): "version" is a required property
+        warning[specification] /paths: does not match the specification (`type`): value is not of type "object"
         wrong.json: not valid, OpenAPI 3.0, 1 error, 3 warnings
         --- 2
     "#]]);
     place.shows("catalog validate poem.txt", &expect![[r"
-        error[unreadable]: the document is text, not a map; an OpenAPI document begins with `openapi:`
+        error[unreadable]: the document is text, not a map; an OpenAPI document starts with `openapi:`
         poem.txt: not valid, not an OpenAPI document, 1 error, 0 warnings
         --- 2
     "]]);
@@ -649,7 +649,7 @@ fn diff_shows_what_would_change() {
         + shop pictures:create  POST /pictures
         - shop photos:create  POST /photos
         ~ shop orders:create
-            schemas it refers to are different
+            schemas that it references have changed
         shop: 1 added, 1 removed, 1 command changed; breaking: calls that worked may fail
         --- 0
     "]],

@@ -39,9 +39,9 @@ fn an_output_meets_rules_and_schema_or_is_told_everything() {
     let told = format!("{}{}\n", told::journal(&rig), replies.join("\n"));
     expect![[r#"
         prompt_offered a #1
-        submission_rejected a #1 The output does not fit the schema of the step; Say because
+        submission_rejected a #1 The output does not match the step's schema; Say because
         prompt_offered a #2
-        submission_rejected a #2 The output does not fit the schema of the step; /why: 5 is not of type "string"; Say because
+        submission_rejected a #2 The output does not match the step's schema; /why: 5 is not of type "string"; Say because
         prompt_offered a #3
         submission_accepted a #3 {"why":"because"}
         step_succeeded a
@@ -50,8 +50,8 @@ fn an_output_meets_rules_and_schema_or_is_told_everything() {
         step_succeeded b
         run_succeeded "because"
         = succeeded "because"
-        rejected a: The output does not fit the schema of the step; Say because, 2 left
-        rejected a: The output does not fit the schema of the step; /why: 5 is not of type "string"; Say because, 1 left
+        rejected a: The output does not match the step's schema; Say because, 2 left
+        rejected a: The output does not match the step's schema; /why: 5 is not of type "string"; Say because, 1 left
         accepted a
     "#]].assert_eq(&told);
 }

@@ -48,7 +48,7 @@ pub fn check_output(
     let Some(prompt) = prompt else { return Ok(Vec::new()) };
     let mut issues = Vec::new();
     if let Some(schema) = &prompt.output_schema {
-        let message = "The output does not fit the schema of the step";
+        let message = "The output does not match the step's schema";
         issues.extend(schema_issues(schema, message, output)?);
     }
     if let Some(criteria) = &prompt.criteria
@@ -156,7 +156,7 @@ fn one_of(mut messages: Vec<String>) -> Option<String> {
 }
 
 fn denied(message: &str) -> String {
-    format!("must not hold: {message}")
+    format!("must not be true: {message}")
 }
 
 /// The issues of a failed `not`: the messages of the rules that hold but must not.
@@ -164,7 +164,7 @@ fn refusals(part: &Criteria, context: &dyn Variables) -> Vec<OutputIssue> {
     let message = part.applicable(context).join("; ");
     let told = match part {
         Criteria::Check(check) => check.kind.as_refusal(),
-        _ => "Change the output so that this does not hold.".to_owned(),
+        _ => "Change the output so that this is no longer true.".to_owned(),
     };
     vec![OutputIssue { message: denied(&message), suggestion: told }]
 }
@@ -218,7 +218,7 @@ impl CheckKind {
                 format!("Its length must not be {} characters.", bounds.join(" and "))
             }
             CheckKind::Schema(_) => {
-                "Change the output so that it does not fit the schema.".to_owned()
+                "Change the output so that it does not match the schema.".to_owned()
             }
         }
     }
@@ -237,7 +237,9 @@ fn absent(text: &str, output: &str) -> String {
     let wanted = excerpt(text);
     let short = output.len() <= limits::OTHER_LETTERS_BYTES;
     if short && output.to_lowercase().contains(&text.to_lowercase()) {
-        return format!("Write `{wanted}` exactly: it is there only in other upper or lower case.");
+        return format!(
+            "Write `{wanted}` exactly: the output contains it only with different capitalization."
+        );
     }
     let count = output.chars().count();
     format!("Add `{wanted}`: the output ({count} characters) does not contain it.")
@@ -248,11 +250,11 @@ fn schema_issues(schema: &JsonSchema, message: &str, output: &str) -> Checked<Ve
     let value: Value = match serde_json::from_str(output) {
         Ok(value) => value,
         Err(_) if output.trim_start().starts_with("```") => {
-            return Ok(one("Send the JSON alone, without a code fence.".to_owned()));
+            return Ok(one("Send only the JSON, without a code fence.".to_owned()));
         }
         Err(error) => {
             let (line, column) = (error.line(), error.column());
-            let place = format!("it stops being JSON at line {line}, column {column}");
+            let place = format!("it is invalid at line {line}, column {column}");
             return Ok(one(format!("Send JSON and nothing else: {place}.")));
         }
     };
@@ -261,7 +263,7 @@ fn schema_issues(schema: &JsonSchema, message: &str, output: &str) -> Checked<Ve
     if misfits.is_empty() {
         return Ok(Vec::new());
     }
-    let first = "Correct the places named below; each is a JSON pointer into the output.";
+    let first = "Correct the values listed below; each is given as a JSON pointer into the output.";
     let mut issues = one(first.to_owned());
     issues.extend(misfits.iter().map(|misfit| schema_issue(misfit, &value)));
     Ok(issues)
@@ -275,7 +277,7 @@ fn schema_issue(misfit: &Misfit, value: &Value) -> OutputIssue {
     let found = value.pointer(&misfit.pointer).map(ToString::to_string).unwrap_or_default();
     let suggestion = match &misfit.missing {
         Some(name) => format!("Add `{name}` to {place}."),
-        None => format!("Correct {place}: it is `{}` now.", excerpt(&found)),
+        None => format!("Correct {place}: it is currently `{}`.", excerpt(&found)),
     };
     OutputIssue { message: format!("{place}: {}", misfit.message), suggestion }
 }

@@ -16,13 +16,13 @@ use crate::order::Order;
 use crate::step::{Action, Loop, Step, When};
 use crate::workflow::{Spelling, Workflow};
 
-mod done;
+mod completed_steps;
 mod passes;
 mod scope;
 
-use done::Done;
-pub(crate) use done::StepIndex;
-pub use done::find;
+use completed_steps::CompletedSteps;
+pub(crate) use completed_steps::StepPaths;
+pub use completed_steps::find;
 use passes::Passes;
 pub use scope::WalkScope;
 
@@ -77,7 +77,7 @@ pub enum WalkError {
     #[error("there is no step `{id}`")]
     UnknownStep { id: String, near: Option<String> },
     /// The loops expand to more steps than the limit allows.
-    #[error("the loops unfold to more than {} steps", limits::WALK_STEPS)]
+    #[error("the loops expand to more than {} steps", limits::WALK_STEPS)]
     TooLong,
     /// A loop's variable does not have the type that the loop needs.
     #[error("the variable `{variable}` must be {expected}: it is {actual}")]
@@ -146,7 +146,7 @@ fn sequence(workflow: &Workflow) -> Vec<&Step> {
 }
 
 struct Walker<'w, 'c> {
-    done: Done<'w, 'c>,
+    done: CompletedSteps<'w, 'c>,
     /// The key of the step being visited; it grows and shrinks with the loops.
     key: String,
     scope: WalkScope<'w, 'c>,
@@ -177,7 +177,7 @@ impl<'w, 'c> Walker<'w, 'c> {
         context: &'c Value,
     ) -> Result<Self, WalkError> {
         Ok(Walker {
-            done: Done::read(workflow, completed)?,
+            done: CompletedSteps::read(workflow, completed)?,
             key: String::with_capacity(limits::WALK_KEY_CAPACITY_BYTES),
             scope: WalkScope::of(context),
             loops: Vec::new(),
@@ -420,7 +420,7 @@ impl<'w, 'c> Walker<'w, 'c> {
     fn remark_on_waiting(&mut self) {
         for BlockedStep { step, wanted } in &self.blocked {
             let variable = &wanted.variable;
-            self.remarks.add(format!("`{step}` is passed over until `{variable}` is set"));
+            self.remarks.add(format!("`{step}` is skipped until `{variable}` is set"));
         }
     }
 
@@ -450,7 +450,7 @@ impl Remarks {
 
     fn told(mut self) -> Vec<String> {
         if self.more > 0 {
-            self.told.push(format!("{} more remarks are not shown", self.more));
+            self.told.push(format!("{} more warnings are not shown", self.more));
         }
         self.told
     }

@@ -35,7 +35,7 @@ pub struct CommandInfo {
     /// The arguments it takes, wherever they are sent.
     pub parameters: Vec<Parameter>,
     /// The body it takes.
-    pub body: Option<Body>,
+    pub body: Option<BodyInfo>,
     /// The schema of the response.
     pub response: Option<Value>,
     /// The effect of calling it.
@@ -56,7 +56,7 @@ pub struct Parameter {
 
 /// The body of a command.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Body {
+pub struct BodyInfo {
     /// Whether the command cannot be called without it.
     pub required: bool,
     pub schema: Value,

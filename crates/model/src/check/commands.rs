@@ -8,7 +8,7 @@ use crate::check::outputs::kind_named;
 use crate::check::{Checker, Unchecked};
 use crate::commands::{CommandInfo, Lookup};
 use crate::decode::{Entries, Spot};
-use crate::expr::Kind;
+use crate::expr::InferredKind;
 use crate::finding::{Finding, Rule};
 use crate::step::{Action, Step};
 use crate::suggest;
@@ -137,7 +137,7 @@ impl Checker<'_> {
         let fraction = schema.get("type").is_some_and(|kind| kind == "integer")
             && value.as_plain().is_some_and(Value::is_f64);
         let fits = accepted(schema).is_none_or(|kinds| kinds.contains(&found)) && !fraction;
-        if missed.is_none() && (fits || found == Kind::Unknown) {
+        if missed.is_none() && (fits || found == InferredKind::Unknown) {
             return;
         }
         let expected = match missed {
@@ -147,7 +147,7 @@ impl Checker<'_> {
         let text = value.as_plain().map(suggest::plain_text);
         let meant = text.and_then(|text| mended(&text, schema)).filter(|_| !fraction);
         let fault =
-            Finding::error(value.at(), Rule::Argument, format!("`{name}` takes {expected}"))
+            Finding::error(value.at(), Rule::Argument, format!("`{name}` must be {expected}"))
                 .expected(expected.clone())
                 .actual(found.name());
         self.report.add(fault.write_instead(value.at(), meant, &format!("use {expected}")));
@@ -157,7 +157,7 @@ impl Checker<'_> {
         let target = &call.target.value;
         match (&info.body, call.body) {
             (None, Some(body)) => {
-                let message = format!("`{target}` takes no body");
+                let message = format!("`{target}` must be no body");
                 Finding::error(body.at(), Rule::Argument, message)
                     .on_key()
                     .suggest("remove `body`, or use `with`")
@@ -178,16 +178,18 @@ impl Checker<'_> {
     fn body_keys(&mut self, schema: &Value, body: &Dynamic) {
         let Some(entries) = self.root.node_at(body.at()).map(SyntaxNode::entries) else { return };
         let found = self.found(body);
-        if found != Kind::Unknown && accepted(schema).is_some_and(|kinds| !kinds.contains(&found)) {
+        if found != InferredKind::Unknown
+            && accepted(schema).is_some_and(|kinds| !kinds.contains(&found))
+        {
             let expected = type_words(schema);
-            Finding::error(body.at(), Rule::Argument, format!("the body is {expected}"))
+            Finding::error(body.at(), Rule::Argument, format!("the body must be {expected}"))
                 .expected(expected.clone())
                 .actual(found.name())
                 .suggest(format!("use {expected}"))
                 .add_to(self.report);
             return;
         }
-        if found != Kind::Map || matches!(body, Dynamic::Text(_)) {
+        if found != InferredKind::Map || matches!(body, Dynamic::Text(_)) {
             return;
         }
         let has = |name: &str| entries.iter().any(|(key, _)| key.name == name);
@@ -206,12 +208,12 @@ impl Checker<'_> {
             let lost = meant.is_some_and(|meant| missing.contains(&meant));
             if closed || lost {
                 missing.retain(|name| Some(*name) != meant);
-                let message = format!("the body takes no `{}`", key.name);
+                let message = format!("the body has no field `{}`", key.name);
                 self.not_taken(key.at, message, meant, &free);
             }
         }
         for name in missing {
-            Finding::error(body.at(), Rule::Argument, format!("the body needs `{name}`"))
+            Finding::error(body.at(), Rule::Argument, format!("the body requires `{name}`"))
                 .expected(format!("`{name}`"))
                 .suggest(format!("add `{name}`"))
                 .add_to(self.report);
@@ -219,21 +221,21 @@ impl Checker<'_> {
     }
 
     /// The kind of value that an argument will have, if known.
-    fn found(&self, value: &Dynamic) -> Kind {
+    fn found(&self, value: &Dynamic) -> InferredKind {
         match value {
             // Braces without a dollar sign have already been reported, and their result is not
             // known.
-            Dynamic::Plain(_, Value::String(text)) if text.contains("{{") => Kind::Unknown,
-            Dynamic::Plain(_, value) => Kind::of(value),
+            Dynamic::Plain(_, Value::String(text)) if text.contains("{{") => InferredKind::Unknown,
+            Dynamic::Plain(_, value) => InferredKind::of(value),
             Dynamic::Text(text) => match text.template.sole().map(|placed| &placed.expr) {
                 Some(expr) if expr.hyphenated_names().is_empty() => {
                     expr.infer(&|reference| self.kind_of(reference, false))
                 }
-                Some(_) => Kind::Unknown,
-                None => Kind::String,
+                Some(_) => InferredKind::Unknown,
+                None => InferredKind::String,
             },
-            Dynamic::List(..) => Kind::List,
-            Dynamic::Map(..) => Kind::Map,
+            Dynamic::List(..) => InferredKind::List,
+            Dynamic::Map(..) => InferredKind::Map,
         }
     }
 }
@@ -261,10 +263,10 @@ fn calls<'s>(step: &'s Step) -> Vec<Call<'s>> {
 }
 
 /// The kinds of values that a schema accepts, if it restricts them.
-fn accepted(schema: &Value) -> Option<Vec<Kind>> {
+fn accepted(schema: &Value) -> Option<Vec<InferredKind>> {
     let kind = |name: &Value| {
         let kind = kind_named(name.as_str()?);
-        (kind != Kind::Unknown).then_some(kind)
+        (kind != InferredKind::Unknown).then_some(kind)
     };
     match schema.get("type")? {
         Value::Array(names) => Some(names.iter().filter_map(kind).collect()),
@@ -292,9 +294,9 @@ fn mended(text: &str, schema: &Value) -> Option<Value> {
         return suggest::nearest(text, words).map(Value::from);
     }
     match accepted(schema)?.as_slice() {
-        [Kind::String] => Some(text.into()),
-        [Kind::Number] => serde_json::from_str(text).ok().filter(Value::is_number),
-        [Kind::Bool] => serde_json::from_str(text).ok().filter(Value::is_boolean),
+        [InferredKind::String] => Some(text.into()),
+        [InferredKind::Number] => serde_json::from_str(text).ok().filter(Value::is_number),
+        [InferredKind::Bool] => serde_json::from_str(text).ok().filter(Value::is_boolean),
         _ => None,
     }
 }

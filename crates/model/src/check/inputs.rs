@@ -141,7 +141,7 @@ impl Checker<'_> {
     /// Checks that a value in the document satisfies the input's rules.
     fn within(&mut self, input: &Input, value: &Spot<Value>, what: &str) {
         if let Some(objection) = input.judge(what, &value.value).into_iter().next() {
-            let message = format!("the {what} breaks a rule of its input");
+            let message = format!("the {what} violates a rule of its input");
             Finding::error(value.at, objection.rule, message)
                 .expected(objection.expected.clone())
                 .suggest(format!("use {}", objection.expected))
@@ -200,7 +200,7 @@ impl Checker<'_> {
             let ring = path.len() > 1 && path.last() == Some(&name.value.as_str());
             if ring && !told.contains(&name.value.as_str()) {
                 let shown = path.join(" → ");
-                let message = format!("these inputs wait for each other: {shown}");
+                let message = format!("these inputs depend on each other: {shown}");
                 let fault = Finding::error(name.at, Rule::Cycle, message);
                 self.report.add(fault.suggest("remove one of these references"));
                 told.extend(path);
@@ -240,7 +240,7 @@ impl Checker<'_> {
     fn argument_source(&mut self, name: &Spot<String>, from: &FromDoc) {
         match (&from.from_input, &from.from_step) {
             (Some(_), Some(step)) => {
-                let message = "an argument has one source, not two";
+                let message = "an argument can only have one source";
                 let fault = Finding::error(step.at, Rule::Combination, message);
                 self.report.add(fault.suggest("keep `from_input` or `from_step`"));
             }

@@ -165,7 +165,7 @@ fn duplicates(steps: &[&Step], report: &mut Report) {
             if earlier.at == step.id.at {
                 continue;
             }
-            Finding::error(step.id.at, Rule::DuplicateId, format!("step id `{id}` is taken"))
+            Finding::error(step.id.at, Rule::DuplicateId, format!("duplicate step id `{id}`"))
                 .related(earlier.at, "first used here")
                 .suggest("give one of the two another id")
                 .add_to(report);
@@ -226,10 +226,10 @@ impl<'c> Checker<'c> {
             _ => None,
         };
         if let Some((at, wanted)) = lacking {
-            let message = format!("it needs Milepost {wanted}, and this is {this}");
+            let message = format!("it requires Milepost {wanted}, but this is {this}");
             Finding::error(at, Rule::Version, message)
                 .expected(format!("version {wanted}"))
-                .suggest("use a newer Milepost, or require an older version")
+                .suggest("upgrade Milepost, or require an older version")
                 .add_to(self.report);
         }
     }
@@ -414,7 +414,7 @@ impl<'c> Checker<'c> {
             if ring.len() == 1 {
                 continue;
             }
-            let message = format!("these steps wait for each other: {shown}");
+            let message = format!("these steps depend on each other: {shown}");
             let fault = Finding::error(at, Rule::Cycle, message).actual(shown);
             self.report.add(fault.suggest("remove one of these dependencies"));
         }

@@ -10,7 +10,7 @@ use crate::check::outputs::{PathCheck, kind_named};
 use crate::check::reads::NameKind;
 use crate::check::uses::{self, ExprPlace, ExprUse};
 use crate::check::{Checker, is_identifier};
-use crate::expr::{Kind, Reference, Segment, SegmentKind};
+use crate::expr::{InferredKind, Reference, Segment, SegmentKind};
 use crate::finding::{Finding, Rule};
 use crate::input::{Input, InputType};
 use crate::step::{Action, Step};
@@ -136,7 +136,7 @@ impl<'c> Checker<'c> {
             return true;
         }
         Finding::error(name.at, Rule::Id, format!("`{text}` cannot name an item"))
-            .expected("letters, digits and `_`, and no name that means something else")
+            .expected("letters, digits and `_`, and not a name that is already used")
             .suggest("use a name such as `order`")
             .add_to(self.report);
         false
@@ -395,7 +395,7 @@ impl<'c> Checker<'c> {
         let meant = suggest::nearest(name, fields).filter(|_| !vague);
         let fault = Finding::error(place, Rule::UnknownPath, format!("{owner} has no `{name}`"))
             .expected(suggest::list(fields))
-            .did_you_mean(place, meant, "read one of these");
+            .did_you_mean(place, meant, "use one of these");
         self.report.add(match meant {
             // `steps.lookup.total` only lacks the `output` in between.
             None if fields == STEP_FIELDS && !vague => fault
@@ -448,22 +448,23 @@ impl<'c> Checker<'c> {
         let is_whole = each.is_some_and(
             |each| matches!(&each.items, Dynamic::Text(text) if text.template.sole().is_some()),
         );
-        let (message, expected, then) = if site.place.wants_boolean() && kind != Kind::Bool {
+        let (message, expected, then) = if site.place.wants_boolean() && kind != InferredKind::Bool
+        {
             let source = source.trim();
             let example = match kind {
-                Kind::Number => format!("{source} > 0"),
-                Kind::List | Kind::Map => format!("size({source}) > 0"),
-                Kind::String => format!("{source} != ''"),
+                InferredKind::Number => format!("{source} > 0"),
+                InferredKind::List | InferredKind::Map => format!("size({source}) > 0"),
+                InferredKind::String => format!("{source} != ''"),
                 _ => format!("{source} == true"),
             };
-            let message = format!("{} takes true or false", site.place.name());
+            let message = format!("{} must be true or false", site.place.name());
             (message, "a boolean", format!("compare it, for example `{example}`"))
-        } else if site.place == ExprPlace::Items && kind != Kind::List && is_whole {
-            ("`for_each` takes a list".to_owned(), "a list", "read a list here".to_owned())
+        } else if site.place == ExprPlace::Items && kind != InferredKind::List && is_whole {
+            ("`for_each` needs a list".to_owned(), "a list", "read a list here".to_owned())
         } else {
             return;
         };
-        if kind != Kind::Unknown {
+        if kind != InferredKind::Unknown {
             let place = located.place(Span::new(0, source.len()));
             let finding = Finding::error(place, Rule::ExpressionType, message).expected(expected);
             self.report.add(finding.actual(kind.name()).suggest(then));
@@ -471,23 +472,25 @@ impl<'c> Checker<'c> {
     }
 
     /// The kind of value that a reference yields, if it is known before a run.
-    pub(crate) fn kind_of(&self, reference: &Reference, indexed: bool) -> Kind {
+    pub(crate) fn kind_of(&self, reference: &Reference, indexed: bool) -> InferredKind {
         match (reference.root.as_str(), reference.path.len()) {
             ("inputs", 1) => reference
                 .field(0)
                 .and_then(|name| self.workflow.inputs.get(name))
                 .filter(|input| !self.report.has_error_in(input.at))
-                .map_or(Kind::Unknown, kind_of_input),
-            ("steps", 2) if reference.field(1) == Some("status") => Kind::String,
-            ("steps", 2) if reference.field(1) == Some("attempts") => Kind::Number,
+                .map_or(InferredKind::Unknown, kind_of_input),
+            ("steps", 2) if reference.field(1) == Some("status") => InferredKind::String,
+            ("steps", 2) if reference.field(1) == Some("attempts") => InferredKind::Number,
             ("steps", 3) if reference.field(1) == Some("output") => {
                 let step = reference.field(0).and_then(|id| self.step(id));
-                step.map_or(Kind::Unknown, |step| self.output_kind(step, reference.field(2)))
+                step.map_or(InferredKind::Unknown, |step| {
+                    self.output_kind(step, reference.field(2))
+                })
             }
-            ("run", 1) => Kind::String,
-            ("index", 0) if indexed => Kind::Number,
-            ("status_code", 0) => Kind::Number,
-            _ => Kind::Unknown,
+            ("run", 1) => InferredKind::String,
+            ("index", 0) if indexed => InferredKind::Number,
+            ("status_code", 0) => InferredKind::Number,
+            _ => InferredKind::Unknown,
         }
     }
 
@@ -513,7 +516,7 @@ impl<'c> Checker<'c> {
             let message = format!("the output of `{name}` has no `{field}`");
             Finding::error(place, Rule::UnknownPath, message)
         } else {
-            let message = format!("nothing says that the output of `{name}` has `{field}`");
+            let message = format!("the output of `{name}` does not declare `{field}`");
             Finding::warning(place, Rule::UnmentionedPath, message)
         };
         let finding = match names.is_empty() {
@@ -563,12 +566,12 @@ fn rewritten(name: &str, segment: &Segment, located: Located<'_>) -> (SourceLoca
     (located.place(Span { start: start - 1, end }), format!("['{name}']"))
 }
 
-fn kind_of_input(input: &Input) -> Kind {
+fn kind_of_input(input: &Input) -> InferredKind {
     let kind = input.input_type();
     let is_list = input.takes_several() || kind == InputType::Array;
     match is_list {
-        true if input.join.is_some() => Kind::String,
-        true => Kind::List,
+        true if input.join.is_some() => InferredKind::String,
+        true => InferredKind::List,
         false => kind_named(kind.name()),
     }
 }

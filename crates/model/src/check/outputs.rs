@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::check::Checker;
 use crate::commands::Lookup;
-use crate::expr::{Kind, Segment, SegmentKind};
+use crate::expr::{InferredKind, Segment, SegmentKind};
 use crate::step::{Action, FieldType, OutputContract, Step};
 use crate::target::Target;
 
@@ -51,12 +51,14 @@ impl Checker<'_> {
     }
 
     /// The kind of a field of a step's output, according to its contract or schema.
-    pub(crate) fn output_kind(&self, step: &Step, field: Option<&str>) -> Kind {
-        let Some(field) = field.filter(|_| step.for_each.is_none()) else { return Kind::Unknown };
+    pub(crate) fn output_kind(&self, step: &Step, field: Option<&str>) -> InferredKind {
+        let Some(field) = field.filter(|_| step.for_each.is_none()) else {
+            return InferredKind::Unknown;
+        };
         if let Some(contract) = &step.output_contract {
             let found = contract.fields.iter().find(|one| one.name.value == field);
             let kind = found.and_then(|field| field.kind);
-            return kind.map_or(Kind::Unknown, |kind| kind_named(kind.name()));
+            return kind.map_or(InferredKind::Unknown, |kind| kind_named(kind.name()));
         }
         let schema = self.output_schema(step);
         let property = schema.as_ref().and_then(|schema| {
@@ -64,7 +66,7 @@ impl Checker<'_> {
             Some(resolve(properties.get(field)?, schema))
         });
         let name = property.and_then(|property| property.get("type")).and_then(Value::as_str);
-        name.map_or(Kind::Unknown, kind_named)
+        name.map_or(InferredKind::Unknown, kind_named)
     }
 
     /// The schema of a step's output, from its prompt or its command.
@@ -84,15 +86,15 @@ impl Checker<'_> {
 }
 
 /// The kind of value that a schema's type name stands for.
-pub(crate) fn kind_named(name: &str) -> Kind {
+pub(crate) fn kind_named(name: &str) -> InferredKind {
     match name {
-        "string" => Kind::String,
-        "number" | "integer" => Kind::Number,
-        "boolean" => Kind::Bool,
-        "array" => Kind::List,
-        "object" => Kind::Map,
-        "null" => Kind::Null,
-        _ => Kind::Unknown,
+        "string" => InferredKind::String,
+        "number" | "integer" => InferredKind::Number,
+        "boolean" => InferredKind::Bool,
+        "array" => InferredKind::List,
+        "object" => InferredKind::Map,
+        "null" => InferredKind::Null,
+        _ => InferredKind::Unknown,
     }
 }
 

@@ -163,7 +163,7 @@ impl<'c> Checker<'c> {
     }
 
     fn declared_as(&mut self, what: &str, (wrong, at): (&str, Span), right: &str, mend: Mend) {
-        let message = format!("{what} `{wrong}` is `{right}` wherever it is read");
+        let message = format!("{what} `{wrong}` is always referred to as `{right}`");
         Finding::error(at, Rule::UnknownName, message)
             .expected(format!("`{right}`"))
             .suggest(format!("did you mean `{right}`?"))

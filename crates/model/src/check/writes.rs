@@ -51,7 +51,7 @@ impl Checker<'_> {
         let (rule, message, then) = if !repeatable && !approved {
             (
                 Rule::UnapprovedWrite,
-                "makes a request that must not be repeated, and nobody approves it",
+                "makes a request that must not be repeated, without approval",
                 "add an `approve` step and depend on it",
             )
         } else if effect == Effect::Create && !looked.contains(&resource) && !guarded {
@@ -61,11 +61,7 @@ impl Checker<'_> {
                 "list or get it first, and run this step only if it does not exist",
             )
         } else if looked.is_empty() && !guarded {
-            (
-                Rule::WriteBeforeCheck,
-                "writes before anything was read",
-                "read what it changes first",
-            )
+            (Rule::WriteBeforeCheck, "writes before reading anything", "read what it changes first")
         } else if !guarded {
             (
                 Rule::UnguardedWrite,

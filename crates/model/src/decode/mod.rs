@@ -208,16 +208,16 @@ fn range_words(min: i64, max: i64) -> String {
 
 /// Text with its minimum and maximum length in characters in the type.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Text<const MIN: usize, const MAX: usize>(pub String);
+pub struct BoundedText<const MIN: usize, const MAX: usize>(pub String);
 
-impl<const MIN: usize, const MAX: usize> Decode for Text<MIN, MAX> {
+impl<const MIN: usize, const MAX: usize> Decode for BoundedText<MIN, MAX> {
     const WANT: &'static str = "a string";
 
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
         let text = String::decode(node, report)?;
         let length = text.chars().count();
         if (MIN..=MAX).contains(&length) {
-            return Some(Text(text));
+            return Some(BoundedText(text));
         }
         let message = match length {
             0 => "an empty string".to_owned(),
@@ -488,7 +488,7 @@ impl<'n, 'r> Fields<'n, 'r> {
             Some(meant) if self.node.get(meant).is_none() => {
                 fault.expected(format!("`{meant}`")).did_you_mean_key(key.at, Some(meant), "")
             }
-            Some(meant) => fault.suggest(format!("`{meant}` is here already: remove this one")),
+            Some(meant) => fault.suggest(format!("`{meant}` already exists: remove this one")),
             None => match (self.home(name), self.report.around(key)) {
                 (Some((under, mend)), _) => {
                     fault.suggest(format!("move it into `{under}`")).mend(mend)

@@ -94,7 +94,7 @@ impl Report {
         (!written.is_empty() && !written.starts_with('*')).then(|| written.to_owned())
     }
 
-    /// The fix for a key that is nested too deep: moves it to the nearest enclosing map that
+    /// The fix for a key that is nested too deeply: moves it to the nearest enclosing map that
     /// accepts it.
     pub(crate) fn around(&self, key: &SyntaxKey) -> Option<Mend> {
         // The author may have meant the condition for the inner map.

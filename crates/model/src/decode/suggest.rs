@@ -56,8 +56,8 @@ pub fn closest<'c, S: AsRef<str> + ?Sized + 'c>(
     near(word, candidates).into_iter().min()
 }
 
-/// Like [`nearest`], for words of a fixed vocabulary, where an abbreviation is clear as well: `int`,
-/// `desc`.
+/// Like [`nearest`], for words of a fixed vocabulary, where an abbreviation is clear as well:
+/// `int`, `desc`.
 pub fn nearest_word<'c, S: AsRef<str> + ?Sized + 'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c S> + Clone,

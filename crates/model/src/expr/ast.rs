@@ -11,7 +11,7 @@ use super::literal::Literal;
 use crate::named_enum::named_enum;
 
 #[derive(Debug)]
-pub(super) struct Node {
+pub(super) struct ExprNode {
     pub(super) span: Span,
     pub(super) kind: NodeKind,
 }
@@ -29,30 +29,30 @@ pub(super) enum NodeKind {
     Unary {
         op: UnaryOp,
         count: usize,
-        operand: Box<Node>,
+        operand: Box<ExprNode>,
     },
     /// Operators of the same precedence, applied from left to right.
     Chain {
-        first: Box<Node>,
-        rest: Vec<Link>,
+        first: Box<ExprNode>,
+        rest: Vec<ChainLink>,
     },
     Logic {
         op: LogicOp,
-        terms: Vec<Node>,
+        terms: Vec<ExprNode>,
     },
     /// `c1 ? a1 : c2 ? a2 : otherwise`
     Choice {
-        arms: Vec<(Node, Node)>,
-        otherwise: Box<Node>,
+        arms: Vec<(ExprNode, ExprNode)>,
+        otherwise: Box<ExprNode>,
     },
     Access {
-        base: Box<Node>,
-        steps: Vec<Step>,
+        base: Box<ExprNode>,
+        steps: Vec<AccessStep>,
     },
     /// `has(base.step)`
     Has {
-        base: Box<Node>,
-        step: Box<Step>,
+        base: Box<ExprNode>,
+        step: Box<AccessStep>,
     },
     Call(Call),
 }
@@ -61,35 +61,35 @@ pub(super) enum NodeKind {
 #[derive(Debug)]
 pub(super) struct Element {
     pub(super) optional: bool,
-    pub(super) value: Node,
+    pub(super) value: ExprNode,
 }
 
 /// An entry of a map literal; `?k: x` adds the value of an optional, if it has one.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) optional: bool,
-    pub(super) key: Node,
-    pub(super) value: Node,
+    pub(super) key: ExprNode,
+    pub(super) value: ExprNode,
 }
 
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct ChainLink {
     pub(super) op: BinaryOp,
     pub(super) op_span: Span,
-    pub(super) operand: Node,
+    pub(super) operand: ExprNode,
 }
 
 /// One step of member access; its span goes from the dot or bracket to its end.
 #[derive(Debug)]
-pub(super) struct Step {
+pub(super) struct AccessStep {
     pub(super) span: Span,
-    pub(super) kind: StepKind,
+    pub(super) kind: AccessKind,
 }
 
 #[derive(Debug)]
-pub(super) enum StepKind {
+pub(super) enum AccessKind {
     Field { name: Box<str>, name_span: Span, optional: bool },
-    Index { key: Box<Node>, optional: bool },
+    Index { key: Box<ExprNode>, optional: bool },
     Method(Call),
     Macro(Macro),
 }
@@ -98,7 +98,7 @@ pub(super) enum StepKind {
 pub(super) struct Call {
     pub(super) function: Function,
     /// The arguments, without the receiver of a method.
-    pub(super) args: Vec<Node>,
+    pub(super) args: Vec<ExprNode>,
     /// The pattern of `matches`, if it is a literal.
     pub(super) pattern: Option<Box<Regex>>,
 }
@@ -107,8 +107,8 @@ pub(super) struct Call {
 pub(super) struct Macro {
     pub(super) kind: MacroKind,
     /// The condition of a `map` with three arguments.
-    pub(super) only_if: Option<Box<Node>>,
-    pub(super) body: Box<Node>,
+    pub(super) only_if: Option<Box<ExprNode>>,
+    pub(super) body: Box<ExprNode>,
 }
 
 named_enum! {
@@ -152,9 +152,9 @@ named_enum! {
     }
 }
 
-impl Node {
+impl ExprNode {
     /// What reaches the result unchanged: the node itself, or what `+` joins at its top.
-    pub(super) fn joined(&self) -> Vec<&Node> {
+    pub(super) fn joined(&self) -> Vec<&ExprNode> {
         match &self.kind {
             NodeKind::Chain { first, rest } if rest.iter().all(|one| one.op == BinaryOp::Add) => {
                 std::iter::once(&**first).chain(rest.iter().map(|link| &link.operand)).collect()

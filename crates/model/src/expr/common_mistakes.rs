@@ -122,8 +122,8 @@ pub(super) fn bad_operator(source: &str, at: usize) -> SyntaxError {
             let error = SyntaxError::new(one, "`;` is not needed: this is one expression");
             return if rest[1..].trim().is_empty() { error.replace(one, "") } else { error };
         }
-        [b'/', ..] => (two, "`/*` does not begin a comment", "write `// …`"),
-        [b'#', ..] => (one, "`#` does not begin a comment", "write `// …`"),
+        [b'/', ..] => (two, "`/*` does not start a comment", "write `// …`"),
+        [b'#', ..] => (one, "`#` does not start a comment", "write `// …`"),
         [b'$', b'{', b'{', ..] => {
             let span = Span::new(at, at + 3);
             (
@@ -191,7 +191,7 @@ fn foreign_letters(source: &str, span: Span) -> SyntaxError {
     let end = source.len() - source[at..].trim_start_matches(is_letter).len();
     let name = &source[start..end];
     let span = Span::new(start, end);
-    let error = SyntaxError::new(span, format!("`{name}` must be quoted to be a name"));
+    let error = SyntaxError::new(span, format!("the name `{name}` must be quoted"));
     if source[..start].ends_with('.') {
         let member = Span::new(start - 1, end);
         return error.help(format!("write `['{name}']`")).replace(member, format!("['{name}']"));
@@ -219,7 +219,7 @@ pub(super) fn unexpected(source: &str, before: Token, token: Token) -> SyntaxErr
         }
         Tok::End => SyntaxError::new(before.span, "something is missing at the end"),
         Tok::RParen | Tok::RBracket | Tok::RBrace => {
-            SyntaxError::new(span, format!("`{text}` closes nothing"))
+            SyntaxError::new(span, format!("unmatched `{text}`"))
         }
         Tok::Quoted => template_literal(span),
         Tok::Not if source[span.range().end..].trim_start().starts_with("in ") => {
@@ -428,7 +428,7 @@ pub(super) fn unknown_method(source: &str, receiver: Span, span: Span) -> Syntax
 fn did_you_mean(error: SyntaxError, name: &str, known: &[&str]) -> SyntaxError {
     match suggest::nearest(name, known) {
         Some(near) => error.help(format!("did you mean `{near}`?")),
-        None => error.help(format!("there are {}", known.join(", "))),
+        None => error.help(format!("available: {}", known.join(", "))),
     }
 }
 

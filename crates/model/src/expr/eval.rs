@@ -8,7 +8,7 @@ use std::rc::Rc;
 use milepost_syntax::span::Span;
 use serde_json::Value as Json;
 
-use super::ast::{BinaryOp, Call, Element, Entry, Link, LogicOp, Node, NodeKind, UnaryOp};
+use super::ast::{BinaryOp, Call, ChainLink, Element, Entry, ExprNode, LogicOp, NodeKind, UnaryOp};
 use super::fuel::Exhausted;
 use super::function::Function;
 use super::limits::RESULT_DEPTH_MAX;
@@ -44,7 +44,7 @@ impl<'v, 'f> Evaluator<'v, 'f> {
     ///
     /// Values are traversed and dropped recursively, and a long chain such as `x.optMap(y,
     /// [y]).optMap(y, [y])` nests them deeper than its source, so the depth is checked here.
-    pub(super) fn node(&mut self, node: &'v Node) -> Valued<'v> {
+    pub(super) fn node(&mut self, node: &'v ExprNode) -> Valued<'v> {
         self.spend(node.span, 1)?;
         let value = self.unchecked(node)?;
         if value.depth() > RESULT_DEPTH_MAX {
@@ -53,7 +53,7 @@ impl<'v, 'f> Evaluator<'v, 'f> {
         Ok(value)
     }
 
-    fn unchecked(&mut self, node: &'v Node) -> Valued<'v> {
+    fn unchecked(&mut self, node: &'v ExprNode) -> Valued<'v> {
         match &node.kind {
             NodeKind::Literal(literal) => Ok(Value::of_literal(literal)),
             NodeKind::Local(slot) => Ok(self.locals[*slot].clone()),
@@ -104,7 +104,7 @@ impl<'v, 'f> Evaluator<'v, 'f> {
     }
 
     /// Evaluates a node that must yield a boolean.
-    pub(super) fn condition(&mut self, node: &'v Node) -> Eval<bool> {
+    pub(super) fn condition(&mut self, node: &'v ExprNode) -> Eval<bool> {
         match self.node(node)? {
             Value::Bool(value) => Ok(value),
             other => error(node.span, EvalErrorKind::NotBoolean { found: other.value_type() }),
@@ -163,7 +163,13 @@ impl<'v, 'f> Evaluator<'v, 'f> {
         }
     }
 
-    fn unary(&mut self, op: UnaryOp, count: usize, operand: &'v Node, span: Span) -> Valued<'v> {
+    fn unary(
+        &mut self,
+        op: UnaryOp,
+        count: usize,
+        operand: &'v ExprNode,
+        span: Span,
+    ) -> Valued<'v> {
         let value = self.node(operand)?;
         match (op, value) {
             (UnaryOp::Not, Value::Bool(value)) => Ok(Value::Bool(value ^ (count % 2 == 1))),
@@ -182,7 +188,7 @@ impl<'v, 'f> Evaluator<'v, 'f> {
         }
     }
 
-    fn chain(&mut self, first: &'v Node, rest: &'v [Link], span: Span) -> Valued<'v> {
+    fn chain(&mut self, first: &'v ExprNode, rest: &'v [ChainLink], span: Span) -> Valued<'v> {
         let mut value = self.node(first)?;
         for link in rest {
             let right = self.node(&link.operand)?;
@@ -304,7 +310,7 @@ impl<'v, 'f> Evaluator<'v, 'f> {
         }
     }
 
-    fn coalesce(&mut self, args: &'v [Node]) -> Valued<'v> {
+    fn coalesce(&mut self, args: &'v [ExprNode]) -> Valued<'v> {
         for arg in args {
             let value = match self.node(arg) {
                 Ok(Value::Optional(Some(inner))) => (*inner).clone(),

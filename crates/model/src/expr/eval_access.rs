@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use milepost_syntax::span::Span;
 
-use super::ast::{Node, Step, StepKind};
+use super::ast::{AccessKind, AccessStep, ExprNode};
 use super::eval::{Eval, Evaluator, Valued, error};
 use super::limits::NAMES_COMPARED_MAX;
 use super::names::shortened;
@@ -13,15 +13,15 @@ use super::{EvalErrorKind, Names, ValueType};
 
 impl<'v> Evaluator<'v, '_> {
     /// Applies one step of member access to a value; `of` is the source span of that value.
-    pub(super) fn step(&mut self, value: Value<'v>, step: &'v Step, of: Span) -> Valued<'v> {
+    pub(super) fn step(&mut self, value: Value<'v>, step: &'v AccessStep, of: Span) -> Valued<'v> {
         self.spend(step.span, 1)?;
         let optional = match &step.kind {
-            StepKind::Method(call) => {
+            AccessKind::Method(call) => {
                 let span = Span { start: of.start, end: step.span.end };
                 return self.call(call, Some(value), span);
             }
-            StepKind::Macro(each) => return self.each(value, each, of),
-            StepKind::Field { optional, .. } | StepKind::Index { optional, .. } => *optional,
+            AccessKind::Macro(each) => return self.each(value, each, of),
+            AccessKind::Field { optional, .. } | AccessKind::Index { optional, .. } => *optional,
         };
         match value {
             Value::Optional(None) => Ok(Value::Optional(None)),
@@ -42,15 +42,15 @@ impl<'v> Evaluator<'v, '_> {
     fn look(
         &mut self,
         value: &Value<'v>,
-        step: &'v Step,
+        step: &'v AccessStep,
         of: Span,
     ) -> Eval<Result<Value<'v>, Value<'v>>> {
         let (index, field, optional) = match &step.kind {
-            StepKind::Field { name, optional, .. } => {
+            AccessKind::Field { name, optional, .. } => {
                 (Value::Str(Text::Borrowed(name)), Some(name), *optional)
             }
-            StepKind::Index { key, optional } => (self.node(key)?, None, *optional),
-            StepKind::Method(_) | StepKind::Macro(_) => {
+            AccessKind::Index { key, optional } => (self.node(key)?, None, *optional),
+            AccessKind::Method(_) | AccessKind::Macro(_) => {
                 unreachable!("only fields and indexes are looked up")
             }
         };
@@ -99,7 +99,7 @@ impl<'v> Evaluator<'v, '_> {
         }
     }
 
-    pub(super) fn has(&mut self, base: &'v Node, step: &'v Step) -> Valued<'v> {
+    pub(super) fn has(&mut self, base: &'v ExprNode, step: &'v AccessStep) -> Valued<'v> {
         let value = self.node(base)?;
         let inner = match &value {
             Value::Optional(None) | Value::Null => return Ok(Value::Bool(false)),

@@ -21,7 +21,7 @@ pub struct EvalError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EvalErrorKind {
     /// The scope has no such root name.
-    #[error("`{name}` is not known here{}: there is {names}", names.suggestion())]
+    #[error("unknown name `{name}`{}; available: {names}", names.suggestion())]
     UnknownName { name: String, names: Names },
     /// The object has no such key.
     #[error("`{of}` has no `{key}`{}: it has {names}", names.suggestion())]
@@ -46,19 +46,19 @@ pub enum EvalErrorKind {
     Operand { op: &'static str, found: ValueType },
     /// A condition that is not a boolean.
     #[error(
-        "a condition must be true or false, and this is {found}: compare it, as in `{}`",
+        "a condition must be true or false, but this is {found}: compare it, as in `{}`",
         comparison(*found)
     )]
     NotBoolean { found: ValueType },
     /// An argument of the wrong type.
-    #[error("`{function}` takes {expected}, and this is {found}{}", argument_help(*found))]
+    #[error("`{function}` takes {expected}, but this is {found}{}", argument_help(*found))]
     Argument { function: &'static str, expected: &'static str, found: ValueType },
     /// A value that cannot be converted to the requested type.
     #[error("this is {from} that `{function}` cannot convert")]
     Conversion { function: &'static str, from: ValueType },
     /// Arithmetic on an integer in the data that does not fit into a signed 64-bit integer.
     #[error(
-        "this number is beyond 64-bit integers: it can be passed on and compared, nothing else"
+        "this number does not fit into a 64-bit integer: it can only be passed on and compared"
     )]
     BeyondInteger,
     /// An integer result out of range.
@@ -79,16 +79,16 @@ pub enum EvalErrorKind {
     #[error("this map has the same key twice")]
     DuplicateKey,
     /// A map literal with a key of a type that keys cannot have.
-    #[error("a key is a string, an integer or a boolean, and this is {found}")]
+    #[error("a key must be a string, an integer or a boolean, but this is {found}")]
     BadKey { found: ValueType },
     /// An invalid pattern.
     #[error("the pattern is not valid: {reason}")]
     BadPattern { reason: String },
     /// A string that is not JSON.
-    #[error("the text is not JSON: it stops making sense at line {line}, column {column}")]
+    #[error("the text is not valid JSON: error at line {line}, column {column}")]
     BadJson { line: usize, column: usize },
     /// A value that JSON cannot represent.
-    #[error("{found} cannot become JSON{}", json_help(*found))]
+    #[error("{found} cannot be converted to JSON{}", json_help(*found))]
     NotJson { found: ValueType },
     /// An empty optional in the middle of a template.
     #[error("there is no value to insert: `orValue('')` gives one")]
@@ -100,7 +100,7 @@ pub enum EvalErrorKind {
     #[error("there is no secret `{name}` here")]
     NoSecret { name: String },
     /// A secret in a place where its sentinel would be split or changed.
-    #[error("`secret()` must stand alone or be joined with `+`")]
+    #[error("`secret()` must be used alone or joined with `+`")]
     SecretPlace,
     /// The evaluation ran out of fuel.
     #[error("expression is too expensive")]
@@ -171,7 +171,7 @@ fn operands_help(op: &str, left: ValueType, right: ValueType) -> &'static str {
 fn argument_help(found: ValueType) -> &'static str {
     match found {
         ValueType::Optional => ": take its value with `orValue(…)`",
-        ValueType::Null => ": `coalesce(x, other)` takes the place of null",
+        ValueType::Null => ": `coalesce(x, other)` replaces null",
         _ => "",
     }
 }

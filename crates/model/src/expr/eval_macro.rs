@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use milepost_syntax::span::Span;
 
-use super::ast::{Macro, MacroKind, Node};
+use super::ast::{ExprNode, Macro, MacroKind};
 use super::eval::{AN_OPTIONAL, Eval, Evaluator, Valued, optional, wrong_argument};
 use super::value::{List, Value};
 
@@ -73,14 +73,14 @@ impl<'v> Evaluator<'v, '_> {
     }
 
     /// Evaluates a macro's body with its variable bound.
-    fn with(&mut self, item: Value<'v>, body: &'v Node) -> Valued<'v> {
+    fn with(&mut self, item: Value<'v>, body: &'v ExprNode) -> Valued<'v> {
         self.locals.push(item);
         let value = self.node(body);
         self.locals.pop();
         value
     }
 
-    fn condition_with(&mut self, item: Value<'v>, body: &'v Node) -> Eval<bool> {
+    fn condition_with(&mut self, item: Value<'v>, body: &'v ExprNode) -> Eval<bool> {
         self.locals.push(item);
         let value = self.condition(body);
         self.locals.pop();

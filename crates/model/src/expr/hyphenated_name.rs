@@ -2,7 +2,7 @@
 
 use milepost_syntax::span::Span;
 
-use super::ast::{BinaryOp, Link, Node, NodeKind, StepKind};
+use super::ast::{AccessKind, BinaryOp, ChainLink, ExprNode, NodeKind};
 use super::lexer::is_word;
 use super::literal::Literal;
 
@@ -27,10 +27,10 @@ const ROOTS: [&str; 8] =
 
 /// The hyphenated name that a subtraction was probably meant to be. The source shows whether there
 /// are spaces around the hyphen.
-pub(super) fn misread(source: &str, left: &Node, link: &Link) -> Option<HyphenatedName> {
+pub(super) fn misread(source: &str, left: &ExprNode, link: &ChainLink) -> Option<HyphenatedName> {
     let NodeKind::Access { base, steps } = &left.kind else { return None };
     let (NodeKind::Root(root), [step]) = (&base.kind, steps.as_slice()) else { return None };
-    let field = matches!(step.kind, StepKind::Field { optional: false, .. });
+    let field = matches!(step.kind, AccessKind::Field { optional: false, .. });
     let suspicious = match &**root {
         "steps" => true,
         "inputs" => !may_be_subtracted(&link.operand),
@@ -40,7 +40,7 @@ pub(super) fn misread(source: &str, left: &Node, link: &Link) -> Option<Hyphenat
     found.then(|| hyphenated_name_at(source, link.op_span.start as usize)).flatten()
 }
 
-fn may_be_subtracted(operand: &Node) -> bool {
+fn may_be_subtracted(operand: &ExprNode) -> bool {
     match &operand.kind {
         NodeKind::Literal(Literal::Int(_) | Literal::Double(_)) | NodeKind::Call(_) => true,
         NodeKind::Root(root) => ROOTS.contains(&&**root),

@@ -1,6 +1,6 @@
 //! Infers what an expression yields, if its text determines that.
 
-use super::ast::{BinaryOp, Call, MacroKind, Node, NodeKind, Step, StepKind, UnaryOp};
+use super::ast::{AccessKind, AccessStep, BinaryOp, Call, ExprNode, MacroKind, NodeKind, UnaryOp};
 use super::function::Function;
 use super::literal::Literal;
 use super::{Reference, reference};
@@ -8,7 +8,7 @@ use crate::named_enum::named_enum;
 
 named_enum! {
     /// The kind of a JSON value, as far as it is known without evaluating; named as messages do.
-    pub Kind {
+    pub InferredKind {
         Null = "null",
         Bool = "a boolean",
         /// An integer or a floating-point number.
@@ -22,77 +22,77 @@ named_enum! {
     }
 }
 
-impl Kind {
-    pub(crate) fn of(value: &serde_json::Value) -> Kind {
+impl InferredKind {
+    pub(crate) fn of(value: &serde_json::Value) -> InferredKind {
         use serde_json::Value;
         match value {
-            Value::Null => Kind::Null,
-            Value::Bool(_) => Kind::Bool,
-            Value::Number(_) => Kind::Number,
-            Value::String(_) => Kind::String,
-            Value::Array(_) => Kind::List,
-            Value::Object(_) => Kind::Map,
+            Value::Null => InferredKind::Null,
+            Value::Bool(_) => InferredKind::Bool,
+            Value::Number(_) => InferredKind::Number,
+            Value::String(_) => InferredKind::String,
+            Value::Array(_) => InferredKind::List,
+            Value::Object(_) => InferredKind::Map,
         }
     }
 }
 
 pub(super) struct Inference<'e> {
     pub(super) source: &'e str,
-    pub(super) of: &'e dyn Fn(&Reference) -> Kind,
+    pub(super) of: &'e dyn Fn(&Reference) -> InferredKind,
 }
 
 impl Inference<'_> {
-    pub(super) fn kind(&self, node: &Node) -> Kind {
+    pub(super) fn kind(&self, node: &ExprNode) -> InferredKind {
         match &node.kind {
             NodeKind::Literal(literal) => literal_kind(literal),
-            NodeKind::Local(_) => Kind::Unknown,
+            NodeKind::Local(_) => InferredKind::Unknown,
             NodeKind::Root(_) => self.access(node, &[]),
-            NodeKind::List(_) => Kind::List,
-            NodeKind::Map(_) => Kind::Map,
-            NodeKind::Unary { op: UnaryOp::Negate, .. } => Kind::Number,
+            NodeKind::List(_) => InferredKind::List,
+            NodeKind::Map(_) => InferredKind::Map,
+            NodeKind::Unary { op: UnaryOp::Negate, .. } => InferredKind::Number,
             NodeKind::Unary { op: UnaryOp::Not, .. }
             | NodeKind::Logic { .. }
-            | NodeKind::Has { .. } => Kind::Bool,
+            | NodeKind::Has { .. } => InferredKind::Bool,
             NodeKind::Chain { first, rest } => {
                 rest.iter().fold(self.kind(first), |left, link| match link.op {
                     BinaryOp::Add => sum(left, self.kind(&link.operand)),
                     BinaryOp::Subtract
                     | BinaryOp::Multiply
                     | BinaryOp::Divide
-                    | BinaryOp::Remainder => Kind::Number,
-                    _ => Kind::Bool,
+                    | BinaryOp::Remainder => InferredKind::Number,
+                    _ => InferredKind::Bool,
                 })
             }
             NodeKind::Choice { arms, otherwise } => {
                 let last = self.kind(otherwise);
                 let agree = arms.iter().all(|(_, then)| self.kind(then) == last);
-                if agree { last } else { Kind::Unknown }
+                if agree { last } else { InferredKind::Unknown }
             }
             NodeKind::Access { base, steps } => self.access(base, steps),
             NodeKind::Call(call) => self.call(call),
         }
     }
 
-    fn access(&self, base: &Node, steps: &[Step]) -> Kind {
+    fn access(&self, base: &ExprNode, steps: &[AccessStep]) -> InferredKind {
         match steps.last().map(|step| &step.kind) {
-            Some(StepKind::Method(call)) => call.function.result(),
-            Some(StepKind::Macro(each)) => match each.kind {
-                MacroKind::All | MacroKind::Exists | MacroKind::ExistsOne => Kind::Bool,
-                MacroKind::Filter | MacroKind::Map => Kind::List,
-                MacroKind::OptMap | MacroKind::OptFlatMap => Kind::Unknown,
+            Some(AccessKind::Method(call)) => call.function.result(),
+            Some(AccessKind::Macro(each)) => match each.kind {
+                MacroKind::All | MacroKind::Exists | MacroKind::ExistsOne => InferredKind::Bool,
+                MacroKind::Filter | MacroKind::Map => InferredKind::List,
+                MacroKind::OptMap | MacroKind::OptFlatMap => InferredKind::Unknown,
             },
             _ => match reference::of(self.source, base, steps) {
                 // An optional may be empty, so its kind is not that of the value inside.
                 Some(found) if found.path.len() == steps.len() => {
                     let optional = found.path.iter().any(|segment| segment.optional);
-                    if optional { Kind::Unknown } else { (self.of)(&found) }
+                    if optional { InferredKind::Unknown } else { (self.of)(&found) }
                 }
-                _ => Kind::Unknown,
+                _ => InferredKind::Unknown,
             },
         }
     }
 
-    fn call(&self, call: &Call) -> Kind {
+    fn call(&self, call: &Call) -> InferredKind {
         match (call.function, call.args.as_slice()) {
             (Function::Dyn, [arg]) => self.kind(arg),
             (function, _) => function.result(),
@@ -100,20 +100,20 @@ impl Inference<'_> {
     }
 }
 
-fn sum(left: Kind, right: Kind) -> Kind {
+fn sum(left: InferredKind, right: InferredKind) -> InferredKind {
     match (left, right) {
-        (Kind::Unknown, known) | (known, Kind::Unknown) => known,
+        (InferredKind::Unknown, known) | (known, InferredKind::Unknown) => known,
         (left, right) if left == right => left,
-        _ => Kind::Unknown,
+        _ => InferredKind::Unknown,
     }
 }
 
-fn literal_kind(literal: &Literal) -> Kind {
+fn literal_kind(literal: &Literal) -> InferredKind {
     match literal {
-        Literal::Null => Kind::Null,
-        Literal::Bool(_) => Kind::Bool,
-        Literal::Int(_) | Literal::Double(_) => Kind::Number,
-        Literal::Str(_) => Kind::String,
-        Literal::Bytes(_) => Kind::Unknown,
+        Literal::Null => InferredKind::Null,
+        Literal::Bool(_) => InferredKind::Bool,
+        Literal::Int(_) | Literal::Double(_) => InferredKind::Number,
+        Literal::Str(_) => InferredKind::String,
+        Literal::Bytes(_) => InferredKind::Unknown,
     }
 }

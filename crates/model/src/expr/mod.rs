@@ -41,7 +41,7 @@ mod value_type;
 pub use eval_error::{EvalError, EvalErrorKind};
 pub use fuel::Fuel;
 pub use hyphenated_name::HyphenatedName;
-pub use infer::Kind;
+pub use infer::InferredKind;
 pub(crate) use lexer::closing_braces;
 pub use names::Names;
 pub use outcome::Outcome;
@@ -50,7 +50,7 @@ pub use scope::{MapScope, Scope};
 pub use syntax_error::SyntaxError;
 pub use value_type::ValueType;
 
-use ast::{Node, NodeKind, StepKind};
+use ast::{AccessKind, ExprNode, NodeKind};
 use eval::{Eval, Evaluator};
 use infer::Inference;
 use value::Value;
@@ -63,7 +63,7 @@ pub struct Expr {
 
 struct Inner {
     source: Box<str>,
-    root: Node,
+    root: ExprNode,
     references: Vec<Reference>,
     secrets: Vec<SecretUse>,
     hyphenated: Vec<HyphenatedName>,
@@ -114,7 +114,7 @@ impl Expr {
     }
 
     /// What the expression yields, if its text and the kinds of its references determine that.
-    pub fn infer(&self, of: &dyn Fn(&Reference) -> Kind) -> Kind {
+    pub fn infer(&self, of: &dyn Fn(&Reference) -> InferredKind) -> InferredKind {
         Inference { source: self.source(), of }.kind(&self.inner.root)
     }
 
@@ -126,9 +126,9 @@ impl Expr {
             NodeKind::Access { base, steps } => {
                 matches!(base.kind, NodeKind::Root(_))
                     && steps.iter().all(|step| match &step.kind {
-                        StepKind::Field { optional, .. } => !optional,
-                        StepKind::Index { key, optional } => !optional && key.literal().is_some(),
-                        StepKind::Method(_) | StepKind::Macro(_) => false,
+                        AccessKind::Field { optional, .. } => !optional,
+                        AccessKind::Index { key, optional } => !optional && key.literal().is_some(),
+                        AccessKind::Method(_) | AccessKind::Macro(_) => false,
                     })
             }
             _ => false,

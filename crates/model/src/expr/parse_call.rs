@@ -3,7 +3,7 @@
 use milepost_syntax::span::Span;
 use regex::{Regex, RegexBuilder};
 
-use super::ast::{Call, Macro, MacroKind, Node, NodeKind, StepKind};
+use super::ast::{AccessKind, Call, ExprNode, Macro, MacroKind, NodeKind};
 use super::function::{self, Form, Function, Signature};
 use super::lexer::Tok;
 use super::limits::PATTERN_BYTES_MAX;
@@ -62,7 +62,7 @@ impl<'s> Parser<'s> {
         Ok(Call { function: signature.function, args, pattern })
     }
 
-    pub(super) fn global_call(&mut self, name: &'s str, span: Span) -> Parsed<Node> {
+    pub(super) fn global_call(&mut self, name: &'s str, span: Span) -> Parsed<ExprNode> {
         let Some(signature) = function::find(name, Form::Global) else {
             return common_mistakes::unknown_function(name, span).fail();
         };
@@ -76,11 +76,11 @@ impl<'s> Parser<'s> {
             Function::Secret => self.secrets.push(secret_use(&call.args[0], span)?),
             _ => {}
         }
-        Ok(Node { span, kind: NodeKind::Call(call) })
+        Ok(ExprNode { span, kind: NodeKind::Call(call) })
     }
 
     /// Parses `optional.of(x)` and similar calls, starting at the dot.
-    pub(super) fn optional_call(&mut self, start: Span) -> Parsed<Node> {
+    pub(super) fn optional_call(&mut self, start: Span) -> Parsed<ExprNode> {
         self.bump()?;
         let name = self.token;
         let signature = function::find(self.text(name.span), Form::Optional);
@@ -92,11 +92,11 @@ impl<'s> Parser<'s> {
             return common_mistakes::unknown_optional(start.to(name.span)).fail();
         }
         let call = self.call(signature, name.span)?;
-        Ok(Node { span: start.to(self.before.span), kind: NodeKind::Call(call) })
+        Ok(ExprNode { span: start.to(self.before.span), kind: NodeKind::Call(call) })
     }
 
     /// Parses `has(a.b)`, starting at the opening parenthesis.
-    pub(super) fn has(&mut self, start: Span) -> Parsed<Node> {
+    pub(super) fn has(&mut self, start: Span) -> Parsed<ExprNode> {
         let open = self.bump()?.span;
         let mark = self.references.len();
         let arg = self.expr()?;
@@ -110,17 +110,17 @@ impl<'s> Parser<'s> {
         let close = self.close(Tok::RParen, open)?;
         if let NodeKind::Access { base, mut steps } = arg.kind
             && let Some(step) = steps.pop()
-            && matches!(step.kind, StepKind::Field { .. } | StepKind::Index { .. })
+            && matches!(step.kind, AccessKind::Field { .. } | AccessKind::Index { .. })
         {
             let base = if steps.is_empty() {
                 base
             } else {
                 let end = steps[steps.len() - 1].span;
                 let span = Span { start: base.span.start, end: end.end };
-                Box::new(Node { span, kind: NodeKind::Access { base, steps } })
+                Box::new(ExprNode { span, kind: NodeKind::Access { base, steps } })
             };
             let kind = NodeKind::Has { base, step: Box::new(step) };
-            return Ok(Node { span: start.to(close), kind });
+            return Ok(ExprNode { span: start.to(close), kind });
         }
         SyntaxError::new(arg_span, "`has` takes the path of a field")
             .help("write `has(inputs.name)`")
@@ -129,7 +129,7 @@ impl<'s> Parser<'s> {
 }
 
 /// Compiles the pattern of `matches` if it is a literal.
-fn literal_pattern(function: Function, args: &[Node]) -> Parsed<Option<Box<Regex>>> {
+fn literal_pattern(function: Function, args: &[ExprNode]) -> Parsed<Option<Box<Regex>>> {
     let Some(last) = args.last().filter(|_| function == Function::Matches) else {
         return Ok(None);
     };
@@ -144,11 +144,11 @@ fn literal_pattern(function: Function, args: &[Node]) -> Parsed<Option<Box<Regex
     }
 }
 
-fn secret_use(arg: &Node, span: Span) -> Parsed<SecretUse> {
+fn secret_use(arg: &ExprNode, span: Span) -> Parsed<SecretUse> {
     match arg.literal() {
         Some(Literal::Str(name)) => Ok(SecretUse { name: name.to_string(), span, legal: false }),
         _ => SyntaxError::new(arg.span, "the name of a secret must be written out as a string")
-            .help("write `secret('name')`: which secrets a run needs is known before it")
+            .help("write `secret('name')`: the secrets of a run must be known before it starts")
             .fail(),
     }
 }
@@ -168,7 +168,7 @@ pub(super) fn compile_pattern(pattern: &str) -> Result<Regex, String> {
 
 /// Marks the secrets that are the whole expression or joined by `+` at its top level. In any other
 /// place the sentinel would not reach the outbound request unchanged.
-pub(super) fn mark_legal(root: &Node, secrets: &mut [SecretUse]) {
+pub(super) fn mark_legal(root: &ExprNode, secrets: &mut [SecretUse]) {
     for node in root.joined() {
         if matches!(&node.kind, NodeKind::Call(call) if call.function == Function::Secret)
             && let Some(secret) = secrets.iter_mut().find(|secret| node.span.holds(secret.span))

@@ -6,7 +6,8 @@
 use milepost_syntax::span::Span;
 
 use super::ast::{
-    BinaryOp, Element, Entry, Link, LogicOp, MacroKind, Node, NodeKind, Step, StepKind, UnaryOp,
+    AccessKind, AccessStep, BinaryOp, ChainLink, Element, Entry, ExprNode, LogicOp, MacroKind,
+    NodeKind, UnaryOp,
 };
 use super::function::{self, Form};
 use super::hyphenated_name::{HyphenatedName, misread};
@@ -129,11 +130,11 @@ impl<'s> Parser<'s> {
         parsed
     }
 
-    pub(super) fn expr(&mut self) -> Parsed<Node> {
+    pub(super) fn expr(&mut self) -> Parsed<ExprNode> {
         self.nested(Self::choice)
     }
 
-    fn choice(&mut self) -> Parsed<Node> {
+    fn choice(&mut self) -> Parsed<ExprNode> {
         let mut condition = self.binary(0)?;
         let start = condition.span;
         let mut arms = Vec::new();
@@ -141,7 +142,7 @@ impl<'s> Parser<'s> {
             let question = self.bump()?.span;
             let then = self.expr()?;
             if self.token.tok == Tok::End {
-                return SyntaxError::new(question, "`?` has no `:` that goes with it")
+                return SyntaxError::new(question, "`?` has no matching `:`")
                     .help("write `condition ? value : other value`")
                     .fail();
             }
@@ -155,11 +156,11 @@ impl<'s> Parser<'s> {
             return Ok(condition);
         }
         let span = start.to(condition.span);
-        Ok(Node { span, kind: NodeKind::Choice { arms, otherwise: Box::new(condition) } })
+        Ok(ExprNode { span, kind: NodeKind::Choice { arms, otherwise: Box::new(condition) } })
     }
 
     /// Parses an operand and the following operators that bind at least as tightly as `least`.
-    fn binary(&mut self, least: u8) -> Parsed<Node> {
+    fn binary(&mut self, least: u8) -> Parsed<ExprNode> {
         let mut node = self.unary()?;
         while let Some(level) = binding(self.token.tok).filter(|level| *level >= least) {
             node = match self.token.tok {
@@ -172,7 +173,7 @@ impl<'s> Parser<'s> {
     }
 
     /// Parses the rest of `first && …`, all operands of that level at once.
-    fn logic(&mut self, op: LogicOp, level: u8, first: Node) -> Parsed<Node> {
+    fn logic(&mut self, op: LogicOp, level: u8, first: ExprNode) -> Parsed<ExprNode> {
         let start = first.span;
         let mut terms = vec![first];
         while binding(self.token.tok) == Some(level) {
@@ -180,11 +181,11 @@ impl<'s> Parser<'s> {
             terms.push(self.binary(level + 1)?);
         }
         let span = start.to(self.before.span);
-        Ok(Node { span, kind: NodeKind::Logic { op, terms } })
+        Ok(ExprNode { span, kind: NodeKind::Logic { op, terms } })
     }
 
     /// Parses the rest of `first + …`, all operators of that level at once.
-    fn chain(&mut self, level: u8, first: Node) -> Parsed<Node> {
+    fn chain(&mut self, level: u8, first: ExprNode) -> Parsed<ExprNode> {
         let start = first.span;
         let mut rest = Vec::new();
         while binding(self.token.tok) == Some(level)
@@ -192,16 +193,16 @@ impl<'s> Parser<'s> {
         {
             let op_span = self.bump()?.span;
             let operand = self.binary(level + 1)?;
-            let link = Link { op, op_span, operand };
-            let left = rest.last().map_or(&first, |link: &Link| &link.operand);
+            let link = ChainLink { op, op_span, operand };
+            let left = rest.last().map_or(&first, |link: &ChainLink| &link.operand);
             self.hyphenated.extend(misread(self.source, left, &link));
             rest.push(link);
         }
         let span = start.to(self.before.span);
-        Ok(Node { span, kind: NodeKind::Chain { first: Box::new(first), rest } })
+        Ok(ExprNode { span, kind: NodeKind::Chain { first: Box::new(first), rest } })
     }
 
-    fn unary(&mut self) -> Parsed<Node> {
+    fn unary(&mut self) -> Parsed<ExprNode> {
         let (tok, op) = match self.token.tok {
             Tok::Not => (Tok::Not, UnaryOp::Not),
             tok @ Tok::Op(BinaryOp::Subtract) => (tok, UnaryOp::Negate),
@@ -222,7 +223,8 @@ impl<'s> Parser<'s> {
             count -= 1;
             let sign = self.before.span;
             let literal = self.number(true)?;
-            let base = Node { span: sign.to(self.before.span), kind: NodeKind::Literal(literal) };
+            let base =
+                ExprNode { span: sign.to(self.before.span), kind: NodeKind::Literal(literal) };
             self.steps(base)?
         } else {
             self.nested(Self::unary)?
@@ -231,7 +233,7 @@ impl<'s> Parser<'s> {
             return Ok(operand);
         }
         let span = start.to(operand.span);
-        Ok(Node { span, kind: NodeKind::Unary { op, count, operand: Box::new(operand) } })
+        Ok(ExprNode { span, kind: NodeKind::Unary { op, count, operand: Box::new(operand) } })
     }
 
     fn number(&mut self, negative: bool) -> Parsed<Literal> {
@@ -244,7 +246,7 @@ impl<'s> Parser<'s> {
         })
     }
 
-    fn steps(&mut self, base: Node) -> Parsed<Node> {
+    fn steps(&mut self, base: ExprNode) -> Parsed<ExprNode> {
         let mark = self.references.len();
         let mut steps = Vec::new();
         loop {
@@ -271,10 +273,10 @@ impl<'s> Parser<'s> {
             return Ok(base);
         }
         let span = base.span.to(self.before.span);
-        Ok(Node { span, kind: NodeKind::Access { base: Box::new(base), steps } })
+        Ok(ExprNode { span, kind: NodeKind::Access { base: Box::new(base), steps } })
     }
 
-    fn index(&mut self) -> Parsed<Step> {
+    fn index(&mut self) -> Parsed<AccessStep> {
         let open = self.bump()?.span;
         let optional = self.eat(Tok::Question)?;
         if self.token.tok == Tok::RBracket {
@@ -284,10 +286,10 @@ impl<'s> Parser<'s> {
         }
         let key = Box::new(self.expr()?);
         let close = self.close(Tok::RBracket, open)?;
-        Ok(Step { span: open.to(close), kind: StepKind::Index { key, optional } })
+        Ok(AccessStep { span: open.to(close), kind: AccessKind::Index { key, optional } })
     }
 
-    fn member(&mut self, base: &Node, steps: &[Step]) -> Parsed<Step> {
+    fn member(&mut self, base: &ExprNode, steps: &[AccessStep]) -> Parsed<AccessStep> {
         let dot = self.bump()?.span;
         let optional = self.eat(Tok::Question)?;
         let name_token = self.token;
@@ -300,8 +302,9 @@ impl<'s> Parser<'s> {
         self.bump()?;
         let name = self.text(name_token.span);
         if self.token.tok != Tok::LParen {
-            let kind = StepKind::Field { name: name.into(), name_span: name_token.span, optional };
-            return Ok(Step { span: dot.to(name_token.span), kind });
+            let kind =
+                AccessKind::Field { name: name.into(), name_span: name_token.span, optional };
+            return Ok(AccessStep { span: dot.to(name_token.span), kind });
         }
         if optional {
             return SyntaxError::new(dot.to(name_token.span), "`.?` reads a field")
@@ -309,26 +312,26 @@ impl<'s> Parser<'s> {
                 .fail();
         }
         let kind = if let Some(kind) = MacroKind::named(name) {
-            StepKind::Macro(self.macro_call(kind, name_token.span)?)
+            AccessKind::Macro(self.macro_call(kind, name_token.span)?)
         } else if let Some(signature) = function::find(name, Form::Method) {
-            StepKind::Method(self.call(signature, name_token.span)?)
+            AccessKind::Method(self.call(signature, name_token.span)?)
         } else {
             let end = steps.last().map_or(base.span, |step| step.span);
             let receiver = base.span.to(end);
             return common_mistakes::unknown_method(self.source, receiver, name_token.span).fail();
         };
-        Ok(Step { span: dot.to(self.before.span), kind })
+        Ok(AccessStep { span: dot.to(self.before.span), kind })
     }
 
-    fn quoted_field(&mut self, dot: Span, optional: bool) -> Parsed<Step> {
+    fn quoted_field(&mut self, dot: Span, optional: bool) -> Parsed<AccessStep> {
         let token = self.bump()?;
         let name_span = literal::inside(self.text(token.span), token.span);
         let name = self.text(name_span).into();
-        let kind = StepKind::Field { name, name_span, optional };
-        Ok(Step { span: dot.to(token.span), kind })
+        let kind = AccessKind::Field { name, name_span, optional };
+        Ok(AccessStep { span: dot.to(token.span), kind })
     }
 
-    fn primary(&mut self) -> Parsed<Node> {
+    fn primary(&mut self) -> Parsed<ExprNode> {
         let Token { tok, span } = self.token;
         let literal = match tok {
             Tok::Int | Tok::Float => self.number(false)?,
@@ -345,21 +348,21 @@ impl<'s> Parser<'s> {
                 self.bump()?;
                 let inner = self.expr()?;
                 let close = self.close(Tok::RParen, span)?;
-                return Ok(Node { span: span.to(close), kind: inner.kind });
+                return Ok(ExprNode { span: span.to(close), kind: inner.kind });
             }
             Tok::LBracket => return self.list(),
             Tok::LBrace => return self.map(),
             _ => return common_mistakes::no_operand(self.source, self.before, self.token).fail(),
         };
-        Ok(Node { span, kind: NodeKind::Literal(literal) })
+        Ok(ExprNode { span, kind: NodeKind::Literal(literal) })
     }
 
-    fn name(&mut self) -> Parsed<Node> {
+    fn name(&mut self) -> Parsed<ExprNode> {
         let span = self.token.span;
         let name = self.text(span);
         if let Some(slot) = self.locals.iter().rposition(|local| *local == name) {
             self.bump()?;
-            return Ok(Node { span, kind: NodeKind::Local(slot) });
+            return Ok(ExprNode { span, kind: NodeKind::Local(slot) });
         }
         if common_mistakes::is_reserved(name) {
             return common_mistakes::reserved(self.source, span).fail();
@@ -378,7 +381,7 @@ impl<'s> Parser<'s> {
         if name == "not" && starts_operand(self.token.tok) {
             return self.word_not(span).fail();
         }
-        Ok(Node { span, kind: NodeKind::Root(name.into()) })
+        Ok(ExprNode { span, kind: NodeKind::Root(name.into()) })
     }
 
     /// The error for `not x`. The fix is certain only if no operator follows that would bind less
@@ -394,7 +397,7 @@ impl<'s> Parser<'s> {
         common_mistakes::word_not(span, mended)
     }
 
-    fn list(&mut self) -> Parsed<Node> {
+    fn list(&mut self) -> Parsed<ExprNode> {
         let open = self.bump()?.span;
         let mut elements = Vec::new();
         while self.token.tok != Tok::RBracket {
@@ -406,10 +409,10 @@ impl<'s> Parser<'s> {
             }
         }
         let close = self.close(Tok::RBracket, open)?;
-        Ok(Node { span: open.to(close), kind: NodeKind::List(elements) })
+        Ok(ExprNode { span: open.to(close), kind: NodeKind::List(elements) })
     }
 
-    fn map(&mut self) -> Parsed<Node> {
+    fn map(&mut self) -> Parsed<ExprNode> {
         let open = self.bump()?.span;
         let mut entries = Vec::new();
         while self.token.tok != Tok::RBrace {
@@ -431,7 +434,7 @@ impl<'s> Parser<'s> {
             }
         }
         let close = self.close(Tok::RBrace, open)?;
-        Ok(Node { span: open.to(close), kind: NodeKind::Map(entries) })
+        Ok(ExprNode { span: open.to(close), kind: NodeKind::Map(entries) })
     }
 }
 

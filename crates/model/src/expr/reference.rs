@@ -2,7 +2,7 @@
 
 use milepost_syntax::span::Span;
 
-use super::ast::{Node, NodeKind, Step, StepKind};
+use super::ast::{AccessKind, AccessStep, ExprNode, NodeKind};
 use super::literal::{self, Literal};
 
 /// One use of data: a root name and the path that follows it.
@@ -58,7 +58,7 @@ pub enum SegmentKind {
 }
 
 /// The reference formed by a base and its steps; `None` if the base is not a name in the scope.
-pub(super) fn of(source: &str, base: &Node, steps: &[Step]) -> Option<Reference> {
+pub(super) fn of(source: &str, base: &ExprNode, steps: &[AccessStep]) -> Option<Reference> {
     let NodeKind::Root(root) = &base.kind else {
         return None;
     };
@@ -75,13 +75,13 @@ pub(super) fn of(source: &str, base: &Node, steps: &[Step]) -> Option<Reference>
     Some(Reference { root: root.to_string(), path, span, guarded })
 }
 
-fn segment(source: &str, step: &Step) -> Option<Segment> {
+fn segment(source: &str, step: &AccessStep) -> Option<Segment> {
     match &step.kind {
-        StepKind::Field { name, name_span, optional } => {
+        AccessKind::Field { name, name_span, optional } => {
             let kind = SegmentKind::Field(name.to_string());
             Some(Segment { kind, span: *name_span, optional: *optional })
         }
-        StepKind::Index { key, optional } => {
+        AccessKind::Index { key, optional } => {
             let (kind, span) = match key.literal() {
                 Some(Literal::Str(name)) => {
                     (SegmentKind::Field(name.to_string()), inside(source, key.span))
@@ -91,7 +91,7 @@ fn segment(source: &str, step: &Step) -> Option<Segment> {
             };
             Some(Segment { kind, span, optional: *optional })
         }
-        StepKind::Method(_) | StepKind::Macro(_) => None,
+        AccessKind::Method(_) | AccessKind::Macro(_) => None,
     }
 }
 

@@ -81,8 +81,8 @@ impl RulePattern {
         let regex = compiled.as_ref().map_err(Clone::clone)?;
         let limit = limits::UNANCHORED_BYTES;
         if text.len() > limit && !self.is_plain() && !self.is_anchored() {
-            let told = "it looks around and may begin anywhere";
-            return Err(format!("{told}: on more than {limit} bytes begin it with `^`"));
+            let told = "it uses look-around or back-references and is not anchored";
+            return Err(format!("{told}: for more than {limit} bytes, start it with `^`"));
         }
         regex.is_match(text).map_err(|_| {
             format!("it takes more than {} steps on this output", limits::PATTERN_STEPS)
@@ -115,7 +115,7 @@ impl Decode for Criteria {
     fn schema(defs: &mut Defs) -> Value {
         let condition = Condition::schema(defs);
         let rule = json!({"$ref": "#/$defs/ValidationRule"});
-        let message = json!({"type": "string", "description": "What is said when it fails."});
+        let message = json!({"type": "string", "description": "The message when it fails."});
         let of_type = |name: &str, fields: Value, required: &[&str]| {
             let all = [&["type", "message"], required].concat();
             let mut properties = fields;
@@ -158,7 +158,7 @@ fn composition(node: &SyntaxNode, report: &mut Report) -> Option<Criteria> {
     }
     for (key, _) in node.entries() {
         if !matches!(key.name.as_str(), "and" | "or" | "not") {
-            let message = format!("`{}` cannot stand beside `and`, `or` or `not`", key.name);
+            let message = format!("`{}` cannot be combined with `and`, `or` or `not`", key.name);
             let fault = Finding::error(key.at, Rule::Criteria, message);
             report.add(fault.suggest("remove it, or move it elsewhere"));
         }

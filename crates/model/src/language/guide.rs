@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::condition::Condition;
 use crate::criteria::Criteria;
-use crate::decode::{Decode, Defs, Entries, Int, Report, Spot, Text, shape, words, wrong};
+use crate::decode::{BoundedText, Decode, Defs, Entries, Int, Report, Spot, shape, words, wrong};
 use crate::finding::{Finding, Rule};
 use crate::id::{StepId, WorkflowId};
 use crate::limits;
@@ -100,13 +100,13 @@ shape! {
         "recommendedPreferences" "features" "assessments" "extensionPoints" "references"
         "validatedAgainstSpecVersion" "metricsProfile";
     "id" id: must Spot<GuideId> = "The id, and the name of its file.",
-    "name" name: must Text<1, 128> = "The name people see.",
-    "description" description: must Text<1, 512> = "What it accomplishes.",
+    "name" name: must BoundedText<1, 128> = "The name people see.",
+    "description" description: must BoundedText<1, 512> = "What it accomplishes.",
     "version" version: opt SemVer = "A version such as `1.0.0`.",
     "minServerVersion" min_server_version: opt Spot<SemVer> = "The oldest Milepost it works with.",
     "category" category: opt String = "The category it is listed under; `general` when absent.",
-    "preconditions" preconditions: opt Vec<String> = "What must be true before it begins.",
-    "clarificationPrompts" clarification_prompts: opt Vec<String> = "What to ask before it begins.",
+    "preconditions" preconditions: opt Vec<String> = "What must be true before it starts.",
+    "clarificationPrompts" clarification_prompts: opt Vec<String> = "What to ask before it starts.",
     "metaGuidance" meta_guidance: opt Vec<String> = "Hints for all steps.",
     "steps" steps: must Steps = "What is done, in order.",
     "examples" examples: opt KeptTexts = "Examples of goals it serves.",
@@ -158,7 +158,7 @@ shape! {
     "id" id: must Spot<StepId> = "The id of the step, unique in the guide.",
     "type" kind: opt GuideStepType = "`loop`, for a step with a body.",
     "title" title: must String = "The name people see.",
-    "prompt" prompt: opt Text<1, { limits::GUIDE_PROMPT_CHARS }> = "What the agent is told.",
+    "prompt" prompt: opt BoundedText<1, { limits::GUIDE_PROMPT_CHARS }> = "What the agent is told.",
     "promptBlocks" blocks: opt PromptBlocks = "The prompt as sections.",
     "promptFragments" fragments: opt Vec<PromptFragment> = "Parts that depend on the context.",
     "agentRole" agent_role: opt RoleText = "The role the agent should take.",
@@ -170,7 +170,7 @@ shape! {
     "modelHint" model_hint: opt String = "Which model suits the step.",
     "hasValidation" has_validation: opt bool = "A note that the step has validation criteria.",
     "loop" spec: opt LoopDoc = "How a loop repeats.",
-    "body" body: opt Body = "A step id or the steps to repeat.",
+    "body" body: opt LoopBody = "A step id or the steps to repeat.",
 }
 
 impl GuideStepDoc {
@@ -182,20 +182,22 @@ impl GuideStepDoc {
 
 /// The body of a loop: a step id or a list of steps.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Body {
+pub enum LoopBody {
     /// The id of a step of the guide.
     Id(Spot<StepId>),
     /// The steps themselves.
     Steps(Vec<Option<GuideStepDoc>>),
 }
 
-impl Decode for Body {
+impl Decode for LoopBody {
     const WANT: &'static str = "a step id or a list of steps";
 
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
         match node.kind {
-            SyntaxKind::Str(_) => Spot::decode(node, report).map(Body::Id),
-            SyntaxKind::List(_) => Steps::decode(node, report).map(|steps| Body::Steps(steps.0)),
+            SyntaxKind::Str(_) => Spot::decode(node, report).map(LoopBody::Id),
+            SyntaxKind::List(_) => {
+                Steps::decode(node, report).map(|steps| LoopBody::Steps(steps.0))
+            }
             _ => wrong(node, report),
         }
     }
@@ -243,7 +245,7 @@ impl Decode for Confirmation {
     }
 }
 
-/// Text, or parts that newer editions assemble into text.
+/// BoundedText, or parts that newer editions assemble into text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BlockText(pub Value);
 
@@ -342,7 +344,7 @@ shape! {
     "maxIterations" max_iterations: req Int<1, { limits::ITERATIONS }> = "The most passes.",
     "condition" condition: opt Condition = "For `while` and `until`.",
     "count" count: opt Count = "For `for`: a number or a variable.",
-    "items" items: opt Text<1, 256> = "For `forEach`: the variable that holds the list.",
+    "items" items: opt BoundedText<1, 256> = "For `forEach`: the variable that holds the list.",
     "iterationVar" iteration_var: opt String = "Holds the number of the pass, from 1.",
     "itemVar" item_var: opt String = "The variable that holds the item.",
     "indexVar" index_var: opt String = "The variable that holds the index, from 0.",
@@ -393,8 +395,8 @@ fn named_bodies(steps: &[Option<GuideStepDoc>]) -> Vec<&str> {
     let mut named = Vec::new();
     for step in steps.iter().flatten() {
         match &step.body {
-            Some(Body::Id(id)) => named.push(id.value.as_str()),
-            Some(Body::Steps(body)) => named.extend(named_bodies(body)),
+            Some(LoopBody::Id(id)) => named.push(id.value.as_str()),
+            Some(LoopBody::Steps(body)) => named.extend(named_bodies(body)),
             None => {}
         }
     }
@@ -479,12 +481,12 @@ impl Compiler<'_, '_> {
             self.report.add(step::untyped_loop(doc.at));
         }
         let body = match &doc.body {
-            Some(Body::Steps(steps)) => {
+            Some(LoopBody::Steps(steps)) => {
                 let nodes = node.get("body").map_or(&[] as &[SyntaxNode], SyntaxNode::items);
                 let pairs = steps.iter().zip(nodes);
                 pairs.filter_map(|(step, node)| self.step(step.as_ref()?, node)).collect()
             }
-            Some(Body::Id(id)) => vec![self.body_by_id(id, doc)?],
+            Some(LoopBody::Id(id)) => vec![self.body_by_id(id, doc)?],
             None => {
                 // A body misplaced inside `loop` has already been reported.
                 let strayed = self.report.has_stray_in(node) || self.report.has_error_in(spec.at);
@@ -542,7 +544,7 @@ impl Compiler<'_, '_> {
 /// Warns about guides without a version.
 pub(crate) fn check_version(doc: &GuideDoc, node: &SyntaxNode, report: &mut Report) {
     if node.get("version").is_none() && doc.version.is_none() && !report.has_stray_in(node) {
-        Finding::warning(node.at, Rule::Version, "no `version`: it counts as `0.0.0`")
+        Finding::warning(node.at, Rule::Version, "no `version`: `0.0.0` is assumed")
             .suggest("add `version: 1.0.0`")
             .add_to(report);
     }

@@ -308,13 +308,13 @@ impl Decode for InputDefault {
             return DefaultDoc::decode(node, report).map(InputDefault);
         }
         if node.kind == SyntaxKind::Null {
-            let fault = Finding::error(node.at, Rule::Type, "a default of nothing");
+            let fault = Finding::error(node.at, Rule::Type, "the default is empty");
             let mend = Mend::Remove { key: node.at };
-            report.add(fault.on_key().suggest("remove it, or say `optional: true`").mend(mend));
+            report.add(fault.on_key().suggest("remove it, or write `optional: true`").mend(mend));
             return None;
         }
         let meant = json!({"from": "literal", "value": node.to_value()});
-        Finding::error(node.at, Rule::Type, "a default says where it comes from")
+        Finding::error(node.at, Rule::Type, "a default must say where it comes from")
             .expected("`{from: literal, value: …}`")
             .actual(node.noun())
             .suggest(format!("write `{meant}`"))
@@ -398,7 +398,7 @@ shape! {
     /// A provider written as a map.
     ProviderDoc = "a provider";
     "id" id: req CommandId = "The command.",
-    "field" field: opt String = "The field of the answer that holds the choices.",
+    "field" field: opt String = "The field of the response that holds the choices.",
 }
 
 impl Decode for Provider {
@@ -432,9 +432,9 @@ shape! {
     FromDoc = "a source such as `{from_input: order_id}`";
     "from_input" from_input: opt Spot<String> = "The input.",
     "from_step" from_step: opt Spot<String> = "The step.",
-    "path" path: opt String = "Where in its value.",
-    "required" required: opt bool = "Whether it must be there.",
-    "on_missing" on_missing: opt Missing = "What happens when it is not.",
+    "path" path: opt String = "The path within its value.",
+    "required" required: opt bool = "Whether it is required.",
+    "on_missing" on_missing: opt Missing = "What happens if it is missing.",
 }
 
 impl Decode for ArgumentSource {

@@ -111,7 +111,7 @@ pub(crate) fn decode(node: &SyntaxNode, rule: Rule, report: &mut Report) -> Opti
     }
     if let Some(reference) = outside_reference(node) {
         Finding::error(reference.at, rule, "a `$ref` to another document")
-            .expected("a reference that begins with `#`")
+            .expected("a reference that starts with `#`")
             .suggest("put the definition under `$defs` of this schema")
             .add_to(report);
         return None;

@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 
 use crate::condition::Condition;
 use crate::criteria::Criteria;
-use crate::decode::{Aliases, Decode, Defs, Entries, Int, Report, Spot, Text, shape, words, wrong};
+use crate::decode::{
+    Aliases, BoundedText, Decode, Defs, Entries, Int, Report, Spot, shape, words, wrong,
+};
 use crate::duration::Period;
 use crate::expr::Expr;
 use crate::finding::{Finding, Rule};
@@ -492,7 +494,7 @@ pub(crate) const ADD_BODY: &str = "add `body` with the steps to repeat";
 
 /// A step with `loop` that does not say that it is one, in either spelling.
 pub(crate) fn untyped_loop(map: Span) -> Finding {
-    Finding::error(map, Rule::Combination, "a step with `loop` has `type: loop`")
+    Finding::error(map, Rule::Combination, "a step with `loop` needs `type: loop`")
         .suggest("add `type: loop`")
         .mend(Mend::Insert { map, key: "type".into(), value: "loop".into() })
 }
@@ -596,9 +598,10 @@ fn sole_action(node: &SyntaxNode, sound: bool, report: &mut Report) -> Option<&'
             None
         }
         [(_, first), (at, second), ..] => {
-            let message = format!("a step does one thing: `{first}` and `{second}` are two");
+            let message =
+                format!("a step can only do one thing, not both `{first}` and `{second}`");
             let fault = Finding::error(*at, Rule::Combination, message);
-            report.add(fault.suggest("make two steps of it"));
+            report.add(fault.suggest("split it into two steps"));
             None
         }
     }
@@ -615,7 +618,7 @@ fn check_items(items: Option<&Dynamic>, report: &mut Report) {
         }
         Some(other) => (other.at(), None),
     };
-    let fault = Finding::error(at, Rule::ExpressionType, "`for_each` takes a list")
+    let fault = Finding::error(at, Rule::ExpressionType, "`for_each` needs a list")
         .expected("a list, or one `${{ … }}` that yields it");
     report.add(fault.write_instead(
         at,
@@ -730,4 +733,4 @@ fn looped(node: &SyntaxNode, doc: &StepDoc, report: &mut Report) -> Option<Loop>
 }
 
 /// The role of an agent, long enough to be meaningful.
-pub(crate) type RoleText = Text<10, 1024>;
+pub(crate) type RoleText = BoundedText<10, 1024>;

@@ -54,7 +54,7 @@ impl Decode for CommandId {
         let command = CommandId::parse(&text);
         if command.is_none() {
             let fault =
-                Finding::error(node.at, Rule::Command, format!("`{text}` names no command"))
+                Finding::error(node.at, Rule::Command, format!("`{text}` is not a command"))
                     .expected("`<catalog> <command>`");
             report.add(with_meant(fault, node, meant_command(&text)));
         }
@@ -134,7 +134,8 @@ impl Decode for Target {
 }
 
 fn refuse(node: &SyntaxNode, text: &str, report: &mut Report) -> Option<Target> {
-    let fault = Finding::error(node.at, Rule::Command, format!("`{text}` names nothing to run"))
+    let message = format!("`{text}` is not something that can be run");
+    let fault = Finding::error(node.at, Rule::Command, message)
         .expected("`<catalog> <command>` or `workflow <id>`")
         .actual(format!("`{text}`"));
     report.add(with_meant(fault, node, meant_command(text)));

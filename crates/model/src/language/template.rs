@@ -169,7 +169,7 @@ pub fn bare_braces(text: &str) -> Vec<BareBrace> {
 fn unclosed(text: &str, open: Span) -> SyntaxError {
     let error = SyntaxError::new(open, "`${{` is never closed: `}}` is missing");
     if text[open.range().end..].contains(CLOSE) {
-        return error.help("the `}}` behind it stands in a comment, a string or an open map");
+        return error.help("the `}}` after it is inside a comment, a string or an unclosed map");
     }
     error.help("to write the characters themselves: `${{ '${{' }}`")
 }

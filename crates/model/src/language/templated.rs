@@ -91,26 +91,20 @@ fn parse(text: &str, at: Span, report: &mut Report) -> Option<Templated> {
 
 /// Turns a syntax error in an expression into a finding about the string that contains it.
 fn syntax(source: &str, at: Span, offset: u32, error: SyntaxError) -> Finding {
-    let place = |span: milepost_syntax::span::Span| {
-        SourceLocation::within(at, offset + span.start, offset + span.end)
-    };
+    let place = |span: Span| SourceLocation::within(at, offset + span.start, offset + span.end);
     let finding = Finding::error(place(error.span), Rule::Expression, error.message);
     let finding = match (error.help, &error.replace) {
         (Some(help), _) => finding.suggest(help),
         (None, Some((_, text))) => finding.suggest(format!("write `{text}`")),
         (None, None) => finding.suggest("correct the expression here"),
     };
-    match error.replace {
+    let Some((mut span, text)) = error.replace else { return finding };
+    if text == "!" {
         // `not x` becomes `!x`.
-        Some((span, text)) if text == "!" => {
-            let rest = source.get(span.end as usize..).unwrap_or("");
-            let blank = (rest.len() - rest.trim_start_matches(' ').len()) as u32;
-            let span = milepost_syntax::span::Span { end: span.end + blank, ..span };
-            finding.mend(Mend::ReplaceText { place: place(span), text })
-        }
-        Some((span, text)) => finding.mend(Mend::ReplaceText { place: place(span), text }),
-        None => finding,
+        let rest = source.get(span.end as usize..).unwrap_or("");
+        span.end += (rest.len() - rest.trim_start_matches(' ').len()) as u32;
     }
+    finding.mend(Mend::ReplaceText { place: place(span), text })
 }
 
 /// Any JSON whose strings may contain `${{ … }}`.

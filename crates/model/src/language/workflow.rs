@@ -13,7 +13,7 @@ use crate::named_enum::named_enum;
 use crate::step::{Action, Step};
 use crate::templated::Dynamic;
 use crate::version::SemVer;
-use crate::walk::StepIndex;
+use crate::walk::StepPaths;
 
 named_enum! {
     /// The two spellings of a workflow.
@@ -57,7 +57,7 @@ pub struct Workflow {
     /// Fields that only guides have.
     pub guide: Option<GuideFields>,
     /// The positions of the steps, for walking.
-    pub(crate) step_index: Lazy<StepIndex>,
+    pub(crate) step_index: Lazy<StepPaths>,
 }
 
 /// Fields that only guides have.

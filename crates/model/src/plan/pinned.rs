@@ -25,11 +25,11 @@ pub struct Pinned {
 pub enum PinnedError {
     /// A newer version of this program wrote it.
     #[error(
-        "its text is written in version {found} of the language, and this program knows {known}"
+        "it is written in version {found} of the language, but this program only knows {known}"
     )]
     Newer { found: u32, known: u32 },
     /// The document is not a workflow.
-    #[error("its text is no workflow")]
+    #[error("it is not a workflow")]
     Unreadable,
 }
 

@@ -1,6 +1,6 @@
 //! A small catalog for tests: the information about a depot's commands that validation needs.
 
-use milepost_model::commands::{Body, CommandInfo, Commands, Effect, Lookup, Parameter};
+use milepost_model::commands::{BodyInfo, CommandInfo, Commands, Effect, Lookup, Parameter};
 use milepost_model::id::WorkflowId;
 use milepost_model::target::CommandId;
 use serde_json::{Value, json};
@@ -59,7 +59,7 @@ fn info(name: &str) -> Option<CommandInfo> {
             reading(vec![required("shelf", text), optional("limit", whole)], Some(response))
         }
         "orders:create" => CommandInfo {
-            body: Some(Body {
+            body: Some(BodyInfo {
                 required: true,
                 schema: json!({
                     "type": "object",

@@ -46,7 +46,7 @@ fn each_type_of_rule_says_what_was_expected_and_what_was_found() {
         (
             contains("jwt"),
             "a JWT",
-            "Write `jwt` exactly: it is there only in other upper or lower case.",
+            "Write `jwt` exactly: the output contains it only with different capitalization.",
         ),
         (length.clone(), "äöü", "Write at least 5 characters: the output has 3."),
         (length, "12345678", "Write at most 7 characters: the output has 8."),
@@ -112,7 +112,7 @@ fn a_schema_names_every_place() {
     let added = "Add `endpoint` to the output as a whole.";
     assert!(found.iter().any(|(_, suggestion)| suggestion == added), "{found:?}");
     let fenced = judged(&json!([schema]), "```json\n{}\n```", &none);
-    assert!(fenced[0].1.starts_with("Send the JSON alone"), "{fenced:?}");
+    assert!(fenced[0].1.starts_with("Send only the JSON"), "{fenced:?}");
     assert!(judged(&json!([schema]), r#"{"endpoint": "/api"}"#, &none).is_empty());
 }
 
@@ -127,7 +127,7 @@ fn compositions_name_the_leaves_that_caused_it() {
     let nested = json!({"or": [contains("none"), {"and": [contains("what"), contains("where")]}]});
     assert_eq!(messages(&nested, "x", &none), ["one of: none; what and where"]);
     let not = json!({"not": contains("TODO")});
-    assert_eq!(messages(&not, "a TODO", &none), ["must not hold: TODO"]);
+    assert_eq!(messages(&not, "a TODO", &none), ["must not be true: TODO"]);
     assert_eq!(judged(&not, "a TODO", &none)[0].1, "Remove `TODO` from the output.");
     assert!(messages(&not, "done", &none).is_empty());
 }
@@ -143,7 +143,7 @@ fn a_rule_that_does_not_apply_neither_passes_nor_fails() {
     assert_eq!(messages(&either, "x", &small), ["docs"]);
     let not = json!({"not": large});
     assert!(messages(&not, "tests", &small).is_empty());
-    assert_eq!(messages(&not, "tests", &big), ["must not hold: tests"]);
+    assert_eq!(messages(&not, "tests", &big), ["must not be true: tests"]);
     let nothing = json!({"or": [large]});
     assert!(messages(&nothing, "x", &small).is_empty());
 }

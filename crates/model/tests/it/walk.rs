@@ -263,7 +263,7 @@ fn a_variable_of_the_wrong_type_is_a_state_error() {
     assert_eq!(says(json!({"files": [], "times": "2"})), "times@0::b");
     assert_eq!(
         says(json!({"files": [], "times": 1.5})),
-        "error: the variable `times` must be a whole number from 0: it is 1.5"
+        "error: the variable `times` must be a whole number of at least 0: it is 1.5"
     );
 }
 
@@ -313,7 +313,7 @@ fn what_was_passed_over_or_has_gone_is_worth_a_remark() {
     let wanted = json!({"var": "risk", "equals": "high"});
     let workflow = guide(&json!([step_if("way-back", wanted), step("publish")]));
     let told = warned(&workflow, &[], &json!({}));
-    assert_eq!(told, ["`way-back` is passed over until `risk` is set"]);
+    assert_eq!(told, ["`way-back` is skipped until `risk` is set"]);
     let each = json!({"type": "forEach", "items": "files", "itemVar": "file", "maxIterations": 9});
     let body = json!([step("read")]);
     let workflow = guide(&json!([repeat("each", &each, &body), step("end")]));
@@ -417,5 +417,5 @@ fn loops_that_unfold_beyond_measure_are_refused() {
     let middle = repeat("b", &spec, &json!([inner]));
     let workflow = guide(&json!([repeat("a", &spec, &json!([middle]))]));
     let says = next(&workflow, &[], &json!({"f": false}));
-    assert_eq!(says, "error: the loops unfold to more than 2000000 steps");
+    assert_eq!(says, "error: the loops expand to more than 2000000 steps");
 }

@@ -2,7 +2,7 @@
 //! importing it.
 
 use milepost_catalog::finding::DocumentFinding;
-use milepost_catalog::import::{BaseUrl, Inspection};
+use milepost_catalog::import::{Inspection, ResolvedBaseUrl};
 use milepost_catalog::openapi::Api;
 use milepost_store::catalogs::CatalogSource;
 use url::Url;
@@ -40,7 +40,7 @@ impl InspectedDocument {
             source::api(bundled).map_err(SourceFailure::NotADocument)?;
         call.progress("looking at every operation");
         let mut inspection = Inspection::of(&api);
-        let base = BaseUrl::of(&api, base_url, url.as_ref());
+        let base = ResolvedBaseUrl::of(&api, base_url, url.as_ref());
         warnings.append(&mut inspection.warnings);
         warnings.extend(base.warnings);
         violations.append(&mut inspection.violations);

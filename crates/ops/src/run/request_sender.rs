@@ -26,8 +26,8 @@ use milepost_model::id::RunId;
 use milepost_model::secret::{Mask, Secret};
 use milepost_model::workflow::Workflow;
 use milepost_outbound::{
-    ApiResponse, AttemptOutcome as Tried, CallError, Outgoing, Oversize, Response, Retry,
-    SendFault, SendOptions as Transfer, SendPermit,
+    ApiResponse, CallError, HttpAttemptOutcome as Tried, Outgoing, Oversize, RequestPermit,
+    Response, Retry, SendFault, SendOptions as Transfer,
 };
 use milepost_store::SealedInputs;
 use milepost_store::catalogs::Idempotency;
@@ -629,9 +629,9 @@ fn told_by(command: &ApiCommand, outcome: AttemptOutcome) -> AttemptOutcome {
 /// Lets a request start while this process still owns the run, and continue until its timeout. The
 /// deadline is checked explicitly: when a suspended process wakes, a timer alone would let work
 /// that is already ready go first.
-fn permit(sending: &OutgoingRequest, timeout: Duration) -> SendPermit {
+fn permit(sending: &OutgoingRequest, timeout: Duration) -> RequestPermit {
     let (own, until) = (sending.permit.clone(), monotonic() + timeout);
-    SendPermit::new(move || own.holds(), move || monotonic() < until)
+    RequestPermit::new(move || own.holds(), move || monotonic() < until)
 }
 
 fn not_answered(error: &CallError, command: &ApiCommand) -> AttemptOutcome {

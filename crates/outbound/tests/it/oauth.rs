@@ -228,10 +228,10 @@ async fn a_server_that_gives_no_token_says_why() {
     assert_eq!(no_token(answer(500, &[], b"<html>")).await, (500, String::new()));
     for nonsense in [value!({}), value!([1]), value!({"access_token": ""})] {
         let (status, reason) = no_token(json(&nonsense)).await;
-        assert_eq!((status, reason.as_str()), (200, "its answer has no `access_token`"));
+        assert_eq!((status, reason.as_str()), (200, "its response has no `access_token`"));
     }
     let smuggled = value!({"access_token": "a\r\nX-Evil: 1"});
-    assert_eq!(no_token(json(&smuggled)).await.1, "its answer has no `access_token`");
+    assert_eq!(no_token(json(&smuggled)).await.1, "its response has no `access_token`");
     let mac = value!({"access_token": "a", "token_type": "mac"});
     assert_eq!(no_token(json(&mac)).await.1, "its token is not of the type `bearer`");
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use milepost_model::id::CatalogId;
 use milepost_outbound::{
-    ApiCall, ApiClient, ApiResponse, AttemptOutcome, Authenticator, CallError, HttpAttempt,
+    ApiCall, ApiClient, ApiResponse, Authenticator, CallError, HttpAttempt, HttpAttemptOutcome,
     Outgoing, Retry,
 };
 use milepost_outbound::{SendFault, SendOptions};
@@ -54,9 +54,9 @@ async fn a_passing_fault_passes() {
     assert_eq!(pauses[1..], [Some(Duration::ZERO), None]);
     assert!(matches!(
         &attempts[0].outcome,
-        AttemptOutcome::Failed { fault: SendFault::Lost { .. }, .. }
+        HttpAttemptOutcome::Failed { fault: SendFault::Lost { .. }, .. }
     ));
-    assert!(matches!(&attempts[1].outcome, AttemptOutcome::Answered { status: 503, .. }));
+    assert!(matches!(&attempts[1].outcome, HttpAttemptOutcome::Answered { status: 503, .. }));
 }
 
 #[tokio::test]

@@ -5,7 +5,9 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
 
 use bytes::Bytes;
-use milepost_outbound::{Delivery, InvalidRequest, Outgoing, SendFault, SendOptions, SendPermit};
+use milepost_outbound::{
+    Delivery, InvalidRequest, Outgoing, RequestPermit, SendFault, SendOptions,
+};
 
 use crate::server::{Server, ok};
 use crate::{client, send};
@@ -123,7 +125,7 @@ async fn nothing_leaves_once_the_permit_is_gone() {
     for (asked, holds) in [(0, false), (1, false), (2, true)] {
         let left = Arc::new(AtomicUsize::new(asked));
         let begins = move || left.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_ok();
-        let permit = Some(SendPermit::new(begins, || true));
+        let permit = Some(RequestPermit::new(begins, || true));
         let sending = SendOptions { permit, ..SendOptions::default() };
         let sent = client(&[&server]).send(&request(&server, "POST", "/", "pay"), &sending).await;
         assert_eq!(sent.is_ok(), holds, "asked {asked} times: {sent:?}");

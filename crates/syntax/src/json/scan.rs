@@ -68,17 +68,17 @@ impl ScanError {
             (Kind::ExpectedSeparatorInList, _) => "expected `,` or `]` after a value",
             (Kind::ExpectedSeparatorInMap, _) => "expected `,` or `}` after a value",
             (Kind::ExpectedValue, _) => "expected a JSON value",
-            (Kind::LeadingZero, _) => "a number that begins with 0",
+            (Kind::LeadingZero, _) => "a number with a leading zero",
             (Kind::LoneSurrogate, _) => "half of a surrogate pair",
             (Kind::MissingValue, _) => "expected a value after `,` or `:`",
             (Kind::NumberTooLarge, _) => "a number out of range",
             (Kind::TextAfterValue, _) => "text after the end of the JSON value",
-            (Kind::TooDeep, _) => "nested too deep",
+            (Kind::TooDeep, _) => "nested too deeply",
             (Kind::TrailingComma, _) => "a comma after the last entry of a map",
             (Kind::UnclosedComment, _) => "a comment that is not closed",
-            (Kind::UnclosedString, _) => "a string without end",
+            (Kind::UnclosedString, _) => "an unclosed string",
             (Kind::UnicodeEscape, _) => "`\\u` needs four hexadecimal digits",
-            (Kind::UnknownEscape, _) => "no such escape in a JSON string",
+            (Kind::UnknownEscape, _) => "an invalid escape in a JSON string",
         }
     }
 }

@@ -194,10 +194,10 @@ impl ScanSink for TapeBuilder<'_> {
         }
         let shown: String = written.chars().take(24).collect();
         if written.parse::<f64>().is_ok_and(f64::is_infinite) {
-            let message = || format!("`{shown}` is beyond every number and kept as text");
+            let message = || format!("`{shown}` is out of range and kept as text");
             self.warnings.add(start, "number", message);
         } else if is_whole() && written.parse::<u64>().is_err() && written.parse::<i64>().is_err() {
-            let message = || format!("`{shown}` is rounded: 64 bits hold fewer digits");
+            let message = || format!("`{shown}` is rounded: it does not fit in 64 bits");
             self.warnings.add(start, "number", message);
         }
         Ok(())
@@ -205,7 +205,7 @@ impl ScanSink for TapeBuilder<'_> {
 
     fn check_lone_surrogate(&mut self, unit: u32, start: usize) -> Result<(), ScanErrorKind> {
         self.warnings.add(start, "lone-surrogate", || {
-            format!("`\\u{unit:04x}` is half a character and read as `\u{FFFD}`")
+            format!("`\\u{unit:04x}` is half of a surrogate pair and is read as `\u{FFFD}`")
         });
         Ok(())
     }
@@ -251,6 +251,6 @@ fn sort_wide(text: &str, keys: &mut [u32], slots: &mut [TapeSlot], warnings: &mu
 fn warn_of_duplicate(text: &str, key: TapeSlot, warnings: &mut ReadWarnings) {
     warnings.add(key.start(), "duplicate-key", || {
         let name: String = string(text, key).chars().take(80).collect();
-        format!("the key `{name}` is here twice; the last one counts")
+        format!("duplicate key `{name}`; the last one wins")
     });
 }

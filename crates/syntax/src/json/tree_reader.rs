@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use crate::fault::{Faults, Outcome, SyntaxFault, SyntaxRule};
+use crate::fault::{Faults, SyntaxFault, SyntaxResult, SyntaxRule};
 use crate::limits;
 use crate::mend::Mend;
 use crate::source::Source;
@@ -14,7 +14,7 @@ use crate::span::Span;
 use crate::tree::{SyntaxKey, SyntaxKind, SyntaxNode};
 
 /// Reads a JSON document. Faults that leave the structure intact go to `faults`.
-pub fn read_tree(source: &Source, faults: &mut Faults) -> Outcome<SyntaxNode> {
+pub fn read_tree(source: &Source, faults: &mut Faults) -> SyntaxResult<SyntaxNode> {
     let text = source.text();
     let mut reader = Reader { text, pos: 0, open: Vec::new(), slips: Vec::new(), nodes: 0, faults };
     let read = reader.document();
@@ -47,7 +47,7 @@ impl Reader<'_, '_> {
         self.text.as_bytes().get(self.pos).copied()
     }
 
-    fn document(&mut self) -> Outcome<SyntaxNode> {
+    fn document(&mut self) -> SyntaxResult<SyntaxNode> {
         self.skip_space();
         let node = self.value()?;
         self.skip_space();
@@ -56,7 +56,7 @@ impl Reader<'_, '_> {
         }
         let at = Span::new(self.pos, self.text.len());
         let fault = SyntaxFault::new(at, "text after the end of the JSON value");
-        Err(fault.suggest("remove what follows the closing bracket"))
+        Err(fault.suggest("remove everything after the closing bracket"))
     }
 
     /// Skips whitespace, and comments, which JSON does not have.
@@ -68,14 +68,14 @@ impl Reader<'_, '_> {
             }
             let Some(length) = comment(&self.text[self.pos..]) else { return };
             let at = Span::new(self.pos, self.pos + length);
-            let fault = SyntaxFault::new(at, "a comment: JSON has none")
-                .suggest("remove it, or keep the workflow as YAML");
+            let fault = SyntaxFault::new(at, "comments are not allowed in JSON")
+                .suggest("remove it, or write the workflow as YAML");
             self.slips.push(*fault.edit(at, ""));
             self.pos += length;
         }
     }
 
-    fn value(&mut self) -> Outcome<SyntaxNode> {
+    fn value(&mut self) -> SyntaxResult<SyntaxNode> {
         self.nodes += 1;
         if self.nodes > limits::NODES {
             return Err(too_many(Span::new(self.pos, self.pos)));
@@ -93,7 +93,7 @@ impl Reader<'_, '_> {
         Ok(SyntaxNode { at: Span::new(start, self.pos), kind })
     }
 
-    fn enter(&mut self, closer: char) -> Outcome<()> {
+    fn enter(&mut self, closer: char) -> SyntaxResult<()> {
         if self.open.len() == limits::DEPTH {
             return Err(too_deep(Span::new(self.pos, self.pos + 1)));
         }
@@ -108,7 +108,7 @@ impl Reader<'_, '_> {
         self.pos += 1;
     }
 
-    fn map(&mut self) -> Outcome<SyntaxKind> {
+    fn map(&mut self) -> SyntaxResult<SyntaxKind> {
         self.enter('}')?;
         let mut entries: Vec<(SyntaxKey, SyntaxNode)> = Vec::new();
         while self.peek() != Some(b'}') {
@@ -136,7 +136,7 @@ impl Reader<'_, '_> {
         Ok(SyntaxKind::Map(entries))
     }
 
-    fn list(&mut self) -> Outcome<SyntaxKind> {
+    fn list(&mut self) -> SyntaxResult<SyntaxKind> {
         self.enter(']')?;
         let mut items = Vec::new();
         while self.peek() != Some(b']') {
@@ -148,7 +148,7 @@ impl Reader<'_, '_> {
     }
 
     /// Expects a comma and another item, or the closing bracket.
-    fn separator(&mut self, closer: u8) -> Outcome<()> {
+    fn separator(&mut self, closer: u8) -> SyntaxResult<()> {
         let after_value = self.pos;
         self.skip_space();
         match self.peek() {
@@ -196,7 +196,7 @@ impl Reader<'_, '_> {
         name.is_some_and(|after| after.len() < rest.len() && after.trim_start().starts_with(':'))
     }
 
-    fn key(&mut self) -> Outcome<SyntaxKey> {
+    fn key(&mut self) -> SyntaxResult<SyntaxKey> {
         self.nodes += 1;
         let start = self.pos;
         let name = match self.peek() {
@@ -208,7 +208,7 @@ impl Reader<'_, '_> {
         Ok(SyntaxKey { name, at: Span::new(start, self.pos) })
     }
 
-    fn bare_key(&mut self) -> Outcome<String> {
+    fn bare_key(&mut self) -> SyntaxResult<String> {
         let word = self.bare_word().to_owned();
         if word.is_empty() {
             let fault = self.stray_sign().expected("a name in double quotes");
@@ -231,7 +231,7 @@ impl Reader<'_, '_> {
         SyntaxFault::new(at, format!("unexpected `{found}`"))
     }
 
-    fn string(&mut self) -> Outcome<String> {
+    fn string(&mut self) -> SyntaxResult<String> {
         let start = self.pos;
         let bytes = self.text.as_bytes();
         let mut escaped = false;
@@ -264,7 +264,7 @@ impl Reader<'_, '_> {
         serde_json::from_str(literal).map_err(|_| bad_escape(Span::new(start, end + 1), literal))
     }
 
-    fn number(&mut self) -> Outcome<SyntaxKind> {
+    fn number(&mut self) -> SyntaxResult<SyntaxKind> {
         let start = self.pos;
         while matches!(self.peek(), Some(b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')) {
             self.pos += 1;
@@ -277,12 +277,12 @@ impl Reader<'_, '_> {
         self.faults.past_number(number(literal, Span::new(start, self.pos), fraction))
     }
 
-    fn word(&mut self) -> Outcome<SyntaxKind> {
+    fn word(&mut self) -> SyntaxResult<SyntaxKind> {
         let word = self.bare_word().to_owned();
         let at = Span::new(self.pos, self.pos + word.len());
         if word.is_empty() {
             let fault = self.stray_sign().expected("a JSON value");
-            return Err(fault.suggest("remove it, or put a value"));
+            return Err(fault.suggest("remove it, or replace it with a value"));
         }
         self.pos += word.len();
         let json = match (word.as_str(), word.to_ascii_lowercase().as_str()) {
@@ -311,7 +311,7 @@ impl Reader<'_, '_> {
         &rest[..end.unwrap_or(rest.len())]
     }
 
-    fn single_quoted(&mut self) -> Outcome<String> {
+    fn single_quoted(&mut self) -> SyntaxResult<String> {
         let rest = &self.text[self.pos + 1..];
         let line = rest.split('\n').next().unwrap_or(rest);
         // An apostrophe is followed by a letter, the closing quote by punctuation.
@@ -454,7 +454,7 @@ pub(crate) fn number(
     literal: &str,
     at: Span,
     fraction: impl Fn(&str) -> Option<f64>,
-) -> Outcome<SyntaxKind> {
+) -> SyntaxResult<SyntaxKind> {
     let digits = literal.trim_start_matches(['-', '+']);
     if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
         let leading_zero = digits.len() > 1 && digits.starts_with('0');
@@ -509,7 +509,7 @@ pub(crate) fn too_many(at: Span) -> Box<SyntaxFault> {
     let limit = limits::NODES;
     SyntaxFault::new(at, format!("more than {limit} keys and values"))
         .expected(format!("at most {limit} keys and values"))
-        .suggest("split it into several workflows and run them from one another")
+        .suggest("split it into several workflows that run each other")
 }
 
 pub(crate) fn too_deep(at: Span) -> Box<SyntaxFault> {

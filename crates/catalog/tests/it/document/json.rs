@@ -29,10 +29,10 @@ fn half_a_character_is_noted_and_replaced() {
         r#"{"a":["\ud83d","\ude00x","\ud83d\ud83d\ude00","\ud83d\u0041"]}"#,
         expect![[r#"
         {"a":["�","�x","�😀","�A"]}
-        1:8 /a/0 lone-surrogate: `\ud83d` is half a character and read as `�`
-        1:17 /a/1 lone-surrogate: `\ude00` is half a character and read as `�`
-        1:27 /a/2 lone-surrogate: `\ud83d` is half a character and read as `�`
-        1:48 /a/3 lone-surrogate: `\ud83d` is half a character and read as `�`"#]],
+        1:8 /a/0 lone-surrogate: `\ud83d` is half of a surrogate pair and is read as `�`
+        1:17 /a/1 lone-surrogate: `\ude00` is half of a surrogate pair and is read as `�`
+        1:27 /a/2 lone-surrogate: `\ud83d` is half of a surrogate pair and is read as `�`
+        1:48 /a/3 lone-surrogate: `\ud83d` is half of a surrogate pair and is read as `�`"#]],
     );
 }
 
@@ -44,9 +44,9 @@ fn numbers_beyond_64_bits_are_kept_and_noted() {
         text,
         expect![[r#"
             {"c":1.8446744073709552e+19,"d":"-1e999","e":1.2345678901234568e+29}
-            1:6 /c number: `18446744073709551616` is rounded: 64 bits hold fewer digits
-            2:5 /d number: `-1e999` is beyond every number and kept as text
-            2:16 /e number: `123456789012345678901234` is rounded: 64 bits hold fewer digits"#]],
+            1:6 /c number: `18446744073709551616` is rounded: it does not fit in 64 bits
+            2:5 /d number: `-1e999` is out of range and kept as text
+            2:16 /e number: `123456789012345678901234` is rounded: it does not fit in 64 bits"#]],
     );
     let reading = read(text);
     let written = reading.document.pointer("/e").expect("is there").scalar();
@@ -59,9 +59,9 @@ fn of_a_repeated_key_the_last_counts() {
         r#"{"a":{"x":1},"b":2,"\u0061":3,"a":{"b~/":[0,{"c":1,"c":2}]}}"#,
         expect![[r#"
         {"b":2,"a":{"b~/":[0,{"c":2}]}}
-        1:20 /a duplicate-key: the key `a` is here twice; the last one counts
-        1:31 /a duplicate-key: the key `a` is here twice; the last one counts
-        1:52 /a/b~0~1/1/c duplicate-key: the key `c` is here twice; the last one counts"#]],
+        1:20 /a duplicate-key: duplicate key `a`; the last one wins
+        1:31 /a duplicate-key: duplicate key `a`; the last one wins
+        1:52 /a/b~0~1/1/c duplicate-key: duplicate key `c`; the last one wins"#]],
     );
     let reading = read(r#"{"a":1,"b":2,"a":3}"#);
     let root = reading.document.root();
@@ -93,7 +93,7 @@ fn notes_are_bounded_and_counted() {
     let reading = read(&text);
     assert_eq!(reading.notes.len(), milepost_syntax::limits::READ_WARNINGS + 1);
     let last = reading.notes.last().expect("is there");
-    assert_eq!(last.message, "900 more notes of the reader are left out");
+    assert_eq!(last.message, "900 more notes are not shown");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn faults_have_their_place() {
     check("{\"a\":\n\"é\",,}", expect!["line 2, column 5: expected a key in double quotes"]);
     check("{\"a\":1,}", expect!["line 1, column 8: a comma after the last entry of a map"]);
     check("{\"a\":[1,]}", expect!["line 1, column 9: expected a value after `,` or `:`"]);
-    check("{\"a\":01}", expect!["line 1, column 6: a number that begins with 0"]);
+    check("{\"a\":01}", expect!["line 1, column 6: a number with a leading zero"]);
     check("{\"a\":1.}", expect!["line 1, column 8: expected a digit"]);
     check("{\"a\":tru}", expect!["line 1, column 6: expected a JSON value"]);
     check("{\"a\" 1}", expect!["line 1, column 6: expected `:` after a key"]);
@@ -112,9 +112,9 @@ fn faults_have_their_place() {
         "{\"a\":\"x\ny\"}",
         expect!["line 1, column 8: a control character in a string; escape it"],
     );
-    check("{\"a\":\"x\\y\"}", expect!["line 1, column 8: no such escape in a JSON string"]);
+    check("{\"a\":\"x\\y\"}", expect!["line 1, column 8: an invalid escape in a JSON string"]);
     check("{\"a\":\"\\u12g4\"}", expect!["line 1, column 7: `\\u` needs four hexadecimal digits"]);
-    check("{\"a\":\"x", expect!["line 1, column 6: a string without end"]);
+    check("{\"a\":\"x", expect!["line 1, column 6: an unclosed string"]);
     check("{\"a\":", expect!["line 1, column 6: the text ends where a value is expected"]);
     check("{", expect!["line 1, column 2: the text ends where a key is expected"]);
     check("{} {}", expect!["line 1, column 4: text after the end of the JSON value"]);
@@ -127,7 +127,7 @@ fn what_is_no_document_is_said() {
     check("\u{FEFF}", expect!["the document is empty; give an OpenAPI document in JSON or YAML"]);
     check(
         "[{}]",
-        expect!["the document is a list, not a map; an OpenAPI document begins with `openapi:`"],
+        expect!["the document is a list, not a map; an OpenAPI document starts with `openapi:`"],
     );
     check(b"{\"a\":\"\xE9\"}", expect!["the document is not UTF-8 at byte 6; save it as UTF-8"]);
     check(b"\xFF\xFE{\0}\0", expect!["the document is UTF-16; save it as UTF-8"]);
@@ -140,7 +140,7 @@ fn what_is_no_document_is_said() {
         assert_eq!(ParsedDocument::read(page.as_bytes()).unwrap_err(), Unreadable::Html, "{page}");
     }
     let large = vec![b' '; limits::DOCUMENT_BYTES + 1];
-    check(large, expect!["the document has more than 33554432 bytes; import a part of it"]);
+    check(large, expect!["the document is larger than 33554432 bytes; import a part of it"]);
 }
 
 #[test]

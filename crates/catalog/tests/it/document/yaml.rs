@@ -43,9 +43,9 @@ fn what_is_no_number_in_json_is_text_and_noted() {
         "a:\n  b: [-.inf, .nan]\n  c: 12e4567\n",
         expect![[r#"
         {"a":{"b":["-.inf",".nan"],"c":"12e4567"}}
-        2:3 /a/b/0 number: `-.inf` is not a JSON number, and is kept as text
-        2:3 /a/b/1 number: `.nan` is not a JSON number, and is kept as text
-        3:3 /a/c number: `12e4567` is beyond every number and kept as text"#]],
+        2:3 /a/b/0 number: `-.inf` is not a JSON number; it is kept as text
+        2:3 /a/b/1 number: `.nan` is not a JSON number; it is kept as text
+        3:3 /a/c number: `12e4567` is out of range and kept as text"#]],
     );
 }
 
@@ -59,9 +59,9 @@ fn keys_are_text() {
         "a: {{ b }}\n? [c, \"d\"]\n: {? {e: 1} : 2}\n",
         expect![[r#"
             {"a":{"{\"b\":null}":null},"[\"c\",\"d\"]":{"{\"e\":1}":2}}
-            1:5 /a/{"b":null} yaml-key: a key that is a list or a map is read as its text
-            2:3 /["c","d"] yaml-key: a key that is a list or a map is read as its text
-            3:6 /["c","d"]/{"e":1} yaml-key: a key that is a list or a map is read as its text"#]],
+            1:5 /a/{"b":null} yaml-key: a key that is a list or a map is read as text
+            2:3 /["c","d"] yaml-key: a key that is a list or a map is read as text
+            3:6 /["c","d"]/{"e":1} yaml-key: a key that is a list or a map is read as text"#]],
     );
 }
 
@@ -71,7 +71,7 @@ fn repeated_keys_are_noted_where_they_are() {
         "paths:\n  /a: 1\n  /b: 2\n  '/a': 3\n",
         expect![[r#"
         {"paths":{"/b":2,"/a":3}}
-        4:3 /paths/~1a duplicate-key: the key `/a` is here twice; the last one counts"#]],
+        4:3 /paths/~1a duplicate-key: duplicate key `/a`; the last one wins"#]],
     );
 }
 
@@ -81,11 +81,13 @@ fn aliases_are_written_out() {
         "a: &a {x: &x [1, \"é\\n\"]}\nb: *a\nc: [*x, *x]\n&k d: *k\n*k : &n 1\n",
         expect![[r#"
         {"a":{"x":[1,"é\n"]},"b":{"x":[1,"é\n"]},"c":[[1,"é\n"],[1,"é\n"]],"d":1}
-        5:1 /d duplicate-key: the key `d` is here twice; the last one counts"#]],
+        5:1 /d duplicate-key: duplicate key `d`; the last one wins"#]],
     );
     check(
         "a: &a [*a]\n",
-        expect!["line 1, column 8: an alias inside the value it names; write the value out"],
+        expect![
+            "line 1, column 8: the alias refers to a value that contains it; write the value out"
+        ],
     );
     check("a: *b\n", expect!["line 1, column 4: an alias without an anchor; write the value out"]);
 }
@@ -117,8 +119,8 @@ fn a_merge_key_without_a_map_is_kept_and_noted() {
         "a:\n  <<: 1\n  b: {<<: [1]}\n  c: {\"<<\": {d: 1}}\n",
         expect![[r#"
             {"a":{"<<":1,"b":{"<<":[1]},"c":{"<<":{"d":1}}}}
-            2:3 /a/<< yaml-merge: `<<` merges a map or a list of maps; this is kept as a key
-            3:7 /a/b/<< yaml-merge: `<<` merges a map or a list of maps; this is kept as a key"#]],
+            2:3 /a/<< yaml-merge: `<<` takes a map or a list of maps; it is kept as an ordinary key
+            3:7 /a/b/<< yaml-merge: `<<` takes a map or a list of maps; it is kept as an ordinary key"#]],
     );
 }
 
@@ -128,8 +130,8 @@ fn control_characters_are_left_out() {
         "a: x\u{92}y\n\"b\u{1}\": 'z\u{7f}'\nb: 1\n",
         expect![[r#"
         {"a":"xy","b":1}
-        1:1  control-characters: YAML has no control characters: 3 are left out, the first in line 1
-        3:1 /b duplicate-key: the key `b` is here twice; the last one counts"#]],
+        1:1  control-characters: YAML forbids control characters: 3 were dropped, the first on line 1
+        3:1 /b duplicate-key: duplicate key `b`; the last one wins"#]],
     );
     let reading = read("a: \"\\x01\\u0092\"\n");
     assert_eq!(reading.document.root().to_value(), json!({"a": "\u{1}\u{92}"}));
@@ -141,7 +143,7 @@ fn one_document_is_read() {
     check("# x\n---\na: 1\n---\n", expect![[r#"{"a":1}"#]]);
     check(
         "a: 1\n---\nb: 2\n",
-        expect!["line 2: a second YAML document begins; import each from a file of its own"],
+        expect!["line 2: a second YAML document starts here; put each into its own file"],
     );
     check(
         "# nothing\n",
@@ -165,20 +167,15 @@ fn the_root_is_a_map() {
 
 #[test]
 fn faults_have_their_place() {
-    check(
-        "a: b: c\n",
-        expect!["line 1, column 5: a `: ` that begins no entry; put the value in quotes"],
-    );
+    check("a: b: c\n", expect!["line 1, column 5: unexpected `: `; put the value in quotes"]);
     check("a:\n\tb: c\n", expect!["line 2, column 2: a tab in the indentation; use spaces"]);
     check(
         "a: [1\nb: 2\n",
-        expect![
-            "line 2, column 2: a bracket that is not closed, or a missing comma, before this place"
-        ],
+        expect!["line 2, column 2: unclosed bracket or missing comma before this point"],
     );
     check(
         "a: \"x\n",
-        expect!["line 2, column 1: a quoted text that is not closed; close it before this place"],
+        expect!["line 2, column 1: unterminated quoted string; close it before this point"],
     );
 }
 

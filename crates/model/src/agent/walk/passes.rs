@@ -104,7 +104,7 @@ fn count(name: &str, scope: &WalkScope<'_, '_>) -> Result<usize, WalkError> {
     match number.filter(whole) {
         #[expect(clippy::cast_sign_loss, reason = "not negative, and too large a float saturates")]
         Some(number) => Ok(number as usize),
-        None if number.is_some() => Err(mismatch(name, "a whole number from 0", scope)),
+        None if number.is_some() => Err(mismatch(name, "a whole number of at least 0", scope)),
         None => Err(mismatch(name, "a number", scope)),
     }
 }

@@ -198,7 +198,7 @@ impl Subject<'_> {
         let told = broken.map(|(rule, expected)| {
             let found = self.objection(rule, "", expected, value);
             let (words, Objection { expected, actual, .. }) = (&self.words, &found);
-            let message = format!("{words} breaks a rule: expected {expected}, found {actual}");
+            let message = format!("{words} violates a rule: expected {expected}, found {actual}");
             Objection { message, ..found }
         });
         told.collect()

@@ -68,10 +68,7 @@ fn there_is_no_time_and_no_secret_unless_the_scope_has_them() {
         show_in("secret('token')", &scope),
         "error at `secret('token')`: there is no secret `token` here"
     );
-    assert_eq!(
-        show_in("nope", &scope),
-        "error at `nope`: `nope` is not known here: there is nothing"
-    );
+    assert_eq!(show_in("nope", &scope), "error at `nope`: unknown name `nope`; available: nothing");
 }
 
 #[test]
@@ -116,7 +113,7 @@ fn conditions_are_booleans() {
         ("inputs.?flag", "an optional", "x.hasValue()"),
     ] {
         let expected = format!(
-            "a condition must be true or false, and this is {found}: \
+            "a condition must be true or false, but this is {found}: \
              compare it, as in `{comparison}`"
         );
         assert_eq!(holds(source), Err(expected), "{source}");

@@ -171,7 +171,7 @@ fn hostile_sources_do_no_harm() {
     let run = |source: String| match Expr::parse(&source) {
         Ok(expr) => {
             expr.hyphenated_names();
-            expr.infer(&|_| milepost_model::expr::Kind::Unknown);
+            expr.infer(&|_| milepost_model::expr::InferredKind::Unknown);
             let clone = expr.clone();
             drop(expr);
             match clone.eval(&scope_of(data.clone()), &mut Fuel::default()) {

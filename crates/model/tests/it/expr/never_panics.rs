@@ -1,6 +1,6 @@
 //! Arbitrary text is parsed and evaluated without a panic, and every span lies within its text.
 
-use milepost_model::expr::{EvalError, Expr, Fuel, Kind, SyntaxError};
+use milepost_model::expr::{EvalError, Expr, Fuel, InferredKind, SyntaxError};
 use milepost_model::template::{Template, bare_braces};
 use milepost_syntax::span::Span;
 use proptest::prelude::*;
@@ -149,7 +149,7 @@ fn explore(text: &str) {
             }
             expr.secrets().iter().for_each(|secret| assert_span(text, secret.span));
             expr.hyphenated_names().iter().for_each(|slip| assert_span(text, slip.span));
-            expr.infer(&|_| Kind::Unknown);
+            expr.infer(&|_| InferredKind::Unknown);
             if let Err(error) = expr.eval(&scope, &mut Fuel::new(1_000)) {
                 assert_eval_error(text, &error);
             }

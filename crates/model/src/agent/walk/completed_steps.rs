@@ -11,7 +11,7 @@ use crate::workflow::Workflow;
 
 /// The position of every step of a workflow. Computed once per workflow, since every call needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct StepIndex(HashMap<String, StepPath>);
+pub(crate) struct StepPaths(HashMap<String, StepPath>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct StepPath {
@@ -38,9 +38,9 @@ struct Around {
     loops: Vec<String>,
 }
 
-impl StepIndex {
-    fn of(workflow: &Workflow) -> StepIndex {
-        let mut places = StepIndex(HashMap::new());
+impl StepPaths {
+    fn of(workflow: &Workflow) -> StepPaths {
+        let mut places = StepPaths(HashMap::new());
         let steps = workflow.steps.iter().chain(&workflow.finally);
         places.add(&steps.collect::<Vec<_>>(), &mut Around::default(), None);
         places
@@ -124,8 +124,8 @@ pub(super) struct BareIds {
 }
 
 /// The index of a workflow's steps.
-fn places(workflow: &Workflow) -> &StepIndex {
-    workflow.step_index.get_or_init(|| StepIndex::of(workflow))
+fn places(workflow: &Workflow) -> &StepPaths {
+    workflow.step_index.get_or_init(|| StepPaths::of(workflow))
 }
 
 /// Finds a step by its id or by an instance key.
@@ -145,8 +145,8 @@ pub fn find<'w>(workflow: &'w Workflow, name: &str) -> Result<&'w Step, WalkErro
     step.ok_or_else(|| places.unknown(name))
 }
 
-/// The completed steps.
-pub(super) struct Done<'w, 'c> {
+/// What a caller's list of completed steps says about each step and each pass of a loop.
+pub(super) struct CompletedSteps<'w, 'c> {
     /// Instance keys, and ids of steps outside loops.
     pub(super) keys: HashSet<&'c str>,
     /// Prefixes of instance keys, up to and including a separator: `a@0::b@1::`.
@@ -165,13 +165,13 @@ pub(super) struct Done<'w, 'c> {
     pub(super) touched: HashSet<&'w str>,
 }
 
-impl<'w, 'c> Done<'w, 'c> {
+impl<'w, 'c> CompletedSteps<'w, 'c> {
     pub(super) fn read(
         workflow: &'w Workflow,
         completed: &'c [String],
-    ) -> Result<Done<'w, 'c>, WalkError> {
+    ) -> Result<CompletedSteps<'w, 'c>, WalkError> {
         let places = places(workflow);
-        let mut done = Done {
+        let mut done = CompletedSteps {
             keys: HashSet::with_capacity(completed.len()),
             begun: HashSet::new(),
             last: HashMap::new(),
