@@ -232,7 +232,7 @@ impl Mock {
         let served = self.served.to_string();
         let random = Random::new(self.settings.seed, &["fault", &served]);
         if let Some(status) = self.settings.faults.status(&call.command, call.request, random) {
-            return self.with_status(call, &[status], "this status was asked for");
+            return self.with_status(call, &[status], "this status was requested");
         }
         let MockSettings { strict_auth, schemes, .. } = &self.settings;
         if *strict_auth && !is_authenticated(&call.command.security, schemes, call.request) {
@@ -285,7 +285,7 @@ impl Mock {
                     .iter()
                     .map(|(place, message)| json!({"place": place, "message": message}));
                 let more = json!({"faults": faults.collect::<Value>()});
-                let title = "the request does not fit the operation";
+                let title = "the request does not match the operation";
                 MockResponse::problem(answer.status, title, more)
             }
             RequestRefusal::MediaType { sent, taken } => {

@@ -99,7 +99,11 @@ impl ImportRequest<'_> {
                 .argument("catalog_title")
                 .then(" or ")
                 .argument("vendor");
-            Problem::new(Code::ParamsInvalid, "the document has no title to name it by", hint)
+            Problem::new(
+                Code::ParamsInvalid,
+                "the document has no title to derive a name from",
+                hint,
+            )
         })
     }
 
@@ -166,12 +170,15 @@ fn moved(record: &mut CatalogRecord, before: &CatalogRecord) -> Option<DocumentF
     let typed = record.base_url.as_ref().is_some_and(|base| base.by == GivenBy::User);
     let [then, now] = [then, now].map(|origin| origin.unwrap_or_else(|| "nowhere".to_owned()));
     let message = if typed {
-        format!("the credentials of this catalog went to {then} and go to {now} from now on")
+        format!(
+            "the credentials of this catalog were sent to {then}, and will be sent to {now} from \
+             now on"
+        )
     } else {
         record.auth.clear();
         format!(
-            "the document moves the API from {then} to {now}: its credentials are forgotten; \
-             give them again if that is meant"
+            "the document moves the API from {then} to {now}: its credentials were removed; \
+             set them again if this is intended"
         )
     };
     Some(DocumentFinding { path: "/servers".to_owned(), rule: DocumentRule::CREDENTIALS, message })

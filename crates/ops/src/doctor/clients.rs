@@ -40,8 +40,8 @@ pub(super) fn checks(writer: &Writer, files: &[ClientFile]) -> Vec<Check> {
     }
     or_ok(found, || match servers {
         0 => Check::ok("client", "no MCP client is set up to start this program"),
-        1 => Check::ok("client", "what an MCP client starts exists"),
-        _ => Check::ok("client", format!("what {servers} MCP clients start exists")),
+        1 => Check::ok("client", "the program that an MCP client starts exists"),
+        _ => Check::ok("client", format!("the programs that {servers} MCP clients start exist")),
     })
 }
 

@@ -128,7 +128,7 @@ fn damaged(found: &Examination, log: &Path) -> Vec<Check> {
     let corrupt = |run: &RunId| report.corrupt.iter().any(|(other, _)| other == run);
     for run in found.quarantined.iter().filter(|run| !corrupt(run)).take(limits::DOCTOR_RUNS) {
         let fix = backup("start it again, or look at", "");
-        let what = "it was quarantined because its journal is damaged";
+        let what = "it is quarantined because its journal is damaged";
         checks.push(of_run(Check::warning("journal.runs", what, fix), run.as_str()));
     }
     if report.forged > 0 {

@@ -148,10 +148,10 @@ fn access(path: &Path) -> String {
     let shown = path.display();
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => {
-            "there is a folder instead of the file: move it away and put the file back".to_owned()
+            "a folder is in the file's place: move it away and restore the file".to_owned()
         }
         _ => format!(
-            "give yourself access again, and remove nothing: `ls -ld {shown}` and its folders show \
+            "restore your access and remove nothing: `ls -ld {shown}` and its folders show \
              who has it; then `chmod u+rw {shown}` or `sudo chown \"$USER\" {shown}`"
         ),
     }

@@ -107,7 +107,7 @@ fn mode(exposed: &Exposed) -> Check {
     let path = exposed.path.display();
     let (what, fix) = match exposed.exposure {
         Exposure::Foreign => {
-            let fix = format!("give it back: `sudo chown \"$USER\" {path}`");
+            let fix = format!("take ownership: `sudo chown \"$USER\" {path}`");
             return Check::fault("mode", "it belongs to another user", fix).at(&exposed.path);
         }
         Exposure::Link => (
@@ -178,7 +178,7 @@ pub(super) fn leftovers(writer: &Writer) -> Vec<Check> {
     });
     let held = health::held_locks(locations);
     let held = held.iter().map(|path| {
-        let fix = "nothing, if it goes away; else end the process that hangs while it writes";
+        let fix = "wait; if the lock stays, stop the process that holds it";
         Check::warning("lock", "a process holds its lock right now", fix).at(path)
     });
     or_ok(left.chain(held).collect(), || Check::ok("leftover", "no leftover files, no locks held"))

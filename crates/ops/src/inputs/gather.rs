@@ -175,7 +175,10 @@ impl InputSource<'_> {
             Box::new(Argument {
                 path: violation::path(self.name),
                 rule: Rule::Type.name(),
-                message: format!("input `{}`: the variable `{name}` holds no {kind}", self.name),
+                message: format!(
+                    "input `{}`: the variable `{name}` is not a valid {kind}",
+                    self.name
+                ),
                 expected: format!("a value of type {kind}"),
                 actual: "another text".to_owned(),
                 suggestion: format!("set `{name}` to a value of type {kind}, or give the input")
@@ -194,7 +197,7 @@ impl InputSource<'_> {
             return Some(value);
         }
         let name = self.name;
-        warnings.push(format!("the value last used for `{name}` does not fit any more"));
+        warnings.push(format!("the last value of `{name}` is no longer valid"));
         None
     }
 
@@ -234,7 +237,7 @@ impl InputSource<'_> {
             DefaultFrom::History if self.input.is_secret() => {
                 nothing("values of secrets are not remembered")
             }
-            DefaultFrom::History => nothing("none was used before"),
+            DefaultFrom::History => nothing("no earlier value is known"),
             DefaultFrom::WorkflowOutput => {
                 (format!("no run of `{value}` has succeeded yet"), format!("run `{value}` first"))
             }

@@ -242,9 +242,7 @@ impl Renderer<'_> {
                 // The placeholder may fail a check that the real value passes.
                 Err(problem) if drafted.rest.secret => {
                     let why = problem.message;
-                    rendered
-                        .notes
-                        .push(format!("a secret is not shown, so it is not checked: {why}"));
+                    rendered.notes.push(format!("not checked because it contains a secret: {why}"));
                     rendered.unknown.push("a secret".to_owned());
                 }
                 Err(problem) => rendered.problems.push(problem.message),

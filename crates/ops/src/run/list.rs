@@ -179,7 +179,7 @@ async fn list_runs(reader: &Reader, _: &dyn Caller, request: Request) -> Result<
     let workflow = request.workflow_id.as_deref().map(WorkflowId::parse).transpose();
     let workflow = workflow.map_err(|error| invalid(&error.to_string()))?;
     let before = request.cursor.as_deref().map(str::parse::<u64>).transpose();
-    let before = before.map_err(|_| invalid("this is not a cursor"))?.map(Cursor);
+    let before = before.map_err(|_| invalid("the cursor is not valid"))?.map(Cursor);
     // A run that is active according to the index may turn out to be waiting, so open runs are
     // filtered by status after they are listed.
     let open = status.filter(|status| {
@@ -195,7 +195,8 @@ async fn list_runs(reader: &Reader, _: &dyn Caller, request: Request) -> Result<
     };
     let limit = request.limit.unwrap_or(limits::RUNS_PAGE);
     if !(1..=limits::RUNS_PAGE_MAX).contains(&limit) {
-        let message = format!("a page has 1 to {} runs, and not {limit}", limits::RUNS_PAGE_MAX);
+        let message =
+            format!("`limit` must be between 1 and {}, not {limit}", limits::RUNS_PAGE_MAX);
         let hint = "give a limit in between";
         return Err(Problem::new(Code::ParamsInvalid, message, hint));
     }
@@ -227,6 +228,6 @@ fn status(word: &str) -> Result<RunStatus> {
 }
 
 fn invalid(message: &str) -> Problem {
-    let hint = "use running, waiting, succeeded, failed or canceled, and cursors as they came";
+    let hint = "use running, waiting, succeeded, failed or canceled, and pass cursors unchanged";
     Problem::new(Code::ParamsInvalid, message, hint)
 }

@@ -101,7 +101,7 @@ pub async fn overview(reader: &Reader) -> Result<RunOverview> {
                 workflow: run.workflow.clone(),
                 kind: WaitingItemKind::Damaged,
                 step: None,
-                message: "its journal is damaged, and it was set aside".to_owned(),
+                message: "it is quarantined because its journal is damaged".to_owned(),
                 next: doctor(),
             });
         } else if let Ok(id) = RunId::parse(&run.run_id) {

@@ -20,7 +20,7 @@ pub(crate) use person::is_signed;
 pub(crate) async fn key(writer: &Writer) -> Result<Option<String>> {
     let known = of(writer).key().or_problem()?;
     if known.is_none() && was_signed(writer).await? {
-        let message = "decisions were signed with a PIN until now, and `person.json` is gone";
+        let message = "decisions have been signed with a PIN so far, but `person.json` is missing";
         let hint = Hint::text("restore it from a backup, or set a PIN with ")
             .call(Invocation::of("person.set_pin"));
         return Err(Problem::new(Code::PresenceRequired, message, hint));
@@ -122,7 +122,7 @@ pub(crate) fn proof(
 }
 
 fn with_pin() -> Problem {
-    let message = "this decision needs the person's PIN, which is typed in a terminal alone";
+    let message = "this decision needs the person's PIN, which can only be typed at a terminal";
     let hint =
         Hint::text("decide with ").call(Invocation::of("workflow.approve")).then(" in a terminal");
     Problem::new(Code::PresenceRequired, message, hint)
@@ -142,7 +142,7 @@ pub(crate) fn untyped(why: PromptError) -> Problem {
 }
 
 fn absent() -> Problem {
-    let message = "a decision is made by a person at a terminal, and there is none";
+    let message = "a person must decide this at a terminal, and there is none";
     let inbox = Invocation::of("inbox");
     let hint = Hint::text("run ").call(inbox).then(" in a terminal of your own");
     Problem::new(Code::PresenceRequired, message, hint)
@@ -155,7 +155,7 @@ pub(crate) fn of_person(error: &PersonError) -> Problem {
         PersonError::NotSet => Hint::text("set one with ").call(Invocation::of("person.set_pin")),
         PersonError::Wrong { .. } => "type the PIN that was set".into(),
         PersonError::Locked => "remove `person.json` from the data directory and set a new PIN; \
-             runs that were started with the old one have to be started anew"
+             runs that were started with the old one must be started again"
             .into(),
         PersonError::TooShort => "choose a longer one".into(),
         PersonError::Damaged { .. } => "restore it from a backup".into(),

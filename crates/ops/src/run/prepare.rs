@@ -247,7 +247,7 @@ fn presence(
         if granted.or_problem()? {
             return Ok(Presence::Policy);
         }
-        tracing::warn!(workflow = %id, "it does not approve by itself: that is not signed");
+        tracing::warn!(workflow = %id, "it does not approve automatically: that is not signed");
     }
     let asks = workflow.all_steps().into_iter().any(|step| match &step.action {
         Action::Approve(_) => true,
@@ -259,7 +259,7 @@ fn presence(
         LeastPresence::Terminal => Ok(Presence::Terminal),
         LeastPresence::Pin if pin || !asks => Ok(Presence::Pin),
         LeastPresence::Pin => {
-            let message = "the configuration wants a PIN for decisions, and none is set";
+            let message = "the configuration requires a PIN for decisions, but none is set";
             let hint = Hint::text("set one with ")
                 .call(Invocation::of("person.set_pin"))
                 .then(", then run the workflow");

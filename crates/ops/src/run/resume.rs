@@ -339,7 +339,7 @@ async fn carry_out(
 async fn needs(writer: &Writer, flow: &Flow, state: &State, resumption: &Resumption) -> Needs {
     let own = resume::needs(flow, state, resumption);
     let Some(above) = uncounted(writer, state).await else { return own };
-    let deed = format!("spend what the budget of run `{above}` no longer covers");
+    let deed = format!("spend more than the budget of run `{above}` covers");
     match own {
         Needs::Proof(own) => Needs::Proof(format!("{own}, {deed}")),
         Needs::Nobody | Needs::Person(_) => Needs::Proof(deed),
@@ -526,17 +526,17 @@ async fn ahead(writer: &Writer, snapshot: &Snapshot, run: RunView) -> Result<Res
 
 /// The problem with changing a run that has not ended, even if it is orphaned.
 fn left_alone(run: &RunId, missing: Option<&MissingWorld>) -> Problem {
-    let message = "nobody drives this run, and it has not ended";
+    let message = "no process drives this run, and it has not ended";
     let (message, hint) = match missing {
         Some(missing) => (
             format!("{message}: {missing}"),
             Hint::text("cancel it with ")
                 .call(Invocation::of("workflow.cancel").with("run_id", run.as_str()))
-                .then(", then move it to what there is now"),
+                .then(", then resume it with the latest versions"),
         ),
         None => (
             message.to_owned(),
-            Hint::text("let it go on with ")
+            Hint::text("continue it with ")
                 .call(next_action::resume(run.as_str()))
                 .then(", or cancel it first"),
         ),
@@ -549,7 +549,7 @@ fn for_a_person(deed: &str, run: &RunId) -> Problem {
     let message = format!("only a person can decide to {deed}");
     let hint = Hint::text("stop, and ask the person to run ")
         .person(next_action::resume(run.as_str()))
-        .then(" as you wanted to");
+        .then(" with the same arguments");
     Problem::new(Code::PresenceRequired, message, hint).context("run_id", run.as_str())
 }
 
@@ -575,7 +575,7 @@ fn with_children<'a>(
             going_on += 1;
             forecast.add(&below);
             if let Some(step) = steps.iter_mut().find(|step| step.step == key.top()) {
-                step.why = format!("{}; run `{run}` goes on", step.why);
+                step.why = format!("{}; run `{run}` continues", step.why);
                 step.write =
                     step.write.take().or_else(|| plan.into_iter().find_map(|step| step.write));
             }

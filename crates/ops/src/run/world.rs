@@ -424,7 +424,7 @@ impl OpenedWorld {
 
 /// The problem with a catalog that was added after its run had started.
 pub(crate) fn came_later(catalog: &str) -> Problem {
-    let message = format!("catalog `{catalog}` came after this run had begun");
-    let hint = Hint::text("let it go on with ").call(Invocation::of("workflow.resume"));
+    let message = format!("catalog `{catalog}` was added after this run had started");
+    let hint = Hint::text("continue it with ").call(Invocation::of("workflow.resume"));
     Problem::new(Code::CatalogNotFound, message, hint)
 }

@@ -142,7 +142,7 @@ fn a_default_without_a_value_says_why() {
         (
             "type: integer, default: {from: env, value: COUNT}",
             "/inputs/a type",
-            "input `a`: the variable `COUNT` holds no integer",
+            "input `a`: the variable `COUNT` is not a valid integer",
         ),
         (
             "default: {from: workflow_output, value: never-ran}",
@@ -174,7 +174,7 @@ fn a_default_without_a_value_says_why() {
     // A remembered value that no longer fits is dropped with a warning.
     let response = depot.resolve("a: {enum: [blue], default: {from: history}}", json!({}));
     assert_eq!(told(&response), ["/inputs/a required"]);
-    assert_eq!(response.warnings, ["the value last used for `a` does not fit any more"]);
+    assert_eq!(response.warnings, ["the last value of `a` is no longer valid"]);
 }
 
 #[test]
