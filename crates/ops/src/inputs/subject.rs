@@ -39,14 +39,14 @@ impl WorkflowSubject {
     ) -> Result<Arc<CompiledWorkflow>> {
         let given = given(reader, manifest, workflow_id)?;
         let env_allow = reader.config()?.env_allow;
-        if let Some(compiled) = reader.lately.find(reader, &given, &env_allow) {
+        if let Some(compiled) = reader.compiled.find(reader, &given, &env_allow) {
             return Ok(compiled);
         }
         let known = CatalogCommands::of(reader.clone());
         let WorkflowSubject { document } = WorkflowSubject::read(&known, &env_allow, &given)?;
         let compiled = CompiledWorkflow::of(document).map(Arc::new).ok_or_else(nothing_to_run)?;
         if let Some(catalogs) = known.consulted() {
-            reader.lately.keep(given, env_allow, catalogs, &compiled);
+            reader.compiled.keep(given, env_allow, catalogs, &compiled);
         }
         Ok(compiled)
     }

@@ -104,7 +104,7 @@ async fn preview_requests(
 ) -> Result<Response> {
     let subject = request.subject(reader)?;
     let workflow = subject.workflow()?;
-    let (gathered, knowledge) = request.knowledge(reader, workflow)?;
+    let (gathered, knowledge) = request.knowledge(reader, workflow).await?;
     let marks = marks(workflow);
     let mut renderer = Renderer { reader, call, knowledge, marks, steps: Vec::new() };
     for planned in &Plan::of(workflow).steps {

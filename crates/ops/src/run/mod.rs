@@ -2,7 +2,6 @@
 
 pub mod cancel;
 pub mod decide;
-mod earlier_runs;
 pub(crate) mod errors;
 pub mod events;
 pub mod execute;

@@ -17,7 +17,6 @@ use milepost_model::workflow::Workflow;
 use milepost_store::{Approvals, Budgets, LeastPresence};
 use sha2::{Digest as _, Sha256};
 
-use super::earlier_runs::JournaledPast;
 use super::request_sender::CatalogSender;
 use super::secret_placeholders::SecretPlaceholders;
 use crate::author;
@@ -113,13 +112,11 @@ async fn prepared(
 ) -> Result<PreparedRun> {
     let Chosen { options, compiled } = chosen;
     let workflow = &*compiled.workflow;
-    let reader = &writer.reader;
-    let past = JournaledPast::of(&reader.ports, reader.workspace(), workflow).await;
     let given = match &place.above {
         Some((_, above)) => handed(sender, above, workflow, options.inputs)?,
         None => options.inputs,
     };
-    let resolved = inputs::resolve(writer, call, workflow, given, &past).await?;
+    let resolved = inputs::resolve(writer, call, workflow, given).await?;
     remember(writer, workflow, &resolved.values).await?;
     let nonce = new_nonce().or_problem()?;
     let env = env(writer, workflow, &resolved.secrets, &nonce)?;

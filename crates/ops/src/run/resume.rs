@@ -19,7 +19,6 @@ use milepost_model::plan;
 use milepost_model::step::ActionKind;
 use milepost_store::Digest;
 
-use super::earlier_runs::JournaledPast;
 use super::errors::{refused, world_missing};
 use super::request_sender::CatalogSender;
 use super::view::{RunView, WaitingKind};
@@ -481,10 +480,7 @@ impl PreparedResume {
             let mut given = state.head.inputs.clone();
             state.head.secrets.iter().for_each(|name| drop(given.remove(name)));
             given.extend(request.inputs.clone());
-            let reader = &writer.reader;
-            let workspace = reader.workspace();
-            let past = JournaledPast::of(&reader.ports, workspace, flow.workflow()).await;
-            let resolved = inputs::resolve(writer, call, flow.workflow(), given, &past).await?;
+            let resolved = inputs::resolve(writer, call, flow.workflow(), given).await?;
             secrets = resolved.secrets;
             let is_given = |name: &&String| resolved.provenance.get(*name) == Some(&Given);
             named = secrets.keys().filter(is_given).cloned().collect();
