@@ -38,7 +38,7 @@ pub struct Response {
     /// Removed commands.
     pub removed: Vec<DiffedCommand>,
     /// Commands whose arguments or responses change.
-    pub changed: Vec<CommandChange>,
+    pub changed: Vec<ChangedCommand>,
     /// Oddities of the newer document.
     pub warnings: Vec<DocumentRemark>,
 }
@@ -55,7 +55,7 @@ pub struct DiffedCommand {
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct CommandChange {
+pub struct ChangedCommand {
     /// `group name`.
     pub command: String,
     /// What changed.
@@ -104,7 +104,7 @@ fn response(id: &str, diff: &Compared, warnings: Vec<DocumentRemark>) -> Respons
         method: row.method.name().to_owned(),
         path: row.path.clone(),
     };
-    let change = |change: &milepost_catalog::diff::CommandChange| CommandChange {
+    let change = |change: &milepost_catalog::diff::CommandChange| ChangedCommand {
         command: format!("{id} {}", change.name),
         details: change.details.clone(),
         breaking: change.breaking,

@@ -33,14 +33,14 @@ pub struct Request {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// Newest first.
-    pub runs: Vec<RunSummary>,
+    pub runs: Vec<ListedRun>,
     /// Where the next page begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct RunSummary {
+pub struct ListedRun {
     /// Its id.
     pub run_id: String,
     /// Its workflow.
@@ -69,9 +69,9 @@ pub struct RunSummary {
     pub quarantined: bool,
 }
 
-impl RunSummary {
-    fn of(row: &RunRecord) -> RunSummary {
-        RunSummary {
+impl ListedRun {
+    fn of(row: &RunRecord) -> ListedRun {
+        ListedRun {
             run_id: row.id.as_str().to_owned(),
             workflow: row.workflow.as_str().to_owned(),
             title: row.title.clone(),
@@ -105,10 +105,10 @@ fn of_index(status: RunStatus) -> Status {
 
 /// Summarizes rows of the index, including what only the journal tells: whether a run waits for
 /// someone, or is orphaned.
-pub(crate) async fn listed(runs: &dyn RunReader, records: &[RunRecord]) -> Result<Vec<RunSummary>> {
+pub(crate) async fn listed(runs: &dyn RunReader, records: &[RunRecord]) -> Result<Vec<ListedRun>> {
     let mut all = Vec::with_capacity(records.len());
     for record in records {
-        let mut listed = RunSummary::of(record);
+        let mut listed = ListedRun::of(record);
         if record.standing.status.is_moving()
             && let Some(waiting) = waits_below(runs, record).await?
         {
@@ -213,7 +213,7 @@ async fn page(
     let mut found = Vec::new();
     loop {
         let page = runs.list(&filter, limit - found.len()).await.or_problem()?;
-        let fits = |run: &RunSummary| status.is_none_or(|status| run.status == of_index(status));
+        let fits = |run: &ListedRun| status.is_none_or(|status| run.status == of_index(status));
         found.extend(listed(runs, &page.runs).await?.into_iter().filter(fits));
         let next_cursor = page.next.map(|next| next.0.to_string());
         if next_cursor.is_none() || found.len() == limit {

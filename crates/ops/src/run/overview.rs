@@ -6,7 +6,7 @@ use milepost_engine::view::WaitingKind;
 use milepost_model::id::RunId;
 use serde::Serializer;
 
-use super::list::{RunSummary, listed};
+use super::list::{ListedRun, listed};
 use super::next_action::NextAction;
 use super::view::{RunView, WaitingView};
 use crate::prelude::*;
@@ -15,7 +15,7 @@ use crate::prelude::*;
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunOverview {
     /// The open runs of all workspaces, newest first.
-    pub open: Vec<RunSummary>,
+    pub open: Vec<ListedRun>,
     /// Whether more open runs exist.
     pub more: bool,
     /// What waits for a person.
