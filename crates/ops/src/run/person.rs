@@ -90,13 +90,18 @@ pub(crate) fn present(
     Ok(())
 }
 
-/// Refuses whoever is no person.
-pub(crate) fn by_a_person(call: &dyn Caller) -> Result<()> {
+/// Refuses whoever is not a person; the hint says what the person should run.
+pub(crate) fn only_a_person(call: &dyn Caller, message: &str, run: Invocation) -> Result<()> {
     if call.kind() == CallerKind::Person {
         return Ok(());
     }
-    let hint = Hint::text("stop, and tell the person to run ").person(Invocation::of("inbox"));
-    Err(Problem::new(Code::PresenceRequired, "only a person can decide this", hint))
+    let hint = Hint::text("stop, and ask the person to run ").person(run);
+    Err(Problem::new(Code::PresenceRequired, message, hint))
+}
+
+/// Refuses decisions of whoever is not a person.
+pub(crate) fn by_a_person(call: &dyn Caller) -> Result<()> {
+    only_a_person(call, "only a person can decide this", Invocation::of("inbox"))
 }
 
 /// Like [`present`], for anything else that only a person may do: `deed` is shown, `text` is
@@ -159,7 +164,7 @@ pub(crate) fn of_person(error: &PersonError) -> Problem {
             .into(),
         PersonError::TooShort => "choose a longer one".into(),
         PersonError::Damaged { .. } => "restore it from a backup".into(),
-        PersonError::NoRandomness => "look at the system".into(),
+        PersonError::NoRandomness => "check the system".into(),
         PersonError::File(error) => return problems::of_file(error),
         PersonError::Chain(error) => return of_journal(error),
     };

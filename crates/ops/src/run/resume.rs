@@ -222,7 +222,7 @@ impl ForecastView {
 }
 
 operation! {
-    ResumeRun: "workflow.resume", "Go on with a run", include_str!("resume.md");
+    ResumeRun: "workflow.resume", "Resume a run", include_str!("resume.md");
     doors: [Door::Tool(Tool { calls_out: true, ..Tool::WORK }), Door::Command("resume")];
     run: resume_run(Writer, Request) -> Response;
     example: {"run_id": "run_00000000000000000000000001", "plan_only": true};
@@ -232,7 +232,7 @@ async fn resume_run(writer: &Writer, call: &dyn Caller, request: Request) -> Res
     let runs = writer.runs()?;
     let run = super::find(runs, &request.run_id).await?;
     let snapshot = runs.snapshot(&run).await.or_problem()?;
-    if request.is_plain() && is_open(&snapshot) {
+    if !request.plan_only && request.changes_nothing() && is_open(&snapshot) {
         let run = go_on(runs, call, &snapshot).await?;
         return Ok(Response { plan: Vec::new(), forecast: None, changes: Vec::new(), run });
     }
@@ -263,10 +263,6 @@ async fn resume_run(writer: &Writer, call: &dyn Caller, request: Request) -> Res
 }
 
 impl Request {
-    fn is_only(&self) -> bool {
-        self.only || self.mode == Some(ResumeMode::Only)
-    }
-
     fn is_latest(&self) -> bool {
         self.latest || self.version == Some(ResumeVersion::Latest)
     }
@@ -278,11 +274,6 @@ impl Request {
             (false, true) => VersionChoice::LatestCatalogs,
             (false, false) => VersionChoice::Pinned,
         }
-    }
-
-    /// Whether the run simply continues, with nothing changed.
-    fn is_plain(&self) -> bool {
-        !self.plan_only && self.changes_nothing()
     }
 
     /// Whether nothing is changed, for a real resumption or a plan.
@@ -453,7 +444,7 @@ impl PreparedResume {
             Some("start") => Origin::Start,
             Some(step) => Origin::Step(step.to_owned()),
         };
-        wish.only = request.is_only();
+        wish.only = request.only || request.mode == Some(ResumeMode::Only);
         wish.latest = request.is_latest();
         wish.redo.clone_from(&request.redo);
         wish.overrides = request.overrides.clone().into_iter().collect();

@@ -75,12 +75,8 @@ operation! {
 }
 
 fn restore_runs_admits(call: &dyn Caller, request: &RestoreRequest) -> Result<()> {
-    if call.kind() == CallerKind::Person {
-        return Ok(());
-    }
     let restore = Invocation::of(RestoreRuns::NAME).with("from", request.from.as_str());
-    let hint = Hint::text("stop, and ask the person to run ").person(restore);
-    Err(Problem::new(Code::PresenceRequired, "only a person can restore runs", hint))
+    super::person::only_a_person(call, "only a person can restore runs", restore)
 }
 
 async fn restore_runs(

@@ -51,12 +51,8 @@ operation! {
 }
 
 async fn settle_step(writer: &Writer, call: &dyn Caller, request: Request) -> Result<RunView> {
-    if call.kind() != CallerKind::Person {
-        let decide = Invocation::of(SettleStep::NAME);
-        let hint = Hint::text("stop, and ask the person to run ").person(decide);
-        let message = "only a person can decide this";
-        return Err(Problem::new(Code::PresenceRequired, message, hint));
-    }
+    let decide = Invocation::of(SettleStep::NAME);
+    person::only_a_person(call, "only a person can decide this", decide)?;
     let runs = writer.runs()?;
     let run = super::find(runs, &request.run_id).await?;
     let snapshot = runs.snapshot(&run).await.or_problem()?;
