@@ -1,6 +1,6 @@
 //! `milepost doctor`: reports problems with the installation and how to fix them.
 
-use milepost_ops::doctor::{self, Check, Report, State};
+use milepost_ops::doctor::{self, CheckState, DoctorCheck, DoctorReport};
 
 use crate::args::DoctorArgs;
 use crate::exit::Exit;
@@ -16,7 +16,7 @@ pub(crate) fn run(args: &DoctorArgs, terminal: &mut Terminal) -> CommandResult {
     Ok(if report.faults == 0 { Exit::DONE } else { Exit::FAILED })
 }
 
-fn show(report: &Report, fixed: bool, terminal: &mut Terminal) {
+fn show(report: &DoctorReport, fixed: bool, terminal: &mut Terminal) {
     for done in &report.mended {
         terminal.line(format!("fixed    {}", safe(done)));
     }
@@ -26,15 +26,15 @@ fn show(report: &Report, fixed: bool, terminal: &mut Terminal) {
     report.checks.iter().for_each(|check| show_check(check, terminal));
     let faults = count(report.faults, "fault");
     terminal.line(format!("{faults}, {}", count(report.warnings, "warning")));
-    if !fixed && report.checks.iter().any(Check::is_mendable) {
+    if !fixed && report.checks.iter().any(DoctorCheck::is_mendable) {
         terminal.remark("hint: `milepost doctor --fix` fixes what is safe to fix");
     }
 }
 
-fn show_check(check: &Check, terminal: &mut Terminal) {
+fn show_check(check: &DoctorCheck, terminal: &mut Terminal) {
     let (state, id, what) = (check.state.name(), check.id, safe(&check.what));
     let place = check.place.as_deref().map(safe);
-    if check.state == State::Ok {
+    if check.state == CheckState::Ok {
         let place = place.map(|place| format!(" ({place})")).unwrap_or_default();
         return terminal.line(format!("{state:<8} {id}: {what}{place}"));
     }

@@ -145,7 +145,8 @@ pub(crate) fn pinned_document(
         None => catalogs.document_with(record, hash),
     };
     let stored = stored.ok_or_else(|| {
-        let message = format!("the document of `{}` that the run is pinned to is gone", record.id);
+        let message =
+            format!("the document of `{}` that the run is pinned to is missing", record.id);
         let again = Invocation::of("catalog.import_openapi").with("overwrite", true);
         let hint = Hint::text("import the same document again with ").call(again);
         Problem::new(Code::CatalogInvalid, message, hint)

@@ -14,8 +14,8 @@ use milepost_store::Digest;
 use milepost_store::catalogs::CatalogRecord;
 use milepost_syntax::source::Format;
 
+use crate::lru_cache::LruCache;
 use crate::prelude::*;
-use crate::recent::Recent;
 
 /// A workflow without errors, and what its runs are pinned to.
 #[derive(Debug)]
@@ -50,9 +50,9 @@ impl CompiledWorkflow {
     }
 }
 
-/// What was read lately.
+/// The recently compiled workflows.
 #[derive(Debug)]
-pub(crate) struct CompiledCache(Recent<GivenText, Arc<CheckedWorkflow>>);
+pub(crate) struct CompiledCache(LruCache<GivenText, Arc<CheckedWorkflow>>);
 
 /// A workflow, and what it was checked against.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ pub(crate) struct GivenText {
 
 impl Default for CompiledCache {
     fn default() -> CompiledCache {
-        CompiledCache(Recent::new(limits::COMPILED_KEPT))
+        CompiledCache(LruCache::new(limits::COMPILED_KEPT))
     }
 }
 

@@ -74,7 +74,9 @@ pub fn of_file(error: &FileError) -> Problem {
     let (code, hint, path) = match error {
         FileError::NotFound { path } => (Code::FileNotFound, "check the path", path),
         FileError::NotRegular { path } => (Code::FileRefused, "name a regular file", path),
-        FileError::Outside { path } => (Code::FileRefused, "put the file itself there", path),
+        FileError::Outside { path } => {
+            (Code::FileRefused, "replace the link with the file itself", path)
+        }
         FileError::TooLarge { path, .. } => (Code::WorkflowInvalid, "split the document", path),
         FileError::Exists { path } => {
             (Code::WorkflowExists, "choose another name or remove it", path)
@@ -142,7 +144,7 @@ pub(crate) fn of_walk(error: &WalkError) -> Problem {
 }
 
 pub(crate) fn no_step(id: &str, near: Option<&str>) -> Problem {
-    let unknown = || "name a step of the workflow as `workflow_next` gave it".into();
+    let unknown = || "use a step id returned by `workflow_next`".into();
     let hint = near.map_or_else(unknown, meant);
     let message = format!("there is no step `{id}`");
     suggesting(Problem::new(Code::StepNotFound, message, hint).context("step_id", id), near)
@@ -155,7 +157,7 @@ pub(crate) fn undecidable(error: &Undecidable) -> Problem {
 
 pub(crate) fn no_operation(name: &str, names: impl Iterator<Item = &'static str>) -> Problem {
     let near = suggest::nearest(name, names);
-    let hint = near.map_or_else(|| "look at the list of operations".into(), meant);
+    let hint = near.map_or_else(|| "see the list of operations".into(), meant);
     Problem::new(Code::MethodNotFound, format!("there is no operation `{name}`"), hint)
 }
 
@@ -186,7 +188,7 @@ pub(crate) fn of_source(error: &SourceError) -> Problem {
                 .context("path", path.display().to_string())
         }
         SourceError::NotBelowRoot { .. } | SourceError::Reference { .. } => {
-            let hint = "name a root that holds the document and all it refers to";
+            let hint = "choose a root that contains the document and everything it refers to";
             Problem::new(Code::FileRefused, error.to_string(), hint)
         }
         SourceError::TooManyFiles | SourceError::TooManyBytes => {
@@ -216,10 +218,10 @@ pub(crate) fn of_save(error: &SaveError) -> Problem {
             let title = title.as_deref().unwrap_or("unreadable");
             let (message, hint) = match by {
                 CatalogConflict::Id => {
-                    (format!("catalog `{id}` ({title}) is there already"), replace_or_rename())
+                    (format!("catalog `{id}` ({title}) already exists"), replace_or_rename())
                 }
                 CatalogConflict::Title => (
-                    format!("the title `{title}` is that of catalog `{id}`"),
+                    format!("the title `{title}` already belongs to catalog `{id}`"),
                     Hint::text("give another ")
                         .argument("catalog_title")
                         .then(", or remove the other catalog first"),
@@ -271,8 +273,8 @@ pub(crate) fn ambiguous_catalog(text: &str, ids: &[&CatalogId]) -> Problem {
     let some: Vec<String> =
         ids.iter().take(limits::CATALOGS_OFFERED).map(|id| format!("`{id}`")).collect();
     let more = if ids.len() > limits::CATALOGS_OFFERED { ", …" } else { "" };
-    let message = format!("several catalogs begin with `{}`", suggest::excerpt(text));
-    let hint = format!("give more of it: {}{more}", some.join(", "));
+    let message = format!("several catalog ids start with `{}`", suggest::excerpt(text));
+    let hint = format!("give a longer prefix: {}{more}", some.join(", "));
     Problem::new(Code::CatalogNotFound, message, hint).context("catalog_id", text)
 }
 
@@ -297,7 +299,7 @@ pub(crate) fn ambiguous_command(text: &str, spellings: &[String]) -> Problem {
 }
 
 pub(crate) fn no_base_url(id: &CatalogId) -> Problem {
-    let message = format!("catalog `{id}` has no address to send requests to");
+    let message = format!("catalog `{id}` has no base URL");
     let again = json!({"overwrite": true, "base_url": "https://…"});
     let again = again.as_object().cloned().unwrap_or_default();
     let hint = Hint::text("import its document again with ").arguments(again);
@@ -363,7 +365,7 @@ fn how_to_authenticate(error: &AuthError) -> Hint {
             let secrets = takes.iter().map(|part| ((*part).to_owned(), "SECRET".into()));
             let auth = auth_of(catalog).with("scheme", scheme.as_str());
             let auth = auth.with("secrets", Value::Object(secrets.collect()));
-            Hint::text("name a secret that is kept: ").call(auth)
+            Hint::text("use an existing secret: ").call(auth)
         }
         AuthError::WrongKind { catalog, .. } => Hint::text("give it with ").call(auth_of(catalog)),
         AuthError::UntrustedAuthority { catalog, .. } => {
@@ -400,12 +402,16 @@ pub(crate) fn of_send(error: &SendError) -> Problem {
             (Code::UpstreamTimeout, hint)
         }
         SendFault::TooLarge { .. } => {
-            (Code::UpstreamFailed, "ask for less: most APIs take a limit or fewer fields".into())
+            let hint = "request less data: most APIs accept a limit or a selection of fields";
+            (Code::UpstreamFailed, hint.into())
         }
         SendFault::Dns { .. } | SendFault::Connect { .. } | SendFault::Tls { .. } => {
             (Code::UpstreamFailed, "check the address and that the API is up".into())
         }
-        _ => (Code::UpstreamFailed, "try again; if it stays, ask the API's operators".into()),
+        _ => (
+            Code::UpstreamFailed,
+            "try again; if it persists, contact the operators of the API".into(),
+        ),
     };
     let message = format!("{} {}: {}", error.method, error.url, error.fault);
     Problem::new(code, message, hint)
@@ -414,8 +420,8 @@ pub(crate) fn of_send(error: &SendError) -> Problem {
 }
 
 pub(crate) fn upstream_status(command: &str, status: u16, body: Option<&Value>) -> Problem {
-    let message = format!("`{command}` was answered with {status}");
-    let hint = Hint::text("look at the answer with ").call(Invocation::of("command.run"));
+    let message = format!("`{command}` returned status {status}");
+    let hint = Hint::text("inspect the response with ").call(Invocation::of("command.run"));
     let problem = Problem::new(Code::UpstreamFailed, message, hint);
     let problem = problem.context("command", command).context("status", status);
     match body {
@@ -435,7 +441,11 @@ pub(crate) fn of_secret(error: &SecretError) -> Problem {
         SecretError::Empty | SecretError::TooLarge | SecretError::NoOrigin => {
             Problem::new(Code::ParamsInvalid, error.to_string(), "give another value")
         }
-        _ => Problem::new(Code::SecretsUnusable, error.to_string(), "do what the message says"),
+        _ => Problem::new(
+            Code::SecretsUnusable,
+            error.to_string(),
+            "follow the instructions in the message",
+        ),
     }
 }
 
@@ -445,6 +455,6 @@ fn set_secret(name: &str) -> Hint {
 
 /// The problem for an operation that cannot complete without waiting.
 pub(crate) fn has_to_wait(name: &str) -> Problem {
-    let message = format!("`{name}` is not offered here");
+    let message = format!("`{name}` is not available here");
     Problem::new(Code::MethodNotFound, message, "use the command line for it")
 }

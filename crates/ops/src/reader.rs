@@ -15,7 +15,6 @@ use milepost_store::{
 use crate::catalog_cache::{CatalogCache, PinsById};
 use crate::command_index::CommandIndex;
 use crate::compiled_workflow::CompiledCache;
-use crate::inputs::{NoPastRuns, PastRuns};
 use crate::prelude::*;
 use crate::run::ports::RunPorts;
 
@@ -31,11 +30,10 @@ pub struct Reader {
     finder: Arc<Mutex<Option<Arc<CommandIndex>>>>,
     /// The environment variables of the process; the configuration decides which ones may be read.
     pub(crate) environment: Arc<Environment>,
-    past: Arc<dyn PastRuns>,
     /// The storage of runs, for writers.
     pub(crate) ports: RunPorts,
     /// The recently compiled workflows.
-    pub(crate) lately: Arc<CompiledCache>,
+    pub(crate) compiled: Arc<CompiledCache>,
     live_config: Arc<LiveConfig>,
 }
 
@@ -53,8 +51,7 @@ impl Reader {
             locations: Arc::new(locations),
             finder: Arc::default(),
             environment: Arc::default(),
-            past: Arc::new(NoPastRuns),
-            lately: Arc::default(),
+            compiled: Arc::default(),
             live_config: Arc::default(),
         }
     }
@@ -63,7 +60,7 @@ impl Reader {
     pub(crate) fn of_workspace(&self, locations: Locations) -> Reader {
         let fresh = Reader::open(locations);
         let environment = Arc::clone(&self.environment);
-        Reader { ports: self.ports.clone(), environment, past: Arc::clone(&self.past), ..fresh }
+        Reader { ports: self.ports.clone(), environment, ..fresh }
     }
 
     /// The same reader with the catalog versions that a run is pinned to.
@@ -71,20 +68,9 @@ impl Reader {
         Reader { shelf: Arc::new(self.shelf.pinned(pins)), ..self.clone() }
     }
 
-    /// The same reader with access to values from earlier runs.
-    #[must_use]
-    pub fn with_past(self, past: Arc<dyn PastRuns>) -> Reader {
-        Reader { past, ..self }
-    }
-
     /// The same reader with the environment variables of the process.
     pub(crate) fn with_environment(self, environment: Environment) -> Reader {
         Reader { environment: Arc::new(environment), ..self }
-    }
-
-    /// Values from earlier runs.
-    pub(crate) fn past(&self) -> &dyn PastRuns {
-        &*self.past
     }
 
     /// Read-only access to runs.

@@ -72,7 +72,7 @@ impl<'w> SecretOperations<'w> {
     fn none_to_remove(&self, name: &str, error: &SecretError) -> Problem {
         let all = self.list().unwrap_or_default();
         let meant = suggest::closest(name, all.iter().map(|item| item.name.as_str()));
-        let all = Hint::text("see which there are with ").call(Invocation::of("secret.list"));
+        let all = Hint::text("list them with ").call(Invocation::of("secret.list"));
         let hint = meant.map_or(all, problems::meant);
         let message = format!("there is no secret `{name}`");
         Problem { message, hint, ..problems::of_secret(error) }

@@ -84,8 +84,8 @@ impl DocumentSource<'_> {
             Problem::new(Code::SourceUnreadable, message, "give a file or a URL with https://")
         })?;
         if !url.username().is_empty() || url.password().is_some() {
-            let message = "the URL holds a user or password";
-            let hint = "download the document and name the file";
+            let message = "the URL contains a user name or password";
+            let hint = "download the document and give the file's path";
             return Err(Problem::new(Code::SourceUnreadable, message, hint).into());
         }
         let config = reader.config()?;
@@ -106,7 +106,7 @@ impl DocumentSource<'_> {
             return FetchedFile::Missing("it is not a URL".to_owned());
         };
         if !matches!(url.scheme(), "http" | "https") {
-            return FetchedFile::Refused("only http and https are read".to_owned());
+            return FetchedFile::Refused("only http and https URLs are supported".to_owned());
         }
         if url.origin() != from.origin() && !self.allows(&url) {
             return FetchedFile::Missing(not_allowed(&url));
@@ -212,8 +212,8 @@ async fn fetch(client: &Client, url: &Url) -> Result<Vec<u8>> {
     let sending = SendOptions { body_bytes, ..SendOptions::default() };
     let response = client.send(&request, &sending).await.or_problem()?;
     if !(200..300).contains(&response.status) {
-        let message = format!("`{url}` answered {}", response.status);
-        let hint = "check the URL, or download the document and name the file";
+        let message = format!("`{url}` returned status {}", response.status);
+        let hint = "check the URL, or download the document and give the file's path";
         let problem = Problem::new(Code::SourceUnreadable, message, hint);
         return Err(problem.context("status", response.status));
     }

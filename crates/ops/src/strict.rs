@@ -76,7 +76,7 @@ impl<'de> Visitor<'de> for Reader {
             match map.entry(key) {
                 Entry::Vacant(free) => free.insert(members.next_value_seed(self)?),
                 Entry::Occupied(taken) => {
-                    return Err(A::Error::custom(format_args!("`{}` is there twice", taken.key())));
+                    return Err(A::Error::custom(format_args!("duplicate key `{}`", taken.key())));
                 }
             };
         }

@@ -12,7 +12,7 @@ use milepost_store::workflows::WorkflowStore;
 use milepost_store::{Blobs, Locations};
 
 use crate::catalog_cache::PinsById;
-use crate::choice_cache::ChoiceCache;
+use crate::fetched_choices::FetchedChoices;
 use crate::prelude::*;
 use crate::run::person::UnsignedRuns;
 use crate::run::request_sender::CatalogSender;
@@ -23,7 +23,7 @@ pub struct Writer {
     pub(crate) reader: Reader,
     pub(crate) catalogs: Arc<Catalogs>,
     pub(crate) derived: Arc<DerivedCache>,
-    pub(crate) choices: Arc<ChoiceCache>,
+    pub(crate) choices: Arc<FetchedChoices>,
     pub(crate) workflows: Arc<WorkflowStore>,
     blobs: Blobs,
     environment: Environment,
@@ -46,7 +46,7 @@ impl Writer {
         Writer {
             catalogs: Arc::clone(&reader.shelf.catalogs),
             derived: Arc::clone(&reader.shelf.derived),
-            choices: Arc::new(ChoiceCache::open(&reader.locations)),
+            choices: Arc::new(FetchedChoices::open(&reader.locations)),
             workflows: Arc::new(WorkflowStore::open(&reader.locations)),
             blobs: Blobs::open(&reader.locations),
             reader: reader.with_environment(environment.clone()),

@@ -29,7 +29,6 @@ pub(crate) const EXEMPT: &[Exempt] = &[
     ("crates/cli/src/table.rs::GAP", "layout: the space between two columns"),
     ("crates/model/src/graph/text.rs::LANE_WIDTH", "layout: a column and the space after it"),
     ("crates/model/src/language/id.rs::RUN_DIGITS", "the form of an id"),
-    ("crates/ops/src/workflow/instant.rs::DAY_MS", "a unit of time"),
     ("crates/store/src/catalogs/derived.rs::HEAD", "the layout of a file"),
     ("crates/store/src/choices.rs::HEAD", "the layout of a file"),
     ("crates/store/src/runs/chain.rs::KEY_BYTES", "the key size of the algorithm"),

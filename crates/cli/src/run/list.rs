@@ -1,7 +1,7 @@
 //! `milepost runs`, `inbox` and `logs`, and the steps of a run.
 
 use milepost_ops::run::events::{ReadEvents, Request as EventsRequest};
-use milepost_ops::run::list::{ListRuns, Request, RunSummary};
+use milepost_ops::run::list::{ListRuns, ListedRun, Request};
 use milepost_ops::run::next_action::NextAction;
 use milepost_ops::run::view::{RunStatus, RunView, StepView, WaitingKind, WaitingView};
 use serde::Serialize;
@@ -43,16 +43,15 @@ pub(crate) fn run(args: &RunsArgs, terminal: &mut Terminal) -> CommandResult {
 }
 
 /// Formats runs as a table. Ids and statuses are never truncated.
-pub(crate) fn runs_table(first: &str, runs: &[RunSummary], width: usize) -> String {
-    let row = |run: &RunSummary| {
-        vec![run.run_id.clone(), run.workflow.clone(), started(run), status(run)]
-    };
+pub(crate) fn runs_table(first: &str, runs: &[ListedRun], width: usize) -> String {
+    let row =
+        |run: &ListedRun| vec![run.run_id.clone(), run.workflow.clone(), started(run), status(run)];
     let rows: Vec<Vec<String>> = runs.iter().map(row).collect();
     let headings = [first, "workflow", "started (UTC)", "status"];
     table::render_whole(&headings, &rows, width, 1, &[2, 1])
 }
 
-fn status(run: &RunSummary) -> String {
+fn status(run: &ListedRun) -> String {
     match run.waiting.as_deref() {
         _ if run.quarantined => "damaged".to_owned(),
         Some(waiting) if waiting == WaitingKind::Adrift.name() => INTERRUPTED.to_owned(),
@@ -86,7 +85,7 @@ fn no_runs(args: &RunsArgs, session: &CliSession, terminal: &mut Terminal) -> Co
 }
 
 /// When a run was started, to the minute.
-fn started(run: &RunSummary) -> String {
+fn started(run: &ListedRun) -> String {
     let mut whole = milepost_ops::rfc3339(run.started_ms).replace('T', " ");
     whole.truncate("2026-01-01 00:00".len());
     whole

@@ -172,7 +172,7 @@ fn sources_that_cannot_be_read() {
     place.say("catalog validate shop.yaml --refs-root nowhere").ends(6);
     let failing = Server::start(|_| server::json(500, &json!({})));
     let ran = place.say(&format!("catalog import {}/a.yaml", failing.url)).ends(9);
-    assert!(ran.err.contains("answered 500"), "{}", ran.err);
+    assert!(ran.err.contains("returned status 500"), "{}", ran.err);
     let told = problem(&place.say("catalog import --json nowhere.yaml").ends(6));
     assert_eq!(told["error_code"], "FILE_NOT_FOUND");
 }
@@ -269,7 +269,7 @@ fn imported_catalogs_are_listed() {
     );
     place.shows("catalog import shop.yaml", &expect![[r"
         --- 7
-        error[CATALOG_EXISTS]: catalog `shop` (Shop) is there already
+        error[CATALOG_EXISTS]: catalog `shop` (Shop) already exists
         hint: say `--overwrite` to replace it (`milepost catalog diff` shows what would change), or give another `--vendor` and `--title`
         more: milepost docs CATALOG_EXISTS
     "]]);
@@ -374,7 +374,7 @@ fn removing_a_catalog_needs_confirmation() {
     let place = two();
     place.shows("catalog remove shop", &expect![[r"
         --- 7
-        error[CONFIRMATION_REQUIRED]: catalog `shop` (Shop) with 7 commands is removed: its settings and the names of its secrets are lost
+        error[CONFIRMATION_REQUIRED]: this removes catalog `shop` (Shop) with 7 commands: its settings and the names of its secrets are lost
         hint: repeat it with `--yes` if you mean it
         more: milepost docs CONFIRMATION_REQUIRED
     "]]);
@@ -548,7 +548,7 @@ fn how_a_catalog_authenticates() {
         "catalog auth shop --key SHOP_TOKEN",
         &expect![[r"
             --- 2
-            error[PARAMS_INVALID]: the scheme takes no `key`
+            error[PARAMS_INVALID]: the scheme has no `key`
             hint: give `token`
             more: milepost docs PARAMS_INVALID
         "]],
@@ -900,7 +900,7 @@ fn an_ambiguous_prefix_lists_all_matches() {
         ["show shop", "enable s", "disable shop-", "remove shop --yes", "auth shop", "mock shop"]
     {
         let ran = place.say(&format!("catalog {command}")).ends(6);
-        assert!(ran.err.contains("several catalogs begin with `s"), "{command}: {}", ran.err);
+        assert!(ran.err.contains("several catalog ids start with `s"), "{command}: {}", ran.err);
         assert!(ran.err.contains("`shop-eu`, `shop-us`"), "{command}: {}", ran.err);
     }
     let ran = place.say("catalog diff shop shop.yaml").ends(6);

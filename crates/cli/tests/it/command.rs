@@ -497,7 +497,7 @@ fn each_kind_of_failure_has_its_exit_code() {
         &expect![[r"
             --- 8
             error[AUTH_FAILED]: no credentials for `bearer`
-            hint: name a secret that is kept: `milepost catalog auth shop --scheme bearer --token SECRET`
+            hint: use an existing secret: `milepost catalog auth shop --scheme bearer --token SECRET`
             more: milepost docs AUTH_FAILED
         "]],
     );
@@ -530,7 +530,7 @@ fn an_api_without_an_address_cannot_be_called() {
         &place.say("command run listOrders"),
         &expect![[r"
             --- 7
-            error[BASE_URL_MISSING]: catalog `shop` has no address to send requests to
+            error[BASE_URL_MISSING]: catalog `shop` has no base URL
             hint: import its document again with `--overwrite --base-url https://…`
             more: milepost docs BASE_URL_MISSING
         "]],
@@ -590,7 +590,7 @@ fn providers_and_their_choices() {
         "choices shop orders:create",
         &expect![[r"
             --- 6
-            error[PROVIDER_NOT_FOUND]: `shop orders:create` yields no choices
+            error[PROVIDER_NOT_FOUND]: `shop orders:create` provides no choices
             hint: see `milepost command providers` for those that do
             more: milepost docs PROVIDER_NOT_FOUND
         "]],

@@ -120,7 +120,7 @@ fn a_full_disk_stops_before_the_next_side_effect() {
             break;
         }
         told(&ran, &wanted);
-        assert!(ran.err.contains("make room on the disk"), "{wanted}: {}", ran.err);
+        assert!(ran.err.contains("free some disk space"), "{wanted}: {}", ran.err);
         let after = newest(&place).filter(|after| before.as_ref() != Some(after));
         let Some(run) = after else {
             assert_eq!(server.seen().len(), sent, "{wanted}: nothing is sent for no run");

@@ -54,7 +54,7 @@ fn it_is_too_late_to_answer_and_the_run_goes_on_without() {
     let (place, run) = lapsed();
     for word in ["approve", "reject"] {
         let late = place.run([word, &run]).ends(7);
-        assert!(late.err.contains("the question `ok` lapsed at 20"), "{}", late.err);
+        assert!(late.err.contains("the question `ok` expired at 20"), "{}", late.err);
         assert!(late.err.contains(&format!("`milepost resume {run}`")), "{}", late.err);
         let late = place.run([word, &run, "--step", "ok"]).ends(7);
         assert!(late.err.contains("lapsed"), "{}", late.err);
@@ -85,7 +85,7 @@ fn a_run_whose_time_is_up_asks_nothing() {
         assert_eq!(view["next"], Value::from(&*next), "{view}");
         assert!(view.get("due").is_none(), "nothing is due any more: {view}");
         let message = waiting["message"].as_str().expect("a message");
-        assert!(message.starts_with("the time of this run is up: "), "{message}");
+        assert!(message.starts_with("the deadline of this run has passed: "), "{message}");
         let listed = place.run(["runs", "--json"]).ends(0).json();
         assert_eq!(listed["runs"][0]["waiting"], "lapsed ok");
         if code == 4 {

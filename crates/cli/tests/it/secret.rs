@@ -66,7 +66,7 @@ fn secrets_are_stored_listed_and_removed() {
         &expect![[r"
         --- 6
         error[SECRET_NOT_FOUND]: there is no secret `SHOP_TOKEN`
-        hint: see which there are with `milepost secret list`
+        hint: list them with `milepost secret list`
         more: milepost docs SECRET_NOT_FOUND
     "]],
     );

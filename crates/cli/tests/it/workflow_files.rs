@@ -64,12 +64,15 @@ fn a_concurrent_change_is_not_overwritten() {
         --- 0
     "]],
     );
-    place.types("save new.yaml", &expect![[r"
+    place.types(
+        "save new.yaml",
+        &expect![[r"
         --- 7
         error[WORKFLOW_EXISTS]: workflow `greet` is there already
-        hint: give the version that you have seen (`--expect`, `expected_version`), or say `overwrite`
+        hint: give the version you last saw (`--expect`, `expected_version`), or set `overwrite`
         more: milepost docs WORKFLOW_EXISTS
-    "]]);
+    "]],
+    );
     place.types(&format!("save new.yaml --expect {}", version(OLD)), &expect![[r"
         saved greet 1e1c5498bed2, replacing 5fd409d9a3b2: [ROOT]/home/.config/milepost/workflows/greet.yaml
         --- 0
@@ -123,7 +126,7 @@ fn renamed_and_deleted_workflows_can_be_restored() {
     assert_eq!(place.kept_text("meet.yaml"), NEW.replace("greet", "meet"));
     place.types("delete meet", &expect![[r"
         --- 7
-        error[CONFIRMATION_REQUIRED]: workflow `meet` (`[ROOT]/home/.config/milepost/workflows/meet.yaml`) is deleted; its versions stay and can be restored
+        error[CONFIRMATION_REQUIRED]: this deletes workflow `meet` (`[ROOT]/home/.config/milepost/workflows/meet.yaml`); its versions are kept and can be restored
         hint: repeat it with `--yes` if you mean it
         more: milepost docs CONFIRMATION_REQUIRED
     "]]);
@@ -187,12 +190,15 @@ fn impossible_changes_are_reported() {
             more: milepost docs FILE_NOT_FOUND
         "]],
     );
-    place.types("rename code-review mine", &expect![[r"
+    place.types(
+        "rename code-review mine",
+        &expect![[r"
         --- 7
-        error[WORKFLOW_READ_ONLY]: workflow `code-review` comes from a source that is only read (built-in)
-        hint: save it under this id to have one of your own, which then counts
+        error[WORKFLOW_READ_ONLY]: workflow `code-review` comes from a read-only source (built-in)
+        hint: save your own copy under this id, which then takes precedence
         more: milepost docs WORKFLOW_READ_ONLY
-    "]]);
+    "]],
+    );
     place.types(
         "delete nothing --yes",
         &expect![[r"
@@ -211,12 +217,15 @@ fn impossible_changes_are_reported() {
             more: milepost docs WORKFLOW_NOT_FOUND
         "]],
     );
-    place.types("restore code-review abcd", &expect![[r"
+    place.types(
+        "restore code-review abcd",
+        &expect![[r"
         --- 7
-        error[WORKFLOW_READ_ONLY]: workflow `code-review` comes from a source that is only read (built-in)
-        hint: save it under this id to have one of your own, which then counts
+        error[WORKFLOW_READ_ONLY]: workflow `code-review` comes from a read-only source (built-in)
+        hint: save your own copy under this id, which then takes precedence
         more: milepost docs WORKFLOW_READ_ONLY
-    "]]);
+    "]],
+    );
     place.types("rename ../up down", &expect![[r"
         --- 2
         error[ID_INVALID]: `../up` is not a valid workflow id: lowercase letters, digits, `-` and `_`, at most one `.`, 1 to 64 characters

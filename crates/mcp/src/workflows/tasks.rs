@@ -6,7 +6,7 @@
 use milepost_model::problem::Category;
 use milepost_ops::run::cancel::{self, CancelRun};
 use milepost_ops::run::events::{self, ReadEvents};
-use milepost_ops::run::list::{self, ListRuns, RunSummary};
+use milepost_ops::run::list::{self, ListRuns, ListedRun};
 use milepost_ops::run::status::{self, GetRunStatus};
 use milepost_ops::run::view::{RunStatus, RunView, StepStatus, StepView};
 use milepost_ops::{Caller, Code, Operations, Problem, SilentCaller, rfc3339};
@@ -99,7 +99,7 @@ fn legacy(progress: &TaskProgress, status: RunStatus, started_ms: u64, updated_m
 }
 
 /// The same of a run in a list, which tells nothing of its steps.
-fn listed(run: &RunSummary) -> Value {
+fn listed(run: &ListedRun) -> Value {
     let progress = TaskProgress {
         run: run.run_id.clone(),
         step: None,
@@ -290,7 +290,7 @@ impl Tasks<'_> {
         let request = list::Request { limit, cursor, ..Default::default() };
         let found = self.operations.run::<ListRuns>(&SilentCaller, request).await?;
         let owner = self.principal.as_ref().map(|principal| format!("agent {principal}"));
-        let is_theirs = |run: &&RunSummary| owner.as_ref().is_none_or(|owner| run.actor == *owner);
+        let is_theirs = |run: &&ListedRun| owner.as_ref().is_none_or(|owner| run.actor == *owner);
         let mut page = Map::new();
         page.insert("tasks".into(), found.runs.iter().filter(is_theirs).map(listed).collect());
         if let Some(cursor) = found.next_cursor {

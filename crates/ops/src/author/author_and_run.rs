@@ -65,7 +65,7 @@ async fn author_and_run(writer: &Writer, call: &dyn Caller, request: Request) ->
 /// The prompt for writing a draft.
 async fn task(writer: &Writer, request: &Request) -> Result<String> {
     if request.goal.trim().is_empty() {
-        let hint = "say what the workflow is to achieve";
+        let hint = "say what the workflow should achieve";
         return Err(Problem::new(Code::ParamsInvalid, "`goal` is empty", hint));
     }
     let target = request.target_system.as_deref().unwrap_or_default();

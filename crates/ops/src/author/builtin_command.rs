@@ -96,23 +96,23 @@ fn check(writer: &Writer, with: &Map<String, Value>) -> Result<Value, Failure> {
     let seen = of_document(&document);
     if !seen.valid {
         let message = format!("the workflow does not validate:\n{}", told(&seen.violations));
-        return Err(refuted(message, "correct every finding, then hand in the whole workflow"));
+        return Err(refuted(message, "fix every finding, then submit the whole workflow"));
     }
     let given = values(with);
     let secret = document.workflow.as_ref().and_then(|own| reject_secrets::first(own, &given));
     if let Some(name) = secret {
-        let message = format!("`{name}` was given in the open, so it cannot be a secret input");
-        let hint = "leave `secret` out, or call the input something else";
+        let message = format!("`{name}` was given in plain text, so it cannot be a secret input");
+        let hint = "omit `secret`, or give the input another name";
         return Err(refuted(message, hint));
     }
     let id = seen.workflow_id.unwrap_or_default();
     if let Some(meant) = text(with, "workflow_id").filter(|meant| *meant != id) {
-        let message = format!("the text is that of `{id}`, not of `{meant}`");
+        let message = format!("the text has the id `{id}`, not `{meant}`");
         return Err(refuted(message, "keep the id of the workflow"));
     }
     if text(with, "workflow_id").is_none() && writer.reader.workflow(&id).is_ok() {
-        let message = format!("there is a workflow `{id}` already");
-        return Err(refuted(message, "give the new one another id"));
+        let message = format!("workflow `{id}` already exists");
+        return Err(refuted(message, "give the new one a different id"));
     }
     Ok(json!({"valid": true, "workflow_id": id}))
 }
@@ -171,5 +171,5 @@ async fn ready(writer: &Writer, with: &Map<String, Value>) -> Result<Value, Fail
     }
     let lines: Vec<String> =
         seen.violations.iter().map(|one| format!("- `{}`: {}", one.path, one.message)).collect();
-    Err(refuted(format!("the inputs will not do:\n{}", lines.join("\n")), "give every value"))
+    Err(refuted(format!("the inputs are not valid:\n{}", lines.join("\n")), "give every value"))
 }

@@ -125,7 +125,7 @@ impl Orchestration {
         json!({
             "id": DRAFT,
             "title": "Write the workflow",
-            "prompt": "${{ inputs.task }}\n\nHand it in as `{\"manifest\": \"<the whole text>\"}`.",
+            "prompt": "${{ inputs.task }}\n\nSubmit it as `{\"manifest\": \"<the whole text>\"}`.",
             "output_schema": {
                 "type": "object",
                 "required": ["manifest"],
@@ -150,11 +150,11 @@ impl Orchestration {
     }
 }
 
-const LACKING: &str = "The run of the workflow lacks values:
+const LACKING: &str = "The workflow still needs these values:
 ${{ json(steps.resolve.output.missing) }}
 
-Ask the user for what you do not know, and never for a secret. Hand them in as an object, by the \
-name of the input.";
+Ask the user for what you do not know, and never for a secret. Submit them as an object, keyed by \
+input name.";
 const SAVED: &str = "${{ steps.save.output.workflow_id }}";
 
 /// The steps that resolve the inputs of a workflow and run it.
@@ -168,13 +168,13 @@ fn run(workflow: &str) -> [Value; 3] {
     [
         json!({
             "id": "resolve",
-            "title": "See what the run needs",
+            "title": "Check which inputs are missing",
             "run": "milepost workflow:inputs",
             "with": given,
         }),
         json!({
             "id": INPUTS,
-            "title": "Give what the run needs",
+            "title": "Supply the missing inputs",
             "if": "size(steps.resolve.output.missing) > 0",
             "prompt": LACKING,
             "output_schema": {"type": "object"},
@@ -183,7 +183,7 @@ fn run(workflow: &str) -> [Value; 3] {
                 "run": "milepost workflow:ready",
                 "with": with("${{ steps.self.output }}"),
                 "check": "output.ready",
-                "message": "The workflow takes them",
+                "message": "The workflow accepts them",
             }],
         }),
         json!({

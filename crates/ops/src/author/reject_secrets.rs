@@ -39,7 +39,7 @@ fn of_document(document: &Document, inputs: &Map<String, Value>) -> Result<()> {
         return Ok(());
     }
     let message = "the workflow is not valid and may have secret inputs, so it takes no `inputs`";
-    let hint = "leave `inputs` out: what is missing is asked for once the workflow is valid";
+    let hint = "omit `inputs`: missing values are requested once the workflow is valid";
     Err(Problem::new(Code::ParamsInvalid, message, hint))
 }
 
@@ -58,14 +58,15 @@ pub(super) fn among<'w>(workflow: &'w Workflow, names: &[&str]) -> Vec<&'w str> 
 }
 
 fn refused(name: &str) -> Problem {
-    let message = format!("`{name}` is a secret input, and what an orchestration is given is kept");
+    let message =
+        format!("`{name}` is a secret input, and the inputs of an orchestration are recorded");
     Problem::new(Code::ParamsInvalid, message, how()).context("input", name)
 }
 
 /// The problem for a workflow that cannot run without a secret.
 pub(super) fn lacking(names: &[&str]) -> Problem {
     let names = names.join("`, `");
-    let message = format!("`{names}` of the workflow is secret, and is not given to a task");
+    let message = format!("the workflow needs the secret `{names}`, which a task cannot take");
     Problem::new(Code::InputInvalid, message, how())
 }
 

@@ -105,7 +105,7 @@ async fn failed(writer: &Writer, run: &str) -> Result<Broken> {
         };
     }
     Broken::before_it_ran(writer, &snapshot.state, failure)
-        .ok_or_else(|| gone(&run, "the workflow that it was to run is gone"))
+        .ok_or_else(|| gone(&run, "the workflow that it should have run no longer exists"))
 }
 
 fn gone(run: &RunId, reason: &str) -> Problem {
@@ -119,7 +119,7 @@ impl Broken {
         let hash = Digest::parse(&state.head.text_hash);
         let hash = hash.ok_or_else(|| gone(run, "its text has no hash"))?;
         let text = writer.reader.ports.journal.text(hash).await.or_problem()?;
-        let text = text.ok_or_else(|| gone(run, "its text is gone"))?;
+        let text = text.ok_or_else(|| gone(run, "its text is missing"))?;
         Ok(Broken { text, why: why(failure), inputs: plain(state) })
     }
 
@@ -141,7 +141,7 @@ impl Broken {
 
 fn not_failed(run: &RunId) -> Problem {
     let message = format!("run `{run}` has not failed");
-    let hint = "look at it with workflow.status; only what failed is corrected";
+    let hint = "check it with workflow.status; only failed runs can be repaired";
     Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
 }
 

@@ -137,8 +137,12 @@ fn chosen<'r>(
         (None, ..) if !changes => Ok(None),
         (None, Some(only), None) => Ok(Some(only)),
         (None, None, _) => {
-            let hint = "nothing is needed to call it";
-            Err(Problem::new(Code::ParamsInvalid, "the document names no security scheme", hint))
+            let hint = "the API needs no authentication";
+            Err(Problem::new(
+                Code::ParamsInvalid,
+                "the document declares no security schemes",
+                hint,
+            ))
         }
         (None, Some(_), Some(_)) => {
             let hint = format!("say which: {}", suggest::list(schemes.keys().map(String::as_str)));
@@ -177,12 +181,12 @@ fn names_of_secrets(writer: &Writer, said: &CatalogCredential) -> Result<()> {
         let known = kept.iter().any(|entry| entry.name.as_str() == name);
         let plain = name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
         if !known && (!plain || name.len() > 40) {
-            let message = "there is no secret of this name, and it does not look like a name";
+            let message = "there is no secret with this name, and it does not look like a name";
             let hint = Hint::text(
                 "give the NAME of a secret, such as SHOP_TOKEN, and set its value with ",
             )
             .call(Invocation::of("secret.set"))
-            .then("; if this was the value, change it where it comes from");
+            .then("; if this was the secret itself, rotate it");
             return Err(Problem::new(Code::SecretNotFound, message, hint));
         }
     }
@@ -193,7 +197,7 @@ fn no_scheme(scheme: &str, schemes: &BTreeMap<String, SecurityScheme>) -> Proble
     let names = schemes.keys().map(String::as_str);
     let hint = match suggest::closest(scheme, names.clone()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None if schemes.is_empty() => "the document names none: nothing is needed".to_owned(),
+        None if schemes.is_empty() => "the document declares none, so none is needed".to_owned(),
         None => format!("the document has {}", suggest::list(names)),
     };
     let message = format!("the document has no security scheme `{}`", suggest::excerpt(scheme));
@@ -239,7 +243,7 @@ fn credential(request: &Request, scheme: &SecurityScheme) -> Result<CatalogCrede
                 && (takes.contains(known) || (token && **known == CredentialField::Token))
         };
         let Some(part) = CredentialField::ALL.iter().find(fits) else {
-            let message = format!("the scheme takes no `{}`", suggest::excerpt(part));
+            let message = format!("the scheme has no `{}`", suggest::excerpt(part));
             let hint = format!("give {}", suggest::list(names()));
             return Err(Problem::new(Code::ParamsInvalid, message, hint));
         };
@@ -251,8 +255,8 @@ fn credential(request: &Request, scheme: &SecurityScheme) -> Result<CatalogCrede
         secrets.insert(*part, name);
     }
     if secrets.is_empty() {
-        let hint = format!("say which secret is which: {}", suggest::list(names()));
-        return Err(Problem::new(Code::ParamsInvalid, "no secret was named", hint));
+        let hint = format!("map each part to a secret: {}", suggest::list(names()));
+        return Err(Problem::new(Code::ParamsInvalid, "no secret was given", hint));
     }
     let client_auth = match request.client_auth.as_deref() {
         None => None,
@@ -260,7 +264,7 @@ fn credential(request: &Request, scheme: &SecurityScheme) -> Result<CatalogCrede
         Some("post") => Some(ClientAuth::Post),
         Some(other) => {
             let other = suggest::excerpt(other);
-            let message = format!("`{other}` is not a way to identify a client");
+            let message = format!("`{other}` is not a client authentication method");
             return Err(Problem::new(Code::ParamsInvalid, message, "use `basic` or `post`"));
         }
     };

@@ -2,10 +2,10 @@
 
 use milepost_catalog::diff::{CatalogDiff as Compared, DiffSide};
 
-use super::plan::{ImportPlan, ImportRequest};
-use super::{DocumentRemark, remarks};
+use super::plan::ImportPlan;
+use super::{DocumentRemark, import, remarks};
 use crate::prelude::*;
-use crate::source::{DocumentSource, SourceType};
+use crate::source::SourceType;
 
 /// A catalog and a newer document.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -38,7 +38,7 @@ pub struct Response {
     /// Removed commands.
     pub removed: Vec<DiffedCommand>,
     /// Commands whose arguments or responses change.
-    pub changed: Vec<CommandChange>,
+    pub changed: Vec<ChangedCommand>,
     /// Oddities of the newer document.
     pub warnings: Vec<DocumentRemark>,
 }
@@ -55,7 +55,7 @@ pub struct DiffedCommand {
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct CommandChange {
+pub struct ChangedCommand {
     /// `group name`.
     pub command: String,
     /// What changed.
@@ -76,19 +76,17 @@ operation! {
 async fn diff_catalog(reader: &Reader, call: &dyn Caller, request: Request) -> Result<Response> {
     let record = reader.shelf.record(&request.catalog_id)?;
     let loaded = reader.shelf.load(&record)?;
-    let here = super::list::source_text(&record.source);
-    let asked = ImportRequest {
-        wanted: DocumentSource {
-            source: request.source.as_deref().unwrap_or(&here),
-            source_type: request.source_type,
-            allow_refs: &request.allow_refs,
-            refs_root: request.refs_root.as_deref(),
-        },
-        title: Some(&record.title),
+    let asked = import::Request {
+        source: request.source.unwrap_or_else(|| super::list::source_text(&record.source)),
+        source_type: request.source_type,
+        catalog_title: Some(record.title.clone()),
         // The id determines which command names are kept.
-        vendor: Some(record.id.as_str()),
-        base_url: record.base_url.as_ref().map(|base| base.url.as_str()),
+        vendor: Some(record.id.to_string()),
+        base_url: record.base_url.as_ref().map(|base| base.url.clone()),
+        overwrite: false,
         enabled: record.enabled,
+        allow_refs: request.allow_refs,
+        refs_root: request.refs_root,
     };
     let plan = ImportPlan::of(&asked, reader, call).await?;
     let api = loaded.api()?;
@@ -104,7 +102,7 @@ fn response(id: &str, diff: &Compared, warnings: Vec<DocumentRemark>) -> Respons
         method: row.method.name().to_owned(),
         path: row.path.clone(),
     };
-    let change = |change: &milepost_catalog::diff::CommandChange| CommandChange {
+    let change = |change: &milepost_catalog::diff::CommandChange| ChangedCommand {
         command: format!("{id} {}", change.name),
         details: change.details.clone(),
         breaking: change.breaking,

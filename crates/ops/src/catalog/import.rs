@@ -1,12 +1,12 @@
 //! `catalog.import_openapi`: turns a document into a catalog.
 
-use super::plan::{ImportPlan, ImportRequest};
+use super::plan::ImportPlan;
 use super::{DocumentRemark, remarks};
 use crate::prelude::*;
-use crate::source::{DocumentSource, SourceType};
+use crate::source::SourceType;
 
 /// What to import.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// A local path or a URL.
@@ -71,19 +71,7 @@ operation! {
 }
 
 async fn import_open_api(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
-    let asked = ImportRequest {
-        wanted: DocumentSource {
-            source: &request.source,
-            source_type: request.source_type,
-            allow_refs: &request.allow_refs,
-            refs_root: request.refs_root.as_deref(),
-        },
-        title: request.catalog_title.as_deref(),
-        vendor: request.vendor.as_deref(),
-        base_url: request.base_url.as_deref(),
-        enabled: request.enabled,
-    };
-    let plan = ImportPlan::of(&asked, &writer.reader, call).await?;
+    let plan = ImportPlan::of(&request, &writer.reader, call).await?;
     call.progress("writing the catalog");
     let id = plan.record.id.clone();
     let base_url = plan.record.base_url.as_ref().map(|base| base.url.clone());

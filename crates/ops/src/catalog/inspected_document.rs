@@ -38,7 +38,7 @@ impl InspectedDocument {
         let written = bundled.reading.written.take();
         let (api, mut warnings, mut violations) =
             source::api(bundled).map_err(SourceFailure::NotADocument)?;
-        call.progress("looking at every operation");
+        call.progress("reading every operation");
         let mut inspection = Inspection::of(&api);
         let base = ResolvedBaseUrl::of(&api, base_url, url.as_ref());
         warnings.append(&mut inspection.warnings);

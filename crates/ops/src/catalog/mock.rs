@@ -6,9 +6,9 @@ use milepost_mock::{Mock, MockSettings, MockSource};
 use milepost_model::id::CatalogId;
 use milepost_store::catalogs::CatalogRecord;
 
-use super::plan::{ImportPlan, ImportRequest};
+use super::import;
+use super::plan::ImportPlan;
 use crate::prelude::*;
-use crate::source::DocumentSource;
 
 pub struct MockedApi {
     /// The name of the API.
@@ -36,12 +36,10 @@ pub async fn open(
     if let Ok(Some(record)) = shelf.exact(which) {
         return of_catalog(reader, &record, settings);
     }
-    let wanted =
-        DocumentSource { source: which, source_type: None, allow_refs: &[], refs_root: None };
     // The URL of the real API is irrelevant, and a document may lack one.
-    let base_url = Some("http://localhost");
-    let asked =
-        ImportRequest { wanted, title: None, vendor: Some("mock"), base_url, enabled: true };
+    let base_url = Some("http://localhost".to_owned());
+    let (source, vendor) = (which.to_owned(), Some("mock".to_owned()));
+    let asked = import::Request { source, vendor, base_url, ..import::Request::default() };
     let plan = match ImportPlan::of(&asked, reader, call).await {
         // A valid id that is not a file was meant to be a catalog.
         Err(problem) if problem.code == Code::FileNotFound && CatalogId::parse(which).is_ok() => {

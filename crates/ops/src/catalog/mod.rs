@@ -46,6 +46,6 @@ pub(crate) fn which<'a>(id: Option<&'a str>, title: Option<&'a str>) -> Result<&
     id.or(title).ok_or_else(|| {
         let list = Invocation::of("catalog.list");
         let hint = Hint::text("give `catalog_id` or `catalog_title`: ").call(list);
-        Problem::new(Code::ParamsInvalid, "no catalog was named", hint.then(" shows them"))
+        Problem::new(Code::ParamsInvalid, "no catalog was given", hint.then(" shows them"))
     })
 }

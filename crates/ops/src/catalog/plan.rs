@@ -9,19 +9,11 @@ use milepost_model::problem::Argument;
 use milepost_store::catalogs::{BaseUrl, CatalogRecord, CatalogSource, GivenBy};
 use milepost_syntax::source::Format;
 
+use super::import;
 use super::inspected_document::InspectedDocument;
 use crate::catalog_cache::CommandTable;
 use crate::prelude::*;
 use crate::source::{DocumentSource, SourceFailure};
-
-#[derive(Debug, Clone)]
-pub(crate) struct ImportRequest<'a> {
-    pub(crate) wanted: DocumentSource<'a>,
-    pub(crate) title: Option<&'a str>,
-    pub(crate) vendor: Option<&'a str>,
-    pub(crate) base_url: Option<&'a str>,
-    pub(crate) enabled: bool,
-}
 
 /// An import that can be carried out.
 #[derive(Debug)]
@@ -38,19 +30,26 @@ pub(crate) struct ImportPlan {
 impl ImportPlan {
     /// Reads, checks and names everything; writes nothing.
     pub(crate) async fn of(
-        asked: &ImportRequest<'_>,
+        asked: &import::Request,
         reader: &Reader,
         call: &dyn Caller,
     ) -> Result<ImportPlan> {
-        let look = InspectedDocument::at(&asked.wanted, asked.base_url, reader, call).await;
+        let document = DocumentSource {
+            source: &asked.source,
+            source_type: asked.source_type,
+            allow_refs: &asked.allow_refs,
+            refs_root: asked.refs_root.as_deref(),
+        };
+        let base_url = asked.base_url.as_deref();
+        let look = InspectedDocument::at(&document, base_url, reader, call).await;
         let look = look.map_err(|unread| match unread {
             SourceFailure::Problem(problem) => problem,
-            SourceFailure::NotADocument(finding) => invalid(asked.wanted.source, &[finding]),
+            SourceFailure::NotADocument(finding) => invalid(&asked.source, &[finding]),
         })?;
         let InspectedDocument { api, inspection, base, written, origin, mut warnings, violations } =
             look;
         if !violations.is_empty() {
-            return Err(invalid(asked.wanted.source, &violations));
+            return Err(invalid(&asked.source, &violations));
         }
         let id = asked.id(&api)?;
         let format = if written.is_some() { Format::Yaml } else { Format::Json };
@@ -84,22 +83,25 @@ impl ImportPlan {
     }
 }
 
-impl ImportRequest<'_> {
+impl import::Request {
     /// Derives the id from the vendor, or else from a title or the host.
     fn id(&self, api: &Api) -> Result<CatalogId> {
         let host = api.servers().into_iter().find_map(|server| {
             let url = url::Url::parse(&server.url).ok()?;
             url.host_str().map(str::to_owned)
         });
-        let said =
-            [self.vendor.map(str::to_owned), self.title.map(str::to_owned), api.title(), host];
+        let said = [self.vendor.clone(), self.catalog_title.clone(), api.title(), host];
         let mut ids = said.into_iter().flatten().filter_map(|text| id_of(&text));
         ids.next().ok_or_else(|| {
             let hint = Hint::text("say what to call it: ")
                 .argument("catalog_title")
                 .then(" or ")
                 .argument("vendor");
-            Problem::new(Code::ParamsInvalid, "the document has no title to name it by", hint)
+            Problem::new(
+                Code::ParamsInvalid,
+                "the document has no title to derive a name from",
+                hint,
+            )
         })
     }
 
@@ -110,11 +112,11 @@ impl ImportRequest<'_> {
         origin: CatalogSource,
         format: Format,
     ) -> CatalogRecord {
-        let title =
-            self.title.map(|title| text::line(title, 200)).filter(|title| !title.is_empty());
+        let title = self.catalog_title.as_ref().map(|title| text::line(title, 200));
+        let title = title.filter(|title| !title.is_empty());
         let title = title.or_else(|| api.title()).unwrap_or_else(|| id.to_string());
         let mut record = CatalogRecord::new(id, title, origin, format);
-        record.vendor = self.vendor.map(|vendor| text::line(vendor, 200));
+        record.vendor = self.vendor.as_ref().map(|vendor| text::line(vendor, 200));
         record.enabled = self.enabled;
         record
     }
@@ -133,11 +135,11 @@ fn id_of(text: &str) -> Option<CatalogId> {
 /// Keeps existing settings of the catalog: names, credentials, a URL set by a person.
 fn carry_over(
     record: &mut CatalogRecord,
-    asked: &ImportRequest<'_>,
+    asked: &import::Request,
     reader: &Reader,
 ) -> Result<Option<DocumentFinding>> {
     let Some(before) = reader.shelf.known(&record.id)? else { return Ok(None) };
-    if asked.title.is_none() {
+    if asked.catalog_title.is_none() {
         record.title.clone_from(&before.title);
     }
     record.names.clone_from(&before.names);
@@ -166,12 +168,15 @@ fn moved(record: &mut CatalogRecord, before: &CatalogRecord) -> Option<DocumentF
     let typed = record.base_url.as_ref().is_some_and(|base| base.by == GivenBy::User);
     let [then, now] = [then, now].map(|origin| origin.unwrap_or_else(|| "nowhere".to_owned()));
     let message = if typed {
-        format!("the credentials of this catalog went to {then} and go to {now} from now on")
+        format!(
+            "the credentials of this catalog were sent to {then}, and will be sent to {now} from \
+             now on"
+        )
     } else {
         record.auth.clear();
         format!(
-            "the document moves the API from {then} to {now}: its credentials are forgotten; \
-             give them again if that is meant"
+            "the document moves the API from {then} to {now}: its credentials were removed; \
+             set them again if this is intended"
         )
     };
     Some(DocumentFinding { path: "/servers".to_owned(), rule: DocumentRule::CREDENTIALS, message })

@@ -1,10 +1,10 @@
 //! `catalog.preview_import`: everything an import would do, without doing it.
 
-use super::plan::{ImportPlan, ImportRequest};
-use super::{DocumentRemark, remarks};
+use super::plan::ImportPlan;
+use super::{DocumentRemark, import, remarks};
 use crate::command::view::{CommandSummary, short};
 use crate::prelude::*;
-use crate::source::{DocumentSource, SourceType};
+use crate::source::SourceType;
 
 /// What to import.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -74,17 +74,16 @@ operation! {
 }
 
 async fn plan_import(reader: &Reader, call: &dyn Caller, request: Request) -> Result<Response> {
-    let asked = ImportRequest {
-        wanted: DocumentSource {
-            source: &request.source,
-            source_type: request.source_type,
-            allow_refs: &request.allow_refs,
-            refs_root: request.refs_root.as_deref(),
-        },
-        title: request.catalog_title.as_deref(),
-        vendor: request.vendor.as_deref(),
-        base_url: request.base_url.as_deref(),
+    let asked = import::Request {
+        source: request.source,
+        source_type: request.source_type,
+        catalog_title: request.catalog_title,
+        vendor: request.vendor,
+        base_url: request.base_url,
+        overwrite: false,
         enabled: true,
+        allow_refs: request.allow_refs,
+        refs_root: request.refs_root,
     };
     let plan = ImportPlan::of(&asked, reader, call).await?;
     let exists = reader.shelf.known(&plan.record.id)?.is_some();

@@ -43,15 +43,15 @@ async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>> {
         let kept = writer.catalogs.kept(&id).ok().flatten();
         if let Some(document) = kept.filter(|_| request.remove_manifest) {
             let path = document.path.display();
-            return Ok(Some(format!("The document `{path}` of a removed catalog is removed.")));
+            return Ok(Some(format!("This removes the document `{path}` of a removed catalog.")));
         }
-        let lost = format!("The record of catalog `{id}`, which cannot be read, is removed.");
+        let lost = format!("This removes the unreadable record of catalog `{id}`.");
         return Ok(Some(lost));
     };
     let (id, count) = (&record.id, record.names.len());
     let document = if request.remove_manifest { " and its document" } else { "" };
     Ok(Some(format!(
-        "Catalog `{id}` ({}) with {count} commands{document} is removed: its settings and \
+        "This removes catalog `{id}` ({}) with {count} commands{document}: its settings and \
          the names of its secrets are lost.",
         record.title,
     )))

@@ -60,7 +60,7 @@ pub(crate) fn body(response: &Response, mask: &Mask, notes: &mut Vec<String>) ->
     let kind = response.header("content-type").unwrap_or_default().to_ascii_lowercase();
     let Ok(text) = std::str::from_utf8(bytes) else {
         return if is_text(&kind) {
-            notes.push("the answer is not UTF-8; letters may be wrong".to_owned());
+            notes.push("the response is not UTF-8; some characters may be wrong".to_owned());
             AnswerBody::Text(mask.text(&latin(bytes)).into_owned())
         } else {
             AnswerBody::Binary(bytes.to_vec())
@@ -70,7 +70,7 @@ pub(crate) fn body(response: &Response, mask: &Mask, notes: &mut Vec<String>) ->
         match json(text, notes) {
             Some(value) => return AnswerBody::Json(mask.json(&value)),
             None if kind.contains("json") => {
-                notes.push("the answer says it is JSON, but it is not".to_owned());
+                notes.push("the response is labeled as JSON but is not valid JSON".to_owned());
             }
             None => {}
         }
@@ -101,8 +101,7 @@ fn json(text: &str, notes: &mut Vec<String>) -> Option<Value> {
     let mut kept = 0;
     let exact = exact(reading.document.root(), &mut kept);
     if kept > 0 {
-        notes
-            .push(format!("{kept} whole numbers are too large to count with; they are texts here"));
+        notes.push(format!("{kept} integers are too large for a number and are returned as text"));
     }
     Some(exact)
 }

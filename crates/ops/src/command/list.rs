@@ -120,7 +120,7 @@ fn method(text: &str) -> Result<Method> {
 
 pub(crate) fn cursor(text: &str) -> Result<usize> {
     text.parse().map_err(|_| {
-        let hint = "use the `next_cursor` of the answer before, or leave it out";
-        Problem::new(Code::ParamsInvalid, "the cursor is not one of ours", hint)
+        let hint = "use `next_cursor` of the previous response, or omit it";
+        Problem::new(Code::ParamsInvalid, "the cursor is not valid", hint)
     })
 }

@@ -166,7 +166,7 @@ async fn run_command(writer: &Writer, call: &dyn Caller, request: Request) -> Re
     }
     let timeout = request.timeout_s.unwrap_or(30);
     if !(1..=CALL_TIMEOUT_MAX_S).contains(&timeout) {
-        let message = format!("a call cannot have {timeout} seconds");
+        let message = format!("`timeout_s` cannot be {timeout}");
         let hint = format!("give 1 to {CALL_TIMEOUT_MAX_S} seconds");
         return Err(Problem::new(Code::ParamsInvalid, message, hint));
     }
@@ -176,7 +176,7 @@ async fn run_command(writer: &Writer, call: &dyn Caller, request: Request) -> Re
         Some(Paginate::All(true)) => calling.pages(arguments, timeout, None).await,
         Some(Paginate::Items { max_items: 0 }) => Err(Problem::new(
             Code::ParamsInvalid,
-            "no items were asked for",
+            "`max_items` is 0",
             "give a number of items above 0",
         )),
         Some(Paginate::Items { max_items }) => {
@@ -292,7 +292,7 @@ impl<'a> CommandCall<'a> {
                 return Some(format!("the secret `{name}` is not set: the call would fail"));
             };
             let bound = entry.origin.as_ref().filter(|bound| **bound != origin)?;
-            Some(format!("the secret `{name}` goes to {bound} alone: the call would fail"))
+            Some(format!("the secret `{name}` may only be sent to {bound}: the call would fail"))
         });
         Ok(told.collect())
     }
@@ -335,7 +335,7 @@ impl<'a> CommandCall<'a> {
             let found = at.and_then(|at| body.pointer(&at)?.as_array().cloned());
             let Some(found) = found else {
                 response.body = Some(body);
-                response.notes.push("the answer holds no list".to_owned().into());
+                response.notes.push("the response contains no list".to_owned().into());
                 return Ok(response);
             };
             let wanted = walk.wanted();
@@ -358,7 +358,7 @@ impl<'a> CommandCall<'a> {
                 }
             };
             if !is_said && pages == 1 {
-                let note = "neither the document nor the answer says how this list pages";
+                let note = "neither the document nor the response describes how this list is paged";
                 response.notes.push(note.to_owned().into());
             }
             response.body = Some(Value::Array(items));
@@ -432,7 +432,7 @@ fn called_as(request: &Outgoing, mask: &Mask) -> RequestView {
 
 /// The problem when a command did not return a list.
 pub(crate) fn no_list(command: &str) -> Problem {
-    let message = format!("`{command}` did not answer with a list");
-    let hint = Hint::text("look at its answer with ").call(Invocation::of("command.run"));
+    let message = format!("`{command}` did not return a list");
+    let hint = Hint::text("inspect its response with ").call(Invocation::of("command.run"));
     Problem::new(Code::UpstreamFailed, message, hint)
 }

@@ -2,20 +2,21 @@
 
 use milepost_store::catalogs::{CatalogRecord, DocumentStanding, UnreadableRecord};
 
-use super::{Check, count, mended_or, or_ok};
+use super::{DoctorCheck, count, mended_or, or_ok};
 use crate::prelude::*;
 
-pub(super) fn checks(writer: &Writer) -> Vec<Check> {
+pub(super) fn checks(writer: &Writer) -> Vec<DoctorCheck> {
     let directory = writer.catalogs.path();
     let listing = match writer.catalogs.list() {
         Ok(listing) => listing,
         Err(error) => {
             let what = problems::of_file(&error).message;
             let fix = "make the directory readable for yourself";
-            return vec![Check::fault("catalog.record", what, fix).at(directory)];
+            return vec![DoctorCheck::fault("catalog.record", what, fix).at(directory)];
         }
     };
-    let mut records: Vec<Check> = listing.unreadable.iter().map(|file| unreadable(file)).collect();
+    let mut records: Vec<DoctorCheck> =
+        listing.unreadable.iter().map(|file| unreadable(file)).collect();
     let mut documents = Vec::new();
     let mut derived = Vec::new();
     for record in &listing.records {
@@ -24,28 +25,28 @@ pub(super) fn checks(writer: &Writer) -> Vec<Check> {
         if let Some(path) = writer.reader.shelf.damaged(record) {
             let fix = mended_or("; otherwise it is rebuilt when needed");
             let what = "derived data of the catalog is damaged";
-            derived.push(Check::warning("catalog.derived", what, fix).at(&path));
+            derived.push(DoctorCheck::warning("catalog.derived", what, fix).at(&path));
         }
     }
     let number = count(listing.records.len(), "catalog");
-    let mut checks = or_ok(records, || Check::ok("catalog.record", number).at(directory));
-    let unchanged = || Check::ok("catalog.document", "all documents are unchanged");
+    let mut checks = or_ok(records, || DoctorCheck::ok("catalog.record", number).at(directory));
+    let unchanged = || DoctorCheck::ok("catalog.document", "all documents are unchanged");
     checks.extend(or_ok(documents, unchanged));
-    checks.extend(or_ok(derived, || Check::ok("catalog.derived", "derived data is intact")));
+    checks.extend(or_ok(derived, || DoctorCheck::ok("catalog.derived", "derived data is intact")));
     checks
 }
 
-fn unreadable(file: &UnreadableRecord) -> Check {
+fn unreadable(file: &UnreadableRecord) -> DoctorCheck {
     let fix = match &file.id {
         Some(id) => Hint::text("correct the file, or remove it with ")
             .call(Invocation::of("catalog.remove").with("catalog_id", id.as_str()))
             .then(" and import again"),
         None => "correct the file".into(),
     };
-    Check::fault("catalog.record", file.fault.to_string(), fix).at(&file.path)
+    DoctorCheck::fault("catalog.record", file.fault.to_string(), fix).at(&file.path)
 }
 
-fn unknown_keys(writer: &Writer, record: &CatalogRecord) -> Vec<Check> {
+fn unknown_keys(writer: &Writer, record: &CatalogRecord) -> Vec<DoctorCheck> {
     let path = writer.catalogs.record_path(&record.id);
     let unknown = record.warnings.iter().map(|unknown| {
         let fix = match unknown.meant {
@@ -53,12 +54,12 @@ fn unknown_keys(writer: &Writer, record: &CatalogRecord) -> Vec<Check> {
             None => "remove it".to_owned(),
         };
         let what = format!("{}: unknown key `{}`", unknown.at, unknown.key);
-        Check::warning("catalog.record", what, fix).at(&path)
+        DoctorCheck::warning("catalog.record", what, fix).at(&path)
     });
     unknown.collect()
 }
 
-fn document(writer: &Writer, record: &CatalogRecord) -> Option<Check> {
+fn document(writer: &Writer, record: &CatalogRecord) -> Option<DoctorCheck> {
     const ID: &str = "catalog.document";
     let (id, source) = (&record.id, &record.source);
     let again = Invocation::of("catalog.import_openapi").with("source", source.to_string());
@@ -67,17 +68,17 @@ fn document(writer: &Writer, record: &CatalogRecord) -> Option<Check> {
         DocumentStanding::Same => return None,
         DocumentStanding::Edited => {
             let what = format!("the document of `{id}` was changed after the import");
-            Check::warning(ID, what, again.then(", or leave it if that was intended"))
+            DoctorCheck::warning(ID, what, again.then(", or leave it if that was intended"))
         }
         DocumentStanding::Unfinished => {
             let what = format!("an import of `{id}` was interrupted");
-            Check::warning(ID, what, mended_or("; otherwise the next use completes it"))
+            DoctorCheck::warning(ID, what, mended_or("; otherwise the next use completes it"))
         }
         DocumentStanding::Missing => {
-            Check::fault(ID, format!("the document of `{id}` is missing"), again)
+            DoctorCheck::fault(ID, format!("the document of `{id}` is missing"), again)
         }
         DocumentStanding::Unreadable(error) => {
-            Check::fault(ID, problems::of_file(&error).message, again)
+            DoctorCheck::fault(ID, problems::of_file(&error).message, again)
         }
     };
     Some(check.at(&writer.catalogs.document_path(id, record.format)))

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Check, or_ok};
+use super::{DoctorCheck, or_ok};
 use crate::prelude::*;
 
 /// The configuration file of a client. The code that installs into clients finds and reads these
@@ -19,7 +19,7 @@ pub struct ClientFile {
     pub content: Result<Option<Value>, &'static str>,
 }
 
-pub(super) fn checks(writer: &Writer, files: &[ClientFile]) -> Vec<Check> {
+pub(super) fn checks(writer: &Writer, files: &[ClientFile]) -> Vec<DoctorCheck> {
     let mut found = Vec::new();
     let mut servers = 0;
     for file in files {
@@ -34,14 +34,17 @@ pub(super) fn checks(writer: &Writer, files: &[ClientFile]) -> Vec<Check> {
             Err(what) => {
                 let fix = format!("correct it; {} may not be able to read it either", file.client);
                 let what = format!("the file of {} {what}", file.client);
-                found.push(Check::warning("client", what, fix).at(&file.path));
+                found.push(DoctorCheck::warning("client", what, fix).at(&file.path));
             }
         }
     }
     or_ok(found, || match servers {
-        0 => Check::ok("client", "no MCP client is set up to start this program"),
-        1 => Check::ok("client", "what an MCP client starts exists"),
-        _ => Check::ok("client", format!("what {servers} MCP clients start exists")),
+        0 => DoctorCheck::ok("client", "no MCP client is set up to start this program"),
+        1 => DoctorCheck::ok("client", "the program that an MCP client starts exists"),
+        _ => DoctorCheck::ok(
+            "client",
+            format!("the programs that {servers} MCP clients start exist"),
+        ),
     })
 }
 
@@ -69,14 +72,14 @@ fn gather(value: &Value, key: &str, depth: usize, servers: &mut Vec<Server>) {
     }
 }
 
-fn check(writer: &Writer, file: &ClientFile, server: &Server) -> Option<Check> {
+fn check(writer: &Writer, file: &ClientFile, server: &Server) -> Option<DoctorCheck> {
     if is_there(writer, &server.command) {
         return None;
     }
     let (client, Server { name, command }) = (file.client, server);
     let what = format!("{client} starts `{command}` for `{name}`, which does not exist");
     let fix = "write the full path of this program there, as `program` above shows it";
-    Some(Check::fault("client", what, fix).at(&file.path))
+    Some(DoctorCheck::fault("client", what, fix).at(&file.path))
 }
 
 /// Whether a client can find a program: by its path, or in `PATH`.

@@ -8,7 +8,7 @@ use milepost_model::id::RunId;
 use milepost_store::FileError;
 use milepost_store::runs::{self, Examination, FILE, RunsError, RunsReader};
 
-use super::{Check, access, backup, count, mended_or, mending, or_ok};
+use super::{DoctorCheck, access, backup, count, mended_or, mending, or_ok};
 use crate::prelude::*;
 use crate::run::next_action::resume;
 
@@ -18,7 +18,7 @@ fn restore() -> Hint {
         .then(" made")
 }
 
-pub(super) fn checks(writer: &Writer) -> Vec<Check> {
+pub(super) fn checks(writer: &Writer) -> Vec<DoctorCheck> {
     let data = &*writer.reader.locations.data;
     let database = data.join(FILE);
     let opened = RunsReader::open(data)
@@ -31,66 +31,70 @@ pub(super) fn checks(writer: &Writer) -> Vec<Check> {
                 return gone;
             }
             let what = if database.exists() { "empty" } else { "no runs yet" };
-            vec![Check::ok("journal.database", what).at(&database)]
+            vec![DoctorCheck::ok("journal.database", what).at(&database)]
         }
         Ok(Some(found)) => examined(&found, data, &database),
     }
 }
 
-fn unusable(error: &RunsError, data: &Path, database: &Path) -> Check {
+fn unusable(error: &RunsError, data: &Path, database: &Path) -> DoctorCheck {
     let key = data.join("chain.key");
     match error {
         RunsError::KeyMissing { .. } => {
             let fix = backup("put `chain.key` back from", ": without it no run can be verified");
-            Check::fault("journal.key", "the key of the runs is missing", fix).at(&key)
+            DoctorCheck::fault("journal.key", "the key of the runs is missing", fix).at(&key)
         }
         RunsError::WrongKey { .. } => {
             let what = "the runs were written with another key";
             let fix = backup("put `chain.key` back from", "");
-            Check::fault("journal.key", what, fix).at(&key)
+            DoctorCheck::fault("journal.key", what, fix).at(&key)
         }
         RunsError::KeyExposed { mode, .. } => {
             let what = format!("other users can read the key of the runs (mode {mode:03o})");
             let fix = mended_or(&format!(", or `chmod 600 {}`", key.display()));
-            Check::fault("journal.key", what, fix).at(&key)
+            DoctorCheck::fault("journal.key", what, fix).at(&key)
         }
         RunsError::Journal(JournalError::Newer { found, known, .. }) => {
             let what = format!("it has version {found}; this program supports up to {known}");
             let fix = "install the version of Milepost that wrote it, or a later one";
-            Check::fault("journal.version", what, fix).at(database)
+            DoctorCheck::fault("journal.version", what, fix).at(database)
         }
         RunsError::Journal(JournalError::Full) => {
-            Check::fault("journal.database", error.to_string(), "free some disk space").at(data)
+            DoctorCheck::fault("journal.database", error.to_string(), "free some disk space")
+                .at(data)
         }
         error if error.is_damage() => {
-            Check::fault("journal.database", error.to_string(), restore()).at(database)
+            DoctorCheck::fault("journal.database", error.to_string(), restore()).at(database)
         }
         // Runs that are inaccessible may be intact: restoring a backup would lose the newest ones.
         RunsError::File(FileError::Io { path, .. } | FileError::NotRegular { path }) => {
             let id = if *path == key { "journal.key" } else { "journal.database" };
-            Check::fault(id, error.to_string(), access(path)).at(path)
+            DoctorCheck::fault(id, error.to_string(), access(path)).at(path)
         }
-        error => Check::fault("journal.database", error.to_string(), access(database)).at(database),
+        error => {
+            DoctorCheck::fault("journal.database", error.to_string(), access(database)).at(database)
+        }
     }
 }
 
-fn examined(found: &Examination, data: &Path, database: &Path) -> Vec<Check> {
+fn examined(found: &Examination, data: &Path, database: &Path) -> Vec<DoctorCheck> {
     let report = &found.report;
-    let key = Check::ok("journal.key", "key matches the database; readable only by its owner");
+    let key =
+        DoctorCheck::ok("journal.key", "key matches the database; readable only by its owner");
     let mut checks = vec![key.at(&data.join("chain.key"))];
     if let Some(first) = report.file.first() {
         let more = report.file.len();
         let what = format!("the file is damaged in {}: {first}", count(more, "place"));
-        checks.push(Check::fault("journal.database", what, restore()).at(database));
+        checks.push(DoctorCheck::fault("journal.database", what, restore()).at(database));
         return checks;
     }
     let (runs, events) = (report.runs as usize, report.events as usize);
     let what = format!("intact: {}, {}", count(runs, "run"), count(events, "event"));
-    checks.push(Check::ok("journal.database", what).at(database));
+    checks.push(DoctorCheck::ok("journal.database", what).at(database));
     let log = data.join(format!("{FILE}-wal"));
     if let Ok(metadata) = std::fs::metadata(&log) {
         let what = format!("write-ahead log: {} bytes pending", metadata.len());
-        checks.push(Check::ok("journal.log", what).at(&log));
+        checks.push(DoctorCheck::ok("journal.log", what).at(&log));
     }
     checks.extend(damaged(found, &log));
     checks.extend(processes(found));
@@ -99,7 +103,7 @@ fn examined(found: &Examination, data: &Path, database: &Path) -> Vec<Check> {
 }
 
 /// Runs that lost their last events along with part of the log.
-fn behind(found: &[(RunId, u64)], log: &Path) -> Vec<Check> {
+fn behind(found: &[(RunId, u64)], log: &Path) -> Vec<DoctorCheck> {
     let runs = found.iter().take(limits::DOCTOR_RUNS).map(|(run, seq)| {
         let log = log.display();
         let what = match seq {
@@ -108,12 +112,12 @@ fn behind(found: &[(RunId, u64)], log: &Path) -> Vec<Check> {
         };
         let before = "it is quarantined and sends nothing more: check with its API what it did \
                       last and start a new run for the rest, or look at";
-        of_run(Check::fault("journal.runs", what, backup(before, "")), run.as_str())
+        of_run(DoctorCheck::fault("journal.runs", what, backup(before, "")), run.as_str())
     });
     runs.collect()
 }
 
-fn damaged(found: &Examination, log: &Path) -> Vec<Check> {
+fn damaged(found: &Examination, log: &Path) -> Vec<DoctorCheck> {
     let report = &found.report;
     let mut checks = behind(&found.behind, log);
     for (run, seq) in report.corrupt.iter().take(limits::DOCTOR_RUNS) {
@@ -123,23 +127,23 @@ fn damaged(found: &Examination, log: &Path) -> Vec<Check> {
         };
         let before = "the other runs are not affected; for this one, look at";
         let fix = backup(before, ", or start it again");
-        checks.push(of_run(Check::fault("journal.runs", what, fix), run.as_str()));
+        checks.push(of_run(DoctorCheck::fault("journal.runs", what, fix), run.as_str()));
     }
     let corrupt = |run: &RunId| report.corrupt.iter().any(|(other, _)| other == run);
     for run in found.quarantined.iter().filter(|run| !corrupt(run)).take(limits::DOCTOR_RUNS) {
         let fix = backup("start it again, or look at", "");
-        let what = "it was quarantined because its journal is damaged";
-        checks.push(of_run(Check::warning("journal.runs", what, fix), run.as_str()));
+        let what = "it is quarantined because its journal is damaged";
+        checks.push(of_run(DoctorCheck::warning("journal.runs", what, fix), run.as_str()));
     }
     if report.forged > 0 {
         let what = format!("{} to runs were not written by Milepost", report.forged);
         let fix = "nothing: they are ignored; find out who else writes to the database";
-        checks.push(Check::fault("journal.runs", format!("messages: {what}"), fix));
+        checks.push(DoctorCheck::fault("journal.runs", format!("messages: {what}"), fix));
     }
-    or_ok(checks, || Check::ok("journal.runs", "no run is damaged"))
+    or_ok(checks, || DoctorCheck::ok("journal.runs", "no run is damaged"))
 }
 
-fn processes(found: &Examination) -> Vec<Check> {
+fn processes(found: &Examination) -> Vec<DoctorCheck> {
     let left = found.left.iter().take(limits::DOCTOR_RUNS).map(|run| {
         let fix = Hint::text("continue it: ")
             .call(resume(run.as_str()))
@@ -147,28 +151,28 @@ fn processes(found: &Examination) -> Vec<Check> {
             .call(mending())
             .then(" lets other processes do so");
         let what = "it was interrupted: no process drives it";
-        of_run(Check::warning("journal.leases", what, fix), run.as_str())
+        of_run(DoctorCheck::warning("journal.leases", what, fix), run.as_str())
     });
     or_ok(left.collect(), || {
         let what = match found.ended {
             0 => "every open run can continue".to_owned(),
             more => format!("{}; the next run removes them", count(more, "leftover file")),
         };
-        Check::ok("journal.leases", what)
+        DoctorCheck::ok("journal.leases", what)
     })
 }
 
-fn of_run(check: Check, run: &str) -> Check {
-    Check { place: Some(run.to_owned()), ..check }
+fn of_run(check: DoctorCheck, run: &str) -> DoctorCheck {
+    DoctorCheck { place: Some(run.to_owned()), ..check }
 }
 
-fn clock(newest_ms: u64, now_ms: u64) -> Check {
+fn clock(newest_ms: u64, now_ms: u64) -> DoctorCheck {
     if newest_ms <= now_ms.saturating_add(limits::CLOCK_SKEW_MS) {
-        return Check::ok("clock", "not behind the newest run");
+        return DoctorCheck::ok("clock", "not behind the newest run");
     }
     let seconds = (newest_ms - now_ms) / 1_000;
     let what = format!("{} behind the newest run", count(seconds as usize, "second"));
-    Check::warning("clock", what, "correct the clock of this machine")
+    DoctorCheck::warning("clock", what, "correct the clock of this machine")
 }
 
 #[cfg(test)]

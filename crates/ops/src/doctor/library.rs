@@ -4,51 +4,55 @@ use std::path::Path;
 
 use milepost_store::{Listing, SourceKind};
 
-use super::{Check, count, or_ok};
+use super::{DoctorCheck, count, or_ok};
 use crate::prelude::*;
 
-pub(super) fn checks(writer: &Writer) -> Vec<Check> {
+pub(super) fn checks(writer: &Writer) -> Vec<DoctorCheck> {
     let listing = match writer.reader.listing() {
         Ok(listing) => listing,
         Err(problem) => {
             let fix = "make the directory readable for yourself";
-            return vec![Check::fault("workflow.invalid", problem.message, fix)];
+            return vec![DoctorCheck::fault("workflow.invalid", problem.message, fix)];
         }
     };
     let mut checks = or_ok(invalid(&listing), || {
         let number = count(listing.items.len(), "workflow");
-        Check::ok("workflow.invalid", format!("{number}, all valid"))
+        DoctorCheck::ok("workflow.invalid", format!("{number}, all valid"))
     });
     checks.extend(or_ok(shadowed(&listing), || {
-        Check::ok("workflow.shadowed", "no workflow hides another")
+        DoctorCheck::ok("workflow.shadowed", "no workflow hides another")
     }));
     checks
 }
 
-fn invalid(listing: &Listing) -> Vec<Check> {
+fn invalid(listing: &Listing) -> Vec<DoctorCheck> {
     let some = listing.invalid.iter().take(limits::DOCTOR_FILES).map(|file| {
         let path = file.path.display();
         let validate = Invocation::of("workflow.validate").with("path", path.to_string());
         let fix = Hint::default().call(validate).then(" shows every error and its fix");
-        Check::fault("workflow.invalid", file.reason.clone(), fix).at(&file.path)
+        DoctorCheck::fault("workflow.invalid", file.reason.clone(), fix).at(&file.path)
     });
-    let mut checks: Vec<Check> = some.collect();
+    let mut checks: Vec<DoctorCheck> = some.collect();
     let more = listing.invalid.len().checked_sub(limits::DOCTOR_FILES);
     if let Some(more) = more.filter(|more| *more > 0) {
         let what = format!("{more} more files are not valid workflows");
         let fix = Hint::text("see ").call(Invocation::of("workflow.list"));
-        checks.push(Check::fault("workflow.invalid", what, fix));
+        checks.push(DoctorCheck::fault("workflow.invalid", what, fix));
     }
     checks.extend(listing.sources.iter().filter(|source| source.cut).map(|source| {
         let path = source.path.as_deref().unwrap_or(Path::new(""));
         let what = "it has too many files: some were not checked";
-        Check::warning("workflow.invalid", what, "move files that are not workflows elsewhere")
-            .at(path)
+        DoctorCheck::warning(
+            "workflow.invalid",
+            what,
+            "move files that are not workflows elsewhere",
+        )
+        .at(path)
     }));
     checks
 }
 
-fn shadowed(listing: &Listing) -> Vec<Check> {
+fn shadowed(listing: &Listing) -> Vec<DoctorCheck> {
     // Built-in workflows are overridden on purpose.
     let sources = listing.sources.iter().filter(|source| source.kind != SourceKind::BuiltIn);
     let hidden = sources.flat_map(|source| {
@@ -57,7 +61,7 @@ fn shadowed(listing: &Listing) -> Vec<Check> {
             let fix = Hint::text("give one of them another id, or remove it: ")
                 .call(Invocation::of("workflow.sources"));
             let path = source.path.as_deref().unwrap_or(Path::new(""));
-            Check::warning("workflow.shadowed", what, fix).at(path)
+            DoctorCheck::warning("workflow.shadowed", what, fix).at(path)
         })
     });
     hidden.collect()

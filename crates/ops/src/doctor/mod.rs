@@ -20,7 +20,7 @@ pub use clients::ClientFile;
 /// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum CheckState {
     /// All is well.
     Ok,
     /// Nothing is broken yet, or nothing essential.
@@ -29,24 +29,24 @@ pub enum State {
     Fault,
 }
 
-impl State {
+impl CheckState {
     /// The name of the state.
     pub fn name(self) -> &'static str {
         match self {
-            State::Ok => "ok",
-            State::Warning => "warning",
-            State::Fault => "fault",
+            CheckState::Ok => "ok",
+            CheckState::Warning => "warning",
+            CheckState::Fault => "fault",
         }
     }
 }
 
 /// The result of checking one thing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Check {
+pub struct DoctorCheck {
     /// The kind of check; stable across versions.
     pub id: &'static str,
     /// The result.
-    pub state: State,
+    pub state: CheckState,
     /// What was found.
     pub what: String,
     /// The file, directory or run.
@@ -58,7 +58,7 @@ pub struct Check {
 
 /// The results of all checks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct DoctorReport {
     /// The version of this program.
     pub version: &'static str,
     /// The number of faults.
@@ -66,34 +66,42 @@ pub struct Report {
     /// The number of warnings.
     pub warnings: usize,
     /// The checks, in order of dependency.
-    pub checks: Vec<Check>,
+    pub checks: Vec<DoctorCheck>,
     /// What was fixed before checking.
     pub mended: Vec<String>,
     /// What could not be fixed, and why.
     pub not_mended: Vec<String>,
 }
 
-impl Check {
+impl DoctorCheck {
     /// Whether `doctor --fix` can fix it, according to its fix.
     pub fn is_mendable(&self) -> bool {
         let mending = mending();
         self.fix.as_ref().is_some_and(|fix| fix.calls().any(|call| *call == mending))
     }
 
-    fn ok(id: &'static str, what: impl Into<String>) -> Check {
-        Check { id, state: State::Ok, what: what.into(), place: None, fix: None }
+    fn ok(id: &'static str, what: impl Into<String>) -> DoctorCheck {
+        DoctorCheck { id, state: CheckState::Ok, what: what.into(), place: None, fix: None }
     }
 
-    fn warning(id: &'static str, what: impl Into<String>, fix: impl Into<Hint>) -> Check {
-        Check { state: State::Warning, fix: Some(Worded(fix.into())), ..Check::ok(id, what) }
+    fn warning(id: &'static str, what: impl Into<String>, fix: impl Into<Hint>) -> DoctorCheck {
+        DoctorCheck {
+            state: CheckState::Warning,
+            fix: Some(Worded(fix.into())),
+            ..DoctorCheck::ok(id, what)
+        }
     }
 
-    fn fault(id: &'static str, what: impl Into<String>, fix: impl Into<Hint>) -> Check {
-        Check { state: State::Fault, fix: Some(Worded(fix.into())), ..Check::ok(id, what) }
+    fn fault(id: &'static str, what: impl Into<String>, fix: impl Into<Hint>) -> DoctorCheck {
+        DoctorCheck {
+            state: CheckState::Fault,
+            fix: Some(Worded(fix.into())),
+            ..DoctorCheck::ok(id, what)
+        }
     }
 
-    fn at(self, path: &Path) -> Check {
-        Check { place: Some(path.display().to_string()), ..self }
+    fn at(self, path: &Path) -> DoctorCheck {
+        DoctorCheck { place: Some(path.display().to_string()), ..self }
     }
 }
 
@@ -121,12 +129,12 @@ pub fn examine(
     program: Option<PathBuf>,
     files: &[ClientFile],
     mends: bool,
-) -> Report {
+) -> DoctorReport {
     let (mended, not_mended) = if mends { mend::all(writer) } else { (Vec::new(), Vec::new()) };
     let version = env!("CARGO_PKG_VERSION");
-    let mut checks = vec![Check {
+    let mut checks = vec![DoctorCheck {
         place: program.map(|path| path.display().to_string()),
-        ..Check::ok("program", format!("milepost {version}"))
+        ..DoctorCheck::ok("program", format!("milepost {version}"))
     }];
     checks.extend(place::config(writer));
     checks.extend(place::directories(writer));
@@ -139,8 +147,8 @@ pub fn examine(
     checks.extend(library::checks(writer));
     checks.extend(clients::checks(writer, files));
     let count = |state| checks.iter().filter(|check| check.state == state).count();
-    let (faults, warnings) = (count(State::Fault), count(State::Warning));
-    Report { version, faults, warnings, checks, mended, not_mended }
+    let (faults, warnings) = (count(CheckState::Fault), count(CheckState::Warning));
+    DoctorReport { version, faults, warnings, checks, mended, not_mended }
 }
 
 /// How to fix a path that cannot be accessed. Its content may be intact and must be kept.
@@ -148,17 +156,17 @@ fn access(path: &Path) -> String {
     let shown = path.display();
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => {
-            "there is a folder instead of the file: move it away and put the file back".to_owned()
+            "a folder is in the file's place: move it away and restore the file".to_owned()
         }
         _ => format!(
-            "give yourself access again, and remove nothing: `ls -ld {shown}` and its folders show \
+            "restore your access and remove nothing: `ls -ld {shown}` and its folders show \
              who has it; then `chmod u+rw {shown}` or `sudo chown \"$USER\" {shown}`"
         ),
     }
 }
 
 /// The findings, or a single `Ok` check if there are none.
-fn or_ok(found: Vec<Check>, ok: impl FnOnce() -> Check) -> Vec<Check> {
+fn or_ok(found: Vec<DoctorCheck>, ok: impl FnOnce() -> DoctorCheck) -> Vec<DoctorCheck> {
     if found.is_empty() { vec![ok()] } else { found }
 }
 

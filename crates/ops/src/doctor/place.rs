@@ -5,11 +5,11 @@ use std::path::Path;
 use milepost_store::health::{self, DirectoryState, Exposed, Exposure, PrivatePathKind};
 use milepost_store::{Config, ConfigError};
 
-use super::{Check, mended_or, or_ok};
+use super::{DoctorCheck, mended_or, or_ok};
 use crate::prelude::*;
 
 /// Checks every configuration file that may be used here.
-pub(super) fn config(writer: &Writer) -> Vec<Check> {
+pub(super) fn config(writer: &Writer) -> Vec<DoctorCheck> {
     let locations = &writer.reader.locations;
     let home = locations.home.as_deref();
     let project = locations.project.as_ref().map(|folder| folder.join(".milepost/config.toml"));
@@ -23,15 +23,15 @@ pub(super) fn config(writer: &Writer) -> Vec<Check> {
         if !chosen.is_file() {
             let fix = "create the file, or unset `REGISTRY_CONFIG_PATH`";
             let what = "`REGISTRY_CONFIG_PATH` names a file that does not exist";
-            checks.push(Check::warning("config.chosen", what, fix).at(chosen));
+            checks.push(DoctorCheck::warning("config.chosen", what, fix).at(chosen));
         }
     }
     checks
 }
 
-fn one_config(id: &'static str, path: &Path, home: Option<&Path>) -> Vec<Check> {
+fn one_config(id: &'static str, path: &Path, home: Option<&Path>) -> Vec<DoctorCheck> {
     let config = match Config::read_at(path, home) {
-        Ok(None) => return vec![Check::ok(id, "no file; using defaults").at(path)],
+        Ok(None) => return vec![DoctorCheck::ok(id, "no file; using defaults").at(path)],
         Ok(Some(config)) => config,
         Err(error) => return vec![bad_config(id, &error).at(path)],
     };
@@ -43,27 +43,27 @@ fn one_config(id: &'static str, path: &Path, home: Option<&Path>) -> Vec<Check> 
             }
         };
         let what = format!("{}: unknown key `{}`", unknown.at, unknown.key);
-        Check::warning(id, what, fix).at(path)
+        DoctorCheck::warning(id, what, fix).at(path)
     });
-    or_ok(unknown.collect(), || Check::ok(id, "valid; all keys are known").at(path))
+    or_ok(unknown.collect(), || DoctorCheck::ok(id, "valid; all keys are known").at(path))
 }
 
-fn bad_config(id: &'static str, error: &ConfigError) -> Check {
+fn bad_config(id: &'static str, error: &ConfigError) -> DoctorCheck {
     match error {
         ConfigError::Fault { fault, .. } => {
             let page = Invocation::of("docs").with("topic", "CONFIG_INVALID");
             let fix = Hint::text("correct the file; every key is optional: ").call(page);
-            Check::fault(id, fault.to_string(), fix)
+            DoctorCheck::fault(id, fault.to_string(), fix)
         }
         ConfigError::File(error) => {
             let what = problems::of_file(error).message;
-            Check::fault(id, what, "make the file readable for yourself")
+            DoctorCheck::fault(id, what, "make the file readable for yourself")
         }
     }
 }
 
 /// Checks the directories that Milepost writes to.
-pub(super) fn directories(writer: &Writer) -> Vec<Check> {
+pub(super) fn directories(writer: &Writer) -> Vec<DoctorCheck> {
     let locations = &writer.reader.locations;
     let config = locations.config.parent().unwrap_or(Path::new("."));
     let all = [
@@ -74,13 +74,13 @@ pub(super) fn directories(writer: &Writer) -> Vec<Check> {
     all.into_iter().map(|(id, path)| directory(id, path)).collect()
 }
 
-fn directory(id: &'static str, path: &Path) -> Check {
+fn directory(id: &'static str, path: &Path) -> DoctorCheck {
     let check = match health::directory(path) {
-        DirectoryState::There => Check::ok(id, "usable"),
-        DirectoryState::ToBeMade => Check::ok(id, "does not exist yet; created when needed"),
+        DirectoryState::There => DoctorCheck::ok(id, "usable"),
+        DirectoryState::ToBeMade => DoctorCheck::ok(id, "does not exist yet; created when needed"),
         DirectoryState::ReadOnly => {
             let fix = format!("make it writable for yourself: `chmod u+wx {}`", path.display());
-            Check::fault(id, "it is not writable", fix)
+            DoctorCheck::fault(id, "it is not writable", fix)
         }
         DirectoryState::Blocked { by, why, in_the_way } => {
             let by = by.display();
@@ -90,25 +90,27 @@ fn directory(id: &'static str, path: &Path) -> Check {
                     "give yourself access: `chmod u+rwx {by}`, or `sudo chown \"$USER\" {by}`"
                 ),
             };
-            Check::fault(id, format!("it cannot be used because of `{by}`: {why}"), fix)
+            DoctorCheck::fault(id, format!("it cannot be used because of `{by}`: {why}"), fix)
         }
     };
     check.at(path)
 }
 
 /// Checks that private files are private.
-pub(super) fn modes(writer: &Writer) -> Vec<Check> {
+pub(super) fn modes(writer: &Writer) -> Vec<DoctorCheck> {
     let exposed = health::exposed(&writer.reader.locations);
     let found = exposed.iter().map(mode);
-    or_ok(found.collect(), || Check::ok("mode", "private files are readable only by their owner"))
+    or_ok(found.collect(), || {
+        DoctorCheck::ok("mode", "private files are readable only by their owner")
+    })
 }
 
-fn mode(exposed: &Exposed) -> Check {
+fn mode(exposed: &Exposed) -> DoctorCheck {
     let path = exposed.path.display();
     let (what, fix) = match exposed.exposure {
         Exposure::Foreign => {
-            let fix = format!("give it back: `sudo chown \"$USER\" {path}`");
-            return Check::fault("mode", "it belongs to another user", fix).at(&exposed.path);
+            let fix = format!("take ownership: `sudo chown \"$USER\" {path}`");
+            return DoctorCheck::fault("mode", "it belongs to another user", fix).at(&exposed.path);
         }
         Exposure::Link => (
             "it is a link, and its target may be readable by others".to_owned(),
@@ -129,15 +131,15 @@ fn mode(exposed: &Exposed) -> Check {
         }
     };
     let check = match exposed.kept {
-        PrivatePathKind::File => Check::fault("mode", what, fix),
+        PrivatePathKind::File => DoctorCheck::fault("mode", what, fix),
         // The files in the directory have their own modes.
-        PrivatePathKind::Directory => Check::warning("mode", what, fix),
+        PrivatePathKind::Directory => DoctorCheck::warning("mode", what, fix),
     };
     check.at(&exposed.path)
 }
 
 /// Checks the free disk space.
-pub(super) fn disk(writer: &Writer) -> Vec<Check> {
+pub(super) fn disk(writer: &Writer) -> Vec<DoctorCheck> {
     let locations = &writer.reader.locations;
     let mut all = vec![&*locations.data];
     if !health::same_disk(&locations.cache, &locations.data) {
@@ -156,30 +158,32 @@ fn free(path: &Path) -> Option<u64> {
     health::free_bytes(path)
 }
 
-fn room(bytes: u64) -> Check {
+fn room(bytes: u64) -> DoctorCheck {
     let what = format!("{} MiB free", bytes >> 20);
     let fix = Hint::text("free some disk space; ")
         .call(Invocation::of("runs.purge"))
         .then(" removes ended runs");
     match bytes {
-        ..limits::DISK_FULL_BYTES => Check::fault("disk", what, fix),
-        limits::DISK_FULL_BYTES..limits::DISK_LOW_BYTES => Check::warning("disk", what, fix),
-        _ => Check::ok("disk", what),
+        ..limits::DISK_FULL_BYTES => DoctorCheck::fault("disk", what, fix),
+        limits::DISK_FULL_BYTES..limits::DISK_LOW_BYTES => DoctorCheck::warning("disk", what, fix),
+        _ => DoctorCheck::ok("disk", what),
     }
 }
 
 /// Checks for files left by dead processes, and for held locks.
-pub(super) fn leftovers(writer: &Writer) -> Vec<Check> {
+pub(super) fn leftovers(writer: &Writer) -> Vec<DoctorCheck> {
     let locations = &writer.reader.locations;
     let left = health::leftovers(locations);
     let left = left.iter().map(|path| {
         let what = "a process died while writing this file";
-        Check::warning("leftover", what, mended_or(", or remove it")).at(path)
+        DoctorCheck::warning("leftover", what, mended_or(", or remove it")).at(path)
     });
     let held = health::held_locks(locations);
     let held = held.iter().map(|path| {
-        let fix = "nothing, if it goes away; else end the process that hangs while it writes";
-        Check::warning("lock", "a process holds its lock right now", fix).at(path)
+        let fix = "wait; if the lock stays, stop the process that holds it";
+        DoctorCheck::warning("lock", "a process holds its lock right now", fix).at(path)
     });
-    or_ok(left.chain(held).collect(), || Check::ok("leftover", "no leftover files, no locks held"))
+    or_ok(left.chain(held).collect(), || {
+        DoctorCheck::ok("leftover", "no leftover files, no locks held")
+    })
 }

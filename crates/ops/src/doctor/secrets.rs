@@ -6,15 +6,15 @@ use std::collections::BTreeSet;
 use milepost_store::FileError;
 use milepost_store::secrets::{SecretError, SecretName, Vault};
 
-use super::{Check, access, count, mended_or, or_ok};
+use super::{DoctorCheck, access, count, mended_or, or_ok};
 use crate::prelude::*;
 
-pub(super) fn checks(writer: &Writer) -> Vec<Check> {
+pub(super) fn checks(writer: &Writer) -> Vec<DoctorCheck> {
     // An invalid configuration has already been reported.
     let Ok(vault) = writer.vault() else {
         let what = "the secret store is unknown";
         let fix = "fix the configuration first, or set `secrets.backend` to `file`";
-        return vec![Check::fault("secret.store", what, fix)];
+        return vec![DoctorCheck::fault("secret.store", what, fix)];
     };
     let number = match vault.list() {
         Ok(entries) => entries.len(),
@@ -24,14 +24,14 @@ pub(super) fn checks(writer: &Writer) -> Vec<Check> {
         0 => "no secrets stored".to_owned(),
         number => format!("{}, all readable", count(number, "secret")),
     };
-    let mut checks = vec![Check::ok("secret.store", what)];
+    let mut checks = vec![DoctorCheck::ok("secret.store", what)];
     checks.extend(or_ok(missing(writer, &vault), || {
-        Check::ok("secret.missing", "every secret that a catalog names exists")
+        DoctorCheck::ok("secret.missing", "every secret that a catalog names exists")
     }));
     checks
 }
 
-fn closed(error: &SecretError) -> Check {
+fn closed(error: &SecretError) -> DoctorCheck {
     if let SecretError::File(error) = error {
         return unreachable(error);
     }
@@ -51,28 +51,28 @@ fn closed(error: &SecretError) -> Check {
     };
     match error {
         SecretError::NeedsPassphrase { .. } => {
-            Check::warning("secret.store", error.to_string(), fix)
+            DoctorCheck::warning("secret.store", error.to_string(), fix)
         }
-        _ => Check::fault("secret.store", error.to_string(), fix),
+        _ => DoctorCheck::fault("secret.store", error.to_string(), fix),
     }
 }
 
 /// Secrets that cannot be read may be intact and must not be discarded.
-fn unreachable(error: &FileError) -> Check {
+fn unreachable(error: &FileError) -> DoctorCheck {
     let what = problems::of_file(error).message;
     match error {
         FileError::Io { path, .. } | FileError::NotRegular { path } => {
-            Check::fault("secret.store", what, access(path)).at(path)
+            DoctorCheck::fault("secret.store", what, access(path)).at(path)
         }
         FileError::Outside { path } => {
             let fix = "replace the link with the file itself, and remove nothing else";
-            Check::fault("secret.store", what, fix).at(path)
+            DoctorCheck::fault("secret.store", what, fix).at(path)
         }
-        _ => Check::fault("secret.store", what, "put a copy of the secrets back"),
+        _ => DoctorCheck::fault("secret.store", what, "put a copy of the secrets back"),
     }
 }
 
-fn missing(writer: &Writer, vault: &Vault) -> Vec<Check> {
+fn missing(writer: &Writer, vault: &Vault) -> Vec<DoctorCheck> {
     let listing = writer.catalogs.list().unwrap_or_default();
     let mut found = Vec::new();
     for record in listing.records.iter().filter(|record| record.enabled) {
@@ -87,7 +87,7 @@ fn missing(writer: &Writer, vault: &Vault) -> Vec<Check> {
                 let set = Invocation::of("secret.set").with("name", name);
                 let fix = Hint::text("store it with ").call(set);
                 let path = writer.catalogs.record_path(id);
-                found.push(Check::fault("secret.missing", what, fix).at(&path));
+                found.push(DoctorCheck::fault("secret.missing", what, fix).at(&path));
             }
         }
     }

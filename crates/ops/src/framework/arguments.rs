@@ -93,8 +93,8 @@ impl ArgumentChecker {
         }
         if let Some(escape) = path_escape(arguments) {
             let id = suggest::excerpt(escape);
-            let message = format!("`{id}` is not an id: it would leave the directory");
-            let hint = "use an id as `workflow_list` or `workflow_next` gave it";
+            let message = format!("`{id}` is not an id: it would escape the directory");
+            let hint = "use an id returned by `workflow_list` or `workflow_next`";
             return Err(Problem::new(Code::IdInvalid, message, hint));
         }
         if validator.is_valid(arguments) {
@@ -108,8 +108,8 @@ impl ArgumentChecker {
             // The fault is in the part that was truncated.
             faults.push(Argument {
                 rule: "schema",
-                message: "a list has an element that does not fit, far behind".to_owned(),
-                expected: "elements as the schema says".to_owned(),
+                message: "a late element of a long list is not valid".to_owned(),
+                expected: "elements that match the schema".to_owned(),
                 actual: "another element".to_owned(),
                 ..Argument::default()
             });

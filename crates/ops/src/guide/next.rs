@@ -120,7 +120,7 @@ async fn next_step(reader: &Reader, _: &dyn Caller, request: NextRequest) -> Res
     let workflow = workflow_of(&entry)?;
     let limit = limits::COMPLETED_STEPS;
     if request.completed_steps.len() > limit {
-        let message = format!("more than {limit} completed steps");
+        let message = format!("`completedSteps` has more than {limit} entries");
         let hint = "name each completed step once";
         return Err(Problem::new(Code::StateInvalid, message, hint).context("limit", limit));
     }
@@ -184,7 +184,7 @@ fn waiting(blocked: &[BlockedStep]) -> NextResponse {
     };
     let wanted: Vec<String> = blocked.iter().map(line).collect();
     let mut guidance = told(&format!(
-        "No step is due until the context says more. Set these variables and ask again:\n{}",
+        "No step is due until more of the context is known. Set these variables and ask again:\n{}",
         wanted.join("\n")
     ));
     let conditions = blocked.iter().map(|one| BlockedCondition {

@@ -194,7 +194,8 @@ fn describe(pass: &LoopPass<'_, '_>, key: &str, text: &mut String) {
     if spec.condition.is_none() && pass.total.is_none() {
         let _ = write!(
             text,
-            "\n- This loop goes on until you end it: add `{key}` to completedSteps when it is done."
+            "\n- This loop continues until you end it: add `{key}` to completedSteps when it \
+             is done."
         );
     }
     text.push('\n');

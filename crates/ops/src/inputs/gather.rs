@@ -60,13 +60,12 @@ pub(crate) fn gather(
     reader: &Reader,
     workflow: &Workflow,
     given: &Map<String, Value>,
-    past: &dyn PastRuns,
+    past: &PastRuns,
 ) -> Result<GatheredInputs> {
     let allowed = reader.config()?.env_allow;
     let mut gathered = GatheredInputs::default();
-    let id = &workflow.id.value;
     for (name, input) in &workflow.inputs.0 {
-        let source = InputSource { reader, id, past, allowed: &allowed, name: &name.value, input };
+        let source = InputSource { reader, past, allowed: &allowed, name: &name.value, input };
         // Null means no value, as it does for optional arguments.
         let value = given.get(&name.value).filter(|value| !value.is_null());
         gathered.add(&source, value);
@@ -134,8 +133,7 @@ impl GatheredInputs {
 /// One input, and everything its default may read.
 struct InputSource<'s> {
     reader: &'s Reader,
-    id: &'s WorkflowId,
-    past: &'s dyn PastRuns,
+    past: &'s PastRuns,
     allowed: &'s [String],
     name: &'s str,
     input: &'s Input,
@@ -158,7 +156,7 @@ impl InputSource<'_> {
             DefaultFrom::History => self.last(warnings).map(|value| (value, InputOrigin::History)),
             DefaultFrom::WorkflowOutput => {
                 let id = WorkflowId::parse(text).ok();
-                let output = id.and_then(|id| self.past.newest_output(&id));
+                let output = id.and_then(|id| self.past.outputs.get(&id).cloned());
                 output.map(|value| (value, InputOrigin::WorkflowOutput))
             }
         })
@@ -175,7 +173,10 @@ impl InputSource<'_> {
             Box::new(Argument {
                 path: violation::path(self.name),
                 rule: Rule::Type.name(),
-                message: format!("input `{}`: the variable `{name}` holds no {kind}", self.name),
+                message: format!(
+                    "input `{}`: the variable `{name}` is not a valid {kind}",
+                    self.name
+                ),
                 expected: format!("a value of type {kind}"),
                 actual: "another text".to_owned(),
                 suggestion: format!("set `{name}` to a value of type {kind}, or give the input")
@@ -189,12 +190,12 @@ impl InputSource<'_> {
         if self.input.is_secret() {
             return None;
         }
-        let value = self.past.last_value(self.reader.workspace(), self.id, self.name)?;
+        let value = self.past.values.get(self.name).cloned()?;
         if self.input.judge(self.name, &value).is_empty() {
             return Some(value);
         }
         let name = self.name;
-        warnings.push(format!("the value last used for `{name}` does not fit any more"));
+        warnings.push(format!("the last value of `{name}` is no longer valid"));
         None
     }
 
@@ -234,7 +235,7 @@ impl InputSource<'_> {
             DefaultFrom::History if self.input.is_secret() => {
                 nothing("values of secrets are not remembered")
             }
-            DefaultFrom::History => nothing("none was used before"),
+            DefaultFrom::History => nothing("no earlier value is known"),
             DefaultFrom::WorkflowOutput => {
                 (format!("no run of `{value}` has succeeded yet"), format!("run `{value}` first"))
             }

@@ -18,7 +18,7 @@ mod violation;
 pub(crate) use gather::{GatheredInputs, gather};
 pub use gather::{InputOrigin, InputStatus};
 pub use offer::{InputChoice, ProviderOutcome, ProviderView};
-pub use past_runs::{NoPastRuns, PastRuns};
+pub(crate) use past_runs::PastRuns;
 pub use resolve::{ResolvedInputs, resolve};
 pub(crate) use resolve::{known_roots, secret_default, secret_variables};
 pub(crate) use subject::WorkflowSubject;

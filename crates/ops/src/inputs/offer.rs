@@ -148,8 +148,8 @@ impl ProviderQuery<'_> {
         answer.provided.outcome = ProviderOutcome::Manual;
         if self.input.on_error == Some(ProviderError::Fail) {
             answer.provided.outcome = ProviderOutcome::Error;
-            let told = format!("the choices of input `{}` cannot be had: {message}", self.name);
-            answer.faults.push(self.fault("provider", told, "try again when the API answers"));
+            let told = format!("the choices of input `{}` are unavailable: {message}", self.name);
+            answer.faults.push(self.fault("provider", told, "try again when the API is available"));
         }
         answer.provided.message = Some(message);
     }
@@ -221,8 +221,8 @@ impl ProviderQuery<'_> {
     ) {
         let fields = self.fields(writer);
         if fields.value.is_none() && fetched.items.first().is_some_and(Value::is_object) {
-            let message = "its items are objects: say which field is the value, with \
-                           `select: {value_field: …}`";
+            let message = "its items are objects: set the value field with \
+                 `select: {value_field: …}`";
             self.failed(message.to_owned(), answer);
             return;
         }
@@ -238,7 +238,7 @@ impl ProviderQuery<'_> {
                 format!("input `{}` is not one of the values its provider offers", self.name);
             match self.input.on_error {
                 Some(ProviderError::Fail) => {
-                    let then = "choose one of its choices";
+                    let then = "choose one of the offered values";
                     answer.faults.push(self.fault(Rule::Choice.name(), message, then));
                 }
                 _ => answer.warnings.push(message),

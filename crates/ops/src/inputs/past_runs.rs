@@ -1,31 +1,62 @@
 //! What earlier runs left behind that a later run may start with.
 
-use std::fmt::Debug;
-use std::path::Path;
+use std::collections::BTreeMap;
 
-use milepost_model::id::WorkflowId;
+use milepost_driver::load;
+use milepost_engine::state::End;
+use milepost_model::id::{InputName, RunId, WorkflowId};
+use milepost_model::input::DefaultFrom;
+use milepost_model::workflow::Workflow;
 
 use crate::prelude::*;
+use crate::run::ports::RunPorts;
 
-/// Queries about earlier runs. They never return values of secret inputs.
-pub trait PastRuns: Debug + Send + Sync {
-    /// The value used last for a workflow's input in a workspace.
-    fn last_value(&self, workspace: &Path, workflow: &WorkflowId, input: &str) -> Option<Value>;
-
-    /// The final output of a workflow's latest successful run.
-    fn newest_output(&self, workflow: &WorkflowId) -> Option<Value>;
+/// The values that a workflow's defaults take from earlier runs, loaded before the defaults are
+/// resolved. They never include values of secret inputs.
+#[derive(Debug, Default)]
+pub(crate) struct PastRuns {
+    /// The values used last, by input.
+    pub(super) values: BTreeMap<String, Value>,
+    /// The final outputs of the latest successful runs.
+    pub(super) outputs: BTreeMap<WorkflowId, Value>,
 }
 
-/// A history without runs.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoPastRuns;
-
-impl PastRuns for NoPastRuns {
-    fn last_value(&self, _: &Path, _: &WorkflowId, _: &str) -> Option<Value> {
-        None
+impl PastRuns {
+    /// Loads what the defaults of a workflow refer to. Values that cannot be read count as absent.
+    pub(crate) async fn of(reader: &Reader, workflow: &Workflow) -> PastRuns {
+        let mut past = PastRuns::default();
+        for (name, input) in &workflow.inputs.0 {
+            let Some(default) = input.default.as_ref().map(|default| &default.0) else { continue };
+            match default.from {
+                DefaultFrom::History if !input.is_secret() => {
+                    let value = last_value(reader, &workflow.id.value, &name.value).await;
+                    past.values.extend(value.map(|value| (name.value.clone(), value)));
+                }
+                DefaultFrom::WorkflowOutput => {
+                    let text = default.value.as_ref().and_then(|value| value.value.as_str());
+                    let Some(Ok(id)) = text.map(WorkflowId::parse) else { continue };
+                    let output = newest_output(&reader.ports, &id).await;
+                    past.outputs.extend(output.map(|output| (id, output)));
+                }
+                DefaultFrom::History | DefaultFrom::Literal | DefaultFrom::Env => {}
+            }
+        }
+        past
     }
+}
 
-    fn newest_output(&self, _: &WorkflowId) -> Option<Value> {
-        None
+async fn last_value(reader: &Reader, workflow: &WorkflowId, input: &str) -> Option<Value> {
+    let input = InputName::parse(input).ok()?;
+    let workspace = reader.workspace().display().to_string();
+    let history = &reader.ports.history;
+    let text = history.last_input(&workspace, workflow, &input).await.ok().flatten()?;
+    serde_json::from_str(&text).ok()
+}
+
+async fn newest_output(runs: &RunPorts, workflow: &WorkflowId) -> Option<Value> {
+    let run: RunId = runs.history.newest_succeeded(workflow).await.ok().flatten()?;
+    match load(&*runs.journal, &run).await.ok()?.state.end? {
+        End::Succeeded(output) => output,
+        End::Failed(_) | End::Canceled => None,
     }
 }

@@ -5,6 +5,7 @@ use milepost_model::workflow::Workflow;
 
 use super::gather::{GatheredInputs, InputOrigin, InputStatus, gather};
 use super::offer::{ProviderQuery, ProviderView};
+use super::past_runs::PastRuns;
 use super::resolve::{SplitInputs, roots};
 use super::rules::{self, DefaultView, JoinView, RulesView};
 use super::subject::WorkflowSubject;
@@ -114,7 +115,8 @@ async fn preview_inputs(reader: &Reader, _: &dyn Caller, request: Request) -> Re
     let id = request.workflow_id.as_deref();
     let subject = WorkflowSubject::find(reader, request.manifest.as_ref(), id)?;
     let workflow = subject.workflow()?;
-    let gathered = gather(reader, workflow, &request.partial_inputs, reader.past())?;
+    let past = PastRuns::of(reader, workflow).await;
+    let gathered = gather(reader, workflow, &request.partial_inputs, &past)?;
     let inputs = views(reader, workflow, &gathered)?;
     let missing = inputs.iter().filter(|input| input.status == InputStatus::Missing);
     Ok(Response {

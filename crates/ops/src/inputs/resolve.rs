@@ -9,7 +9,7 @@ use milepost_model::workflow::Workflow;
 
 use super::gather::{GatheredInputs, InputOrigin, gather};
 use super::offer::{ProviderQuery, ProviderView};
-use super::past_runs::{NoPastRuns, PastRuns};
+use super::past_runs::PastRuns;
 use super::violation;
 use crate::prelude::*;
 
@@ -35,9 +35,9 @@ pub async fn resolve(
     call: &dyn Caller,
     workflow: &Workflow,
     given: Map<String, Value>,
-    past: &dyn PastRuns,
 ) -> Result<ResolvedInputs> {
-    let gathered = gather(&writer.reader, workflow, &given, past)?;
+    let past = PastRuns::of(&writer.reader, workflow).await;
+    let gathered = gather(&writer.reader, workflow, &given, &past)?;
     let looked = look(writer, call, workflow, &gathered, ProviderScope::Strict).await?;
     let faults: Vec<Argument> = gathered.faults.iter().chain(&looked.faults).cloned().collect();
     if !faults.is_empty() {
@@ -136,7 +136,7 @@ pub(crate) fn secret_variables(workflow: &Workflow) -> BTreeSet<&str> {
 
 /// The value of a secret input's default, evaluated in this process.
 pub(crate) fn secret_default(reader: &Reader, workflow: &Workflow, name: &str) -> Option<Secret> {
-    let gathered = gather(reader, workflow, &Map::new(), &NoPastRuns).ok()?;
+    let gathered = gather(reader, workflow, &Map::new(), &PastRuns::default()).ok()?;
     SplitInputs::of(workflow, &gathered).secrets.remove(name)
 }
 

@@ -7,6 +7,7 @@ use milepost_model::problem::Argument;
 
 use super::gather::{InputOrigin, InputStatus, gather};
 use super::offer::{ProviderOutcome, ProviderView};
+use super::past_runs::PastRuns;
 use super::resolve::{ProviderScope, SplitInputs, look};
 use super::subject::WorkflowSubject;
 use super::violation::InputViolation;
@@ -84,7 +85,8 @@ async fn resolve_inputs(writer: &Writer, call: &dyn Caller, request: Request) ->
     let id = request.workflow_id.as_deref();
     let subject = WorkflowSubject::find(reader, request.manifest.as_ref(), id)?;
     let workflow = subject.workflow()?;
-    let gathered = gather(reader, workflow, &request.partial_inputs, reader.past())?;
+    let past = PastRuns::of(reader, workflow).await;
+    let gathered = gather(reader, workflow, &request.partial_inputs, &past)?;
     let asking = if request.all_choices { ProviderScope::All } else { ProviderScope::Open };
     let looked = look(writer, call, workflow, &gathered, asking).await?;
     let resolved = SplitInputs::of(workflow, &gathered).shown;

@@ -39,14 +39,14 @@ impl WorkflowSubject {
     ) -> Result<Arc<CompiledWorkflow>> {
         let given = given(reader, manifest, workflow_id)?;
         let env_allow = reader.config()?.env_allow;
-        if let Some(compiled) = reader.lately.find(reader, &given, &env_allow) {
+        if let Some(compiled) = reader.compiled.find(reader, &given, &env_allow) {
             return Ok(compiled);
         }
         let known = CatalogCommands::of(reader.clone());
         let WorkflowSubject { document } = WorkflowSubject::read(&known, &env_allow, &given)?;
         let compiled = CompiledWorkflow::of(document).map(Arc::new).ok_or_else(nothing_to_run)?;
         if let Some(catalogs) = known.consulted() {
-            reader.lately.keep(given, env_allow, catalogs, &compiled);
+            reader.compiled.keep(given, env_allow, catalogs, &compiled);
         }
         Ok(compiled)
     }
@@ -96,7 +96,7 @@ fn given(
         (Some(_), Some(_)) => Err(wrong("both `manifest` and `workflow_id` are given", "give one")),
         (None, None) => {
             let hint = "give `workflow_id`, or the text of a workflow as `manifest`";
-            Err(wrong("no workflow is named", hint))
+            Err(wrong("no workflow was given", hint))
         }
     }
 }
@@ -116,7 +116,7 @@ fn invalid(document: &Document) -> Problem {
         Some(first) => format!("the workflow is not valid: {}", first.message),
         None => "the workflow is not valid".to_owned(),
     };
-    let hint = "mend every violation; `workflow.validate` shows them with their fixes";
+    let hint = "fix every violation; `workflow.validate` shows them with their fixes";
     let mut problem = Problem::new(Code::WorkflowInvalid, message, hint);
     if let Some(id) = &document.id {
         problem = problem.context("workflow_id", id.as_str());

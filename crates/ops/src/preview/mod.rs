@@ -9,7 +9,7 @@ pub mod step_plan;
 use milepost_model::workflow::Workflow;
 
 use self::knowledge::Knowledge;
-use crate::inputs::{GatheredInputs, WorkflowSubject, gather};
+use crate::inputs::{GatheredInputs, PastRuns, WorkflowSubject, gather};
 use crate::prelude::*;
 
 /// Which workflow, and its inputs.
@@ -31,12 +31,13 @@ impl PreviewRequest {
     }
 
     /// What its inputs decide; those that are wrong are refused.
-    fn knowledge(
+    async fn knowledge(
         &self,
         reader: &Reader,
         workflow: &Workflow,
     ) -> Result<(GatheredInputs, Knowledge)> {
-        let gathered = gather(reader, workflow, &self.inputs, reader.past())?;
+        let past = PastRuns::of(reader, workflow).await;
+        let gathered = gather(reader, workflow, &self.inputs, &past)?;
         gathered.refuse_wrong(workflow)?;
         let knowledge = Knowledge::of(reader, workflow, &gathered)?;
         Ok((gathered, knowledge))

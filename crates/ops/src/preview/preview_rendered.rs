@@ -104,7 +104,7 @@ async fn preview_requests(
 ) -> Result<Response> {
     let subject = request.subject(reader)?;
     let workflow = subject.workflow()?;
-    let (gathered, knowledge) = request.knowledge(reader, workflow)?;
+    let (gathered, knowledge) = request.knowledge(reader, workflow).await?;
     let marks = marks(workflow);
     let mut renderer = Renderer { reader, call, knowledge, marks, steps: Vec::new() };
     for planned in &Plan::of(workflow).steps {
@@ -242,9 +242,7 @@ impl Renderer<'_> {
                 // The placeholder may fail a check that the real value passes.
                 Err(problem) if drafted.rest.secret => {
                     let why = problem.message;
-                    rendered
-                        .notes
-                        .push(format!("a secret is not shown, so it is not checked: {why}"));
+                    rendered.notes.push(format!("not checked because it contains a secret: {why}"));
                     rendered.unknown.push("a secret".to_owned());
                 }
                 Err(problem) => rendered.problems.push(problem.message),

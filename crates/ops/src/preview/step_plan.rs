@@ -145,7 +145,7 @@ operation! {
 async fn plan_steps(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response> {
     let subject = request.subject(reader)?;
     let workflow = subject.workflow()?;
-    let (gathered, knowledge) = request.knowledge(reader, workflow)?;
+    let (gathered, knowledge) = request.knowledge(reader, workflow).await?;
     let compiled = Plan::of(workflow);
     Ok(Response {
         workflow_id: workflow.id.value.to_string(),

@@ -53,7 +53,7 @@ pub async fn filled(
         }
         "commands" => commands.clone(),
         "language" => format!("{}\n\n{}", LANGUAGE.trim_end(), digest()),
-        argument => given(argument).unwrap_or_else(|| "(not said)".to_owned()),
+        argument => given(argument).unwrap_or_else(|| "(not given)".to_owned()),
     })
 }
 

@@ -38,7 +38,7 @@ pub struct ProviderItem {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub required_parameters: Vec<ProviderArgument>,
     /// The parameters it yields values for.
-    pub serves: Vec<ServedParameter>,
+    pub serves: Vec<FilledParameter>,
     /// The confidence, from 0 to 1.
     pub confidence: f64,
     /// Why it was inferred.
@@ -55,7 +55,7 @@ pub struct ProviderArgument {
 
 /// A parameter that has choices.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct ServedParameter {
+pub struct FilledParameter {
     /// `group name`.
     pub command: String,
     /// The parameter.
@@ -96,11 +96,11 @@ fn item(
     let group = &catalog.record.id;
     let wanted = provider.serves.iter();
     let wanted = wanted.filter(|one| only.is_none_or(|name| one.command == name));
-    let serves = wanted.map(|one| ServedParameter {
+    let serves = wanted.map(|one| FilledParameter {
         command: format!("{group} {}", one.command),
         parameter: one.parameter.clone(),
     });
-    let serves: Vec<ServedParameter> = serves.collect();
+    let serves: Vec<FilledParameter> = serves.collect();
     let binds = provider.binds.iter().map(|bind| ProviderArgument {
         parameter: bind.parameter.clone(),
         from: bind.from.clone(),

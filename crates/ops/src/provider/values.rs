@@ -148,7 +148,7 @@ async fn of_input(
         return Err(about(Problem::new(Code::InputInvalid, message, hint)));
     }
     if let Some(message) = provided.message.filter(|_| provided.choices.is_empty()) {
-        let hint = "try again when the API answers";
+        let hint = "try again when the API is available";
         return Err(about(Problem::new(Code::UpstreamFailed, message, hint)));
     }
     let query = request.query.as_deref();
@@ -170,7 +170,7 @@ impl ProviderChoice {
 
 fn unnamed() -> Problem {
     let hint = "give `provider`, or `workflow_id` and `input`";
-    Problem::new(Code::ParamsInvalid, "no provider is named, or two are", hint)
+    Problem::new(Code::ParamsInvalid, "name exactly one provider", hint)
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -229,7 +229,7 @@ fn chosen(
 }
 
 fn no_provider(spelling: &str) -> Problem {
-    let message = format!("`{spelling}` yields no choices");
+    let message = format!("`{spelling}` provides no choices");
     let hint = Hint::text("see ").call(Invocation::of("provider.list")).then(" for those that do");
     Problem::new(Code::ProviderNotFound, message, hint).context("command", spelling)
 }

@@ -28,8 +28,8 @@ pub struct Request {
 operation! {
     /// Approves a run's question.
     ApproveStep: "workflow.approve", "Approve",
-        "A person approves what a run asks. What was shown is what will be done: if it changes, the \
-         run asks again.";
+        "A person approves what a run asks. What was shown is what will be done: if it changes, \
+         the run asks again.";
     doors: [Door::Command("approve")];
     run: approve_step(Writer, Request) -> RunView;
     example: {"run_id": "run_00000000000000000000000001"};
@@ -38,7 +38,8 @@ operation! {
 operation! {
     /// Rejects a run's question.
     RejectStep: "workflow.reject", "Reject",
-        "A person rejects what a run asks; the run goes back or fails, as its author said.";
+        "A person rejects what a run asks; the run goes back to an earlier step or fails, \
+         depending on the workflow.";
     doors: [Door::Command("reject")];
     run: reject_step(Writer, Request) -> RunView;
     example: {"run_id": "run_00000000000000000000000001"};
@@ -60,7 +61,7 @@ async fn decide(
 ) -> Result<RunView> {
     super::person::by_a_person(call)?;
     if call.is_elicited() && request.digest.is_none() {
-        let message = "a decision in a client says what was shown there";
+        let message = "a decision made in a client must include the digest of what was shown";
         return Err(Problem::new(Code::ParamsInvalid, message, "give the digest of the question"));
     }
     let runs = writer.runs()?;
@@ -111,11 +112,11 @@ fn question<'v>(
                 format!("{}: it is too late to answer", lapse(late)),
                 Hint::default()
                     .call(next_action::resume(run))
-                    .then(" lets the run go on without an answer"),
+                    .then(" continues the run without an answer"),
             ),
             None => (
-                format!("run `{run}` asks nothing"),
-                Hint::text("see what waits with ").call(Invocation::of("inbox")),
+                format!("run `{run}` has no open question"),
+                Hint::text("see what is waiting with ").call(Invocation::of("inbox")),
             ),
         };
         Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
@@ -126,5 +127,5 @@ fn question<'v>(
 fn lapse(late: &WaitingView) -> String {
     let step = late.step.as_deref().unwrap_or_default();
     let at = late.expires_ms.map(|at| format!(" at {}", crate::rfc3339(at)));
-    format!("the question `{step}` lapsed{}", at.unwrap_or_default())
+    format!("the question `{step}` expired{}", at.unwrap_or_default())
 }

@@ -24,20 +24,20 @@ pub(crate) fn of_run(error: &RunError) -> Problem {
         }
         RunError::Ambiguous { named, some } => {
             let some: Vec<&str> = some.iter().map(RunId::as_str).collect();
-            let hint = format!("give more of it: {}", some.join(", "));
+            let hint = format!("give a longer prefix: {}", some.join(", "));
             Problem::new(Code::RunNotFound, message, hint).context("run_id", named.as_str())
         }
         RunError::Damaged { run, .. } => damaged(message, run),
         RunError::NewerLanguage { run, .. } => newer(message, run),
         RunError::TextReadOtherwise { run } => {
-            let hint = "go on with it in the version that started it, or start it anew";
+            let hint = "continue it with the version that started it, or start a new run";
             Problem::new(Code::StorageFailed, message, hint).context("run_id", run.as_str())
         }
         RunError::WorldMissing { run, missing } => world_missing(run, missing),
         RunError::Refused { run, failure } => refused(failure, run),
         RunError::Illegal(_) => internal(&message),
         RunError::NoRandomness => {
-            Problem::new(Code::StorageFailed, message, "look at the system, then try again")
+            Problem::new(Code::StorageFailed, message, "check the system, then try again")
         }
     }
 }
@@ -50,7 +50,7 @@ pub(crate) fn of_journal(error: &JournalError) -> Problem {
             Problem::new(Code::RunNotFound, message, list()).context("run_id", run.as_str())
         }
         JournalError::Fenced { run } | JournalError::OutOfOrder { run, .. } => {
-            let hint = "look at the run again";
+            let hint = "check the current state of the run";
             Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
         }
         JournalError::Corrupt { run, .. }
@@ -58,16 +58,16 @@ pub(crate) fn of_journal(error: &JournalError) -> Problem {
         | JournalError::Quarantined { run } => damaged(message, run),
         JournalError::NewerEvent { run, .. } => newer(message, run),
         JournalError::Newer { .. } => {
-            let hint = "update this program; nothing of the runs is lost";
+            let hint = "update this program; no runs are lost";
             Problem::new(Code::StorageFailed, message, hint)
         }
         JournalError::Full => {
-            let hint = "make room on the disk, then say it again";
+            let hint = "free some disk space, then try again";
             Problem::new(Code::StorageFailed, message, hint)
         }
-        JournalError::Busy => Problem::new(Code::StorageFailed, message, "say it again"),
+        JournalError::Busy => Problem::new(Code::StorageFailed, message, "try again"),
         JournalError::Exists { .. } => {
-            let hint = "name a folder that is not there yet";
+            let hint = "give a folder that does not exist yet";
             Problem::new(Code::FileRefused, message, hint)
         }
         JournalError::OtherRun { .. }
@@ -75,8 +75,8 @@ pub(crate) fn of_journal(error: &JournalError) -> Problem {
         | JournalError::Failed
         | JournalError::Unusable(_) => {
             let doctor = Invocation::of("doctor");
-            let hint = Hint::text("look at the disk, and run ").call(doctor);
-            let hint = hint.then("; then start the program anew");
+            let hint = Hint::text("check the disk, and run ").call(doctor);
+            let hint = hint.then("; then restart the program");
             Problem::new(Code::StorageFailed, message, hint)
         }
     }
@@ -84,9 +84,10 @@ pub(crate) fn of_journal(error: &JournalError) -> Problem {
 
 /// The problem for a run that this process cannot drive because part of its world is missing.
 pub(crate) fn world_missing(run: &RunId, missing: &MissingWorld) -> Problem {
-    let message = format!("run `{run}` cannot go on here: {missing}");
+    let message = format!("run `{run}` cannot continue here: {missing}");
     let then = |what: String| {
-        Hint::text(what).then(", then go on with ").call(super::next_action::resume(run.as_str()))
+        let resume = super::next_action::resume(run.as_str());
+        Hint::text(what).then(", then continue with ").call(resume)
     };
     let hint = match missing {
         MissingWorld::Workspace { path } => then(format!("put `{path}` back where it was")),
@@ -97,7 +98,7 @@ pub(crate) fn world_missing(run: &RunId, missing: &MissingWorld) -> Problem {
             Hint::text("restore the runs from a backup")
         }
         MissingWorld::Newer => Hint::text("update the program"),
-        MissingWorld::Unreadable { .. } => Hint::text("look at the disk, then try again"),
+        MissingWorld::Unreadable { .. } => Hint::text("check the disk, then try again"),
     };
     Problem::new(Code::RunWorldMissing, message, hint).context("run_id", run.as_str())
 }
@@ -113,7 +114,7 @@ fn damaged(message: String, run: &RunId) -> Problem {
 
 /// The problem for a run that was written by a newer version.
 fn newer(message: String, run: &RunId) -> Problem {
-    let hint = "update this program, then look again; nothing of the run is lost";
+    let hint = "update this program, then try again; the run is not lost";
     Problem::new(Code::StorageFailed, message, hint).context("run_id", run.as_str())
 }
 
@@ -121,12 +122,12 @@ fn newer(message: String, run: &RunId) -> Problem {
 /// resumed from there.
 fn stalled(run: &RunId, error: &JournalError) -> Problem {
     let before = match error {
-        JournalError::Full => "make room on the disk",
+        JournalError::Full => "free some disk space",
         _ => "look at the disk",
     };
     let mut problem = of_journal(error).context("run_id", run.as_str());
     let resume = super::next_action::resume(run.as_str());
-    problem.hint = Hint::text(before).then(", then go on with ").call(resume);
+    problem.hint = Hint::text(before).then(", then continue with ").call(resume);
     problem
 }
 

@@ -113,8 +113,8 @@ impl Serialize for EventView {
 operation! {
     /// Reads the journal of a run.
     ReadEvents: "run.events", "Read the journal of a run",
-        "Read what happened in a run, event by event, in order. With \
-         `wait_s` the answer comes as soon as there is something behind `after_seq`.";
+        "Read what happened in a run, event by event, in order. \
+         With `wait_s` the call returns as soon as there is an event after `after_seq`.";
     doors: [Door::Command("logs")];
     run: read_events(Reader, Request) -> Response;
     example: {"run_id": "run_00000000000000000000000001"};

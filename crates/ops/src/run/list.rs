@@ -33,14 +33,14 @@ pub struct Request {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// Newest first.
-    pub runs: Vec<RunSummary>,
+    pub runs: Vec<ListedRun>,
     /// Where the next page begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct RunSummary {
+pub struct ListedRun {
     /// Its id.
     pub run_id: String,
     /// Its workflow.
@@ -69,9 +69,9 @@ pub struct RunSummary {
     pub quarantined: bool,
 }
 
-impl RunSummary {
-    fn of(row: &RunRecord) -> RunSummary {
-        RunSummary {
+impl ListedRun {
+    fn of(row: &RunRecord) -> ListedRun {
+        ListedRun {
             run_id: row.id.as_str().to_owned(),
             workflow: row.workflow.as_str().to_owned(),
             title: row.title.clone(),
@@ -105,10 +105,10 @@ fn of_index(status: RunStatus) -> Status {
 
 /// Summarizes rows of the index, including what only the journal tells: whether a run waits for
 /// someone, or is orphaned.
-pub(crate) async fn listed(runs: &dyn RunReader, records: &[RunRecord]) -> Result<Vec<RunSummary>> {
+pub(crate) async fn listed(runs: &dyn RunReader, records: &[RunRecord]) -> Result<Vec<ListedRun>> {
     let mut all = Vec::with_capacity(records.len());
     for record in records {
-        let mut listed = RunSummary::of(record);
+        let mut listed = ListedRun::of(record);
         if record.standing.status.is_moving()
             && let Some(waiting) = waits_below(runs, record).await?
         {
@@ -179,7 +179,7 @@ async fn list_runs(reader: &Reader, _: &dyn Caller, request: Request) -> Result<
     let workflow = request.workflow_id.as_deref().map(WorkflowId::parse).transpose();
     let workflow = workflow.map_err(|error| invalid(&error.to_string()))?;
     let before = request.cursor.as_deref().map(str::parse::<u64>).transpose();
-    let before = before.map_err(|_| invalid("this is not a cursor"))?.map(Cursor);
+    let before = before.map_err(|_| invalid("the cursor is not valid"))?.map(Cursor);
     // A run that is active according to the index may turn out to be waiting, so open runs are
     // filtered by status after they are listed.
     let open = status.filter(|status| {
@@ -195,7 +195,8 @@ async fn list_runs(reader: &Reader, _: &dyn Caller, request: Request) -> Result<
     };
     let limit = request.limit.unwrap_or(limits::RUNS_PAGE);
     if !(1..=limits::RUNS_PAGE_MAX).contains(&limit) {
-        let message = format!("a page has 1 to {} runs, and not {limit}", limits::RUNS_PAGE_MAX);
+        let message =
+            format!("`limit` must be between 1 and {}, not {limit}", limits::RUNS_PAGE_MAX);
         let hint = "give a limit in between";
         return Err(Problem::new(Code::ParamsInvalid, message, hint));
     }
@@ -212,7 +213,7 @@ async fn page(
     let mut found = Vec::new();
     loop {
         let page = runs.list(&filter, limit - found.len()).await.or_problem()?;
-        let fits = |run: &RunSummary| status.is_none_or(|status| run.status == of_index(status));
+        let fits = |run: &ListedRun| status.is_none_or(|status| run.status == of_index(status));
         found.extend(listed(runs, &page.runs).await?.into_iter().filter(fits));
         let next_cursor = page.next.map(|next| next.0.to_string());
         if next_cursor.is_none() || found.len() == limit {
@@ -227,6 +228,6 @@ fn status(word: &str) -> Result<RunStatus> {
 }
 
 fn invalid(message: &str) -> Problem {
-    let hint = "use running, waiting, succeeded, failed or canceled, and cursors as they came";
+    let hint = "use running, waiting, succeeded, failed or canceled, and pass cursors unchanged";
     Problem::new(Code::ParamsInvalid, message, hint)
 }

@@ -2,7 +2,6 @@
 
 pub mod cancel;
 pub mod decide;
-mod earlier_runs;
 pub(crate) mod errors;
 pub mod events;
 pub mod execute;
@@ -65,21 +64,20 @@ pub(crate) async fn tell_with(
 fn pausing(run: &RunId, below: &[String]) -> Problem {
     let first = below.first().map(String::as_str).unwrap_or_default();
     let message = match below.len() {
-        1 => format!("run `{run}` is pausing: `{first}`, the run of a step, has not taken it in"),
+        1 => format!("run `{run}` is pausing: its child run `{first}` has not paused yet"),
         several => format!(
-            "run `{run}` is pausing: {several} runs of its steps have not taken it in, `{first}` \
-             among them"
+            "run `{run}` is pausing: {several} child runs have not paused yet, `{first}` among them"
         ),
     };
     let look = Invocation::of("workflow.status").with("run_id", run.as_str());
-    let hint = Hint::text("nothing new begins in them once they are driven; look with ").call(look);
+    let hint = Hint::text("they start nothing new once they are driven; check with ").call(look);
     Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
 }
 
 /// The problem for a busy run: the message is still in its inbox.
 fn not_taken_in(run: &RunId) -> Problem {
-    let message = format!("run `{run}` has not taken it in yet");
-    let hint = Hint::text("it will when the process that drives it has time; look with ")
+    let message = format!("run `{run}` has not handled the message yet");
+    let hint = Hint::text("it will when the process that drives it has time; check with ")
         .call(Invocation::of("workflow.status"));
     Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
 }

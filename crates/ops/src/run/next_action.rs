@@ -7,7 +7,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::Serializer;
 
 /// Placeholder for an output that is yet to be produced.
-const OUTPUT: &str = "<what the step came to>";
+const OUTPUT: &str = "<the output of the step>";
 /// Placeholder for a value that is yet to be determined.
 const VALUE: &str = "<its value>";
 /// Placeholder for a value that only its owner knows.
@@ -66,9 +66,9 @@ impl NextAction {
         let gives = |name: &str| self.0.arguments.contains_key(name);
         match &*self.0.operation {
             "workflow.approve" => Some("approve or reject"),
-            "workflow.decide" => Some("say what becomes of it"),
+            "workflow.decide" => Some("decide what happened"),
             "workflow.resume" if gives("budget") => Some("raise the budget"),
-            "workflow.resume" if gives("inputs") => Some("give the secret input again"),
+            "workflow.resume" if gives("inputs") => Some("supply the secret input again"),
             _ => None,
         }
     }
@@ -141,10 +141,10 @@ mod tests {
             assert_eq!(next.person(), None, "{next:?}");
         }
         assert_eq!(NextAction::approve("run_1").person(), Some("approve or reject"));
-        assert_eq!(NextAction::decide("run_1").person(), Some("say what becomes of it"));
+        assert_eq!(NextAction::decide("run_1").person(), Some("decide what happened"));
         assert_eq!(NextAction::budget("run_1", "writes", 20).person(), Some("raise the budget"));
         let given = NextAction(resume_with("run_1", "token"));
-        assert_eq!(given.person(), Some("give the secret input again"));
+        assert_eq!(given.person(), Some("supply the secret input again"));
     }
 
     #[test]

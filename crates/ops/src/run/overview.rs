@@ -6,7 +6,7 @@ use milepost_engine::view::WaitingKind;
 use milepost_model::id::RunId;
 use serde::Serializer;
 
-use super::list::{RunSummary, listed};
+use super::list::{ListedRun, listed};
 use super::next_action::NextAction;
 use super::view::{RunView, WaitingView};
 use crate::prelude::*;
@@ -15,7 +15,7 @@ use crate::prelude::*;
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunOverview {
     /// The open runs of all workspaces, newest first.
-    pub open: Vec<RunSummary>,
+    pub open: Vec<ListedRun>,
     /// Whether more open runs exist.
     pub more: bool,
     /// What waits for a person.
@@ -101,7 +101,7 @@ pub async fn overview(reader: &Reader) -> Result<RunOverview> {
                 workflow: run.workflow.clone(),
                 kind: WaitingItemKind::Damaged,
                 step: None,
-                message: "its journal is damaged, and it was set aside".to_owned(),
+                message: "it is quarantined because its journal is damaged".to_owned(),
                 next: doctor(),
             });
         } else if let Ok(id) = RunId::parse(&run.run_id) {

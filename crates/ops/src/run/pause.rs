@@ -16,7 +16,8 @@ pub struct Request {
 
 operation! {
     PauseRun: "workflow.pause", "Pause a run",
-        "Pause a run: what is on its way comes to its end, nothing new begins until it is resumed.";
+        "Pause a run: work in flight is completed, and nothing new starts until the run is \
+         resumed.";
     doors: [Door::Command("pause")];
     run: pause_run(Writer, Request) -> RunView;
     example: {"run_id": "run_00000000000000000000000001"};

@@ -20,7 +20,7 @@ pub(crate) use person::is_signed;
 pub(crate) async fn key(writer: &Writer) -> Result<Option<String>> {
     let known = of(writer).key().or_problem()?;
     if known.is_none() && was_signed(writer).await? {
-        let message = "decisions were signed with a PIN until now, and `person.json` is gone";
+        let message = "decisions have been signed with a PIN so far, but `person.json` is missing";
         let hint = Hint::text("restore it from a backup, or set a PIN with ")
             .call(Invocation::of("person.set_pin"));
         return Err(Problem::new(Code::PresenceRequired, message, hint));
@@ -90,13 +90,18 @@ pub(crate) fn present(
     Ok(())
 }
 
-/// Refuses whoever is no person.
-pub(crate) fn by_a_person(call: &dyn Caller) -> Result<()> {
+/// Refuses whoever is not a person; the hint says what the person should run.
+pub(crate) fn only_a_person(call: &dyn Caller, message: &str, run: Invocation) -> Result<()> {
     if call.kind() == CallerKind::Person {
         return Ok(());
     }
-    let hint = Hint::text("stop, and tell the person to run ").person(Invocation::of("inbox"));
-    Err(Problem::new(Code::PresenceRequired, "only a person can decide this", hint))
+    let hint = Hint::text("stop, and ask the person to run ").person(run);
+    Err(Problem::new(Code::PresenceRequired, message, hint))
+}
+
+/// Refuses decisions of whoever is not a person.
+pub(crate) fn by_a_person(call: &dyn Caller) -> Result<()> {
+    only_a_person(call, "only a person can decide this", Invocation::of("inbox"))
 }
 
 /// Like [`present`], for anything else that only a person may do: `deed` is shown, `text` is
@@ -122,7 +127,7 @@ pub(crate) fn proof(
 }
 
 fn with_pin() -> Problem {
-    let message = "this decision needs the person's PIN, which is typed in a terminal alone";
+    let message = "this decision needs the person's PIN, which can only be typed at a terminal";
     let hint =
         Hint::text("decide with ").call(Invocation::of("workflow.approve")).then(" in a terminal");
     Problem::new(Code::PresenceRequired, message, hint)
@@ -142,7 +147,7 @@ pub(crate) fn untyped(why: PromptError) -> Problem {
 }
 
 fn absent() -> Problem {
-    let message = "a decision is made by a person at a terminal, and there is none";
+    let message = "a person must decide this at a terminal, and there is none";
     let inbox = Invocation::of("inbox");
     let hint = Hint::text("run ").call(inbox).then(" in a terminal of your own");
     Problem::new(Code::PresenceRequired, message, hint)
@@ -155,11 +160,11 @@ pub(crate) fn of_person(error: &PersonError) -> Problem {
         PersonError::NotSet => Hint::text("set one with ").call(Invocation::of("person.set_pin")),
         PersonError::Wrong { .. } => "type the PIN that was set".into(),
         PersonError::Locked => "remove `person.json` from the data directory and set a new PIN; \
-             runs that were started with the old one have to be started anew"
+             runs that were started with the old one must be started again"
             .into(),
         PersonError::TooShort => "choose a longer one".into(),
         PersonError::Damaged { .. } => "restore it from a backup".into(),
-        PersonError::NoRandomness => "look at the system".into(),
+        PersonError::NoRandomness => "check the system".into(),
         PersonError::File(error) => return problems::of_file(error),
         PersonError::Chain(error) => return of_journal(error),
     };

@@ -31,7 +31,7 @@ async fn set_pin(writer: &Writer, call: &dyn Caller, _: Request) -> Result<Respo
     let kept = person::of(writer);
     let known = kept.key().or_problem()?;
     let old = match known {
-        Some(_) => Some(call.ask_pin("the PIN that is set: ").map_err(untyped)?),
+        Some(_) => Some(call.ask_pin("current PIN: ").map_err(untyped)?),
         None => None,
     };
     let pin = call.ask_pin("new PIN: ").map_err(untyped)?;
@@ -48,7 +48,7 @@ async fn set_pin(writer: &Writer, call: &dyn Caller, _: Request) -> Result<Respo
 fn untyped(why: PromptError) -> Problem {
     match why {
         PromptError::NoTerminal => {
-            let message = "a PIN is typed by a person at a terminal, and there is none";
+            let message = "a person must type the PIN at a terminal, and there is none";
             Problem::new(Code::PresenceRequired, message, "run this in a terminal of your own")
         }
         PromptError::GivenUp => {

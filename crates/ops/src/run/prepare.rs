@@ -17,7 +17,6 @@ use milepost_model::workflow::Workflow;
 use milepost_store::{Approvals, Budgets, LeastPresence};
 use sha2::{Digest as _, Sha256};
 
-use super::earlier_runs::JournaledPast;
 use super::request_sender::CatalogSender;
 use super::secret_placeholders::SecretPlaceholders;
 use crate::author;
@@ -113,13 +112,11 @@ async fn prepared(
 ) -> Result<PreparedRun> {
     let Chosen { options, compiled } = chosen;
     let workflow = &*compiled.workflow;
-    let reader = &writer.reader;
-    let past = JournaledPast::of(&reader.ports, reader.workspace(), workflow).await;
     let given = match &place.above {
         Some((_, above)) => handed(sender, above, workflow, options.inputs)?,
         None => options.inputs,
     };
-    let resolved = inputs::resolve(writer, call, workflow, given, &past).await?;
+    let resolved = inputs::resolve(writer, call, workflow, given).await?;
     remember(writer, workflow, &resolved.values).await?;
     let nonce = new_nonce().or_problem()?;
     let env = env(writer, workflow, &resolved.secrets, &nonce)?;
@@ -247,7 +244,7 @@ fn presence(
         if granted.or_problem()? {
             return Ok(Presence::Policy);
         }
-        tracing::warn!(workflow = %id, "it does not approve by itself: that is not signed");
+        tracing::warn!(workflow = %id, "it does not approve automatically: that is not signed");
     }
     let asks = workflow.all_steps().into_iter().any(|step| match &step.action {
         Action::Approve(_) => true,
@@ -259,7 +256,7 @@ fn presence(
         LeastPresence::Terminal => Ok(Presence::Terminal),
         LeastPresence::Pin if pin || !asks => Ok(Presence::Pin),
         LeastPresence::Pin => {
-            let message = "the configuration wants a PIN for decisions, and none is set";
+            let message = "the configuration requires a PIN for decisions, but none is set";
             let hint = Hint::text("set one with ")
                 .call(Invocation::of("person.set_pin"))
                 .then(", then run the workflow");

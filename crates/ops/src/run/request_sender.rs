@@ -151,7 +151,7 @@ impl CatalogSender {
         all.extend(given.iter().map(|(name, secret)| (name.clone(), secret.clone())));
         let expires_ms = now.saturating_add(days.saturating_mul(limits::DAY_MS));
         if let Err(error) = self.shared.sealed.put(run, &all, expires_ms) {
-            tracing::warn!(%run, %error, "secret inputs are kept in memory alone");
+            tracing::warn!(%run, %error, "secret inputs are kept in memory only");
         }
     }
 
@@ -304,7 +304,7 @@ impl CatalogSender {
     /// destination and cannot be passed on.
     pub(crate) fn handed(&self, above: &RunContext, name: &str) -> Result<Secret> {
         self.own(above, name).unwrap_or_else(|| {
-            let message = format!("the secret `{name}` cannot be handed to another workflow");
+            let message = format!("the secret `{name}` cannot be passed to another workflow");
             let hint = "let that workflow read it with `secret()`";
             Err(Problem::new(Code::SecretNotFound, message, hint))
         })
@@ -318,7 +318,7 @@ impl CatalogSender {
             return Some(self.variable(variable).ok_or_else(|| {
                 let message = format!("the variable `{variable}` is not set in this process");
                 let resume = next_action::resume(run.as_str());
-                let hint = Hint::text("set it, then go on with ").call(resume);
+                let hint = Hint::text("set it, then continue with ").call(resume);
                 Problem::new(Code::SecretNotFound, message, hint)
             }));
         }
@@ -364,7 +364,7 @@ impl CatalogSender {
         let response = &called.response;
         let mut notes: Vec<String> = built.notes.iter().map(ToString::to_string).collect();
         if response.truncated {
-            notes.push(format!("the answer was cut after {} bytes", response.body.len()));
+            notes.push(format!("the response was truncated after {} bytes", response.body.len()));
         }
         let output = match answer::body(response, &called.mask, &mut notes) {
             AnswerBody::Nothing => Value::Null,
@@ -565,8 +565,8 @@ impl RequestSender for CatalogSender {
 
 /// The problem when the catalog changed after the request was recorded.
 fn changed(call: &StepCall) -> Problem {
-    let message = format!("`{}` is another request than the one that was recorded", call.command);
-    Problem::new(Code::RunConflict, message, "it is decided on again")
+    let message = format!("`{}` differs from the recorded request", call.command);
+    Problem::new(Code::RunConflict, message, "the step is planned again")
 }
 
 fn is_write(command: &ApiCommand) -> bool {
@@ -603,10 +603,10 @@ fn judged(
         output => plain_text(output),
     };
     let excerpt: String = body.chars().take(limits::FAILURE_BODY_CHARS).collect();
-    let message = format!("`{request}` answered {}", answer.status);
+    let message = format!("`{request}` returned status {}", answer.status);
     let hint = match answer.status {
-        500.. | 429 => "resume when it answers again; what succeeded is kept",
-        _ => "look at the answer, correct what is sent, then resume",
+        500.. | 429 => "resume when the API is available again; completed steps are kept",
+        _ => "check the response, correct the request, then resume",
     };
     let failure = Failure::new(Code::UpstreamRejected, message, hint)
         .with("status", answer.status)

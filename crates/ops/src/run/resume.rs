@@ -19,7 +19,6 @@ use milepost_model::plan;
 use milepost_model::step::ActionKind;
 use milepost_store::Digest;
 
-use super::earlier_runs::JournaledPast;
 use super::errors::{refused, world_missing};
 use super::request_sender::CatalogSender;
 use super::view::{RunView, WaitingKind};
@@ -223,7 +222,7 @@ impl ForecastView {
 }
 
 operation! {
-    ResumeRun: "workflow.resume", "Go on with a run", include_str!("resume.md");
+    ResumeRun: "workflow.resume", "Resume a run", include_str!("resume.md");
     doors: [Door::Tool(Tool { calls_out: true, ..Tool::WORK }), Door::Command("resume")];
     run: resume_run(Writer, Request) -> Response;
     example: {"run_id": "run_00000000000000000000000001", "plan_only": true};
@@ -233,7 +232,7 @@ async fn resume_run(writer: &Writer, call: &dyn Caller, request: Request) -> Res
     let runs = writer.runs()?;
     let run = super::find(runs, &request.run_id).await?;
     let snapshot = runs.snapshot(&run).await.or_problem()?;
-    if request.is_plain() && is_open(&snapshot) {
+    if !request.plan_only && request.changes_nothing() && is_open(&snapshot) {
         let run = go_on(runs, call, &snapshot).await?;
         return Ok(Response { plan: Vec::new(), forecast: None, changes: Vec::new(), run });
     }
@@ -264,10 +263,6 @@ async fn resume_run(writer: &Writer, call: &dyn Caller, request: Request) -> Res
 }
 
 impl Request {
-    fn is_only(&self) -> bool {
-        self.only || self.mode == Some(ResumeMode::Only)
-    }
-
     fn is_latest(&self) -> bool {
         self.latest || self.version == Some(ResumeVersion::Latest)
     }
@@ -279,11 +274,6 @@ impl Request {
             (false, true) => VersionChoice::LatestCatalogs,
             (false, false) => VersionChoice::Pinned,
         }
-    }
-
-    /// Whether the run simply continues, with nothing changed.
-    fn is_plain(&self) -> bool {
-        !self.plan_only && self.changes_nothing()
     }
 
     /// Whether nothing is changed, for a real resumption or a plan.
@@ -339,7 +329,7 @@ async fn carry_out(
 async fn needs(writer: &Writer, flow: &Flow, state: &State, resumption: &Resumption) -> Needs {
     let own = resume::needs(flow, state, resumption);
     let Some(above) = uncounted(writer, state).await else { return own };
-    let deed = format!("spend what the budget of run `{above}` no longer covers");
+    let deed = format!("spend more than the budget of run `{above}` covers");
     match own {
         Needs::Proof(own) => Needs::Proof(format!("{own}, {deed}")),
         Needs::Nobody | Needs::Person(_) => Needs::Proof(deed),
@@ -454,7 +444,7 @@ impl PreparedResume {
             Some("start") => Origin::Start,
             Some(step) => Origin::Step(step.to_owned()),
         };
-        wish.only = request.is_only();
+        wish.only = request.only || request.mode == Some(ResumeMode::Only);
         wish.latest = request.is_latest();
         wish.redo.clone_from(&request.redo);
         wish.overrides = request.overrides.clone().into_iter().collect();
@@ -481,10 +471,7 @@ impl PreparedResume {
             let mut given = state.head.inputs.clone();
             state.head.secrets.iter().for_each(|name| drop(given.remove(name)));
             given.extend(request.inputs.clone());
-            let reader = &writer.reader;
-            let workspace = reader.workspace();
-            let past = JournaledPast::of(&reader.ports, workspace, flow.workflow()).await;
-            let resolved = inputs::resolve(writer, call, flow.workflow(), given, &past).await?;
+            let resolved = inputs::resolve(writer, call, flow.workflow(), given).await?;
             secrets = resolved.secrets;
             let is_given = |name: &&String| resolved.provenance.get(*name) == Some(&Given);
             named = secrets.keys().filter(is_given).cloned().collect();
@@ -526,17 +513,17 @@ async fn ahead(writer: &Writer, snapshot: &Snapshot, run: RunView) -> Result<Res
 
 /// The problem with changing a run that has not ended, even if it is orphaned.
 fn left_alone(run: &RunId, missing: Option<&MissingWorld>) -> Problem {
-    let message = "nobody drives this run, and it has not ended";
+    let message = "no process drives this run, and it has not ended";
     let (message, hint) = match missing {
         Some(missing) => (
             format!("{message}: {missing}"),
             Hint::text("cancel it with ")
                 .call(Invocation::of("workflow.cancel").with("run_id", run.as_str()))
-                .then(", then move it to what there is now"),
+                .then(", then resume it with the latest versions"),
         ),
         None => (
             message.to_owned(),
-            Hint::text("let it go on with ")
+            Hint::text("continue it with ")
                 .call(next_action::resume(run.as_str()))
                 .then(", or cancel it first"),
         ),
@@ -549,7 +536,7 @@ fn for_a_person(deed: &str, run: &RunId) -> Problem {
     let message = format!("only a person can decide to {deed}");
     let hint = Hint::text("stop, and ask the person to run ")
         .person(next_action::resume(run.as_str()))
-        .then(" as you wanted to");
+        .then(" with the same arguments");
     Problem::new(Code::PresenceRequired, message, hint).context("run_id", run.as_str())
 }
 
@@ -575,7 +562,7 @@ fn with_children<'a>(
             going_on += 1;
             forecast.add(&below);
             if let Some(step) = steps.iter_mut().find(|step| step.step == key.top()) {
-                step.why = format!("{}; run `{run}` goes on", step.why);
+                step.why = format!("{}; run `{run}` continues", step.why);
                 step.write =
                     step.write.take().or_else(|| plan.into_iter().find_map(|step| step.write));
             }

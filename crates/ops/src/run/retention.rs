@@ -28,9 +28,9 @@ pub struct BackupResponse {
 operation! {
     /// Copies all runs.
     BackupRuns: "runs.backup", "Back up all runs",
-        "Copy all runs to a folder, consistent while others \
-         go on, with their texts, answers and remembered inputs and the key they are checked by. \
-         Secrets, catalogs and workflow files are not in it.";
+        "Copy all runs to a folder, consistently even while runs are active, with their \
+         texts, responses, remembered inputs and verification key. Excludes secrets, \
+         catalogs and workflow files.";
     doors: [Door::Command("backup")];
     run: backup_runs(Writer, BackupRequest) -> BackupResponse;
     example: {"to": "runs-backup"};
@@ -65,9 +65,9 @@ pub struct RestoreResponse {
 
 operation! {
     /// Restores all runs from a backup.
-    RestoreRuns: "runs.restore", "Put a backup of all runs back",
-        "Put the runs of a backup where there are none, after \
-         every row and file of it was checked. Runs that were under way when it was made go on.";
+    RestoreRuns: "runs.restore", "Restore all runs from a backup",
+        "Restore the runs of a backup, if there are none yet, after verifying every row and \
+         file. Runs that were active at the time continue.";
     doors: [Door::Command("restore")];
     run: restore_runs(Writer, RestoreRequest) -> RestoreResponse;
     admits: restore_runs_admits;
@@ -75,12 +75,8 @@ operation! {
 }
 
 fn restore_runs_admits(call: &dyn Caller, request: &RestoreRequest) -> Result<()> {
-    if call.kind() == CallerKind::Person {
-        return Ok(());
-    }
     let restore = Invocation::of(RestoreRuns::NAME).with("from", request.from.as_str());
-    let hint = Hint::text("stop, and ask the person to run ").person(restore);
-    Err(Problem::new(Code::PresenceRequired, "only a person can restore runs", hint))
+    super::person::only_a_person(call, "only a person can restore runs", restore)
 }
 
 async fn restore_runs(
@@ -91,7 +87,7 @@ async fn restore_runs(
     let restored = writer.reader.ports.history.restore(Path::new(&request.from)).await;
     let report = restored.map_err(|error| match error {
         JournalError::Exists { path } => {
-            let message = "there are runs already: a backup replaces none";
+            let message = "there are already runs, which a backup must not replace";
             let path = path.display();
             let hint = format!("move `{path}` and `chain.key` beside it away, then try again");
             Problem::new(Code::FileRefused, message, hint)
@@ -140,9 +136,8 @@ pub struct PurgeResponse {
 operation! {
     /// Removes runs that have ended.
     PurgeRuns: "runs.purge", "Remove old runs",
-        "Remove runs of this workspace that ended, with the runs \
-         that their steps started, their journals and what only they referred to. A run that \
-         another run still needs stays.";
+        "Remove ended runs of this workspace, with their child runs, journals and anything \
+         only they used. A run that another run still needs is kept.";
     doors: [Door::Command("runs purge")];
     run: purge_runs(Writer, PurgeRequest) -> PurgeResponse;
     loss: purge_runs_loss;
@@ -156,7 +151,7 @@ async fn purge_runs_loss(writer: &Writer, request: &PurgeRequest) -> Result<Opti
     let filter = filter(writer, request)?;
     let report = writer.reader.ports.history.purgeable(filter).await.or_problem()?;
     let (runs, projects) = (count(report.runs, "run"), count(report.projects, "project"));
-    let lost = || format!("{runs} of {projects} and their journals would be gone.");
+    let lost = || format!("This removes {runs} of {projects} and their journals.");
     Ok((report.runs > 0).then(lost))
 }
 
@@ -267,10 +262,10 @@ fn forget_inputs_admits(call: &dyn Caller, request: &ForgetRequest) -> Result<()
     if call.kind() == CallerKind::Person || !names_nothing {
         return Ok(());
     }
-    let message = "nothing says which inputs are to be forgotten";
+    let message = "the request does not say which inputs to forget";
     let hint = Hint::text(
-        "give `workflow_id` or `input_keys`; the inputs of all workflows are for a person to \
-         forget, with ",
+        "give `workflow_id` or `input_keys`; only a person can forget the inputs of all \
+         workflows, with ",
     )
     .call(Invocation::of(ForgetInputs::NAME));
     Err(Problem::new(Code::ParamsInvalid, message, hint))
@@ -288,7 +283,7 @@ async fn forget_inputs_loss(writer: &Writer, request: &ForgetRequest) -> Result<
         [] => "inputs".to_owned(),
         some => format!("values of `{}`", some.join("`, `")),
     };
-    Ok(Some(format!("The remembered {which} of {whose} would be gone.")))
+    Ok(Some(format!("This forgets the remembered {which} of {whose}.")))
 }
 
 async fn forget_inputs(

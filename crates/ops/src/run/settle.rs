@@ -38,9 +38,9 @@ pub enum SettleOutcome {
 
 operation! {
     /// Says what happened to a step.
-    SettleStep: "workflow.decide", "Say what became of a step",
-        "A person says what became of a request that must not be \
-         repeated and whose end nobody saw: it happened, it did not, or give up.";
+    SettleStep: "workflow.decide", "Say what happened to a step",
+        "A person says what happened to a request that must not be repeated and \
+         whose outcome is unknown: it happened, it did not, or give up.";
     doors: [Door::Command("decide")];
     run: settle_step(Writer, Request) -> RunView;
     example: {
@@ -51,12 +51,8 @@ operation! {
 }
 
 async fn settle_step(writer: &Writer, call: &dyn Caller, request: Request) -> Result<RunView> {
-    if call.kind() != CallerKind::Person {
-        let decide = Invocation::of(SettleStep::NAME);
-        let hint = Hint::text("stop, and ask the person to run ").person(decide);
-        let message = "only a person can decide this";
-        return Err(Problem::new(Code::PresenceRequired, message, hint));
-    }
+    let decide = Invocation::of(SettleStep::NAME);
+    person::only_a_person(call, "only a person can decide this", decide)?;
     let runs = writer.runs()?;
     let run = super::find(runs, &request.run_id).await?;
     let snapshot = runs.snapshot(&run).await.or_problem()?;
@@ -72,7 +68,7 @@ async fn settle_step(writer: &Writer, call: &dyn Caller, request: Request) -> Re
             let output = request.output.ok_or_else(|| untold(&key))?;
             (Settlement::Happened { output }, "happened")
         }
-        SettleOutcome::DidNotHappen => (Settlement::DidNot, "did not happen and is done again"),
+        SettleOutcome::DidNotHappen => (Settlement::DidNot, "did not happen and will be repeated"),
         SettleOutcome::GiveUp => (Settlement::GiveUp, "has failed"),
     };
     let by = prepare::actor(call);
@@ -87,12 +83,12 @@ async fn settle_step(writer: &Writer, call: &dyn Caller, request: Request) -> Re
 
 /// The problem when an outcome of "happened" comes without an output, which later steps may read.
 fn untold(key: &StepKey) -> Problem {
-    let message = format!("what came of `{key}` is not said");
+    let message = format!("the output of `{key}` is missing");
     let hint = Hint::text("add ")
         .argument("output")
         .then(" with JSON; ")
         .given("output", "null")
-        .then(" when nothing came of it");
+        .then(" if it has no output");
     Problem::new(Code::ParamsInvalid, message, hint)
 }
 
@@ -113,12 +109,12 @@ pub fn is_meant(kind: WaitingKind) -> bool {
 
 /// The problem when no step waits for such a decision.
 pub fn nothing_open() -> Problem {
-    let hint = Hint::text("see what waits with ").call(Invocation::of("inbox"));
-    Problem::new(Code::RunConflict, "nobody has to say what became of a step", hint)
+    let hint = Hint::text("see what is waiting with ").call(Invocation::of("inbox"));
+    Problem::new(Code::RunConflict, "no step is waiting for such a decision", hint)
 }
 
 /// The problem when several steps wait for such a decision and the request names none.
 pub fn several(view: &RunView) -> Problem {
     let open = view.waiting.iter().filter(|one| is_meant(one.kind));
-    next_action::one_of(view, SettleStep::NAME, open, "several steps wait for that")
+    next_action::one_of(view, SettleStep::NAME, open, "several steps are waiting for a decision")
 }

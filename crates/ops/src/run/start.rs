@@ -46,7 +46,7 @@ operation! {
 
 async fn start_run(writer: &Writer, call: &dyn Caller, request: Request) -> Result<RunView> {
     if request.dry_run {
-        let hint = "ask for the requests of the workflow instead";
+        let hint = "preview the requests of the workflow instead";
         return Err(Problem::new(Code::ParamsInvalid, "this starts runs", hint));
     }
     let runs = writer.runs()?;

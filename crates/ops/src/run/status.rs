@@ -8,7 +8,7 @@ use milepost_engine::event::Event;
 use milepost_engine::ports::RunFilter;
 use milepost_model::id::RunId;
 
-use super::list::{RunSummary, listed};
+use super::list::{ListedRun, listed};
 use super::sent_request::SentView;
 use super::view::{RunStatus, RunView};
 use crate::prelude::*;
@@ -43,7 +43,7 @@ pub enum Response {
     /// The open runs of this workspace.
     Open {
         /// Newest first.
-        runs: Vec<RunSummary>,
+        runs: Vec<ListedRun>,
     },
 }
 

@@ -45,7 +45,7 @@ pub struct Response {
 
 operation! {
     /// Submits an agent's output.
-    SubmitStep: "workflow.submit", "Hand in a step", include_str!("submit.md");
+    SubmitStep: "workflow.submit", "Submit a step", include_str!("submit.md");
     doors: [Door::Tool(Tool { calls_out: true, ..Tool::WORK }), Door::Command("submit")];
     run: submit_step(Writer, Request) -> Response;
     example: {

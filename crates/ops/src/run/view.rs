@@ -295,7 +295,7 @@ impl RunView {
     /// Marks the run as waiting because no process drives it.
     pub(crate) fn is_adrift(&mut self) {
         self.status = RunStatus::Waiting;
-        let message = "nothing is driving this run".to_owned();
+        let message = "no process drives this run".to_owned();
         self.waiting.push(WaitingView::new(WaitingKind::Adrift, None, message));
         self.next = Some(NextAction::resume(&self.run_id));
     }
@@ -408,7 +408,7 @@ impl WaitingView {
 
     /// The view after the deadline of the run, when nothing can be answered any more.
     fn after(self, deadline_ms: u64) -> WaitingView {
-        let message = format!("the time of this run is up: {}", self.message);
+        let message = format!("the deadline of this run has passed: {}", self.message);
         let (expires_ms, may_arrive_until_ms) = (Some(deadline_ms), None);
         WaitingView { message, expires_ms, may_arrive_until_ms, ..self }.lapsed()
     }
@@ -460,7 +460,7 @@ impl WaitingView {
             Waiting::Budget(budget) => {
                 let (name, spent) = (budget.name(), state.spent.of(*budget));
                 let limit = state.head.budget.get(budget).copied().unwrap_or(0);
-                let below = ", the rest is with the runs of its steps";
+                let below = ", the rest by its child runs";
                 let rest = if spent < limit { below } else { "" };
                 let used = format!("{spent} of {limit} spent{rest}");
                 plain(None, format!("the budget `{name}` is used up: {used}"))

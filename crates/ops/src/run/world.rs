@@ -20,8 +20,8 @@ use super::request_sender::DraftedRequest;
 use crate::catalog_cache::PinsById;
 use crate::catalog_pin::CatalogPin;
 use crate::compiled_workflow::CompiledWorkflow;
+use crate::lru_cache::LruCache;
 use crate::prelude::*;
-use crate::recent::Recent;
 
 /// A world that is ready for use.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(crate) struct OpenedWorld {
     texts: BTreeMap<String, Arc<PinnedWorkflow>>,
     /// Requests that were drafted lately, by their digest: what is sent is what was recorded,
     /// whatever has become of its catalog meanwhile, and it is drafted once.
-    pub(crate) drafts: Recent<String, Arc<DraftedRequest>>,
+    pub(crate) drafts: LruCache<String, Arc<DraftedRequest>>,
 }
 
 /// The text of a workflow that a run is pinned to.
@@ -193,7 +193,7 @@ impl OpenedWorld {
         pins: PinsById,
         texts: BTreeMap<String, Arc<PinnedWorkflow>>,
     ) -> OpenedWorld {
-        OpenedWorld { writer, world, pins, texts, drafts: Recent::new(limits::DRAFTED_REQUESTS) }
+        OpenedWorld { writer, world, pins, texts, drafts: LruCache::new(limits::DRAFTED_REQUESTS) }
     }
 
     /// The pinned text of a workflow.
@@ -245,15 +245,15 @@ fn newest_pin(writer: &Writer, id: &CatalogId) -> Option<Arc<CatalogPin>> {
 pub(crate) struct WorldCache {
     /// The writer of this process.
     root: Writer,
-    workspaces: Recent<Locations, Writer>,
+    workspaces: LruCache<Locations, Writer>,
     /// By the workspace and what is pinned.
-    opened: Recent<(String, RunWorld), Arc<OpenedWorld>>,
+    opened: LruCache<(String, RunWorld), Arc<OpenedWorld>>,
 }
 
 impl WorldCache {
     pub(crate) fn new(root: Writer) -> WorldCache {
-        let workspaces = Recent::new(limits::WORKSPACES_OPEN);
-        WorldCache { root, workspaces, opened: Recent::new(limits::WORLDS_OPEN) }
+        let workspaces = LruCache::new(limits::WORKSPACES_OPEN);
+        WorldCache { root, workspaces, opened: LruCache::new(limits::WORLDS_OPEN) }
     }
 
     /// The writer for a workspace, with the given configuration file.
@@ -424,7 +424,7 @@ impl OpenedWorld {
 
 /// The problem with a catalog that was added after its run had started.
 pub(crate) fn came_later(catalog: &str) -> Problem {
-    let message = format!("catalog `{catalog}` came after this run had begun");
-    let hint = Hint::text("let it go on with ").call(Invocation::of("workflow.resume"));
+    let message = format!("catalog `{catalog}` was added after this run had started");
+    let hint = Hint::text("continue it with ").call(Invocation::of("workflow.resume"));
     Problem::new(Code::CatalogNotFound, message, hint)
 }

@@ -52,7 +52,7 @@ async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>> {
     };
     let path = path.display();
     Ok(Some(format!(
-        "Workflow `{id}` (`{path}`) is deleted; its versions stay and can be restored."
+        "This deletes workflow `{id}` (`{path}`); its versions are kept and can be restored."
     )))
 }
 
@@ -64,7 +64,7 @@ async fn delete_workflow(writer: &Writer, _: &dyn Caller, request: Request) -> R
     let uncovers = elsewhere(&writer.reader, &id).map(|(there, _)| there);
     let warnings = match uncovers {
         Some(_) => Vec::new(),
-        None => runners(&writer.reader, &id, "it has nothing to run now")?,
+        None => runners(&writer.reader, &id, "it refers to a workflow that no longer exists")?,
     };
     Ok(Response {
         workflow_id: id.to_string(),

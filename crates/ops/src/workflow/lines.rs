@@ -3,7 +3,6 @@
 //! Uses Myers' algorithm, which finds the smallest set of changed lines. If the texts have too
 //! little in common for that, the whole of one replaces the other.
 
-use std::collections::HashMap;
 use std::fmt::Write;
 use std::ops::Range;
 
@@ -20,12 +19,25 @@ pub(crate) struct Difference {
     pub(crate) removed: usize,
 }
 
-/// What to do with a line; one that is kept is in both texts.
+/// A line of the old text, of the new one, or of both if it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Edit {
-    Keep { old: usize, new: usize },
-    Remove { old: usize },
-    Add { new: usize },
+struct Edit {
+    old: Option<usize>,
+    new: Option<usize>,
+}
+
+impl Edit {
+    fn keep(old: usize, new: usize) -> Edit {
+        Edit { old: Some(old), new: Some(new) }
+    }
+
+    fn remove(old: usize) -> Edit {
+        Edit { old: Some(old), new: None }
+    }
+
+    fn add(new: usize) -> Edit {
+        Edit { old: None, new: Some(new) }
+    }
 }
 
 /// Compares two texts, labeled with `names`.
@@ -33,9 +45,8 @@ pub(crate) fn difference(old: &str, new: &str, names: [&str; 2]) -> Difference {
     let (old, new): (Vec<&str>, Vec<&str>) =
         (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
     let edits = edits(&old, &new);
-    let count = |wanted: fn(&Edit) -> bool| edits.iter().filter(|edit| wanted(edit)).count();
-    let added = count(|edit| matches!(edit, Edit::Add { .. }));
-    let removed = count(|edit| matches!(edit, Edit::Remove { .. }));
+    let added = edits.iter().filter(|edit| edit.old.is_none()).count();
+    let removed = edits.iter().filter(|edit| edit.new.is_none()).count();
     let mut text = String::new();
     if added + removed > 0 {
         text = format!("--- {}\n+++ {}\n", names[0], names[1]);
@@ -54,7 +65,7 @@ fn edits(old: &[&str], new: &[&str]) -> Vec<Edit> {
     let tail = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(same).count();
     let (old_end, new_end) = (old.len() - tail, new.len() - tail);
     let keep = |from: (usize, usize), count: usize| {
-        (0..count).map(move |index| Edit::Keep { old: from.0 + index, new: from.1 + index })
+        (0..count).map(move |index| Edit::keep(from.0 + index, from.1 + index))
     };
     let mut edits: Vec<Edit> = keep((0, 0), head).collect();
     edits.extend(middle(old, head..old_end, new, head..new_end));
@@ -64,36 +75,20 @@ fn edits(old: &[&str], new: &[&str]) -> Vec<Edit> {
 
 /// The edits between the common prefix and the common suffix.
 fn middle(old: &[&str], olds: Range<usize>, new: &[&str], news: Range<usize>) -> Vec<Edit> {
-    let mut known = HashMap::new();
-    let old_numbers = numbered(&old[olds.clone()], &mut known);
-    let new_numbers = numbered(&new[news.clone()], &mut known);
-    let Some(trace) = shortest(&old_numbers, &new_numbers) else {
-        let removed = olds.map(|old| Edit::Remove { old });
-        return removed.chain(news.map(|new| Edit::Add { new })).collect();
-    };
-    walk_back(&trace, olds, news)
-}
-
-/// Maps equal lines to equal numbers, which are faster to compare.
-fn numbered<'t>(lines: &[&'t str], known: &mut HashMap<&'t str, usize>) -> Vec<usize> {
-    let number = |line: &&'t str| {
-        let next = known.len();
-        *known.entry(*line).or_insert(next)
-    };
-    lines.iter().map(number).collect()
+    match shortest(&old[olds.clone()], &new[news.clone()]) {
+        Some(trace) => walk_back(&trace, olds, news),
+        None => olds.map(Edit::remove).chain(news.map(Edit::add)).collect(),
+    }
 }
 
 /// The furthest position reached on each diagonal, for each number of changes up to the minimum
 /// needed; `None` if too many changes are needed. Diagonal `k` for `d` changes is at index `k + d`.
-fn shortest(old: &[usize], new: &[usize]) -> Option<Vec<Vec<usize>>> {
+fn shortest(old: &[&str], new: &[&str]) -> Option<Vec<Vec<usize>>> {
     let mut trace: Vec<Vec<usize>> = Vec::new();
     for changes in 0..=DIFF_CHANGES.min(old.len() + new.len()) {
         let mut reached = vec![0; 2 * changes + 1];
         for at in (0..=2 * changes).step_by(2) {
-            let mut x = match trace.last() {
-                Some(before) => step(before, at, changes),
-                None => 0,
-            };
+            let mut x = trace.last().map_or(0, |before| step(before, at, changes));
             // The diagonal is `x - y`, and `at` is the diagonal plus `changes`.
             let mut y = x + changes - at;
             while x < old.len() && y < new.len() && old[x] == new[y] {
@@ -113,10 +108,7 @@ fn shortest(old: &[usize], new: &[usize]) -> Option<Vec<Vec<usize>>> {
 /// The furthest position on a diagonal with one more change: by a removal from the diagonal below,
 /// or by an addition from the one above, whichever gets further.
 fn step(before: &[usize], at: usize, changes: usize) -> usize {
-    match is_addition(before, at, changes) {
-        true => before[at],
-        false => before[at - 2] + 1,
-    }
+    if is_addition(before, at, changes) { before[at] } else { before[at - 2] + 1 }
 }
 
 /// `before` has one change less, so its diagonal `k` is at `k + changes - 1`. The diagonal of `at`
@@ -129,7 +121,7 @@ fn is_addition(before: &[usize], at: usize, changes: usize) -> bool {
 fn walk_back(trace: &[Vec<usize>], olds: Range<usize>, news: Range<usize>) -> Vec<Edit> {
     let (mut x, mut y) = (olds.len(), news.len());
     let mut edits = Vec::new();
-    let keep = |x: usize, y: usize| Edit::Keep { old: olds.start + x, new: news.start + y };
+    let keep = |x: usize, y: usize| Edit::keep(olds.start + x, news.start + y);
     for changes in (1..trace.len()).rev() {
         let before = &trace[changes - 1];
         let at = x + changes - y;
@@ -144,8 +136,8 @@ fn walk_back(trace: &[Vec<usize>], olds: Range<usize>, news: Range<usize>) -> Ve
             edits.push(keep(x, y));
         }
         edits.push(match addition {
-            true => Edit::Add { new: news.start + from_y },
-            false => Edit::Remove { old: olds.start + from_x },
+            true => Edit::add(news.start + from_y),
+            false => Edit::remove(olds.start + from_x),
         });
         (x, y) = (from_x, from_y);
     }
@@ -160,7 +152,8 @@ fn walk_back(trace: &[Vec<usize>], olds: Range<usize>, news: Range<usize>) -> Ve
 /// The ranges of edits to show: the changes, with some context lines.
 fn hunks(edits: &[Edit]) -> Vec<Range<usize>> {
     let mut hunks: Vec<Range<usize>> = Vec::new();
-    let changed = edits.iter().enumerate().filter(|(_, edit)| !matches!(edit, Edit::Keep { .. }));
+    let changed =
+        edits.iter().enumerate().filter(|(_, edit)| edit.old.is_none() || edit.new.is_none());
     for (index, _) in changed {
         let end = (index + 1 + DIFF_CONTEXT_LINES).min(edits.len());
         let around = index.saturating_sub(DIFF_CONTEXT_LINES)..end;
@@ -173,34 +166,19 @@ fn hunks(edits: &[Edit]) -> Vec<Range<usize>> {
 }
 
 fn write_hunk(edits: &[Edit], old: &[&str], new: &[&str], text: &mut String) {
-    let olds: Vec<usize> = edits.iter().filter_map(|edit| edit.in_old()).collect();
-    let news: Vec<usize> = edits.iter().filter_map(|edit| edit.in_new()).collect();
+    let olds: Vec<usize> = edits.iter().filter_map(|edit| edit.old).collect();
+    let news: Vec<usize> = edits.iter().filter_map(|edit| edit.new).collect();
     let _ = writeln!(text, "@@ -{} +{} @@", range(&olds), range(&news));
     for edit in edits {
-        let (mark, line) = match edit {
-            Edit::Keep { old: at, .. } => (' ', old[*at]),
-            Edit::Remove { old: at } => ('-', old[*at]),
-            Edit::Add { new: at } => ('+', new[*at]),
+        let (mark, line) = match (edit.old, edit.new) {
+            (Some(_), Some(at)) => (' ', new[at]),
+            (None, Some(at)) => ('+', new[at]),
+            (Some(at), None) => ('-', old[at]),
+            (None, None) => continue,
         };
         let _ = write!(text, "{mark}{line}");
         if !line.ends_with('\n') {
             text.push_str("\n\\ No newline at end of file\n");
-        }
-    }
-}
-
-impl Edit {
-    fn in_old(self) -> Option<usize> {
-        match self {
-            Edit::Keep { old, .. } | Edit::Remove { old } => Some(old),
-            Edit::Add { .. } => None,
-        }
-    }
-
-    fn in_new(self) -> Option<usize> {
-        match self {
-            Edit::Keep { new, .. } | Edit::Add { new } => Some(new),
-            Edit::Remove { .. } => None,
         }
     }
 }
@@ -216,19 +194,17 @@ fn range(lines: &[usize]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Edit, difference, edits};
+    use super::{difference, edits};
     use crate::limits::DIFF_CHANGES;
 
     /// Checks that the edits turn one text into the other, and that they are as few as another
     /// algorithm finds.
     fn check(old: &[&str], new: &[&str]) {
         let way = edits(old, new);
-        let olds: Vec<&str> =
-            way.iter().filter_map(|edit| edit.in_old()).map(|at| old[at]).collect();
-        let news: Vec<&str> =
-            way.iter().filter_map(|edit| edit.in_new()).map(|at| new[at]).collect();
+        let olds: Vec<&str> = way.iter().filter_map(|edit| edit.old).map(|at| old[at]).collect();
+        let news: Vec<&str> = way.iter().filter_map(|edit| edit.new).map(|at| new[at]).collect();
         assert_eq!((olds.as_slice(), news.as_slice()), (old, new), "{way:?}");
-        let kept = way.iter().filter(|edit| matches!(edit, Edit::Keep { .. })).count();
+        let kept = way.iter().filter(|edit| edit.old.is_some() && edit.new.is_some()).count();
         assert_eq!(kept, in_common(old, new), "{old:?} {new:?} {way:?}");
     }
 

@@ -143,7 +143,7 @@ fn expecting(version: Option<&str>) -> Result<ExpectedVersion> {
     let Some(text) = version else { return Ok(ExpectedVersion::Any) };
     let Some(version) = Digest::parse(text) else {
         let message = "`expected_version` is not a version: it has 64 hexadecimal digits";
-        let hint = "take it from `workflow.get` as it is";
+        let hint = "use the `version` that `workflow.get` returns";
         return Err(Problem::new(Code::ParamsInvalid, message, hint));
     };
     Ok(ExpectedVersion::Version(version))

@@ -13,9 +13,9 @@ pub(super) fn of_change(error: WorkflowError, reader: &Reader) -> Problem {
     match error {
         WorkflowError::NotFound { id } => missing(reader, &id),
         WorkflowError::Exists { id, version, path } => {
-            let hint = Hint::text("give the version that you have seen (")
+            let hint = Hint::text("give the version you last saw (")
                 .argument("expected_version")
-                .then(", `expected_version`), or say `overwrite`");
+                .then(", `expected_version`), or set `overwrite`");
             Problem::new(Code::WorkflowExists, message, hint)
                 .context("workflow_id", id.as_str())
                 .context("version", version.to_string())
@@ -27,7 +27,7 @@ pub(super) fn of_change(error: WorkflowError, reader: &Reader) -> Problem {
                     let hint = "read it again, repeat your edit on that text, and give its version";
                     (format!("it is {:.12}", found.to_string()), hint)
                 }
-                None => ("it is gone".to_owned(), "leave the version out to write it anew"),
+                None => ("it no longer exists".to_owned(), "omit the version to create it again"),
             };
             let found = found.map(|found| found.to_string());
             Problem::new(Code::WorkflowVersionConflict, format!("{message}: {now}"), hint)
@@ -36,13 +36,13 @@ pub(super) fn of_change(error: WorkflowError, reader: &Reader) -> Problem {
                 .context("found", found)
         }
         WorkflowError::Taken { id, path } => {
-            let hint = format!("rename the file that is there, or give `{id}` another id");
+            let hint = format!("rename the existing file, or give `{id}` another id");
             Problem::new(Code::WorkflowExists, message, hint)
                 .context("workflow_id", id.as_str())
                 .context("path", path.display().to_string())
         }
         WorkflowError::OtherId { id, found } => {
-            let hint = format!("say `{id}` in the text, or save it as `{found}`");
+            let hint = format!("set the id in the text to `{id}`, or save it as `{found}`");
             Problem::new(Code::WorkflowInvalid, message, hint).context("workflow_id", id.as_str())
         }
         WorkflowError::NoHold { id } => {
@@ -69,9 +69,8 @@ pub(super) fn of_change(error: WorkflowError, reader: &Reader) -> Problem {
 /// The problem when the workflow does not exist, or exists only in a read-only source.
 pub(super) fn missing(reader: &Reader, id: &WorkflowId) -> Problem {
     let Some((there, _)) = elsewhere(reader, id) else { return reader.no_workflow(id.as_str()) };
-    let message =
-        format!("workflow `{id}` comes from a source that is only read ({})", there.source);
-    let hint = "save it under this id to have one of your own, which then counts";
+    let message = format!("workflow `{id}` comes from a read-only source ({})", there.source);
+    let hint = "save your own copy under this id, which then takes precedence";
     Problem::new(Code::WorkflowReadOnly, message, hint)
         .context("workflow_id", id.as_str())
         .context("source", there.source)
@@ -99,7 +98,7 @@ pub(super) fn invalid(document: &Document, what: &str) -> Problem {
         None => format!("{what} is not valid"),
     };
     let suggestion = first.and_then(|one| one.suggestion.clone());
-    let hint = suggestion.unwrap_or_else(|| "mend every violation, then save again".to_owned());
+    let hint = suggestion.unwrap_or_else(|| "fix every violation, then save again".to_owned());
     let mut problem = Problem::new(Code::WorkflowInvalid, message, hint);
     if let Some(one) = first {
         problem = problem.context("line", one.line).context("column", one.column);

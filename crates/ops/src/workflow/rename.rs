@@ -78,7 +78,7 @@ async fn rename_workflow(writer: &Writer, _: &dyn Caller, request: Request) -> R
 
 /// The problem when the new id belongs to a workflow in a read-only source, which would be hidden.
 fn taken(id: &WorkflowId, there: &ReadOnlyWorkflow, version: &str) -> Problem {
-    let message = format!("there is a workflow `{id}` already ({})", there.source);
+    let message = format!("workflow `{id}` already exists ({})", there.source);
     Problem::new(Code::WorkflowExists, message, "choose another id")
         .context("workflow_id", id.as_str())
         .context("version", version)

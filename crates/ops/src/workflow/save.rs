@@ -129,8 +129,8 @@ fn sound(document: &Document, meant: Option<&str>) -> Result<WorkflowId> {
     };
     let source = document.source.as_ref();
     let (line, column) = source.map_or((1, 1), |source| source.position(id.at.start));
-    let message = format!("the text is that of `{}`, not of `{meant}`", id.value);
-    let hint = format!("write `{meant}` there, or leave `workflow_id` out");
+    let message = format!("the text has the id `{}`, not `{meant}`", id.value);
+    let hint = format!("change the id to `{meant}`, or omit `workflow_id`");
     let mut problem = Problem::new(Code::WorkflowInvalid, message.clone(), hint.clone())
         .context("workflow_id", meant)
         .context("line", line)

@@ -116,7 +116,7 @@ impl VersionedWorkflow {
             [version] if asked.len() >= limits::VERSION_DIGITS_MIN => Ok(*version),
             [_, _, ..] if asked.len() >= limits::VERSION_DIGITS_MIN => {
                 let message = format!("several versions of `{}` begin with `{asked}`", self.id);
-                let hint = "give more of its digits";
+                let hint = "give more digits";
                 Err(Problem::new(Code::WorkflowVersionNotFound, message, hint)
                     .context("workflow_id", self.id.as_str())
                     .context("version", asked))

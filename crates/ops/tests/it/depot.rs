@@ -1,10 +1,8 @@
 //! A running depot: a catalog, a server on loopback, and operations that use both.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use milepost_ops::catalog::import::{ImportOpenApi, Request as ImportRequest};
-use milepost_ops::inputs::PastRuns;
 use milepost_ops::inputs::resolve_inputs::{self, ResolveInputs};
 use milepost_ops::{Caller, CallerKind, Operation, Operations, Problem, Reader, Writer};
 use milepost_store::Locations;
@@ -41,7 +39,6 @@ pub(crate) struct Depot {
     pub(crate) server: Server,
     pub(crate) operations: Operations,
     variables: Vec<(&'static str, &'static str)>,
-    past: Option<Arc<dyn PastRuns>>,
     runtime: Runtime,
 }
 
@@ -61,26 +58,21 @@ fn shelves(request: &Request) -> Reply {
 
 impl Depot {
     pub(crate) fn new() -> Depot {
-        Depot::built("", &[], None, shelves)
+        Depot::built("", &[], shelves)
     }
 
     pub(crate) fn answering(answer: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Depot {
-        Depot::built("", &[], None, answer)
+        Depot::built("", &[], answer)
     }
 
-    /// Opens a depot with a configuration, variables and the history of earlier runs.
-    pub(crate) fn with(
-        config: &str,
-        variables: &[(&'static str, &'static str)],
-        past: impl PastRuns + 'static,
-    ) -> Depot {
-        Depot::built(config, variables, Some(Arc::new(past)), shelves)
+    /// Opens a depot with a configuration and variables.
+    pub(crate) fn with(config: &str, variables: &[(&'static str, &'static str)]) -> Depot {
+        Depot::built(config, variables, shelves)
     }
 
     fn built(
         config: &str,
         variables: &[(&'static str, &'static str)],
-        past: Option<Arc<dyn PastRuns>>,
         answer: impl Fn(&Request) -> Reply + Send + Sync + 'static,
     ) -> Depot {
         let folder = tempfile::tempdir().expect("a folder");
@@ -88,8 +80,8 @@ impl Depot {
         let server = Server::start(answer);
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
         let variables = variables.to_vec();
-        let operations = Operations::new(writer(&folder, &variables, past.as_ref()));
-        let depot = Depot { folder, server, operations, variables, past, runtime };
+        let operations = Operations::new(writer(&folder, &variables));
+        let depot = Depot { folder, server, operations, variables, runtime };
         depot.import(include_str!("depot.yaml"), false);
         depot
     }
@@ -118,8 +110,13 @@ impl Depot {
         self
     }
 
+    /// Whether the database of runs exists.
+    pub(crate) fn has_runs(&self) -> bool {
+        self.folder.path().join("home/.local/share/milepost/runs.db").exists()
+    }
+
     pub(crate) fn writer(&self) -> Writer {
-        writer(&self.folder, &self.variables, self.past.as_ref())
+        writer(&self.folder, &self.variables)
     }
 
     pub(crate) fn wait<F: Future>(&self, work: F) -> F::Output {
@@ -152,11 +149,7 @@ impl Depot {
     }
 }
 
-fn writer(
-    folder: &TempDir,
-    variables: &[(&'static str, &'static str)],
-    past: Option<&Arc<dyn PastRuns>>,
-) -> Writer {
+fn writer(folder: &TempDir, variables: &[(&'static str, &'static str)]) -> Writer {
     let at = |name: &str| folder.path().join(name).display().to_string();
     let variable = |name: &str| match name {
         "REGISTRY_CONFIG_PATH" => Some(at("config.toml")),
@@ -167,12 +160,7 @@ fn writer(
     std::fs::create_dir_all(at("work")).expect("makes the folder");
     let locations = Locations::resolve(&variable, &PathBuf::from(at("work")));
     let variables = variables.iter().map(|(name, value)| (name.into(), value.into()));
-    let reader = Reader::open(locations);
-    let reader = match past {
-        Some(past) => reader.with_past(Arc::clone(past)),
-        None => reader,
-    };
-    Writer::open(reader, Environment::from_variables(variables))
+    Writer::open(Reader::open(locations), Environment::from_variables(variables))
 }
 
 pub(crate) fn map(value: Value) -> Map<String, Value> {

@@ -1,17 +1,12 @@
 //! Inputs before a run: every key of an input has its effect.
 
-use std::path::Path;
-
 use milepost_model::check::World;
 use milepost_model::commands::NoCommands;
 use milepost_model::document::Document;
-use milepost_model::id::WorkflowId;
 use milepost_model::wording::Neutral;
 use milepost_model::workflow::Workflow;
 use milepost_ops::Code;
-use milepost_ops::inputs::{
-    InputOrigin, InputStatus, NoPastRuns, PastRuns, ProviderOutcome, resolve,
-};
+use milepost_ops::inputs::{InputOrigin, InputStatus, ProviderOutcome, resolve};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -77,28 +72,28 @@ fn a_violation_says_what_to_do() {
     assert_eq!(missing.suggestion.worded(&Neutral), "give a value of type string");
 }
 
-/// A history with the value `red` and an output of `other`.
-#[derive(Debug)]
-struct Before;
-
-impl PastRuns for Before {
-    fn last_value(&self, workspace: &Path, workflow: &WorkflowId, input: &str) -> Option<Value> {
-        assert!(workspace.ends_with("work"), "{}", workspace.display());
-        let fits = workflow.as_str() == "fill" && input != "never";
-        fits.then(|| json!("red"))
+/// A depot where earlier runs were given `red` and `other` yielded an output.
+fn used_before(variables: &[(&'static str, &'static str)]) -> Depot {
+    let depot = Depot::with(ALLOWED, variables);
+    for (text, inputs) in [
+        (REMEMBERS, json!({"a": "red", "last": "red"})),
+        ("workflow: other\nsteps: [{id: do, set: {n: 7}}]\nfinal_output: {total: 7}\n", json!({})),
+    ] {
+        let request = json!({"manifest": text, "inputs": inputs, "wait_s": 20});
+        let run = depot.call("workflow.run", request).expect("runs");
+        assert_eq!(run["status"], "succeeded", "{run}");
     }
-
-    fn newest_output(&self, workflow: &WorkflowId) -> Option<Value> {
-        (workflow.as_str() == "other").then(|| json!({"total": 7}))
-    }
+    depot
 }
 
+const REMEMBERS: &str = "workflow: fill\ninputs: {a: {default: {from: history}}, \
+     last: {default: {from: history}}}\nsteps: [{id: do, set: {done: true}}]\n";
 const ALLOWED: &str = "env_allow = [\"COUNT\", \"TOKEN\", \"UNSET\"]\n";
 
 #[test]
 fn every_kind_of_default_yields_its_value() {
     let variables = [("COUNT", "12"), ("TOKEN", "canary-token"), ("HIDDEN", "x")];
-    let depot = Depot::with(ALLOWED, &variables, Before);
+    let depot = used_before(&variables);
     for (keys, value, origin) in [
         ("default: {from: literal, value: blue}", json!("blue"), InputOrigin::Literal),
         ("type: integer, default: {from: env, value: COUNT}", json!(12), InputOrigin::Env),
@@ -116,6 +111,9 @@ fn every_kind_of_default_yields_its_value() {
         assert_eq!(response.defaults["a"], value, "{keys}");
         let [input] = response.inputs.as_slice() else { panic!("{response:?}") };
         assert_eq!((input.status, input.origin), (InputStatus::Default, Some(origin)), "{keys}");
+        let request = json!({"manifest": manifest(&format!("a: {{{keys}}}"))});
+        let preview = depot.call("workflow.preview_inputs", request).expect("previewed");
+        assert_eq!(preview["inputs"][0]["value"], value, "{keys}");
         // A given value takes precedence.
         let given = if value.is_i64() { json!(1) } else { value.clone() };
         let response = depot.resolve(&format!("a: {{{keys}}}"), json!({"a": given}));
@@ -125,8 +123,20 @@ fn every_kind_of_default_yields_its_value() {
 }
 
 #[test]
+fn looking_for_earlier_values_creates_no_runs() {
+    let depot = Depot::new();
+    for default in ["history", "workflow_output, value: other"] {
+        let text = manifest(&format!("a: {{default: {{from: {default}}}}}"));
+        let request = json!({"manifest": text});
+        depot.call("workflow.preview_inputs", request).expect("previewed");
+    }
+    assert!(!depot.has_runs());
+    assert!(used_before(&[]).has_runs());
+}
+
+#[test]
 fn a_default_without_a_value_says_why() {
-    let depot = Depot::with(ALLOWED, &[("HIDDEN", "x"), ("COUNT", "many")], Before);
+    let depot = used_before(&[("HIDDEN", "x"), ("COUNT", "many")]);
     for (keys, path, message) in [
         (
             "default: {from: env, value: HIDDEN}",
@@ -142,7 +152,7 @@ fn a_default_without_a_value_says_why() {
         (
             "type: integer, default: {from: env, value: COUNT}",
             "/inputs/a type",
-            "input `a`: the variable `COUNT` holds no integer",
+            "input `a`: the variable `COUNT` is not a valid integer",
         ),
         (
             "default: {from: workflow_output, value: never-ran}",
@@ -174,7 +184,7 @@ fn a_default_without_a_value_says_why() {
     // A remembered value that no longer fits is dropped with a warning.
     let response = depot.resolve("a: {enum: [blue], default: {from: history}}", json!({}));
     assert_eq!(told(&response), ["/inputs/a required"]);
-    assert_eq!(response.warnings, ["the value last used for `a` does not fit any more"]);
+    assert_eq!(response.warnings, ["the last value of `a` is no longer valid"]);
 }
 
 #[test]
@@ -409,7 +419,7 @@ fn workflow(inputs: &str) -> Workflow {
 
 #[test]
 fn a_run_gets_its_values_with_secrets_apart() {
-    let depot = Depot::with(ALLOWED, &[("TOKEN", "canary-token")], Before);
+    let depot = used_before(&[("TOKEN", "canary-token")]);
     let workflow = workflow(
         "token: {secret: true, default: {from: env, value: TOKEN}}, \
          pin: {type: integer, secret: true}, n: {type: integer}, last: {default: {from: history}}, \
@@ -417,7 +427,7 @@ fn a_run_gets_its_values_with_secrets_apart() {
     );
     let given = map(json!({"n": 3, "pin": 1234}));
     let writer = depot.writer();
-    let resolved = depot.wait(resolve(&writer, &Person, &workflow, given, &Before));
+    let resolved = depot.wait(resolve(&writer, &Person, &workflow, given));
     let resolved = resolved.expect("resolved");
     let expected = json!({
         "token": "[secret:token]", "pin": "[secret:pin]", "n": 3, "last": "red",
@@ -445,7 +455,7 @@ fn a_run_that_cannot_begin_is_one_problem_with_every_violation() {
     let workflow = workflow("a: {}, b: {type: integer}");
     let given = map(json!({"b": "x", "c": 1}));
     let writer = depot.writer();
-    let problem = depot.wait(resolve(&writer, &Person, &workflow, given, &NoPastRuns));
+    let problem = depot.wait(resolve(&writer, &Person, &workflow, given));
     let problem = problem.expect_err("refused");
     assert_eq!(problem.code, Code::InputInvalid);
     assert_eq!(problem.context["workflow_id"], "fill");
@@ -478,9 +488,9 @@ proptest! {
             given.retain(|name, _| name == "n");
         }
         let writer = depot.writer();
-        let once = depot.wait(resolve(&writer, &Person, &workflow, given, &NoPastRuns));
+        let once = depot.wait(resolve(&writer, &Person, &workflow, given));
         let once = once.expect("resolved").values;
-        let twice = depot.wait(resolve(&writer, &Person, &workflow, once.clone(), &NoPastRuns));
+        let twice = depot.wait(resolve(&writer, &Person, &workflow, once.clone()));
         prop_assert_eq!(twice.expect("resolved").values, once);
     }
 }

@@ -1,9 +1,9 @@
 //! The operations through their public API: arguments in, JSON or a problem out.
 
+mod compiled_cache;
 mod depot;
 mod guide;
 mod inputs;
-mod lately;
 mod preview;
 mod race;
 #[path = "../../../cli/tests/it/server.rs"]

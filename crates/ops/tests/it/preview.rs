@@ -3,14 +3,13 @@
 
 use expect_test::expect_file;
 use milepost_ops::Code;
-use milepost_ops::inputs::NoPastRuns;
 use serde_json::{Value, json};
 
 use crate::depot::Depot;
 
 #[test]
 fn inputs_are_shown_with_all_that_is_known_of_them() {
-    let depot = Depot::with("env_allow = [\"TOKEN\"]\n", &[("TOKEN", "canary")], NoPastRuns);
+    let depot = Depot::with("env_allow = [\"TOKEN\"]\n", &[("TOKEN", "canary")]);
     let partial = json!({"zone": "south", "tags": ["a", "b"], "mail": "none"});
     let arguments = json!({"manifest": include_str!("rich.yaml"), "partial_inputs": partial});
     let shown = depot.call("workflow.preview_inputs", arguments).expect("answered");

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 use milepost_engine::ports::{HolderId, JournalError, RunCounts, RunFilter, RunPage, RunRecord};
-use milepost_model::id::RunId;
+use milepost_model::id::{InputName, RunId, WorkflowId};
 
 use super::alive::{self, LockState};
 use super::db::{Db, DbAccess, ReaderPool};
 use super::event::{self, EventPage, EventRange};
 use super::list::{self, ListedRows};
 use super::writer::JournalWriter;
-use super::{ChainKey, RunsError, lease, quarantine, run, schema, tally};
+use super::{ChainKey, RunsError, inputs, lease, quarantine, run, schema, tally};
 use crate::file::{self, FileError};
 use crate::{Digest, limits};
 
@@ -151,6 +151,21 @@ impl RunsReader {
     /// The ids that start with a text, with or without `run_`, up to a limit.
     pub fn find_prefix(&self, text: &str) -> Result<Vec<RunId>, RunsError> {
         self.reading(|db, _| list::find_prefix(db, text))
+    }
+
+    /// The most recently succeeded run of a workflow.
+    pub fn newest_succeeded(&self, workflow: &WorkflowId) -> Result<Option<RunId>, RunsError> {
+        self.reading(|db, key| list::newest_succeeded(db, key, workflow))
+    }
+
+    /// The last value given for an input, as JSON.
+    pub fn last_input(
+        &self,
+        workspace: &str,
+        workflow: &WorkflowId,
+        input: &InputName,
+    ) -> Result<Option<String>, RunsError> {
+        self.reading(|db, _| inputs::last(db, workspace, workflow, input))
     }
 
     pub(super) fn reading<T>(

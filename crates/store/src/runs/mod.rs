@@ -46,7 +46,7 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use milepost_model::id::{InputName, RunId, WorkflowId};
+use milepost_model::id::RunId;
 
 pub use alive::LivenessLock;
 pub(crate) use chain::is_coded;
@@ -453,11 +453,6 @@ fn commit_mode(durability: Durability) -> CommitMode {
 
 /// Reading. Each read uses a consistent snapshot on its own connection.
 impl Runs {
-    /// The most recently succeeded run of a workflow.
-    pub fn newest_succeeded(&self, workflow: &WorkflowId) -> Result<Option<RunId>, RunsError> {
-        self.reading(|db, key| list::newest_succeeded(db, key, workflow))
-    }
-
     /// The unanswered messages to a run.
     pub fn pending(&self, run: &RunId) -> Result<PendingMessages, RunsError> {
         let (pending, forged) = self.reading(|db, key| inbox::pending(db, key, run))?;
@@ -534,16 +529,6 @@ impl Runs {
         // Waking also removes sockets that have no file next to them.
         drop(wake::wake_all(directory));
         Ok(dead.len())
-    }
-
-    /// The last value given for an input, as JSON.
-    pub fn last_input(
-        &self,
-        workspace: &str,
-        workflow: &WorkflowId,
-        input: &InputName,
-    ) -> Result<Option<String>, RunsError> {
-        self.reading(|db, _| inputs::last(db, workspace, workflow, input))
     }
 
     /// Whether [`Runs::forget_inputs`] would forget anything.

@@ -421,7 +421,7 @@ impl History for SqliteJournal {
         workflow: &'a WorkflowId,
         input: &'a InputName,
     ) -> JournalFuture<'a, Option<String>> {
-        ready(self.writer().and_then(|writer| writer.last_input(workspace, workflow, input)))
+        ready(self.read_or_default(|reader| reader.last_input(workspace, workflow, input)))
     }
 
     fn remembers_inputs(&self, what: Forgetting) -> JournalFuture<'_, bool> {
@@ -436,7 +436,7 @@ impl History for SqliteJournal {
         &'a self,
         workflow: &'a WorkflowId,
     ) -> JournalFuture<'a, Option<RunId>> {
-        ready(self.writer().and_then(|writer| writer.newest_succeeded(workflow)))
+        ready(self.read_or_default(|reader| reader.newest_succeeded(workflow)))
     }
 
     fn purgeable(&self, filter: PurgeFilter) -> JournalFuture<'_, PurgeReport> {

@@ -217,7 +217,7 @@ fn a_model_is_asked_at_most_five_times() {
             break heard;
         }
         let asked = heard["params"]["messages"][0]["content"]["text"].as_str();
-        assert!(asked.is_some_and(|asked| asked.contains("lacks values")), "{heard}");
+        assert!(asked.is_some_and(|asked| asked.contains("still needs these values")), "{heard}");
     };
     assert_eq!(taken["result"]["structuredContent"]["accepted"], true, "{taken}");
 }

@@ -1,21 +1,20 @@
-//! A bounded cache of whatever was used last.
+//! A bounded cache that evicts the least recently used entry.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
 use crate::prelude::*;
 
-/// At most so many entries; the one that was used last is the last one. There are few: they are
-/// searched one after the other.
+/// The most recently used entries, newest last. There are few, so lookups scan them.
 #[derive(Debug)]
-pub(crate) struct Recent<K, V> {
+pub(crate) struct LruCache<K, V> {
     entries: Mutex<VecDeque<(K, V)>>,
     most: usize,
 }
 
-impl<K: PartialEq, V: Clone> Recent<K, V> {
-    pub(crate) fn new(most: usize) -> Recent<K, V> {
-        Recent { entries: Mutex::default(), most }
+impl<K: PartialEq, V: Clone> LruCache<K, V> {
+    pub(crate) fn new(most: usize) -> LruCache<K, V> {
+        LruCache { entries: Mutex::default(), most }
     }
 
     /// The first entry that fits, which is used by this.

@@ -6,22 +6,22 @@ use std::time::{Duration, Instant};
 
 use milepost_store::Locations;
 
+use crate::lru_cache::LruCache;
 use crate::prelude::*;
 use crate::provider::values::FetchedItems;
-use crate::recent::Recent;
 
 /// Fetched items with the time they were fetched.
 #[derive(Debug)]
-pub(crate) struct ChoiceCache {
-    kept: Recent<String, (Instant, Arc<FetchedItems>)>,
+pub(crate) struct FetchedChoices {
+    kept: LruCache<String, (Instant, Arc<FetchedItems>)>,
     disk: milepost_store::ChoiceCache,
 }
 
-impl ChoiceCache {
+impl FetchedChoices {
     /// Opens the cache: in memory, and on disk.
-    pub(crate) fn open(locations: &Locations) -> ChoiceCache {
+    pub(crate) fn open(locations: &Locations) -> FetchedChoices {
         let disk = milepost_store::ChoiceCache::open(locations);
-        ChoiceCache { kept: Recent::new(limits::CHOICES_KEPT), disk }
+        FetchedChoices { kept: LruCache::new(limits::CHOICES_KEPT), disk }
     }
 
     /// Items that this process fetched within the TTL.
