@@ -93,7 +93,7 @@ fn tries_used_up_are_for_a_person_to_settle() {
     expect![[r#"
         waiting exhausted a
         done
-        failed SUBMISSIONS_EXHAUSTED: no submission for `a` was accepted, and no tries are left
+        failed SUBMISSIONS_EXHAUSTED: no submission for `a` was accepted, and no attempts are left
     "#]]
     .assert_eq(&settled(Settlement::GiveUp));
 }
@@ -145,9 +145,9 @@ fn what_is_not_due_is_refused() {
     expect![[r#"
         refused STEP_NOT_DUE: step `b` is not due
         refused STEP_NOT_FOUND: the workflow has no step `zzz` that could be due
-        refused STEP_NOT_DUE: `a` is at try 1 now
+        refused STEP_NOT_DUE: `a` is now at attempt 1
         refused PARAMS_INVALID: nothing was submitted
-        refused STEP_NOT_DUE: `a` is at try 2 now
+        refused STEP_NOT_DUE: `a` is now at attempt 2
         refused RUN_CONFLICT: the run has ended
     "#]]
     .assert_eq(&(all.join("\n") + "\n"));

@@ -103,7 +103,7 @@ fn what_is_not_a_persons_decision_on_this_question_is_refused() {
     wrong(&|one| one.key = StepKey::of_walk("refund"));
     wrong(&|_| {});
     expect![[r#"
-        refused RUN_CONFLICT: `ok` asks something else by now
+        refused RUN_CONFLICT: the question of `ok` has changed
         refused PRESENCE_REQUIRED: only a person can decide this
         refused PRESENCE_REQUIRED: only a person can decide this
         refused PRESENCE_REQUIRED: this decision needs the person's PIN
@@ -349,7 +349,7 @@ fn a_person_confirms_every_submission() {
         submission_accepted a #1 "one"
         approval_requested a `Confirm what was handed in for `a`?` shows ["b"], 0 changed
         rejected a
-        submission_rejected a #1 a person did not confirm it: not like this
+        submission_rejected a #1 a person rejected it: not like this
         prompt_offered a #2
         submission_accepted a #2 "two"
         approval_requested a `Confirm what was handed in for `a`?` shows ["b"], 0 changed

@@ -117,12 +117,12 @@ steps:
         text,
         |_| {},
         &expect![[r#"
-        step_scheduled e 0 items
-        step_succeeded e []
-        step_failed n EXPRESSION_FAILED: `for_each` must yield a list: it yields a text
-        run_failed n `for_each` must yield a list: it yields a text
-        = failed EXPRESSION_FAILED: `for_each` must yield a list: it yields a text
-    "#]],
+            step_scheduled e 0 items
+            step_succeeded e []
+            step_failed n EXPRESSION_FAILED: `for_each` must yield a list: it yields a string
+            run_failed n `for_each` must yield a list: it yields a string
+            = failed EXPRESSION_FAILED: `for_each` must yield a list: it yields a string
+        "#]],
     );
 }
 

@@ -346,8 +346,8 @@ fn that_it_did_not_happen_is_said_after_it_could_have() {
     };
     let early = told::reply(&rig.tell(settle(Settlement::DidNot)));
     let said = "refused RUN_CONFLICT: the request of `a` may still arrive until \
-                2027-01-15T08:01:00.000Z: before that, nobody can say that it did not happen, and \
-                it is not sent again";
+                2027-01-15T08:01:00.000Z: before that, it cannot be declared as not having \
+                happened, and it is not sent again";
     assert_eq!(early, said);
     assert_eq!(rig.world.sent.len(), 1);
     rig.now_ms += 60_000;
@@ -401,10 +401,11 @@ fn only_a_person_says_so_and_only_once() {
     assert_eq!(told::reply(&rig.tell(word.clone())), "done");
     // The request was sent again and is unknown again, but the answer was about the first time.
     let twice = rig.tell(word);
-    expect!["refused RUN_CONFLICT: `a` asks something else by now"].assert_eq(&told::reply(&twice));
+    expect!["refused RUN_CONFLICT: the question of `a` has changed"]
+        .assert_eq(&told::reply(&twice));
     rig.say("a", Settlement::GiveUp);
     let late = rig.say("a", Settlement::GiveUp);
-    expect!["refused RUN_CONFLICT: nobody has to say what became of `a`"]
+    expect!["refused RUN_CONFLICT: the outcome of `a` is not in question"]
         .assert_eq(&told::reply(&late));
 }
 

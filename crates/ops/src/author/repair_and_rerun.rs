@@ -119,7 +119,7 @@ impl Broken {
         let hash = Digest::parse(&state.head.text_hash);
         let hash = hash.ok_or_else(|| gone(run, "its text has no hash"))?;
         let text = writer.reader.ports.journal.text(hash).await.or_problem()?;
-        let text = text.ok_or_else(|| gone(run, "its text is gone"))?;
+        let text = text.ok_or_else(|| gone(run, "its text is missing"))?;
         Ok(Broken { text, why: why(failure), inputs: plain(state) })
     }
 

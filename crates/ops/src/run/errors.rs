@@ -84,7 +84,7 @@ pub(crate) fn of_journal(error: &JournalError) -> Problem {
 
 /// The problem for a run that this process cannot drive because part of its world is missing.
 pub(crate) fn world_missing(run: &RunId, missing: &MissingWorld) -> Problem {
-    let message = format!("run `{run}` cannot go on here: {missing}");
+    let message = format!("run `{run}` cannot continue here: {missing}");
     let then = |what: String| {
         Hint::text(what).then(", then go on with ").call(super::next_action::resume(run.as_str()))
     };

@@ -224,8 +224,7 @@ pub struct ProfileName(String);
 
 impl ProfileName {
     /// The expected form, for messages.
-    pub const EXPECTED: &'static str =
-        "a profile such as `default`: lowercase letters, digits, `-` and `_`, at most 64";
+    pub const EXPECTED: &'static str = "a profile such as `default`: lowercase letters, digits, `-` and `_`, at most 64 characters";
 
     pub fn parse(text: &str) -> Option<ProfileName> {
         // The same grammar as a step id.

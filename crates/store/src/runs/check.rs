@@ -72,7 +72,7 @@ fn runs(readers: &ReaderPool, key: &ChainKey, report: &mut CheckReport) -> Resul
         after = *last;
         for (_, id) in &some {
             let Ok(run) = RunId::parse(id) else {
-                report.file.push("the id of a run is not valid".to_owned());
+                report.file.push("a run has an invalid id".to_owned());
                 continue;
             };
             readers.read(|db| one(db, key, &run, report))?;

@@ -165,7 +165,7 @@ impl Runs {
             recovery::settle(&connection, directory, evidence)?;
             // No other process has the runs open, so every listed holder is dead.
             if let Err(error) = lease::forget_holders(&connection) {
-                tracing::warn!(%error, "processes that are gone are still on the list");
+                tracing::warn!(%error, "could not remove dead processes from the list");
             }
         }
         usage.share()?;

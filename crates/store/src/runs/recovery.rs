@@ -79,7 +79,7 @@ fn set_aside(db: Db<'_>, run: &RunId, seq: u64) -> Result<(), RunsError> {
         let sql = "INSERT INTO lost_runs(run, seq) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
         db.execute(sql, params![run.as_str(), seq])?;
     }
-    tracing::error!(target: "milepost::store", run = run.as_str(), seq, "events are missing");
+    tracing::error!(target: "milepost::store", run = run.as_str(), seq, "run quarantined: events or messages are missing");
     Ok(())
 }
 
