@@ -33,7 +33,8 @@ pub enum RunError {
     /// The text of the run is intact, but this version interprets it differently from the version
     /// that pinned it.
     #[error(
-        "this version interprets the workflow of run `{run}` differently from the version that pinned it"
+        "this version interprets the workflow of run `{run}` differently from the version that \
+         pinned it"
     )]
     TextReadOtherwise { run: RunId },
     /// The run's world is not available to this process, so it leaves the run alone.

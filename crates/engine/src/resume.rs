@@ -20,10 +20,10 @@ use serde_json::{Map, Value};
 use crate::event::{Actor, Budget, Event, JournalEntry, Resumption};
 use crate::interpreter::WorldView;
 use crate::interpreter::output_contract;
-use crate::named_enum::named_enum;
 use crate::state::{Phase, State};
 use crate::world::RunWorld;
 use crate::{Cause, Failure, Flow, StepKey, admission, interpreter};
+use milepost_model::serialized_enum;
 
 pub use authority::{Needs, needs};
 pub use forecast::{Forecast, ForecastRange, SavedCost};
@@ -116,7 +116,7 @@ pub struct StepPlan {
     pub why: String,
 }
 
-named_enum! {
+serialized_enum! {
     /// What will happen to a step.
     StepOutlook {
         /// Its result is kept.

@@ -39,8 +39,8 @@ use crate::event::{
     Submission,
 };
 use crate::interpreter::budget::{self, BudgetUsage};
-use crate::named_enum::named_enum;
 use crate::{Cause, Failure, StepKey, limits, time};
+use milepost_model::serialized_enum;
 
 use index::StepIndex;
 pub use step::{ChildState, JudgedSubmission, Phase, StepState, StepStatus};
@@ -57,7 +57,7 @@ pub struct IllegalEvent {
     pub why: String,
 }
 
-named_enum! {
+serialized_enum! {
     /// The status of a run.
     Status {
         /// Something is in progress or due.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use milepost_model::digest::Digest;
 use serde::{Deserialize, Serialize};
 
-use crate::named_enum::named_enum;
+use milepost_model::serialized_enum;
 
 /// The layout of [`RunWorld`] that this program writes, and the newest one it can read.
 pub const WORLD_VERSION: u32 = 1;
@@ -109,7 +109,7 @@ impl WorldChange {
     }
 }
 
-named_enum! {
+serialized_enum! {
     WorldPart {
         /// The base URL of a catalog's API.
         Address = "address",

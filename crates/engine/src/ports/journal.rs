@@ -11,8 +11,8 @@ use milepost_model::id::{RunId, WorkflowId};
 
 use super::{JournalFuture, PinnedText};
 use crate::event::JournalEntry;
-use crate::named_enum::named_enum;
 use crate::signal::{Reply, Signal};
+use milepost_model::serialized_enum;
 
 /// Where runs are stored. Every write is atomic, and durable once it is acknowledged. The journal
 /// decides whether a holder is alive, and never by comparing the clocks of two processes.
@@ -130,7 +130,7 @@ pub trait Journal: Send + Sync + fmt::Debug {
     fn exists(&self) -> bool;
 }
 
-named_enum! {
+serialized_enum! {
     /// The status of a run in the index.
     RunStatus {
         /// It is recorded but has not started.
@@ -154,7 +154,7 @@ impl RunStatus {
     }
 }
 
-named_enum! {
+serialized_enum! {
     /// What a power failure may cost a run.
     Durability {
         /// Nothing that was acknowledged.
@@ -422,7 +422,7 @@ pub enum JournalError {
     #[error("run `{run}` cannot be read: a newer version of this program wrote its event {seq}")]
     NewerEvent { run: RunId, seq: u64 },
     /// A later version of this program changed the journal in a way that this one cannot handle.
-    #[error("`{}` has version {found}, but this program supports only up to {known}", path.display())]
+    #[error("`{}` has version {found}; this program supports up to {known}", path.display())]
     Newer { path: PathBuf, found: u32, known: u32 },
     /// The run was set aside because its journal is damaged.
     #[error("run `{run}` was set aside because its journal is damaged")]

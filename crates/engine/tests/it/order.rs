@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use expect_test::{Expect, expect};
 use serde_json::json;
 
+use crate::rendering;
 use crate::rig::{self, Rig, ok, status};
-use crate::told;
 
 fn check(text: &str, arrange: impl Fn(&mut Rig), expected: &Expect) {
     let mut rig = Rig::with(text, &json!({"go": true, "n": 3}), |_| {});
     arrange(&mut rig);
     rig.start();
-    expected.assert_eq(&told::journal(&rig));
+    expected.assert_eq(&rendering::journal(&rig));
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn a_ladder_of_diamonds_is_looked_at_once() {
     }
     let mut rig = Rig::new(&text);
     rig.start();
-    assert_eq!(told::stands(&rig), "succeeded");
+    assert_eq!(rendering::stands(&rig), "succeeded");
 }
 
 /// The time for a chain of steps in which each reads the previous one.

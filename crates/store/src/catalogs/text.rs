@@ -79,7 +79,7 @@ fn base_url(top: &mut TomlTable<'_>) -> Result<Option<BaseUrl>, TomlError> {
     const EXPECTED: &str = "an `http` or `https` URL without user name and password";
     // If this key is missing, a user may have edited the file by hand or copied it from elsewhere,
     // so access to private hosts must be stated explicitly.
-    let by = |field: TomlField<'_>| field.parsed("`user` or `document`", GivenBy::parse);
+    let by = |field: TomlField<'_>| field.parsed("`user` or `document`", GivenBy::named);
     let by = top.take_as("base_url_by", by)?.unwrap_or(GivenBy::Document);
     let url = top.take_as("base_url", |field| field.parsed(EXPECTED, web_url))?;
     Ok(url.map(|url| BaseUrl { url, by }))
@@ -138,7 +138,7 @@ fn credential(
             credential.secrets.insert(*part, name);
         }
     }
-    let way = |field: TomlField<'_>| field.parsed("`basic` or `post`", ClientAuth::parse);
+    let way = |field: TomlField<'_>| field.parsed("`basic` or `post`", ClientAuth::named);
     credential.client_auth = table.take_as("client_auth", way)?;
     let scopes = |field: TomlField<'_>| field.parsed_list("a scope", filled);
     credential.scopes = table.take_as("scopes", scopes)?.unwrap_or_default();

@@ -21,7 +21,10 @@ pub enum RunsError {
     /// The file is not a key, or not the key of these runs.
     #[error("`{}` is not the key of the runs next to it: restore the right key", path.display())]
     WrongKey { path: PathBuf },
-    #[error("`{}` is accessible to other users (mode {mode:03o}): run `chmod 600` on it", path.display())]
+    #[error(
+        "`{}` is accessible to other users (mode {mode:03o}): run `chmod 600` on it",
+        path.display()
+    )]
     KeyExposed { path: PathBuf, mode: u32 },
     /// The system provided no random numbers.
     #[error("the system provided no random numbers")]

@@ -80,9 +80,15 @@ pub enum SecretError {
     /// The program was built without keyring support, or the system has no keyring.
     #[error("no keyring is available: set `backend = \"file\"` under `[secrets]`")]
     NoKeyring,
-    #[error("`{}` is accessible to other users (mode {mode:03o}): run `chmod 600` on it", path.display())]
+    #[error(
+        "`{}` is accessible to other users (mode {mode:03o}): run `chmod 600` on it",
+        path.display()
+    )]
     KeyExposed { path: PathBuf, mode: u32 },
-    #[error("the key `{}` is missing: restore it, or remove the secrets next to it", path.display())]
+    #[error(
+        "the key `{}` is missing: restore it, or remove the secrets next to it",
+        path.display()
+    )]
     KeyMissing { path: PathBuf },
     /// The file is not a key, or not the key of these secrets.
     #[error("`{}` is not the key of the secrets next to it: restore the right key", path.display())]

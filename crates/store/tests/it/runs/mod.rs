@@ -5,7 +5,6 @@ mod damage;
 mod faults;
 mod inputs;
 mod journal;
-mod known;
 mod leases;
 mod lists;
 mod log_damage;
@@ -14,6 +13,7 @@ mod messages;
 mod opening;
 mod pins;
 mod processes;
+mod stale_writes;
 mod torn;
 mod upkeep;
 mod versions;
@@ -25,7 +25,7 @@ use std::sync::mpsc;
 use milepost_model::digest::Digest;
 use milepost_model::id::{RunId, WorkflowId};
 use milepost_store::runs::{
-    AppendRows, Appended, Created, Durability, EventRow, Heartbeat, HolderId, InboxRow, Lease,
+    AppendRows, Appended, Created, Durability, EventRow, HeartbeatRow, HolderId, InboxRow, Lease,
     LivenessQuery, NewEvent, NewRunRow, OpenOptions, Pins, RunRecord, RunStatus, RunSummary, Runs,
     RunsError, Sent, WriteDone,
 };
@@ -67,7 +67,7 @@ trait Now {
     fn create_now(&self, new: NewRunRow, holder: Option<HolderId>) -> Result<Created, RunsError>;
     fn append_now(&self, what: AppendRows) -> Result<Appended, RunsError>;
     fn send_now(&self, message: InboxRow) -> Result<Sent, RunsError>;
-    fn beat_now(&self, beat: Heartbeat) -> Result<(), RunsError>;
+    fn beat_now(&self, beat: HeartbeatRow) -> Result<(), RunsError>;
     fn take_now(
         &self,
         run: RunId,
@@ -90,7 +90,7 @@ impl Now for Runs {
         wait(|done| self.send(message, done))
     }
 
-    fn beat_now(&self, beat: Heartbeat) -> Result<(), RunsError> {
+    fn beat_now(&self, beat: HeartbeatRow) -> Result<(), RunsError> {
         wait(|done| self.beat(beat, done))
     }
 
