@@ -170,11 +170,6 @@ impl Runs {
         Ok(Runs { inner: Arc::new(Inner { reader, writer, reserve, observer }) })
     }
 
-    /// Read-only access over the same connections.
-    pub fn reader(&self) -> RunsReader {
-        self.inner.reader.clone()
-    }
-
     /// Whether the disk failed. If so, nothing is acknowledged any more, and the process has to
     /// end.
     pub fn has_failed(&self) -> bool {
@@ -425,11 +420,6 @@ impl Runs {
         Ok(pending)
     }
 
-    /// Runs with unanswered messages.
-    pub fn runs_with_pending(&self) -> Result<Vec<RunId>, RunsError> {
-        self.reading(|db, _| inbox::runs_with_pending(db))
-    }
-
     /// The answer to a message, if there is one.
     pub fn answer(&self, id: &MessageId) -> Result<Option<Vec<u8>>, RunsError> {
         self.reading(|db, key| inbox::answer_of(db, key, id))
@@ -528,13 +518,6 @@ impl Runs {
     /// have the runs of that directory open.
     pub fn restore(from: &Path, directory: &Path) -> Result<RestoreReport, RunsError> {
         backup::restore(from, directory)
-    }
-
-    /// Checks everything and quarantines damaged runs.
-    pub fn check(&self) -> Result<CheckReport, RunsError> {
-        let report = check::check(&self.inner.reader)?;
-        report.corrupt.iter().for_each(|(run, _)| self.set_aside(run));
-        Ok(report)
     }
 
     /// Wakes every process that drives runs of this directory, and returns how many are listening.

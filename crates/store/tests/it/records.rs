@@ -168,7 +168,7 @@ fn every_fault_has_a_place() {
     check_fault(("\"shop\"", "\"../x\""), "line 3, column 6: `id` must be a catalog id");
     check_fault(
         ("enabled = false", "enabled = \"no\""),
-        "line 8, column 11: `enabled` must be `true` or `false`, not a text",
+        "line 8, column 11: `enabled` must be `true` or `false`, not a string",
     );
     check_fault(
         ("http://localhost", "http://me:canary@localhost"),
@@ -192,7 +192,7 @@ fn every_fault_has_a_place() {
     );
     check_fault(
         ("GET /orders\"", "FETCH /orders\""),
-        "line 30, column 19: `names.FETCH /orders` must be under a method and a path \
+        "line 30, column 19: `names.FETCH /orders` must be keyed by a method and a path \
          such as `GET /orders`",
     );
     check_fault(

@@ -25,9 +25,9 @@ use std::sync::mpsc;
 use milepost_model::digest::Digest;
 use milepost_model::id::{RunId, WorkflowId};
 use milepost_store::runs::{
-    AppendRows, Appended, Created, Durability, EventRow, HeartbeatRow, HolderId, InboxRow, Lease,
-    LivenessQuery, NewEvent, NewRunRow, OpenOptions, Pins, RunRecord, RunStatus, RunSummary, Runs,
-    RunsError, Sent, WriteDone,
+    AppendRows, Appended, CheckReport, Created, Durability, EventRow, HeartbeatRow, HolderId,
+    InboxRow, Lease, LivenessQuery, NewEvent, NewRunRow, OpenOptions, Pins, RunRecord, RunStatus,
+    RunSummary, Runs, RunsError, Sent, WriteDone,
 };
 use tempfile::TempDir;
 
@@ -75,6 +75,7 @@ trait Now {
         glance: LivenessQuery,
     ) -> Result<Option<Lease>, RunsError>;
     fn release_now(&self, lease: Lease) -> Result<(), RunsError>;
+    fn check(&self) -> Result<CheckReport, RunsError>;
 }
 
 impl Now for Runs {
@@ -105,6 +106,10 @@ impl Now for Runs {
 
     fn release_now(&self, lease: Lease) -> Result<(), RunsError> {
         wait(|done| self.release(lease, done))
+    }
+
+    fn check(&self) -> Result<CheckReport, RunsError> {
+        Ok(self.examine(0)?.report)
     }
 }
 
