@@ -93,14 +93,13 @@ impl ChildEnd {
 
     fn gone(run: &RunId) -> ChildEnd {
         ChildEnd::untold(format!(
-            "run `{run}`, which this step started, is gone: nobody knows what it did before it \
-             failed"
+            "child run `{run}` no longer exists: it is unknown what it did before it failed"
         ))
     }
 
     /// The end of a run whose outcome cannot be determined here.
     fn untold(message: String) -> ChildEnd {
-        let hint = "find out at its API what it did, then say whether the step happened";
+        let hint = "check with its API what it did, then say whether the step happened";
         let failure = Failure::new(Code::OutcomeUnknown, message, hint);
         ChildOutcome::Gone { failure }.into()
     }
@@ -128,9 +127,9 @@ impl Driver {
         };
         let end = match done {
             Ok(()) | Err(Hindrance::NotNow) => return,
-            Err(Hindrance::Unreadable(reason)) => {
-                ChildEnd::untold(format!("nobody can tell what the run of this step did: {reason}"))
-            }
+            Err(Hindrance::Unreadable(reason)) => ChildEnd::untold(format!(
+                "it is unknown what the child run of this step did: {reason}"
+            )),
             Err(Hindrance::Failed(failure)) => ChildOutcome::Failed { failure }.into(),
         };
         self.child_ended(&child, 0, end).await;
@@ -177,7 +176,7 @@ impl Driver {
         if let Needs::Person(deed) | Needs::Proof(deed) = resume::needs(flow, state, &resumption) {
             let message = format!("only a person can decide to {deed}");
             let resume = Invocation::of("workflow.resume").with("run_id", run.as_str());
-            let hint = Hint::text("go on with ").call(resume).then(" first");
+            let hint = Hint::text("continue with ").call(resume).then(" first");
             return Err(Failure::new(Code::PresenceRequired, message, hint).into());
         }
         let signal = Signal::Resume { seq: state.seq, resumption: Box::new(resumption) };
@@ -332,10 +331,10 @@ pub(crate) fn failure_of(error: &RunError) -> Failure {
         | RunError::NewerLanguage { .. }
         | RunError::TextReadOtherwise { .. } => Code::StorageFailed,
         RunError::WorldMissing { .. } => {
-            let hint = "put back what is missing, then resume";
+            let hint = "restore what is missing, then resume";
             return Failure::new(Code::RunWorldMissing, error.to_string(), hint);
         }
         RunError::Illegal(_) | RunError::NoRandomness => Code::Internal,
     };
-    Failure::new(code, error.to_string(), "look at the disk, then resume this run")
+    Failure::new(code, error.to_string(), "check the disk, then resume this run")
 }

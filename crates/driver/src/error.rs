@@ -27,15 +27,18 @@ pub enum RunError {
     /// The run was started by a newer version of this program.
     #[error(
         "run `{run}` was started by a newer version of this program: its workflow is written in \
-         version {found} of the language, and this program knows {known}"
+         version {found} of the language, but this program supports only up to {known}"
     )]
     NewerLanguage { run: RunId, found: u32, known: u32 },
     /// The text of the run is intact, but this version interprets it differently from the version
     /// that pinned it.
-    #[error("this version does not read the workflow of run `{run}` as the one that pinned it did")]
+    #[error(
+        "this version interprets the workflow of run `{run}` differently from the version that \
+         pinned it"
+    )]
     TextReadOtherwise { run: RunId },
     /// The run's world is not available to this process, so it leaves the run alone.
-    #[error("run `{run}` cannot go on here: {missing}")]
+    #[error("run `{run}` cannot continue here: {missing}")]
     WorldMissing { run: RunId, missing: MissingWorld },
     /// The run refused the message.
     #[error("{}", failure.message())]
@@ -44,7 +47,7 @@ pub enum RunError {
     #[error(transparent)]
     Illegal(#[from] IllegalEvent),
     /// The system provides no random numbers.
-    #[error("the system gives no random numbers")]
+    #[error("the system provided no random numbers")]
     NoRandomness,
 }
 

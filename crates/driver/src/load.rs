@@ -87,7 +87,7 @@ pub(crate) async fn flow(journal: &dyn Journal, run: &RunId, pin: &Pin) -> Resul
     let digest = Digest::parse(&pin.text_hash);
     let digest = digest.ok_or_else(|| damaged(run, "its text has no hash".to_owned()))?;
     let text = journal.text(digest).await?;
-    let text = text.ok_or_else(|| damaged(run, "its text is gone".to_owned()))?;
+    let text = text.ok_or_else(|| damaged(run, "its text is missing".to_owned()))?;
     let pinned = pinned::decode(&text, pin.language).map_err(|error| match error {
         PinnedError::Newer { found, known } => {
             RunError::NewerLanguage { run: run.clone(), found, known }

@@ -7,7 +7,7 @@ use milepost_engine::command::StepCall;
 use milepost_engine::event::RunCreated;
 use milepost_engine::interpreter::{AttemptOutcome, PreparedCall, WorldView};
 use milepost_engine::ports::{
-    BoxFuture, ChildRun, OpenWorld, Opened, OutgoingRequest, PreparedRun, RequestSender,
+    BoxFuture, ChildRun, OpenWorld, OutgoingRequest, PreparedRun, RequestSender, WorldResult,
 };
 use milepost_engine::{Failure, FailureKind};
 use milepost_model::id::RunId;
@@ -45,7 +45,7 @@ impl RequestSender for MissingWorldSender {
         Box::pin(std::future::ready(Err(self.failure.clone())))
     }
 
-    fn open(self: Arc<Self>, _: &RunCreated) -> BoxFuture<'_, Opened> {
+    fn open(self: Arc<Self>, _: &RunCreated) -> BoxFuture<'_, WorldResult> {
         Box::pin(std::future::ready(Ok(OpenWorld { sender: self, pin: None })))
     }
 

@@ -268,7 +268,7 @@ impl RunTask {
             match message.signal {
                 Ok(signal) => self.told(id, signal).await?,
                 Err(reason) => {
-                    let hint = "say it with the same version of the program";
+                    let hint = "send it with the same version of the program";
                     self.refuse(id, Failure::new(Code::ParamsInvalid, reason, hint)).await?;
                 }
             }
@@ -729,7 +729,7 @@ fn is_outcome(event: &Event) -> bool {
 }
 
 fn aborted() -> AttemptOutcome {
-    let message = "the request was given up because the run was canceled";
+    let message = "the request was abandoned because the run was canceled";
     let failure = Failure::new(Code::RunCanceled, message, "find out whether it took effect");
     let (trouble, retry_after_ms) = (FailureKind::Timeout, None);
     AttemptOutcome::Failed { failure, trouble, unsent: false, retry_after_ms }

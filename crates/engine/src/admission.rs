@@ -35,7 +35,7 @@ pub(crate) fn submission(flow: &Flow, state: &State, submitted: SubmissionSignal
 fn read(flow: &Flow, state: &State, submitted: SubmissionSignal) -> Result<Admission, Failure> {
     let Some(output) = submitted.output.clone() else {
         if submitted.context.is_empty() {
-            let hint = "give `output` with what was done, or `context` with variables";
+            let hint = "pass `output` with the result, or `context` with variables";
             return Err(Failure::new(Code::ParamsInvalid, "nothing was submitted", hint));
         }
         if state.end.is_some() {
@@ -109,7 +109,7 @@ fn judged(
         context.extend(submission.context.clone());
     }
     let issues = rules::check_output(Some(prompt), &text, &context).map_err(|error| {
-        let hint = "the author of the workflow has to correct the rule";
+        let hint = "ask the workflow's author to fix the rule";
         Failure::new(Code::CriteriaInvalid, error.to_string(), hint)
     })?;
     let key = submission.key.clone();

@@ -15,9 +15,9 @@ use milepost_model::hint::Hint;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::named_enum::named_enum;
 use crate::world::RunWorld;
 use crate::{BudgetUsage, Failure, StepKey};
+use milepost_model::serialized_enum;
 pub use sent_request::SentRequest;
 
 /// An event with its position in the journal.
@@ -509,9 +509,8 @@ pub enum ChildOutcome {
     },
 }
 
-named_enum! {
+serialized_enum! {
     /// What a run can spend, named as in a manifest.
-    #[derive(PartialOrd, Ord)]
     Budget {
         /// Requests.
         HttpCalls = "http_calls",

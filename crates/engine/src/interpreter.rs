@@ -120,8 +120,8 @@ pub enum AttemptOutcome {
 impl AttemptOutcome {
     /// The outcome of a request that was not sent because its process was suspended for too long.
     pub fn lapsed() -> AttemptOutcome {
-        let message = "the request was not sent: this process had been stopped for too long";
-        let failure = Failure::new(Code::UpstreamFailed, message, "it is sent again by itself");
+        let message = "the request was not sent: this process was suspended for too long";
+        let failure = Failure::new(Code::UpstreamFailed, message, "it is retried automatically");
         let (trouble, retry_after_ms) = (FailureKind::Lapsed, None);
         AttemptOutcome::Failed { failure, trouble, unsent: true, retry_after_ms }
     }

@@ -15,7 +15,6 @@ mod admission;
 pub mod event;
 pub mod interpreter;
 pub mod limits;
-mod named_enum;
 pub mod ports;
 pub mod resume;
 mod secret_placeholder;

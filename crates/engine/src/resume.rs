@@ -20,10 +20,10 @@ use serde_json::{Map, Value};
 use crate::event::{Actor, Budget, Event, JournalEntry, Resumption};
 use crate::interpreter::WorldView;
 use crate::interpreter::output_contract;
-use crate::named_enum::named_enum;
 use crate::state::{Phase, State};
 use crate::world::RunWorld;
 use crate::{Cause, Failure, Flow, StepKey, admission, interpreter};
+use milepost_model::serialized_enum;
 
 pub use authority::{Needs, needs};
 pub use forecast::{Forecast, ForecastRange, SavedCost};
@@ -116,7 +116,7 @@ pub struct StepPlan {
     pub why: String,
 }
 
-named_enum! {
+serialized_enum! {
     /// What will happen to a step.
     StepOutlook {
         /// Its result is kept.
@@ -361,7 +361,7 @@ impl StepPlanner<'_> {
         let kind = self.flow.of_key(&key)?.action.kind();
         let (verdict, why) = match outlook.fate(index) {
             _ if self.wish.request.overrides.contains_key(key.as_str()) => {
-                (StepOutlook::Overridden, "a person gives its output".to_owned())
+                (StepOutlook::Overridden, "a person supplies its output".to_owned())
             }
             StepFate::Over => (StepOutlook::Kept, self.kept(index, outlook)),
             StepFate::Skips(why) => (StepOutlook::WillSkip, why.clone()),
@@ -400,9 +400,9 @@ impl StepPlanner<'_> {
         let key = &self.flow.nodes()[index].key;
         match self.after.phase(key) {
             Phase::Skipped => "it was skipped".to_owned(),
-            Phase::Failed => "it failed, and the run goes on without it".to_owned(),
+            Phase::Failed => "it failed, and the run continues without it".to_owned(),
             _ if outlook.may_void(index) => {
-                "it was approved; it asks again if what it showed differs".to_owned()
+                "it was approved; it asks again if the request has changed".to_owned()
             }
             _ if self.after.step(key).is_some_and(|step| step.verdict.is_some()) => {
                 "it was approved".to_owned()
@@ -414,7 +414,7 @@ impl StepPlanner<'_> {
     fn why(&self, index: usize, key: &StepKey) -> String {
         let Some(why) = self.choice.why.get(&index) else {
             let open = self.before.step(key).is_some_and(crate::state::StepState::is_open);
-            return if open { "it is under way" } else { "it has not run yet" }.to_owned();
+            return if open { "it is in progress" } else { "it has not run yet" }.to_owned();
         };
         if !self.choice.reopened.contains(&index) {
             return why.words();
@@ -426,7 +426,7 @@ impl StepPlanner<'_> {
             .filter(|(other, step)| step.phase == Phase::Succeeded && !other.is_check());
         let (kept, of) = (kept.count(), items.map_or(0, |items| items.len()));
         match of {
-            0 => format!("{}; {kept} done inside it are kept", why.words()),
+            0 => format!("{}; {kept} finished steps inside it are kept", why.words()),
             _ => format!("{}; {kept} of {of} items are kept", why.words()),
         }
     }

@@ -39,8 +39,8 @@ use crate::event::{
     Submission,
 };
 use crate::interpreter::budget::{self, BudgetUsage};
-use crate::named_enum::named_enum;
 use crate::{Cause, Failure, StepKey, limits, time};
+use milepost_model::serialized_enum;
 
 use index::StepIndex;
 pub use step::{ChildState, JudgedSubmission, Phase, StepState, StepStatus};
@@ -57,7 +57,7 @@ pub struct IllegalEvent {
     pub why: String,
 }
 
-named_enum! {
+serialized_enum! {
     /// The status of a run.
     Status {
         /// Something is in progress or due.
@@ -132,10 +132,10 @@ impl State {
         let (seq, event) = (entry.seq, entry.event.name());
         let illegal = |why: &str| IllegalEvent { seq, event, why: why.to_owned() };
         let Event::RunCreated(created) = &entry.event else {
-            return Err(illegal("a run begins with `run_created`"));
+            return Err(illegal("the first event of a run must be `run_created`"));
         };
         if entry.seq != 1 {
-            return Err(illegal("the first event has the number 1"));
+            return Err(illegal("the first event must have the number 1"));
         }
         Ok(State {
             head: (**created).clone(),
@@ -248,10 +248,10 @@ impl State {
         let (seq, event) = (entry.seq, entry.event.name());
         let illegal = |why: String| IllegalEvent { seq, event, why };
         if entry.seq != self.seq + 1 {
-            return Err(illegal(format!("{} comes next", self.seq + 1)));
+            return Err(illegal(format!("expected event {}", self.seq + 1)));
         }
         if entry.at_ms < self.now_ms {
-            return Err(illegal("it lies before the event in front of it".to_owned()));
+            return Err(illegal("it is dated before the previous event".to_owned()));
         }
         let resumes = matches!(entry.event, Event::RunResumedFrom(_));
         if self.end.is_some() && !resumes {
@@ -268,7 +268,7 @@ impl State {
 
     fn take(&mut self, event: &Event, at: u64) -> Result<(), String> {
         match event {
-            Event::RunCreated(_) => return Err("a run begins once".to_owned()),
+            Event::RunCreated(_) => return Err("the run has already been created".to_owned()),
             Event::StepScheduled { .. }
             | Event::AttemptStarted(_)
             | Event::AttemptSucceeded { .. }
@@ -423,7 +423,7 @@ impl State {
     fn started(&mut self, attempt: &Attempt, at: u64) -> Result<(), String> {
         let next = self.step(&attempt.key).map_or(0, |step| step.attempts) + 1;
         if attempt.attempt != next {
-            return Err(format!("try {next} of `{}` comes next", attempt.key));
+            return Err(format!("expected attempt {next} of `{}`", attempt.key));
         }
         let seq = self.seq + 1;
         let step = self.from(&attempt.key, at, |phase| *phase == Phase::Pending)?;
@@ -477,7 +477,7 @@ impl State {
             Event::PromptOffered { key, attempt } => {
                 let next = self.step(key).map_or(0, |step| step.offered) + 1;
                 if *attempt != next {
-                    return Err(format!("try {next} of `{key}` comes next"));
+                    return Err(format!("expected attempt {next} of `{key}`"));
                 }
                 let fits = |phase: &Phase| matches!(phase, Phase::Pending | Phase::Rejected);
                 let step = self.from(key, at, fits)?;
@@ -569,7 +569,7 @@ impl State {
                 let step = self.from(&verdict.key, at, |phase| *phase == Phase::Asking)?;
                 let asked = step.request.as_ref().map(|request| request.digest.as_str());
                 if asked != Some(verdict.digest.as_str()) {
-                    return Err("it decides on something that was not asked".to_owned());
+                    return Err("it answers a question that was not asked".to_owned());
                 }
                 step.verdict = Some(verdict.clone());
                 step.phase = Phase::Decided(matches!(event, Event::Approved(_)));
@@ -582,7 +582,7 @@ impl State {
             Event::WentBack { from, to, reason, reset } => {
                 self.forgettable(reset)?;
                 if !reset.contains(from) {
-                    return Err(format!("`{from}` goes back and is not forgotten"));
+                    return Err(format!("`{from}` goes back but is not reset"));
                 }
                 let step = self.from(from, at, |phase| *phase == Phase::Decided(false))?;
                 step.sent_back += 1;
@@ -597,27 +597,29 @@ impl State {
     fn take_run(&mut self, event: &Event) -> Result<(), String> {
         match event {
             Event::WorldPinned { .. } if self.head.world.is_some() => {
-                return Err("it has a world already".to_owned());
+                return Err("the run already has a world".to_owned());
             }
             Event::WorldPinned { world } => self.head.world = Some(world.clone()),
             Event::BudgetWarned { budget, .. } if self.warned.contains(budget) => {
-                return Err("it was warned of already".to_owned());
+                return Err("a warning was already recorded".to_owned());
             }
             Event::BudgetWarned { budget, .. } => self.warned.push(*budget),
             Event::BudgetReached { .. } if self.parked.is_some() => {
-                return Err("it is parked already".to_owned());
+                return Err("the run is already parked".to_owned());
             }
             Event::BudgetReached { budget, .. } => self.parked = Some(*budget),
             Event::CancelRequested { .. } if self.canceling.is_some() => {
-                return Err("it is canceled already".to_owned());
+                return Err("the run is already being canceled".to_owned());
             }
             Event::CancelRequested { by, .. } => {
                 self.canceling = Some(by.clone());
                 (self.paused, self.paused_by) = (false, None);
                 self.parked = None;
             }
-            Event::Paused { .. } if self.paused => return Err("it is paused already".to_owned()),
-            Event::Resumed { .. } if !self.paused => return Err("it is not paused".to_owned()),
+            Event::Paused { .. } if self.paused => {
+                return Err("the run is already paused".to_owned());
+            }
+            Event::Resumed { .. } if !self.paused => return Err("the run is not paused".to_owned()),
             Event::Paused { by } => (self.paused, self.paused_by) = (true, Some(by.clone())),
             Event::Resumed { .. } => (self.paused, self.paused_by) = (false, None),
             Event::RunResumedFrom(resumption) => {
@@ -693,7 +695,7 @@ impl State {
 
     fn ended(&mut self, end: End) -> Result<(), String> {
         if let Some((key, _)) = self.open().next() {
-            return Err(format!("`{key}` is still under way"));
+            return Err(format!("`{key}` is still in progress"));
         }
         self.end = Some(end);
         Ok(())

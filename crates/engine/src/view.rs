@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 use crate::event::{Actor, ActorKind, ApprovalRequest, SubmissionIssue};
 use crate::interpreter::evaluator::{RunEvaluator, context, loop_context};
 use crate::interpreter::scope::RunScope;
-use crate::named_enum::named_enum;
 use crate::state::{End, Phase, State, Status};
 use crate::{Failure, Flow, StepKey, admission, limits};
+use milepost_model::serialized_enum;
 
 /// Who has to do what before a run can continue.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,7 +44,7 @@ impl Waiting {
     }
 }
 
-named_enum! {
+serialized_enum! {
     /// The kind of thing that a run waits for.
     WaitingKind {
         /// A person answers an approval.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use milepost_model::digest::Digest;
 use serde::{Deserialize, Serialize};
 
-use crate::named_enum::named_enum;
+use milepost_model::serialized_enum;
 
 /// The layout of [`RunWorld`] that this program writes, and the newest one it can read.
 pub const WORLD_VERSION: u32 = 1;
@@ -109,7 +109,7 @@ impl WorldChange {
     }
 }
 
-named_enum! {
+serialized_enum! {
     WorldPart {
         /// The base URL of a catalog's API.
         Address = "address",
@@ -126,22 +126,22 @@ named_enum! {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MissingWorld {
     /// The folder that the run belongs to is gone.
-    #[error("its folder `{path}` is not there")]
+    #[error("its folder `{path}` is missing")]
     Workspace { path: String },
     /// The text of a workflow that the run uses is gone.
-    #[error("the text of workflow `{workflow}` that it is pinned to is not there")]
+    #[error("the text of workflow `{workflow}` that it is pinned to is missing")]
     Workflow { workflow: String },
     /// The record of a catalog is gone, or cannot be read.
-    #[error("the record of catalog `{catalog}` that it is pinned to is not there")]
+    #[error("the record of catalog `{catalog}` that it is pinned to is missing")]
     Record { catalog: String },
     /// The document of a catalog is gone.
-    #[error("the document of catalog `{catalog}` that it is pinned to is not there")]
+    #[error("the document of catalog `{catalog}` that it is pinned to is missing")]
     Document { catalog: String },
     /// A later version of the program started the run.
     #[error("it was started by a later version of the program")]
     Newer,
     /// Something that the run needs cannot be read.
-    #[error("what it is pinned to cannot be read: {reason}")]
+    #[error("its pinned files cannot be read: {reason}")]
     Unreadable { reason: String },
 }
 

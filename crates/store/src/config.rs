@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use milepost_engine::named_enum;
 use milepost_model::id::WorkflowId;
+use milepost_model::serialized_enum;
 
 use crate::file::{self, FileError};
 use crate::settings::{self, TomlError, TomlField, TomlTable, UnknownKey};
@@ -31,7 +31,7 @@ pub struct Config {
     pub warnings: Vec<UnknownKey>,
 }
 
-named_enum! {
+serialized_enum! {
     /// Which calls by an agent need confirmation when its client cannot ask the person.
     #[derive(Default)]
     Confirm {
@@ -54,7 +54,7 @@ pub struct Approvals {
     pub presence: LeastPresence,
 }
 
-named_enum! {
+serialized_enum! {
     /// The weakest proof of presence that is accepted when a person decides.
     #[derive(Default)]
     LeastPresence {
@@ -76,7 +76,7 @@ pub struct Budgets {
     pub attempts: Option<u64>,
 }
 
-named_enum! {
+serialized_enum! {
     /// Where secrets are stored. The environment is always consulted first.
     #[derive(Default)]
     SecretsBackend {
@@ -167,7 +167,7 @@ impl Config {
             |field: TomlField<'_>| field.parsed_list("the name of a variable", variable);
         config.env_allow = top.take_as("env_allow", variables)?.unwrap_or_default();
         if let Some(mut secrets) = top.take_as("secrets", TomlField::table)? {
-            let backend = |field: TomlField<'_>| field.parsed(BACKEND, SecretsBackend::parse);
+            let backend = |field: TomlField<'_>| field.parsed(BACKEND, SecretsBackend::named);
             config.secrets = secrets.take_as("backend", backend)?.unwrap_or_default();
             config.secret_inputs_days = secrets.take_as("inputs_days", TomlField::count)?;
             secrets.unknown(&mut config.warnings);
@@ -175,7 +175,7 @@ impl Config {
         if let Some(table) = top.take_as("approvals", TomlField::table)? {
             config.approvals = Approvals::read(table, &mut config.warnings)?;
         }
-        let confirm = |field: TomlField<'_>| field.parsed(CONFIRM, Confirm::parse);
+        let confirm = |field: TomlField<'_>| field.parsed(CONFIRM, Confirm::named);
         config.confirm = top.take_as("confirm", confirm)?.unwrap_or_default();
         if let Some(table) = top.take_as("budget", TomlField::table)? {
             config.budget = Budgets::read(table, &mut config.warnings)?;
@@ -193,7 +193,7 @@ impl Approvals {
         let workflows = |field: TomlField<'_>| {
             field.parsed_list("the id of a workflow", |text| WorkflowId::parse(text).ok())
         };
-        let presence = |field: TomlField<'_>| field.parsed(PRESENCE, LeastPresence::parse);
+        let presence = |field: TomlField<'_>| field.parsed(PRESENCE, LeastPresence::named);
         let approvals = Approvals {
             unattended: table.take_as("unattended", workflows)?.unwrap_or_default(),
             presence: table.take_as("presence", presence)?.unwrap_or_default(),

@@ -20,10 +20,10 @@ pub enum EditError {
     /// The file belongs to another user, and replacing it would change its owner.
     #[error("`{}` belongs to another user", path.display())]
     NotOurs { path: PathBuf },
-    #[error("`{}` is a link that leads nowhere", path.display())]
+    #[error("`{}` is a dangling link", path.display())]
     Dangling { path: PathBuf },
     /// Another program wrote to the file after it was read.
-    #[error("`{}` was changed by another program meanwhile", path.display())]
+    #[error("`{}` was changed by another program in the meantime", path.display())]
     Changed { path: PathBuf },
 }
 

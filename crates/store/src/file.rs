@@ -20,13 +20,13 @@ pub enum FileError {
     /// A directory, a device, a pipe or a socket.
     #[error("`{}` is not a regular file", path.display())]
     NotRegular { path: PathBuf },
-    #[error("`{}` leads out of its directory", path.display())]
+    #[error("`{}` is outside its directory", path.display())]
     Outside { path: PathBuf },
     #[error("`{}` is too large: {bytes} bytes", path.display())]
     TooLarge { path: PathBuf, bytes: u64 },
-    #[error("`{}` exists", path.display())]
+    #[error("`{}` already exists", path.display())]
     Exists { path: PathBuf },
-    #[error("cannot use `{}`", path.display())]
+    #[error("cannot access `{}`", path.display())]
     Io {
         path: PathBuf,
         #[source]

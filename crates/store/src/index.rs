@@ -14,9 +14,9 @@ use milepost_model::check::World;
 use milepost_model::document::Document;
 
 use crate::directory::{self, Directory};
+use crate::file_reading::{self, FileChange, FileReading, FileTrace, WholeFile};
 use crate::listing::{InvalidReason, WorkflowSummary};
-use crate::look::{self, FileChange, FileReading, FileTrace, WholeFile};
-use crate::spread::spread;
+use crate::parallel;
 use crate::tree::Tree;
 use crate::{FileError, Locations, SourceKind, builtin};
 
@@ -155,8 +155,8 @@ impl WorkflowIndex {
     pub(crate) fn judge(&mut self, file: FileId, world: World<'_>) -> Option<ValidatedFile> {
         let record = self.files.get(&file)?;
         let whole = match &self.sources[record.source].directory {
-            Some(directory) => look::for_document(directory, &record.path, world),
-            None => Ok(look::for_built_in(built_in(&record.path)?, &record.path, world)),
+            Some(directory) => file_reading::for_document(directory, &record.path, world),
+            None => Ok(file_reading::for_built_in(built_in(&record.path)?, &record.path, world)),
         };
         let WholeFile { reading, document, bytes } = match whole {
             Ok(whole) => whole,
@@ -252,7 +252,7 @@ impl WorkflowIndex {
 
     fn add(&mut self, number: usize, paths: &[Arc<Path>]) {
         let Some(directory) = &self.sources[number].directory else { return };
-        let looks = spread(paths, |path| look::for_id(directory, path, None));
+        let looks = parallel::map(paths, |path| file_reading::for_id(directory, path, None));
         for (path, look) in paths.iter().zip(looks) {
             if let FileChange::Read(reading) = look {
                 self.insert(number, Arc::clone(path), reading);
@@ -268,7 +268,7 @@ impl WorkflowIndex {
     }
 
     fn look_at(&mut self, files: &[FileId]) {
-        let looks = spread(files, |file| self.look(*file));
+        let looks = parallel::map(files, |file| self.look(*file));
         for (file, look) in files.iter().zip(looks) {
             self.apply(*file, look);
         }
@@ -277,7 +277,7 @@ impl WorkflowIndex {
     fn look(&self, file: FileId) -> FileChange {
         let Some(record) = self.files.get(&file) else { return FileChange::Same };
         match &self.sources[record.source].directory {
-            Some(directory) => look::for_id(directory, &record.path, Some(record.trace)),
+            Some(directory) => file_reading::for_id(directory, &record.path, Some(record.trace)),
             None => FileChange::Same,
         }
     }

@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use milepost_model::check::World;
 use milepost_model::document::Document;
 
+use crate::document_cache::DocumentCache;
 use crate::index::{FileId, ValidatedFile, Validity, WorkflowIndex};
 use crate::listing::{InvalidFile, Listing};
-use crate::recent::Recent;
 use crate::{FileError, Locations, SourceKind};
 
 /// A workflow in the library.
@@ -93,14 +93,18 @@ impl Library {
 #[derive(Debug)]
 struct State {
     index: WorkflowIndex,
-    recent: Recent,
+    documents: DocumentCache,
     /// The last listing, with the index's change count at that time.
     listing: Option<(u64, Arc<Listing>)>,
 }
 
 impl State {
     fn new(locations: &Locations) -> State {
-        State { index: WorkflowIndex::new(locations), recent: Recent::default(), listing: None }
+        State {
+            index: WorkflowIndex::new(locations),
+            documents: DocumentCache::default(),
+            listing: None,
+        }
     }
 
     fn get(&mut self, id: &str, world: World<'_>) -> Result<Option<LibraryMatch>, FileError> {
@@ -148,7 +152,7 @@ impl State {
 
     /// The match for a file; `None` if the file is gone or now has a different id.
     fn found(&mut self, file: FileId, id: &str, world: World<'_>) -> Option<LibraryMatch> {
-        if let Some(found) = self.recent.get(file) {
+        if let Some(found) = self.documents.get(file) {
             return Some(found);
         }
         let ValidatedFile { file, document } = self.index.judge(file, world)?;
@@ -172,7 +176,7 @@ impl State {
             }
             (Validity::Open | Validity::Valid(_), _) => return None,
         };
-        self.recent.put(file, found.clone(), bytes);
+        self.documents.put(file, found.clone(), bytes);
         Some(found)
     }
 }

@@ -3,11 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use milepost_engine::named_enum;
+use milepost_model::serialized_enum;
 
-named_enum! {
+serialized_enum! {
     /// The kind of a workflow source.
-    #[derive(PartialOrd, Ord)]
     SourceKind {
         /// Ships with the program.
         BuiltIn = "built-in",

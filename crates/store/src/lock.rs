@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use crate::{FileError, limits};
 
-const HELD: &str = "another process holds it: wait for that one or end it";
+const HELD: &str = "another process holds the lock: wait for it to finish, or stop it";
 
 /// Held by one thread of one process until it is dropped. The system releases the lock when the
 /// process ends, however it ends.

@@ -28,16 +28,16 @@ pub enum PersonError {
     #[error("no PIN is set")]
     NotSet,
     /// The PIN does not match.
-    #[error("this is not the PIN; {left} tries are left")]
+    #[error("wrong PIN; {left} attempts left")]
     Wrong { left: u32 },
-    #[error("the PIN is locked after {PIN_TRIES} wrong tries")]
+    #[error("the PIN is locked after {PIN_TRIES} wrong attempts")]
     Locked,
-    #[error("a PIN has at least {PIN_CHARS_MIN} characters")]
+    #[error("a PIN must have at least {PIN_CHARS_MIN} characters")]
     TooShort,
     #[error("`{}` is damaged", path.display())]
     Damaged { path: PathBuf },
     /// The system provided no random numbers.
-    #[error("the system gives no random numbers")]
+    #[error("the system provided no random numbers")]
     NoRandomness,
     /// The file could not be read or written.
     #[error(transparent)]

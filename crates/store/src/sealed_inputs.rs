@@ -31,13 +31,13 @@ pub enum SealError {
     /// The file cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    #[error("the system gives no random numbers")]
+    #[error("the system provided no random numbers")]
     NoRandomness,
     /// The inputs exceed the size limit.
     #[error("the secret inputs are larger than {} bytes", limits::SEALED_INPUTS_BYTES)]
     TooLarge,
     /// The file was encrypted with another key or for another run, or was modified.
-    #[error("`{}` does not open", path.display())]
+    #[error("cannot decrypt `{}`", path.display())]
     Shut { path: PathBuf },
 }
 

@@ -26,9 +26,9 @@ impl fmt::Display for TomlPosition {
 /// The first error in a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TomlError {
-    #[error("it is not UTF-8 text: save it as UTF-8")]
+    #[error("the file is not valid UTF-8: save it as UTF-8")]
     NotText,
-    #[error("{at}: it is not valid TOML: {message}")]
+    #[error("{at}: invalid TOML: {message}")]
     Syntax { at: TomlPosition, message: String },
     #[error("{at}: `{key}` must be {expected}, not {found}")]
     Type { at: TomlPosition, key: String, expected: &'static str, found: &'static str },
@@ -49,7 +49,7 @@ pub struct UnknownKey {
 impl fmt::Display for UnknownKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let UnknownKey { at, key, meant } = self;
-        write!(f, "{at}: `{key}` means nothing here")?;
+        write!(f, "{at}: unknown key `{key}`")?;
         match meant {
             Some(meant) => write!(f, ": did you mean `{meant}`?"),
             None => write!(f, ": remove it"),
@@ -217,7 +217,7 @@ impl<'t> TomlField<'t> {
     fn wrong_type(&self, expected: &'static str) -> TomlError {
         let at = place(self.text, self.offset);
         let found = match &self.value {
-            DeValue::String(_) => "a text",
+            DeValue::String(_) => "a string",
             DeValue::Integer(_) | DeValue::Float(_) => "a number",
             DeValue::Boolean(_) => "`true` or `false`",
             DeValue::Datetime(_) => "a date",

@@ -54,22 +54,22 @@ pub enum SourceError {
     File(#[from] FileError),
     /// A file that a tool call may not read, whether it exists or not.
     #[error(
-        "`{}` lies where a tool call may not read: move it into the project, \
+        "tool calls may not read `{}`: move it into the project, \
          or add its folder to `source_roots` in the configuration",
         path.display()
     )]
     NotOpen { path: PathBuf },
     /// The document is not below the root given for it.
-    #[error("`{}` does not lie below the root `{}`", path.display(), root.display())]
+    #[error("`{}` is not below the root `{}`", path.display(), root.display())]
     NotBelowRoot { path: PathBuf, root: PathBuf },
     /// A reference to a file that the document may not refer to.
-    #[error("`{reference}` leads out of `{}` or to a hidden file", root.display())]
+    #[error("`{reference}` is outside `{}` or refers to a hidden file", root.display())]
     Reference { reference: String, root: PathBuf },
     /// The document refers to too many files.
     #[error("the document consists of more than {} files", limits::REFERENCED_FILES)]
     TooManyFiles,
     /// The files of the document are too large in total.
-    #[error("the files of the document have more than {} bytes", limits::REFERENCED_BYTES)]
+    #[error("the files of the document exceed {} bytes in total", limits::REFERENCED_BYTES)]
     TooManyBytes,
 }
 

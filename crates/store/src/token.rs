@@ -18,10 +18,10 @@ pub enum TokenError {
     #[error("the token in `{}` is shorter than {TOKEN_CHARS_MIN} characters", path.display())]
     TooShort { path: PathBuf },
     /// The token could not be sent in a header.
-    #[error("the token in `{}` has characters that no header may have", path.display())]
+    #[error("the token in `{}` has characters that are not allowed in a header", path.display())]
     NoHeader { path: PathBuf },
     /// The system provided no random numbers.
-    #[error("the system gives no random numbers")]
+    #[error("the system provided no random numbers")]
     NoRandomness,
     /// The file could not be read or written.
     #[error(transparent)]

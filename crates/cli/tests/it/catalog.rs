@@ -564,7 +564,7 @@ fn how_a_catalog_authenticates() {
     );
     place.shows("catalog auth shop --token not/a/name", &expect![[r"
         --- 2
-        error[PARAMS_INVALID]: this names no secret: use letters, digits, `_`, `-` and `.`, a letter or `_` first, 1 to 64 characters
+        error[PARAMS_INVALID]: this is not a valid secret name: use letters, digits, `_`, `-` and `.`, a letter or `_` first, 1 to 64 characters
         hint: name a secret, such as SHOP_TOKEN; its value is set with `milepost secret set`
         more: milepost docs PARAMS_INVALID
     "]]);

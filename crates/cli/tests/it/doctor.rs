@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime};
 use milepost_model::digest::Digest;
 use milepost_model::id::{RunId, WorkflowId};
 use milepost_store::runs::{
-    Durability, Heartbeat, HolderId, NewEvent, NewRunRow, OpenOptions, Pins, RunRecord, RunStatus,
-    RunSummary, Runs,
+    Durability, HeartbeatRow, HolderId, NewEvent, NewRunRow, OpenOptions, Pins, RunRecord,
+    RunStatus, RunSummary, Runs,
 };
 use serde_json::Value;
 
@@ -193,7 +193,7 @@ fn ending(place: &Place, folder: &str, end: &str) -> PathBuf {
 fn left_behind(place: &Place) {
     let runs = Runs::open(&place.below(DATA), OpenOptions::default()).expect("opens");
     let holder = HolderId::from_bytes([7; 8]);
-    let beat = Heartbeat { holder: holder.clone(), pid: 1, now_ms: 1_000, ttl_ms: 1 };
+    let beat = HeartbeatRow { holder: holder.clone(), pid: 1, now_ms: 1_000, ttl_ms: 1 };
     runs.beat(beat, |beat| beat.expect("beats"));
     let record = RunRecord {
         id: RunId::from_bytes([7; 16]),

@@ -88,7 +88,7 @@ fn invalid_names_and_values_are_refused() {
     );
     place.check(&secret(&place, "set not/a/name", "value-value"), &expect![[r"
         --- 2
-        error[PARAMS_INVALID]: this names no secret: use letters, digits, `_`, `-` and `.`, a letter or `_` first, 1 to 64 characters
+        error[PARAMS_INVALID]: this is not a valid secret name: use letters, digits, `_`, `-` and `.`, a letter or `_` first, 1 to 64 characters
         hint: use letters, digits, `_`, `-` and `.`, such as SHOP_TOKEN
         more: milepost docs PARAMS_INVALID
     "]]);

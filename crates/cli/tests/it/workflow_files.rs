@@ -82,7 +82,7 @@ fn a_concurrent_change_is_not_overwritten() {
         &format!("save old.yaml --expect {}", version(OLD)),
         &expect![[r"
             --- 7
-            error[WORKFLOW_VERSION_CONFLICT]: workflow `greet` is not the version that was expected: it is 1e1c5498bed2
+            error[WORKFLOW_VERSION_CONFLICT]: workflow `greet` is not the expected version: it is 1e1c5498bed2
             hint: read it again, repeat your edit on that text, and give its version
             more: milepost docs WORKFLOW_VERSION_CONFLICT
         "]],

@@ -15,8 +15,8 @@ use crate::chance::count;
 use crate::life::{Death, Life};
 use crate::place::{Backend, InMemory, OnDisk, Place};
 use crate::player::Player;
+use crate::rendering;
 use crate::scenarios::{ALL, Scenario};
-use crate::told;
 
 /// The result of a scenario without interruptions.
 struct Whole {
@@ -93,7 +93,8 @@ fn check_crash(scenario: &Scenario, whole: &Whole, place: &Place, deaths: &[Deat
         here.runs().idle().await;
         (outcome, left, journals(here.runs()).await)
     });
-    let show = || journals.iter().map(|(_, entries)| told::events(entries)).collect::<Vec<_>>();
+    let show =
+        || journals.iter().map(|(_, entries)| rendering::events(entries)).collect::<Vec<_>>();
     assert_eq!(outcome, whole.outcome, "{told}\n{}", show().join("\n\n"));
     assert_eq!(place.servers.effects(), whole.effects, "{told}\n{}", show().join("\n\n"));
     place.servers.check_once(&told);

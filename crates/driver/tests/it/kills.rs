@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use crate::chance::{Chance, count};
 use crate::place::{Here, OnDisk, Place};
 use crate::player::{Heard, Player, tell, willing};
-use crate::told;
+use crate::rendering;
 use crate::world::{Servers, Start};
 
 const DIRECTORY: &str = "MILEPOST_TEST_RUNS";
@@ -180,17 +180,21 @@ async fn check(here: &Here<'_>, said: &[Value]) {
     let acknowledged: BTreeSet<RunId> = said.iter().map(run_of).collect();
     for run in &acknowledged {
         let snapshot = runs.snapshot(run).await.expect("is there");
-        assert!(told::end(&snapshot.state).starts_with("succeeded"), "{:?}", snapshot.state.end);
+        assert!(
+            rendering::end(&snapshot.state).starts_with("succeeded"),
+            "{:?}",
+            snapshot.state.end
+        );
     }
     for heard in said.iter().filter_map(heard) {
         let entries = runs.events(&heard.run, 0).await.expect("reads").entries;
-        let kept = told::is_kept(&entries, &heard.signal, &heard.reply);
-        assert!(kept, "{heard:?} is gone:\n{}", told::events(&entries));
+        let kept = rendering::is_kept(&entries, &heard.signal, &heard.reply);
+        assert!(kept, "{heard:?} is gone:\n{}", rendering::events(&entries));
         let again = tell(heard.signal.clone(), Some(heard.id.clone()));
         let again = runs.send(&heard.run, again).await.expect("is sent");
         assert_eq!(again.as_ref(), Some(&heard.reply), "an answer stays what it was");
     }
-    let records = told::records(runs).await;
+    let records = rendering::records(runs).await;
     let outer = records.iter().filter(|record| record.parent.is_none()).count();
     let sent = here.servers().sent();
     let writes = sent.iter().filter(|sent| !sent.repeatable).count();

@@ -19,7 +19,7 @@ use milepost_model::id::RunId;
 use serde_json::{Map, Value, json};
 
 use crate::place::Here;
-use crate::told;
+use crate::rendering;
 use crate::world::Servers;
 
 /// How many actions a run may need before it counts as looping.
@@ -222,7 +222,7 @@ pub(crate) async fn settled(runs: &dyn RunService, run: &RunId) -> Snapshot {
             runs.delivered().await;
             return snapshot;
         }
-        assert!(snapshot.orphaned, "nothing comes of {run}:\n{}", told::all(runs).await);
+        assert!(snapshot.orphaned, "nothing comes of {run}:\n{}", rendering::all(runs).await);
         runs.adopt_orphans().await.expect("looks");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

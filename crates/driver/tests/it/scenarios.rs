@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::place::{Backend, Here, InMemory, OnDisk, Place, run_id};
 use crate::player::{Cast, Player, choosy, obliging, stopping, willing};
-use crate::told;
+use crate::rendering;
 use crate::world::{Servers, Start, broken, ok, status};
 
 /// A workflow, its surroundings, its participants, and its expected end.
@@ -56,10 +56,10 @@ impl Scenario {
         let last = player.play(here, &run).await;
         if !last.status().has_ended() {
             let news = here.runs().events(&run, 0).await.expect("reads");
-            panic!("{} has not ended:\n{}", self.name, told::events(&news.entries));
+            panic!("{} has not ended:\n{}", self.name, rendering::events(&news.entries));
         }
-        assert_eq!(told::end(&last.state), self.end, "{}", self.name);
-        told::outcome(&last.state)
+        assert_eq!(rendering::end(&last.state), self.end, "{}", self.name);
+        rendering::outcome(&last.state)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::chance::Chance;
 use crate::life::{Death, Life};
 use crate::place::{Here, InMemory, Place, backends, run_id};
 use crate::player::{Player, cancel, decide, person, settled, submit, tell, willing};
-use crate::told;
+use crate::rendering;
 use crate::world::{Servers, Start, ok};
 
 const ASKS: &str = "
@@ -297,7 +297,7 @@ fn a_process_that_cannot_wait_gives_its_runs_back_at_once() {
         assert!(here.runs().is_orphaned(&slow).await.expect("asks"), "it belongs to nobody");
         let mut player = Player::new(willing);
         let last = player.play(&here, &slow).await;
-        assert_eq!(told::end(&last.state), "succeeded");
+        assert_eq!(rendering::end(&last.state), "succeeded");
         let names = events_of(here.runs(), &slow).await;
         assert!(names.contains(&"attempt_unknown"), "a person was asked: {names:?}");
     });
@@ -316,7 +316,7 @@ fn a_run_without_its_secret_pauses_and_goes_on_once_it_is_there() {
             Event::Paused { by } => Some(by.name.as_str()),
             _ => None,
         });
-        assert_eq!(by, Some("secrets"), "{}", told::events(&news.entries));
+        assert_eq!(by, Some("secrets"), "{}", rendering::events(&news.entries));
         assert_eq!(here.servers().sent().len(), 1, "nothing was sent without it");
         here.servers().withhold("b:create", false);
         let go_on = tell(Signal::Unpause { by: person() }, None);
@@ -396,9 +396,9 @@ steps:
                 here.runs().send(&run, signal.clone()).await.expect("is sent");
                 tokio::time::sleep(Duration::from_secs(30)).await;
                 let wanted = if resumes { Status::Running } else { Status::Paused };
-                for record in told::records(here.runs()).await {
+                for record in rendering::records(here.runs()).await {
                     let snapshot = here.runs().snapshot(&record.id).await.expect("looks");
-                    let all = told::all(here.runs()).await;
+                    let all = rendering::all(here.runs()).await;
                     assert_eq!(snapshot.status(), wanted, "{resumes} {after}: {all}");
                 }
             });

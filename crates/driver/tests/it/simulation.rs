@@ -27,7 +27,7 @@ use crate::life::{Death, Life};
 use crate::place::{Backend, Here, InMemory, OnDisk, Place, run_id};
 use crate::player::{Player, add, agent, cancel, decide, obliging, person, submit, tell};
 use crate::random_workflow::workflow;
-use crate::told;
+use crate::rendering;
 use crate::world::{Servers, Start};
 
 /// The number of seeds per test run.
@@ -176,7 +176,7 @@ impl Turn<'_, '_> {
 
     /// The run or one of its child runs.
     async fn one_of_them(&mut self, runs: &dyn RunService) -> RunId {
-        let all = told::records(runs).await;
+        let all = rendering::records(runs).await;
         let open: Vec<&RunRecord> = all.iter().filter(|one| is_open(one)).collect();
         match open.is_empty() || self.chance.one_in(3) {
             true => self.root.clone(),
@@ -254,7 +254,8 @@ async fn end(here: &Here<'_>, player: &mut Player) {
         runs.adopt_orphans().await.expect("looks");
         // Earlier messages are processed, even by runs that have ended.
         tokio::time::sleep(Duration::from_secs(10)).await;
-        let open: Vec<RunRecord> = told::records(runs).await.into_iter().filter(is_open).collect();
+        let open: Vec<RunRecord> =
+            rendering::records(runs).await.into_iter().filter(is_open).collect();
         let told = runs.tally().await.expect("counts").inbox;
         if open.is_empty() && told == 0 {
             return;
@@ -271,7 +272,7 @@ async fn end(here: &Here<'_>, player: &mut Player) {
             player.play(here, &record.id).await;
         }
     }
-    panic!("runs do not end: {}", told::all(runs).await);
+    panic!("runs do not end: {}", rendering::all(runs).await);
 }
 
 /// A run that was paused with its parent resumes with it, however the parent resumes.
@@ -283,7 +284,7 @@ async fn check_paused(runs: &dyn RunService, open: &[RunRecord]) {
         let above = last_pause(runs, above).await;
         let goes_on = matches!(above, Some(Event::Resumed { .. } | Event::RunResumedFrom(_)));
         let forgotten = with_above && goes_on;
-        assert!(!forgotten, "{} is forgotten: {}", record.id, told::all(runs).await);
+        assert!(!forgotten, "{} is forgotten: {}", record.id, rendering::all(runs).await);
     }
 }
 
@@ -299,7 +300,7 @@ async fn last_pause(runs: &dyn RunService, run: &RunId) -> Option<Event> {
 /// Checks the guarantees, and returns all events.
 async fn check(here: &Here<'_>, player: &Player) -> Vec<Arc<JournalEntry>> {
     let (runs, mut all) = (here.runs(), Vec::new());
-    for record in told::records(runs).await {
+    for record in rendering::records(runs).await {
         let snapshot = runs.snapshot(&record.id).await.expect("looks");
         let entries = runs.events(&record.id, 0).await.expect("reads").entries;
         let folded = State::fold(entries.iter().map(|entry| &**entry)).expect("is legal");
@@ -312,11 +313,11 @@ async fn check(here: &Here<'_>, player: &Player) -> Vec<Arc<JournalEntry>> {
     for heard in &player.heard {
         let entries = runs.events(&heard.run, 0).await.expect("reads").entries;
         let (signal, reply) = (&heard.signal, &heard.reply);
-        let kept = told::is_kept(&entries, signal, reply);
+        let kept = rendering::is_kept(&entries, signal, reply);
         assert!(
             kept,
             "{signal:?} was answered with {reply:?} and is gone: {}",
-            told::all(runs).await
+            rendering::all(runs).await
         );
     }
     if let Some(heard) = player.heard.last() {
@@ -325,7 +326,7 @@ async fn check(here: &Here<'_>, player: &Player) -> Vec<Arc<JournalEntry>> {
         assert_eq!(again.as_ref(), Some(&heard.reply), "an answer stays what it was");
     }
     let inbox = runs.tally().await.expect("counts").inbox;
-    assert_eq!(inbox, 0, "every message is answered: {}", told::all(runs).await);
+    assert_eq!(inbox, 0, "every message is answered: {}", rendering::all(runs).await);
     all
 }
 
@@ -334,13 +335,13 @@ fn check_ends(entries: &[Arc<JournalEntry>]) {
     let mut ended = false;
     for entry in entries {
         let resumed = matches!(&entry.event, Event::RunResumedFrom(_));
-        assert!(!ended || resumed, "after its end:\n{}", told::events(entries));
+        assert!(!ended || resumed, "after its end:\n{}", rendering::events(entries));
         ended = matches!(
             &entry.event,
             Event::RunSucceeded { .. } | Event::RunFailed { .. } | Event::RunCanceled
         );
     }
-    assert!(ended, "it has not ended:\n{}", told::events(entries));
+    assert!(ended, "it has not ended:\n{}", rendering::events(entries));
 }
 
 /// Runs a seed; if a guarantee is broken, prints how to replay it.

@@ -15,7 +15,8 @@ use milepost_engine::event::{
 };
 use milepost_engine::interpreter::{AttemptOutcome, PreparedCall, WorldView};
 use milepost_engine::ports::{
-    BoxFuture, ChildRun, Durability, OpenWorld, Opened, OutgoingRequest, PreparedRun, RequestSender,
+    BoxFuture, ChildRun, Durability, OpenWorld, OutgoingRequest, PreparedRun, RequestSender,
+    WorldResult,
 };
 use milepost_engine::{Failure, FailureKind, Flow};
 use milepost_model::digest::Digest;
@@ -155,7 +156,6 @@ impl Servers {
         self.kept().fate = fate;
     }
 
-    /// Replaces the catalog.
     pub(crate) fn replace_catalog(&self) {
         self.kept().catalog += 1;
     }
@@ -364,7 +364,7 @@ impl RequestSender for Caller {
         Box::pin(std::future::ready(prepared))
     }
 
-    fn open(self: Arc<Self>, _: &RunCreated) -> BoxFuture<'_, Opened> {
+    fn open(self: Arc<Self>, _: &RunCreated) -> BoxFuture<'_, WorldResult> {
         Box::pin(std::future::ready(Ok(OpenWorld { sender: self, pin: None })))
     }
 

@@ -29,7 +29,7 @@ pub enum Cause {
     Rejected { key: StepKey, comment: Option<String> },
     #[error("nobody answered `{key}` in time")]
     Expired { key: StepKey },
-    #[error("no submission for `{key}` was accepted, and no tries are left")]
+    #[error("no submission for `{key}` was accepted, and no attempts are left")]
     Exhausted { key: StepKey },
     #[error("the workflow it runs was canceled")]
     ChildCanceled,
@@ -37,23 +37,23 @@ pub enum Cause {
     Polled { key: StepKey, passes: u32, seconds: u64 },
     #[error("{message}")]
     Refuted { message: String },
-    #[error("the output of `{key}` has no `{field}` that is {expected}: {found}")]
+    #[error("`{field}` in the output of `{key}` must be of type {expected}: {found}")]
     Contract { key: StepKey, field: String, expected: String, found: String },
-    #[error("`{key}` cannot go on: {error}")]
+    #[error("`{key}` cannot continue: {error}")]
     Unwalkable { key: String, error: String },
     #[error("the run took longer than its workflow allows")]
     TooLate,
     #[error("it was canceled")]
     Canceled,
-    #[error("only `{key}` was run, and other steps are still to be done")]
+    #[error("only `{key}` was run; other steps are still pending")]
     Incomplete { key: StepKey },
     #[error("more than {limit} workflows run inside each other")]
     TooDeep { limit: u32 },
-    #[error("`{request}` was under way when the process ended")]
+    #[error("`{request}` was in flight when the process ended")]
     Interrupted { request: String },
     #[error("the run has ended")]
     HasEnded,
-    #[error("the run went on while this was worked out")]
+    #[error("the run has changed since this was planned")]
     MovedOn,
     #[error("step `{step}` is not due")]
     NotDue { step: String, due: Option<StepKey> },
@@ -61,17 +61,17 @@ pub enum Cause {
     NoStep { step: String, near: Option<String> },
     #[error("the workflow has no step `{step}`")]
     UnknownStep { step: String, near: Option<String>, all: Vec<String> },
-    #[error("no step waits for an agent")]
+    #[error("no step is waiting for an agent")]
     NothingDue,
     #[error("several steps are due: {}", joined(due))]
     SeveralDue { due: Vec<StepKey> },
-    #[error("`{key}` is at try {attempt} now")]
+    #[error("`{key}` is now at attempt {attempt}")]
     Stale { key: StepKey, attempt: u32 },
     #[error("another submission for `{key}` is being checked")]
     BeingChecked { key: StepKey },
     #[error("`{key}` does not ask for a decision")]
     NotAsked { key: StepKey },
-    #[error("`{key}` asks something else by now")]
+    #[error("the question of `{key}` has changed")]
     AskedAgain { key: StepKey },
     #[error("only a person can decide this")]
     NoPerson,
@@ -84,12 +84,12 @@ pub enum Cause {
     #[error("the answer does not fit the form: {error}")]
     UnfitAnswer { error: String },
     #[error(
-        "the request of `{key}` may still arrive until {}: before that, nobody can say that it did \
-         not happen, and it is not sent again",
+        "the request of `{key}` may still arrive until {}: before that, it cannot be declared as \
+         not having happened, and it is not sent again",
         time::rfc3339(*from_ms)
     )]
     MayStillArrive { key: StepKey, from_ms: u64 },
-    #[error("nobody has to say what became of `{key}`")]
+    #[error("the outcome of `{key}` is not in question")]
     NotUnknown { key: StepKey },
 }
 
@@ -187,35 +187,39 @@ impl Cause {
             Cause::Expression { .. } => {
                 "look at the values of the steps it reads, then correct the workflow and resume"
             }
-            Cause::TooManyItems { .. } => "cut the list in several steps",
-            Cause::Authored { .. } => "the workflow ends here by its author's will",
-            Cause::Rejected { .. } => "change what is asked for, then resume",
+            Cause::TooManyItems { .. } => "split the list across several steps",
+            Cause::Authored { .. } => "the workflow's author ended it here on purpose",
+            Cause::Rejected { .. } => "change the request, then resume",
             Cause::Expired { .. } => "resume from this step to ask again",
             Cause::Exhausted { .. } => "resume from this step to offer it again",
             Cause::ChildCanceled => "resume this run",
-            Cause::Polled { .. } => "resume from this step to poll on, or give `repeat` more time",
+            Cause::Polled { .. } => {
+                "resume from this step to keep polling, or give `repeat` more time"
+            }
             Cause::Refuted { .. } => "do what the step asks for, then submit again",
-            Cause::Contract { .. } => "correct `output_contract`, or what yields the output",
+            Cause::Contract { .. } => {
+                "correct `output_contract`, or the step that produces the output"
+            }
             Cause::Unwalkable { .. } => "give the variable with the next submission",
             Cause::TooLate => "resume the run, and give the workflow a longer `timeout`",
-            Cause::Canceled => "resume the run to go on",
-            Cause::Incomplete { .. } => "resume the run to do the others",
+            Cause::Canceled => "resume the run to continue",
+            Cause::Incomplete { .. } => "resume the run to run the others",
             Cause::TooDeep { .. } => "look for a workflow that runs itself",
             Cause::Interrupted { .. } => "find out whether it took effect, then say so",
             Cause::MovedOn => "look at the run again, then resume it",
             Cause::NotDue { .. } | Cause::NoStep { .. } | Cause::NothingDue => {
-                "ask for the status of the run: it says who is to do what"
+                "check the status of the run: it says who has to do what"
             }
             Cause::SeveralDue { .. } => "say which one with `step_id`",
-            Cause::Stale { .. } => "read what was wrong, then submit for that try",
+            Cause::Stale { .. } => "read what was wrong, then submit for that attempt",
             Cause::BeingChecked { .. } => "wait for its answer",
             Cause::AskedAgain { .. } => "look at it again, then decide",
             Cause::MayStillArrive { .. } => {
-                "wait until then and look at the API once more, or say that it happened"
+                "wait until then and check the API again, or say that it happened"
             }
-            Cause::Absent { .. } | Cause::Unsigned => "decide in a terminal of your own",
+            Cause::Absent { .. } | Cause::Unsigned => "decide in your own terminal",
             Cause::NotTheirs { .. } => "ask one of them",
-            Cause::UnfitAnswer { .. } => "give the answer as the form asks for it",
+            Cause::UnfitAnswer { .. } => "answer in the format that the form requires",
             Cause::Mistyped { .. }
             | Cause::HasEnded
             | Cause::NotAsked { .. }

@@ -291,6 +291,7 @@ impl<'s> RunEvaluator<'s> {
     fn confirm(&self, key: &StepKey) -> NextCommand {
         NextCommand::Ask(Box::new(ApprovalDraft {
             key: key.clone(),
+            // Part of the digest of what was shown: rewording it voids the answers of older runs.
             message: format!("Confirm what was handed in for `{key}`?"),
             deeds: self.deeds_below(key),
             expires_at_ms: None,
@@ -319,7 +320,7 @@ impl<'s> RunEvaluator<'s> {
             }
             (_, false) => {
                 let comment = verdict.comment.as_deref().unwrap_or("no reason");
-                let message = format!("a person did not confirm it: {comment}");
+                let message = format!("a person rejected it: {comment}");
                 let suggestion = "do the step again with that in mind".into();
                 rejected(&key, state, SubmissionIssue { message, suggestion }, true)
             }
@@ -453,7 +454,7 @@ fn refused(key: &StepKey, state: &StepState, failure: &Failure) -> NextCommand {
         true => (failure.message().into_owned(), failure.hint()),
         false => (
             format!("it could not be checked: {}", failure.message()),
-            "submit it again when what it is checked against is there".into(),
+            "submit it again once it can be checked".into(),
         ),
     };
     rejected(key, state, SubmissionIssue { message, suggestion }, refuted)
@@ -535,7 +536,7 @@ pub(crate) fn kind_of(value: &Value) -> &'static str {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
         Value::Number(_) => "a number",
-        Value::String(_) => "a text",
+        Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
     }

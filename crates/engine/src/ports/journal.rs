@@ -11,8 +11,8 @@ use milepost_model::id::{RunId, WorkflowId};
 
 use super::{JournalFuture, PinnedText};
 use crate::event::JournalEntry;
-use crate::named_enum::named_enum;
 use crate::signal::{Reply, Signal};
+use milepost_model::serialized_enum;
 
 /// Where runs are stored. Every write is atomic, and durable once it is acknowledged. The journal
 /// decides whether a holder is alive, and never by comparing the clocks of two processes.
@@ -130,7 +130,7 @@ pub trait Journal: Send + Sync + fmt::Debug {
     fn exists(&self) -> bool;
 }
 
-named_enum! {
+serialized_enum! {
     /// The status of a run in the index.
     RunStatus {
         /// It is recorded but has not started.
@@ -154,7 +154,7 @@ impl RunStatus {
     }
 }
 
-named_enum! {
+serialized_enum! {
     /// What a power failure may cost a run.
     Durability {
         /// Nothing that was acknowledged.
@@ -241,10 +241,7 @@ pub struct MessageId(String);
 
 /// The text is not a valid message id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the id of a message has 1 to {} visible ASCII characters",
-    crate::limits::MESSAGE_ID_CHARS
-)]
+#[error("a message id must have 1 to {} visible ASCII characters", crate::limits::MESSAGE_ID_CHARS)]
 pub struct InvalidMessageId;
 
 impl MessageId {
@@ -409,7 +406,7 @@ pub enum JournalError {
     #[error("there is no run `{run}`")]
     NotFound { run: RunId },
     /// Another process drives the run now: stop driving it.
-    #[error("run `{run}` is driven by another process now")]
+    #[error("another process is now driving run `{run}`")]
     Fenced { run: RunId },
     /// Someone else has appended events: read them and decide again.
     #[error("the last event of run `{run}` is number {last}")]
@@ -425,29 +422,29 @@ pub enum JournalError {
     #[error("run `{run}` cannot be read: a newer version of this program wrote its event {seq}")]
     NewerEvent { run: RunId, seq: u64 },
     /// A later version of this program changed the journal in a way that this one cannot handle.
-    #[error("`{}` has version {found}, and this program knows {known}", path.display())]
+    #[error("`{}` has version {found}; this program supports up to {known}", path.display())]
     Newer { path: PathBuf, found: u32, known: u32 },
     /// The run was set aside because its journal is damaged.
     #[error("run `{run}` was set aside because its journal is damaged")]
     Quarantined { run: RunId },
     /// A message with this id was sent to another run.
-    #[error("a message of the same id was sent to another run than `{run}`")]
+    #[error("a message with this id was sent to a run other than `{run}`")]
     OtherRun { run: RunId },
     /// More data than may be written at once.
-    #[error("{bytes} bytes are too much at once: at most {limit}")]
+    #[error("{bytes} bytes is too much for one write: the limit is {limit}")]
     TooLarge { bytes: usize, limit: usize },
     /// The disk is full. Nothing was written; later writes may succeed.
-    #[error("there is no room left on the disk")]
+    #[error("no space left on disk")]
     Full,
     /// Other processes kept the journal busy for too long. Nothing was written.
     #[error("other processes keep the journal busy")]
     Busy,
     /// The disk failed to store a write. Whether the write took effect is unknown, and nothing more
     /// is written: the process has to be restarted.
-    #[error("the journal could not be written: nothing more will be")]
+    #[error("writing the journal failed: nothing more will be written")]
     Failed,
     /// The target of a copy already exists.
-    #[error("`{}` exists", path.display())]
+    #[error("`{}` already exists", path.display())]
     Exists { path: PathBuf },
     /// The journal cannot be used at all, because of its file, its key or its version.
     #[error(transparent)]

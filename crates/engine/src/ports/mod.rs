@@ -22,8 +22,8 @@ pub use journal::{
     RunStatus, RunSummary, Sent, Takeover,
 };
 pub use sender::{
-    ChildRun, OpenWorld, Opened, OutgoingRequest, PinnedText, PreparedRun, RequestSender,
-    RunContext, SendPermit, WorldPin,
+    ChildRun, OpenWorld, OutgoingRequest, PinnedText, PreparedRun, RequestSender, RunContext,
+    SendPermit, WorldPin, WorldResult,
 };
 
 /// A future that a port returns.

@@ -25,14 +25,14 @@ pub trait RequestSender: WorldView + Send + Sync + fmt::Debug {
 
     /// Opens the sender for a run's world. Each world has its own sender, which does not depend on
     /// the folder that this process works in.
-    fn open(self: Arc<Self>, head: &RunCreated) -> BoxFuture<'_, Opened>;
+    fn open(self: Arc<Self>, head: &RunCreated) -> BoxFuture<'_, WorldResult>;
 
     /// Frees whatever is kept in memory for a run that has ended.
     fn forget(&self, run: &RunId);
 }
 
 /// The world of a run, or what is missing here.
-pub type Opened = Result<OpenWorld, MissingWorld>;
+pub type WorldResult = Result<OpenWorld, MissingWorld>;
 
 /// The world of a run, ready for use.
 #[derive(Debug, Clone)]

@@ -38,13 +38,13 @@ pub fn needs(flow: &Flow, state: &State, resumption: &Resumption) -> Needs {
     });
     let unsettled = reset.iter().filter(|(_, step)| step.unsettled).map(|(key, step)| {
         let request = step.wrote.as_ref().map_or("its request", |wrote| wrote.request.as_str());
-        format!("send `{request}` of `{key}` again, which may have taken effect")
+        format!("resend `{request}` of `{key}`, which may already have taken effect")
     });
     let exhausted = reset.iter().filter(|(key, step)| is_exhausted(flow, key, step));
-    let exhausted = exhausted.map(|(key, _)| format!("give an agent more tries for `{key}`"));
+    let exhausted = exhausted.map(|(key, _)| format!("give an agent more attempts at `{key}`"));
     let other = resumption.text_hash != state.head.text_hash;
     let unasked = state.steps.iter().filter(|(key, step)| other && loses(flow, state, key, step));
-    let unasked = unasked.map(|(key, _)| format!("go on without the question of `{key}`"));
+    let unasked = unasked.map(|(key, _)| format!("continue without the approval of `{key}`"));
     let shown: Vec<String> =
         set.chain(more).chain(unsettled).chain(exhausted).chain(unasked).collect();
     if !shown.is_empty() {
@@ -54,7 +54,7 @@ pub fn needs(flow: &Flow, state: &State, resumption: &Resumption) -> Needs {
     let again = reset.iter().filter(|(key, _)| !flow.is_finally(key));
     let again = again.filter_map(|(key, step)| {
         let wrote = step.wrote.as_ref().filter(|wrote| !wrote.repeatable)?;
-        Some(format!("send `{}` of `{key}` once more", wrote.request))
+        Some(format!("send `{}` of `{key}` again", wrote.request))
     });
     let again: Vec<String> = again.chain(redirected(state, resumption)).collect();
     if again.is_empty() { Needs::Nobody } else { Needs::Person(again.join(", ")) }

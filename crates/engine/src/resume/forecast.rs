@@ -232,7 +232,7 @@ impl<'o> Outlook<'o> {
         let fate = match stopped {
             Stop::Yes if !node.finally => return StepFate::Left,
             Stop::Maybe if !node.finally => {
-                StepFate::MayRun("a step before it may end the run".to_owned())
+                StepFate::MayRun("an earlier step may end the run".to_owned())
             }
             Stop::No | Stop::Maybe | Stop::Yes => self.needed(index, step),
         };
@@ -268,7 +268,7 @@ impl<'o> Outlook<'o> {
                 return Readability::Broken(format!("`{source}` cannot be evaluated: {error}"));
             }
             if let Some(name) = self.doubts(expr) {
-                sight = Readability::Doubtful(format!("`{name}` may come to nothing"));
+                sight = Readability::Doubtful(format!("`{name}` may have no output"));
             }
         }
         sight
@@ -328,7 +328,7 @@ impl<'o> Outlook<'o> {
                 match (any(Ended::Left), any(Ended::Succeeded), any(Ended::Open)) {
                     (true, ..) => return StepFate::Left,
                     (_, true, _) => {}
-                    (_, _, true) => may = Some("all that it needs may be skipped".to_owned()),
+                    (_, _, true) => may = Some("all the steps it needs may be skipped".to_owned()),
                     _ => {
                         let why = "none of the steps it needs succeeded";
                         return StepFate::Skips(why.to_owned());
@@ -370,7 +370,7 @@ impl<'o> Outlook<'o> {
         match held {
             Some(true) => fate,
             Some(false) => StepFate::Skips("its condition does not hold".to_owned()),
-            None => StepFate::MayRun("its condition is decided then".to_owned()),
+            None => StepFate::MayRun("its condition cannot be evaluated yet".to_owned()),
         }
     }
 

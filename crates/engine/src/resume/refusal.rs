@@ -20,7 +20,7 @@ pub(crate) fn of_run(flow: &Flow, state: &State, request: &ResumeRequest) -> Res
     }
     let reason = request.reason.as_deref().unwrap_or_default();
     if !request.overrides.is_empty() && reason.trim().is_empty() {
-        let message = "an output is not replaced without a reason";
+        let message = "replacing an output requires a reason";
         return Err(refused(message, Hint::text("say why with ").argument("reason")));
     }
     if state.end.is_some() {
@@ -53,13 +53,13 @@ pub(crate) fn of_wish(
 ) -> Result<(), Failure> {
     let Some(only) = &wish.only else { return Ok(()) };
     if flow.is_walked() {
-        let message = "the steps of a guide are walked one after the other";
+        let message = "the steps of a guide run one after the other";
         return Err(refused(message, without_only("resume it without ")));
     }
     let Some(index) = flow.index(only.as_str()) else { return Ok(()) };
     let nodes = flow.nodes();
     if nodes[index].finally {
-        let message = format!("`{only}` runs at the end of the run, and not by itself");
+        let message = format!("`{only}` runs at the end of the run and cannot run alone");
         return Err(refused(message, without_only("resume it without ")));
     }
     let undone = flow.above(index).into_iter().find(|above| {
@@ -89,7 +89,7 @@ pub(crate) fn of_choice(
         (&wish.only, above.into_iter().find(|above| choice.why.contains_key(above)))
     {
         let asks = &flow.nodes()[asks].key;
-        let message = format!("`{only}` would write once more, and `{asks}` has to allow it");
+        let message = format!("`{only}` would repeat a write, which `{asks}` has to approve again");
         return Err(refused(message, without_only("resume it without ")));
     }
     let request = wish.request;
@@ -104,7 +104,7 @@ pub(crate) fn of_choice(
     if matches!(state.end, Some(End::Succeeded(_))) && plain && !again && over {
         let hint = Hint::text("name a step with ").argument("from").then(" or ").argument("redo");
         let hint = hint.then(", or resume from the start");
-        return Err(refused("the run succeeded: no step of it failed", hint));
+        return Err(refused("the run succeeded: none of its steps failed", hint));
     }
     Ok(())
 }
@@ -115,13 +115,13 @@ pub(crate) fn of_open(state: &State, resumption: &Resumption) -> Result<(), Fail
         state.open().filter(|(key, _)| resumption.reset.iter().any(|reset| key.is_within(reset)));
     for (key, step) in open {
         let hint = match &step.phase {
-            Phase::Unknown(_) => see_inbox("say what became of it first: see "),
+            Phase::Unknown(_) => see_inbox("decide its outcome first: see "),
             Phase::Asking | Phase::Decided(_) => see_inbox("approve or reject it: see "),
             Phase::Offered(_) | Phase::Rejected | Phase::Verifying | Phase::Accepted => {
                 submit("submit its output with ")
             }
             Phase::Calling(_) | Phase::Child(_) | Phase::Answered | Phase::Failing(_) => {
-                let message = format!("`{key}` is under way");
+                let message = format!("`{key}` is in progress");
                 let hint = "wait until it is done, then resume";
                 return Err(
                     Failure::new(Code::RunConflict, message, hint).with("step", key.as_str())
@@ -129,7 +129,7 @@ pub(crate) fn of_open(state: &State, resumption: &Resumption) -> Result<(), Fail
             }
             _ => continue,
         };
-        let message = format!("`{key}` waits for somebody");
+        let message = format!("`{key}` is waiting for a person or an agent");
         return Err(refused(message, hint).with("step", key.as_str()));
     }
     Ok(())
@@ -138,7 +138,7 @@ pub(crate) fn of_open(state: &State, resumption: &Resumption) -> Result<(), Fail
 fn waits(waiting: &Waiting) -> Failure {
     let (message, hint) = match waiting {
         Waiting::Approval(request) => (
-            format!("`{}` waits for a person to decide", request.key),
+            format!("`{}` is waiting for a person to decide", request.key),
             Hint::text("decide with ")
                 .call(Invocation::of("workflow.approve"))
                 .then(" or ")
@@ -146,18 +146,18 @@ fn waits(waiting: &Waiting) -> Failure {
                 .and(see_inbox(": see ")),
         ),
         Waiting::Unknown { key, .. } => (
-            format!("nobody knows yet what became of `{key}`"),
-            see_inbox("say what became of it first: see "),
+            format!("the outcome of `{key}` is unknown"),
+            see_inbox("decide its outcome first: see "),
         ),
         Waiting::Exhausted { key, .. } => (
-            format!("`{key}` has no tries left, and waits for a person"),
-            see_inbox("decide what becomes of it first: see "),
+            format!("`{key}` has no attempts left and is waiting for a person"),
+            see_inbox("decide how to continue first: see "),
         ),
         Waiting::Agent(key) => {
-            (format!("`{key}` waits for an agent"), submit("submit its output with "))
+            (format!("`{key}` is waiting for an agent"), submit("submit its output with "))
         }
         Waiting::Variable { step, variable, .. } => (
-            format!("`{step}` waits for the variable `{variable}`"),
+            format!("`{step}` is waiting for the variable `{variable}`"),
             submit("give it as `context` with "),
         ),
         Waiting::Budget(_) => {
@@ -175,10 +175,10 @@ fn spent(budget: Budget, used: u64) -> Failure {
 
 /// The error for a step inside another step.
 pub(crate) fn inside(named: &str) -> Failure {
-    let message = format!("`{named}` lies inside another step");
+    let message = format!("`{named}` is inside another step");
     let top = StepKey::of_walk(named);
     let hint = match named.contains(['@', ':']) {
-        true => format!("name `{}`: what succeeded inside it is kept where it failed", top.top()),
+        true => format!("name `{}`: if it failed, whatever succeeded inside it is kept", top.top()),
         false => "name the loop around it".to_owned(),
     };
     refused(message, hint).with("step", named)
@@ -186,7 +186,7 @@ pub(crate) fn inside(named: &str) -> Failure {
 
 /// The error for replacing a person's approval.
 pub(crate) fn forged(key: &StepKey) -> Failure {
-    let message = format!("`{key}` asks a person: its answer is not replaced");
+    let message = format!("`{key}` asks a person: its answer cannot be replaced");
     let hint = Hint::text("decide with ").call(Invocation::of("workflow.approve"));
     refused(message, hint).with("step", key.as_str())
 }
@@ -194,7 +194,7 @@ pub(crate) fn forged(key: &StepKey) -> Failure {
 /// The error for an output that does not match its step's schema.
 pub(crate) fn misfit(key: &StepKey, cause: &str) -> Failure {
     let message = format!("the output for `{key}` does not fit its schema: {cause}");
-    Failure::new(Code::OutputInvalid, message, "give an output as the schema has it")
+    Failure::new(Code::OutputInvalid, message, "give an output that matches the schema")
         .with("step", key.as_str())
 }
 
@@ -211,7 +211,7 @@ pub(crate) fn only_one() -> Failure {
 
 /// The error for a guide that became a manifest, or vice versa.
 pub(crate) fn respelt() -> Failure {
-    let message = "the newest version is spelt as another kind of workflow";
+    let message = "the newest version is a different kind of workflow";
     refused(message, "resume on the pinned version, or start a new run")
 }
 
@@ -224,7 +224,7 @@ pub(crate) fn removed(key: &StepKey) -> Failure {
 
 /// The error for a kept step that has changed.
 pub(crate) fn rewired(key: &StepKey, how: &str) -> Failure {
-    let message = format!("`{key}` would be kept, and in the newest version {how}");
+    let message = format!("`{key}` would be kept, but in the newest version {how}");
     let hint = format!("resume from `{key}`, or on the pinned version");
     refused(message, hint).with("step", key.as_str())
 }

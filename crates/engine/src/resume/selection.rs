@@ -32,15 +32,15 @@ pub(crate) enum RerunReason {
 impl RerunReason {
     pub(crate) fn words(&self) -> String {
         match self {
-            RerunReason::Asked => "it was named".to_owned(),
+            RerunReason::Asked => "it was requested".to_owned(),
             RerunReason::Start => "everything runs again".to_owned(),
-            RerunReason::Reads(input) => format!("it reads the input `{input}`, which differs"),
+            RerunReason::Reads(input) => format!("it reads the input `{input}`, which has changed"),
             RerunReason::Below(key) => format!("it depends on `{key}`"),
             RerunReason::Failed => "it failed".to_owned(),
             RerunReason::Canceled => "it was canceled".to_owned(),
-            RerunReason::Finally => "it runs at every end".to_owned(),
+            RerunReason::Finally => "it always runs at the end".to_owned(),
             RerunReason::Spent(key) => {
-                format!("the write of `{key}` that it allowed is done once more")
+                format!("the write of `{key}` that it approved is repeated")
             }
         }
     }

@@ -10,8 +10,8 @@ use crate::event::{
     ActorKind, ApprovalDecision, ApprovalRequest, Attempt, Budget, CallAnswer, ChildOutcome,
     Submission, SubmissionIssue,
 };
-use crate::named_enum::named_enum;
 use crate::{BudgetUsage, Cause, Failure, StepKey, limits};
+use milepost_model::serialized_enum;
 
 /// The phase of a step's execution.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -106,7 +106,7 @@ impl Phase {
     }
 }
 
-named_enum! {
+serialized_enum! {
     /// The status of a step, as people and expressions see it.
     StepStatus {
         /// It has not started.

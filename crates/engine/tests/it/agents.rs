@@ -7,8 +7,8 @@ use milepost_engine::signal::{Signal, SubmissionSignal};
 use milepost_engine::{StepKey, view};
 use serde_json::{Map, json};
 
+use crate::rendering;
 use crate::rig::{Rig, agent, broken, ok, status, submit};
-use crate::told;
 
 const RULES: &str = "
 workflow: w
@@ -33,10 +33,10 @@ fn an_output_meets_rules_and_schema_or_is_told_everything() {
     let mut rig = rules();
     let mut replies = Vec::new();
     for output in [json!("no"), json!({"why": 5}), json!("{\"why\": \"because\"}")] {
-        replies.push(told::reply(&rig.submit("a", output)));
+        replies.push(rendering::reply(&rig.submit("a", output)));
     }
     rig.submit("b", json!("written"));
-    let told = format!("{}{}\n", told::journal(&rig), replies.join("\n"));
+    let told = format!("{}{}\n", rendering::journal(&rig), replies.join("\n"));
     expect![[r#"
         prompt_offered a #1
         submission_rejected a #1 The output does not match the step's schema; Say because
@@ -74,9 +74,9 @@ fn tries_used_up_are_for_a_person_to_settle() {
             let attempt = rig.state().steps.values().next().map(|step| step.offered);
             rig.tell(submit("a", attempt, json!("no")));
         }
-        let waits = told::stands(&rig);
-        let reply = told::reply(&rig.say("a", decision));
-        format!("{waits}\n{reply}\n{}\n", told::stands(&rig))
+        let waits = rendering::stands(&rig);
+        let reply = rendering::reply(&rig.say("a", decision));
+        format!("{waits}\n{reply}\n{}\n", rendering::stands(&rig))
     };
     expect![[r#"
         waiting exhausted a
@@ -93,7 +93,7 @@ fn tries_used_up_are_for_a_person_to_settle() {
     expect![[r#"
         waiting exhausted a
         done
-        failed SUBMISSIONS_EXHAUSTED: no submission for `a` was accepted, and no tries are left
+        failed SUBMISSIONS_EXHAUSTED: no submission for `a` was accepted, and no attempts are left
     "#]]
     .assert_eq(&settled(Settlement::GiveUp));
 }
@@ -110,7 +110,7 @@ fn the_same_submission_has_the_same_answer() {
     // The answer can be repeated even after the end, for a sender who never received it.
     assert_eq!(rig.tell(good), first);
     let other = rig.tell(submit("a", None, json!({"why": "because not"})));
-    assert_eq!(told::reply(&other), "refused RUN_CONFLICT: the run has ended");
+    assert_eq!(rendering::reply(&other), "refused RUN_CONFLICT: the run has ended");
 }
 
 #[test]
@@ -118,13 +118,16 @@ fn a_rejected_submission_that_is_made_again_costs_nothing() {
     let mut rig = rules();
     let first = rig.submit("a", json!("no"));
     assert_eq!(rig.submit("a", json!("no")), first);
-    assert_eq!(told::reply(&first), told::reply(&rig.tell(submit("a", Some(1), json!("no")))));
+    assert_eq!(
+        rendering::reply(&first),
+        rendering::reply(&rig.tell(submit("a", Some(1), json!("no"))))
+    );
 }
 
 #[test]
 fn what_is_not_due_is_refused() {
     let mut rig = rules();
-    let told = |rig: &mut Rig, signal: Signal| told::reply(&rig.tell(signal));
+    let told = |rig: &mut Rig, signal: Signal| rendering::reply(&rig.tell(signal));
     let mut all = vec![
         told(&mut rig, submit("b", None, json!("early"))),
         told(&mut rig, submit("zzz", None, json!("no such step"))),
@@ -145,9 +148,9 @@ fn what_is_not_due_is_refused() {
     expect![[r#"
         refused STEP_NOT_DUE: step `b` is not due
         refused STEP_NOT_FOUND: the workflow has no step `zzz` that could be due
-        refused STEP_NOT_DUE: `a` is at try 1 now
+        refused STEP_NOT_DUE: `a` is now at attempt 1
         refused PARAMS_INVALID: nothing was submitted
-        refused STEP_NOT_DUE: `a` is at try 2 now
+        refused STEP_NOT_DUE: `a` is now at attempt 2
         refused RUN_CONFLICT: the run has ended
     "#]]
     .assert_eq(&(all.join("\n") + "\n"));
@@ -173,7 +176,7 @@ fn a_claim_is_checked_against_the_world() {
     let first = rig.submit("a", json!("done"));
     // The world has changed, so the same text is a new claim.
     let second = rig.submit("a", json!("done"));
-    let told = [told::reply(&first), told::reply(&second)].join("\n");
+    let told = [rendering::reply(&first), rendering::reply(&second)].join("\n");
     expect![[r#"
         prompt_offered a #1
         submission_received a #1 "done"
@@ -196,7 +199,7 @@ fn a_claim_is_checked_against_the_world() {
         rejected a: There is no pull request, 1 left
         accepted a
     "#]]
-    .assert_eq(&format!("{}{told}\n", told::journal(&rig)));
+    .assert_eq(&format!("{}{told}\n", rendering::journal(&rig)));
 }
 
 #[test]
@@ -206,13 +209,13 @@ fn a_check_that_could_not_be_made_costs_no_try() {
     rig.on("a::verify@1", &[ok(json!({"colour": "red"})), ok(json!({"state": "green"}))]);
     rig.start();
     let replies: Vec<String> =
-        (0..3).map(|_| told::reply(&rig.submit("a", json!("done")))).collect();
+        (0..3).map(|_| rendering::reply(&rig.submit("a", json!("done")))).collect();
     expect![[r#"
         rejected a: it could not be checked: Status(400), 2 left
         rejected a: it could not be checked: `verify.check` cannot be evaluated: `output` has no `state`: it has `colour`, 2 left
         accepted a
     "#]].assert_eq(&(replies.join("\n") + "\n"));
-    assert_eq!(told::stands(&rig), "succeeded");
+    assert_eq!(rendering::stands(&rig), "succeeded");
 }
 
 #[test]
@@ -227,9 +230,9 @@ steps:
     rig.on("a::verify@0", &[broken(true)]).start();
     rig.send(submit("a", None, json!("done")));
     rig.settle();
-    assert_eq!(told::stands(&rig), "waiting unknown a::verify@0");
+    assert_eq!(rendering::stands(&rig), "waiting unknown a::verify@0");
     rig.say("a::verify@0", Settlement::Happened { output: json!({"fine": true}) });
-    assert_eq!(told::stands(&rig), "succeeded");
+    assert_eq!(rendering::stands(&rig), "succeeded");
 }
 
 #[test]
@@ -240,14 +243,14 @@ fn whoever_waits_for_a_check_hears_of_the_cancel() {
     assert_eq!(rig.send(submit("a", None, json!("done"))), None);
     let other = rig.send(submit("a", None, json!("something else")));
     assert_eq!(
-        other.as_ref().map(told::reply).as_deref(),
+        other.as_ref().map(rendering::reply).as_deref(),
         Some("refused STEP_NOT_DUE: another submission for `a` is being checked")
     );
     rig.cancel();
     let refused = rig.answers.iter().filter(|(id, _)| id == "s1" || id == "s2");
-    let refused: Vec<String> = refused.map(|(_, reply)| told::reply(reply)).collect();
+    let refused: Vec<String> = refused.map(|(_, reply)| rendering::reply(reply)).collect();
     assert_eq!(refused, ["refused RUN_CONFLICT: the run has ended"; 2]);
-    assert_eq!(told::stands(&rig), "canceled");
+    assert_eq!(rendering::stands(&rig), "canceled");
 }
 
 /// The senders waiting for a verdict are part of the run: after a crash, the process that verifies
@@ -265,7 +268,7 @@ fn who_waits_for_a_verdict_is_answered_by_the_next_driver() {
     rig.settle();
     for sender in ["s1", "s2"] {
         let reply = rig.answer(sender).expect("is answered");
-        assert_eq!(told::reply(&reply), "accepted a", "{sender}");
+        assert_eq!(rendering::reply(&reply), "accepted a", "{sender}");
     }
 }
 
@@ -290,5 +293,5 @@ fn the_outcome_of_an_earlier_attempt_changes_nothing() {
     });
     assert_eq!(rig.journal.len(), before);
     rig.settle();
-    assert!(told::outcome(rig.state()).contains("late"));
+    assert!(rendering::outcome(rig.state()).contains("late"));
 }

@@ -7,8 +7,8 @@ use milepost_engine::state::{Phase, Status};
 use milepost_engine::{StepKey, view};
 use serde_json::json;
 
+use crate::rendering;
 use crate::rig::{Rig, ok, person, status, willing};
-use crate::told;
 
 const REFUND: &str = "
 workflow: w
@@ -51,14 +51,17 @@ fn a_yes_lets_the_run_go_on_as_it_was_shown() {
         run_succeeded
         = succeeded
     "#]]
-    .assert_eq(&told::journal(&rig));
+    .assert_eq(&rendering::journal(&rig));
 }
 
 #[test]
 fn a_no_fails_the_step() {
     let mut rig = refund();
     rig.decide("ok", false);
-    assert_eq!(told::stands(&rig), "failed APPROVAL_REJECTED: `ok` was rejected: not like this");
+    assert_eq!(
+        rendering::stands(&rig),
+        "failed APPROVAL_REJECTED: `ok` was rejected: not like this"
+    );
 }
 
 #[test]
@@ -72,7 +75,7 @@ fn the_same_decision_again_is_the_same_decision() {
     let mut other = decision;
     other.approve = false;
     let reply = rig.tell(Signal::Decide(other));
-    assert_eq!(told::reply(&reply), "refused RUN_CONFLICT: `ok` does not ask for a decision");
+    assert_eq!(rendering::reply(&reply), "refused RUN_CONFLICT: `ok` does not ask for a decision");
 }
 
 #[test]
@@ -92,7 +95,7 @@ fn what_is_not_a_persons_decision_on_this_question_is_refused() {
     let mut wrong = |change: &dyn Fn(&mut milepost_engine::signal::DecisionSignal)| {
         let mut decision = right.clone();
         change(&mut decision);
-        all.push(told::reply(&rig.tell(Signal::Decide(decision))));
+        all.push(rendering::reply(&rig.tell(Signal::Decide(decision))));
     };
     wrong(&|one| one.digest = "another".to_owned());
     wrong(&|one| one.by.kind = ActorKind::Agent);
@@ -103,7 +106,7 @@ fn what_is_not_a_persons_decision_on_this_question_is_refused() {
     wrong(&|one| one.key = StepKey::of_walk("refund"));
     wrong(&|_| {});
     expect![[r#"
-        refused RUN_CONFLICT: `ok` asks something else by now
+        refused RUN_CONFLICT: the question of `ok` has changed
         refused PRESENCE_REQUIRED: only a person can decide this
         refused PRESENCE_REQUIRED: only a person can decide this
         refused PRESENCE_REQUIRED: this decision needs the person's PIN
@@ -113,7 +116,7 @@ fn what_is_not_a_persons_decision_on_this_question_is_refused() {
         done
     "#]]
     .assert_eq(&(all.join("\n") + "\n"));
-    assert_eq!(told::stands(&rig), "succeeded");
+    assert_eq!(rendering::stands(&rig), "succeeded");
 }
 
 #[test]
@@ -133,13 +136,13 @@ final_output: '${{ steps.ok.output }}'
     rig.start();
     let mut decision = rig.decision("ok", true);
     let mut all = Vec::new();
-    all.push(told::reply(&rig.tell(Signal::Decide(decision.clone()))));
+    all.push(rendering::reply(&rig.tell(Signal::Decide(decision.clone()))));
     decision.answer = Some(json!({"amount": 5}));
     decision.by = person("eve");
-    all.push(told::reply(&rig.tell(Signal::Decide(decision.clone()))));
+    all.push(rendering::reply(&rig.tell(Signal::Decide(decision.clone()))));
     decision.by = person("bob");
-    all.push(told::reply(&rig.tell(Signal::Decide(decision))));
-    all.push(told::stands(&rig));
+    all.push(rendering::reply(&rig.tell(Signal::Decide(decision))));
+    all.push(rendering::stands(&rig));
     expect![[r#"
         refused PARAMS_INVALID: the answer does not fit the form: null is not of type "object"
         refused PRESENCE_REQUIRED: `ok` is for ada, bob to decide
@@ -166,7 +169,7 @@ steps:
     rig.start();
     assert_eq!(rig.interpreter.wakes_at(), Some(rig.now_ms + 3_600_000));
     rig.pass(3_599_999);
-    assert_eq!(told::stands(&rig), "waiting approval ok");
+    assert_eq!(rendering::stands(&rig), "waiting approval ok");
     rig.pass(1);
     expect![[r#"
         step_succeeded a {"x":1}
@@ -177,7 +180,7 @@ steps:
         run_succeeded
         = succeeded
     "#]]
-    .assert_eq(&told::journal(&rig));
+    .assert_eq(&rendering::journal(&rig));
 }
 
 const BACK: &str = "
@@ -200,7 +203,7 @@ fn a_no_goes_back_with_its_reason_as_often_as_it_may() {
     let briefs = view::briefs(&rig.flow, rig.state());
     assert_eq!(briefs[0].feedback.as_deref(), Some("not like this"));
     // Submitting the same text again is a new attempt.
-    assert_eq!(told::reply(&rig.submit("draft", json!("text"))), "accepted draft");
+    assert_eq!(rendering::reply(&rig.submit("draft", json!("text"))), "accepted draft");
     rig.submit("shorten", json!("tx"));
     rig.decide("ok", false);
     expect![[r#"
@@ -233,7 +236,7 @@ fn a_no_goes_back_with_its_reason_as_often_as_it_may() {
         run_failed ok `ok` was rejected: not like this
         = failed APPROVAL_REJECTED: `ok` was rejected: not like this
     "#]]
-    .assert_eq(&told::journal(&rig));
+    .assert_eq(&rendering::journal(&rig));
 }
 
 #[test]
@@ -251,7 +254,7 @@ steps:
     );
     rig.on("pay", &[ok(json!(1)).after(5_000), ok(json!(2))]).open();
     rig.send(Signal::Decide(rig.decision("ok", false)));
-    assert_eq!(told::stands(&rig), "running");
+    assert_eq!(rendering::stands(&rig), "running");
     rig.settle();
     rig.play(willing);
     expect![[r#"
@@ -275,7 +278,7 @@ steps:
         run_succeeded
         = succeeded
     "#]]
-    .assert_eq(&told::journal(&rig));
+    .assert_eq(&rendering::journal(&rig));
     let keys: Vec<&str> = rig.world.sent.iter().map(|one| one.idempotency_key.as_str()).collect();
     assert_eq!(keys, ["r/pay", "r/pay~1", "r/later"]);
 }
@@ -286,7 +289,7 @@ fn an_approval_holds_only_for_what_was_shown() {
     // The catalog has changed by the time the answer arrives, and so has the request.
     rig.world.catalog = 1;
     rig.decide("ok", true);
-    assert_eq!(told::stands(&rig), "waiting approval ok");
+    assert_eq!(rendering::stands(&rig), "waiting approval ok");
     assert!(rig.world.sent.iter().all(|sent| sent.step == "look"), "nothing was sent");
     rig.decide("ok", true);
     expect![[r#"
@@ -308,7 +311,7 @@ fn an_approval_holds_only_for_what_was_shown() {
         step_succeeded mail
         run_succeeded
         = succeeded
-    "#]].assert_eq(&told::journal(&rig));
+    "#]].assert_eq(&rendering::journal(&rig));
 }
 
 #[test]
@@ -321,11 +324,11 @@ fn what_is_sent_again_has_to_be_what_was_shown_too() {
     }
     rig.world.catalog = 1;
     rig.settle();
-    assert_eq!(told::stands(&rig), "waiting approval ok");
+    assert_eq!(rendering::stands(&rig), "waiting approval ok");
     let mails = |rig: &Rig| rig.world.sent.iter().filter(|sent| sent.step == "mail").count();
     assert_eq!(mails(&rig), 1, "nothing is sent while a person is asked");
     rig.decide("ok", true);
-    assert_eq!((told::stands(&rig).as_str(), mails(&rig)), ("succeeded", 2));
+    assert_eq!((rendering::stands(&rig).as_str(), mails(&rig)), ("succeeded", 2));
 }
 
 const CONFIRMED: &str = "
@@ -342,14 +345,14 @@ fn a_person_confirms_every_submission() {
     rig.submit("a", json!("one"));
     rig.decide("a", false);
     rig.submit("a", json!("two"));
-    assert_eq!(told::stands(&rig), "waiting approval a");
+    assert_eq!(rendering::stands(&rig), "waiting approval a");
     rig.decide("a", true);
     expect![[r#"
         prompt_offered a #1
         submission_accepted a #1 "one"
         approval_requested a `Confirm what was handed in for `a`?` shows ["b"], 0 changed
         rejected a
-        submission_rejected a #1 a person did not confirm it: not like this
+        submission_rejected a #1 a person rejected it: not like this
         prompt_offered a #2
         submission_accepted a #2 "two"
         approval_requested a `Confirm what was handed in for `a`?` shows ["b"], 0 changed
@@ -361,7 +364,7 @@ fn a_person_confirms_every_submission() {
         run_succeeded
         = succeeded
     "#]]
-    .assert_eq(&told::journal(&rig));
+    .assert_eq(&rendering::journal(&rig));
 }
 
 #[test]
@@ -371,9 +374,9 @@ fn a_confirmation_is_asked_again_when_what_hangs_on_it_changed() {
     rig.submit("a", json!("one"));
     rig.world.catalog = 1;
     rig.decide("a", true);
-    assert_eq!(told::stands(&rig), "waiting approval a");
+    assert_eq!(rendering::stands(&rig), "waiting approval a");
     rig.decide("a", true);
-    assert_eq!(told::stands(&rig), "succeeded");
+    assert_eq!(rendering::stands(&rig), "succeeded");
 }
 
 #[test]
@@ -405,8 +408,8 @@ steps:
     let shown = rig.waiting();
     rig.decide("ok", true);
     rig.pass(3_600_000).decide("sure", true);
-    assert_eq!(told::stands(&rig), "succeeded");
-    let asked = told::journal(&rig).matches("approval_requested").count();
+    assert_eq!(rendering::stands(&rig), "succeeded");
+    let asked = rendering::journal(&rig).matches("approval_requested").count();
     assert_eq!(asked, 2, "{shown:?}");
 }
 
@@ -418,8 +421,8 @@ fn the_configuration_says_yes_where_nobody_is_there() {
         rig
     };
     let rig = unattended(REFUND);
-    assert_eq!(told::stands(&rig), "succeeded");
-    let journal = told::journal(&rig);
+    assert_eq!(rendering::stands(&rig), "succeeded");
+    let journal = rendering::journal(&rig);
     assert!(journal.contains(r#"step_succeeded ok {"approved":true,"by":"policy"}"#), "{journal}");
     // A policy fills in no form and is not one of the named people.
     for asks in ["form: {type: object}", "by: [ada]"] {
@@ -465,7 +468,7 @@ finally:
         run_failed bad Status(400)
         = failed UPSTREAM_REJECTED: Status(400)
     "#]]
-    .assert_eq(&told::journal(&rig));
+    .assert_eq(&rendering::journal(&rig));
 }
 
 const LISTED: &str = "
@@ -521,11 +524,11 @@ fn an_item_that_differs_is_asked_for_again() {
     // The second request is in flight by now.
     rig.world.catalog = 1;
     rig.settle();
-    assert_eq!(told::stands(&rig), "waiting approval ok");
+    assert_eq!(rendering::stands(&rig), "waiting approval ok");
     let sent: Vec<&str> = rig.world.sent.iter().map(|sent| sent.step.as_str()).collect();
     assert_eq!(sent, ["each@0", "each@1"]);
     rig.decide("ok", true);
-    assert_eq!((told::stands(&rig).as_str(), rig.world.sent.len()), ("succeeded", 3));
+    assert_eq!((rendering::stands(&rig).as_str(), rig.world.sent.len()), ("succeeded", 3));
 }
 
 /// A list that is too long to read is named, but its requests are not shown.

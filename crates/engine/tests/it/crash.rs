@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use milepost_engine::event::{Event, JournalEntry};
 use milepost_engine::state::{Phase, State};
 
+use crate::rendering;
 use crate::rig::{Crash, Rig};
 use crate::scenarios::{ALL, Scenario};
-use crate::told;
 
 fn effects(rig: &Rig) -> BTreeSet<&str> {
     let took = rig.world.sent.iter().filter(|sent| sent.effect);
@@ -39,9 +39,9 @@ fn check_crash(scenario: &Scenario, whole: &Rig, crash: Crash) {
     rig.crash = Some(crash);
     rig.open().play(scenario.cast);
     assert_eq!(rig.crashes, 1, "{told}");
-    let (is, should) = (told::outcome(rig.state()), told::outcome(whole.state()));
-    assert_eq!(is, should, "{told}\n{}", told::journal(&rig));
-    assert_eq!(effects(&rig), effects(whole), "{told}\n{}", told::journal(&rig));
+    let (is, should) = (rendering::outcome(rig.state()), rendering::outcome(whole.state()));
+    assert_eq!(is, should, "{told}\n{}", rendering::journal(&rig));
+    assert_eq!(effects(&rig), effects(whole), "{told}\n{}", rendering::journal(&rig));
     assert_eq!(rig.world.started, whole.world.started, "{told}");
     check_ledger(&rig, &told);
     for key in lost(&rig.journal[..crash.after]) {
@@ -59,7 +59,7 @@ fn every_scenario_survives_a_crash_after_every_entry() {
     assert!(ALL.len() >= 12);
     for scenario in ALL {
         let whole = scenario.run();
-        assert!(whole.status().has_ended(), "{}: {}", scenario.name, told::journal(&whole));
+        assert!(whole.status().has_ended(), "{}: {}", scenario.name, rendering::journal(&whole));
         check_ledger(&whole, scenario.name);
         for after in 1..=whole.journal.len() {
             for acted in [false, true] {
@@ -77,7 +77,12 @@ fn inputs_and_decisions_travel_as_json() {
         rig.through_json = true;
         rig.open().play(scenario.cast);
         let whole = scenario.run();
-        assert_eq!(told::outcome(rig.state()), told::outcome(whole.state()), "{}", scenario.name);
+        assert_eq!(
+            rendering::outcome(rig.state()),
+            rendering::outcome(whole.state()),
+            "{}",
+            scenario.name
+        );
         assert_eq!(rig.journal, whole.journal, "{}", scenario.name);
     }
 }
@@ -96,7 +101,11 @@ fn every_scenario_survives_two_crashes() {
             rig.die();
             rig.play(scenario.cast);
             let told = format!("{} after {after}", scenario.name);
-            assert_eq!(told::outcome(rig.state()), told::outcome(whole.state()), "{told}");
+            assert_eq!(
+                rendering::outcome(rig.state()),
+                rendering::outcome(whole.state()),
+                "{told}"
+            );
             check_ledger(&rig, &told);
         }
     }

@@ -7,8 +7,8 @@ use milepost_engine::resume::{ResumeRequest, plan};
 use milepost_engine::signal::{Reply, Signal};
 use serde_json::json;
 
+use crate::rendering;
 use crate::rig::{Rig, START_MS, broken, ok, person, status, willing};
-use crate::told;
 
 const FINALLY: &str = "
 workflow: w
@@ -38,7 +38,7 @@ fn the_end_comes_in_every_case() {
         run_succeeded
         = succeeded
     "#]]
-    .assert_eq(&told::journal(&good));
+    .assert_eq(&rendering::journal(&good));
     let mut bad = Rig::new(FINALLY);
     bad.on("a", &[status(400)]).start();
     expect![[r#"
@@ -52,7 +52,7 @@ fn the_end_comes_in_every_case() {
         run_failed a Status(400)
         = failed UPSTREAM_REJECTED: Status(400)
     "#]]
-    .assert_eq(&told::journal(&bad));
+    .assert_eq(&rendering::journal(&bad));
     let mut stopped = Rig::new(FINALLY);
     stopped.on("a", &[ok(json!(1)).after(9_000)]).open();
     stopped.cancel();
@@ -68,14 +68,14 @@ fn the_end_comes_in_every_case() {
         run_canceled
         = canceled
     "#]]
-    .assert_eq(&told::journal(&stopped));
+    .assert_eq(&rendering::journal(&stopped));
 }
 
 #[test]
 fn a_failure_at_the_end_is_a_failure_and_the_rest_of_it_comes() {
     let mut rig = Rig::new(FINALLY);
     rig.on("a", &[status(400)]).on("y", &[status(400)]).start();
-    let ends: Vec<String> = rig.journal.iter().map(told::line).collect();
+    let ends: Vec<String> = rig.journal.iter().map(rendering::line).collect();
     assert!(ends.iter().any(|line| line.starts_with("step_succeeded z")), "{ends:?}");
 }
 
@@ -90,7 +90,7 @@ fn cancel_gives_a_request_up_once() {
     let aborts = rig.effects.iter().filter(|act| matches!(act, RunEffect::Abort { .. })).count();
     assert_eq!(aborts, 1);
     rig.settle();
-    assert_eq!(told::stands(&rig), "canceled");
+    assert_eq!(rendering::stands(&rig), "canceled");
     assert_eq!(rig.cancel(), Reply::Done);
 }
 
@@ -119,7 +119,7 @@ fn what_was_answered_before_the_cancel_stays_done() {
         run_canceled
         = canceled
     "#]]
-    .assert_eq(&told::journal(&rig));
+    .assert_eq(&rendering::journal(&rig));
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_cancel_leaves_the_end_alone() {
     }
     rig.cancel();
     assert!(!rig.effects.iter().any(|act| matches!(act, RunEffect::Abort { .. })));
-    assert_eq!(told::stands(&rig), "canceled");
+    assert_eq!(rendering::stands(&rig), "canceled");
 }
 
 #[test]
@@ -145,9 +145,9 @@ finally: [{id: z, prompt: Tidy up}]
     );
     rig.start();
     rig.cancel();
-    assert_eq!(told::stands(&rig), "waiting agent z");
-    assert_eq!(told::reply(&rig.submit("z", json!("tidy"))), "accepted z");
-    assert_eq!(told::stands(&rig), "canceled");
+    assert_eq!(rendering::stands(&rig), "waiting agent z");
+    assert_eq!(rendering::reply(&rig.submit("z", json!("tidy"))), "accepted z");
+    assert_eq!(rendering::stands(&rig), "canceled");
 }
 
 #[test]
@@ -165,7 +165,7 @@ steps:
     rig.on("c", &[ok(json!({"done": false})), ok(json!({"done": true}))]).open();
     let by = person("ada");
     rig.tell(Signal::Pause { by: by.clone() });
-    assert_eq!(told::stands(&rig), "paused");
+    assert_eq!(rendering::stands(&rig), "paused");
     assert_eq!(rig.world.sent.len(), 2, "neither the next step nor the next pass");
     assert_eq!(rig.tell(Signal::Pause { by: by.clone() }), Reply::Done);
     rig.tell(Signal::Unpause { by: by.clone() });
@@ -188,9 +188,9 @@ steps:
         run_succeeded
         = succeeded
     "#]]
-    .assert_eq(&told::journal(&rig));
+    .assert_eq(&rendering::journal(&rig));
     let late = rig.tell(Signal::Pause { by });
-    assert_eq!(told::reply(&late), "refused RUN_CONFLICT: the run has ended");
+    assert_eq!(rendering::reply(&late), "refused RUN_CONFLICT: the run has ended");
 }
 
 /// Both ways of continuing after a pause reach the child runs.
@@ -258,7 +258,7 @@ steps:
         run_failed g `wait` must yield a duration or a moment: it yields `soon`
         = failed EXPRESSION_FAILED: `wait` must yield a duration or a moment: it yields `soon`
     "#]]
-    .assert_eq(&told::journal(&rig));
+    .assert_eq(&rendering::journal(&rig));
 }
 
 #[test]
@@ -268,7 +268,7 @@ fn a_clock_that_is_set_back_does_not_set_the_run_back() {
     rig.now_ms = START_MS - 86_400_000;
     rig.handle(milepost_engine::interpreter::Input::Tick);
     rig.settle();
-    assert_eq!(told::stands(&rig), "succeeded");
+    assert_eq!(rendering::stands(&rig), "succeeded");
     assert!(rig.journal.windows(2).all(|two| two[0].at_ms <= two[1].at_ms));
 }
 
@@ -290,7 +290,7 @@ fn a_run_that_takes_too_long_is_stopped() {
         run_failed the run took longer than its workflow allows
         = failed RUN_TIMEOUT: the run took longer than its workflow allows
     "#]]
-    .assert_eq(&told::journal(&rig));
+    .assert_eq(&rendering::journal(&rig));
 }
 
 #[test]
@@ -298,16 +298,16 @@ fn somebody_called_deadline_is_no_deadline() {
     let mut rig = Rig::new(FINALLY);
     rig.on("a", &[ok(json!(1)).after(9_000)]).open();
     rig.tell(Signal::Cancel { by: person("deadline"), reason: None });
-    assert_eq!(told::stands(&rig), "canceled");
+    assert_eq!(rendering::stands(&rig), "canceled");
 }
 
 #[test]
 fn an_unknown_outcome_is_written_down_when_a_run_is_stopped() {
     let mut rig = Rig::new(FINALLY);
     rig.on("a", &[broken(true)]).start();
-    assert_eq!(told::stands(&rig), "waiting unknown a");
+    assert_eq!(rendering::stands(&rig), "waiting unknown a");
     rig.cancel();
-    assert_eq!(told::stands(&rig), "canceled");
+    assert_eq!(rendering::stands(&rig), "canceled");
     assert!(rig.journal.iter().any(|one| matches!(one.event, Event::AttemptUnknown { .. })));
     rig.play(willing);
 }

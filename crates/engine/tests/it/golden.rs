@@ -9,8 +9,8 @@ use expect_test::expect_file;
 use milepost_engine::event::JournalEntry;
 use milepost_engine::state::State;
 
+use crate::rendering;
 use crate::scenarios::ALL;
-use crate::told;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/golden")
@@ -40,8 +40,8 @@ fn check_version(version: &Path) {
             .collect();
         let state =
             State::fold(&entries).expect("an old journal is legal").expect("it has entries");
-        let lines: Vec<String> = entries[1..].iter().map(told::line).collect();
-        let told = format!("{}\n\n{}\n", lines.join("\n"), told::outcome(&state));
+        let lines: Vec<String> = entries[1..].iter().map(rendering::line).collect();
+        let told = format!("{}\n\n{}\n", lines.join("\n"), rendering::outcome(&state));
         expect_file![path.with_extension("txt")].assert_eq(&told);
         read += 1;
     }

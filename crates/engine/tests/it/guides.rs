@@ -5,8 +5,8 @@ use milepost_engine::signal::Signal;
 use milepost_engine::view;
 use serde_json::{Value, json};
 
+use crate::rendering;
 use crate::rig::{Rig, add, submit};
-use crate::told;
 
 fn step(id: &str) -> Value {
     json!({"id": id, "title": id, "prompt": format!("Do {id} for {{{{who}}}}")})
@@ -47,7 +47,7 @@ fn walk(rig: &mut Rig) -> String {
         keys.push(key);
         assert!(keys.len() < 50, "the walk does not end");
     }
-    format!("{}\n= {}\n", keys.join("\n"), told::stands(rig))
+    format!("{}\n= {}\n", keys.join("\n"), rendering::stands(rig))
 }
 
 fn check(steps: &Value, inputs: &Value, expected: &Expect) {
@@ -122,7 +122,7 @@ fn an_undecided_condition_waits_for_its_variable() {
         = waiting variable risk of b
     "#]]
     .assert_eq(&walk(&mut rig));
-    assert_eq!(told::reply(&rig.tell(add(&json!({"risk": "high"})))), "done");
+    assert_eq!(rendering::reply(&rig.tell(add(&json!({"risk": "high"})))), "done");
     expect![[r#"
         b
         = succeeded
@@ -174,9 +174,9 @@ fn a_guide_can_be_canceled_and_confirmed() {
     confirmed["requireConfirmation"] = json!(true);
     let mut rig = guide(&json!([confirmed, step("b")]), &json!({}));
     rig.submit("a", json!("done"));
-    assert_eq!(told::stands(&rig), "waiting approval a");
+    assert_eq!(rendering::stands(&rig), "waiting approval a");
     rig.decide("a", true);
-    assert_eq!(told::stands(&rig), "waiting agent b");
+    assert_eq!(rendering::stands(&rig), "waiting agent b");
     rig.cancel();
-    assert_eq!(told::stands(&rig), "canceled");
+    assert_eq!(rendering::stands(&rig), "canceled");
 }

@@ -4,14 +4,14 @@ use expect_test::{Expect, expect};
 use milepost_engine::view;
 use serde_json::json;
 
+use crate::rendering;
 use crate::rig::{Rig, add, ok, status, willing};
-use crate::told;
 
 fn check(text: &str, arrange: impl Fn(&mut Rig), expected: &Expect) {
     let mut rig = Rig::with(text, &json!({"names": ["x", "y", "z"], "many": 2}), |_| {});
     arrange(&mut rig);
     rig.start();
-    expected.assert_eq(&told::journal(&rig));
+    expected.assert_eq(&rendering::journal(&rig));
 }
 
 #[test]
@@ -117,12 +117,12 @@ steps:
         text,
         |_| {},
         &expect![[r#"
-        step_scheduled e 0 items
-        step_succeeded e []
-        step_failed n EXPRESSION_FAILED: `for_each` must yield a list: it yields a text
-        run_failed n `for_each` must yield a list: it yields a text
-        = failed EXPRESSION_FAILED: `for_each` must yield a list: it yields a text
-    "#]],
+            step_scheduled e 0 items
+            step_succeeded e []
+            step_failed n EXPRESSION_FAILED: `for_each` must yield a list: it yields a string
+            run_failed n `for_each` must yield a list: it yields a string
+            = failed EXPRESSION_FAILED: `for_each` must yield a list: it yields a string
+        "#]],
     );
 }
 
@@ -174,7 +174,7 @@ final_output: '${{ steps.a.output }}'
     assert_eq!(told, ["a@0 Look at x", "a@1 Look at y"]);
     rig.submit("a@1", json!("Y"));
     rig.submit("a@0", json!("X"));
-    assert_eq!(told::stands(&rig), r#"succeeded ["X","Y"]"#);
+    assert_eq!(rendering::stands(&rig), r#"succeeded ["X","Y"]"#);
 }
 
 fn check_loop(spec: &str, expected: &Expect) {
@@ -197,7 +197,7 @@ final_output: '${{{{ steps.l.output }}}}'
         rig.on(&format!("l@{pass}::a"), &[ok(json!(pass))]);
     }
     rig.start();
-    expected.assert_eq(&told::journal(&rig));
+    expected.assert_eq(&rendering::journal(&rig));
 }
 
 #[test]
@@ -321,7 +321,7 @@ steps:
         run_failed l Status(400)
         = failed UPSTREAM_REJECTED: Status(400)
     "#]]
-    .assert_eq(&told::journal(&rig));
+    .assert_eq(&rendering::journal(&rig));
 }
 
 #[test]
@@ -337,9 +337,9 @@ steps:
 ",
     );
     rig.start();
-    assert_eq!(told::stands(&rig), "waiting variable more of l");
+    assert_eq!(rendering::stands(&rig), "waiting variable more of l");
     rig.tell(add(&json!({"more": false})));
-    assert_eq!(told::stands(&rig), "succeeded");
+    assert_eq!(rendering::stands(&rig), "succeeded");
 }
 
 #[test]
@@ -372,7 +372,7 @@ steps:
         run_succeeded
         = succeeded
     "#]]
-    .assert_eq(&told::journal(&rig));
+    .assert_eq(&rendering::journal(&rig));
 }
 
 /// A list that continues on errors reports each failure at its index.
@@ -392,5 +392,5 @@ final_output: '${{ steps.a.error }}'
         "message": "1 of 3 items failed: Status(400)",
         "items": [null, failed, null],
     });
-    assert_eq!(told::stands(&rig), format!("succeeded {whole}"));
+    assert_eq!(rendering::stands(&rig), format!("succeeded {whole}"));
 }

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use expect_test::{Expect, expect};
 use serde_json::json;
 
+use crate::rendering;
 use crate::rig::{self, Rig, ok, status};
-use crate::told;
 
 fn check(text: &str, arrange: impl Fn(&mut Rig), expected: &Expect) {
     let mut rig = Rig::with(text, &json!({"go": true, "n": 3}), |_| {});
     arrange(&mut rig);
     rig.start();
-    expected.assert_eq(&told::journal(&rig));
+    expected.assert_eq(&rendering::journal(&rig));
 }
 
 #[test]
@@ -237,9 +237,9 @@ steps:
             step_succeeded a {"name":"ada","n":2}
             attempt_started b #1 GET api b:get
             attempt_succeeded b {"id":"7"}
-            step_failed b OUTPUT_INVALID: the output of `b` has no `id` that is integer: a text
-            run_failed b the output of `b` has no `id` that is integer: a text
-            = failed OUTPUT_INVALID: the output of `b` has no `id` that is integer: a text
+            step_failed b OUTPUT_INVALID: `id` in the output of `b` must be of type integer: a string
+            run_failed b `id` in the output of `b` must be of type integer: a string
+            = failed OUTPUT_INVALID: `id` in the output of `b` must be of type integer: a string
         "#]],
     );
 }
@@ -331,7 +331,7 @@ fn a_ladder_of_diamonds_is_looked_at_once() {
     }
     let mut rig = Rig::new(&text);
     rig.start();
-    assert_eq!(told::stands(&rig), "succeeded");
+    assert_eq!(rendering::stands(&rig), "succeeded");
 }
 
 /// The time for a chain of steps in which each reads the previous one.

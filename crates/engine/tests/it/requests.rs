@@ -10,13 +10,13 @@ use milepost_engine::{StepKey, limits};
 use milepost_model::problem::Code;
 use serde_json::json;
 
+use crate::rendering;
 use crate::rig::{Reaction, Rig, broken, budget, ok, person, status, timeout, unreachable};
-use crate::told;
 
 fn check(step: &str, reactions: &[Reaction], expected: &Expect) {
     let mut rig = Rig::new(&format!("workflow: w\nsteps:\n  - {{id: a, {step}}}\n"));
     rig.on("a", reactions).start();
-    expected.assert_eq(&told::journal(&rig));
+    expected.assert_eq(&rendering::journal(&rig));
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn check_decision(decision: Settlement, expected: &Expect) {
     let mut rig = unknown();
     let reply = rig.say("a", decision);
     let sent: Vec<String> = rig.world.sent.iter().map(|one| one.idempotency_key.clone()).collect();
-    let told = format!("{}{}\n{sent:?}\n", told::journal(&rig), told::reply(&reply));
+    let told = format!("{}{}\n{sent:?}\n", rendering::journal(&rig), rendering::reply(&reply));
     expected.assert_eq(&told);
 }
 
@@ -344,25 +344,25 @@ fn that_it_did_not_happen_is_said_after_it_could_have() {
         decision,
         proof: Some(Proof::at_terminal()),
     };
-    let early = told::reply(&rig.tell(settle(Settlement::DidNot)));
+    let early = rendering::reply(&rig.tell(settle(Settlement::DidNot)));
     let said = "refused RUN_CONFLICT: the request of `a` may still arrive until \
-                2027-01-15T08:01:00.000Z: before that, nobody can say that it did not happen, and \
-                it is not sent again";
+                2027-01-15T08:01:00.000Z: before that, it cannot be declared as not having \
+                happened, and it is not sent again";
     assert_eq!(early, said);
     assert_eq!(rig.world.sent.len(), 1);
     rig.now_ms += 60_000;
-    assert_eq!(told::reply(&rig.tell(settle(Settlement::DidNot))), "done");
+    assert_eq!(rendering::reply(&rig.tell(settle(Settlement::DidNot))), "done");
     // Giving up is not a way around it either.
     let mut rig = unknown();
     rig.world.arrives_ms = 60_000;
-    assert_eq!(told::reply(&rig.tell(settle(Settlement::GiveUp))), "done");
+    assert_eq!(rendering::reply(&rig.tell(settle(Settlement::GiveUp))), "done");
     let again = |rig: &mut Rig| {
         let mut wanted = ResumeRequest::of(rig.state(), person("ada"));
         wanted.deadline_ms = rig.now_ms + 60_000;
         let planned = resume::plan(&rig.flow, &rig.flow, rig.state(), &rig.world, &wanted);
         let resumption = Box::new(planned.expect("can be resumed").resumption);
         let signal = Signal::Resume { seq: rig.state().seq, resumption };
-        told::reply(&rig.tell(signal))
+        rendering::reply(&rig.tell(signal))
     };
     assert_eq!(again(&mut rig), said);
     rig.now_ms += 60_000;
@@ -371,7 +371,7 @@ fn that_it_did_not_happen_is_said_after_it_could_have() {
     let mut rig = unknown();
     rig.world.arrives_ms = 60_000;
     let happened = settle(Settlement::Happened { output: json!({"id": 9}) });
-    assert_eq!(told::reply(&rig.tell(happened)), "done");
+    assert_eq!(rendering::reply(&rig.tell(happened)), "done");
 }
 
 #[test]
@@ -387,7 +387,7 @@ fn only_a_person_says_so_and_only_once() {
     };
     let refused = rig.tell(by_agent);
     expect!["refused PRESENCE_REQUIRED: only a person can decide this"]
-        .assert_eq(&told::reply(&refused));
+        .assert_eq(&rendering::reply(&refused));
     rig.on("a", &[broken(true), broken(true)]);
     let asked = rig.state().step(&key).and_then(|step| step.asked);
     let by = person("ada");
@@ -398,14 +398,15 @@ fn only_a_person_says_so_and_only_once() {
         decision,
         proof: Some(Proof::at_terminal()),
     };
-    assert_eq!(told::reply(&rig.tell(word.clone())), "done");
+    assert_eq!(rendering::reply(&rig.tell(word.clone())), "done");
     // The request was sent again and is unknown again, but the answer was about the first time.
     let twice = rig.tell(word);
-    expect!["refused RUN_CONFLICT: `a` asks something else by now"].assert_eq(&told::reply(&twice));
+    expect!["refused RUN_CONFLICT: the question of `a` has changed"]
+        .assert_eq(&rendering::reply(&twice));
     rig.say("a", Settlement::GiveUp);
     let late = rig.say("a", Settlement::GiveUp);
-    expect!["refused RUN_CONFLICT: nobody has to say what became of `a`"]
-        .assert_eq(&told::reply(&late));
+    expect!["refused RUN_CONFLICT: the outcome of `a` is not in question"]
+        .assert_eq(&rendering::reply(&late));
 }
 
 #[test]
@@ -495,7 +496,7 @@ final_output: '${{ steps.a.output }}'
 fn check_child(outcome: ChildOutcome, expected: &Expect) {
     let mut rig = Rig::new(PARENT);
     rig.child("other", 50, outcome).start();
-    expected.assert_eq(&told::journal(&rig));
+    expected.assert_eq(&rendering::journal(&rig));
 }
 
 #[test]
@@ -544,7 +545,7 @@ fn workflows_run_inside_each_other_only_so_deep() {
     });
     rig.start();
     expect!["failed RUN_CONFLICT: more than 16 workflows run inside each other"]
-        .assert_eq(&told::stands(&rig));
+        .assert_eq(&rendering::stands(&rig));
 }
 
 /// Child runs spend from the budget of the run that started them.
@@ -552,7 +553,7 @@ fn check_shared(text: &str, limit: u64, calls: u64, expected: &Expect) {
     let mut rig = Rig::with(text, &json!({"all": [1, 2, 3]}), budget(Budget::HttpCalls, limit));
     rig.world.child_calls = calls;
     rig.start();
-    expected.assert_eq(&told::journal(&rig));
+    expected.assert_eq(&rendering::journal(&rig));
 }
 
 #[test]
@@ -690,7 +691,7 @@ steps:
         run_succeeded
         = succeeded
     "#]]
-    .assert_eq(&told::journal(&rig));
+    .assert_eq(&rendering::journal(&rig));
 }
 
 #[test]
@@ -706,7 +707,7 @@ fn canceling_a_run_cancels_those_it_started() {
         run_canceled
         = canceled
     "#]]
-    .assert_eq(&told::journal(&rig));
+    .assert_eq(&rendering::journal(&rig));
 }
 
 #[test]
@@ -736,7 +737,7 @@ finally:
 fn check_budget(of: Budget, limit: u64, expected: &Expect) {
     let mut rig = Rig::with(CALLS, &json!({}), budget(of, limit));
     rig.on("a", &[status(503), ok(json!(1))]).start();
-    expected.assert_eq(&told::journal(&rig));
+    expected.assert_eq(&rendering::journal(&rig));
 }
 
 #[test]
@@ -821,7 +822,7 @@ fn a_parked_run_can_still_be_stopped_and_tidies_up() {
     let mut rig = Rig::with(CALLS, &json!({}), budget(Budget::HttpCalls, 1));
     rig.on("a", &[status(503), ok(json!(1))]).start();
     rig.cancel();
-    assert_eq!(told::stands(&rig), "canceled");
+    assert_eq!(rendering::stands(&rig), "canceled");
     assert!(rig.world.sent.iter().any(|sent| sent.step == "z"));
 }
 
@@ -845,7 +846,7 @@ steps:
         budget_reached Attempts 2
         = waiting budget Attempts
     "#]]
-    .assert_eq(&told::journal(&rig));
+    .assert_eq(&rendering::journal(&rig));
     assert_eq!(
         rig.tell(milepost_engine::signal::Signal::Pause { by: person("ada") }),
         milepost_engine::signal::Reply::Done
@@ -866,7 +867,7 @@ steps:
 ",
     );
     rig.on("a", &[timeout(false)]).start();
-    assert!(told::stands(&rig).starts_with("failed"), "{}", told::stands(&rig));
+    assert!(rendering::stands(&rig).starts_with("failed"), "{}", rendering::stands(&rig));
     let took = rig.state().now_ms - crate::rig::START_MS;
     assert!(took <= 3_000, "{took} ms");
 }

@@ -61,7 +61,7 @@ fn what_failed_runs_again_and_a_yes_is_kept() {
         ok (approve): kept: it was approved
         refund (run): will run: it failed
         tell (run): will run: it depends on `refund`
-        log (run): may repeat POST /logs/create: it runs at every end
+        log (run): may repeat POST /logs/create: it always runs at the end
         pays 3 calls, 3 writes, 0 agent steps, 0 approvals
         saves 1 calls, 0 writes, 1 agent steps
     "]],
@@ -84,7 +84,7 @@ fn a_question_that_was_rejected_is_asked_again() {
         ok (approve): will run: it failed
         refund (run): will run: it depends on `ok`
         tell (run): will run: it depends on `ok`
-        log (run): may repeat POST /logs/create: it runs at every end
+        log (run): may repeat POST /logs/create: it always runs at the end
         pays 3 calls, 3 writes, 0 agent steps, 1 approvals
         saves 1 calls, 0 writes, 1 agent steps
     "]],
@@ -98,16 +98,16 @@ fn a_named_step_runs_with_all_that_depends_on_it() {
     check(
         story,
         &request,
-        &expect![[r"
-        lookup (run): will run: it was named
-        decide (prompt): will run: it depends on `lookup`
-        ok (approve): will run: the write of `refund` that it allowed is done once more
-        refund (run): may repeat POST /refunds/create: it depends on `lookup`
-        tell (run): will run: it depends on `lookup`
-        log (run): may repeat POST /logs/create: it runs at every end
-        pays 4 calls, 3 writes, 1 agent steps, 1 approvals
-        saves 0 calls, 0 writes, 0 agent steps
-    "]],
+        &expect![[r#"
+            lookup (run): will run: it was requested
+            decide (prompt): will run: it depends on `lookup`
+            ok (approve): will run: the write of `refund` that it approved is repeated
+            refund (run): may repeat POST /refunds/create: it depends on `lookup`
+            tell (run): will run: it depends on `lookup`
+            log (run): may repeat POST /logs/create: it always runs at the end
+            pays 4 calls, 3 writes, 1 agent steps, 1 approvals
+            saves 0 calls, 0 writes, 0 agent steps
+        "#]],
     );
 }
 
@@ -118,16 +118,16 @@ fn a_named_step_may_run_alone() {
     let story = check(
         story,
         &request,
-        &expect![[r"
-        lookup (run): will run: it was named
-        decide (prompt): kept: it succeeded
-        ok (approve): kept: it was approved
-        refund (run): kept: it succeeded
-        tell (run): left: it is not reached this time
-        log (run): kept: it succeeded
-        pays 1 calls, 0 writes, 0 agent steps, 0 approvals
-        saves 2 calls, 2 writes, 1 agent steps
-    "]],
+        &expect![[r#"
+            lookup (run): will run: it was requested
+            decide (prompt): kept: it succeeded
+            ok (approve): kept: it was approved
+            refund (run): kept: it succeeded
+            tell (run): left: it is not reached this time
+            log (run): kept: it succeeded
+            pays 1 calls, 0 writes, 0 agent steps, 0 approvals
+            saves 2 calls, 2 writes, 1 agent steps
+        "#]],
     );
     assert_eq!(story.status(), Status::Failed);
     let story = refund(failing(&["lookup"]));
@@ -146,7 +146,7 @@ fn a_named_step_may_run_alone() {
         story,
         &request,
         &expect![[r#"
-            RESUME_REFUSED: `log` runs at the end of the run, and not by itself
+            RESUME_REFUSED: `log` runs at the end of the run and cannot run alone
             hint: resume it without `mode: "only"`
         "#]],
     );
@@ -190,7 +190,7 @@ fn a_write_that_a_person_allowed_is_not_repeated_alone() {
         story,
         &request,
         &expect![[r#"
-            RESUME_REFUSED: `refund` would write once more, and `ok` has to allow it
+            RESUME_REFUSED: `refund` would repeat a write, which `ok` has to approve again
             hint: resume it without `mode: "only"`
         "#]],
     );
@@ -206,7 +206,7 @@ fn from_the_start_everything_runs_and_a_write_is_asked_for_again() {
         &expect![[r"
         lookup (run): will run: everything runs again
         decide (prompt): will run: everything runs again
-        ok (approve): will run: the write of `tell` that it allowed is done once more
+        ok (approve): will run: the write of `tell` that it approved is repeated
         refund (run): may repeat POST /refunds/create: everything runs again
         tell (run): may repeat POST /mails/send: everything runs again
         log (run): may repeat POST /logs/create: everything runs again
@@ -224,7 +224,7 @@ fn a_run_that_succeeded_has_nothing_that_failed() {
         story,
         &request,
         &expect![[r#"
-            RESUME_REFUSED: the run succeeded: no step of it failed
+            RESUME_REFUSED: the run succeeded: none of its steps failed
             hint: name a step with `from` or `redo`, or resume from the start
         "#]],
     );
@@ -237,16 +237,16 @@ fn a_redone_write_may_be_a_second_one() {
     check(
         story,
         &request,
-        &expect![[r"
-        lookup (run): kept: it succeeded
-        decide (prompt): kept: it succeeded
-        ok (approve): will run: the write of `tell` that it allowed is done once more
-        refund (run): may repeat POST /refunds/create: it was named
-        tell (run): may repeat POST /mails/send: it depends on `refund`
-        log (run): may repeat POST /logs/create: it runs at every end
-        pays 3 calls, 3 writes, 0 agent steps, 1 approvals
-        saves 1 calls, 0 writes, 1 agent steps
-    "]],
+        &expect![[r#"
+            lookup (run): kept: it succeeded
+            decide (prompt): kept: it succeeded
+            ok (approve): will run: the write of `tell` that it approved is repeated
+            refund (run): may repeat POST /refunds/create: it was requested
+            tell (run): may repeat POST /mails/send: it depends on `refund`
+            log (run): may repeat POST /logs/create: it always runs at the end
+            pays 3 calls, 3 writes, 0 agent steps, 1 approvals
+            saves 1 calls, 0 writes, 1 agent steps
+        "#]],
     );
 }
 
@@ -261,10 +261,10 @@ fn an_edited_input_runs_what_reads_it() {
         &expect![[r"
         lookup (run): kept: it succeeded
         decide (prompt): kept: it succeeded
-        ok (approve): kept: it was approved; it asks again if what it showed differs
+        ok (approve): kept: it was approved; it asks again if the request has changed
         refund (run): kept: it succeeded
-        tell (run): will run: it reads the input `note`, which differs
-        log (run): may repeat POST /logs/create: it runs at every end
+        tell (run): will run: it reads the input `note`, which has changed
+        log (run): may repeat POST /logs/create: it always runs at the end
         pays 2 calls, 2 writes, 0 agent steps, 1 approvals
         saves 2 calls, 1 writes, 1 agent steps
     "]],
@@ -276,12 +276,12 @@ fn an_edited_input_runs_what_reads_it() {
         story,
         &request,
         &expect![[r"
-        lookup (run): will run: it reads the input `order`, which differs
+        lookup (run): will run: it reads the input `order`, which has changed
         decide (prompt): will run: it depends on `lookup`
-        ok (approve): kept: it was approved; it asks again if what it showed differs
-        refund (run): will run: it reads the input `order`, which differs
+        ok (approve): kept: it was approved; it asks again if the request has changed
+        refund (run): will run: it reads the input `order`, which has changed
         tell (run): will run: it depends on `lookup`
-        log (run): may repeat POST /logs/create: it runs at every end
+        log (run): may repeat POST /logs/create: it always runs at the end
         pays 4 calls, 3 writes, 1 agent steps, 0 to 1 approvals
         saves 0 calls, 0 writes, 0 agent steps
     "]],
@@ -298,7 +298,7 @@ fn an_output_that_a_person_gives_is_kept_and_read() {
         story,
         &request,
         &expect![[r#"
-            RESUME_REFUSED: an output is not replaced without a reason
+            RESUME_REFUSED: replacing an output requires a reason
             hint: say why with `reason`
         "#]],
     );
@@ -319,9 +319,9 @@ fn an_output_that_a_person_gives_is_kept_and_read() {
         lookup (run): kept: it succeeded
         decide (prompt): kept: it succeeded
         ok (approve): kept: it was approved
-        refund (run): overridden: a person gives its output
+        refund (run): overridden: a person supplies its output
         tell (run): will run: it depends on `refund`
-        log (run): may repeat POST /logs/create: it runs at every end
+        log (run): may repeat POST /logs/create: it always runs at the end
         pays 2 calls, 2 writes, 0 agent steps, 0 approvals
         saves 1 calls, 0 writes, 1 agent steps
     "]],
@@ -333,7 +333,7 @@ fn an_output_that_a_person_gives_is_kept_and_read() {
         story,
         &request,
         &expect![[r#"
-            RESUME_REFUSED: `ok` asks a person: its answer is not replaced
+            RESUME_REFUSED: `ok` asks a person: its answer cannot be replaced
             hint: decide with `workflow.approve`
         "#]],
     );
@@ -355,10 +355,10 @@ steps:
     check(
         story,
         &request,
-        &expect![[r"
-        OUTPUT_INVALID: the output of `a` has no `total` that is number: a text
-        hint: correct `output_contract`, or what yields the output
-    "]],
+        &expect![[r#"
+            OUTPUT_INVALID: `total` in the output of `a` must be of type number: a string
+            hint: correct `output_contract`, or the step that produces the output
+        "#]],
     );
 }
 
@@ -400,12 +400,12 @@ fn a_list_that_is_named_runs_as_a_whole() {
     check(
         story,
         &request,
-        &expect![[r"
-        each (run): may repeat POST /mails/send: it was named
-        sum (set): will run: it depends on `each`
-        pays 3 calls, 3 writes, 0 agent steps, 0 approvals
-        saves 0 calls, 0 writes, 0 agent steps
-    "]],
+        &expect![[r#"
+            each (run): may repeat POST /mails/send: it was requested
+            sum (set): will run: it depends on `each`
+            pays 3 calls, 3 writes, 0 agent steps, 0 approvals
+            saves 0 calls, 0 writes, 0 agent steps
+        "#]],
     );
     let story = Story::run(LIST, &json!({"ids": [1, 2, 3]}), failing(&["each@2"]));
     let request = from(&story, "each@2");
@@ -413,8 +413,8 @@ fn a_list_that_is_named_runs_as_a_whole() {
         story,
         &request,
         &expect![[r"
-        RESUME_REFUSED: `each@2` lies inside another step
-        hint: name `each`: what succeeded inside it is kept where it failed
+        RESUME_REFUSED: `each@2` is inside another step
+        hint: name `each`: if it failed, whatever succeeded inside it is kept
     "]],
     );
 }
@@ -441,7 +441,7 @@ fn passes_that_are_done_are_kept() {
         story,
         &request,
         &expect![[r"
-        again (loop): will run: it failed; 3 done inside it are kept
+        again (loop): will run: it failed; 3 finished steps inside it are kept
         done (run): will run: it depends on `again`
         pays 4 calls, 2 writes, 0 agent steps, 0 approvals
         saves 3 calls, 1 writes, 0 agent steps
@@ -468,7 +468,7 @@ fn a_canceled_run_goes_on_where_it_was() {
         ok (approve): will run: it depends on `decide`
         refund (run): will run: it depends on `decide`
         tell (run): will run: it depends on `decide`
-        log (run): may repeat POST /logs/create: it runs at every end
+        log (run): may repeat POST /logs/create: it always runs at the end
         pays 3 calls, 3 writes, 1 agent steps, 1 approvals
         saves 1 calls, 0 writes, 0 agent steps
     "]],
@@ -484,19 +484,19 @@ fn a_run_that_waits_is_not_resumed() {
     };
     let waits = |key: &str| Script { ignores: names(&[key]), ..Script::default() };
     expect![[r"
-        RESUME_REFUSED: `decide` waits for an agent
+        RESUME_REFUSED: `decide` is waiting for an agent
         hint: submit its output with `workflow.submit`
     "]]
     .assert_eq(&refused(waits("decide")));
     expect![[r#"
-        RESUME_REFUSED: `ok` waits for a person to decide
+        RESUME_REFUSED: `ok` is waiting for a person to decide
         hint: decide with `workflow.approve` or `workflow.reject`: see `inbox`
     "#]]
     .assert_eq(&refused(waits("ok")));
     let lost = Script { lost: names(&["refund"]), ..Script::default() };
     expect![[r#"
-        RESUME_REFUSED: nobody knows yet what became of `refund`
-        hint: say what became of it first: see `inbox`
+        RESUME_REFUSED: the outcome of `refund` is unknown
+        hint: decide its outcome first: see `inbox`
     "#]]
     .assert_eq(&refused(lost));
 }
@@ -521,10 +521,10 @@ fn what_may_have_happened_is_said_after_somebody_gave_up() {
         &expect![[r"
         lookup (run): kept: it succeeded
         decide (prompt): kept: it succeeded
-        ok (approve): will run: the write of `refund` that it allowed is done once more
+        ok (approve): will run: the write of `refund` that it approved is repeated
         refund (run): may repeat POST /refunds/create: it failed
         tell (run): will run: it depends on `refund`
-        log (run): may repeat POST /logs/create: it runs at every end
+        log (run): may repeat POST /logs/create: it always runs at the end
         pays 3 calls, 3 writes, 0 agent steps, 1 approvals
         saves 1 calls, 0 writes, 1 agent steps
     "]],
@@ -538,7 +538,7 @@ fn a_paused_run_goes_on_but_forgets_nothing_that_waits() {
     story.tell(Signal::Pause { by: person() });
     let request = from(&story, "decide");
     expect![[r"
-        RESUME_REFUSED: `decide` waits for somebody
+        RESUME_REFUSED: `decide` is waiting for a person or an agent
         hint: submit its output with `workflow.submit`
     "]]
     .assert_eq(&table(&story.plan(&request)));
@@ -548,7 +548,7 @@ fn a_paused_run_goes_on_but_forgets_nothing_that_waits() {
         &request,
         &expect![[r"
         lookup (run): kept: it succeeded
-        decide (prompt): will run: it is under way
+        decide (prompt): will run: it is in progress
         ok (approve): will run: it has not run yet
         refund (run): will run: it has not run yet
         tell (run): will run: it has not run yet
@@ -630,7 +630,7 @@ fn on_the_newest_text_what_is_kept_is_the_same() {
         ok (approve): kept: it was approved
         refund (run): will run: it failed
         tell (run): will run: it depends on `refund`
-        log (run): may repeat POST /logs/create: it runs at every end
+        log (run): may repeat POST /logs/create: it always runs at the end
         pays 3 calls, 3 writes, 0 agent steps, 0 approvals
         saves 1 calls, 0 writes, 1 agent steps
     "]],
@@ -643,10 +643,10 @@ fn on_the_newest_text_what_is_kept_is_the_same() {
         &expect![[r"
         lookup (run): kept: it succeeded
         decide (prompt): kept: it succeeded
-        ok (approve): kept: it was approved; it asks again if what it showed differs
+        ok (approve): kept: it was approved; it asks again if the request has changed
         refund (run): will run: it failed
         tell (run): will run: it depends on `refund`
-        log (run): may repeat POST /logs/create: it runs at every end
+        log (run): may repeat POST /logs/create: it always runs at the end
         pays 3 calls, 3 writes, 0 agent steps, 1 approvals
         saves 1 calls, 0 writes, 1 agent steps
     "]],
@@ -673,7 +673,7 @@ fn on_the_newest_text_a_kept_step_that_is_another_is_refused() {
         &target,
         None,
         &expect![[r"
-        RESUME_REFUSED: `lookup` would be kept, and in the newest version it does something else
+        RESUME_REFUSED: `lookup` would be kept, but in the newest version it does something else
         hint: resume from `lookup`, or on the pinned version
     "]],
     );
@@ -681,16 +681,16 @@ fn on_the_newest_text_a_kept_step_that_is_another_is_refused() {
         story(),
         &target,
         Some("lookup"),
-        &expect![[r"
-        lookup (run): will run: it was named
-        decide (prompt): will run: it depends on `lookup`
-        ok (approve): kept: it was approved; it asks again if what it showed differs
-        refund (run): will run: it depends on `lookup`
-        tell (run): will run: it depends on `lookup`
-        log (run): may repeat POST /logs/create: it runs at every end
-        pays 4 calls, 3 writes, 1 agent steps, 0 to 1 approvals
-        saves 0 calls, 0 writes, 0 agent steps
-    "]],
+        &expect![[r#"
+            lookup (run): will run: it was requested
+            decide (prompt): will run: it depends on `lookup`
+            ok (approve): kept: it was approved; it asks again if the request has changed
+            refund (run): will run: it depends on `lookup`
+            tell (run): will run: it depends on `lookup`
+            log (run): may repeat POST /logs/create: it always runs at the end
+            pays 4 calls, 3 writes, 1 agent steps, 0 to 1 approvals
+            saves 0 calls, 0 writes, 0 agent steps
+        "#]],
     );
     let wired = REFUND.replace("depends_on: [lookup]", "depends_on: []");
     check_latest(
@@ -698,7 +698,7 @@ fn on_the_newest_text_a_kept_step_that_is_another_is_refused() {
         &wired,
         None,
         &expect![[r"
-        RESUME_REFUSED: `decide` would be kept, and in the newest version it waits for other steps
+        RESUME_REFUSED: `decide` would be kept, but in the newest version it waits for other steps
         hint: resume from `decide`, or on the pinned version
     "]],
     );
@@ -719,7 +719,7 @@ fn on_the_newest_text_what_is_new_runs() {
         refund (run): will run: it failed
         tell (run): will run: it depends on `refund`
         more (run): will run: it has not run yet
-        log (run): may repeat POST /logs/create: it runs at every end
+        log (run): may repeat POST /logs/create: it always runs at the end
         pays 4 calls, 4 writes, 0 agent steps, 0 approvals
         saves 1 calls, 0 writes, 1 agent steps
     "]],
@@ -800,7 +800,7 @@ steps:
         &request,
         &expect![[r"
         a (run): will run: it failed
-        b (run): may run: it depends on `a`; its condition is decided then
+        b (run): may run: it depends on `a`; its condition cannot be evaluated yet
         c (run): will be skipped: its condition does not hold
         d (run): will be skipped: `c` is skipped
         e (run): may run: it depends on `a`; `b` may be skipped
@@ -843,7 +843,7 @@ steps:
         story,
         &request,
         &expect![[r"
-        a (run): kept: it failed, and the run goes on without it
+        a (run): kept: it failed, and the run continues without it
         b (run): will run: it failed
         pays 1 calls, 1 writes, 0 agent steps, 0 approvals
         saves 0 calls, 0 writes, 0 agent steps
@@ -868,13 +868,13 @@ steps:
     let story = check(
         story,
         &request,
-        &expect![[r"
-        who (run): will run: it was named
-        ok (approve): kept: it was approved; it asks again if what it showed differs
-        greet (prompt): will run: it depends on `who`
-        pays 1 calls, 0 writes, 1 agent steps, 0 to 1 approvals
-        saves 0 calls, 0 writes, 0 agent steps
-    "]],
+        &expect![[r#"
+            who (run): will run: it was requested
+            ok (approve): kept: it was approved; it asks again if the request has changed
+            greet (prompt): will run: it depends on `who`
+            pays 1 calls, 0 writes, 1 agent steps, 0 to 1 approvals
+            saves 0 calls, 0 writes, 0 agent steps
+        "#]],
     );
     assert_eq!(story.events("approval_requested"), 2);
 }
@@ -892,12 +892,12 @@ steps:
     check(
         story,
         &request,
-        &expect![[r"
-        a (prompt): will run: it was named
-        b (run): may repeat POST /mails/send: it depends on `a`
-        pays 1 calls, 1 writes, 1 agent steps, 1 approvals
-        saves 0 calls, 0 writes, 0 agent steps
-    "]],
+        &expect![[r#"
+            a (prompt): will run: it was requested
+            b (run): may repeat POST /mails/send: it depends on `a`
+            pays 1 calls, 1 writes, 1 agent steps, 1 approvals
+            saves 0 calls, 0 writes, 0 agent steps
+        "#]],
     );
 }
 
@@ -939,7 +939,7 @@ steps:
         &request,
         &expect![[r"
         one (prompt): kept: it succeeded
-        two (prompt): will run: it reads the input `who`, which differs
+        two (prompt): will run: it reads the input `who`, which has changed
         three (prompt): will run: it depends on `two`
         pays 0 calls, 0 writes, 2 agent steps, 0 approvals
         saves 0 calls, 0 writes, 1 agent steps

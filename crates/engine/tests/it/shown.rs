@@ -11,8 +11,8 @@ use milepost_engine::signal::{DecisionSignal, Signal};
 use milepost_engine::view::Waiting;
 use serde_json::{Value, json};
 
+use crate::rendering;
 use crate::rig::{Rig, flow, ok, submit, willing};
-use crate::told;
 
 /// Every possible source of a value, in everything that is shown.
 const SHOWN: &str = "
@@ -60,7 +60,7 @@ fn asked() -> Rig {
     let mut first = rig.decision("first", true);
     first.answer = Some(json!({"how": "word-how"}));
     rig.tell(Signal::Decide(first));
-    assert_eq!(told::stands(&rig), "waiting approval ok");
+    assert_eq!(rendering::stands(&rig), "waiting approval ok");
     rig
 }
 
@@ -107,11 +107,11 @@ fn change(rig: &mut Rig, word: &str) {
 }
 
 fn questions(rig: &Rig) -> usize {
-    told::journal(rig).matches("approval_requested ok").count()
+    rendering::journal(rig).matches("approval_requested ok").count()
 }
 
 fn voided(rig: &Rig) -> usize {
-    told::journal(rig).matches("approval_voided").count()
+    rendering::journal(rig).matches("approval_voided").count()
 }
 
 /// Approves, with the form filled in.
@@ -139,13 +139,13 @@ fn asks_again(what: &str, change: impl Fn(&mut Rig)) {
         if before_the_answer {
             rig.decide("ok", true);
         }
-        let journal = told::journal(&rig);
+        let journal = rendering::journal(&rig);
         assert_eq!(sent(&rig), [""; 0], "{what}: sent unseen\n{journal}");
         assert_eq!(voided(&rig), 1, "{what}: not asked again\n{journal}");
-        assert!(told::stands(&rig).starts_with("waiting approval "), "{what}\n{journal}");
+        assert!(rendering::stands(&rig).starts_with("waiting approval "), "{what}\n{journal}");
         // Approving the current requests once is enough.
         rig.play(obliging);
-        assert!(voided(&rig) <= 2 && questions(&rig) <= 2, "{what}: {}", told::journal(&rig));
+        assert!(voided(&rig) <= 2 && questions(&rig) <= 2, "{what}: {}", rendering::journal(&rig));
         assert!(sent(&rig).contains(&"pay"), "{what}");
     }
 }
@@ -229,8 +229,8 @@ fn nothing_that_was_shown_is_another_and_nobody_is_asked_again() {
             }
             rig.die();
             rig.play(willing);
-            assert_eq!(questions(&rig), 1, "{what}: {}", told::journal(&rig));
-            assert_eq!(told::stands(&rig), "succeeded", "{what}");
+            assert_eq!(questions(&rig), 1, "{what}: {}", rendering::journal(&rig));
+            assert_eq!(rendering::stands(&rig), "succeeded", "{what}");
             assert_eq!(sent(&rig), ["pay", "mail"], "{what}");
         }
     }

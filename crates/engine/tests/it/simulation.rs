@@ -17,8 +17,8 @@ use milepost_engine::view::Waiting;
 use milepost_engine::{Flow, StepKey, next};
 use serde_json::json;
 
+use crate::rendering;
 use crate::rig::{Chance, Rig, add, flow, person, submit, truth, willing};
-use crate::told;
 
 /// The number of seeds per test run.
 const SEEDS: u64 = 20_000;
@@ -285,11 +285,11 @@ impl Simulation {
             let waiting = self.rig.waiting();
             let signal = waiting.iter().find_map(|one| obliging(&self.rig, one));
             let Some(signal) = signal else {
-                panic!("nobody can help:\n{}", told::journal(&self.rig));
+                panic!("nobody can help:\n{}", rendering::journal(&self.rig));
             };
             self.say(signal);
         }
-        panic!("the run does not end:\n{}", told::journal(&self.rig));
+        panic!("the run does not end:\n{}", rendering::journal(&self.rig));
     }
 
     /// A run in which nothing happens by itself has ended, or waits for somebody in particular.
@@ -299,7 +299,7 @@ impl Simulation {
         assert_eq!(next(flow, state), next(flow, state), "deciding is no matter of chance");
         let status = self.rig.status();
         if self.rig.is_still() && !status.has_ended() && status != Status::Paused {
-            assert_eq!(status, Status::Waiting, "{}", told::journal(&self.rig));
+            assert_eq!(status, Status::Waiting, "{}", rendering::journal(&self.rig));
             assert!(!self.rig.waiting().is_empty(), "it waits for nobody");
         }
     }
@@ -321,7 +321,7 @@ impl Simulation {
         let mut ended = false;
         for entry in &self.rig.journal {
             let resumed = matches!(&entry.event, Event::RunResumedFrom(_));
-            assert!(!ended || resumed, "after its end: {}", told::journal(&self.rig));
+            assert!(!ended || resumed, "after its end: {}", rendering::journal(&self.rig));
             ended = terminal(&entry.event);
         }
         assert!(ended, "it has not ended");
@@ -381,7 +381,7 @@ impl Simulation {
             *took.entry(&sent.idempotency_key).or_default() += 1;
         }
         let once = took.values().all(|times| *times <= 1);
-        assert!(once, "repeated: {took:?}\n{}", told::journal(&self.rig));
+        assert!(once, "repeated: {took:?}\n{}", rendering::journal(&self.rig));
     }
 
     /// Everything that was acknowledged is in the journal.

@@ -27,3 +27,24 @@ macro_rules! named_enum {
     };
 }
 pub(crate) use named_enum;
+
+/// Declares a public `named_enum!` that is also serialized and displayed by its names.
+#[macro_export]
+macro_rules! serialized_enum {
+    (
+        $(#[$meta:meta])*
+        $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal),* $(,)? }
+    ) => {
+        $crate::named_enum! {
+            $(#[$meta])*
+            #[derive(serde::Serialize, serde::Deserialize)]
+            pub $name { $($(#[$doc])* #[serde(rename = $word)] $variant = $word),* }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+    };
+}

@@ -224,7 +224,7 @@ async fn page(
 }
 
 fn status(word: &str) -> Result<RunStatus> {
-    RunStatus::parse(word).ok_or_else(|| invalid(&format!("`{word}` is not a run status")))
+    RunStatus::named(word).ok_or_else(|| invalid(&format!("`{word}` is not a run status")))
 }
 
 fn invalid(message: &str) -> Problem {

@@ -15,8 +15,8 @@ use milepost_engine::command::StepCall;
 use milepost_engine::event::{CallAnswer, RunCreated};
 use milepost_engine::interpreter::{AttemptOutcome, PreparedCall, WorldView};
 use milepost_engine::ports::{
-    BoxFuture, ChildRun, OpenWorld, Opened, OutgoingRequest, PreparedRun, RequestSender,
-    RunContext, WorldPin,
+    BoxFuture, ChildRun, OpenWorld, OutgoingRequest, PreparedRun, RequestSender, RunContext,
+    WorldPin, WorldResult,
 };
 use milepost_engine::world::MissingWorld;
 use milepost_engine::{Failure, FailureKind};
@@ -546,7 +546,7 @@ impl RequestSender for CatalogSender {
         })
     }
 
-    fn open(self: Arc<Self>, head: &RunCreated) -> BoxFuture<'_, Opened> {
+    fn open(self: Arc<Self>, head: &RunCreated) -> BoxFuture<'_, WorldResult> {
         Box::pin(async move {
             let (sender, pin) = self.world_of(head).await?;
             Ok(OpenWorld { sender, pin })

@@ -27,7 +27,7 @@ pub enum RecordFault {
     #[error("its name is not a catalog id: rename it to `<id>.toml`")]
     FileName,
     /// Its id differs from its file name.
-    #[error("it says `id = \"{found}\"`: rename the file or change the id")]
+    #[error("its id is `{found}`: rename the file or change the id")]
     OtherId { found: CatalogId },
 }
 
@@ -57,10 +57,10 @@ pub enum CatalogConflict {
 #[derive(Debug, thiserror::Error)]
 pub enum SaveError {
     /// There is one of the same id or title; its title is not known when its record cannot be read.
-    #[error("catalog `{id}` is there already")]
+    #[error("catalog `{id}` already exists")]
     Exists { id: CatalogId, title: Option<String>, by: CatalogConflict },
     /// The record could not be read back.
-    #[error("the catalog cannot be written down: {fault}")]
+    #[error("the catalog cannot be saved: {fault}")]
     Unfit { fault: TomlError },
     /// The catalog to change could not be read, or a file could not be written.
     #[error(transparent)]

@@ -6,8 +6,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use milepost_catalog::command::Method;
-use milepost_engine::named_enum;
 use milepost_model::id::CatalogId;
+use milepost_model::serialized_enum;
 use milepost_syntax::source::Format;
 use serde::{Serialize, Serializer};
 use url::Url;
@@ -125,7 +125,7 @@ pub struct BaseUrl {
     pub by: GivenBy,
 }
 
-named_enum! {
+serialized_enum! {
     /// Who set a base URL.
     GivenBy {
         /// The user, who may point to a private host.
@@ -224,8 +224,8 @@ pub struct ProfileName(String);
 
 impl ProfileName {
     /// The expected form, for messages.
-    pub const EXPECTED: &'static str =
-        "a profile such as `default`: lowercase letters, digits, `-` and `_`, at most 64";
+    pub const EXPECTED: &'static str = "a profile such as `default`: \
+        lowercase letters, digits, `-` and `_`, at most 64 characters";
 
     pub fn parse(text: &str) -> Option<ProfileName> {
         // The same grammar as a step id.
@@ -262,9 +262,8 @@ pub struct CatalogCredential {
     pub authority: Option<String>,
 }
 
-named_enum! {
+serialized_enum! {
     /// A part of a credential.
-    #[derive(PartialOrd, Ord)]
     CredentialField {
         Key = "key",
         Token = "token",
@@ -275,7 +274,7 @@ named_enum! {
     }
 }
 
-named_enum! {
+serialized_enum! {
     /// How a client authenticates to the token server.
     ClientAuth {
         /// In the `Authorization` header.

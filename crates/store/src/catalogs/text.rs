@@ -18,7 +18,8 @@ use crate::secrets::SecretName;
 use crate::settings::{self, TomlError, TomlField, TomlTable, UnknownKey};
 use crate::{Digest, PrivateHost};
 
-const HEAD: &str = "# A catalog of Milepost. Secrets are named here, never written down.\n\n";
+const HEAD: &str =
+    "# A Milepost catalog. It contains the names of secrets, never their values.\n\n";
 const KEYS: &[&str] = &[
     "id",
     "title",
@@ -39,8 +40,9 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<CatalogRecord, TomlError> {
     let id = top.need("id")?;
     let id = id.parsed("a catalog id", |text| CatalogId::parse(text).ok())?;
     let title = top.need("title")?.parsed("a title", filled)?;
-    let source =
-        top.need("source")?.parsed("a path or a URL without password", CatalogSource::parse)?;
+    let source = top
+        .need("source")?
+        .parsed("a path, or a URL without user name and password", CatalogSource::parse)?;
     let format = top.need("format")?.parsed("`json` or `yaml`", format_of)?;
     let mut record = CatalogRecord::new(id, title, source, format);
     record.source_sha256 =
@@ -74,10 +76,10 @@ fn format_of(text: &str) -> Option<Format> {
 }
 
 fn base_url(top: &mut TomlTable<'_>) -> Result<Option<BaseUrl>, TomlError> {
-    const EXPECTED: &str = "an `http` or `https` URL without user and password";
+    const EXPECTED: &str = "an `http` or `https` URL without user name and password";
     // If this key is missing, a user may have edited the file by hand or copied it from elsewhere,
     // so access to private hosts must be stated explicitly.
-    let by = |field: TomlField<'_>| field.parsed("`user` or `document`", GivenBy::parse);
+    let by = |field: TomlField<'_>| field.parsed("`user` or `document`", GivenBy::named);
     let by = top.take_as("base_url_by", by)?.unwrap_or(GivenBy::Document);
     let url = top.take_as("base_url", |field| field.parsed(EXPECTED, web_url))?;
     Ok(url.map(|url| BaseUrl { url, by }))
@@ -136,7 +138,7 @@ fn credential(
             credential.secrets.insert(*part, name);
         }
     }
-    let way = |field: TomlField<'_>| field.parsed("`basic` or `post`", ClientAuth::parse);
+    let way = |field: TomlField<'_>| field.parsed("`basic` or `post`", ClientAuth::named);
     credential.client_auth = table.take_as("client_auth", way)?;
     let scopes = |field: TomlField<'_>| field.parsed_list("a scope", filled);
     credential.scopes = table.take_as("scopes", scopes)?.unwrap_or_default();
@@ -157,7 +159,7 @@ fn name(operation: Cow<'_, str>, field: TomlField<'_>) -> Result<(String, String
         Method::ALL.iter().any(|known| known.name() == method) && path.starts_with('/')
     });
     if !known {
-        return Err(field.wrong_value("under a method and a path such as `GET /orders`"));
+        return Err(field.wrong_value("keyed by a method and a path such as `GET /orders`"));
     }
     let name = field.parsed("the name of a command, at most 48 characters", |text| {
         let fits = !text.is_empty()

@@ -28,8 +28,8 @@ pub enum DirectoryState {
 }
 
 const NO_DIRECTORY: &str = "it is not a directory";
-const NOT_WRITABLE: &str = "it may not be written to";
-const NOT_READABLE: &str = "it cannot be looked at";
+const NOT_WRITABLE: &str = "it is not writable";
+const NOT_READABLE: &str = "it is not accessible";
 
 /// Whether a directory exists or could be created.
 pub fn directory(path: &Path) -> DirectoryState {

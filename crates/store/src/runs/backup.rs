@@ -79,7 +79,7 @@ fn copy_files(from: &Path, to: &Path) -> Result<u64, RunsError> {
         if Digest::of(&bytes).to_string() != kept.name {
             return Err(FileError::Io {
                 path: kept.path,
-                source: std::io::Error::other("it does not hold what its name says"),
+                source: std::io::Error::other("its content does not match the hash in its name"),
             }
             .into());
         }

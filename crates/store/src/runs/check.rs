@@ -5,7 +5,7 @@ use rusqlite::Connection;
 
 use super::db::{Db, ReaderPool};
 use super::event::{self, EventRange};
-use super::look::{self, RunsReader};
+use super::reader::{self, RunsReader};
 use super::run::{self, RunRow};
 use super::{ChainKey, RunsError, inbox};
 use crate::limits;
@@ -31,15 +31,10 @@ impl CheckReport {
     }
 }
 
-/// Every page of the file.
-pub(super) const PAGES: &str = "PRAGMA quick_check(100)";
-/// Every page, and whether every index has every row: a run that no index leads to would look like
-/// one that never was.
-const PAGES_AND_INDICES: &str = "PRAGMA integrity_check(100)";
-
-/// What `SQLite` says about the file.
-pub(super) fn file(connection: &Connection, sql: &str) -> Result<Vec<String>, RunsError> {
-    let lines = Db::reading(connection).all(sql, [], |row| row.get(0));
+/// What `SQLite` says about every page, and about whether every index has every row: a run that no
+/// index leads to would look like one that never was.
+fn file(connection: &Connection) -> Result<Vec<String>, RunsError> {
+    let lines = Db::reading(connection).all("PRAGMA integrity_check(100)", [], |row| row.get(0));
     match lines {
         Ok(lines) => Ok(lines.into_iter().filter(|line: &String| line != "ok").collect()),
         Err(error) if error.is_damage() => Ok(vec![error.to_string()]),
@@ -51,7 +46,7 @@ pub(super) fn file(connection: &Connection, sql: &str) -> Result<Vec<String>, Ru
 /// checkpointed in the meantime.
 pub(super) fn check(reader: &RunsReader) -> Result<CheckReport, RunsError> {
     let (readers, key, _) = reader.parts();
-    let file = readers.with(|connection| file(connection, PAGES_AND_INDICES))?;
+    let file = readers.with(file)?;
     let mut report = CheckReport { file, ..CheckReport::default() };
     match runs(readers, key, &mut report) {
         // Runs beyond the damaged part cannot be reached.
@@ -72,7 +67,7 @@ fn runs(readers: &ReaderPool, key: &ChainKey, report: &mut CheckReport) -> Resul
         after = *last;
         for (_, id) in &some {
             let Ok(run) = RunId::parse(id) else {
-                report.file.push("the id of a run is not valid".to_owned());
+                report.file.push("a run has an invalid id".to_owned());
                 continue;
             };
             readers.read(|db| one(db, key, &run, report))?;
@@ -103,7 +98,7 @@ fn chain(
     report: &mut CheckReport,
 ) -> Result<(), RunsError> {
     let run = &row.record.id;
-    if look::text(db, row.record.text).map_err(|error| error.of_run(run, 0))?.is_none() {
+    if reader::text(db, row.record.text).map_err(|error| error.of_run(run, 0))?.is_none() {
         return Err(JournalError::Corrupt { run: run.clone(), seq: 0 }.into());
     }
     let mut after_seq = 0;

@@ -16,20 +16,23 @@ pub enum RunsError {
     /// The program was built with a version of `SQLite` that is too old.
     #[error("SQLite {found} is too old: at least {wanted} is needed")]
     OldSqlite { found: &'static str, wanted: &'static str },
-    #[error("the key `{}` is gone: put it back, or remove the runs beside it", path.display())]
+    #[error("the key `{}` is missing: restore it, or remove the runs next to it", path.display())]
     KeyMissing { path: PathBuf },
     /// The file is not a key, or not the key of these runs.
-    #[error("`{}` is not the key of the runs beside it: put the right key back", path.display())]
+    #[error("`{}` is not the key of the runs next to it: restore the right key", path.display())]
     WrongKey { path: PathBuf },
-    #[error("others may read `{}` (mode {mode:03o}): run `chmod 600` on it", path.display())]
+    #[error(
+        "`{}` is accessible to other users (mode {mode:03o}): run `chmod 600` on it",
+        path.display()
+    )]
     KeyExposed { path: PathBuf, mode: u32 },
     /// The system provided no random numbers.
-    #[error("the system gives no random numbers")]
+    #[error("the system provided no random numbers")]
     NoRandomness,
     /// A file could not be read or written. Whoever reads it has to do something about that.
     #[error("{}", .0.told())]
     File(#[from] FileError),
-    #[error("the runs cannot be read or written: {0}")]
+    #[error("cannot read or write runs: {0}")]
     Storage(#[source] rusqlite::Error),
 }
 

@@ -33,7 +33,7 @@ pub struct EventRow {
 
 /// A page of consecutive events.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct EventPage {
+pub struct EventRows {
     pub events: Vec<EventRow>,
     pub more: bool,
 }
@@ -208,7 +208,7 @@ pub(super) fn read(
     key: &ChainKey,
     row: &RunRow,
     wanted: EventRange,
-) -> Result<EventPage, RunsError> {
+) -> Result<EventRows, RunsError> {
     let mut reading = Reading::from(db, key, row, wanted)?;
     let outcome = db.each(READ, params![row.key, wanted.after_seq], |line| reading.take(line));
     outcome.map_err(|error| error.of_run(&row.record.id, reading.last.seq + 1))?;
@@ -225,7 +225,7 @@ struct Reading<'r> {
     wanted: EventRange,
     last: Last,
     bytes: usize,
-    found: EventPage,
+    found: EventRows,
 }
 
 impl<'r> Reading<'r> {
@@ -249,7 +249,7 @@ impl<'r> Reading<'r> {
                 None => {}
             }
         }
-        Ok(Reading { key, row, wanted, last, bytes: 0, found: EventPage::default() })
+        Ok(Reading { key, row, wanted, last, bytes: 0, found: EventRows::default() })
     }
 
     fn corrupt(&self) -> RunsError {

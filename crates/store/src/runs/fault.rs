@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use milepost_engine::named_enum;
+use milepost_model::serialized_enum;
 use rusqlite::ffi;
 
-named_enum! {
+serialized_enum! {
     /// A storage call that may fail.
     #[doc(hidden)]
     StoragePoint {
@@ -19,7 +19,7 @@ named_enum! {
     }
 }
 
-named_enum! {
+serialized_enum! {
     /// How a call fails.
     #[doc(hidden)]
     StorageFault {
@@ -52,7 +52,7 @@ pub fn faults(text: &str) -> Option<StorageFaults> {
 
     let (fault, rest) = text.split_once('@')?;
     let (point, number) = rest.split_once(':')?;
-    let (fault, wanted) = (StorageFault::parse(fault)?, StoragePoint::parse(point)?);
+    let (fault, wanted) = (StorageFault::named(fault)?, StoragePoint::named(point)?);
     let (number, stays) = match number.strip_suffix('+') {
         Some(number) => (number, true),
         None => (number, false),

@@ -117,13 +117,6 @@ pub(super) fn discard(db: Db<'_>, forged: &[u64]) -> Result<(), RunsError> {
     forged.iter().try_for_each(|key| db.execute(sql, [key]).map(drop))
 }
 
-/// Runs with unanswered messages.
-pub(super) fn runs_with_pending(db: Db<'_>) -> Result<Vec<RunId>, RunsError> {
-    let sql = "SELECT id FROM runs WHERE quarantined = 0 \
-               AND key IN (SELECT run FROM inbox WHERE answer IS NULL) ORDER BY key LIMIT ?1";
-    db.all(sql, [limits::RUNS_AT_ONCE], run::id_of)
-}
-
 /// The answer to a message, if there is one with a valid MAC.
 pub(super) fn answer_of(
     db: Db<'_>,

@@ -14,7 +14,7 @@ use crate::limits;
 
 /// A heartbeat of a holder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Heartbeat {
+pub struct HeartbeatRow {
     pub holder: HolderId,
     /// The process id, for people.
     pub pid: u32,
@@ -25,7 +25,7 @@ pub struct Heartbeat {
 
 /// Writes a heartbeat. Each one differs from all earlier ones, even if the clock is set back:
 /// others rely on this difference, not on the time itself.
-pub(super) fn beat(db: Db<'_>, beat: &Heartbeat) -> Result<(), RunsError> {
+pub(super) fn beat(db: Db<'_>, beat: &HeartbeatRow) -> Result<(), RunsError> {
     let sql = "INSERT INTO holders(id, pid, expires_ms) VALUES (?1, ?2, ?3) \
                ON CONFLICT (id) DO UPDATE SET expires_ms = \
                max(excluded.expires_ms, holders.expires_ms + 1)";

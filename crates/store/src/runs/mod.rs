@@ -23,11 +23,11 @@ mod inputs;
 mod kept_files;
 mod lease;
 mod list;
-mod look;
 mod observer;
 mod pins;
 mod progress;
 mod purge;
+mod reader;
 mod recovery;
 mod reserve;
 mod run;
@@ -42,9 +42,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 
 use milepost_model::id::RunId;
 
@@ -53,7 +52,7 @@ pub(crate) use chain::is_coded;
 pub(crate) use chain::{coded, derived as derived_key, derived_or_made as derived_key_or_made};
 pub use check::CheckReport;
 pub use error::RunsError;
-pub use event::{AppendRows, Appended, EventPage, EventRow, NewEvent};
+pub use event::{AppendRows, Appended, EventRow, EventRows, NewEvent};
 pub use examine::Examination;
 #[cfg(debug_assertions)]
 #[doc(hidden)]
@@ -61,8 +60,7 @@ pub use fault::faults;
 #[doc(hidden)]
 pub use fault::{StorageFault, StorageFaults, StoragePoint};
 pub use inbox::{InboxRow, PendingMessages};
-pub use lease::Heartbeat;
-pub use look::RunsReader;
+pub use lease::HeartbeatRow;
 pub use milepost_engine::ports::{
     Created, Cursor, Durability, Forgetting, Forgotten, HolderId, JournalError, Lease, MessageId,
     PurgeFilter, PurgeReport, RememberedInputs, RestoreReport, RunCounts, RunFilter, RunPage,
@@ -70,6 +68,7 @@ pub use milepost_engine::ports::{
 };
 pub use observer::LivenessQuery;
 pub use pins::Pins;
+pub use reader::RunsReader;
 pub use recovery::noted_runs;
 pub use run::NewRunRow;
 pub use schema::FILE;
@@ -107,19 +106,6 @@ impl fmt::Debug for OpenOptions {
     }
 }
 
-/// The integrity of the database file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Integrity {
-    /// The last use ended cleanly, so there is no reason for doubt.
-    Trusted,
-    /// The last use ended in a crash, and the file is being checked.
-    Checking,
-    /// The last use ended in a crash, and the file is intact.
-    Sound,
-    /// The file is damaged or cannot be checked; unaffected parts remain usable.
-    Damaged(Vec<String>),
-}
-
 /// All runs of a directory, for the lifetime of a process. Clones share the same state.
 #[derive(Clone)]
 pub struct Runs {
@@ -130,7 +116,6 @@ struct Inner {
     reader: RunsReader,
     writer: Arc<JournalWriter>,
     reserve: Arc<DiskReserve>,
-    integrity: Arc<Mutex<Integrity>>,
     observer: Arc<Observer>,
 }
 
@@ -150,8 +135,8 @@ impl Deref for Runs {
 }
 
 impl Runs {
-    /// Opens the runs of a directory, which is created if it does not exist. Nothing is scanned;
-    /// after a crash, the file is checked in the background.
+    /// Opens the runs of a directory, which is created if it does not exist. Nothing is scanned:
+    /// [`RunsReader::examine`] does that.
     pub fn open(directory: &Path, options: OpenOptions) -> Result<Runs, RunsError> {
         file::make_directory(directory, file::FileMode::Owner)?;
         let (mut usage, before) = UsageMark::begin(directory)?;
@@ -165,7 +150,7 @@ impl Runs {
             recovery::settle(&connection, directory, evidence)?;
             // No other process has the runs open, so every listed holder is dead.
             if let Err(error) = lease::forget_holders(&connection) {
-                tracing::warn!(%error, "processes that are gone are still on the list");
+                tracing::warn!(%error, "could not remove dead processes from the list");
             }
         }
         usage.share()?;
@@ -177,50 +162,18 @@ impl Runs {
         let readers = ReaderPool::of(directory.join(schema::FILE), DbAccess::Change);
         let written = Arc::downgrade(&writer);
         let reader = RunsReader::over(directory.to_owned(), key, readers, written);
-        let integrity = Arc::new(Mutex::new(Integrity::Trusted));
         if before == LastShutdown::Crashed {
-            look_at(reader.clone(), Arc::clone(&integrity));
+            tracing::info!(target: "milepost::store", "the last process did not shut down cleanly");
         }
         let reserve = Arc::new(DiskReserve::of(directory));
         let observer = Arc::default();
-        Ok(Runs { inner: Arc::new(Inner { reader, writer, reserve, integrity, observer }) })
-    }
-
-    /// Read-only access over the same connections.
-    pub fn reader(&self) -> RunsReader {
-        self.inner.reader.clone()
+        Ok(Runs { inner: Arc::new(Inner { reader, writer, reserve, observer }) })
     }
 
     /// Whether the disk failed. If so, nothing is acknowledged any more, and the process has to
     /// end.
     pub fn has_failed(&self) -> bool {
         self.inner.writer.has_failed()
-    }
-
-    /// The integrity of the database file.
-    pub fn integrity(&self) -> Integrity {
-        self.inner.integrity.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-/// Checks the whole file on a separate thread.
-fn look_at(reader: RunsReader, integrity: Arc<Mutex<Integrity>>) {
-    let say = |integrity: &Mutex<Integrity>, found| {
-        *integrity.lock().unwrap_or_else(PoisonError::into_inner) = found;
-    };
-    say(&integrity, Integrity::Checking);
-    let unable = Arc::clone(&integrity);
-    let looking = thread::Builder::new().name("runs-check".to_owned()).spawn(move || {
-        let found = match reader.parts().0.with(|connection| check::file(connection, check::PAGES))
-        {
-            Ok(faults) if faults.is_empty() => Integrity::Sound,
-            Ok(faults) => Integrity::Damaged(faults),
-            Err(error) => Integrity::Damaged(vec![error.to_string()]),
-        };
-        say(&integrity, found);
-    });
-    if let Err(error) = looking {
-        say(&unable, Integrity::Damaged(vec![error.to_string()]));
     }
 }
 
@@ -278,7 +231,7 @@ impl Runs {
     }
 
     /// Writes a heartbeat.
-    pub fn beat(&self, beat: Heartbeat, done: impl WriteDone<()>) {
+    pub fn beat(&self, beat: HeartbeatRow, done: impl WriteDone<()>) {
         // A power failure that undoes this heartbeat also ends the process.
         self.submit(CommitMode::Relaxed, move |db, _| lease::beat(db, &beat), done);
     }
@@ -462,11 +415,6 @@ impl Runs {
         Ok(pending)
     }
 
-    /// Runs with unanswered messages.
-    pub fn runs_with_pending(&self) -> Result<Vec<RunId>, RunsError> {
-        self.reading(|db, _| inbox::runs_with_pending(db))
-    }
-
     /// The answer to a message, if there is one.
     pub fn answer(&self, id: &MessageId) -> Result<Option<Vec<u8>>, RunsError> {
         self.reading(|db, key| inbox::answer_of(db, key, id))
@@ -555,13 +503,6 @@ impl Runs {
     /// have the runs of that directory open.
     pub fn restore(from: &Path, directory: &Path) -> Result<RestoreReport, RunsError> {
         backup::restore(from, directory)
-    }
-
-    /// Checks everything and quarantines damaged runs.
-    pub fn check(&self) -> Result<CheckReport, RunsError> {
-        let report = check::check(&self.inner.reader)?;
-        report.corrupt.iter().for_each(|(run, _)| self.set_aside(run));
-        Ok(report)
     }
 
     /// Wakes every process that drives runs of this directory, and returns how many are listening.

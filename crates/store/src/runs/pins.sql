@@ -1,5 +1,5 @@
--- What a run refers to beside its own text, by SHA-256: texts of other workflows, records and
--- documents of catalogs. All of it only adds: a program that does not know these tables goes on.
+-- What a run refers to besides its own text, by SHA-256: texts of other workflows, and records and
+-- documents of catalogs. These tables are purely additive: earlier versions still work.
 CREATE TABLE IF NOT EXISTS run_refs(
   run INTEGER NOT NULL REFERENCES runs(key) ON DELETE CASCADE,
   hash BLOB NOT NULL,
@@ -7,7 +7,7 @@ CREATE TABLE IF NOT EXISTS run_refs(
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS run_refs_hash ON run_refs(hash);
 
--- A text stays while a run refers to it, whoever removes others.
+-- A text is kept as long as a run refers to it, even if an earlier version tries to delete it.
 CREATE TRIGGER IF NOT EXISTS texts_referenced BEFORE DELETE ON texts
 WHEN EXISTS (SELECT 1 FROM run_refs WHERE hash = old.hash)
 BEGIN

@@ -132,7 +132,7 @@ impl ProgressFile {
     /// to reject the commit.
     pub(super) fn note(&mut self, written: Vec<ProgressUpdate>, synced: bool) {
         if !written.is_empty() && self.try_note(written, synced).is_err() {
-            tracing::debug!(target: "milepost::store", "the progress of runs was not noted");
+            tracing::debug!(target: "milepost::store", "could not record the progress of runs");
         }
     }
 

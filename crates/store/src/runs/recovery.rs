@@ -79,7 +79,8 @@ fn set_aside(db: Db<'_>, run: &RunId, seq: u64) -> Result<(), RunsError> {
         let sql = "INSERT INTO lost_runs(run, seq) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
         db.execute(sql, params![run.as_str(), seq])?;
     }
-    tracing::error!(target: "milepost::store", run = run.as_str(), seq, "events are missing");
+    let run = run.as_str();
+    tracing::error!(target: "milepost::store", run, seq, "run quarantined: it lacks events");
     Ok(())
 }
 

@@ -60,10 +60,10 @@ impl RunRow {
             actor: row.get(5)?,
             workspace: row.get(6)?,
             parent: parent.as_deref().map(run_id).transpose()?,
-            durability: word(row, 8, Durability::parse)?,
+            durability: word(row, 8, Durability::named)?,
             created_ms: row.get(9)?,
             standing: RunSummary {
-                status: word(row, 10, RunStatus::parse)?,
+                status: word(row, 10, RunStatus::named)?,
                 waiting: row.get(11)?,
                 wake_ms: row.get(12)?,
                 ended_ms: row.get(13)?,

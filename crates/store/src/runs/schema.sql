@@ -1,12 +1,12 @@
--- The proof that the key beside this file is the one its rows were written with.
+-- Proves that the key next to this file is the one that its rows were written with.
 CREATE TABLE proof(id INTEGER PRIMARY KEY CHECK (id = 1), mac BLOB NOT NULL) STRICT;
 
 -- Texts of workflows and large data of events, each stored once under its SHA-256.
 CREATE TABLE texts(hash BLOB NOT NULL PRIMARY KEY, text TEXT NOT NULL) STRICT;
 CREATE TABLE blobs(hash BLOB NOT NULL PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
 
--- The index of runs. `last_seq` and `head` say how far the chain of events went when the row was
--- last touched, and `seal` is a MAC over the row. A key is never used again.
+-- The index of runs. `last_seq` and `head` say how long the chain of events was when the row was
+-- last written, and `seal` is a MAC over the row. Keys are never reused.
 CREATE TABLE runs(
   key INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
@@ -41,7 +41,7 @@ CREATE INDEX runs_wake ON runs(wake_ms) WHERE wake_ms IS NOT NULL;
 CREATE INDEX runs_succeeded ON runs(workflow, ended_ms)
   WHERE status = 'succeeded' AND quarantined = 0;
 
--- The journal. The rowid is the order of all events of all runs; the one index is narrow.
+-- The journal. The rowid orders the events of all runs; the only index is narrow.
 CREATE TABLE events(
   id INTEGER PRIMARY KEY,
   run INTEGER NOT NULL REFERENCES runs(key) ON DELETE CASCADE,
@@ -55,7 +55,7 @@ CREATE TABLE events(
 CREATE UNIQUE INDEX events_run ON events(run, seq);
 CREATE INDEX events_blob ON events(blob) WHERE blob IS NOT NULL;
 
--- What other processes and people have to say to a run, and what was answered.
+-- Messages from people and other processes to a run, with the replies.
 CREATE TABLE inbox(
   key INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE,
@@ -70,7 +70,7 @@ CREATE TABLE inbox(
 CREATE INDEX inbox_run ON inbox(run);
 CREATE INDEX inbox_pending ON inbox(run) WHERE answer IS NULL;
 
--- Who drives what. A row of `holders` is a heartbeat; an epoch only ever grows.
+-- Which process drives which run. A row of `holders` is a heartbeat; epochs only increase.
 CREATE TABLE holders(
   id TEXT NOT NULL PRIMARY KEY,
   pid INTEGER NOT NULL,
@@ -83,7 +83,7 @@ CREATE TABLE leases(
 ) STRICT;
 CREATE INDEX leases_holder ON leases(holder) WHERE holder IS NOT NULL;
 
--- What was last given for an input.
+-- The last value given for each input.
 CREATE TABLE input_history(
   workspace TEXT NOT NULL,
   workflow TEXT NOT NULL,

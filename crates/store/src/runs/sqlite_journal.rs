@@ -24,7 +24,7 @@ use milepost_model::id::{InputName, RunId, WorkflowId};
 use tokio::sync::oneshot;
 
 use super::{
-    AppendRows, EventRow, Heartbeat, InboxRow, LivenessLock, LivenessQuery, NewEvent, NewRunRow,
+    AppendRows, EventRow, HeartbeatRow, InboxRow, LivenessLock, LivenessQuery, NewEvent, NewRunRow,
     OpenOptions, Pins, Runs, RunsError, RunsReader, WakeListener, WriteDone, schema,
 };
 
@@ -249,7 +249,7 @@ impl Journal for SqliteJournal {
         let counts_for = limits::holder_ttl();
         let ttl_ms = u64::try_from(counts_for.as_millis()).unwrap_or(u64::MAX);
         let (pid, now_ms) = (std::process::id(), self.now_ms());
-        let beat = Heartbeat { holder: holder.clone(), pid, now_ms, ttl_ms };
+        let beat = HeartbeatRow { holder: holder.clone(), pid, now_ms, ttl_ms };
         Box::pin(async move {
             self.write(move |runs, done| runs.beat(beat, done)).await?;
             Ok(counts_for)

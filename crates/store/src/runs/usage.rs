@@ -68,7 +68,7 @@ impl UsageMark {
     /// The last process to leave clears the mark and removes the progress notes, because everything
     /// is in the database file itself, unless a reader keeps the log in use.
     pub(super) fn end(mut self) {
-        // A mark that is left behind only costs the next process a check of the database.
+        // A mark that is left behind only makes the next process log a crash.
         if self.file.unlock().is_ok() && self.file.try_lock().is_ok() {
             let log = schema::log(&self.directory);
             if fs::metadata(log).map_or(true, |log| log.len() == 0) {

@@ -17,7 +17,8 @@ use crate::{Directory, limits};
 
 const FILE: &str = "secrets.age";
 const KEY: &str = "secrets.key";
-const KEY_HEAD: &str = "# The key of the secrets beside it. Whoever has both has the secrets.\n";
+const KEY_HEAD: &str =
+    "# The key of the secrets file next to it. Anyone with both files can read the secrets.\n";
 
 #[derive(Debug)]
 pub(super) struct EncryptedFile {

@@ -59,29 +59,39 @@ pub enum SecretError {
     )]
     NotFound { name: SecretName },
     /// The secret is bound to an origin, but was requested for another or for none.
-    #[error("secret `{name}` is for `{origin}` alone")]
+    #[error("secret `{name}` may only be sent to `{origin}`")]
     OtherOrigin { name: SecretName, origin: String },
     /// The URL has no origin, because it is neither `http` nor `https`.
     #[error("a secret can be bound to an `http` or `https` origin only")]
     NoOrigin,
     #[error("a secret cannot be empty: give it a value")]
     Empty,
-    #[error("secrets are at most {} of at most {} bytes", limits::SECRETS, limits::SECRET_BYTES)]
+    #[error(
+        "at most {} secrets of at most {} bytes each can be stored",
+        limits::SECRETS,
+        limits::SECRET_BYTES
+    )]
     TooLarge,
     #[error(
-        "secrets come from the environment alone: set the variable, \
+        "secrets are read from the environment only: set the variable, \
          or set `backend = \"file\"` under `[secrets]` in the configuration"
     )]
     ReadOnly,
     /// The program was built without keyring support, or the system has no keyring.
-    #[error("there is no keyring here: set `backend = \"file\"` under `[secrets]`")]
+    #[error("no keyring is available: set `backend = \"file\"` under `[secrets]`")]
     NoKeyring,
-    #[error("others may read `{}` (mode {mode:03o}): run `chmod 600` on it", path.display())]
+    #[error(
+        "`{}` is accessible to other users (mode {mode:03o}): run `chmod 600` on it",
+        path.display()
+    )]
     KeyExposed { path: PathBuf, mode: u32 },
-    #[error("the key `{}` is gone: put it back, or remove the secrets beside it", path.display())]
+    #[error(
+        "the key `{}` is missing: restore it, or remove the secrets next to it",
+        path.display()
+    )]
     KeyMissing { path: PathBuf },
     /// The file is not a key, or not the key of these secrets.
-    #[error("`{}` does not open the secrets beside it: put the right key back", path.display())]
+    #[error("`{}` is not the key of the secrets next to it: restore the right key", path.display())]
     WrongKey { path: PathBuf },
     /// The secrets are encrypted with a passphrase, which is not set.
     #[error("`{}` needs its passphrase: set `{}`", path.display(), environment::PASSPHRASE)]
@@ -90,7 +100,7 @@ pub enum SecretError {
     WrongPassphrase { path: PathBuf },
     /// The secrets are not what was written.
     #[error(
-        "`{}` is damaged: put a copy back, or remove it and set the secrets again",
+        "`{}` is damaged: restore a backup, or remove it and set the secrets again",
         path.display()
     )]
     Damaged { path: PathBuf },

@@ -12,8 +12,8 @@ pub struct SecretName(String);
 /// secret itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "this names no secret: use letters, digits, `_`, `-` and `.`, a letter or `_` first, \
-     1 to {} characters",
+    "this is not a valid secret name: use letters, digits, `_`, `-` and `.`, a letter or `_` \
+     first, 1 to {} characters",
     limits::SECRET_NAME_CHARS
 )]
 pub struct InvalidSecretName;

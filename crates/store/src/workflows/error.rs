@@ -15,27 +15,27 @@ pub enum WorkflowError {
     #[error("there is no workflow `{id}` to change")]
     NotFound { id: WorkflowId },
     /// The workflow exists, and the caller did not allow replacing it.
-    #[error("workflow `{id}` is there already")]
+    #[error("workflow `{id}` already exists")]
     Exists { id: WorkflowId, version: Digest, path: PathBuf },
     /// It is not the version that the caller has seen; nothing is `found` when nothing is there.
-    #[error("workflow `{id}` is not the version that was expected")]
+    #[error("workflow `{id}` is not the expected version")]
     Conflict { id: WorkflowId, expected: Digest, found: Option<Digest> },
     /// The name of the file that the id would have is in use by something else.
-    #[error("`{}`, the file of workflow `{id}`, is something else", path.display())]
+    #[error("cannot write workflow `{id}`: `{}` is not its file", path.display())]
     Taken { id: WorkflowId, path: PathBuf },
-    #[error("the text is that of workflow `{found}`, not of `{id}`")]
+    #[error("the text has the id `{found}`, not `{id}`")]
     OtherId { id: WorkflowId, found: String },
     /// The id cannot be changed without changing other parts of the text.
-    #[error("the id of workflow `{id}` is written in a way that cannot be changed alone")]
+    #[error("cannot change only the id of workflow `{id}`: edit the file")]
     NoHold { id: WorkflowId },
     /// The workflow would not be valid with the new id.
-    #[error("workflow `{id}` would not be valid")]
+    #[error("the workflow would not be valid with the id `{id}`")]
     Unfit { id: WorkflowId, violations: Vec<Violation> },
     /// The workflow has no version with this hash.
     #[error("workflow `{id}` has no version `{version}`")]
     NoVersion { id: WorkflowId, version: Digest },
     /// A stored text no longer matches its hash.
-    #[error("`{}` is damaged: it does not have the hash it is named after", path.display())]
+    #[error("`{}` is damaged: its content does not match the hash in its name", path.display())]
     Damaged { path: PathBuf },
     /// A file could not be read or written.
     #[error(transparent)]

@@ -3,13 +3,13 @@
 //! A crash may leave a partial line at the end. It is skipped, and the next entry starts on a new
 //! line.
 
-use milepost_engine::named_enum;
+use milepost_model::serialized_enum;
 use milepost_syntax::source::Format;
 use serde_json::{Value, json};
 
 use milepost_model::digest::Digest;
 
-named_enum! {
+serialized_enum! {
     /// What created a version.
     ChangeKind {
         Save = "save",
@@ -68,7 +68,7 @@ impl LogEntry {
         };
         Some(LogEntry {
             at_ms: line["at_ms"].as_u64()?,
-            operation: ChangeKind::parse(line["operation"].as_str()?)?,
+            operation: ChangeKind::named(line["operation"].as_str()?)?,
             text: text("version", "format"),
             previous: text("previous", "previous_format"),
             renamed_from: line["renamed_from"].as_str().map(str::to_owned),

@@ -10,7 +10,7 @@ use std::thread;
 use super::files::DirectoryFiles;
 use crate::{FileError, limits};
 
-const BUSY: &str = "another call holds it: wait for that one to end";
+const BUSY: &str = "another call holds the lock: wait for it to finish";
 
 /// A mutex with a bounded wait.
 #[derive(Debug)]

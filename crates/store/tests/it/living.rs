@@ -315,7 +315,7 @@ fn a_link_that_is_turned_is_seen() {
     check_title(&living, "two");
     turn("../outside.json");
     assert!(get(&living, "xyz").is_none());
-    assert!(invalid(&living, "x").reason.ends_with("leads out of its directory"));
+    assert!(invalid(&living, "x").reason.ends_with("is outside its directory"));
     turn("nowhere.json");
     assert!(invalid(&living, "x").document.is_none());
     // The target of a link may appear without any change to the directory that contains the link.

@@ -16,7 +16,7 @@ use milepost_syntax::source::Format;
 use crate::catalogs::{id, record};
 use crate::locations;
 
-const FULL: &str = r#"# A catalog of Milepost. Secrets are named here, never written down.
+const FULL: &str = r#"# A Milepost catalog. It contains the names of secrets, never their values.
 
 id = "shop"
 title = 'The "Shop"'
@@ -163,20 +163,22 @@ fn every_fault_has_a_place() {
     check_fault(("id = \"shop\"\n", ""), "`id` is missing: add it");
     check_fault(
         ("id = \"shop\"", "id = \"other\""),
-        "it says `id = \"other\"`: rename the file or change the id",
+        "its id is `other`: rename the file or change the id",
     );
     check_fault(("\"shop\"", "\"../x\""), "line 3, column 6: `id` must be a catalog id");
     check_fault(
         ("enabled = false", "enabled = \"no\""),
-        "line 8, column 11: `enabled` must be `true` or `false`, not a text",
+        "line 8, column 11: `enabled` must be `true` or `false`, not a string",
     );
     check_fault(
         ("http://localhost", "http://me:canary@localhost"),
-        "line 6, column 12: `base_url` must be an `http` or `https` URL without user and password",
+        "line 6, column 12: `base_url` must be an `http` or `https` URL without user name and \
+         password",
     );
     check_fault(
         ("http://localhost", "file://localhost"),
-        "line 6, column 12: `base_url` must be an `http` or `https` URL without user and password",
+        "line 6, column 12: `base_url` must be an `http` or `https` URL without user name and \
+         password",
     );
     check_fault(
         ("\"SHOP_USER\"", "\"pa$$word canary\""),
@@ -186,11 +188,11 @@ fn every_fault_has_a_place() {
     check_fault(
         ("[auth.default.basic]", "[auth.Default.basic]"),
         "line 17, column 7: `auth.Default` must be a profile such as `default`: \
-         lowercase letters, digits, `-` and `_`, at most 64",
+         lowercase letters, digits, `-` and `_`, at most 64 characters",
     );
     check_fault(
         ("GET /orders\"", "FETCH /orders\""),
-        "line 30, column 19: `names.FETCH /orders` must be under a method and a path \
+        "line 30, column 19: `names.FETCH /orders` must be keyed by a method and a path \
          such as `GET /orders`",
     );
     check_fault(

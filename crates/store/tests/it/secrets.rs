@@ -180,7 +180,7 @@ fn a_bound_secret_is_for_its_origin_alone() {
         "data:text/plain,x",
     ] {
         let error = vault.get_for(&name("bound"), &origin(other)).expect_err(other);
-        assert_eq!(error.to_string(), "secret `bound` is for `https://api.example` alone");
+        assert_eq!(error.to_string(), "secret `bound` may only be sent to `https://api.example`");
     }
     vault.get(&name("bound")).expect_err("is asked for without an origin");
     let listed = vault.list().expect("lists");
@@ -342,7 +342,7 @@ mod unix {
                 fresh.set(&name("b"), Secret::new("x"), None).expect_err("is refused"),
             ] {
                 let expected = format!(
-                    "others may read `{}` (mode {exposed:03o}): run `chmod 600` on it",
+                    "`{}` is accessible to other users (mode {exposed:03o}): run `chmod 600` on it",
                     key.display()
                 );
                 assert_eq!(error.to_string(), expected);

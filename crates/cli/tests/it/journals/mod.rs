@@ -140,6 +140,21 @@ impl Journal {
 const REWORDED: &[(&str, &str)] = &[
     // The old text named a tool where a command is typed.
     ("with `workflow.submit`", "with `milepost submit`"),
+    ("the run succeeded: no step of it failed", "the run succeeded: none of its steps failed"),
+    (
+        "has no tries left, and waits for a person",
+        "has no attempts left and is waiting for a person",
+    ),
+    ("decide what becomes of it first: see ", "decide how to continue first: see "),
+    ("say what became of it first: see ", "decide its outcome first: see "),
+    ("` waits for a person to decide", "` is waiting for a person to decide"),
+    ("` waits for an agent", "` is waiting for an agent"),
+    ("` waits for the variable `", "` is waiting for the variable `"),
+    ("was under way when the process ended", "was in flight when the process ended"),
+    ("it failed, and the run goes on without it", "it failed, and the run continues without it"),
+    ("it is under way", "it is in progress"),
+    ("nobody knows yet what became of `lost`", "the outcome of `lost` is unknown"),
+    ("it runs at every end", "it always runs at the end"),
 ];
 
 /// Asserts that every read-only command prints what it printed in the version that wrote the

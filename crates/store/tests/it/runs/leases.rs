@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use milepost_engine::ports::JournalError;
 use milepost_store::runs::{
-    AppendRows, Heartbeat, HolderId, InboxRow, Lease, LivenessQuery, MessageId, RunRecord,
+    AppendRows, HeartbeatRow, HolderId, InboxRow, Lease, LivenessQuery, MessageId, RunRecord,
     RunStatus, RunSummary, Runs, RunsError, RunsReader, Takeover,
 };
 
@@ -18,7 +18,7 @@ const BELIEVED: u64 = 6_000;
 const HELD: u64 = 60_000;
 
 fn beat(runs: &Runs, holder: &HolderId, now_ms: u64) {
-    let beat = Heartbeat { holder: holder.clone(), pid: 1, now_ms, ttl_ms: TTL };
+    let beat = HeartbeatRow { holder: holder.clone(), pid: 1, now_ms, ttl_ms: TTL };
     runs.beat_now(beat).expect("beats");
 }
 

@@ -5,7 +5,6 @@ mod damage;
 mod faults;
 mod inputs;
 mod journal;
-mod known;
 mod leases;
 mod lists;
 mod log_damage;
@@ -14,6 +13,7 @@ mod messages;
 mod opening;
 mod pins;
 mod processes;
+mod stale_writes;
 mod torn;
 mod upkeep;
 mod versions;
@@ -25,9 +25,9 @@ use std::sync::mpsc;
 use milepost_model::digest::Digest;
 use milepost_model::id::{RunId, WorkflowId};
 use milepost_store::runs::{
-    AppendRows, Appended, Created, Durability, EventRow, Heartbeat, HolderId, InboxRow, Lease,
-    LivenessQuery, NewEvent, NewRunRow, OpenOptions, Pins, RunRecord, RunStatus, RunSummary, Runs,
-    RunsError, Sent, WriteDone,
+    AppendRows, Appended, CheckReport, Created, Durability, EventRow, HeartbeatRow, HolderId,
+    InboxRow, Lease, LivenessQuery, NewEvent, NewRunRow, OpenOptions, Pins, RunRecord, RunStatus,
+    RunSummary, Runs, RunsError, Sent, WriteDone,
 };
 use tempfile::TempDir;
 
@@ -67,7 +67,7 @@ trait Now {
     fn create_now(&self, new: NewRunRow, holder: Option<HolderId>) -> Result<Created, RunsError>;
     fn append_now(&self, what: AppendRows) -> Result<Appended, RunsError>;
     fn send_now(&self, message: InboxRow) -> Result<Sent, RunsError>;
-    fn beat_now(&self, beat: Heartbeat) -> Result<(), RunsError>;
+    fn beat_now(&self, beat: HeartbeatRow) -> Result<(), RunsError>;
     fn take_now(
         &self,
         run: RunId,
@@ -75,6 +75,7 @@ trait Now {
         glance: LivenessQuery,
     ) -> Result<Option<Lease>, RunsError>;
     fn release_now(&self, lease: Lease) -> Result<(), RunsError>;
+    fn check(&self) -> Result<CheckReport, RunsError>;
 }
 
 impl Now for Runs {
@@ -90,7 +91,7 @@ impl Now for Runs {
         wait(|done| self.send(message, done))
     }
 
-    fn beat_now(&self, beat: Heartbeat) -> Result<(), RunsError> {
+    fn beat_now(&self, beat: HeartbeatRow) -> Result<(), RunsError> {
         wait(|done| self.beat(beat, done))
     }
 
@@ -105,6 +106,10 @@ impl Now for Runs {
 
     fn release_now(&self, lease: Lease) -> Result<(), RunsError> {
         wait(|done| self.release(lease, done))
+    }
+
+    fn check(&self) -> Result<CheckReport, RunsError> {
+        Ok(self.examine(0)?.report)
     }
 }
 

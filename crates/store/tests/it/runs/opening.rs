@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread;
 
 use milepost_engine::ports::JournalError;
-use milepost_store::runs::{Integrity, OpenOptions, Runs, RunsError};
+use milepost_store::runs::{OpenOptions, Runs, RunsError};
 
 use super::{begun, fresh, open, texts};
 use crate::names;
@@ -122,27 +122,21 @@ fn many_open_a_new_directory_at_once() {
 }
 
 #[test]
-fn the_file_is_looked_at_after_a_crash_only() {
+fn the_mark_is_cleared_by_the_last_process_to_leave() {
     let (root, runs) = fresh();
+    let mark = || fs::read_to_string(root.path().join("runs.use")).expect("reads");
     begun(&runs);
-    assert_eq!(runs.integrity(), Integrity::Trusted);
     let other = open(root.path());
     drop(runs);
-    assert_eq!(other.integrity(), Integrity::Trusted);
+    assert_eq!(mark(), "open\n");
     drop(other);
-    let runs = open(root.path());
-    assert_eq!(runs.integrity(), Integrity::Trusted);
-    drop(runs);
-    // The marker that a killed process leaves behind.
-    fs::write(root.path().join("runs.use"), "open\n").expect("writes");
-    let runs = open(root.path());
-    while runs.integrity() == Integrity::Checking {
-        thread::yield_now();
+    assert_eq!(mark(), "done\n");
+    // Earlier versions left an empty mark after a clean exit; a killed process leaves its own.
+    for left in ["", "open\n"] {
+        fs::write(root.path().join("runs.use"), left).expect("writes");
+        let runs = open(root.path());
+        assert_eq!(mark(), "open\n");
+        drop(runs);
+        assert_eq!(mark(), "done\n");
     }
-    assert_eq!(runs.integrity(), Integrity::Sound);
-    drop(runs);
-    assert_eq!(open(root.path()).integrity(), Integrity::Trusted);
-    // Earlier versions left an empty marker after a clean exit.
-    fs::write(root.path().join("runs.use"), "").expect("writes");
-    assert_eq!(open(root.path()).integrity(), Integrity::Trusted);
 }

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::env;
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -13,7 +14,7 @@ use std::slice;
 use milepost_engine::ports::JournalError;
 use milepost_model::id::RunId;
 use milepost_store::runs::{
-    AppendRows, Heartbeat, InboxRow, Integrity, MessageId, NewEvent, Runs, RunsError,
+    AppendRows, HeartbeatRow, InboxRow, MessageId, NewEvent, Runs, RunsError,
 };
 
 use super::{Now, append, begun, event, events, fresh, holder, open};
@@ -123,8 +124,9 @@ fn what_a_killed_process_acknowledged_is_there() {
         let known = acknowledged(&said);
         assert_eq!(known.len(), 1, "round {round}");
         all.extend(known);
+        let mark = fs::read_to_string(root.path().join("runs.use")).expect("reads");
+        assert_eq!(mark, "open\n", "it did not end in order");
         let runs = open(root.path());
-        assert_ne!(runs.integrity(), Integrity::Trusted, "it did not end in order");
         for (run, seq) in &all {
             let there = events(&runs, run).len() as u64;
             assert!(there == *seq || there == seq + 1, "{there} of {seq} in round {round}");
@@ -198,7 +200,8 @@ fn a_run_of_a_killed_process_is_taken_over() {
     // The process never sent a heartbeat, so the run is adrift at once.
     assert_eq!(runs.adrift(1, None, 10, super::glance()).expect("asks"), slice::from_ref(&run));
     let me = holder();
-    runs.beat_now(Heartbeat { holder: me.clone(), pid: 1, now_ms: 1, ttl_ms: 100 }).expect("beats");
+    runs.beat_now(HeartbeatRow { holder: me.clone(), pid: 1, now_ms: 1, ttl_ms: 100 })
+        .expect("beats");
     let lease =
         runs.take_now(run.clone(), me, super::glance()).expect("asks").expect("nobody is alive");
     assert_eq!(lease.epoch, 2);

@@ -8,7 +8,7 @@ use crate::limits;
 
 /// The recently used documents, most recent last.
 #[derive(Debug, Default)]
-pub(crate) struct Recent {
+pub(crate) struct DocumentCache {
     held: VecDeque<Held>,
     bytes: usize,
 }
@@ -20,7 +20,7 @@ struct Held {
     bytes: usize,
 }
 
-impl Recent {
+impl DocumentCache {
     /// The cached match for a file, which becomes the most recent.
     pub(crate) fn get(&mut self, file: FileId) -> Option<LibraryMatch> {
         let at = self.held.iter().rposition(|held| held.file == file)?;

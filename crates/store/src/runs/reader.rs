@@ -10,7 +10,7 @@ use milepost_model::id::{InputName, RunId, WorkflowId};
 
 use super::alive::{self, LockState};
 use super::db::{Db, DbAccess, ReaderPool};
-use super::event::{self, EventPage, EventRange};
+use super::event::{self, EventRange, EventRows};
 use super::list::{self, ListedRows};
 use super::writer::JournalWriter;
 use super::{ChainKey, RunsError, inputs, lease, quarantine, run, schema, tally};
@@ -82,7 +82,7 @@ impl RunsReader {
         run: &RunId,
         after_seq: u64,
         limit: usize,
-    ) -> Result<EventPage, RunsError> {
+    ) -> Result<EventRows, RunsError> {
         let limit = limit.clamp(1, limits::EVENTS_AT_ONCE);
         self.reading(|db, key| {
             let row = run::find(db, key, run)?;

@@ -6,7 +6,7 @@ use crate::limits;
 
 /// Applies `work` to each item and returns the results in order. A small number of items is handled
 /// on the calling thread.
-pub(crate) fn spread<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     if items.len() <= limits::FILES_ON_ONE_THREAD {
         return items.iter().map(work).collect();
     }
@@ -38,7 +38,7 @@ mod tests {
         for count in [0, 1, 64, 65, 66, 67, 1_000] {
             let items: Vec<usize> = (0..count).collect();
             let doubled: Vec<usize> = items.iter().map(|item| item * 2).collect();
-            assert_eq!(spread(&items, |item| item * 2), doubled);
+            assert_eq!(map(&items, |item| item * 2), doubled);
         }
     }
 }
